@@ -216,7 +216,7 @@ static const Question *find_question(const char *asked, GError **error) {
     if (strcmp(questions[i].name, name) == 0) return &questions[i];
     names[i] = questions[i].name;
   }
-  const char *nearest = orr_nearest_word(name, names);
+  const char *nearest = orr_diag_nearest_word(name, names);
   g_autofree char *allowed = g_strjoinv(", ", (char **)names);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", asked,
               nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",

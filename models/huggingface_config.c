@@ -12,7 +12,7 @@ static gboolean is_word(const OrrNode *node, const char *word) {
   return node->kind == ORR_NODE_SCALAR && !node->quoted && strcmp(node->text, word) == 0;
 }
 
-const OrrNode *orr_huggingface_find(const OrrHuggingfaceConfig *config, const char *keys) {
+const OrrNode *orr_huggingface_config_find(const OrrHuggingfaceConfig *config, const char *keys) {
   g_auto(GStrv) names = g_strsplit(keys, "|", -1);
   const OrrNode *found = NULL;
   for (guint i = 0; names[i]; i++) {
@@ -49,33 +49,33 @@ static gboolean read_whole(const OrrNode *node, gint64 *ret_value) {
   return TRUE;
 }
 
-gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys,
-                              gint64 fallback) {
-  const OrrNode *node = orr_huggingface_find(config, keys);
+gint64 orr_huggingface_config_number(const OrrHuggingfaceConfig *config, const char *keys,
+                                     gint64 fallback) {
+  const OrrNode *node = orr_huggingface_config_find(config, keys);
   gint64 value = fallback;
   if (node && !read_whole(node, &value))
     refuse(config, keys, node, "a whole number from 0 to 2147483647");
   return value;
 }
 
-gboolean orr_huggingface_flag(const OrrHuggingfaceConfig *config, const char *keys,
-                              gboolean fallback) {
-  const OrrNode *node = orr_huggingface_find(config, keys);
+gboolean orr_huggingface_config_flag(const OrrHuggingfaceConfig *config, const char *keys,
+                                     gboolean fallback) {
+  const OrrNode *node = orr_huggingface_config_find(config, keys);
   if (!node || is_word(node, "false") || is_word(node, "true"))
     return node ? is_word(node, "true") : fallback;
   refuse(config, keys, node, "true or false");
   return fallback;
 }
 
-const char *orr_huggingface_text(const OrrHuggingfaceConfig *config, const char *keys) {
-  const OrrNode *node = orr_huggingface_find(config, keys);
+const char *orr_huggingface_config_text(const OrrHuggingfaceConfig *config, const char *keys) {
+  const OrrNode *node = orr_huggingface_config_find(config, keys);
   if (!node || (node->kind == ORR_NODE_SCALAR && node->quoted)) return node ? node->text : NULL;
   refuse(config, keys, node, "a text");
   return NULL;
 }
 
-const OrrNode *orr_huggingface_list(const OrrHuggingfaceConfig *config, const char *keys) {
-  const OrrNode *node = orr_huggingface_find(config, keys);
+const OrrNode *orr_huggingface_config_list(const OrrHuggingfaceConfig *config, const char *keys) {
+  const OrrNode *node = orr_huggingface_config_find(config, keys);
   if (node && node->kind != ORR_NODE_LIST) refuse(config, keys, node, "a list");
   if (!node || node->kind != ORR_NODE_LIST) return NULL;
   if (orr_node_length(node) > MOST_ITEMS) {
@@ -92,32 +92,32 @@ const OrrNode *orr_huggingface_list(const OrrHuggingfaceConfig *config, const ch
   return node;
 }
 
-const OrrNode *orr_huggingface_map(const OrrHuggingfaceConfig *config, const char *keys) {
-  const OrrNode *node = orr_huggingface_find(config, keys);
+const OrrNode *orr_huggingface_config_map(const OrrHuggingfaceConfig *config, const char *keys) {
+  const OrrNode *node = orr_huggingface_config_find(config, keys);
   if (!node || node->kind == ORR_NODE_MAP) return node;
   refuse(config, keys, node, "a map");
   return NULL;
 }
 
-OrrNode *orr_huggingface_section(const OrrHuggingfaceConfig *config,
-                                 const OrrHuggingfacePair *pairs, guint n_pairs) {
+OrrNode *orr_huggingface_config_section(const OrrHuggingfaceConfig *config,
+                                        const OrrHuggingfacePair *pairs, guint n_pairs) {
   OrrNode *map = orr_node_new_map((OrrPlace){0});
   for (guint i = 0; i < n_pairs; i++) {
-    const gint64 value = orr_huggingface_number(config, pairs[i].from, 0);
-    if (value > 0) orr_huggingface_set_number(map, pairs[i].key, value);
+    const gint64 value = orr_huggingface_config_number(config, pairs[i].from, 0);
+    if (value > 0) orr_huggingface_config_set_number(map, pairs[i].key, value);
   }
   return map;
 }
 
-void orr_huggingface_set_text(OrrNode *map, const char *key, const char *text) {
+void orr_huggingface_config_set_text(OrrNode *map, const char *key, const char *text) {
   orr_node_set(map, key, orr_node_new_scalar((OrrPlace){0}, text));
 }
 
-void orr_huggingface_set_number(OrrNode *map, const char *key, gint64 value) {
+void orr_huggingface_config_set_number(OrrNode *map, const char *key, gint64 value) {
   g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
-  orr_huggingface_set_text(map, key, text);
+  orr_huggingface_config_set_text(map, key, text);
 }
 
-void orr_huggingface_set_flag(OrrNode *map, const char *key, gboolean value) {
-  orr_huggingface_set_text(map, key, value ? "true" : "false");
+void orr_huggingface_config_set_flag(OrrNode *map, const char *key, gboolean value) {
+  orr_huggingface_config_set_text(map, key, value ? "true" : "false");
 }

@@ -29,18 +29,18 @@ typedef struct {
 
 /* What stands under the first of @keys ('|' between them) that is there and not null, of
  * whatever kind; NULL: under none of them. */
-const OrrNode *orr_huggingface_find(const OrrHuggingfaceConfig *config, const char *keys);
+const OrrNode *orr_huggingface_config_find(const OrrHuggingfaceConfig *config, const char *keys);
 
 /* The same, read as what it must be; where it is something else, an error and the fallback
  * (NULL). Numbers are whole, from 0 to ORR_HUGGINGFACE_MOST. */
-gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys,
-                              gint64 fallback);
-gboolean orr_huggingface_flag(const OrrHuggingfaceConfig *config, const char *keys,
-                              gboolean fallback);
-const char *orr_huggingface_text(const OrrHuggingfaceConfig *config, const char *keys);
-const OrrNode *orr_huggingface_list(const OrrHuggingfaceConfig *config,
-                                    const char *keys); /* of scalars */
-const OrrNode *orr_huggingface_map(const OrrHuggingfaceConfig *config, const char *keys);
+gint64 orr_huggingface_config_number(const OrrHuggingfaceConfig *config, const char *keys,
+                                     gint64 fallback);
+gboolean orr_huggingface_config_flag(const OrrHuggingfaceConfig *config, const char *keys,
+                                     gboolean fallback);
+const char *orr_huggingface_config_text(const OrrHuggingfaceConfig *config, const char *keys);
+const OrrNode *orr_huggingface_config_list(const OrrHuggingfaceConfig *config,
+                                           const char *keys); /* of scalars */
+const OrrNode *orr_huggingface_config_map(const OrrHuggingfaceConfig *config, const char *keys);
 
 /* A number of a document's section and the keys that configs have for it. */
 typedef struct {
@@ -48,13 +48,13 @@ typedef struct {
 } OrrHuggingfacePair;
 
 /* A map of those of @pairs that the config has above 0. */
-OrrNode *orr_huggingface_section(const OrrHuggingfaceConfig *config,
-                                 const OrrHuggingfacePair *pairs, guint n_pairs);
+OrrNode *orr_huggingface_config_section(const OrrHuggingfaceConfig *config,
+                                        const OrrHuggingfacePair *pairs, guint n_pairs);
 
 /* Sets a scalar of a document's map. */
-void orr_huggingface_set_text(OrrNode *map, const char *key, const char *text);
-void orr_huggingface_set_number(OrrNode *map, const char *key, gint64 value);
-void orr_huggingface_set_flag(OrrNode *map, const char *key, gboolean value);
+void orr_huggingface_config_set_text(OrrNode *map, const char *key, const char *text);
+void orr_huggingface_config_set_number(OrrNode *map, const char *key, gint64 value);
+void orr_huggingface_config_set_flag(OrrNode *map, const char *key, gboolean value);
 
 G_END_DECLS
 

@@ -25,16 +25,16 @@ typedef struct {
 } Reading;
 
 static const OrrNode *take(const Reading *reading, const char *key) {
-  return orr_huggingface_find(reading->config, key);
+  return orr_huggingface_config_find(reading->config, key);
 }
 
 static gint64 number(const Reading *reading, const char *key, gint64 fallback) {
-  return orr_huggingface_number(reading->config, key, fallback);
+  return orr_huggingface_config_number(reading->config, key, fallback);
 }
 
 /* Not empty. */
 static const OrrNode *take_list(const Reading *reading, const char *key) {
-  const OrrNode *node = orr_huggingface_list(reading->config, key);
+  const OrrNode *node = orr_huggingface_config_list(reading->config, key);
   return orr_node_length(node) > 0 ? node : NULL;
 }
 
@@ -85,7 +85,7 @@ static const char *const mixer_words[] = {"attention",
 static const char block_letters[] = "M*-E"; /* of block_words */
 
 static void check_pattern(const Reading *reading) {
-  const char *pattern = orr_huggingface_text(reading->config, "hybrid_override_pattern");
+  const char *pattern = orr_huggingface_config_text(reading->config, "hybrid_override_pattern");
   if (!pattern) return;
   const OrrNode *node = take(reading, "hybrid_override_pattern");
   const gsize known = strspn(pattern, block_letters);
@@ -126,7 +126,7 @@ static void check_numbers(const Reading *reading) {
   const OrrNode *frequency = take(reading, "moe_layer_freq");
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) number(reading, keys[i], 0);
   if (frequency && frequency->kind != ORR_NODE_LIST) number(reading, "moe_layer_freq", 0);
-  orr_huggingface_flag(reading->config, "use_sliding_window", TRUE);
+  orr_huggingface_config_flag(reading->config, "use_sliding_window", TRUE);
 }
 
 /* --- blocks of one part --- */
@@ -134,7 +134,7 @@ static void check_numbers(const Reading *reading) {
 static const char *block_of(const char *word) { return strcmp(word, "mlp") == 0 ? "dense" : word; }
 
 static gboolean read_blocks(const Reading *reading, const char **ret_kinds) {
-  const char *pattern = orr_huggingface_text(reading->config, "hybrid_override_pattern");
+  const char *pattern = orr_huggingface_config_text(reading->config, "hybrid_override_pattern");
   const OrrNode *words = take_list(reading, "layers_block_type");
   if (!words && !pattern) return FALSE;
   for (gint64 i = 0; i < reading->layers; i++) {
@@ -155,7 +155,7 @@ static const char *mixer_of_word(const char *word) {
 
 /* A window of the context or more is none. */
 static gboolean has_window(const Reading *reading) {
-  if (!orr_huggingface_flag(reading->config, "use_sliding_window", TRUE)) return FALSE;
+  if (!orr_huggingface_config_flag(reading->config, "use_sliding_window", TRUE)) return FALSE;
   if (take(reading, "attention_chunk_size")) return TRUE;
   const gint64 context = number(reading, "max_position_embeddings", 0),
                size = number(reading, "sliding_window", 0);
@@ -229,8 +229,8 @@ static char **compress(const char *const *kinds, gint64 layers) {
   return (char **)g_ptr_array_free(items, FALSE);
 }
 
-char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggingfaceType *type,
-                              gint64 layers) {
+char **orr_huggingface_layers_layout(const OrrHuggingfaceConfig *config,
+                                     const OrrHuggingfaceType *type, gint64 layers) {
   const Reading reading = {config, type, layers};
   const guint before = orr_diags_n_errors(config->diags);
   check_lists(&reading);

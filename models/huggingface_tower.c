@@ -35,9 +35,10 @@ static OrrNode *clip(const OrrHuggingfaceConfig *config) {
   static const OrrHuggingfacePair pairs[] = {
       {"layers", "num_hidden_layers"}, {"hidden", "hidden_size"}, {"heads", "num_attention_heads"},
       {"ffn", "intermediate_size"},    {"patch", "patch_size"},   {"image", "image_size"}};
-  OrrNode *encoder = orr_huggingface_section(config, pairs, G_N_ELEMENTS(pairs));
-  orr_huggingface_set_number(encoder, "extra-tokens", 1);
-  orr_huggingface_find(config, "vocab_size|hidden_act"); /* of the text half, and CLIP's alone */
+  OrrNode *encoder = orr_huggingface_config_section(config, pairs, G_N_ELEMENTS(pairs));
+  orr_huggingface_config_set_number(encoder, "extra-tokens", 1);
+  orr_huggingface_config_find(config,
+                              "vocab_size|hidden_act"); /* of the text half, and CLIP's alone */
   return encoder;
 }
 
@@ -48,31 +49,32 @@ static OrrNode *qwen(const OrrHuggingfaceConfig *config, const Tower *tower) {
                                              {"patch", "patch_size|spatial_patch_size"},
                                              {"frames", "temporal_patch_size"},
                                              {"merge", "spatial_merge_size"}};
-  OrrNode *encoder = orr_huggingface_section(config, pairs, G_N_ELEMENTS(pairs));
-  const gint64 hidden = MAX(1, orr_huggingface_number(config, "embed_dim|hidden_size", 1));
-  const gint64 merge = MAX(1, orr_huggingface_number(config, "spatial_merge_size", 1));
-  const gint64 ratio = MAX(1, orr_huggingface_number(config, "mlp_ratio", 4));
-  orr_huggingface_set_number(encoder, "hidden", hidden);
-  orr_huggingface_set_number(encoder, "ffn",
-                             orr_huggingface_number(config, "intermediate_size", ratio * hidden));
-  orr_huggingface_set_number(encoder, "projector",
-                             MIN(merge * merge, ORR_HUGGINGFACE_MOST) * hidden);
-  orr_huggingface_set_number(
+  OrrNode *encoder = orr_huggingface_config_section(config, pairs, G_N_ELEMENTS(pairs));
+  const gint64 hidden = MAX(1, orr_huggingface_config_number(config, "embed_dim|hidden_size", 1));
+  const gint64 merge = MAX(1, orr_huggingface_config_number(config, "spatial_merge_size", 1));
+  const gint64 ratio = MAX(1, orr_huggingface_config_number(config, "mlp_ratio", 4));
+  orr_huggingface_config_set_number(encoder, "hidden", hidden);
+  orr_huggingface_config_set_number(
+      encoder, "ffn", orr_huggingface_config_number(config, "intermediate_size", ratio * hidden));
+  orr_huggingface_config_set_number(encoder, "projector",
+                                    MIN(merge * merge, ORR_HUGGINGFACE_MOST) * hidden);
+  orr_huggingface_config_set_number(
       encoder, "image",
-      ANY_SIDE * MAX(1, orr_huggingface_number(config, "patch_size|spatial_patch_size", 14)));
-  orr_huggingface_set_flag(encoder, "learned-positions", tower->has_positions);
+      ANY_SIDE *
+          MAX(1, orr_huggingface_config_number(config, "patch_size|spatial_patch_size", 14)));
+  orr_huggingface_config_set_flag(encoder, "learned-positions", tower->has_positions);
   if (tower->is_gated) {
-    orr_huggingface_set_text(encoder, "activation", "swiglu");
-    orr_huggingface_set_text(encoder, "norm", "rmsnorm");
+    orr_huggingface_config_set_text(encoder, "activation", "swiglu");
+    orr_huggingface_config_set_text(encoder, "norm", "rmsnorm");
   }
-  orr_huggingface_find(
+  orr_huggingface_config_find(
       config, "hidden_act|in_channels|in_chans|out_hidden_size|tokens_per_second|hidden_size|"
               "num_position_embeddings");
   return encoder;
 }
 
 OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *whole) {
-  const char *type = orr_huggingface_text(config, "model_type");
+  const char *type = orr_huggingface_config_text(config, "model_type");
   if (!type) type = whole; /* Qwen2-VL's first configs do not say */
   for (guint i = 0; i < G_N_ELEMENTS(towers); i++)
     if (strcmp(towers[i].model_type, type) == 0)

@@ -255,9 +255,11 @@ char *orr_huggingface_type_names(void) {
   return g_strjoinv(", ", (char **)all);
 }
 
-const char *orr_huggingface_nearest(const char *model_type) {
+const char *orr_huggingface_types_nearest(const char *model_type) {
   g_autofree const char **all = names();
-  return orr_nearest_word(model_type, all);
+  return orr_diag_nearest_word(model_type, all);
 }
 
-gboolean orr_huggingface_is_harmless(const char *key) { return g_strv_contains(harmless, key); }
+gboolean orr_huggingface_types_is_harmless(const char *key) {
+  return g_strv_contains(harmless, key);
+}

@@ -92,28 +92,28 @@ typedef struct {
 } Import;
 
 static gint64 number(const Import *import, const char *keys, gint64 fallback) {
-  return orr_huggingface_number(import->config, keys, fallback);
+  return orr_huggingface_config_number(import->config, keys, fallback);
 }
 
 static gboolean flag(const Import *import, const char *keys, gboolean fallback) {
-  return orr_huggingface_flag(import->config, keys, fallback);
+  return orr_huggingface_config_flag(import->config, keys, fallback);
 }
 
 static gint64 need(const Import *import, const char *key, const char *keys) {
   gint64 value = number(import, keys, -1);
-  if (value < 0 && !orr_huggingface_find(import->config, keys)) {
+  if (value < 0 && !orr_huggingface_config_find(import->config, keys)) {
     g_auto(GStrv) names = g_strsplit(keys, "|", -1);
     g_autofree char *known = g_strjoinv(", ", names);
     orr_diags_error(import->config->diags, import->config->map->place,
                     "missing key for '%s': one of %s", key, known);
   }
-  orr_huggingface_set_number(import->model, key, MAX(value, 1));
+  orr_huggingface_config_set_number(import->model, key, MAX(value, 1));
   return MAX(value, 1);
 }
 
 static void may(const Import *import, const char *key, const char *keys) {
   gint64 value = number(import, keys, 0);
-  if (value > 0) orr_huggingface_set_number(import->model, key, value);
+  if (value > 0) orr_huggingface_config_set_number(import->model, key, value);
 }
 
 /* --- parts --- */
@@ -126,18 +126,18 @@ static void map_sizes(const Import *import) {
   may(import, "kv-heads", "num_key_value_heads|num_kv_heads");
   gint64 head_dim = number(import, "head_dim|attention_head_dim|kv_channels", 0);
   if (head_dim && head_dim * heads != hidden && !number(import, "kv_lora_rank", 0))
-    orr_huggingface_set_number(import->model, "head-dim", head_dim);
+    orr_huggingface_config_set_number(import->model, "head-dim", head_dim);
   gint64 dense = number(import, "intermediate_size_mlp", 0);
   gint64 ffn =
       dense ? dense : number(import, "intermediate_size|n_inner|ffn_dim|ffn_hidden_size", 0);
   if (!ffn && (expansion = number(import, "expansion_ratio", 0)) > 0) ffn = expansion * hidden;
-  if (ffn) orr_huggingface_set_number(import->model, "ffn", ffn);
+  if (ffn) orr_huggingface_config_set_number(import->model, "ffn", ffn);
   need(import, "vocab", "vocab_size");
   need(import, "context", "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx");
 }
 
 static void map_activation(const Import *import) {
-  const char *found = orr_huggingface_text(
+  const char *found = orr_huggingface_config_text(
       import->config,
       "hidden_activation|hidden_act|mlp_hidden_act|activation_function|hidden_act_fn");
   const char *word = found ? found : "", *activation = "gelu";
@@ -148,7 +148,7 @@ static void map_activation(const Import *import) {
     activation = "squared-relu";
   else if (strcmp(word, "relu") == 0 || (!found && strcmp(import->type->model_type, "opt") == 0))
     activation = "relu";
-  orr_huggingface_set_text(import->model, "activation", activation);
+  orr_huggingface_config_set_text(import->model, "activation", activation);
 }
 
 static void map_form(const Import *import) {
@@ -157,18 +157,18 @@ static void map_form(const Import *import) {
   gboolean bias = flags & ORR_HF_BIAS;
   gboolean qkv_bias = flag(import, "attention_bias|qkv_bias", flags & ORR_HF_QKV_BIAS) && !bias;
   map_activation(import);
-  orr_huggingface_set_text(import->model, "norm",
-                           flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
-  orr_huggingface_set_text(import->model, "position", positions[import->type->position]);
-  orr_huggingface_set_flag(import->model, "tied-embeddings",
-                           flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
-  orr_huggingface_set_flag(import->model, "bias", bias);
-  if (qkv_bias) orr_huggingface_set_flag(import->model, "qkv-bias", TRUE);
+  orr_huggingface_config_set_text(import->model, "norm",
+                                  flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
+  orr_huggingface_config_set_text(import->model, "position", positions[import->type->position]);
+  orr_huggingface_config_set_flag(import->model, "tied-embeddings",
+                                  flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
+  orr_huggingface_config_set_flag(import->model, "bias", bias);
+  if (qkv_bias) orr_huggingface_config_set_flag(import->model, "qkv-bias", TRUE);
   if (flag(import, "use_qk_norm|qk_norm|qk_layernorm", flags & ORR_HF_QK_NORM))
-    orr_huggingface_set_flag(import->model, "qk-norm", TRUE);
-  if (flags & ORR_HF_POST_NORMS) orr_huggingface_set_flag(import->model, "post-norms", TRUE);
+    orr_huggingface_config_set_flag(import->model, "qk-norm", TRUE);
+  if (flags & ORR_HF_POST_NORMS) orr_huggingface_config_set_flag(import->model, "post-norms", TRUE);
   if (flag(import, "use_parallel_residual", flags & ORR_HF_PARALLEL))
-    orr_huggingface_set_flag(import->model, "parallel-blocks", TRUE);
+    orr_huggingface_config_set_flag(import->model, "parallel-blocks", TRUE);
 }
 
 static void map_latent(const Import *import) {
@@ -178,10 +178,10 @@ static void map_latent(const Import *import) {
                                              {"qk-rope-head-dim", "qk_rope_head_dim"},
                                              {"v-head-dim", "v_head_dim"}};
   if (number(import, "kv_lora_rank", 0) <= 0) return;
-  orr_huggingface_find(import->config, "qk_head_dim"); /* the sum of two of them */
+  orr_huggingface_config_find(import->config, "qk_head_dim"); /* the sum of two of them */
   orr_node_remove(import->model, "kv-heads");
   orr_node_set(import->model, "mla",
-               orr_huggingface_section(import->config, pairs, G_N_ELEMENTS(pairs)));
+               orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs)));
 }
 
 static void map_experts(const Import *import) {
@@ -190,7 +190,7 @@ static void map_experts(const Import *import) {
       {"topk", "num_experts_per_tok|num_experts_per_token|moe_topk|experts_per_token"},
       {"latent", "moe_latent_size"}};
   if (number(import, EXPERTS, 0) <= 1) return;
-  OrrNode *moe = orr_huggingface_section(import->config, pairs, G_N_ELEMENTS(pairs));
+  OrrNode *moe = orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs));
   gint64 ffn = number(import, "moe_intermediate_size", 0),
          n_shared = number(import, "n_shared_experts", 0);
   gint64 shared = number(import,
@@ -202,10 +202,10 @@ static void map_experts(const Import *import) {
     ffn = number(import, "intermediate_size", 0); /* the dense layers' is intermediate_size_mlp */
   if (llama4) n_shared = 1;
   if (!shared) shared = n_shared * ffn;
-  if (ffn) orr_huggingface_set_number(moe, "ffn", ffn);
-  if (shared) orr_huggingface_set_number(moe, "shared-ffn", shared);
+  if (ffn) orr_huggingface_config_set_number(moe, "ffn", ffn);
+  if (shared) orr_huggingface_config_set_number(moe, "shared-ffn", shared);
   if (shared && (import->type->flags & ORR_HF_SHARED_GATE))
-    orr_huggingface_set_flag(moe, "shared-gate", TRUE);
+    orr_huggingface_config_set_flag(moe, "shared-gate", TRUE);
   orr_node_set(import->model, "moe", moe);
   may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules");
 }
@@ -224,31 +224,32 @@ static void map_states(const Import *import) {
                                               {"value-dim", "linear_value_head_dim"},
                                               {"conv", "linear_conv_kernel_dim"}};
   if (number(import, "mamba_num_heads|mamba_n_heads", 0) > 0) {
-    orr_huggingface_find(import->config, "expand|mamba_expand|use_mamba_kernels|use_conv_bias|"
-                                         "mamba_proj_bias|mamba_conv_bias|use_bias|mlp_bias");
+    orr_huggingface_config_find(import->config,
+                                "expand|mamba_expand|use_mamba_kernels|use_conv_bias|"
+                                "mamba_proj_bias|mamba_conv_bias|use_bias|mlp_bias");
     orr_node_set(import->model, "mamba",
-                 orr_huggingface_section(import->config, mamba, G_N_ELEMENTS(mamba)));
+                 orr_huggingface_config_section(import->config, mamba, G_N_ELEMENTS(mamba)));
   }
   if (number(import, "linear_num_key_heads", 0) > 0) {
-    OrrNode *map = orr_huggingface_section(import->config, linear, G_N_ELEMENTS(linear));
-    orr_huggingface_set_text(map, "kind", "gated-delta");
+    OrrNode *map = orr_huggingface_config_section(import->config, linear, G_N_ELEMENTS(linear));
+    orr_huggingface_config_set_text(map, "kind", "gated-delta");
     orr_node_set(import->model, "linear-attention", map);
-  } else if (orr_huggingface_list(import->config, "attn_type_list")) {
+  } else if (orr_huggingface_config_list(import->config, "attn_type_list")) {
     OrrNode *map = orr_node_new_map((OrrPlace){0});
     gint64 heads = number(import, "num_attention_heads", 1),
            head_dim = number(import, "head_dim", 128);
-    orr_huggingface_set_text(map, "kind", "lightning");
-    orr_huggingface_set_number(map, "key-heads", heads);
-    orr_huggingface_set_number(map, "key-dim", head_dim);
-    orr_huggingface_set_number(map, "value-dim", head_dim);
-    orr_huggingface_set_number(map, "chunk",
-                               256); /* BLOCK of MiniMax-Text-01's lightning attention */
+    orr_huggingface_config_set_text(map, "kind", "lightning");
+    orr_huggingface_config_set_number(map, "key-heads", heads);
+    orr_huggingface_config_set_number(map, "key-dim", head_dim);
+    orr_huggingface_config_set_number(map, "value-dim", head_dim);
+    orr_huggingface_config_set_number(map, "chunk",
+                                      256); /* BLOCK of MiniMax-Text-01's lightning attention */
     orr_node_set(import->model, "linear-attention", map);
   }
 }
 
 static void map_layout(const Import *import, gint64 layers) {
-  g_auto(GStrv) layout = orr_huggingface_layout(import->config, import->type, layers);
+  g_auto(GStrv) layout = orr_huggingface_layers_layout(import->config, import->type, layers);
   OrrNode *list = orr_node_new_list((OrrPlace){0});
   gboolean windows = FALSE;
   for (guint i = 0; layout && layout[i]; i++) {
@@ -259,8 +260,8 @@ static void map_layout(const Import *import, gint64 layers) {
          size = number(import, "sliding_window", 0);
   if (windows) {
     OrrNode *window = orr_node_new_map((OrrPlace){0});
-    orr_huggingface_set_number(window, "size", chunk ? chunk : size);
-    if (chunk) orr_huggingface_set_flag(window, "chunked", TRUE);
+    orr_huggingface_config_set_number(window, "size", chunk ? chunk : size);
+    if (chunk) orr_huggingface_config_set_flag(window, "chunked", TRUE);
     orr_node_set(import->model, "window", window);
   }
   if (layout)
@@ -277,7 +278,7 @@ static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix,
     const OrrNode *key = config->map->keys->pdata[i], *value = config->map->items->pdata[i];
     gboolean nothing = value->kind == ORR_NODE_SCALAR &&
                        (strcmp(value->text, "null") == 0 || strcmp(value->text, "false") == 0);
-    if (nothing || orr_huggingface_is_harmless(key->text) ||
+    if (nothing || orr_huggingface_types_is_harmless(key->text) ||
         g_hash_table_contains(config->used, key->text))
       continue;
     g_string_append_printf(left_out, "%s%s%s%s\n", prefix, key->text,
@@ -291,24 +292,24 @@ static void check_document(const OrrNode *model, const char *path, OrrDiags *dia
   OrrModel read;
   OrrPlace place = {.file = g_intern_string(path)};
   g_autoptr(OrrDiags) own = orr_diags_new();
-  if (orr_fields_read(&orr_model_table, model, NULL, own, &read)) {
+  if (orr_field_read(&orr_model_table, model, NULL, own, &read)) {
     orr_model_settle(&read, place, diags);
   } else {
     g_autofree char *text = orr_diags_text(own);
     orr_diags_error(diags, place, "the config makes no model: %s",
                     g_strstrip(g_strdelimit(text, "\n", ' ')));
   }
-  orr_fields_clear(&orr_model_table, &read);
+  orr_field_clear(&orr_model_table, &read);
 }
 
 static const OrrHuggingfaceType *find_type(const OrrHuggingfaceConfig *config) {
   const OrrNode *root = config->map;
   OrrDiags *diags = config->diags;
-  const char *word = orr_huggingface_text(config, "model_type");
+  const char *word = orr_huggingface_config_text(config, "model_type");
   const OrrHuggingfaceType *type = word ? orr_huggingface_type(word) : NULL;
   if (type || orr_diags_n_errors(diags)) return type;
   g_autofree char *known = orr_huggingface_type_names();
-  const char *near = word ? orr_huggingface_nearest(word) : NULL;
+  const char *near = word ? orr_huggingface_types_nearest(word) : NULL;
   const OrrNode *at = orr_node_get(root, "model_type");
   if (!word)
     orr_diags_error(diags, root->place, "missing key 'model_type' (known: %s)", known);
@@ -320,14 +321,14 @@ static const OrrHuggingfaceType *find_type(const OrrHuggingfaceConfig *config) {
 
 static void name_document(const Import *import, const OrrHuggingfaceConfig *root, const char *name,
                           const char *path) {
-  const char *called = name ? name : orr_huggingface_text(root, "_name_or_path");
+  const char *called = name ? name : orr_huggingface_config_text(root, "_name_or_path");
   g_autofree char *base =
       called && *called ? g_path_get_basename(called) : g_strdup(import->type->model_type);
   g_autofree char *lower = g_ascii_strdown(base, -1),
                   *source = g_strdup_printf("config.json of %s, imported from %s", base, path);
-  orr_huggingface_set_text(import->model, "schema", "model/1");
-  orr_huggingface_set_text(import->model, "name", lower);
-  orr_huggingface_set_text(import->model, "source", source);
+  orr_huggingface_config_set_text(import->model, "schema", "model/1");
+  orr_huggingface_config_set_text(import->model, "name", lower);
+  orr_huggingface_config_set_text(import->model, "source", source);
 }
 
 static void map_all(const Import *import, gint64 layers) {
@@ -342,7 +343,7 @@ static void map_all(const Import *import, gint64 layers) {
 /* The tower, where it is one that is known; else its section is told as a whole. */
 static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, const char *whole,
                       GString *left_out) {
-  const OrrNode *map = orr_huggingface_map(root, "vision_config");
+  const OrrNode *map = orr_huggingface_config_map(root, "vision_config");
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig tower = {map, used, root->diags};
   OrrNode *encoder = map ? orr_huggingface_tower(&tower, whole) : NULL;
@@ -360,7 +361,7 @@ static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root,
                               const OrrHuggingfaceType **type, OrrDiags *diags) {
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig inside = {config, used, diags};
-  const char *inner = orr_huggingface_text(&inside, "model_type");
+  const char *inner = orr_huggingface_config_text(&inside, "model_type");
   if (inner && orr_huggingface_type(inner)) *type = orr_huggingface_type(inner);
   const char *defaults = (*type)->defaults ? (*type)->defaults : "{}";
   g_autoptr(OrrNode) base = orr_yaml_parse(defaults, strlen(defaults), (*type)->model_type, diags);
@@ -400,7 +401,7 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig outer = {root, used, diags};
   const OrrHuggingfaceType *type = find_type(&outer);
-  const OrrNode *text_config = orr_huggingface_map(&outer, "text_config");
+  const OrrNode *text_config = orr_huggingface_config_map(&outer, "text_config");
   if (!orr_diags_check(diags, error)) return NULL;
   const char *whole = type->model_type;
   g_autoptr(OrrNode) decoder =

@@ -39,14 +39,14 @@ typedef struct {
 /* NULL where it is unknown. */
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type);
 char *orr_huggingface_type_names(void); /* "bloom, cohere, ..."; newly allocated */
-const char *orr_huggingface_nearest(const char *model_type); /* or NULL */
+const char *orr_huggingface_types_nearest(const char *model_type); /* or NULL */
 gboolean
-orr_huggingface_is_harmless(const char *key); /* changes nothing that costs time or memory */
+orr_huggingface_types_is_harmless(const char *key); /* changes nothing that costs time or memory */
 
 /* Kinds of the layers that @config tells, as items of `layout`; NULL where all are alike, or
  * where a list is wrong (an error in its diags). Free with g_strfreev. */
-char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggingfaceType *type,
-                              gint64 layers);
+char **orr_huggingface_layers_layout(const OrrHuggingfaceConfig *config,
+                                     const OrrHuggingfaceType *type, gint64 layers);
 
 /* The `encoder` that @config, a vision_config, is; @whole: the model_type around it. NULL: a
  * tower that is not mapped. */

@@ -36,7 +36,7 @@ const OrrFieldTable orr_lora_table =
 static guint bit_of(const char *word, OrrPlace place, OrrDiags *diags) {
   for (guint i = 0; targets[i]; i++)
     if (strcmp(word, targets[i]) == 0) return 1u << i;
-  const char *near = orr_nearest_word(word, targets);
+  const char *near = orr_diag_nearest_word(word, targets);
   if (diags)
     orr_diags_error(diags, place,
                     "lora.targets: unknown '%s'%s%s%s (allowed: qkv, projection, fc1, fc2)", word,

@@ -73,7 +73,7 @@ static gboolean read_kind(Reading *reading, const char *item, const char *text,
   *ret_kind = (OrrLayerKind){0};
   for (guint i = 0; parts[i]; i++) {
     if (read_word(g_strstrip(parts[i]), ret_kind)) continue;
-    const char *near = orr_nearest_word(parts[i], words);
+    const char *near = orr_diag_nearest_word(parts[i], words);
     g_autofree char *why = near && strcmp(near, parts[i])
                                ? g_strdup_printf("unknown '%s', did you mean '%s'?", parts[i], near)
                                : g_strdup_printf("'%s' cannot stand there", parts[i]);

@@ -122,7 +122,7 @@ enum {
 /* The words of the bits from 0 on: "core-attn", "layernorm", "mla-up-proj", "mlp", "moe",
  * "moe-act", "shared-experts". */
 extern const char *const orr_module_words[];
-guint orr_recompute_modules(
+guint orr_transformer_recompute_modules(
     OrrRecompute recompute); /* none: 0; selective: the attention core; full: the layer */
 
 /* Each appends OrrOperator to @operators in execution order, COMM operators (of groups of two

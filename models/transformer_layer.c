@@ -207,7 +207,7 @@ void orr_transformer_layer_backward(const OrrModel *model, guint kind, const Orr
 
 /* --- recomputation --- */
 
-guint orr_recompute_modules(OrrRecompute recompute) {
+guint orr_transformer_recompute_modules(OrrRecompute recompute) {
   static const guint modules[] = {[ORR_RECOMPUTE_NONE] = 0,
                                   [ORR_RECOMPUTE_SELECTIVE] = ORR_MODULE_CORE_ATTN,
                                   [ORR_RECOMPUTE_FULL] = ORR_MODULE_LAYER,

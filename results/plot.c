@@ -8,7 +8,7 @@
 extern const OrrPlot orr_plots_data[];
 extern const guint orr_plots_data_n;
 
-const OrrPlot *orr_plots(guint *ret_n) {
+const OrrPlot *orr_plot_entries(guint *ret_n) {
   *ret_n = orr_plots_data_n;
   return orr_plots_data;
 }

@@ -26,7 +26,7 @@ typedef struct {
   const char *script;   /* the whole file */
 } OrrPlot;
 
-const OrrPlot *orr_plots(guint *ret_n); /* alphabetical; static */
+const OrrPlot *orr_plot_entries(guint *ret_n); /* alphabetical; static */
 const OrrPlot *orr_plot_find(const char *name);
 
 /* The answer as gnuplot's blocks; newly allocated. *@ret_blocks is how many there are. */

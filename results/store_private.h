@@ -110,7 +110,7 @@ char *orr_store_file_reason(const char *path, gboolean for_writing);
 /* What a view says it reads ("-- reads: span(lane, end_s)"), as its text with stand-ins laid
  * under it for those tables and columns that this database does not have: no such facts were
  * recorded, so no rows. Newly allocated. */
-char *orr_view_statement(const OrrStore *store, const OrrView *view);
+char *orr_views_statement(const OrrStore *store, const OrrView *view);
 
 /* Made from results/views/ by embed.sh. */
 extern const OrrView orr_views_data[];

@@ -302,7 +302,7 @@ static gboolean check_view_name(const char *word, GError **error) {
   const OrrView *views = orr_views(&n);
   g_autofree const char **names = g_new0(const char *, n + 1);
   for (guint i = 0; i < n; i++) names[i] = views[i].name;
-  const char *nearest = orr_nearest_word(word, names);
+  const char *nearest = orr_diag_nearest_word(word, names);
   g_autofree char *all = g_strjoinv(", ", (char **)names);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
               "there is no view '%s'%s%s%s (views: %s; or give an SQL statement)", word,
@@ -317,7 +317,7 @@ OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id
   /* Reads the schema afresh: another process may have made a table since, and the look for
    * stand-ins must not fail. */
   if (!orr_store_exec(store, "SELECT 1 FROM sqlite_schema", error)) return NULL;
-  g_autofree char *statement = view ? orr_view_statement(store, view) : g_strdup(sql_or_view);
+  g_autofree char *statement = view ? orr_views_statement(store, view) : g_strdup(sql_or_view);
   const Question question = {view ? view->name : sql_or_view,
                              view ? view->sql : sql_or_view,
                              view != NULL,

@@ -66,7 +66,7 @@ static GPtrArray *find_stand_ins(const OrrStore *store, const OrrView *view) {
   return stand_ins;
 }
 
-char *orr_view_statement(const OrrStore *store, const OrrView *view) {
+char *orr_views_statement(const OrrStore *store, const OrrView *view) {
   g_autoptr(GPtrArray) stand_ins = find_stand_ins(store, view);
   if (stand_ins->len == 0) return g_strdup(view->sql);
   g_ptr_array_add(stand_ins, NULL);

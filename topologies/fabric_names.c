@@ -79,7 +79,7 @@ gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is
 
 static GArray *refuse(const char *what, const char *name, GPtrArray *known, GError **error) {
   g_ptr_array_add(known, NULL);
-  const char *nearest = orr_nearest_word(name, (const char *const *)known->pdata);
+  const char *nearest = orr_diag_nearest_word(name, (const char *const *)known->pdata);
   g_autoptr(GString) text = g_string_new(NULL);
   for (guint i = 0; i + 1 < known->len && i < 6; i++)
     g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", (const char *)known->pdata[i]);

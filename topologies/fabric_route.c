@@ -60,8 +60,8 @@ static guint64 route_hash(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gp
   const OrrCluster *cluster = fabric->cluster;
   switch ((OrrRouting)cluster->routing) {
   case ORR_ROUTING_ECMP:
-    return orr_hash3(fabric->seed + attempt, (guint64)src_gpu << 32 | (guint64)dst_gpu,
-                     flow * (guint64)cluster->queue_pairs + path);
+    return orr_random_hash3(fabric->seed + attempt, (guint64)src_gpu << 32 | (guint64)dst_gpu,
+                            flow * (guint64)cluster->queue_pairs + path);
   case ORR_ROUTING_STATIC:
     return (guint64)dst_port + attempt;
   default:

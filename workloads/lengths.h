@@ -14,8 +14,8 @@
  *
  * What is drawn is rounded and held within [least, most].
  */
-#ifndef ORR_SERVING_LENGTHS_H
-#define ORR_SERVING_LENGTHS_H
+#ifndef ORR_LENGTHS_H
+#define ORR_LENGTHS_H
 
 #include "sim/base/field.h"
 #include "sim/base/random.h"

@@ -92,7 +92,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
   model->moe = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
   orr_cost_serving_init(model);
-  orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
+  orr_field_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
   model->nccl = profile ? profile->nccl : NULL;
@@ -126,7 +126,7 @@ void orr_cost_model_free(OrrCostModel *model) {
   g_ptr_array_unref(model->moe);
   orr_cost_serving_clear(model);
   if (model->libraries) g_ptr_array_unref(model->libraries);
-  orr_fields_clear(&orr_profile_constants_table, &model->defaults);
+  orr_field_clear(&orr_profile_constants_table, &model->defaults);
   g_free(model);
 }
 

@@ -287,13 +287,13 @@ OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *
   return orr_cost_scaled(model, (OrrCost){us * 1e-6, how});
 }
 
-OrrCost orr_cost_attention_over(const OrrCostModel *model, const OrrOperator *op,
-                                OrrDtype kv_dtype) {
+OrrCost orr_cost_serving_attention_over(const OrrCostModel *model, const OrrOperator *op,
+                                        OrrDtype kv_dtype) {
   return orr_cost_scaled(model, orr_cost_attention(model, op, kv_dtype));
 }
 
-gboolean orr_cost_token_kernel(const OrrCostModel *model, const char *operator_name, double tokens,
-                               double width, OrrCost *ret_cost) {
+gboolean orr_cost_serving_token_kernel(const OrrCostModel *model, const char *operator_name,
+                                       double tokens, double width, OrrCost *ret_cost) {
   const TokenKernel *best = NULL;
   for (guint i = 0; i < model->token_kernels->len; i++) {
     const TokenKernel *kernel = model->token_kernels->pdata[i];

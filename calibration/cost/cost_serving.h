@@ -30,13 +30,13 @@ OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *
                                  const OrrBatchAttention *asked);
 
 /* Fused attention whose keys and values are kept in another format than it computes in. */
-OrrCost orr_cost_attention_over(const OrrCostModel *model, const OrrOperator *op,
-                                OrrDtype kv_dtype);
+OrrCost orr_cost_serving_attention_over(const OrrCostModel *model, const OrrOperator *op,
+                                        OrrDtype kv_dtype);
 
 /* A kernel of @operator_name on @tokens of @width elements, as the profile's `token-kernels`
  * say; FALSE where they do not. Another width is answered at as many elements (modelled). */
-gboolean orr_cost_token_kernel(const OrrCostModel *model, const char *operator_name, double tokens,
-                               double width, OrrCost *ret_cost);
+gboolean orr_cost_serving_token_kernel(const OrrCostModel *model, const char *operator_name,
+                                       double tokens, double width, OrrCost *ret_cost);
 
 G_END_DECLS
 

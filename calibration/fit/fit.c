@@ -41,7 +41,7 @@ static char *join(const OrrFitOrder *order, const OrrDevice *device, const char 
 static char *tables_text(const OrrProfile *profile) {
   static const char *const others[] = {"schema",    "name",    "device", "source",
                                        "constants", "kernels", "errors", NULL};
-  g_autoptr(OrrNode) node = orr_fields_dump(&orr_profile_table, profile);
+  g_autoptr(OrrNode) node = orr_field_dump(&orr_profile_table, profile);
   for (const char *const *key = others; *key; key++) orr_node_remove(node, *key);
   return orr_yaml_text(node);
 }

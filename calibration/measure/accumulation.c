@@ -4,7 +4,7 @@
 
 #include "calibration/measure/family.h"
 
-gboolean orr_accumulates_fast(gboolean is_forward) { return is_forward; }
+gboolean orr_accumulation_is_fast(gboolean is_forward) { return is_forward; }
 
 const char *orr_accumulation_word(const OrrShape *shape) {
   const char *family = shape->family->entry.name;
@@ -13,5 +13,5 @@ const char *orr_accumulation_word(const OrrShape *shape) {
   const char *dtype = orr_shape_word(shape, "dtype");
   if (strcmp(dtype, "fp8") != 0 && strcmp(dtype, "mxfp8") != 0) return NULL;
   const gboolean is_forward = !is_gemm || strcmp(orr_shape_word(shape, "layout"), "forward") == 0;
-  return orr_accumulates_fast(is_forward) ? "fast-accumulation" : "full-accumulation";
+  return orr_accumulation_is_fast(is_forward) ? "fast-accumulation" : "full-accumulation";
 }

@@ -17,7 +17,7 @@
 G_BEGIN_DECLS
 
 /* Whether a product of 8-bit floats is asked to accumulate fast. */
-gboolean orr_accumulates_fast(gboolean is_forward);
+gboolean orr_accumulation_is_fast(gboolean is_forward);
 
 /* The word of the row's setting: "fast-accumulation" or "full-accumulation" for products of fp8
  * and mxfp8 (experts' are forward ones), NULL where there is no choice. */

@@ -26,7 +26,7 @@ static void make_shares(gint64 tokens, gint64 n, double total, double *ret_share
 
 /* Whole numbers: running sums are rounded, so that they add up; what is above @tokens goes to
  * the next experts. */
-void orr_expert_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads) {
+void orr_expert_draw_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads) {
   const gint64 total = tokens * topk;
   g_autofree double *shares = g_new(double, n);
   make_shares(tokens, n, (double)total, shares);
@@ -68,7 +68,7 @@ void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced,
     return;
   }
   g_autofree gint64 *loads = g_new(gint64, n);
-  orr_expert_loads(tokens, topk, n, loads);
+  orr_expert_draw_loads(tokens, topk, n, loads);
   shuffle(loads, n, seed);
   gint64 at = 0;
   for (gint64 e = 0; e < n; e++)
@@ -76,7 +76,7 @@ void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced,
       ret_chosen[at % tokens * topk + at / tokens] = (gint32)e;
 }
 
-gint64 orr_expert_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank) {
+gint64 orr_expert_draw_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank) {
   g_autofree gint64 *counts = g_new0(gint64, n / per_rank + 1);
   gint64 best = 0;
   for (gint64 i = 0; i < n_choices; i++) counts[chosen[i] / per_rank]++;

@@ -26,7 +26,7 @@ G_BEGIN_DECLS
 
 /* Tokens of each of @n experts, in falling order, @tokens * @topk in all and at most @tokens
  * each. @topk <= @n. */
-void orr_expert_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads);
+void orr_expert_draw_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads);
 
 /* @ret_chosen: [tokens, topk], the experts of each token, distinct within a token. */
 void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed,
@@ -35,7 +35,7 @@ void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced,
 /* The first expert of the rank with the most choices, of ranks that hold @per_rank experts each;
  * the lowest of equals.
  */
-gint64 orr_expert_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank);
+gint64 orr_expert_draw_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank);
 
 G_END_DECLS
 

@@ -98,7 +98,8 @@ static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **
   }
   g_autofree char *text = orr_shape_text(shape);
   OrrKernel *kernel = g_new0(OrrKernel, 1);
-  *kernel = (OrrKernel){.bench = bench, .shape = *shape, .hash = orr_hash3(1, 2, g_str_hash(text))};
+  *kernel = (OrrKernel){
+      .bench = bench, .shape = *shape, .hash = orr_random_hash3(1, 2, g_str_hash(text))};
   return kernel;
 }
 

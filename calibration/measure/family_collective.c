@@ -54,7 +54,7 @@ static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *t
   static const char *const op_words[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                          "reduce",     "alltoall",   "sendrecv"};
   static const char *const dtype_words[] = {"float", "half", "bfloat16", "fp8"};
-  g_autofree char *system = orr_measure_device_name(row->device);
+  g_autofree char *system = orr_measure_row_device_name(row->device);
   g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%d,%" G_GINT64_FORMAT ",%.6g\n", system,
                          dtype_words[shape->at[1]], row->nccl, op_words[shape->at[0]],
                          (int)shape->at[2], shape->at[3], row->median_us);

@@ -1,6 +1,6 @@
 /*
  * family_memory.c - kernels that memory bounds, over `rows` rows of `width` elements
- * (cuda/kernels.cu).
+ * (cuda/kernel.cu).
  *
  * What each reads and writes a row, in elements of the dtype (and 4-byte words beside them):
  *

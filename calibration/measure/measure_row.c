@@ -176,9 +176,11 @@ static const char *shipped_name(const char *device) {
   return NULL;
 }
 
-gboolean orr_measure_device_is_shipped(const char *device) { return shipped_name(device) != NULL; }
+gboolean orr_measure_row_device_is_shipped(const char *device) {
+  return shipped_name(device) != NULL;
+}
 
-char *orr_measure_device_name(const char *device) {
+char *orr_measure_row_device_name(const char *device) {
   const char *shipped = shipped_name(device);
   if (shipped) return g_strdup(shipped);
   GString *name = g_string_new(NULL);

@@ -47,11 +47,11 @@ typedef struct {
 
 extern const OrrFieldTable orr_measure_refusal_table;
 
-/* Copies what it needs; clear with orr_fields_clear(&orr_measure_refusal_table, refusal). */
+/* Copies what it needs; clear with orr_field_clear(&orr_measure_refusal_table, refusal). */
 void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape,
                               const OrrJobWord *word, const OrrBenchFacts *facts, const char *date);
 
-/* Copies what it needs; clear with orr_fields_clear(&orr_measure_row_table, row). */
+/* Copies what it needs; clear with orr_field_clear(&orr_measure_row_table, row). */
 void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrShapeWork *work,
                           const OrrBenchFacts *facts, const OrrTiming *timing,
                           const OrrVerdict *verdict, const char *date);
@@ -62,9 +62,9 @@ gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *fa
 
 /* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the
  * name in kebab-case. Newly allocated. */
-char *orr_measure_device_name(const char *device);
+char *orr_measure_row_device_name(const char *device);
 /* Whether it is one of those. */
-gboolean orr_measure_device_is_shipped(const char *device);
+gboolean orr_measure_row_device_is_shipped(const char *device);
 
 G_END_DECLS
 

@@ -36,7 +36,7 @@ static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord
     OrrMeasureRefusal refusal;
     orr_measure_refusal_init(&refusal, shape, word, session->facts, order->date);
     fine = order->refusal(&refusal, order->user, error);
-    orr_fields_clear(&orr_measure_refusal_table, &refusal);
+    orr_field_clear(&orr_measure_refusal_table, &refusal);
   }
   if (!word->ends_job && g_hash_table_add(session->told, g_strdup(word->reason)) && order->note)
     order->note(word->reason, order->user);
@@ -104,7 +104,7 @@ static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming
   session->outcome.n_wrong += row.verified == ORR_VERIFIED_NO;
   gboolean fine =
       session->facts->rank != 0 || session->order->row(&row, session->order->user, error);
-  orr_fields_clear(&orr_measure_row_table, &row);
+  orr_field_clear(&orr_measure_row_table, &row);
   return fine;
 }
 

@@ -80,7 +80,7 @@ static const char *const reason_words[] = {"idle",
                                            "hardware power brake",
                                            "display clocks"};
 
-char *orr_throttle_words(gint64 reasons) {
+char *orr_measure_visit_throttle_words(gint64 reasons) {
   if (reasons < 0) return g_strdup("unknown");
   GString *text = g_string_new(NULL);
   for (guint bit = 0; bit < G_N_ELEMENTS(reason_words); bit++)
@@ -133,8 +133,8 @@ void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrB
                              .memory_clock_hz_after = after->memory_clock_hz,
                              .celsius_before = before->celsius,
                              .celsius_after = after->celsius,
-                             .slowed_before = orr_throttle_words(before->throttle),
-                             .slowed_after = orr_throttle_words(after->throttle),
+                             .slowed_before = orr_measure_visit_throttle_words(before->throttle),
+                             .slowed_after = orr_measure_visit_throttle_words(after->throttle),
                              .processes_before = before->n_processes,
                              .processes_after = after->n_processes};
   copy_facts(visit, facts);

@@ -22,7 +22,7 @@ typedef struct {
   double watts_before, watts_after, sm_clock_hz_before, sm_clock_hz_after, celsius_before,
       celsius_after;
   double memory_clock_hz_before, memory_clock_hz_after;
-  char *slowed_before, *slowed_after; /* orr_throttle_words */
+  char *slowed_before, *slowed_after; /* orr_measure_visit_throttle_words */
   gint64 processes_before, processes_after;
 } OrrMeasureVisit;
 
@@ -30,9 +30,9 @@ extern const OrrFieldTable orr_measure_visit_table;
 
 /* Why the clocks are not the highest, in words of NVML's clock event reasons: "idle", "power
  * limit", ...; "none", "unknown" for -1. Newly allocated. */
-char *orr_throttle_words(gint64 reasons);
+char *orr_measure_visit_throttle_words(gint64 reasons);
 
-/* Copies what it needs; clear with orr_fields_clear(&orr_measure_visit_table, visit). @failure
+/* Copies what it needs; clear with orr_field_clear(&orr_measure_visit_table, visit). @failure
  * may be NULL. */
 void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrBenchFacts *facts,
                             double budget_s, const OrrMeasureOutcome *outcome,

@@ -481,7 +481,7 @@ OrrProfile *orr_profile_read(const OrrNode *document, OrrLibrary *library, OrrDi
   g_autoptr(OrrProfile) profile = g_new0(OrrProfile, 1);
   g_autoptr(OrrNode) laid = orr_profile_lay_collectives(document);
   const OrrNode *node = laid ? laid : document;
-  if (!orr_fields_read(&orr_profile_table, node, library, diags, profile)) return NULL;
+  if (!orr_field_read(&orr_profile_table, node, library, diags, profile)) return NULL;
   guint errors = orr_diags_n_errors(diags);
   check_profile(profile, node, diags);
   return orr_diags_n_errors(diags) == errors ? g_steal_pointer(&profile) : NULL;
@@ -489,7 +489,7 @@ OrrProfile *orr_profile_read(const OrrNode *document, OrrLibrary *library, OrrDi
 
 void orr_profile_free(OrrProfile *profile) {
   if (!profile) return;
-  orr_fields_clear(&orr_profile_table, profile);
+  orr_field_clear(&orr_profile_table, profile);
   g_free(profile);
 }
 

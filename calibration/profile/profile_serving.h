@@ -35,7 +35,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  char *operator_name; /* of models/transformer_inference.c */
+  char *operator_name; /* of models/inference.c */
   gint64 width;        /* elements of a token: hidden, inner size, vocabulary */
   char *tokens, *us;
 } OrrProfileTokenKernel;

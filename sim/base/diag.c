@@ -148,7 +148,7 @@ static guint edit_distance(const char *a, const char *b) {
   return rows[strlen(a) % 3][n];
 }
 
-const char *orr_nearest_word(const char *word, const char *const *words) {
+const char *orr_diag_nearest_word(const char *word, const char *const *words) {
   const char *nearest = NULL;
   guint nearest_distance = G_MAXUINT;
   gsize length = strlen(word);

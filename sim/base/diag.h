@@ -20,8 +20,8 @@ typedef struct {
   const char *file;
   int line;
   int column;
-  const struct OrrNode
-      *node; /* what stands there, for orr_place_in; only while its tree lives. NULL: not told */
+  const struct OrrNode *
+      node; /* what stands there, for orr_node_place_in; only while its tree lives. NULL: not told */
 } OrrPlace;
 
 typedef struct OrrDiags OrrDiags;
@@ -49,7 +49,7 @@ gboolean orr_diags_check(const OrrDiags *diags, GError **error);
 /* The entry of @words (NULL-terminated) nearest to @word by edit distance, or NULL when none is
  * near enough (more than a third of the letters differ; case, and '-' or '_', are no
  * difference). Points into @words. */
-const char *orr_nearest_word(const char *word, const char *const *words);
+const char *orr_diag_nearest_word(const char *word, const char *const *words);
 
 G_END_DECLS
 

@@ -172,7 +172,7 @@ static void fail_unknown(Parser *parser, const char *word, guint at) {
   g_autoptr(GPtrArray) known = g_ptr_array_new();
   for (guint i = 0; i < parser->n_names; i++) g_ptr_array_add(known, (char *)parser->names[i].name);
   g_ptr_array_add(known, NULL);
-  const char *nearest = orr_nearest_word(word, (const char *const *)known->pdata);
+  const char *nearest = orr_diag_nearest_word(word, (const char *const *)known->pdata);
   g_autofree char *all = g_strjoinv(", ", (char **)known->pdata);
   fail(parser, at, "unknown name '%s'%s%s%s (known: %s)", word, nearest ? ": did you mean '" : "",
        nearest ? nearest : "", nearest ? "'?" : "", *all ? all : "none");

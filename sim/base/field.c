@@ -3,7 +3,7 @@
  * field_docs.c, field_schema.c and field_lint.c for the other jobs of a table.
  *
  * Invariants:
- *  1. A struct that is all zero bytes is fit for orr_fields_clear, and so is one that any reader left half-way.
+ *  1. A struct that is all zero bytes is fit for orr_field_clear, and so is one that any reader left half-way.
  *  2. A default is read by the same functions as the user's text: no member is ever set by other means.
  */
 #include "sim/base/field_private.h"
@@ -27,7 +27,7 @@ const char **orr_field_names(const OrrFieldTable *table, const char *first) {
 }
 
 char *orr_field_hint(const char *word, const char *const *words) {
-  const char *nearest = orr_nearest_word(word, words);
+  const char *nearest = orr_diag_nearest_word(word, words);
   g_autofree char *allowed = g_strjoinv(", ", (char **)words);
   if (!*allowed) return g_strdup(" (none is allowed)");
   if (nearest) return g_strdup_printf(": did you mean '%s'? (allowed: %s)", nearest, allowed);
@@ -68,7 +68,7 @@ const OrrEntry *orr_field_fallback_entry(const OrrField *field) {
   return name ? orr_registry_find(field->registry, name) : NULL;
 }
 
-void orr_fields_defaults(const OrrFieldTable *table, void *out) {
+void orr_field_defaults(const OrrFieldTable *table, void *out) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   memset(out, 0, table->size);
   for (size_t i = 0; i < table->n_fields; i++) {
@@ -79,14 +79,14 @@ void orr_fields_defaults(const OrrFieldTable *table, void *out) {
 
 static void clear_choice(OrrChoice *choice) {
   if (choice->params && choice->entry && choice->entry->params)
-    orr_fields_clear(choice->entry->params, choice->params);
+    orr_field_clear(choice->entry->params, choice->params);
   g_clear_pointer(&choice->params, g_free);
   choice->entry = NULL;
 }
 
 static void clear_sections(const OrrFieldTable *table, GPtrArray *sections) {
   for (guint i = 0; i < sections->len; i++) {
-    orr_fields_clear(table, sections->pdata[i]);
+    orr_field_clear(table, sections->pdata[i]);
     g_free(sections->pdata[i]);
   }
   g_ptr_array_set_free_func(sections, NULL);
@@ -111,7 +111,7 @@ static void clear_member(const OrrField *field, void *member) {
     clear_choice(member);
     break;
   case ORR_FIELD_SECTION:
-    orr_fields_clear(field->table, member);
+    orr_field_clear(field->table, member);
     break;
   case ORR_FIELD_SECTIONS:
     if (*(GPtrArray **)member) clear_sections(field->table, *(GPtrArray **)member);
@@ -121,7 +121,7 @@ static void clear_member(const OrrField *field, void *member) {
   }
 }
 
-void orr_fields_clear(const OrrFieldTable *table, void *data) {
+void orr_field_clear(const OrrFieldTable *table, void *data) {
   for (size_t i = 0; i < table->n_fields; i++)
     clear_member(&table->fields[i], orr_field_member(&table->fields[i], data));
   memset(data, 0, table->size);

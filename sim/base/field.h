@@ -16,7 +16,7 @@
  *   SECTION    struct            embedded, described by @table; with @document also a name from the library (library.h)
  *   TEXTS      char **           list of scalars (NULL-terminated, owned; strv)
  *   REALS      GArray * of double, each of dimension @unit
- *   SECTIONS   GPtrArray * of structs described by @table (each g_malloc'd; freed by orr_fields_clear)
+ *   SECTIONS   GPtrArray * of structs described by @table (each g_malloc'd; freed by orr_field_clear)
  *   TREE       OrrNode *         any tree, kept for its owner to read
  *
  * A field with no @fallback is required, unless ORR_FIELD_OPTIONAL is set: then absence leaves the
@@ -93,39 +93,39 @@ struct OrrFieldTable {
 /* Reads the map @node into @out (table->size bytes, uninitialised). All findings go to @diags
  * with their place: unknown keys with the nearest name, missing keys, wrong types, missing
  * units, values out of range. @library (may be NULL) resolves names and `base:` of document
- * sections. @out is always left fit for orr_fields_clear; TRUE when nothing was wrong. The keys
+ * sections. @out is always left fit for orr_field_clear; TRUE when nothing was wrong. The keys
  * "schema" and "base" are accepted and skipped at the top of documents. */
-gboolean orr_fields_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
-                         OrrDiags *diags, void *out);
+gboolean orr_field_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
+                        OrrDiags *diags, void *out);
 
 /* @out as if read from an empty map; required fields are left zero. */
-void orr_fields_defaults(const OrrFieldTable *table, void *out);
+void orr_field_defaults(const OrrFieldTable *table, void *out);
 
 /* Frees what the members own, and zeroes them. */
-void orr_fields_clear(const OrrFieldTable *table, void *data);
+void orr_field_clear(const OrrFieldTable *table, void *data);
 
 /* The struct as a tree with every default filled in, in table order. Reading it back gives an
  * equal struct. */
-OrrNode *orr_fields_dump(const OrrFieldTable *table, const void *data);
+OrrNode *orr_field_dump(const OrrFieldTable *table, const void *data);
 
 /* Sets the member that the dotted @path names in the *unread* tree @root of a document described
  * by @table, making the maps on the way; a name that stands for a document section becomes
  * {base: name}, a bare choice {kind: name}. @text is YAML flow text. FALSE with ORR_FAULT_USAGE
  * for an unknown path (with the nearest name) or a value that is no YAML. A path below a CHOICE
  * is checked against the entry's parameters when the tree names the entry, else accepted. */
-gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path,
-                        const char *text, GError **error);
+gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *path,
+                       const char *text, GError **error);
 
 /* The member that the dotted @path names in a struct that was read, through sections and the
  * parameters of choices: its field, and in *@ret_data the struct that holds it. NULL where there
  * is none. */
-const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const char *path,
-                                  void **ret_data);
+const OrrField *orr_field_assign_member(const OrrFieldTable *table, void *data, const char *path,
+                                        void **ret_data);
 
 gboolean orr_field_is_plain(
     const OrrField *field); /* BOOL, INT, REAL or WORD: owns nothing, may be assigned */
 
-/* Reads @node into that member of @data, which holds a plain field, as orr_fields_read would;
+/* Reads @node into that member of @data, which holds a plain field, as orr_field_read would;
  * FALSE, and the member as it was, with the reason in @diags. */
 gboolean orr_field_assign(const OrrField *field, const OrrNode *node, OrrDiags *diags, void *data);
 
@@ -134,8 +134,8 @@ gboolean orr_field_number(const OrrField *field, const void *data, double *ret_v
 
 /* Calls @visit for each scalar member, in table order: "workload.parallel.tp", "8". */
 typedef void (*OrrFieldVisit)(const char *path, const char *text, void *user);
-void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit,
-                        void *user);
+void orr_field_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit,
+                       void *user);
 
 /* Text of one scalar member, as YAML would hold it. Newly allocated. */
 char *orr_field_text(const OrrField *field, const void *data);
@@ -144,16 +144,16 @@ char *orr_field_text(const OrrField *field, const void *data);
  * (draft 2020-12). @document: the kind that files of this table name in `schema: KIND/1`, where
  * `base:` may supply any key; NULL where the table is a section or a row. A document that is a
  * choice at its top (`kind` and its parameters) has a registry instead of a table. */
-char *orr_fields_markdown(const OrrFieldTable *table);
-char *orr_registry_markdown(const OrrRegistry *registry);
-char *orr_fields_json_schema(const OrrFieldTable *table, const char *document);
-char *orr_registry_json_schema(const OrrRegistry *registry, const char *document);
+char *orr_field_markdown(const OrrFieldTable *table);
+char *orr_field_registry_markdown(const OrrRegistry *registry);
+char *orr_field_json_schema(const OrrFieldTable *table, const char *document);
+char *orr_field_registry_json_schema(const OrrRegistry *registry, const char *document);
 
 /* What is wrong with the table itself, and with all that it leads to, one finding a line; NULL
  * when all is well. Every field has a sentence that ends in a period, a kebab-case name, what
  * its kind needs, and a default that reads. Each folder's tests call it for their tables. Newly
  * allocated. */
-char *orr_fields_lint(const OrrFieldTable *table);
+char *orr_field_lint(const OrrFieldTable *table);
 
 G_END_DECLS
 

@@ -1,6 +1,6 @@
 /*
  * field_assign.c - one scalar member of a struct that was read before: what a sweep changes from
- * point to point without reading the documents again. orr_fields_set does the same to the unread
+ * point to point without reading the documents again. orr_field_set does the same to the unread
  * tree; where both can, they agree.
  */
 #include <string.h>
@@ -25,8 +25,8 @@ static gboolean enter(Spot *spot, const OrrField *field) {
   return TRUE;
 }
 
-const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const char *path,
-                                  void **ret_data) {
+const OrrField *orr_field_assign_member(const OrrFieldTable *table, void *data, const char *path,
+                                        void **ret_data) {
   g_auto(GStrv) segments = g_strsplit(path, ".", -1);
   Spot spot = {table, data};
   for (guint i = 0; segments[i]; i++) {

@@ -133,13 +133,13 @@ static char *markdown(const OrrFieldParts *parts) {
   return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-char *orr_fields_markdown(const OrrFieldTable *table) {
+char *orr_field_markdown(const OrrFieldTable *table) {
   g_auto(OrrFieldParts) parts = {0};
   orr_field_parts_init(&parts, table, NULL, NULL);
   return markdown(&parts);
 }
 
-char *orr_registry_markdown(const OrrRegistry *registry) {
+char *orr_field_registry_markdown(const OrrRegistry *registry) {
   g_auto(OrrFieldParts) parts = {0};
   orr_field_parts_init(&parts, NULL, registry, NULL);
   return markdown(&parts);

@@ -116,7 +116,7 @@ static OrrNode *dump_table(const OrrFieldTable *table, const void *data) {
   return map;
 }
 
-OrrNode *orr_fields_dump(const OrrFieldTable *table, const void *data) {
+OrrNode *orr_field_dump(const OrrFieldTable *table, const void *data) {
   return dump_table(table, data);
 }
 
@@ -128,7 +128,7 @@ static gboolean is_list_of_scalars(const OrrNode *node) {
   return node->kind == ORR_NODE_LIST;
 }
 
-/* "[1, 2, 'a, b']": flow text, so that it can be given to orr_fields_set again. */
+/* "[1, 2, 'a, b']": flow text, so that it can be given to orr_field_set again. */
 static char *list_text(const OrrNode *list) {
   g_autoptr(GString) text = g_string_new("[");
   for (guint i = 0; i < orr_node_length(list); i++) {
@@ -163,8 +163,8 @@ static void flatten(const OrrNode *node, GString *path, OrrFieldVisit visit, voi
   }
 }
 
-void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit,
-                        void *user) {
+void orr_field_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit,
+                       void *user) {
   g_autoptr(OrrNode) tree = dump_table(table, data);
   g_autoptr(GString) path = g_string_new(NULL);
   flatten(tree, path, visit, user);

@@ -63,7 +63,7 @@ static void check_fallback(GString *out, const char *where, const OrrFieldTable 
   if (node && !is_name) { /* a name needs a library: the tests of the documents look at that */
     g_autofree void *data = g_malloc0(table->size);
     orr_field_read_member(field, node, NULL, diags, data);
-    orr_fields_clear(table, data);
+    orr_field_clear(table, data);
   }
   if (orr_diags_n_errors(diags) == 0) return;
   g_autofree char *text = orr_diags_text(diags);
@@ -103,7 +103,7 @@ static void check_entry(GString *out, const OrrRegistry *registry, guint i) {
   if (entry->params) check_table(out, entry->params);
 }
 
-char *orr_fields_lint(const OrrFieldTable *table) {
+char *orr_field_lint(const OrrFieldTable *table) {
   g_auto(OrrFieldParts) parts = {0};
   g_autoptr(GString) out = g_string_new(NULL);
   const OrrFieldPart *part;

@@ -37,7 +37,7 @@ const OrrEntry *orr_field_fallback_entry(const OrrField *field);
 /* TRUE when the member is what absence of an optional field leaves. */
 gboolean orr_field_is_zero(const OrrField *field, const void *data);
 
-/* Reads one tree into the member; the heart of orr_fields_read. */
+/* Reads one tree into the member; the heart of orr_field_read. */
 void orr_field_read_member(const OrrField *field, const OrrNode *node, OrrLibrary *library,
                            OrrDiags *diags, void *data);
 

@@ -3,7 +3,7 @@
  *
  * Everything that is wrong is told to the diagnostics with its place, and the reader goes on: the
  * user sees all of it at once. A member that could not be read stays zero, which is fit for
- * orr_fields_clear.
+ * orr_field_clear.
  */
 #include <math.h>
 #include <string.h>
@@ -332,8 +332,8 @@ void orr_field_read_member(const OrrField *field, const OrrNode *node, OrrLibrar
   read_member(&reader, field, node, data);
 }
 
-gboolean orr_fields_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
-                         OrrDiags *diags, void *out) {
+gboolean orr_field_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
+                        OrrDiags *diags, void *out) {
   Reader reader = {.library = library, .diags = diags};
   guint n_errors = orr_diags_n_errors(diags);
   memset(out, 0, table->size);

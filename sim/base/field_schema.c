@@ -413,13 +413,13 @@ static char *json_schema(const OrrFieldParts *parts) {
   return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-char *orr_fields_json_schema(const OrrFieldTable *table, const char *document) {
+char *orr_field_json_schema(const OrrFieldTable *table, const char *document) {
   g_auto(OrrFieldParts) parts = {0};
   orr_field_parts_init(&parts, table, NULL, document);
   return json_schema(&parts);
 }
 
-char *orr_registry_json_schema(const OrrRegistry *registry, const char *document) {
+char *orr_field_registry_json_schema(const OrrRegistry *registry, const char *document) {
   g_auto(OrrFieldParts) parts = {0};
   orr_field_parts_init(&parts, NULL, registry, document);
   return json_schema(&parts);

@@ -176,8 +176,8 @@ static OrrNode *parse_value(const char *path, const char *text, GError **error) 
   return NULL;
 }
 
-gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path,
-                        const char *text, GError **error) {
+gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *path,
+                       const char *text, GError **error) {
   g_auto(GStrv) segments = g_strsplit(path, ".", -1);
   guint n = g_strv_length(segments);
   if (n == 0 || g_strv_contains((const char *const *)segments, ""))

@@ -286,7 +286,7 @@ static void report_cycle(const GPtrArray *chain, const char *name, OrrPlace aske
 static void report_unknown(OrrLibrary *library, const char *kind, const char *name,
                            OrrPlace asked_at, OrrDiags *diags) {
   g_auto(GStrv) names = orr_library_names(library, kind);
-  const char *nearest = orr_nearest_word(name, (const char *const *)names);
+  const char *nearest = orr_diag_nearest_word(name, (const char *const *)names);
   g_autofree char *known = g_strjoinv(", ", names);
   if (nearest)
     orr_diags_error(diags, asked_at, "unknown %s '%s': did you mean '%s'? (known: %s)", kind, name,

@@ -173,7 +173,7 @@ OrrPlace orr_node_place(const OrrNode *node) {
   return place;
 }
 
-OrrPlace orr_place_in(OrrPlace place, const char *path) {
+OrrPlace orr_node_place_in(OrrPlace place, const char *path) {
   g_auto(GStrv) keys = g_strsplit(path, ".", -1);
   const OrrNode *node = place.node;
   for (guint i = 0; node && keys[i]; i++) {

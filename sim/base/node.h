@@ -56,7 +56,7 @@ OrrPlace orr_node_place(const OrrNode *node);
 
 /* Where the key of @path ("parallel.tp") stands in what @place knows; where it is absent the map
  * that it would be in, and @place itself where that knows nothing. */
-OrrPlace orr_place_in(OrrPlace place, const char *path);
+OrrPlace orr_node_place_in(OrrPlace place, const char *path);
 
 G_END_DECLS
 

@@ -74,7 +74,7 @@ double orr_random_normal(OrrRandom *random) {
   return radius * cos(2 * G_PI * orr_random_unit(random));
 }
 
-guint64 orr_hash3(guint64 a, guint64 b, guint64 c) {
+guint64 orr_random_hash3(guint64 a, guint64 b, guint64 c) {
   const guint64 step =
       G_GUINT64_CONSTANT(0x9E3779B97F4A7C15); /* so that (0, 0, 0) is not mapped to 0 */
   return mix(mix(mix(a + step) + b + step) + c + step);

@@ -23,7 +23,7 @@ double orr_random_unit(OrrRandom *random);              /* uniform in [0, 1) */
 double orr_random_normal(OrrRandom *random);            /* mean 0, standard deviation 1 */
 
 /* A hash of three numbers, uniform in 64 bits: the ECMP choice of a flow without a stream. */
-guint64 orr_hash3(guint64 a, guint64 b, guint64 c);
+guint64 orr_random_hash3(guint64 a, guint64 b, guint64 c);
 
 G_END_DECLS
 

@@ -28,7 +28,7 @@ typedef struct {
 } OrrRegistry;
 
 /* What a document chose. @params is a struct of entry->params->size bytes, or NULL; owned, freed
- * with the struct that holds the choice (orr_fields_clear). Cast @entry to the family's own
+ * with the struct that holds the choice (orr_field_clear). Cast @entry to the family's own
  * struct. */
 typedef struct {
   const OrrEntry *entry;

@@ -40,7 +40,7 @@ static gboolean add_family(GPtrArray *families, const char *name, GError **error
   const OrrMeasureFamily *family = orr_family_find(name);
   if (!family) {
     g_autofree const char **names = orr_registry_names(&orr_measure_registry);
-    const char *nearest = orr_nearest_word(name, names);
+    const char *nearest = orr_diag_nearest_word(name, names);
     g_autofree char *all = g_strjoinv(", ", (char **)names);
     g_set_error(
         error, ORR_FAULT, ORR_FAULT_USAGE, "unknown family of microkernels '%s'%s%s%s (known: %s)",
@@ -109,7 +109,7 @@ static gboolean keep_row(const OrrMeasureRow *row, void *user, GError **error) {
 }
 
 static void refusal_clear(gpointer refusal) {
-  orr_fields_clear(&orr_measure_refusal_table, refusal);
+  orr_field_clear(&orr_measure_refusal_table, refusal);
 }
 
 static gboolean keep_refusal(const OrrMeasureRefusal *refusal, void *user, GError **error) {
@@ -182,7 +182,7 @@ static gboolean end(Keeper *keeper, OrrBench *bench, const char *date, const Orr
   keeper->visit = &visit;
   const gboolean is_stored = store_round(keeper, fine ? error : NULL);
   keeper->visit = NULL;
-  orr_fields_clear(&orr_measure_visit_table, &visit);
+  orr_field_clear(&orr_measure_visit_table, &visit);
   return is_stored && fine;
 }
 

@@ -30,7 +30,7 @@ static char *replace(char *text, const char *pattern) {
   return changed;
 }
 
-char *orr_calibrate_scrub(const char *text, const char *const *words) {
+char *orr_calibrate_report_scrub(const char *text, const char *const *words) {
   char *clean =
       replace(g_utf8_make_valid(text, -1), "(?<![\\w.])~?(/[^\\s:;,'\")]+)+/?"); /* paths */
   for (; *words; words++) {
@@ -44,7 +44,7 @@ char *orr_calibrate_scrub(const char *text, const char *const *words) {
 
 static char *scrub(const char *text) {
   const char *const words[] = {g_get_host_name(), g_get_user_name(), NULL};
-  return orr_calibrate_scrub(text, words);
+  return orr_calibrate_report_scrub(text, words);
 }
 
 /* --- Sections --- */

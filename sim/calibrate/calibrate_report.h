@@ -29,7 +29,7 @@ gboolean orr_calibrate_report(const char *db, const char *device, const char *pr
 
 /* @text without paths and without the names of @words (NULL-terminated; those of two letters or
  * more), each replaced by '*'. Newly allocated. */
-char *orr_calibrate_scrub(const char *text, const char *const *words);
+char *orr_calibrate_report_scrub(const char *text, const char *const *words);
 
 G_END_DECLS
 

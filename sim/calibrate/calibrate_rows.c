@@ -12,7 +12,7 @@
 #include "sim/calibrate/calibrate.h"
 #include "sim/calibrate/calibrate_private.h"
 
-static void row_clear(gpointer row) { orr_fields_clear(&orr_measure_row_table, row); }
+static void row_clear(gpointer row) { orr_field_clear(&orr_measure_row_table, row); }
 
 GArray *orr_calibrate_rows_new(void) {
   GArray *rows = g_array_new(FALSE, TRUE, sizeof(OrrMeasureRow));
@@ -105,7 +105,7 @@ GArray *orr_calibrate_read(const char *db, GError **error) {
 /* --- Exporting --- */
 
 static gboolean is_device(const OrrMeasureRow *row, const char *device) {
-  g_autofree char *name = orr_measure_device_name(row->device);
+  g_autofree char *name = orr_measure_row_device_name(row->device);
   return !device || strcmp(row->device, device) == 0 || strcmp(name, device) == 0;
 }
 
@@ -113,7 +113,7 @@ static gboolean is_device(const OrrMeasureRow *row, const char *device) {
 static gboolean is_one_stranger(const GArray *rows) {
   for (guint i = 0; i < rows->len; i++) {
     const char *device = g_array_index(rows, OrrMeasureRow, i).device;
-    if (orr_measure_device_is_shipped(device) ||
+    if (orr_measure_row_device_is_shipped(device) ||
         strcmp(device, g_array_index(rows, OrrMeasureRow, 0).device) != 0)
       return FALSE;
   }

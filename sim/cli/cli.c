@@ -66,7 +66,7 @@ gboolean orr_cli_check_args(char **args, guint min, guint max, const char *what,
 }
 
 int orr_cli_unknown(const char *what, const char *word, const char *const *known, GError **error) {
-  const char *nearest = orr_nearest_word(word, known);
+  const char *nearest = orr_diag_nearest_word(word, known);
   g_autofree char *all = g_strjoinv(", ", (char **)known);
   g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown %s '%s'%s (known: %s)", what, word, hint,
@@ -89,7 +89,7 @@ static void set_option_fault(const GError *reason, const GOptionEntry *own,
   add_option_names(names, common);
   g_ptr_array_add(names, NULL);
   if (g_error_matches(reason, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && dashes)
-    nearest = orr_nearest_word(dashes + 2, (const char *const *)names->pdata);
+    nearest = orr_diag_nearest_word(dashes + 2, (const char *const *)names->pdata);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s%s%s%s", reason->message,
               nearest ? ": did you mean '--" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }

@@ -22,7 +22,7 @@ gboolean orr_cluster_ask_apply(const OrrClusterAsk *ask, OrrNode *tree, GError *
       return FALSE;
     }
     g_autofree char *path = g_strndup(*setting, (gsize)(equals - *setting));
-    if (orr_fields_set(&orr_cluster_table, tree, path, equals + 1, error)) continue;
+    if (orr_field_set(&orr_cluster_table, tree, path, equals + 1, error)) continue;
     g_prefix_error(error, "--set %s: ", *setting);
     return FALSE;
   }

@@ -139,7 +139,7 @@ void orr_documents_free(const OrrDocumentCode *code, gpointer data) {
     orr_scenario_free(data);
     return;
   }
-  orr_fields_clear(code->table, data);
+  orr_field_clear(code->table, data);
   g_free(data);
 }
 
@@ -147,7 +147,7 @@ static gpointer read_fields(const OrrDocumentCode *code, OrrLibrary *library, co
                             OrrDiags *diags) {
   gpointer data = g_malloc0(code->table->size);
   guint n_before = orr_diags_n_errors(diags);
-  if (orr_fields_read(code->table, tree, library, diags, data) && code->settle)
+  if (orr_field_read(code->table, tree, library, diags, data) && code->settle)
     code->settle(data, tree->place, diags);
   if (orr_diags_n_errors(diags) == n_before) return data;
   orr_documents_free(code, data);
@@ -179,7 +179,7 @@ static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
   }
   g_auto(GStrv) parts = g_strsplit(schema, "/", 2);
   const OrrDocumentCode *code = parts[0] ? orr_documents_find(parts[0]) : NULL;
-  const char *nearest = parts[0] ? orr_nearest_word(parts[0], names) : NULL;
+  const char *nearest = parts[0] ? orr_diag_nearest_word(parts[0], names) : NULL;
   if (!code)
     orr_diags_error(diags, orr_node_get(tree, "schema")->place,
                     "unknown schema '%s'%s%s%s (known: %s/1)", schema,

@@ -79,7 +79,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   orr_progress_free(progress);
   if (!jobs) return 1;
   drop_many_spans(jobs, how->many_spans);
-  if (how->store && !orr_job_outcomes_store(jobs, how->file, how->store, &run_id, error)) return 1;
+  if (how->store && !orr_simulate_jobs_store(jobs, how->file, how->store, &run_id, error)) return 1;
   print_warnings(jobs);
   const int lost = tell_lost(jobs);
   if (how->as_json) {

@@ -90,7 +90,7 @@ static char **view_names(void) {
 
 static char **plot_names(void) {
   guint n = 0;
-  const OrrPlot *plots = orr_plots(&n);
+  const OrrPlot *plots = orr_plot_entries(&n);
   char **names = g_new0(char *, n + 1);
   for (guint i = 0; i < n; i++) names[i] = g_strdup(plots[i].name);
   return names;
@@ -136,7 +136,7 @@ static char *document_fact(const char *kind, OrrLibrary *library, const char *na
 }
 
 static char *validation_fact(OrrLibrary *library, const char *name) {
-  if (orr_validation_is_costs(library, name))
+  if (orr_validate_costs_is(library, name))
     return g_strdup(
         "Kernels on shapes that a profile has not seen: how far are they told from measurements?");
   g_autoptr(OrrDiags) diags = orr_diags_new();

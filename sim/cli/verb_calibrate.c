@@ -214,11 +214,11 @@ static int make_profile(OrrLibrary *library, char **args, GError **error) {
 }
 
 static int compare(OrrLibrary *library, char **args, GError **error) {
-  return orr_calibrate_differ(library, database(), fit.device, args, error);
+  return orr_verb_calibrate_differ(library, database(), fit.device, args, error);
 }
 
 static int write_report(OrrLibrary *library, char **args, GError **error) {
-  return orr_calibrate_write_report(library, database(), fit.device, fit.output, args, error);
+  return orr_verb_calibrate_write_report(library, database(), fit.device, fit.output, args, error);
 }
 
 /* --- The verb --- */
@@ -228,7 +228,7 @@ static const struct {
   const char *word;
   int (*run)(OrrLibrary *library, char **args, GError **error);
 } actions[] = {
-    {"compare", compare},    {"errors", orr_calibrate_errors},
+    {"compare", compare},    {"errors", orr_verb_calibrate_errors},
     {"export", export_rows}, {"fit", make_profile},
     {"plan", show_plan},     {"report", write_report},
 };

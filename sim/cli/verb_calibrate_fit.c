@@ -80,7 +80,7 @@ static gboolean unpack(const OrrCalibrateFit *fit, Unpacked *unpacked, GError **
   g_autoptr(GError) reason = NULL;
   g_autoptr(GArray) rows = orr_calibrate_rows_of(fit->raw, fit->device, error);
   if (!rows) return FALSE;
-  unpacked->machine = orr_measure_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
+  unpacked->machine = orr_measure_row_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
   if (!(unpacked->folder = g_dir_make_tmp("orrery-fit-XXXXXX", &reason))) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
     return FALSE;
@@ -139,8 +139,8 @@ static void print_difference(const OrrCalibrateDifference *difference) {
          mape, bias, p90, from);
 }
 
-int orr_calibrate_differ(OrrLibrary *library, const char *db, const char *device, char **args,
-                         GError **error) {
+int orr_verb_calibrate_differ(OrrLibrary *library, const char *db, const char *device, char **args,
+                              GError **error) {
   if (!orr_cli_check_args(args, 1, 1, "calibrate compare wants a profile", error)) return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL};
@@ -167,14 +167,14 @@ static char *profile_of(OrrLibrary *library, const char *db, const char *device,
   if (args[0]) return g_strdup(args[0]);
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
   if (!rows) return NULL;
-  char *name = orr_measure_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
+  char *name = orr_measure_row_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
   g_autofree char *path = orr_library_path(library, "device", name);
   if (!path) g_clear_pointer(&name, g_free);
   return name ? name : g_strdup("");
 }
 
-int orr_calibrate_write_report(OrrLibrary *library, const char *db, const char *device,
-                               const char *output, char **args, GError **error) {
+int orr_verb_calibrate_write_report(OrrLibrary *library, const char *db, const char *device,
+                                    const char *output, char **args, GError **error) {
   const char *file = output ? output : "calibration-report.txt";
   const OrrPath paths[] = {{"the database", db, ORR_PATH_READ, TRUE},
                            {"-o", file, ORR_PATH_WRITTEN, FALSE}};
@@ -200,7 +200,7 @@ int orr_calibrate_write_report(OrrLibrary *library, const char *db, const char *
   return status;
 }
 
-int orr_calibrate_errors(OrrLibrary *library, char **args, GError **error) {
+int orr_verb_calibrate_errors(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 1, 1, "calibrate errors wants a profile", error)) return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL, NULL};

@@ -23,18 +23,18 @@ typedef struct {
 
 /* `report [PROFILE]`: the database's rows of @device as one file; against PROFILE, or the
  * device's own. */
-int orr_calibrate_write_report(OrrLibrary *library, const char *db, const char *device,
-                               const char *output, char **args, GError **error);
+int orr_verb_calibrate_write_report(OrrLibrary *library, const char *db, const char *device,
+                                    const char *output, char **args, GError **error);
 
 int orr_calibrate_fit(OrrLibrary *library, const OrrCalibrateFit *fit, char **args, GError **error);
 
 /* `compare PROFILE`: how far the rows of @db, of @device where it is given, are from what the
  * profile says. */
-int orr_calibrate_differ(OrrLibrary *library, const char *db, const char *device, char **args,
-                         GError **error);
+int orr_verb_calibrate_differ(OrrLibrary *library, const char *db, const char *device, char **args,
+                              GError **error);
 
 /* `errors PROFILE`: cross-validates it and prints the section `errors:`. */
-int orr_calibrate_errors(OrrLibrary *library, char **args, GError **error);
+int orr_verb_calibrate_errors(OrrLibrary *library, char **args, GError **error);
 
 G_END_DECLS
 

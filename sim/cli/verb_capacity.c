@@ -45,7 +45,7 @@ static gboolean apply_settings(OrrNode *tree, GError **error) {
       return FALSE;
     }
     g_autofree char *path = g_strndup(*setting, (gsize)(equals - *setting));
-    if (!orr_fields_set(&orr_scenario_table, tree, path, equals + 1, error)) return FALSE;
+    if (!orr_field_set(&orr_scenario_table, tree, path, equals + 1, error)) return FALSE;
   }
   return TRUE;
 }

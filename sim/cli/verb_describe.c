@@ -40,7 +40,7 @@ static const GOptionEntry options[] = {
 };
 
 static int describe_entry(const OrrShelf *shelf, const OrrEntry *entry) {
-  g_autofree char *params = entry->params ? orr_fields_markdown(entry->params) : NULL;
+  g_autofree char *params = entry->params ? orr_field_markdown(entry->params) : NULL;
   printf("%s (%s): %s\n", entry->name, shelf->singular, entry->sentence);
   if (params)
     printf("\n%s", params);
@@ -67,7 +67,7 @@ static void shorten(OrrNode *node) {
 static int describe_data(const OrrDocumentCode *code, gconstpointer data, GError **error) {
   g_autofree char *head = code->describe ? code->describe(data, error) : code->fact(data);
   if (!head) return 2;
-  g_autoptr(OrrNode) tree = orr_fields_dump(code->table, data);
+  g_autoptr(OrrNode) tree = orr_field_dump(code->table, data);
   shorten(tree);
   g_autofree char *text = orr_yaml_text(tree);
   printf("%s%s\nschema: %s/1\n%s", head, g_str_has_suffix(head, "\n") ? "" : "\n", code->kind,

@@ -32,7 +32,7 @@ static const OrrPlot *find_plot(const char *name, GError **error) {
   const OrrPlot *plot = orr_plot_find(name);
   if (plot) return plot;
   guint n = 0;
-  const OrrPlot *plots = orr_plots(&n);
+  const OrrPlot *plots = orr_plot_entries(&n);
   g_autofree const char **names = g_new0(const char *, n + 1);
   for (guint i = 0; i < n; i++) names[i] = plots[i].name;
   orr_cli_unknown("plot", name, names, error);

@@ -47,7 +47,7 @@ static gboolean apply_setting(OrrNode *tree, const char *setting, GError **error
     return FALSE;
   }
   g_autofree char *path = g_strndup(setting, (gsize)(equals - setting));
-  if (orr_fields_set(&orr_scenario_table, tree, path, equals + 1, error)) return TRUE;
+  if (orr_field_set(&orr_scenario_table, tree, path, equals + 1, error)) return TRUE;
   g_prefix_error(error, "--set %s: ", setting);
   return FALSE;
 }
@@ -60,7 +60,7 @@ static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode
   if (!tree) return NULL;
   for (char **setting = settings; setting && *setting; setting++)
     if (!apply_setting(tree, *setting, error)) return NULL;
-  if (fidelity && !orr_fields_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
+  if (fidelity && !orr_field_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
     return NULL;
   return orr_scenario_read(library, tree, diags);
 }

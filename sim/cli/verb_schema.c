@@ -51,9 +51,9 @@ static const OrrDocumentCode *find_document(const char *name, GPtrArray *names) 
 /* A workload document is a choice at its top: `kind`, and the parameters of that kind beside it. */
 static char *describe(const char *document, const OrrFieldTable *table) {
   if (document && strcmp(document, "workload") == 0)
-    return as_markdown ? orr_registry_markdown(&orr_workload_registry)
-                       : orr_registry_json_schema(&orr_workload_registry, document);
-  return as_markdown ? orr_fields_markdown(table) : orr_fields_json_schema(table, document);
+    return as_markdown ? orr_field_registry_markdown(&orr_workload_registry)
+                       : orr_field_registry_json_schema(&orr_workload_registry, document);
+  return as_markdown ? orr_field_markdown(table) : orr_field_json_schema(table, document);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

@@ -217,7 +217,7 @@ static void show_progress(guint done, guint total, void *user) {
 static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStore *store,
                                    GError **error) {
   g_autoptr(OrrProgress) progress = orr_progress_new(set, FALSE);
-  if (orr_validation_is_costs(library, set))
+  if (orr_validate_costs_is(library, set))
     return orr_validate_costs(library, set, profile, rows_csv, store, error);
   return orr_validate(library, set, rows_csv, (guint)n_jobs, store, show_progress, progress, error);
 }

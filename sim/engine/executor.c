@@ -50,7 +50,7 @@ static guint32 take_first(OrrStreamState *streams, OrrStreamList *list) {
 /* Spans */
 
 static gint32 tag_of(const OrrExecutor *executor, guint32 stream, const OrrOp *op) {
-  const OrrOp *call = orr_call_op(executor, stream);
+  const OrrOp *call = orr_executor_call_op(executor, stream);
   return call ? call->tag : op->tag;
 }
 
@@ -68,7 +68,7 @@ static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, gui
 
 void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first,
                           guint32 n_ops, double begin_s, double end_s) {
-  const OrrOp *call = orr_call_op(executor, stream);
+  const OrrOp *call = orr_executor_call_op(executor, stream);
   OrrSpanBuffer *buffer = &executor->spans;
   executor->end_s = MAX(executor->end_s, end_s);
   if (buffer->sink == NULL) return;
@@ -251,10 +251,10 @@ static double work_end(const OrrExecutor *executor, guint32 stream, const OrrOp 
 /* Replays a stream until it has to wait or is done. */
 static void run_ahead(OrrExecutor *executor, guint32 stream) {
   OrrStreamState *state = &executor->streams[stream];
-  while (state->next_op < state->n_ops || orr_call_end(executor, stream)) {
+  while (state->next_op < state->n_ops || orr_executor_call_end(executor, stream)) {
     if (state->next_op == state->n_ops) break;
     if (state->call > 0 && executor->express.routines &&
-        orr_express_begin(executor, stream, orr_call_op(executor, stream)->target))
+        orr_express_begin(executor, stream, orr_executor_call_op(executor, stream)->target))
       return;
     const OrrOp *op = &state->ops[state->next_op++];
     switch ((OrrOpKind)op->kind) {
@@ -285,18 +285,18 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
       break;
     }
     case ORR_OP_CALL:
-      orr_call_begin(executor, stream, op->target);
+      orr_executor_call_begin(executor, stream, op->target);
       break;
     case ORR_OP_BESIDE:
-      orr_call_send_helper(executor, stream, state->next_op - 1, state->now_s);
-      join_comm(executor, orr_call_helper(executor, stream), op->target);
+      orr_executor_call_send_helper(executor, stream, state->next_op - 1, state->now_s);
+      join_comm(executor, orr_executor_call_helper(executor, stream), op->target);
       break;
     case ORR_OP_MEET:
-      if (!orr_call_meet(executor, stream)) return;
+      if (!orr_executor_call_meet(executor, stream)) return;
       break;
     }
   }
-  orr_call_helped(executor, stream);
+  orr_executor_call_helped(executor, stream);
 }
 
 static void run_ready(OrrExecutor *executor) {

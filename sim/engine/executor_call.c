@@ -7,14 +7,14 @@
  */
 #include "sim/engine/executor_private.h"
 
-void orr_call_begin(OrrExecutor *executor, guint32 stream, guint32 routine) {
+void orr_executor_call_begin(OrrExecutor *executor, guint32 stream, guint32 routine) {
   OrrStreamState *state = &executor->streams[stream];
   state->call = state->next_op;
   state->next_op = 0;
   state->ops = orr_program_routine_ops(executor->program, routine, &state->n_ops);
 }
 
-gboolean orr_call_end(OrrExecutor *executor, guint32 stream) {
+gboolean orr_executor_call_end(OrrExecutor *executor, guint32 stream) {
   OrrStreamState *state = &executor->streams[stream];
   if (state->call == 0) return FALSE;
   state->next_op = state->call;
@@ -23,7 +23,7 @@ gboolean orr_call_end(OrrExecutor *executor, guint32 stream) {
   return TRUE;
 }
 
-const OrrOp *orr_call_op(const OrrExecutor *executor, guint32 stream) {
+const OrrOp *orr_executor_call_op(const OrrExecutor *executor, guint32 stream) {
   const guint32 caller =
       executor->streams[stream].helps > 0 ? executor->streams[stream].helps - 1 : stream;
   const guint32 call = executor->streams[caller].call;
@@ -31,28 +31,30 @@ const OrrOp *orr_call_op(const OrrExecutor *executor, guint32 stream) {
   return call > 0 ? &orr_program_ops(executor->program, caller, &n)[call - 1] : NULL;
 }
 
-guint32 orr_call_helper(const OrrExecutor *executor, guint32 stream) {
-  return orr_program_routine(executor->program, orr_call_op(executor, stream)->target)->helper;
+guint32 orr_executor_call_helper(const OrrExecutor *executor, guint32 stream) {
+  return orr_program_routine(executor->program, orr_executor_call_op(executor, stream)->target)
+      ->helper;
 }
 
-void orr_call_send_helper(OrrExecutor *executor, guint32 stream, guint32 op, double now_s) {
+void orr_executor_call_send_helper(OrrExecutor *executor, guint32 stream, guint32 op,
+                                   double now_s) {
   const OrrStreamState *state = &executor->streams[stream];
-  OrrStreamState *helper = &executor->streams[orr_call_helper(executor, stream)];
+  OrrStreamState *helper = &executor->streams[orr_executor_call_helper(executor, stream)];
   helper->ops = state->ops;
   helper->next_op = helper->n_ops = op + 1;
   helper->helps = stream + 1;
   helper->now_s = now_s;
 }
 
-gboolean orr_call_meet(OrrExecutor *executor, guint32 stream) {
+gboolean orr_executor_call_meet(OrrExecutor *executor, guint32 stream) {
   OrrStreamState *state = &executor->streams[stream];
-  const OrrStreamState *helper = &executor->streams[orr_call_helper(executor, stream)];
+  const OrrStreamState *helper = &executor->streams[orr_executor_call_helper(executor, stream)];
   state->waiting = helper->helps > 0;
   if (!state->waiting) state->now_s = MAX(state->now_s, helper->now_s);
   return !state->waiting;
 }
 
-void orr_call_helped(OrrExecutor *executor, guint32 stream) {
+void orr_executor_call_helped(OrrExecutor *executor, guint32 stream) {
   OrrStreamState *helper = &executor->streams[stream];
   if (helper->helps == 0) return;
   const guint32 caller = helper->helps - 1;

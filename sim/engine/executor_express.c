@@ -226,9 +226,9 @@ typedef struct {
 /* The helper is where it would be: still in its comm, or through. */
 static void send_helper(const Break *it, guint32 beside, double flight_end) {
   OrrStreamState *state = &it->executor->streams[it->stream];
-  const guint32 helper = orr_call_helper(it->executor, it->stream);
+  const guint32 helper = orr_executor_call_helper(it->executor, it->stream);
   const double begin_s = it->zero_s + it->begins[beside];
-  orr_call_send_helper(it->executor, it->stream, beside, begin_s);
+  orr_executor_call_send_helper(it->executor, it->stream, beside, begin_s);
   if (flight_end > it->at_s + it->same_s) {
     orr_executor_join_within(it->executor, helper, flight_end - it->at_s);
     return;
@@ -236,7 +236,7 @@ static void send_helper(const Break *it, guint32 beside, double flight_end) {
   orr_executor_add_span(it->executor, helper, &state->ops[beside], begin_s, it->zero_s + flight_end,
                         G_MAXUINT32);
   it->executor->streams[helper].now_s = it->zero_s + flight_end;
-  orr_call_helped(it->executor, helper);
+  orr_executor_call_helped(it->executor, helper);
 }
 
 /* Work from BESIDE to @op: what is done has spans of its own; what is under way at @op goes on. */
@@ -259,7 +259,8 @@ static void work_beside(const Break *it, guint32 beside, guint32 op, double flig
     const double slow_s = MAX(MIN(end, flight_end) - it->at_s, 0), left_s = end - it->at_s;
     if (state->ops[i].kind == ORR_OP_WORK)
       orr_besides_resume_work(executor, it->stream, left_s - slow_s + slow_s / factor,
-                              is_slowed ? orr_call_helper(executor, it->stream) : ORR_NOBODY,
+                              is_slowed ? orr_executor_call_helper(executor, it->stream)
+                                        : ORR_NOBODY,
                               is_slowed ? label : G_MAXUINT32);
     else
       state->waiting = TRUE; /* MEET */

@@ -203,17 +203,18 @@ void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s
 
 /* Calls (executor_call.c): @stream comes to its CALL, and to the end of the routine (FALSE: of
  * its own ops). */
-void orr_call_begin(OrrExecutor *executor, guint32 stream, guint32 routine);
-gboolean orr_call_end(OrrExecutor *executor, guint32 stream);
+void orr_executor_call_begin(OrrExecutor *executor, guint32 stream, guint32 routine);
+gboolean orr_executor_call_end(OrrExecutor *executor, guint32 stream);
 /* The CALL that @stream is in, or that it helps in; NULL: none. */
-const OrrOp *orr_call_op(const OrrExecutor *executor, guint32 stream);
-guint32 orr_call_helper(const OrrExecutor *executor, guint32 stream);
+const OrrOp *orr_executor_call_op(const OrrExecutor *executor, guint32 stream);
+guint32 orr_executor_call_helper(const OrrExecutor *executor, guint32 stream);
 /* The helper is at @op of @stream's routine, from @now_s on; join its comm then. */
-void orr_call_send_helper(OrrExecutor *executor, guint32 stream, guint32 op, double now_s);
-gboolean orr_call_meet(OrrExecutor *executor,
-                       guint32 stream); /* FALSE: @stream waits for its helper */
-void orr_call_helped(OrrExecutor *executor,
-                     guint32 stream); /* a stream has no more ops: if it helped, that is over */
+void orr_executor_call_send_helper(OrrExecutor *executor, guint32 stream, guint32 op, double now_s);
+gboolean orr_executor_call_meet(OrrExecutor *executor,
+                                guint32 stream); /* FALSE: @stream waits for its helper */
+void orr_executor_call_helped(
+    OrrExecutor *executor,
+    guint32 stream); /* a stream has no more ops: if it helped, that is over */
 
 /* Calls of routines in one go. Where express is on, no stream runs ahead of the engine, as
  * above. */

@@ -57,7 +57,7 @@ static gboolean ask_child(const OrrScenario *scenario, OrrWork *work, Answer *an
   return fine;
 }
 
-gboolean orr_simulate_alone(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
+gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
                             GError **error) {
   Answer answer = {0};
   if (!ask_child(scenario, work, &answer)) {

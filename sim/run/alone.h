@@ -15,7 +15,7 @@ typedef struct {
 } OrrAlone;
 
 /* ORR_FAULT_RESOURCE, or what stopped the work. */
-gboolean orr_simulate_alone(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
+gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
                             GError **error);
 
 G_END_DECLS

@@ -10,8 +10,8 @@ static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace pl
   g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, place, diags);
   if (!tree) return NULL;
   OrrDevice *device = g_new0(OrrDevice, 1);
-  if (orr_fields_read(&orr_device_table, tree, library, diags, device)) return device;
-  orr_fields_clear(&orr_device_table, device);
+  if (orr_field_read(&orr_device_table, tree, library, diags, device)) return device;
+  orr_field_clear(&orr_device_table, device);
   g_free(device);
   return NULL;
 }
@@ -78,7 +78,7 @@ gboolean orr_machine_load_device(OrrLibrary *library, const char *name, OrrMachi
 }
 
 static void free_device(OrrDevice *device) {
-  if (device) orr_fields_clear(&orr_device_table, device);
+  if (device) orr_field_clear(&orr_device_table, device);
   g_free(device);
 }
 

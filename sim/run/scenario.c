@@ -158,7 +158,7 @@ static char **trace_folders(OrrLibrary *library, const OrrNode *tree) {
 
 OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
-  if (!orr_fields_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
+  if (!orr_field_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
   scenario->folders = trace_folders(library, tree);
   const guint before = orr_diags_n_errors(diags);
   check_work(scenario, tree, diags);
@@ -203,13 +203,13 @@ void orr_scenario_locate(const OrrNode *tree, GError *error) {
 void orr_scenario_free(OrrScenario *scenario) {
   if (!scenario) return;
   g_strfreev(scenario->folders);
-  orr_fields_clear(&orr_scenario_table, scenario);
+  orr_field_clear(&orr_scenario_table, scenario);
   g_free(scenario);
 }
 
 char *orr_scenario_resolved(const OrrScenario *scenario) {
   if (scenario->whole) return orr_scenario_resolved(scenario->whole);
-  g_autoptr(OrrNode) tree = orr_fields_dump(&orr_scenario_table, scenario);
+  g_autoptr(OrrNode) tree = orr_field_dump(&orr_scenario_table, scenario);
   g_autofree char *text = orr_yaml_text(tree);
   return g_strconcat("schema: scenario/1\n", text, NULL);
 }

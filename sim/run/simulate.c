@@ -116,13 +116,13 @@ static void fill_integer(OrrOutcome *outcome, const char *name, gint64 value) {
   *(gint64 *)result_member(outcome, name) = value;
 }
 
-void orr_outcome_fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
+void orr_simulate_fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
   outcome->wall_time_s = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
   *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;
 }
 
-void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario,
-                      const OrrReplayed *replayed) {
+void orr_simulate_fill_outcome(OrrOutcome *outcome, const OrrScenario *scenario,
+                               const OrrReplayed *replayed) {
   outcome->kind = orr_run_kind(replayed->work->kind);
   fill_integer(outcome, "n-gpus", replayed->work->n_gpus);
   fill_integer(outcome, "events", (gint64)replayed->replay.n_events);
@@ -142,12 +142,12 @@ gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric,
   const gboolean is_brief = how->brief && !is_live;
   if (!(is_brief ? replay_briefly : replay)(scenario, work, how, &replayed, outcome, error))
     return FALSE;
-  orr_outcome_fill(outcome, scenario, &replayed);
+  orr_simulate_fill_outcome(outcome, scenario, &replayed);
   if (ret_end_s) *ret_end_s = replayed.replay.end_s;
   return TRUE;
 }
 
-OrrOutcome *orr_outcome_new(void) {
+OrrOutcome *orr_simulate_outcome_new(void) {
   OrrOutcome *outcome = g_new0(OrrOutcome, 1);
   outcome->nccl_tests = g_array_new(FALSE, TRUE, sizeof(OrrNcclTestRow));
   outcome->serving_requests = g_array_new(FALSE, TRUE, sizeof(OrrServingRequestRow));
@@ -176,7 +176,7 @@ OrrOutcome *orr_outcome_new(void) {
 OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scenario,
                             const OrrSimulation *how, GError **error) {
   const gint64 begin = g_get_monotonic_time();
-  g_autoptr(OrrOutcome) outcome = orr_outcome_new();
+  g_autoptr(OrrOutcome) outcome = orr_simulate_outcome_new();
   outcome->carried_from = orr_cost_carried_from(machine->cost);
   for (guint i = 0; i < machine->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
@@ -194,14 +194,14 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
                               how->brief && !orr_scenario_has_faults(scenario) ? how->shorten : 0};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   if (orr_scenario_has_faults(scenario)) {
-    if (!orr_simulate_faulty(&world, scenario, how, outcome, error)) return NULL;
+    if (!orr_simulate_faults_run(&world, scenario, how, outcome, error)) return NULL;
   } else {
     g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
     if (!work || !orr_simulate_work(scenario, machine->fabric, work, how, outcome, NULL, error))
       return NULL;
     outcome->fidelity = orr_fidelity_words[work->fidelity];
   }
-  orr_outcome_fill_wall_time(outcome, begin);
+  orr_simulate_fill_wall_time(outcome, begin);
   return g_steal_pointer(&outcome);
 }
 
@@ -212,7 +212,7 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
   if (!world) return NULL;
   const OrrSimulation how = {.keep_spans = keep_spans};
   OrrOutcome *outcome = orr_simulate_in(world, scenario, &how, error);
-  if (outcome) orr_outcome_fill_wall_time(outcome, begin);
+  if (outcome) orr_simulate_fill_wall_time(outcome, begin);
   return outcome;
 }
 

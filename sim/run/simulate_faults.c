@@ -48,7 +48,7 @@ static void free_works(Faulty *faulty) {
 static void faulty_clear(Faulty *faulty) {
   free_works(faulty);
   g_free(faulty->works);
-  g_clear_pointer(&faulty->marks, orr_marks_free);
+  g_clear_pointer(&faulty->marks, orr_outages_free_marks);
   g_clear_pointer(&faulty->fabrics, g_ptr_array_unref);
   g_clear_pointer(&faulty->detours, g_array_unref);
   g_clear_pointer(&faulty->outages, g_ptr_array_unref);
@@ -69,7 +69,7 @@ static void free_fabric(gpointer fabric) {
   if (fabric) orr_fabric_free(fabric);
 }
 
-GPtrArray *orr_detour_fabrics(const GArray *detours, const OrrFabric *fabric) {
+GPtrArray *orr_simulate_faults_detour_fabrics(const GArray *detours, const OrrFabric *fabric) {
   GPtrArray *fabrics = g_ptr_array_new_with_free_func(free_fabric);
   for (guint d = 0; d < detours->len; d++) {
     GHashTable *dead = g_array_index(detours, OrrDetour, d).dead;
@@ -78,7 +78,7 @@ GPtrArray *orr_detour_fabrics(const GArray *detours, const OrrFabric *fabric) {
   return fabrics;
 }
 
-gboolean orr_detours_check(const GArray *detours, GError **error) {
+gboolean orr_simulate_faults_check_detours(const GArray *detours, GError **error) {
   if (detours->len <= MOST_DETOURS) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "routes would change %u times, and the most is %d: fewer faults of links, a longer "
@@ -103,11 +103,11 @@ static gboolean all_agree(const Faulty *faulty) {
 /* GPUs that any of the works tells apart are told apart in all. */
 static void refine_marks(Faulty *faulty) {
   for (guint g = 0; g < faulty->work->lane_of_gpu->len; g++) {
-    guint64 mark =
-        orr_hash3(faulty->marks->gpus[g], g_array_index(faulty->work->lane_of_gpu, guint32, g), 9);
+    guint64 mark = orr_random_hash3(faulty->marks->gpus[g],
+                                    g_array_index(faulty->work->lane_of_gpu, guint32, g), 9);
     for (guint d = 0; d < faulty->detours->len; d++)
       if (faulty->works[d])
-        mark = orr_hash3(mark, g_array_index(faulty->works[d]->lane_of_gpu, guint32, g), d);
+        mark = orr_random_hash3(mark, g_array_index(faulty->works[d]->lane_of_gpu, guint32, g), d);
     faulty->marks->gpus[g] = mark;
   }
 }
@@ -126,9 +126,9 @@ static gboolean compile_each(Faulty *faulty, GError **error) {
 
 static gboolean compile_all(Faulty *faulty, GError **error) {
   faulty->detours = orr_outages_detours(faulty->outages, faulty->fabric);
-  if (!orr_detours_check(faulty->detours, error)) return FALSE;
+  if (!orr_simulate_faults_check_detours(faulty->detours, error)) return FALSE;
   faulty->marks = orr_outages_marks(faulty->outages, NULL, orr_fabric_n_gpus(faulty->fabric));
-  faulty->fabrics = orr_detour_fabrics(faulty->detours, faulty->fabric);
+  faulty->fabrics = orr_simulate_faults_detour_fabrics(faulty->detours, faulty->fabric);
   faulty->works = g_new0(OrrWork *, faulty->detours->len + 1);
   for (guint round = 0; round < MOST_ROUNDS; round++) {
     if (!compile_each(faulty, error)) return FALSE;
@@ -162,8 +162,8 @@ static gboolean strike(Faulty *faulty, GError **error) {
 
 /* --- Answers --- */
 
-gboolean orr_outages_check_end(const OrrScenario *scenario, const GPtrArray *outages, double end_s,
-                               GError **error) {
+gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrArray *outages,
+                                       double end_s, GError **error) {
   for (guint i = 0; i < outages->len; i++) {
     const OrrOutage *outage = outages->pdata[i];
     const OrrFaultSpec *spec = scenario->faults->pdata[outage->spec];
@@ -190,8 +190,8 @@ static double mean_step(const GArray *steps, double from_s, double to_s, gboolea
   return n > 0 ? sum / n : NAN;
 }
 
-void orr_outages_rows(const GPtrArray *outages, const GArray *steps, double start_s, double end_s,
-                      double clean_s, GArray *rows) {
+void orr_simulate_faults_rows(const GPtrArray *outages, const GArray *steps, double start_s,
+                              double end_s, double clean_s, GArray *rows) {
   for (guint i = 0; i < outages->len; i++) {
     const OrrOutage *outage = outages->pdata[i];
     if (outage->begin_s > end_s) continue;
@@ -253,10 +253,11 @@ static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcom
     return FALSE;
   }
   note_end(faulty, end_s, outcome);
-  if (!orr_outages_check_end(faulty->scenario, faulty->outages, end_s, error) ||
+  if (!orr_simulate_faults_check_end(faulty->scenario, faulty->outages, end_s, error) ||
       !check_loss(faulty, outcome, error))
     return FALSE;
-  orr_outages_rows(faulty->outages, outcome->steps, 0, end_s, faulty->clean.end_s, outcome->faults);
+  orr_simulate_faults_rows(faulty->outages, outcome->steps, 0, end_s, faulty->clean.end_s,
+                           outcome->faults);
   if (end_s > ORR_FAULT_HORIZON * faulty->clean.end_s)
     g_ptr_array_add(
         outcome->warnings,
@@ -269,19 +270,19 @@ static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcom
 static gboolean find_horizon(const Faulty *faulty, double *ret_horizon_s, GError **error) {
   OrrAlone alone = {0};
   g_autoptr(OrrWork) work = compile_on(faulty, faulty->fabric, error);
-  if (!work || !orr_simulate_alone(faulty->scenario, work, &alone, error)) return FALSE;
+  if (!work || !orr_alone_simulate(faulty->scenario, work, &alone, error)) return FALSE;
   *ret_horizon_s = ORR_FAULT_HORIZON * alone.end_s;
   return TRUE;
 }
 
-gboolean orr_simulate_faulty(const OrrWorld *world, const OrrScenario *scenario,
-                             const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+gboolean orr_simulate_faults_run(const OrrWorld *world, const OrrScenario *scenario,
+                                 const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
   g_auto(Faulty) faulty = {.world = *world, .scenario = scenario, .fabric = world->fabric};
   double horizon_s = 0;
   if (orr_faults_at_rates(scenario) && !find_horizon(&faulty, &horizon_s, error)) return FALSE;
   faulty.outages = orr_faults_draw(scenario, world->fabric, horizon_s, error);
   if (!faulty.outages || !compile_all(&faulty, error) ||
-      !orr_simulate_alone(scenario, faulty.work, &faulty.clean, error) || !strike(&faulty, error) ||
+      !orr_alone_simulate(scenario, faulty.work, &faulty.clean, error) || !strike(&faulty, error) ||
       !run(&faulty, how, outcome, error))
     return FALSE;
   outcome->fidelity = orr_fidelity_words[faulty.work->fidelity];

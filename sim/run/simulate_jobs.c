@@ -134,7 +134,8 @@ static gboolean compile_detour(Together *all, guint d, const OrrFabric *fabric, 
 }
 
 static gboolean compile_detours(Together *all, GError **error) {
-  g_autoptr(GPtrArray) fabrics = orr_detour_fabrics(all->detours, all->world->fabric);
+  g_autoptr(GPtrArray) fabrics =
+      orr_simulate_faults_detour_fabrics(all->detours, all->world->fabric);
   all->works = g_new0(OrrWork *, all->detours->len * all->n + 1);
   for (guint d = 0; d < all->detours->len; d++)
     if (!compile_detour(all, d, fabrics->pdata[d], error)) return FALSE;
@@ -282,7 +283,7 @@ static gboolean replay(Together *all, GError **error) {
 
 static gboolean replay_each_alone(Together *all, GError **error) {
   for (guint i = 0; i < all->n; i++)
-    if (!orr_simulate_alone(&all->jobs[i].scenario, all->jobs[i].work, &all->jobs[i].alone, error))
+    if (!orr_alone_simulate(&all->jobs[i].scenario, all->jobs[i].work, &all->jobs[i].alone, error))
       return FALSE;
   return TRUE;
 }
@@ -303,14 +304,14 @@ static gboolean compile_again(Together *all, GError **error) {
   all->outages = orr_faults_draw(all->scenario, all->world->fabric, horizon(all), error);
   if (!all->outages) return FALSE;
   all->detours = orr_outages_detours(all->outages, all->world->fabric);
-  return orr_detours_check(all->detours, error) && compile_all(all, error) &&
+  return orr_simulate_faults_check_detours(all->detours, error) && compile_all(all, error) &&
          compile_detours(all, error);
 }
 
 /* --- Answers --- */
 
 static OrrOutcome *outcome_of(const Together *all, Job *job) {
-  OrrOutcome *outcome = orr_outcome_new();
+  OrrOutcome *outcome = orr_simulate_outcome_new();
   outcome->carried_from = orr_cost_carried_from(all->world->cost);
   OrrReplayed replayed = {.work = job->work,
                           .fabric = job->fabric,
@@ -322,7 +323,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
     g_ptr_array_add(outcome->warnings, g_strdup(all->world->warnings->pdata[i]));
   outcome->engine = g_strdup(all->engine);
   outcome->fidelity = orr_fidelity_words[job->work->fidelity];
-  orr_outcome_fill(outcome, &job->scenario, &replayed);
+  orr_simulate_fill_outcome(outcome, &job->scenario, &replayed);
   return outcome;
 }
 
@@ -353,8 +354,8 @@ static void add_answer(const Together *all, guint index, GPtrArray *answers) {
     answer->row.alone_s = job->alone.answer_s;
   }
   answer->row.slowdown = answer->row.alone_s > 0 ? answer->row.together_s / answer->row.alone_s : 1;
-  orr_outages_rows(all->outages, answer->outcome->steps, job->spec->start_s, answer->row.end_s,
-                   job->alone.end_s, answer->outcome->faults);
+  orr_simulate_faults_rows(all->outages, answer->outcome->steps, job->spec->start_s,
+                           answer->row.end_s, job->alone.end_s, answer->outcome->faults);
   if (!job->loss) return;
   answer->lost =
       g_strdup_printf("%s at %g s: the job stopped, %u steps were whole", job->loss->what,
@@ -366,10 +367,10 @@ static GPtrArray *answer_all(const Together *all, gint64 begin_us, GError **erro
   double end_s = 0;
   for (guint i = 0; i < all->n; i++)
     end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].end_s);
-  if (!orr_outages_check_end(all->scenario, all->outages, end_s, error)) return NULL;
+  if (!orr_simulate_faults_check_end(all->scenario, all->outages, end_s, error)) return NULL;
   for (guint i = 0; i < all->n; i++) add_answer(all, i, answers);
   for (guint i = 0; i < answers->len; i++)
-    orr_outcome_fill_wall_time(((OrrJobOutcome *)answers->pdata[i])->outcome, begin_us);
+    orr_simulate_fill_wall_time(((OrrJobOutcome *)answers->pdata[i])->outcome, begin_us);
   return g_steal_pointer(&answers);
 }
 
@@ -389,8 +390,8 @@ GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, g
   return answer_all(&all, begin, error);
 }
 
-gboolean orr_job_outcomes_store(const GPtrArray *jobs, const char *file, OrrStore *store,
-                                gint64 *ret_run_id, GError **error) {
+gboolean orr_simulate_jobs_store(const GPtrArray *jobs, const char *file, OrrStore *store,
+                                 gint64 *ret_run_id, GError **error) {
   gint64 first = 0;
   for (guint i = 0; i < jobs->len; i++) {
     OrrJobOutcome *job = jobs->pdata[i];

@@ -23,8 +23,8 @@ GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, g
 
 /* A run in the database for each job; rows of `job` tie them to the first one. @ret_run_id is
  * that of the first. */
-gboolean orr_job_outcomes_store(const GPtrArray *jobs, const char *file, OrrStore *store,
-                                gint64 *ret_run_id, GError **error);
+gboolean orr_simulate_jobs_store(const GPtrArray *jobs, const char *file, OrrStore *store,
+                                 gint64 *ret_run_id, GError **error);
 
 G_END_DECLS
 

@@ -18,10 +18,10 @@ gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric,
                            const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s,
                            GError **error);
 
-OrrOutcome *orr_outcome_new(void);
-void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario,
-                      const OrrReplayed *replayed); /* all but wall time */
-void orr_outcome_fill_wall_time(OrrOutcome *outcome, gint64 begin_us);
+OrrOutcome *orr_simulate_outcome_new(void);
+void orr_simulate_fill_outcome(OrrOutcome *outcome, const OrrScenario *scenario,
+                               const OrrReplayed *replayed); /* all but wall time */
+void orr_simulate_fill_wall_time(OrrOutcome *outcome, gint64 begin_us);
 
 G_END_DECLS
 

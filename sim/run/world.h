@@ -2,8 +2,8 @@
  * world.h - a machine ready to be simulated on: its profile's costs and its fabric. Made once, used
  * by any number of runs: reading a profile takes a hundred times longer than asking it.
  */
-#ifndef ORR_RUN_WORLD_H
-#define ORR_RUN_WORLD_H
+#ifndef ORR_WORLD_H
+#define ORR_WORLD_H
 
 #include "sim/run/machine.h"
 #include "sim/run/scenario.h"

@@ -41,8 +41,8 @@ static OrrOutcome *simulate(const Search *search, double rate, guint seed, GErro
   char rate_text[G_ASCII_DTOSTR_BUF_SIZE];
   g_autofree char *seed_text = g_strdup_printf("%u", seed + 1);
   g_ascii_dtostr(rate_text, sizeof rate_text, rate);
-  if (!orr_fields_set(&orr_scenario_table, search->tree, "workload.load.rate", rate_text, error) ||
-      !orr_fields_set(&orr_scenario_table, search->tree, "seed", seed_text, error))
+  if (!orr_field_set(&orr_scenario_table, search->tree, "workload.load.rate", rate_text, error) ||
+      !orr_field_set(&orr_scenario_table, search->tree, "seed", seed_text, error))
     return NULL;
   g_autoptr(OrrScenario) scenario = orr_scenario_read(search->library, search->tree, diags);
   if (scenario) {

@@ -8,7 +8,7 @@ static const OrrEntry *const entries[] = {&orr_grid_sampler.entry, &orr_latin_hy
                                           NULL};
 const OrrRegistry orr_sampler_registry = {"sampler", entries};
 
-guint64 orr_sample_combination(const OrrSampleSpace *space, const guint *values) {
+guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values) {
   guint64 combination = 0;
   for (guint a = 0; a < space->n_axes; a++)
     combination = combination * space->n_values[a] + values[a];
@@ -21,7 +21,7 @@ static int compare(gconstpointer a, gconstpointer b) {
 }
 
 /* Reservoir sampling (Vitter 1985, algorithm R): one pass, memory of the sample alone. */
-GArray *orr_sample_uniformly(const OrrSampleSpace *space, guint64 n, OrrRandom *random) {
+GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *random) {
   GArray *sample = g_array_new(FALSE, FALSE, sizeof(guint64));
   guint64 combination;
   for (guint64 seen = 0; space->next(&combination, space->user); seen++) {

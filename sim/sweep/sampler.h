@@ -44,11 +44,11 @@ extern const OrrSampler orr_grid_sampler, orr_latin_hypercube, orr_random_sample
     orr_successive_halving;
 
 /* The combination of one value of each axis; the first axis varies slowest. */
-guint64 orr_sample_combination(const OrrSampleSpace *space, const guint *values);
+guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values);
 
 /* A uniform sample without replacement of what passes, in order of combination: all where @n is
  * more than there are. */
-GArray *orr_sample_uniformly(const OrrSampleSpace *space, guint64 n, OrrRandom *random);
+GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *random);
 
 G_END_DECLS
 

@@ -191,7 +191,7 @@ static void add_words(OrrSweepAxis *axis, OrrPlace place, const char *const *wor
 static void add_words_of_field(Reading *r, OrrPlace place) {
   void *data = NULL;
   const OrrField *field =
-      orr_fields_member(&orr_scenario_table, (void *)r->facts->base, r->axis->path, &data);
+      orr_field_assign_member(&orr_scenario_table, (void *)r->facts->base, r->axis->path, &data);
   if (field && field->kind == ORR_FIELD_WORD) add_words(r->axis, place, field->words);
   if (!field || field->kind != ORR_FIELD_CHOICE) return;
   g_autofree const char **names = orr_registry_names(field->registry);

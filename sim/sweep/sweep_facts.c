@@ -101,7 +101,7 @@ static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
     void *data = NULL;
     const OrrField *field =
-        orr_fields_member(&orr_scenario_table, (void *)scenario, sizes[i].path, &data);
+        orr_field_assign_member(&orr_scenario_table, (void *)scenario, sizes[i].path, &data);
     double size = NAN;
     if (field && orr_field_number(field, data, &size)) values[sizes[i].fact] = number(size);
   }
@@ -110,7 +110,8 @@ static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
 /* A word of the workload by path; "" where it has none. */
 static const char *word_at(const OrrScenario *scenario, const char *path) {
   void *data = NULL;
-  const OrrField *field = orr_fields_member(&orr_scenario_table, (void *)scenario, path, &data);
+  const OrrField *field =
+      orr_field_assign_member(&orr_scenario_table, (void *)scenario, path, &data);
   return field && field->kind == ORR_FIELD_WORD
              ? field->words[*(const int *)((const char *)data + field->offset)]
              : "";

@@ -36,7 +36,7 @@ static gboolean is_given(const OrrSweepPlan *plan, const char *path) {
   if (g_str_equal(path, "sweep.gpu-hour-price")) return plan->section.gpu_hour_price > 0;
   double value = 0;
   void *data = NULL;
-  const OrrField *field = orr_fields_member(&orr_scenario_table, plan->base, path, &data);
+  const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, path, &data);
   return (field && orr_field_number(field, data, &value) && value > 0) || axis_gives(plan, path);
 }
 

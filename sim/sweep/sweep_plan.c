@@ -24,7 +24,7 @@ void orr_sweep_plan_free(OrrSweepPlan *plan) {
   if (!plan) return;
   orr_node_free(plan->tree);
   orr_scenario_free(plan->base);
-  orr_fields_clear(&orr_sweep_section_table, &plan->section);
+  orr_field_clear(&orr_sweep_section_table, &plan->section);
   g_ptr_array_unref(plan->axes);
   g_array_unref(plan->names);
   g_ptr_array_unref(plan->wheres);
@@ -80,7 +80,7 @@ static gboolean open_dp(OrrSweepPlan *plan, const GPtrArray *names, OrrDiags *di
                         GError **error) {
   static const char dp[] = "workload.parallel.dp";
   void *data = NULL;
-  const OrrField *field = orr_fields_member(&orr_scenario_table, plan->base, dp, &data);
+  const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, dp, &data);
   gboolean splits = FALSE;
   for (guint i = 0; i < names->len; i++) {
     const char *path = orr_sweep_path(names->pdata[i]);
@@ -91,12 +91,12 @@ static gboolean open_dp(OrrSweepPlan *plan, const GPtrArray *names, OrrDiags *di
   if (!plan->dp_is_open) return TRUE;
   g_autoptr(OrrNode) open = orr_node_new_scalar(plan->tree->place, "0");
   return orr_field_assign(field, open, diags, data) &&
-         orr_fields_set(&orr_scenario_table, plan->tree, dp, open->text, error);
+         orr_field_set(&orr_scenario_table, plan->tree, dp, open->text, error);
 }
 
 static gboolean is_plain(const OrrSweepPlan *plan, const char *path) {
   void *data = NULL;
-  const OrrField *field = orr_fields_member(&orr_scenario_table, plan->base, path, &data);
+  const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, path, &data);
   if (!field || !orr_field_is_plain(field) || g_str_has_prefix(path, "workload.pipeline."))
     return FALSE;
   return g_str_has_prefix(path, "workload.") || g_str_equal(path, "fidelity") ||
@@ -109,13 +109,14 @@ static gboolean check_axis(const OrrSweepPlan *plan, const OrrSweepAxis *axis, O
   g_autoptr(OrrNode) copy = orr_node_copy(plan->tree);
   const OrrNode *first = axis->values->pdata[0];
   if (strcmp(axis->name, "chunks") != 0 &&
-      !orr_fields_set(&orr_scenario_table, copy, axis->path, first->text, &error)) {
+      !orr_field_set(&orr_scenario_table, copy, axis->path, first->text, &error)) {
     orr_diags_error(diags, axis->place, "axis %s: %s", axis->name, error->message);
     return FALSE;
   }
   void *data = NULL;
   const OrrField *field =
-      axis->is_plain ? orr_fields_member(&orr_scenario_table, plan->base, axis->path, &data) : NULL;
+      axis->is_plain ? orr_field_assign_member(&orr_scenario_table, plan->base, axis->path, &data)
+                     : NULL;
   const guint before = orr_diags_n_errors(diags);
   char kept[sizeof(double)];
   const size_t size = field && (field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_WORD)
@@ -159,7 +160,8 @@ static gboolean has_experts(const OrrSweepPlan *plan) {
   double n = 0;
   for (guint i = 0; paths[i]; i++) {
     void *data = NULL;
-    const OrrField *field = orr_fields_member(&orr_scenario_table, plan->base, paths[i], &data);
+    const OrrField *field =
+        orr_field_assign_member(&orr_scenario_table, plan->base, paths[i], &data);
     if (field && orr_field_number(field, data, &n) && n > 1) return TRUE;
   }
   return FALSE;
@@ -362,7 +364,7 @@ static void check_rungs(const OrrSweepPlan *plan, OrrDiags *diags) {
       g_autoptr(GError) error = NULL;
       if (!key || value->kind != ORR_NODE_SCALAR)
         orr_diags_error(diags, rung->place, "rungs: a map of paths and single values is wanted");
-      else if (!orr_fields_set(&orr_scenario_table, copy, key->text, value->text, &error))
+      else if (!orr_field_set(&orr_scenario_table, copy, key->text, value->text, &error))
         orr_diags_error(diags, key->place, "rungs: %s", error->message);
     }
   }
@@ -394,7 +396,7 @@ static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *di
                           GError **error) {
   g_autoptr(GPtrArray) names = asked_names(sweep);
   const gboolean is_read =
-      orr_fields_read(&orr_sweep_section_table, sweep, plan->library, diags, &plan->section);
+      orr_field_read(&orr_sweep_section_table, sweep, plan->library, diags, &plan->section);
   plan->base = orr_scenario_read_fields(plan->library, plan->tree, diags);
   if (!is_read || !plan->base) return FALSE;
   if (orr_scenario_has_jobs(plan->base)) {
@@ -426,7 +428,7 @@ static gboolean apply_settings(OrrNode *tree, char **settings, GError **error) {
                   *setting);
       return FALSE;
     }
-    if (!orr_fields_set(&orr_scenario_table, tree, path, equals + 1, error)) {
+    if (!orr_field_set(&orr_scenario_table, tree, path, equals + 1, error)) {
       g_prefix_error(error, "--set %s: ", *setting);
       return FALSE;
     }

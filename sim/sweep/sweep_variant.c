@@ -132,7 +132,7 @@ char *orr_sweep_pipeline(const OrrSweepPlan *plan, guint64 combination, char **r
 
 static gboolean set(Variant *variant, const char *path, const char *text) {
   g_autoptr(GError) error = NULL;
-  if (orr_fields_set(&orr_scenario_table, variant->tree, path, text, &error)) return TRUE;
+  if (orr_field_set(&orr_scenario_table, variant->tree, path, text, &error)) return TRUE;
   variant->refusal = g_strdup(error->message);
   return FALSE;
 }
@@ -163,7 +163,7 @@ static void find_plain(const OrrSweepPlan *plan, Variant *variant) {
     PlainAxis *plain = &variant->plain[i];
     if (!axis->is_plain) continue;
     plain->field =
-        orr_fields_member(&orr_scenario_table, variant->scenario, axis->path, &plain->data);
+        orr_field_assign_member(&orr_scenario_table, variant->scenario, axis->path, &plain->data);
     plain->at = NOT_SET;
   }
 }
@@ -254,7 +254,7 @@ char *orr_sweep_check(OrrSweepVariants *variants) {
 }
 
 static char *world_key(const OrrScenario *scenario) {
-  g_autoptr(OrrNode) cluster = orr_fields_dump(&orr_cluster_table, &scenario->cluster);
+  g_autoptr(OrrNode) cluster = orr_field_dump(&orr_cluster_table, &scenario->cluster);
   g_autofree char *text = orr_yaml_text(cluster);
   return g_strdup_printf("%" G_GINT64_FORMAT " %d %s", scenario->seed, scenario->on_missing, text);
 }

@@ -122,7 +122,7 @@ char *orr_validation_path(OrrLibrary *library, const char *set) {
 
 static void clear_row(gpointer data) {
   g_clear_pointer(&((OrrValidationRow *)data)->part, g_free);
-  orr_fields_clear(&orr_validation_row_table, data);
+  orr_field_clear(&orr_validation_row_table, data);
 }
 
 static void clear_refusal(gpointer data) {
@@ -132,9 +132,9 @@ static void clear_refusal(gpointer data) {
   g_free(refusal->reason);
 }
 
-static void clear_cost(gpointer data) { orr_fields_clear(&orr_cost_error_table, data); }
+static void clear_cost(gpointer data) { orr_field_clear(&orr_cost_error_table, data); }
 
-OrrValidation *orr_validation_new(const char *set_name) {
+OrrValidation *orr_validate_new(const char *set_name) {
   OrrValidation *validation = g_new0(OrrValidation, 1);
   validation->set_name = g_strdup(set_name);
   validation->rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow));
@@ -161,10 +161,10 @@ void orr_validation_summarise(OrrValidation *validation) {
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < validation->rows->len; i++)
     g_array_append_val(errors, g_array_index(validation->rows, OrrValidationRow, i).error);
-  orr_validation_set_errors(validation, orr_errors_of(errors));
+  orr_validate_set_errors(validation, orr_errors_of(errors));
 }
 
-void orr_validation_set_errors(OrrValidation *validation, OrrErrors errors) {
+void orr_validate_set_errors(OrrValidation *validation, OrrErrors errors) {
   validation->n_compared = errors.n;
   validation->mape = errors.mape;
   validation->bias = errors.bias;
@@ -301,7 +301,7 @@ OrrValidation *orr_validate(OrrLibrary *library, const char *set_name, const cha
   gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, set_name, rows_csv, error);
   if (!set) return NULL;
-  g_autoptr(OrrValidation) validation = orr_validation_new(set->name);
+  g_autoptr(OrrValidation) validation = orr_validate_new(set->name);
   g_autoptr(GPtrArray) cases = make_cases(set);
   g_autoptr(GPtrArray) answers = orr_validate_pool_run(library, cases, jobs, progress, user);
   for (guint i = 0; i < cases->len; i++) compare(validation, cases->pdata[i], answers->pdata[i]);

@@ -79,7 +79,7 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
     g_free(scaled);
     scaled = orr_quantity_exact(value, ORR_UNIT_NONE);
   }
-  if (!orr_fields_set(&orr_scenario_table, one->tree, path, scaled, &error))
+  if (!orr_field_set(&orr_scenario_table, one->tree, path, scaled, &error))
     refuse(one, column, text, error->message);
 }
 

@@ -48,7 +48,7 @@ const OrrFieldTable orr_cost_validation_table =
     ORR_FIELD_TABLE("cost-validation", "Measured kernels beside what a profile says of them.",
                     OrrCostValidation, fields);
 
-gboolean orr_validation_is_costs(OrrLibrary *library, const char *set) {
+gboolean orr_validate_costs_is(OrrLibrary *library, const char *set) {
   g_autofree char *path = orr_validation_path(library, set);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) root = path ? orr_yaml_read_file(path, diags) : NULL;
@@ -57,14 +57,13 @@ gboolean orr_validation_is_costs(OrrLibrary *library, const char *set) {
   return g_strcmp0(schema, "cost-validation/1") == 0;
 }
 
-static void set_clear(OrrCostValidation *set) { orr_fields_clear(&orr_cost_validation_table, set); }
+static void set_clear(OrrCostValidation *set) { orr_field_clear(&orr_cost_validation_table, set); }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCostValidation, set_clear)
 
 static gboolean read_set(OrrLibrary *library, const char *path, OrrCostValidation *set,
                          OrrDiags *diags) {
   g_autoptr(OrrNode) tree = orr_library_read_file(library, "cost-validation", path, diags);
-  if (!tree || !orr_fields_read(&orr_cost_validation_table, tree, library, diags, set))
-    return FALSE;
+  if (!tree || !orr_field_read(&orr_cost_validation_table, tree, library, diags, set)) return FALSE;
   if (g_strv_contains(orr_crossval_families, set->family)) return TRUE;
   g_autofree char *known = g_strjoinv(", ", (char **)orr_crossval_families);
   orr_diags_error(diags, orr_node_get(tree, "family")->place, "unknown family '%s' (known: %s)",
@@ -311,7 +310,7 @@ OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set_name, con
     orr_diags_check(diags, error);
     return NULL;
   }
-  g_autoptr(OrrValidation) validation = orr_validation_new(set.name);
+  g_autoptr(OrrValidation) validation = orr_validate_new(set.name);
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
   Comparison comparison = {&set, validation, errors};
   gboolean ok = rows_csv ? compare_rows_of(library, profile, rows_csv, &comparison, diags, &failure)
@@ -321,7 +320,7 @@ OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set_name, con
     g_propagate_error(error, g_steal_pointer(&failure));
     return NULL;
   }
-  orr_validation_set_errors(validation, orr_errors_of(errors));
+  orr_validate_set_errors(validation, orr_errors_of(errors));
   double wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
   if (database && !store(database, path, validation, rows_csv != NULL, wall_time_s, error))
     return NULL;

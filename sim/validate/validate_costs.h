@@ -28,7 +28,7 @@ typedef struct {
 extern const OrrFieldTable orr_cost_validation_table;
 
 /* Is the file of that set (or that path) a set of costs? */
-gboolean orr_validation_is_costs(OrrLibrary *library, const char *set);
+gboolean orr_validate_costs_is(OrrLibrary *library, const char *set);
 
 /* @profile NULL: all; with @rows_csv it must be named. Errors as of orr_validate. */
 OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set, const char *profile,

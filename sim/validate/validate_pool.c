@@ -34,7 +34,7 @@ static GVariant *pack(gboolean ok, gboolean failed, const char *reason, const Or
   static const OrrResult nothing;
   const OrrResult *result = outcome ? &outcome->result : &nothing;
   g_autofree char *times = outcome ? outcome->kind->explain(outcome) : g_strdup("");
-  g_autofree char *memory = outcome ? orr_training_memory_parts(outcome) : g_strdup("");
+  g_autofree char *memory = outcome ? orr_training_rows_memory_parts(outcome) : g_strdup("");
   g_autofree char *valid = g_utf8_make_valid(reason, -1);
   const char *engine = outcome && outcome->engine ? outcome->engine : "";
   const char *fidelity = outcome && outcome->fidelity ? outcome->fidelity : "";

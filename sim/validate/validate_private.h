@@ -72,8 +72,8 @@ typedef struct {
 OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line);
 void orr_validate_case_free(OrrValidateCase *one);
 
-OrrValidation *orr_validation_new(const char *set_name);
-void orr_validation_set_errors(OrrValidation *validation, OrrErrors errors);
+OrrValidation *orr_validate_new(const char *set_name);
+void orr_validate_set_errors(OrrValidation *validation, OrrErrors errors);
 
 /* What came of one row. */
 typedef struct {

@@ -46,7 +46,7 @@ static void report_metric(const OrrValidateSet *set, const char *name, OrrPlace 
   for (size_t i = 0, n = 0; i < set->result->n_fields; i++)
     if (orr_validate_metric(set, set->result->fields[i].name))
       names[n++] = set->result->fields[i].name;
-  g_autofree char *nearest = g_strdelimit(g_strdup(orr_nearest_word(name, names)), "-", '_');
+  g_autofree char *nearest = g_strdelimit(g_strdup(orr_diag_nearest_word(name, names)), "-", '_');
   orr_diags_error(diags, place, "there is no result '%s' to compare with%s%s%s", name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
@@ -56,7 +56,7 @@ static gboolean check_path(const OrrValidateSet *set, const char *path, const ch
                            OrrPlace place, OrrDiags *diags) {
   g_autoptr(OrrNode) copy = orr_node_copy(set->tree);
   g_autoptr(GError) error = NULL;
-  if (orr_fields_set(&orr_scenario_table, copy, path, "1", &error)) return TRUE;
+  if (orr_field_set(&orr_scenario_table, copy, path, "1", &error)) return TRUE;
   orr_diags_error(
       diags, place,
       "column '%s' means nothing: %s; say what it means in validation: columns:, or ignore it",
@@ -129,7 +129,7 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   }
   for (guint i = 0; i < orr_node_length(meaning); i++) {
     const OrrNode *key = meaning->keys->pdata[i], *value = meaning->items->pdata[i];
-    const char *nearest = orr_nearest_word(key->text, known);
+    const char *nearest = orr_diag_nearest_word(key->text, known);
     if (!g_strv_contains(known, key->text))
       orr_diags_error(diags, key->place,
                       "unknown key '%s'%s%s%s (allowed: columns, group, scale, together, values)",
@@ -149,7 +149,7 @@ static void check_references(const OrrValidateSet *set, const OrrNode *settings,
     const char *open = value->kind == ORR_NODE_SCALAR ? orr_validate_reference(value->text) : NULL;
     for (; open; open = orr_validate_reference(strchr(open, '>'))) {
       g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
-      const char *nearest = orr_nearest_word(column, (const char *const *)set->csv->header);
+      const char *nearest = orr_diag_nearest_word(column, (const char *const *)set->csv->header);
       if (orr_csv_column(set->csv, column) < 0)
         orr_diags_error(diags, value->place, "<%s> is no column of the table%s%s%s", column,
                         nearest ? ": did you mean <" : "", nearest ? nearest : "",
@@ -236,7 +236,7 @@ static gboolean read_tree(OrrValidateSet *set, OrrLibrary *library, OrrDiags *di
 
 static void set_unknown(OrrLibrary *library, const char *name, GError **error) {
   g_auto(GStrv) known = orr_validation_sets(library);
-  const char *nearest = orr_nearest_word(name, (const char *const *)known);
+  const char *nearest = orr_diag_nearest_word(name, (const char *const *)known);
   g_autofree char *all = g_strjoinv(", ", known);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown validation set '%s'%s%s%s (known: %s)",
               name, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",

@@ -200,7 +200,7 @@ static inline OrrNode *sample_tree(const char *text) {
 static inline char *sample_read(const char *text, Sample *out) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) node = sample_tree(text);
-  gboolean good = orr_fields_read(&sample_table, node, NULL, diags, out);
+  gboolean good = orr_field_read(&sample_table, node, NULL, diags, out);
   g_assert_cmpint(good, ==, orr_diags_n_errors(diags) == 0);
   return orr_diags_text(diags);
 }

@@ -81,16 +81,16 @@ static void test_nearest_word(void) {
   const char *const words[] = {"tp", "pp", "dp", "nodes", "global", "global-batch", "micro", NULL};
   const char *const none[] = {NULL};
   g_autofree char *longest = g_strnfill(1000000, 'x');
-  g_assert_cmpstr(orr_nearest_word("nods", words), ==, "nodes");
-  g_assert_cmpstr(orr_nearest_word("golbla", words), ==, "global");
-  g_assert_cmpstr(orr_nearest_word("Global_Batch", words), ==, "global-batch");
-  g_assert_cmpstr(orr_nearest_word("dpp", words), ==,
+  g_assert_cmpstr(orr_diag_nearest_word("nods", words), ==, "nodes");
+  g_assert_cmpstr(orr_diag_nearest_word("golbla", words), ==, "global");
+  g_assert_cmpstr(orr_diag_nearest_word("Global_Batch", words), ==, "global-batch");
+  g_assert_cmpstr(orr_diag_nearest_word("dpp", words), ==,
                   "pp"); /* pp and dp are as near: the first in the list */
-  g_assert_cmpstr(orr_nearest_word("ep", words), ==, NULL);
-  g_assert_cmpstr(orr_nearest_word("scheduler", words), ==, NULL);
-  g_assert_cmpstr(orr_nearest_word("", words), ==, NULL);
-  g_assert_cmpstr(orr_nearest_word(longest, words), ==, NULL);
-  g_assert_cmpstr(orr_nearest_word("nodes", none), ==, NULL);
+  g_assert_cmpstr(orr_diag_nearest_word("ep", words), ==, NULL);
+  g_assert_cmpstr(orr_diag_nearest_word("scheduler", words), ==, NULL);
+  g_assert_cmpstr(orr_diag_nearest_word("", words), ==, NULL);
+  g_assert_cmpstr(orr_diag_nearest_word(longest, words), ==, NULL);
+  g_assert_cmpstr(orr_diag_nearest_word("nodes", none), ==, NULL);
 }
 
 int main(int argc, char **argv) {

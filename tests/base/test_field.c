@@ -30,10 +30,10 @@ static void check_defaults(const Sample *sample) {
 static void test_defaults(void) {
   Sample sample;
   memset(&sample, 0xee, sizeof sample);
-  orr_fields_defaults(&sample_table, &sample);
+  orr_field_defaults(&sample_table, &sample);
   g_assert_null(sample.name); /* required: left zero */
   check_defaults(&sample);
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 static void test_read_gives_the_same_defaults(void) {
@@ -42,21 +42,21 @@ static void test_read_gives_the_same_defaults(void) {
   g_assert_cmpstr(found, ==, "");
   g_assert_cmpstr(sample.name, ==, "x");
   check_defaults(&sample);
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 /* Clearing leaves zeros, so clearing twice is harmless (the sanitizer would tell). */
 static void test_clear_twice(void) {
   static const Sample zero;
   Sample sample;
-  orr_fields_defaults(&sample_table, &sample);
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_defaults(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
   g_assert_cmpmem(&sample, sizeof sample, &zero, sizeof zero);
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 static void test_lint_accepts_the_sample(void) {
-  g_autofree char *found = orr_fields_lint(&sample_table);
+  g_autofree char *found = orr_field_lint(&sample_table);
   g_assert_cmpstr(found, ==, NULL);
 }
 
@@ -64,7 +64,7 @@ static void assert_lint(const OrrField *field, const char *wanted) {
   OrrFieldTable table = {
       .name = "bad", .sentence = "One bad field.", .size = sizeof(Sample), .n_fields = 1};
   table.fields = field;
-  g_autofree char *found = orr_fields_lint(&table);
+  g_autofree char *found = orr_field_lint(&table);
   g_assert_nonnull(found);
   if (!strstr(found, wanted)) g_error("'%s' is not in '%s'", wanted, found);
 }

@@ -8,7 +8,7 @@ static void assert_has(const char *text, const char *piece) {
 }
 
 static void test_markdown(void) {
-  g_autofree char *text = orr_fields_markdown(&sample_table);
+  g_autofree char *text = orr_field_markdown(&sample_table);
   assert_has(text, "# sample\n\nEvery kind of field.\n\n| Key | Type | Default | Meaning "
                    "|\n|---|---|---|---|\n");
   assert_has(text, "| `name` | text | required | What it is called. |\n");
@@ -29,7 +29,7 @@ static guint count_bars(const char *line) {
 
 /* Every row of a table has as many bars as the row above it. */
 static void test_markdown_rows_are_whole(void) {
-  g_autofree char *text = orr_fields_markdown(&sample_table);
+  g_autofree char *text = orr_field_markdown(&sample_table);
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   guint n_rows = 0;
   for (guint i = 1; lines[i]; i++) {
@@ -42,7 +42,7 @@ static void test_markdown_rows_are_whole(void) {
 }
 
 static void test_schema(void) {
-  g_autofree char *text = orr_fields_json_schema(&sample_table, NULL);
+  g_autofree char *text = orr_field_json_schema(&sample_table, NULL);
   assert_has(text,
              "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"sample\","
              "\"$ref\":\"#/$defs/sample\",\"$defs\":{\"sample\":{\"type\":\"object\"");
@@ -61,7 +61,7 @@ static void test_schema(void) {
 
 /* A map without `kind` is of the default's kind; where there is no default, `kind` is required. */
 static void test_schema_of_choices(void) {
-  g_autofree char *text = orr_fields_json_schema(&sample_table, NULL);
+  g_autofree char *text = orr_field_json_schema(&sample_table, NULL);
   assert_has(text,
              "\"pipeline\":{\"description\":\"The schedule.\",\"default\":\"interleaved-1f1b\","
              "\"if\":{\"type\":\"object\",\"not\":{\"required\":[\"kind\"]}},"
@@ -77,7 +77,7 @@ static void test_schema_of_choices(void) {
 
 /* Above a `base:` no key is required, in the document and in its sections. */
 static void test_schema_of_overlays(void) {
-  g_autofree char *text = orr_fields_json_schema(&sample_table, "sample");
+  g_autofree char *text = orr_field_json_schema(&sample_table, "sample");
   assert_has(
       text,
       "\"required\":[\"schema\"],\"properties\":{\"schema\":{\"const\":\"sample/1\"}},"
@@ -93,7 +93,7 @@ static void test_schema_of_overlays(void) {
 /* No JSON reader is at hand, but flow YAML holds JSON: what is not well-formed, or has a key
  * twice, is refused. */
 static void test_schema_is_well_formed(void) {
-  g_autofree char *text = orr_fields_json_schema(&sample_table, "sample");
+  g_autofree char *text = orr_field_json_schema(&sample_table, "sample");
   g_autoptr(OrrNode) root = sample_tree(text);
   g_assert_cmpuint(orr_node_length(orr_node_get(root, "$defs")), ==, 12);
   /* sample, pipeline with its two entries, batch, fault; and the overlay of each */

@@ -20,17 +20,17 @@ static void assert_round_trip(const char *document) {
   Sample first, second;
   g_autofree char *found = sample_read(document, &first);
   g_assert_cmpstr(found, ==, "");
-  g_autoptr(OrrNode) tree = orr_fields_dump(&sample_table, &first);
+  g_autoptr(OrrNode) tree = orr_field_dump(&sample_table, &first);
   g_autofree char *text = orr_yaml_text(tree);
   g_autofree char *found_again = sample_read(text, &second);
   g_assert_cmpstr(found_again, ==, "");
-  g_autoptr(OrrNode) again = orr_fields_dump(&sample_table, &second);
+  g_autoptr(OrrNode) again = orr_field_dump(&sample_table, &second);
   g_autofree char *text_again = orr_yaml_text(again);
   g_assert_cmpstr(text, ==, text_again);
   g_assert_cmpfloat(first.limit, ==, second.limit);
   g_assert_cmpfloat(first.share, ==, second.share);
-  orr_fields_clear(&sample_table, &first);
-  orr_fields_clear(&sample_table, &second);
+  orr_field_clear(&sample_table, &first);
+  orr_field_clear(&sample_table, &second);
 }
 
 static void test_round_trip(void) {
@@ -49,7 +49,7 @@ static void test_flatten(void) {
   g_autoptr(GString) out = g_string_new(NULL);
   g_autofree char *found = sample_read(full, &sample);
   g_assert_cmpstr(found, ==, "");
-  orr_fields_flatten(&sample_table, &sample, append_line, out);
+  orr_field_flatten(&sample_table, &sample, append_line, out);
   g_assert_true(g_str_has_prefix(out->str, "name=a: b\noverlap=true\ntp=8\nbandwidth="));
   g_assert_nonnull(strstr(out->str, "\nprecision=fp32\n"
                                     "pipeline.kind=interleaved-1f1b\n"
@@ -62,7 +62,7 @@ static void test_flatten(void) {
   g_assert_true(g_str_has_suffix(out->str, "\nsweep.a.0=1\nsweep.a.1.b=2\n"));
   g_assert_null(strstr(out->str, "router"));
   g_assert_null(strstr(out->str, "pp="));
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 static void assert_text(const Sample *sample, guint field, const char *wanted) {
@@ -79,17 +79,17 @@ static void test_text(void) {
   assert_text(&sample, 2, "8");
   assert_text(&sample, 7, "fp32");
   assert_text(&sample, 8, "interleaved-1f1b");
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 /* What defaults leave unset (a required name) is no member of the dump. */
 static void test_dump_of_defaults(void) {
   Sample sample;
-  orr_fields_defaults(&sample_table, &sample);
-  g_autoptr(OrrNode) tree = orr_fields_dump(&sample_table, &sample);
+  orr_field_defaults(&sample_table, &sample);
+  g_autoptr(OrrNode) tree = orr_field_dump(&sample_table, &sample);
   g_assert_null(orr_node_get(tree, "name"));
   g_assert_cmpstr(orr_node_get_text(tree, "tp"), ==, "1");
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 int main(int argc, char **argv) {

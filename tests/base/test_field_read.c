@@ -45,7 +45,7 @@ static void test_every_kind(void) {
   g_assert_cmpfloat_with_epsilon(((Fault *)sample.faults->pdata[0])->at, 1e-3, 1e-18);
   g_assert_cmpstr(((Fault *)sample.faults->pdata[1])->name, ==, "nic");
   g_assert_nonnull(orr_node_get(sample.sweep, "any"));
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 /* @text is the sample's text after "name: x\n"; @wanted what the diagnostics must be, all of
@@ -56,7 +56,7 @@ static void assert_found(const char *text, const char *wanted) {
   g_autofree char *found = sample_read(whole, &sample);
   g_strchomp(found);
   g_assert_cmpstr(found, ==, wanted);
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 static void test_unknown_keys(void) {
@@ -77,7 +77,7 @@ static void test_missing_key(void) {
   g_autofree char *found = sample_read("tp: 1", &sample);
   g_assert_cmpstr(g_strchomp(found), ==,
                   "t.yaml:1:1: error: missing key 'name' in sample: What it is called.");
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
   assert_found("faults: [{at: 1 s}]",
                "t.yaml:2:10: error: missing key 'name' in fault: What breaks.");
 }
@@ -108,7 +108,7 @@ static void test_quantities(void) {
   g_autofree char *found = sample_read("name: x\nbandwidth: 450", &sample);
   g_assert_nonnull(strstr(found, "t.yaml:2:12: error: 'bandwidth': "));
   g_assert_nonnull(strstr(found, orr_unit_allowed(ORR_UNIT_BYTES_PER_S)));
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
   assert_found("bandwidth: 0 GB/s",
                "t.yaml:2:12: error: 'bandwidth' must be greater than 0, found '0 GB/s'");
   assert_found("share: 120 %", "t.yaml:2:8: error: 'share' must be between 0 and 1, found '120 %'");
@@ -140,7 +140,7 @@ static void test_root_is_no_map(void) {
   Sample sample;
   g_autofree char *found = sample_read("[1]", &sample);
   g_assert_cmpstr(g_strchomp(found), ==, "t.yaml:1:1: error: 'sample' must be a map, found a list");
-  orr_fields_clear(&sample_table, &sample);
+  orr_field_clear(&sample_table, &sample);
 }
 
 /* All findings at once, in the order of the document. */

@@ -9,7 +9,7 @@ static void assert_set(const char *document, const char *path, const char *text,
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) root = sample_tree(document);
   g_autoptr(OrrNode) expected = sample_tree(wanted);
-  gboolean good = orr_fields_set(&sample_table, root, path, text, &error);
+  gboolean good = orr_field_set(&sample_table, root, path, text, &error);
   g_assert_no_error(error);
   g_assert_true(good);
   g_autofree char *found = orr_yaml_text(root);
@@ -22,7 +22,7 @@ static void assert_refused(const char *document, const char *path, const char *t
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) root = sample_tree(document);
   g_autoptr(OrrNode) before = orr_node_copy(root);
-  g_assert_false(orr_fields_set(&sample_table, root, path, text, &error));
+  g_assert_false(orr_field_set(&sample_table, root, path, text, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
   g_assert_cmpstr(error->message, ==, wanted);
   g_assert_true(orr_node_equal(root, before)); /* a bad path changes nothing */
@@ -88,7 +88,7 @@ static void test_refusals(void) {
 static void test_value_is_no_yaml(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) root = sample_tree("{name: x}");
-  g_assert_false(orr_fields_set(&sample_table, root, "tags", "[a", &error));
+  g_assert_false(orr_field_set(&sample_table, root, "tags", "[a", &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
   g_assert_true(g_str_has_prefix(error->message, "path 'tags': '[a' is no value: "));
 }

@@ -208,7 +208,7 @@ static char *read_world(Fixture *fixture, const char *text, World *out) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "t.yaml", diags);
   g_assert_nonnull(node);
-  orr_fields_read(&world_table, node, fixture->library, diags, out);
+  orr_field_read(&world_table, node, fixture->library, diags, out);
   return g_strchomp(orr_diags_text(diags));
 }
 
@@ -220,7 +220,7 @@ static void assert_world(Fixture *fixture, const char *text, gint64 device_gpus,
   g_assert_cmpint(world.device.gpus, ==, device_gpus);
   g_assert_true(world.workload.entry == &training);
   g_assert_cmpint(((const Device *)world.workload.params)->gpus, ==, workload_gpus);
-  orr_fields_clear(&world_table, &world);
+  orr_field_clear(&world_table, &world);
 }
 
 static void test_sections_by_name(Fixture *fixture, gconstpointer data) {
@@ -237,7 +237,7 @@ static void test_sections_by_name(Fixture *fixture, gconstpointer data) {
                   "t.yaml:1:10: error: unknown device 'h10': did you mean 'h100'? (known: h100)\n"
                   "t.yaml:1:25: error: unknown workload 'trainig': did you mean 'training'? "
                   "(allowed: training)");
-  orr_fields_clear(&world_table, &world);
+  orr_field_clear(&world_table, &world);
 }
 
 /* A path below a name makes the name a base. */
@@ -249,8 +249,8 @@ static void test_set_below_a_name(Fixture *fixture, gconstpointer data) {
   const char *wanted_text = "{device: {base: h100, gpus: 2}, workload: {base: big, gpus: 3}}";
   g_autoptr(OrrNode) root = orr_yaml_parse(text, strlen(text), "t.yaml", diags);
   g_autoptr(OrrNode) wanted = orr_yaml_parse(wanted_text, strlen(wanted_text), "t.yaml", diags);
-  g_assert_true(orr_fields_set(&world_table, root, "device.gpus", "2", NULL));
-  g_assert_true(orr_fields_set(&world_table, root, "workload.gpus", "3", NULL));
+  g_assert_true(orr_field_set(&world_table, root, "device.gpus", "2", NULL));
+  g_assert_true(orr_field_set(&world_table, root, "workload.gpus", "3", NULL));
   g_assert_true(orr_node_equal(root, wanted));
 }
 

@@ -113,11 +113,11 @@ static void test_merge_keeps_places(void) {
 static void test_place_in(void) {
   g_autoptr(OrrNode) map = tree("a:\n  b: {c: 1}\n  d: 2\n");
   const OrrPlace place = orr_node_place(map);
-  g_assert_cmpint(orr_place_in(place, "a.d").line, ==, 3);
-  g_assert_cmpint(orr_place_in(place, "a.b.c").column, ==, 10);
-  g_assert_cmpint(orr_place_in(place, "a.b.x").column, ==, 6);
-  g_assert_cmpint(orr_place_in(place, "x.y").line, ==, map->place.line);
-  g_assert_cmpint(orr_place_in((OrrPlace){"f", 7, 8, NULL}, "a.d").line, ==, 7);
+  g_assert_cmpint(orr_node_place_in(place, "a.d").line, ==, 3);
+  g_assert_cmpint(orr_node_place_in(place, "a.b.c").column, ==, 10);
+  g_assert_cmpint(orr_node_place_in(place, "a.b.x").column, ==, 6);
+  g_assert_cmpint(orr_node_place_in(place, "x.y").line, ==, map->place.line);
+  g_assert_cmpint(orr_node_place_in((OrrPlace){"f", 7, 8, NULL}, "a.d").line, ==, 7);
 }
 
 int main(int argc, char **argv) {

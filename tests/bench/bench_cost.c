@@ -131,7 +131,7 @@ static void measure_waves(OrrLibrary *library) {
   g_autoptr(OrrCostModel) model = cost_model(profile, &cluster.device);
   bench_row("cost: GEMM lookup, warm, a100-80gb-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}),
             "ns");
-  orr_fields_clear(&orr_cluster_table, &cluster);
+  orr_field_clear(&orr_cluster_table, &cluster);
 }
 
 int main(void) {
@@ -148,6 +148,6 @@ int main(void) {
   bench_row("cost: h100-sxm cost model made from the profile",
             bench_figure(model_ms, &cluster.device), "ms");
   bench_row("yaml: h100-sxm's kernel rows parsed", bench_figure(yaml_mb_per_second, rows), "MB/s");
-  orr_fields_clear(&orr_cluster_table, &cluster);
+  orr_field_clear(&orr_cluster_table, &cluster);
   return 0;
 }

@@ -78,7 +78,7 @@ int main(void) {
             bench_figure(plan_ms, &(Ask){&big, "ring", 1}), "ms");
   bench_row("collective: all-reduce of 1,024 ranks, one a node, best of all",
             bench_figure(plan_ms, &(Ask){&big, NULL, 8}), "ms");
-  orr_fields_clear(&orr_cluster_table, &huge);
-  orr_fields_clear(&orr_cluster_table, &big);
+  orr_field_clear(&orr_cluster_table, &huge);
+  orr_field_clear(&orr_cluster_table, &big);
   return 0;
 }

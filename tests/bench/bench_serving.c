@@ -18,7 +18,7 @@ typedef struct {
 static void set(OrrNode *tree, const char *path, const char *format, gint64 value) {
   g_autoptr(GError) error = NULL;
   g_autofree char *text = g_strdup_printf(format, value);
-  orr_fields_set(&orr_scenario_table, tree, path, text, &error);
+  orr_field_set(&orr_scenario_table, tree, path, text, &error);
   bench_check(error);
 }
 

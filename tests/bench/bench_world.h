@@ -39,7 +39,7 @@ static inline void bench_cluster(OrrLibrary *library, const char *text, OrrClust
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) section = orr_yaml_parse(text, strlen(text), "bench", diags);
   g_autoptr(OrrNode) tree = section ? orr_library_expand(library, "cluster", section, diags) : NULL;
-  if (tree) orr_fields_read(&orr_cluster_table, tree, library, diags, ret_cluster);
+  if (tree) orr_field_read(&orr_cluster_table, tree, library, diags, ret_cluster);
   bench_check_diags(diags);
 }
 

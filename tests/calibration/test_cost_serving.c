@@ -20,7 +20,7 @@ static void setup(Bench *bench) {
   const OrrPlace place = {.file = "test"};
   g_autoptr(OrrNode) device = orr_library_load(library, "device", "rtx-pro-6000", place, diags);
   g_autoptr(OrrNode) profile = orr_library_load(library, "profile", "rtx-pro-6000", place, diags);
-  g_assert_true(orr_fields_read(&orr_device_table, device, library, diags, &bench->device));
+  g_assert_true(orr_field_read(&orr_device_table, device, library, diags, &bench->device));
   bench->profile = orr_profile_read(profile, library, diags);
   bench->cost = orr_cost_model_new(bench->profile, &bench->device, &error);
   g_assert_no_error(error);
@@ -29,7 +29,7 @@ static void setup(Bench *bench) {
 static void teardown(Bench *bench) {
   orr_cost_model_free(bench->cost);
   orr_profile_free(bench->profile);
-  orr_fields_clear(&orr_device_table, &bench->device);
+  orr_field_clear(&orr_device_table, &bench->device);
 }
 
 static OrrCost ask(const Bench *bench, double chunk, double keys, double decodes, double mean,
@@ -90,12 +90,12 @@ static void test_token_kernels(void) {
   Bench bench;
   OrrCost cost;
   setup(&bench);
-  g_assert_true(orr_cost_token_kernel(bench.cost, "rms-norm", 1024, 4096, &cost));
+  g_assert_true(orr_cost_serving_token_kernel(bench.cost, "rms-norm", 1024, 4096, &cost));
   g_assert_cmpfloat_with_epsilon(cost.time_s * 1e6, 6.117, 0.001);
-  g_assert_true(orr_cost_token_kernel(bench.cost, "rms-norm", 2048, 2048, &cost));
+  g_assert_true(orr_cost_serving_token_kernel(bench.cost, "rms-norm", 2048, 2048, &cost));
   g_assert_cmpfloat_with_epsilon(cost.time_s * 1e6, 6.117, 0.001);
   g_assert_cmpint(cost.how, ==, ORR_HOW_MODELLED);
-  g_assert_false(orr_cost_token_kernel(bench.cost, "softmax", 10, 10, &cost));
+  g_assert_false(orr_cost_serving_token_kernel(bench.cost, "softmax", 10, 10, &cost));
   teardown(&bench);
 }
 

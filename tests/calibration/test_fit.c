@@ -79,7 +79,7 @@ static void test_errors_are_written(void) {
   g_assert_true(g_str_has_prefix(last->kernels, "gemm bf16"));
   g_autofree char *table = orr_profile_errors_describe(profile);
   g_assert_nonnull(strstr(table, "gemm bf16"));
-  g_autofree char *wrong = orr_fields_lint(&orr_profile_errors_table);
+  g_autofree char *wrong = orr_field_lint(&orr_profile_errors_table);
   g_assert_null(wrong);
 }
 

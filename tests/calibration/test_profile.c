@@ -27,7 +27,7 @@ static void test_defaults(void) {
 }
 
 static void test_field_tables(void) {
-  g_autofree char *findings = orr_fields_lint(&orr_profile_table);
+  g_autofree char *findings = orr_field_lint(&orr_profile_table);
   g_assert_cmpstr(findings, ==, NULL);
 }
 

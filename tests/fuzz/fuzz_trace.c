@@ -30,8 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   orr_node_set(tree, "file",
                orr_node_new_scalar((OrrPlace){"fuzz", 1, 1, NULL}, fuzz_file(data + 1, size - 1)));
   g_autofree void *params = g_malloc0(arrival->entry.params->size);
-  g_assert_true(orr_fields_read(arrival->entry.params, tree, NULL, diags, params));
+  g_assert_true(orr_field_read(arrival->entry.params, tree, NULL, diags, params));
   draw(arrival, params);
-  orr_fields_clear(arrival->entry.params, params);
+  orr_field_clear(arrival->entry.params, params);
   return 0;
 }

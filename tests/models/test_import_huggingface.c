@@ -11,7 +11,7 @@
 static OrrModel settle(const OrrNode *node, OrrLibrary *library) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrModel model;
-  orr_fields_read(&orr_model_table, node, library, diags, &model);
+  orr_field_read(&orr_model_table, node, library, diags, &model);
   orr_model_settle(&model, node->place, diags);
   g_autofree char *findings = orr_diags_text(diags);
   g_assert_cmpstr(findings, ==, "");
@@ -69,8 +69,8 @@ static void test_makes_the_zoo(void) {
     g_autofree char *name = g_strndup(file, strlen(file) - strlen(".json")), *left_out = NULL;
     OrrModel read = imported(name, &left_out), known = zoo(library, name);
     assert_same(name, &read, &known);
-    orr_fields_clear(&orr_model_table, &read);
-    orr_fields_clear(&orr_model_table, &known);
+    orr_field_clear(&orr_model_table, &read);
+    orr_field_clear(&orr_model_table, &known);
     n++;
   }
   g_assert_cmpuint(n, >=, 29);
@@ -80,7 +80,7 @@ static void assert_left_out(const char *name, const char *expected) {
   g_autofree char *left_out = NULL;
   OrrModel model = imported(name, &left_out);
   g_assert_cmpstr(left_out, ==, expected);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Nothing that costs falls away in silence, and nothing else is told. */
@@ -177,7 +177,7 @@ static void test_others(void) {
                    others[i].total);
     g_assert_cmpfloat_with_epsilon(orr_model_parameters(&model) / 1e9 / others[i].total, 1, 0.005);
     g_assert_cmpstr(left_out, ==, others[i].left_out);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 

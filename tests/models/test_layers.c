@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/transformer.h"
-#include "models/transformer_absorbed.h"
+#include "models/absorbed.h"
 #include "sim/base/library.h"
 
 static void assert_near(double value, double expected) {
@@ -42,7 +42,7 @@ static OrrModel zoo(const char *name) {
   g_autoptr(OrrNode) node =
       orr_library_load(library, "model", name, (OrrPlace){.file = name}, diags);
   g_assert_nonnull(node);
-  orr_fields_read(&orr_model_table, node, library, diags, &model);
+  orr_field_read(&orr_model_table, node, library, diags, &model);
   orr_model_settle(&model, node->place, diags);
   return model;
 }
@@ -78,7 +78,7 @@ static void test_weights_are_the_models(void) {
     if (model.mtp_layers)
       assert_near(orr_weights_sum(orr_transformer_mtp_weights(&model, &shard)) * model.mtp_layers,
                   orr_model_mtp_parameters(&model));
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -106,7 +106,7 @@ static void test_flops_are_the_models(void) {
         formula -= 2 * tokens * model.hidden; /* a gate of one column is no product of its own */
       assert_near(matrices, formula);
     }
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -128,7 +128,7 @@ static void test_flops_of_attention(void) {
     g_assert_cmpuint(operators->len, ==, 1);
     assert_near(flops_of(operators),
                 cases[i].share * orr_model_core_flops(&model, cases[i].kind, 1, 32768));
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -143,7 +143,7 @@ static void test_flops_of_mamba(void) {
   double by_hand = 8192.0 * (2 * 128.0 * 8 * 128 + 2 * 128.0 * 128 * 64 + 4 * 128.0 * 128 * 64);
   assert_near(flops_of(operators), by_hand);
   g_assert_cmpfloat(fabs(by_hand / orr_model_core_flops(&model, 0, 1, 8192) - 1), <, 0.2);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Lightning attention's are the formula; backward has each product twice. */
@@ -158,7 +158,7 @@ static void test_flops_of_lightning(void) {
   orr_transformer_layer_forward(&model, 0, &shard, forward);
   orr_transformer_layer_backward(&model, 0, &shard, backward);
   assert_near(flops_of(backward), 2 * flops_of(forward));
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Splitting experts over ep and etp, and tensors over tp, splits work and weights of a layer
@@ -183,7 +183,7 @@ static void test_split(void) {
   g_assert_cmpfloat(all.experts, ==, 8 * 3 * 4096.0 * 14336);
   g_assert_cmpfloat(part.dense, ==,
                     (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096) / 2 + 8 * 4096 + 2 * 4096);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* --- order --- */
@@ -235,7 +235,7 @@ static void test_order_of_deepseek(void) {
       "ep-dispatch etp-all-gather expert-sort experts expert-unsort etp-reduce-scatter ep-combine "
       "unpermute "
       "shared-add residual-add");
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape
@@ -267,7 +267,7 @@ static void test_dispatch(void) {
       g_assert_cmpfloat(op->bytes, ==, 1.5 * 4096.0 * 8 * 7168 * 2);
     if (op->kind == ORR_OPERATOR_MOE) g_assert_cmpint(op->m, ==, 4096 * 8 * 3 / 2);
   }
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 static void test_order_of_others(void) {
@@ -279,21 +279,21 @@ static void test_order_of_others(void) {
                "mamba-out residual-add");
   assert_names(orr_transformer_layer_forward, &model, 1, &shard,
                "rms-norm fc1 squared-relu fc2 residual-add");
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
   model = zoo("gemma-2-9b");
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
                "rms-norm qkv rope attention projection rms-norm residual-add "
                "rms-norm fc1 geglu fc2 rms-norm residual-add");
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
   model = zoo("gpt-j-6b");
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
                "layer-norm qkv rope attention projection fc1 gelu fc2 parallel-add bias-add");
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
   model = zoo("qwen3-8b");
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
                "rms-norm qkv qk-norm rope attention projection residual-add rms-norm fc1 swiglu "
                "fc2 residual-add");
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* --- context parallelism --- */
@@ -327,7 +327,7 @@ static void test_context_shares_work(void) {
       assert_near(cp * attention_flops(part), attention_flops(all));
       assert_near(cp * flops_of(part), flops_of(all));
     }
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Two ranks of 2,048 tokens each, 8 key heads of 128 in bf16: keys and values are 2048 2 1024 2
@@ -351,7 +351,7 @@ static void test_context_collectives(void) {
   op = &g_array_index(operators, OrrOperator, 4);
   g_assert_cmpstr(op->name, ==, "cp-all-gather");
   g_assert_cmpfloat(op->bytes, ==, 2 * 8388608);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Four ranks of 1,024 tokens, two and two. Inside a pair queries (32 heads), keys and values (8
@@ -376,7 +376,7 @@ static void test_context_hierarchical(void) {
   g_assert_cmpint(ops[6].heads, ==, 16);
   g_assert_cmpint(ops[6].q_length, ==, 2048);
   g_assert_cmpfloat(ops[9].bytes, ==, 1024.0 * 4096 * 2);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* --- multi-token prediction --- */
@@ -397,7 +397,7 @@ static void test_mtp(void) {
    * projection's 0.103. */
   g_assert_cmpfloat_with_epsilon((orr_model_mtp_parameters(&model) - 2 * 7168.0 * 7168) / 1e9, 11.5,
                                  0.05);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* --- latent attention, absorbed --- */
@@ -428,7 +428,7 @@ static void test_absorbed(void) {
   double down = 7168.0 * (1536 + 576),
          split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
   g_assert_cmpfloat(products, ==, 2 * 8 * (down + split / 4));
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* --- what cannot be split --- */
@@ -443,7 +443,7 @@ static void assert_refused(const char *name, const OrrShard *shard, const char *
     g_assert_nonnull(strstr(findings, part));
   else
     g_assert_cmpstr(findings, ==, "");
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 static void test_refused(void) {

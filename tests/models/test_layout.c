@@ -9,7 +9,7 @@ static OrrModel read_model(const char *text, const char *complaint) {
   g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "m.yaml", diags);
   OrrModel model;
   g_assert_nonnull(node);
-  orr_fields_read(&orr_model_table, node, NULL, diags, &model);
+  orr_field_read(&orr_model_table, node, NULL, diags, &model);
   orr_model_settle(&model, node->place, diags);
   g_autofree char *findings = orr_diags_text(diags);
   g_test_message("%s", findings);
@@ -24,7 +24,7 @@ static void assert_complaint(const char *layout, const char *complaint) {
   g_autofree char *text = g_strdup_printf(
       "{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, layout: %s}", layout);
   OrrModel model = read_model(text, complaint);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* --- layout --- */
@@ -43,7 +43,7 @@ static void test_layout(void) {
   g_assert_cmpint(orr_model_kind_layers(&model, 0), ==, 4);
   g_assert_cmpint(orr_model_kind_layers(&model, 2), ==, 2);
   g_assert_cmpint(orr_model_encoder_kind(&model), ==, -1);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* A list that is cut by the last layer; kinds that no layer has are none. */
@@ -54,7 +54,7 @@ static void test_layout_is_cut(void) {
                  NULL);
   g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 1);
   g_assert_cmpint(orr_model_kind_layers(&model, 0), ==, 2);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 static void test_layout_complaints(void) {
@@ -70,7 +70,7 @@ static void test_layout_complaints(void) {
   OrrModel model = read_model(
       "{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, moe: {experts: 4, topk: 5}}",
       "'moe.topk' is 5, but there are 4 experts");
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 int main(int argc, char **argv) {

@@ -26,7 +26,7 @@ static void assert_near(double value, double expected) {
 static gboolean read_model(const char *text, OrrModel *ret_model, OrrDiags *diags) {
   g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "m.yaml", diags);
   g_assert_nonnull(node);
-  gboolean fine = orr_fields_read(&orr_model_table, node, NULL, diags, ret_model);
+  gboolean fine = orr_field_read(&orr_model_table, node, NULL, diags, ret_model);
   orr_model_settle(ret_model, node->place, diags);
   return fine && !orr_diags_n_errors(diags);
 }
@@ -51,7 +51,7 @@ static void test_defaults(void) {
   g_assert_true(model.tied_embeddings);
   g_assert_true(model.bias);
   g_assert_cmpuint(orr_diags_n_warnings(diags), ==, 0);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 static void assert_complaint(const char *text, const char *part) {
@@ -61,7 +61,7 @@ static void assert_complaint(const char *text, const char *part) {
   g_autofree char *findings = orr_diags_text(diags);
   g_test_message("%s", findings);
   g_assert_nonnull(strstr(findings, part));
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 static void test_complaints(void) {
@@ -85,7 +85,7 @@ static void test_head_dim_may_stand_apart(void) {
   OrrModel square = gpt(1, 100, 1);
   g_assert_cmpfloat(orr_model_layer_parameters(&model, 0) - orr_model_layer_parameters(&square, 0),
                     ==, 4 * 100 * 92 + 3 * 92);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* SC21, eq. 2: P = 12 l h^2 (1 + 13 / (12 h) + (V + s) / (12 l h)); it leaves the final norm's 2

@@ -9,7 +9,7 @@ static void read_zoo_model(OrrLibrary *library, const char *name, OrrModel *ret_
   OrrPlace place = {.file = name};
   g_autoptr(OrrNode) node = orr_library_load(library, "model", name, place, diags);
   if (node) {
-    orr_fields_read(&orr_model_table, node, library, diags, ret_model);
+    orr_field_read(&orr_model_table, node, library, diags, ret_model);
     orr_model_settle(ret_model, node->place, diags);
   }
   g_autofree char *findings = orr_diags_text(diags);
@@ -26,7 +26,7 @@ static void test_all_are_sound(void) {
     g_assert_cmpstr(model.name, ==, names[i]);
     g_assert_nonnull(model.source);
     g_assert_cmpfloat(model.parameters, >, 0);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -46,7 +46,7 @@ static void test_llamas_are_exact(void) {
     OrrModel model;
     read_zoo_model(library, published[i].name, &model);
     g_assert_cmpfloat(orr_model_parameters(&model), ==, published[i].parameters);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -68,7 +68,7 @@ static void test_sc21_to_the_printed_digit(void) {
     g_autofree char *text =
         g_strdup_printf("%.1f", (orr_model_parameters(&model) - 2.0 * model.hidden) / 1e9);
     g_assert_cmpstr(text, ==, table[i].printed);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -136,7 +136,7 @@ static void test_published_counts(void) {
                    counts[i].total, active, counts[i].active);
     g_assert_cmpfloat_with_epsilon(total / counts[i].total, 1, 0.01);
     if (counts[i].active > 0) g_assert_cmpfloat_with_epsilon(active / counts[i].active, 1, 0.03);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -156,7 +156,7 @@ static void test_mpt_is_exact(void) {
     OrrModel model;
     read_zoo_model(library, published[i].name, &model);
     g_assert_cmpfloat(orr_model_parameters(&model), ==, published[i].parameters);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -179,13 +179,13 @@ static void test_kv_bytes(void) {
     read_zoo_model(library, published[i].name, &model);
     g_assert_cmpfloat(orr_model_kv_bytes_per_token(&model, 2), ==, published[i].bytes);
     g_assert_cmpfloat(orr_model_kv_bytes_per_token(&model, 1), ==, published[i].bytes / 2);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
   read_zoo_model(library, "nemotron-h-8b", &model);
   g_assert_cmpfloat(orr_model_state_bytes(&model, 0, 2), ==,
                     4 * 128 * 64 * 128.0 + 2 * 3 * (8192 + 2048));
   g_assert_cmpfloat(orr_model_kv_bytes(&model, 0, 2), ==, 0);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* DeepSeek-AI 2025 (arXiv 2505.09343, table 2): training FLOPs a token at 4,096 tokens,
@@ -208,7 +208,7 @@ static void test_published_flops(void) {
           3 * orr_model_kind_layers(&model, kind) * orr_model_core_flops(&model, kind, 1, 4096) / 2;
     g_test_message("%s: %.4g of %.4g GFLOP", published[i].name, flops / 4096e9, published[i].gflop);
     g_assert_cmpfloat_with_epsilon(flops / 4096e9 / published[i].gflop, 1, 0.015);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -234,7 +234,7 @@ static void test_all_flops_follow_parameters(void) {
     if (model.encoder.layers == 0)
       g_assert_cmpfloat_with_epsilon(flops / (2 * multiplied), 1, 0.02);
     n += model.encoder.layers == 0;
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
   g_assert_cmpuint(n, >=, 100);
 }
@@ -247,8 +247,8 @@ static void test_base_gives_dimensions(void) {
   g_assert_cmpfloat(orr_model_parameters(&megatron), ==, orr_model_parameters(&gpt3));
   g_assert_cmpint(megatron.heads, ==, 96);
   g_assert_nonnull(strstr(megatron.source, "Korthikanti"));
-  orr_fields_clear(&orr_model_table, &megatron);
-  orr_fields_clear(&orr_model_table, &gpt3);
+  orr_field_clear(&orr_model_table, &megatron);
+  orr_field_clear(&orr_model_table, &gpt3);
 }
 
 int main(int argc, char **argv) {

@@ -10,7 +10,7 @@
 /* Each plot is drawn from the view of its name, whose first column is the series. */
 static void test_every_plot_has_a_view(void) {
   guint n = 0;
-  const OrrPlot *plots = orr_plots(&n);
+  const OrrPlot *plots = orr_plot_entries(&n);
   g_assert_cmpuint(n, >=, 8);
   for (guint i = 0; i < n; i++) {
     const OrrView *view = orr_view_find(plots[i].name);

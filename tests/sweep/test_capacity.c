@@ -21,7 +21,7 @@ static OrrCapacity *find(const char *sets, double share, GError **error) {
   for (char **part = parts; *part && **part; part++) {
     char *value = strchr(*part, '=');
     *value++ = '\0';
-    if (!orr_fields_set(&orr_scenario_table, tree, *part, value, error)) return NULL;
+    if (!orr_field_set(&orr_scenario_table, tree, *part, value, error)) return NULL;
   }
   const OrrCapacityAsk ask = {.share = share, .tolerance = 0.02, .seeds = 4};
   return orr_capacity_find(library, tree, &ask, error);

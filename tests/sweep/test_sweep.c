@@ -49,7 +49,7 @@ static void run_again(gconstpointer data) {
   for (char **setting = again->best->again; *setting; setting++) {
     char *equals = strchr(*setting, '=');
     *equals = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *setting, equals + 1, &error);
+    orr_field_set(&orr_scenario_table, tree, *setting, equals + 1, &error);
     g_assert_no_error(error);
   }
   g_autoptr(OrrScenario) scenario = orr_scenario_read(sweep_library, tree, diags);

@@ -36,10 +36,10 @@ static inline void fixture_read(OrrCluster *cluster, const char *const *sets, Or
   g_assert_nonnull(root);
   for (guint i = 0; sets[i]; i += 2) {
     g_autoptr(GError) error = NULL;
-    orr_fields_set(&orr_cluster_table, root, sets[i], sets[i + 1], &error);
+    orr_field_set(&orr_cluster_table, root, sets[i], sets[i + 1], &error);
     g_assert_no_error(error);
   }
-  if (orr_fields_read(&orr_cluster_table, root, NULL, diags, cluster))
+  if (orr_field_read(&orr_cluster_table, root, NULL, diags, cluster))
     orr_cluster_check(cluster, root->place, diags);
 }
 
@@ -56,7 +56,7 @@ static inline void fixture_init(ClusterFixture *fixture, const char *const *sets
 
 static inline void fixture_clear(ClusterFixture *fixture) {
   orr_fabric_free(fixture->fabric);
-  orr_fields_clear(&orr_cluster_table, &fixture->cluster);
+  orr_field_clear(&orr_cluster_table, &fixture->cluster);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ClusterFixture, fixture_clear)
 
@@ -72,7 +72,7 @@ static inline void fixture_assert_refused(const char *part, const char *const *s
   g_autofree char *text = orr_diags_text(diags);
   if (!strstr(text, part)) g_error("expected '%s' in: %s", part, text);
   g_assert_cmpuint(orr_diags_n_errors(diags), ==, 1);
-  orr_fields_clear(&orr_cluster_table, &cluster);
+  orr_field_clear(&orr_cluster_table, &cluster);
 }
 
 #define ASSERT_REFUSED(part_, ...)                                                                 \

@@ -5,7 +5,7 @@ static void load(OrrLibrary *library, const char *name, OrrCluster *cluster) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrPlace nowhere = {"test", 0, 0};
   g_autoptr(OrrNode) root = orr_library_load(library, "cluster", name, nowhere, diags);
-  if (root && orr_fields_read(&orr_cluster_table, root, library, diags, cluster))
+  if (root && orr_field_read(&orr_cluster_table, root, library, diags, cluster))
     orr_cluster_check(cluster, root->place, diags);
   g_autofree char *text = orr_diags_text(diags);
   g_assert_cmpstr(text, ==, "");
@@ -29,7 +29,7 @@ static void test_shipped(void) {
     g_assert_no_error(error);
     g_assert_cmpint(orr_fabric_n_gpus(fabric), ==, cluster.max_nodes * cluster.node.gpus);
     g_clear_pointer(&fabric, orr_fabric_free);
-    orr_fields_clear(&orr_cluster_table, &cluster);
+    orr_field_clear(&orr_cluster_table, &cluster);
   }
 }
 
@@ -46,12 +46,12 @@ static void test_dump_reads_back(void) {
   FIXTURE(fixture, 1, "fabric",
           "{kind: nvlink-domain, scale-out: {kind: fat-tree, oversubscription: 2}}");
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) dump = orr_fields_dump(&orr_cluster_table, &fixture.cluster);
+  g_autoptr(OrrNode) dump = orr_field_dump(&orr_cluster_table, &fixture.cluster);
   OrrCluster again;
-  g_assert_true(orr_fields_read(&orr_cluster_table, dump, NULL, diags, &again));
-  g_autoptr(OrrNode) second = orr_fields_dump(&orr_cluster_table, &again);
+  g_assert_true(orr_field_read(&orr_cluster_table, dump, NULL, diags, &again));
+  g_autoptr(OrrNode) second = orr_field_dump(&orr_cluster_table, &again);
   g_assert_true(orr_node_equal(dump, second));
-  orr_fields_clear(&orr_cluster_table, &again);
+  orr_field_clear(&orr_cluster_table, &again);
 }
 
 static void test_refuses_counts(void) {

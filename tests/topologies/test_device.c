@@ -8,7 +8,7 @@ static void load(OrrLibrary *library, const char *name, OrrDevice *device) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrPlace nowhere = {"test", 0, 0};
   g_autoptr(OrrNode) root = orr_library_load(library, "device", name, nowhere, diags);
-  if (root) orr_fields_read(&orr_device_table, root, library, diags, device);
+  if (root) orr_field_read(&orr_device_table, root, library, diags, device);
   g_autofree char *text = orr_diags_text(diags);
   g_assert_cmpstr(text, ==, "");
   g_assert_nonnull(root);
@@ -30,7 +30,7 @@ static void test_shipped(void) {
     g_assert_cmpfloat(device.memory_bytes, >,
                       1e10); /* no device with less than 10 GB: a slip of the unit */
     g_assert_cmpfloat(device.memory_bytes_per_s, >, 5e11);
-    orr_fields_clear(&orr_device_table, &device);
+    orr_field_clear(&orr_device_table, &device);
   }
 }
 
@@ -47,8 +47,8 @@ static void test_facts(void) {
   g_assert_cmpint(big.sms, ==, 108);
   g_assert_cmpfloat_with_epsilon(small.memory_bytes * 2, big.memory_bytes, 1);
   g_assert_cmpfloat_with_epsilon(small.bf16_flops, big.bf16_flops, 1);
-  orr_fields_clear(&orr_device_table, &big);
-  orr_fields_clear(&orr_device_table, &small);
+  orr_field_clear(&orr_device_table, &big);
+  orr_field_clear(&orr_device_table, &small);
 }
 
 static void test_peaks(void) {

@@ -27,14 +27,14 @@ static void machine_init(Machine *m, const char *routing) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) part = orr_yaml_parse(text, strlen(text), "cluster.yaml", diags);
   g_autoptr(OrrNode) tree = orr_library_expand(library, "cluster", part, diags);
-  g_assert_true(orr_fields_read(&orr_cluster_table, tree, library, diags, &m->cluster));
+  g_assert_true(orr_field_read(&orr_cluster_table, tree, library, diags, &m->cluster));
   m->fabric = orr_fabric_new(&m->cluster, 1, &error);
   g_assert_no_error(error);
 }
 
 static void machine_clear(Machine *m) {
   orr_fabric_free(m->fabric);
-  orr_fields_clear(&orr_cluster_table, &m->cluster);
+  orr_field_clear(&orr_cluster_table, &m->cluster);
 }
 
 static double total_share(GArray *parts) {
@@ -204,7 +204,7 @@ static void kinds(void) {
     g_autoptr(GArray) harms = g_array_new(FALSE, TRUE, sizeof(OrrHarm));
     g_autofree char *what = NULL;
     OrrChoice choice;
-    g_assert_true(orr_fields_read(&table, tree, NULL, diags, &choice));
+    g_assert_true(orr_field_read(&table, tree, NULL, diags, &choice));
     g_assert_true(orr_machine_fault_strike(&choice, &ask, harms, &what, NULL));
     const OrrHarm *harm = &g_array_index(harms, OrrHarm, 0);
     g_assert_cmpstr(what, ==, cases[i].what);
@@ -212,14 +212,14 @@ static void kinds(void) {
     g_assert_cmpint(harm->kind, ==, cases[i].kind);
     g_assert_cmpfloat(harm->loss, ==, cases[i].loss);
     if (cases[i].index >= 0) g_assert_cmpint(harm->index, ==, cases[i].index);
-    orr_fields_clear(&table, &choice);
+    orr_field_clear(&table, &choice);
   }
   machine_clear(&m);
 }
 
 static void tables(void) {
   for (const OrrEntry *const *entry = orr_machine_fault_registry.entries; *entry; entry++) {
-    g_autofree char *findings = orr_fields_lint((*entry)->params);
+    g_autofree char *findings = orr_field_lint((*entry)->params);
     g_assert_cmpstr(findings, ==, NULL);
   }
 }

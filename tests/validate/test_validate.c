@@ -375,7 +375,7 @@ static void test_names(void) {
 }
 
 static void test_table(void) {
-  g_autofree char *wrong = orr_fields_lint(&orr_validation_row_table);
+  g_autofree char *wrong = orr_field_lint(&orr_validation_row_table);
   g_assert_cmpstr(wrong, ==, NULL);
 }
 

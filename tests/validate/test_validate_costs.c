@@ -113,12 +113,12 @@ static void test_stored(void) {
 }
 
 static void test_kinds(void) {
-  g_assert_true(orr_validation_is_costs(library, "kernels"));
-  g_assert_true(orr_validation_is_costs(library, "gemm"));
-  g_assert_false(orr_validation_is_costs(library, "megatron-sc21"));
-  g_assert_false(orr_validation_is_costs(library, "nothing"));
-  g_autofree char *wrong = orr_fields_lint(&orr_cost_validation_table);
-  g_autofree char *wrong_rows = orr_fields_lint(&orr_cost_error_table);
+  g_assert_true(orr_validate_costs_is(library, "kernels"));
+  g_assert_true(orr_validate_costs_is(library, "gemm"));
+  g_assert_false(orr_validate_costs_is(library, "megatron-sc21"));
+  g_assert_false(orr_validate_costs_is(library, "nothing"));
+  g_autofree char *wrong = orr_field_lint(&orr_cost_validation_table);
+  g_autofree char *wrong_rows = orr_field_lint(&orr_cost_error_table);
   g_assert_null(wrong);
   g_assert_null(wrong_rows);
 }

@@ -16,7 +16,7 @@ static inline OrrNode *tree_of(const char *text, const char *sets, OrrDiags *dia
     g_autoptr(GError) error = NULL;
     char *value = strchr(*part, '=');
     *value++ = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
+    orr_field_set(&orr_scenario_table, tree, *part, value, &error);
     g_assert_no_error(error);
   }
   return g_steal_pointer(&tree);

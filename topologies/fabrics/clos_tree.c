@@ -209,8 +209,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->trunks = cluster->routing != ORR_ROUTING_ECMP && cluster->routing != ORR_ROUTING_STATIC;
   plan->by_destination = cluster->routing == ORR_ROUTING_STATIC;
   plan->n_levels = orr_sizes_parse("down", params->down, MOST_LEVELS, down, error);
-  if (!plan->n_levels || !orr_ratios_parse("oversubscription", params->oversubscription,
-                                           MAX(plan->n_levels - 1, 1), ratios, error))
+  if (!plan->n_levels || !orr_sizes_parse_ratios("oversubscription", params->oversubscription,
+                                                 MAX(plan->n_levels - 1, 1), ratios, error))
     return NULL;
   const gint64 port_links =
       MAX(1, orr_node_shape_port_links(node) / (plan->by_port ? 1 : params->planes));

@@ -36,8 +36,8 @@ guint orr_sizes_parse(const char *key, const char *text, guint most, gint64 *ret
   return (guint)n;
 }
 
-guint orr_ratios_parse(const char *key, const char *text, guint most, double *ret_ratios,
-                       GError **error) {
+guint orr_sizes_parse_ratios(const char *key, const char *text, guint most, double *ret_ratios,
+                             GError **error) {
   g_autofree double *numbers = g_new(double, most);
   const int n = parse(text, most, numbers);
   if (n < 0) {

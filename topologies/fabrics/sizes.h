@@ -14,8 +14,8 @@ guint orr_sizes_parse(const char *key, const char *text, guint most, gint64 *ret
                       GError **error);
 
 /* Ratios, 1 or more each, in the same way. */
-guint orr_ratios_parse(const char *key, const char *text, guint most, double *ret_ratios,
-                       GError **error);
+guint orr_sizes_parse_ratios(const char *key, const char *text, guint most, double *ret_ratios,
+                             GError **error);
 
 G_END_DECLS
 

@@ -75,11 +75,11 @@ const OrrFieldTable orr_collective_bench_table =
     ORR_FIELD_TABLE("collectives", "Collectives as nccl-tests runs them: sizes one after another.",
                     OrrCollectiveBench, fields);
 
-gboolean orr_collective_has_root(OrrCollectiveOp op) {
+gboolean orr_collective_bench_has_root(OrrCollectiveOp op) {
   return op == ORR_BROADCAST || op == ORR_REDUCE;
 }
 
-gboolean orr_collective_reduces(OrrCollectiveOp op) {
+gboolean orr_collective_bench_reduces(OrrCollectiveOp op) {
   return op == ORR_ALL_REDUCE || op == ORR_REDUCE_SCATTER || op == ORR_REDUCE;
 }
 

@@ -59,8 +59,8 @@ typedef struct {
   GArray *sizes; /* of OrrBenchSize */
 } OrrBenchWork;
 
-gboolean orr_collective_has_root(OrrCollectiveOp op);
-gboolean orr_collective_reduces(OrrCollectiveOp op);
+gboolean orr_collective_bench_has_root(OrrCollectiveOp op);
+gboolean orr_collective_bench_reduces(OrrCollectiveOp op);
 
 /* Elements, as nccl-tests counts them: of one rank's part for all-gather, reduce-scatter and
  * all-to-all. */

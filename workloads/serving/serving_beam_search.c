@@ -90,7 +90,7 @@ static void next_round(OrrReplica *replica, OrrRequest *first) {
   else
     first->beams = orr_beams_new((guint)first->beam_width, first->prompt, params->engine.block_size,
                                  params->beams.skew,
-                                 orr_hash3((guint64)fleet->work->world->seed, first->id, 0));
+                                 orr_random_hash3((guint64)fleet->work->world->seed, first->id, 0));
   orr_beams_append(first->beams);
   first->replica = replica->index;
   replica->n_requests++;

@@ -106,7 +106,7 @@ void orr_beams_append(OrrBeams *beams) {
 }
 
 static guint draw_parent(OrrBeams *beams) {
-  const double unit = (double)(orr_hash3(beams->seed, ++beams->draws, 0) >> 11) * 0x1p-53;
+  const double unit = (double)(orr_random_hash3(beams->seed, ++beams->draws, 0) >> 11) * 0x1p-53;
   const double place = unit * beams->weights[beams->width - 1];
   guint rank = 0;
   while (rank + 1 < beams->width && beams->weights[rank] <= place) rank++;

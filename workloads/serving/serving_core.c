@@ -462,7 +462,7 @@ static void fork_beams(OrrCore *core, OrrRequest *request) {
   else
     request->beams =
         orr_beams_new((guint)request->beam_width, request->prompt, orr_kv_block_size(core->kv),
-                      core->beam_skew, orr_hash3(core->beam_seed, request->id, 0));
+                      core->beam_skew, orr_random_hash3(core->beam_seed, request->id, 0));
   orr_kv_shrink(core->kv, request, 0, blocks_of_beams(core, request));
 }
 

@@ -146,7 +146,7 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
   if (op->kind == ORR_OPERATOR_MOE)
     return orr_serving_experts(model, op, cost->params.shard.activations);
   if (op->kind == ORR_OPERATOR_MEMORY &&
-      orr_cost_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
+      orr_cost_serving_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
     return answer;
   return orr_cost_sustained(model, op);
 }
@@ -262,7 +262,8 @@ static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 bat
                         gint64 keys) {
   const OrrOperator op = core_operator(cost, &kind->heads, batch, queries, keys);
   const OrrCostModel *model = cost->params.world->cost;
-  return orr_cost_limited(model, &op, orr_cost_attention_over(model, &op, cost->params.shard.kv));
+  return orr_cost_limited(model, &op,
+                          orr_cost_serving_attention_over(model, &op, cost->params.shard.kv));
 }
 
 /* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that
@@ -301,10 +302,10 @@ static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint de
                           guint queries, gint64 keys) {
   OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
   if (queries == 1)
-    return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+    return orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
   op.heads *= queries;
   const OrrCost answer =
-      orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+      orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
   return (OrrCost){answer.time_s, ORR_HOW_MODELLED};
 }
 

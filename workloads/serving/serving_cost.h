@@ -18,7 +18,7 @@
 #define ORR_SERVING_COST_H
 
 #include "calibration/cost/cost_serving.h"
-#include "models/transformer_inference.h"
+#include "models/inference.h"
 #include "workloads/serving/speculation/speculation.h"
 #include "workloads/workload.h"
 

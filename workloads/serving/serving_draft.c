@@ -84,9 +84,9 @@ enum { OF_FOUND = 1, OF_ACCEPTED, OF_TRACE };
 
 static guint64 draw(const OrrDrafter *drafter, const OrrRequest *request, guint64 of, gint64 i) {
   const guint64 place =
-      orr_hash3((guint64)drafter->world.seed, request->id + ((guint64)request->sample << 32),
-                (guint64)request->generated);
-  return orr_hash3(place, of, (guint64)i);
+      orr_random_hash3((guint64)drafter->world.seed, request->id + ((guint64)request->sample << 32),
+                       (guint64)request->generated);
+  return orr_random_hash3(place, of, (guint64)i);
 }
 
 static double unit(guint64 random) { return (double)(random >> 11) * 0x1p-53; }

@@ -297,7 +297,8 @@ static void ready(Task *task) {
 /* Of `distinct-images`, or one that nobody else shows. */
 static guint64 draw_image(const OrrEncoders *encoders, const OrrRequest *request, guint i) {
   const gint64 distinct = params_of(encoders)->distinct_images;
-  const guint64 own = orr_hash3((guint64)encoders->fleet->work->world->seed, request->id, i + 1);
+  const guint64 own =
+      orr_random_hash3((guint64)encoders->fleet->work->world->seed, request->id, i + 1);
   return distinct > 0 ? 1 + own % (guint64)distinct : own | G_GUINT64_CONSTANT(1) << 63;
 }
 

@@ -43,20 +43,21 @@ guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 bl
   const OrrRequest *search = request->parent && request->parent->beams ? request->parent : NULL;
   guint64 key;
   if (search && end > search->prompt)
-    key = orr_hash3(OF_BEAM, search->id, orr_beams_block(search->beams, request->sample, block));
+    key = orr_random_hash3(OF_BEAM, search->id,
+                           orr_beams_block(search->beams, request->sample, block));
   else if (end <= request->shared_tokens)
-    key = orr_hash3(OF_SHARED, request->shared, (guint64)block);
+    key = orr_random_hash3(OF_SHARED, request->shared, (guint64)block);
   else if (request->n_spans > 0 && end <= request->prompt &&
            last / request->span_tokens < request->n_spans)
-    key = orr_hash3(OF_SPAN, request->spans[last / request->span_tokens],
-                    (guint64)(last % request->span_tokens));
+    key = orr_random_hash3(OF_SPAN, request->spans[last / request->span_tokens],
+                           (guint64)(last % request->span_tokens));
   else if (request->stream)
-    key = orr_hash3(OF_STREAM, request->stream, (guint64)block);
+    key = orr_random_hash3(OF_STREAM, request->stream, (guint64)block);
   else
-    key = orr_hash3(OF_REQUEST, request->id, (guint64)block);
-  if (request->adapter) key = orr_hash3(OF_ADAPTER, key, request->adapter);
+    key = orr_random_hash3(OF_REQUEST, request->id, (guint64)block);
+  if (request->adapter) key = orr_random_hash3(OF_ADAPTER, key, request->adapter);
   if (request->sample && !search && end > request->prompt)
-    key = orr_hash3(OF_SAMPLE, key, request->sample);
+    key = orr_random_hash3(OF_SAMPLE, key, request->sample);
   return key ? key : 1;
 }
 
@@ -201,7 +202,9 @@ void orr_kv_forget(OrrKv *kv) {
 
 /* --- states: as a block named @key ended, block @i of it --- */
 
-static guint64 state_key(guint64 key, gint64 i) { return orr_hash3(OF_STATE, key, (guint64)i); }
+static guint64 state_key(guint64 key, gint64 i) {
+  return orr_random_hash3(OF_STATE, key, (guint64)i);
+}
 
 static gboolean has_state(const OrrKv *kv, guint64 key) {
   for (gint64 i = 0; i < kv->n_state; i++)

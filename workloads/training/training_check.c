@@ -16,7 +16,7 @@ typedef struct {
 
 /* Where the section stands, of which a finding is. */
 static OrrPlace at(const Check *check, const char *path) {
-  return orr_place_in(check->place, path);
+  return orr_node_place_in(check->place, path);
 }
 
 /* Expert groups are cut from a stage's ranks anew: they lie inside a replica, or take whole
@@ -166,7 +166,7 @@ static void check_collectives(const Check *check) {
   if (g_str_equal(name, "auto") || orr_registry_find(&orr_collective_registry, name)) return;
   g_autofree const char **names = orr_registry_names(&orr_collective_registry);
   g_autofree char *known = g_strjoinv(", ", (char **)names);
-  const char *nearest = orr_nearest_word(name, names);
+  const char *nearest = orr_diag_nearest_word(name, names);
   orr_diags_error(check->diags, at(check, "collectives"),
                   "collectives: unknown algorithm '%s'%s%s%s (allowed: auto, %s)", name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",

@@ -275,7 +275,8 @@ typedef struct {
 
 static guint hash_key(gconstpointer data) {
   const OrrPassKey *key = data;
-  return (guint)orr_hash3(orr_hash3(key->lane, key->kind, key->chunk), key->from, key->to);
+  return (guint)orr_random_hash3(orr_random_hash3(key->lane, key->kind, key->chunk), key->from,
+                                 key->to);
 }
 
 static gboolean equal_keys(gconstpointer a, gconstpointer b) {

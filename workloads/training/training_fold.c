@@ -151,19 +151,19 @@ static void colour_links(const Refinement *r) {
   memset(r->crossed, 0, (gsize)orr_fabric_n_links(r->job->world->fabric) * sizeof *r->crossed);
   for (guint c = 0; c < r->crossings->len; c++) {
     const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
-    const guint64 mark = orr_hash3(crossing->boundary, r->colour[crossing->replica], 1);
+    const guint64 mark = orr_random_hash3(crossing->boundary, r->colour[crossing->replica], 1);
     for (guint i = 0; i < crossing->n; i++)
       r->crossed[g_array_index(r->links, guint32, crossing->first + i)] += mark;
   }
 }
 
 static guint64 colour_crossing(const Refinement *r, const Crossing *crossing) {
-  guint64 colour = orr_hash3(crossing->boundary, bits_of(crossing->latency_s), 2);
+  guint64 colour = orr_random_hash3(crossing->boundary, bits_of(crossing->latency_s), 2);
   for (guint i = 0; i < crossing->n; i++) {
     const guint32 link = g_array_index(r->links, guint32, crossing->first + i);
     const double bandwidth = orr_fabric_link_bandwidth(r->job->world->fabric, link);
-    colour = orr_hash3(colour, bits_of(bandwidth),
-                       r->crossed[link] + load_of(r, link) + mark_of(r, link));
+    colour = orr_random_hash3(colour, bits_of(bandwidth),
+                              r->crossed[link] + load_of(r, link) + mark_of(r, link));
   }
   return colour;
 }
@@ -173,8 +173,8 @@ static void colour_teams(const Refinement *r, guint64 *next) {
   const gint64 span = orr_group_span(r->job, ORR_GROUP_EP);
   for (gint64 first = 0; span > 1 && first < r->job->dp; first += span) {
     guint64 sum = 0;
-    for (gint64 d = first; d < first + span; d++) sum += orr_hash3(r->colour[d], 0, 5);
-    for (gint64 d = first; d < first + span; d++) next[d] += orr_hash3(sum, 1, 5);
+    for (gint64 d = first; d < first + span; d++) sum += orr_random_hash3(r->colour[d], 0, 5);
+    for (gint64 d = first; d < first + span; d++) next[d] += orr_random_hash3(sum, 1, 5);
   }
 }
 
@@ -204,11 +204,11 @@ static void colour_by_marks(const OrrJob *job, guint64 *colour) {
   const OrrMarks *marks = job->world->marks;
   const gint64 n = orr_job_replica_ranks(job);
   if (orr_training_uses_storage(job->params) && !job->params->checkpoint.sharded)
-    colour[0] += orr_hash3(1, 1, 7);
+    colour[0] += orr_random_hash3(1, 1, 7);
   for (gint64 stage = 0; marks && marks->gpus && stage < job->pp; stage++)
     for (gint64 rank = 0; rank < n * job->dp; rank++) {
       const guint64 mark = marks->gpus[orr_job_gpu(job, stage, rank)];
-      if (mark) colour[rank / n] += orr_hash3(mark, (guint64)(stage * n + rank % n), 6);
+      if (mark) colour[rank / n] += orr_random_hash3(mark, (guint64)(stage * n + rank % n), 6);
     }
 }
 

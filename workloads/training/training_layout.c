@@ -234,7 +234,7 @@ gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GEr
     modules |= 1u << bit;
   }
   const gboolean listed = params->recompute == ORR_RECOMPUTE_SELECTIVE;
-  *ret_modules = listed ? modules : orr_recompute_modules(params->recompute);
+  *ret_modules = listed ? modules : orr_transformer_recompute_modules(params->recompute);
   return TRUE;
 }
 

@@ -257,7 +257,7 @@ void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, gu
     const OrrLinkUse *uses = orr_program_path_uses(wires->program, wire->phases[k].path, &n);
     for (guint u = 0; u < n; u++)
       load[g_array_index(wires->links, guint32, uses[u].link)] +=
-          orr_hash3(salt, uses[u].weight, 3);
+          orr_random_hash3(salt, uses[u].weight, 3);
   }
 }
 

@@ -209,7 +209,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
   OrrVerdict verdict = {.limit = orr_format_limit(a->format)};
   if (!orr_cuda_run_once(kernel, error)) return FALSE;
   for (guint64 i = 0; i < SAMPLES; i++)
-    if (!judge_sample(a, orr_hash3(kernel->seed, i, 4), &verdict, error)) return FALSE;
+    if (!judge_sample(a, orr_random_hash3(kernel->seed, i, 4), &verdict, error)) return FALSE;
   *ret_verdict = verdict;
   return TRUE;
 }
@@ -263,7 +263,7 @@ static gboolean make_lengths(OrrKernel *kernel, OrrAttention *a, GError **error)
 }
 
 static gboolean plan(OrrKernel *kernel, OrrAttention *a, gboolean with_backward, GError **error) {
-  OrrCudnn *cudnn = orr_cudnn_of(kernel->bench, error);
+  OrrCudnn *cudnn = orr_cudnn_graph_of(kernel->bench, error);
   if (!cudnn) return FALSE;
   a->forward = orr_cudnn_graph_new(cudnn);
   orr_attention_build_forward(a->forward, a);

@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_nccl.h"
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/power_window.h"
 #include "sim/base/fault.h"
 
@@ -99,7 +99,7 @@ static gboolean post_all(const OrrNcclGroup *group, const Call *call, cudaStream
 
 /* Buffers go with their kernel: 2 x 8 GiB on each GPU would be missing to the shapes that
  * follow. */
-void orr_nccl_free_buffers(OrrNcclGroup *group) {
+void orr_cuda_collective_free_buffers(OrrNcclGroup *group) {
   orr_nccl_quiesce(group);
   for (int i = 0; i < group->n_gpus; i++) {
     OrrNcclGpu *gpu = &group->gpus[i];
@@ -109,7 +109,7 @@ void orr_nccl_free_buffers(OrrNcclGroup *group) {
   }
 }
 
-gboolean orr_nccl_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error) {
+gboolean orr_cuda_collective_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error) {
   gboolean fine = TRUE;
   for (int i = 0; i < group->n_gpus && fine; i++) {
     OrrNcclGpu *gpu = &group->gpus[i];
@@ -118,7 +118,8 @@ gboolean orr_nccl_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error)
            orr_cuda_ok(cudaMalloc((void **)&gpu->out, bytes), "cudaMalloc", error);
   }
   if (!fine)
-    orr_nccl_free_buffers(group); /* half of what did not fit is in the way of the next shape */
+    orr_cuda_collective_free_buffers(
+        group); /* half of what did not fit is in the way of the next shape */
   return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) &&
          fine;
 }
@@ -284,7 +285,7 @@ static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
   if (!fine || cudaGraphInstantiate(&call->graph, graph, 0) != cudaSuccess) call->graph = NULL;
   if (graph) cudaGraphDestroy(graph);
   (void)cudaGetLastError(); /* a failed capture leaves its error behind */
-  if (!orr_nccl_settle(group->bench, call->graph ? NULL : "no graph", FALSE, &word, error))
+  if (!orr_cuda_nccl_settle(group->bench, call->graph ? NULL : "no graph", FALSE, &word, error))
     return FALSE;
   if (word.rank >= 0 && call->graph) cudaGraphExecDestroy(g_steal_pointer(&call->graph));
   return TRUE;
@@ -312,9 +313,9 @@ static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule
   /* A round takes the longer of the two at least: the window is filled. */
   const double window_us = rule->watch_s > 0 ? (rule->settle_s + rule->watch_s) * 1e6 : 0;
   ret_rounds->n_watched = (gint64)ceil(window_us / fmax(repeat_us, first.post_us));
-  return orr_nccl_agree(group->bench, &ret_rounds->hold_us, error) &&
-         orr_nccl_agree(group->bench, &ret_rounds->n_repeats, error) &&
-         orr_nccl_agree(group->bench, &ret_rounds->n_watched, error);
+  return orr_cuda_nccl_agree(group->bench, &ret_rounds->hold_us, error) &&
+         orr_cuda_nccl_agree(group->bench, &ret_rounds->n_repeats, error) &&
+         orr_cuda_nccl_agree(group->bench, &ret_rounds->n_watched, error);
 }
 
 /* Power of the first GPU, over as many repeats as all ranks make. */
@@ -358,14 +359,14 @@ static gboolean time_collective(OrrKernel *kernel, const OrrTimingRule *rule, Or
 
 static void call_free(gpointer data) {
   Call *call = data;
-  orr_nccl_free_buffers(call->group);
+  orr_cuda_collective_free_buffers(call->group);
   if (call->graph) cudaGraphExecDestroy(call->graph);
   g_free(call);
 }
 
 gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error) {
   static const int types[] = {NCCL_FP32, NCCL_FP16, NCCL_BF16, NCCL_E4M3};
-  OrrNcclGroup *group = orr_nccl_of(kernel->bench, error);
+  OrrNcclGroup *group = orr_cuda_nccl_of(kernel->bench, error);
   if (!group) return FALSE;
   const gint64 *at = kernel->shape.at;
   Call *call = g_new0(Call, 1);
@@ -377,11 +378,11 @@ gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error) {
   kernel->clear = call_free;
   kernel->time = time_collective;
   kernel->verify = verify;
-  return orr_nccl_make_buffers(group, orr_format_bytes(call->format, call->n), error);
+  return orr_cuda_collective_make_buffers(group, orr_format_bytes(call->format, call->n), error);
 }
 
-gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream,
-                                    GError **error) {
+gboolean orr_cuda_collective_all_reduce_beside(OrrBench *bench, gsize bytes,
+                                               cudaStream_t device_stream, GError **error) {
   const Call call = {
       .op = ALL_REDUCE, .type = NCCL_BF16, .format = ORR_FORMAT_BF16, .n = bytes / 2};
   return post_all(bench->nccl, &call, device_stream, error);

@@ -27,7 +27,7 @@
 
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
@@ -220,7 +220,7 @@ static gboolean is_fp8(const OrrProduct *product) {
 }
 
 static gboolean set_accumulation(const OrrProduct *product, GError **error) {
-  const int8_t is_fast = orr_accumulates_fast(product->layout == FORWARD);
+  const int8_t is_fast = orr_accumulation_is_fast(product->layout == FORWARD);
   return !is_fp8(product) ||
          set_desc(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &is_fast, sizeof is_fast, error);
 }
@@ -341,7 +341,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
                                             orr_format_limit(product->kind.result_format))};
   if (!orr_cuda_run_once(kernel, error)) return FALSE;
   for (guint64 i = 0; i < SAMPLES; i++)
-    if (!verify_element(product, orr_hash3(kernel->seed, i, 1), x, w, &verdict, error))
+    if (!verify_element(product, orr_random_hash3(kernel->seed, i, 1), x, w, &verdict, error))
       return FALSE;
   *ret_verdict = verdict;
   return TRUE;

@@ -36,7 +36,8 @@ typedef struct {
 static void pair_free(gpointer data) {
   Pair *pair = data;
   if (pair->product.clear) pair->product.clear(pair->product.state);
-  if (pair->beside == ALL_REDUCE && pair->bench->nccl) orr_nccl_free_buffers(pair->bench->nccl);
+  if (pair->beside == ALL_REDUCE && pair->bench->nccl)
+    orr_cuda_collective_free_buffers(pair->bench->nccl);
   orr_cuda_host_free(pair->host, pair->bytes);
   for (int i = 0; i < N_EVENTS; i++)
     if (pair->events[i]) cudaEventDestroy(pair->events[i]);
@@ -52,7 +53,7 @@ static gboolean run_transfer(Pair *pair, guint call, GError **error) {
   const cudaStream_t stream = pair->bench->beside;
   (void)call;
   if (pair->beside == ALL_REDUCE)
-    return orr_nccl_all_reduce_beside(pair->bench, pair->bytes, stream, error);
+    return orr_cuda_collective_all_reduce_beside(pair->bench, pair->bytes, stream, error);
   if (pair->beside == TO_DEVICE)
     return orr_cuda_ok(
         cudaMemcpyAsync(pair->to, pair->host, pair->bytes, cudaMemcpyHostToDevice, stream), "copy",
@@ -228,8 +229,8 @@ gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error) {
     return FALSE;
   if (pair->beside == NOTHING) return TRUE;
   if (pair->beside == ALL_REDUCE) {
-    OrrNcclGroup *group = orr_nccl_of(kernel->bench, error);
-    return group && orr_nccl_make_buffers(group, pair->bytes, error);
+    OrrNcclGroup *group = orr_cuda_nccl_of(kernel->bench, error);
+    return group && orr_cuda_collective_make_buffers(group, pair->bytes, error);
   }
   return (pair->from = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
          (pair->to = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&

@@ -3,7 +3,7 @@
  * (timing.h): events around a launch on an idle stream would measure the launch.
  */
 #include "calibration/measure/cuda/cuda_private.h"
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 
 enum { STREAM, GRAPH, WAIT };
 

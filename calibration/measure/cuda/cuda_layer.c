@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/numa.h"
 #include "calibration/measure/rotation.h"
 #include "sim/base/fault.h"
@@ -98,7 +98,7 @@ static gboolean set_facts(OrrBench *bench, GError **error) {
   facts->cuda = version_text(runtime);
   facts->cublas = orr_cublas_version();
   facts->cudnn = orr_cudnn_version();
-  facts->nccl = orr_nccl_version();
+  facts->nccl = orr_cuda_nccl_version();
   facts->sms = properties.multiProcessorCount;
   facts->compute_capability = 10 * properties.major + properties.minor;
   facts->n_gpus = bench->rendezvous.n_ranks > 1 ? 1 : n_gpus;
@@ -165,7 +165,7 @@ static gboolean start(OrrBench *bench, int ordinal, GError **error) {
 
 static void cuda_close(OrrBench *bench) {
   if (!bench) return;
-  orr_nccl_free(bench->nccl);
+  orr_cuda_nccl_free(bench->nccl);
   orr_cudnn_free(bench->cudnn);
   orr_cublas_free(bench->cublas);
   orr_nvml_free(bench->nvml);
@@ -327,8 +327,10 @@ static OrrKernel *cuda_prepare(OrrBench *bench, const OrrShape *shape, GError **
   }
   g_autofree char *text = orr_shape_text(shape);
   OrrKernel *kernel = g_new0(OrrKernel, 1);
-  *kernel = (OrrKernel){
-      .bench = bench, .shape = *shape, .n_sets = 1, .seed = orr_hash3(0, 0, g_str_hash(text))};
+  *kernel = (OrrKernel){.bench = bench,
+                        .shape = *shape,
+                        .n_sets = 1,
+                        .seed = orr_random_hash3(0, 0, g_str_hash(text))};
   kernel->buffers = g_ptr_array_new_with_free_func(buffer_free);
   if (prepare(kernel, error) && orr_cuda_ok(cudaStreamSynchronize(bench->stream), "prepare", error))
     return kernel;
@@ -352,9 +354,9 @@ static const OrrDeviceLayer cuda_layer = {
     .time = orr_cuda_time,
     .verify = cuda_verify,
     .release = cuda_release,
-    .agree = orr_nccl_agree,
-    .settle = orr_nccl_settle,
-    .fail = orr_nccl_fail,
+    .agree = orr_cuda_nccl_agree,
+    .settle = orr_cuda_nccl_settle,
+    .fail = orr_cuda_nccl_fail,
 };
 
 const OrrDeviceLayer *orr_cuda_layer_find(GError **error) {

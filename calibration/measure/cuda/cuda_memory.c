@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 #include "sim/base/random.h"
 
 enum {
@@ -227,7 +227,7 @@ static gboolean judge_weights(OrrKernel *kernel, const gsize *rows_at, const Row
     return FALSE;
   for (guint i = 0; i < SAMPLE_ROWS; i++) judge_stats(p, rows_at[i], rows[i].in, &columns, verdict);
   for (guint i = 0; i < SAMPLE_ROWS; i++)
-    if (!judge_column(p, orr_hash3(kernel->seed, i, 5) % p->width, &columns, verdict, error))
+    if (!judge_column(p, orr_random_hash3(kernel->seed, i, 5) % p->width, &columns, verdict, error))
       return FALSE;
   return TRUE;
 }
@@ -239,7 +239,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
   gsize at[SAMPLE_ROWS];
   gboolean fine = TRUE;
   for (guint i = 0; i < SAMPLE_ROWS; i++) {
-    at[i] = orr_hash3(kernel->seed, i, 2) % p->rows;
+    at[i] = orr_random_hash3(kernel->seed, i, 2) % p->rows;
     fine = fine && read_rows(p, at[i], &rows[i], error);
     if (fine) refer(p, &rows[i], at[i]);
   }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_moe_narrow.h"
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/expert_draw.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
@@ -106,7 +106,7 @@ static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
 /* The experts of the fullest rank become [0, n_experts); the others follow. */
 static void keep_fullest(const Moe *moe, gint64 n_all, int32_t *chosen) {
   const gint64 n = moe->tokens * moe->topk,
-               first = orr_expert_fullest(chosen, n, n_all, moe->n_experts);
+               first = orr_expert_draw_fullest(chosen, n, n_all, moe->n_experts);
   for (gint64 i = 0; i < n; i++) chosen[i] = (int32_t)((chosen[i] - first + n_all) % n_all);
 }
 
@@ -276,7 +276,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
   OrrVerdict verdict = {.limit = fmax(orr_format_limit(moe->format), orr_format_limit(moe->wide))};
   if (!orr_cuda_run_once(kernel, error)) return FALSE;
   for (guint64 i = 0; i < SAMPLES; i++) {
-    const guint64 pick = orr_hash3(kernel->seed, i, 3);
+    const guint64 pick = orr_random_hash3(kernel->seed, i, 3);
     const gsize row = pick % moe->n_rows, token = (gsize)moe->row_token[row];
     if (!judge_product(moe, 0, row, pick / 7919 % (2 * inter), &verdict, error) ||
         !judge_act(moe, row, pick / 104729 % inter, &verdict, error) ||

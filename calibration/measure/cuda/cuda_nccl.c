@@ -37,7 +37,7 @@ static const OrrCudaSymbol symbols[] = {
 };
 static const char *const files[] = {"libnccl.so.2", NULL};
 
-char *orr_nccl_version(void) {
+char *orr_cuda_nccl_version(void) {
   OrrNccl nccl;
   int version = 0;
   if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &nccl, NULL) ||
@@ -124,11 +124,11 @@ static gboolean try_open(OrrBench *bench, GError **error) {
     bench->nccl = group;
     return TRUE;
   }
-  orr_nccl_free(group);
+  orr_cuda_nccl_free(group);
   return FALSE;
 }
 
-OrrNcclGroup *orr_nccl_of(OrrBench *bench, GError **error) {
+OrrNcclGroup *orr_cuda_nccl_of(OrrBench *bench, GError **error) {
   g_autoptr(GError) reason = NULL;
   if (bench->nccl) return bench->nccl;
   if (!bench->no_nccl && try_open(bench, &reason)) return bench->nccl;
@@ -150,7 +150,7 @@ void orr_nccl_quiesce(OrrNcclGroup *group) {
     }
 }
 
-void orr_nccl_free(OrrNcclGroup *group) {
+void orr_cuda_nccl_free(OrrNcclGroup *group) {
   if (!group) return;
   orr_nccl_quiesce(group); /* freeing memory waits for the device, with no time limit */
   for (int i = 0; i < group->n_gpus; i++) {
@@ -265,21 +265,21 @@ static gboolean greatest(OrrNcclGroup *group, gint64 *number, GError **error) {
          get(group, number, sizeof *number, error);
 }
 
-gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error) {
+gboolean orr_cuda_nccl_agree(OrrBench *bench, gint64 *number, GError **error) {
   if (!is_job(bench)) return TRUE;
-  OrrNcclGroup *group = orr_nccl_of(bench, error);
+  OrrNcclGroup *group = orr_cuda_nccl_of(bench, error);
   return group && spread(group, number, sizeof *number, 0, error);
 }
 
 /* Ranks are ordered by how badly they are off, then the lowest first: the greatest of these
  * numbers has the word. */
-gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
-                         OrrJobWord *ret_word, GError **error) {
+gboolean orr_cuda_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
+                              OrrJobWord *ret_word, GError **error) {
   const gint64 rank = bench->facts.rank, span = (gint64)1 << 32;
   OrrJobWord word = mine ? orr_job_word(rank, mine, mine_ends_job) : (OrrJobWord){.rank = -1};
   gint64 worst = mine ? (mine_ends_job ? 2 : 1) * span + (span - 1 - rank) : 0;
   if (is_job(bench)) {
-    OrrNcclGroup *group = orr_nccl_of(bench, error);
+    OrrNcclGroup *group = orr_cuda_nccl_of(bench, error);
     if (!group || !greatest(group, &worst, error)) return FALSE;
     if (worst > 0 && !spread(group, &word, sizeof word, (int)(span - 1 - worst % span), error))
       return FALSE;
@@ -288,7 +288,7 @@ gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_j
   return TRUE;
 }
 
-void orr_nccl_fail(OrrBench *bench, const char *reason) {
+void orr_cuda_nccl_fail(OrrBench *bench, const char *reason) {
   orr_rendezvous_fail(&bench->rendezvous,
                       reason); /* first: others look there when they see the abort */
   if (bench->nccl) abort_all(bench->nccl);

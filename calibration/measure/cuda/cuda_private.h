@@ -43,7 +43,7 @@ struct OrrBench {
   cudaStream_t stream, beside; /* non-blocking */
   OrrCublas *cublas;
   OrrCudnn *cudnn;
-  OrrNcclGroup *nccl; /* NULL until it is needed: see orr_nccl_of */
+  OrrNcclGroup *nccl; /* NULL until it is needed: see orr_cuda_nccl_of */
   char *no_nccl;      /* why it could not be opened; NULL: not tried, or it could */
   OrrNvml *nvml;
   OrrRendezvous rendezvous;
@@ -69,7 +69,7 @@ struct OrrKernel {
 /* Sets @error from @code, named by @what; FALSE, unless it is cudaSuccess. */
 gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error);
 gboolean orr_cuda_launched(int code, const char *what,
-                           GError **error); /* of a function of kernels.h */
+                           GError **error); /* of a function of kernel.h */
 
 void *orr_cuda_alloc(OrrKernel *kernel, gsize bytes, GError **error);
 
@@ -198,24 +198,24 @@ void orr_cudnn_free(OrrCudnn *cudnn);
  * measures no collective touches no other GPU. In a job all ranks must call it together. NULL
  * with ORR_FAULT_USAGE, the same at each later call, where one process cannot have it; with
  * ORR_FAULT_RESOURCE in a job. */
-OrrNcclGroup *orr_nccl_of(OrrBench *bench, GError **error);
-void orr_nccl_free(OrrNcclGroup *group);
+OrrNcclGroup *orr_cuda_nccl_of(OrrBench *bench, GError **error);
+void orr_cuda_nccl_free(OrrNcclGroup *group);
 /* Waits for all streams of the bench, and of its NCCL group where it is open, with NCCL's time
  * limit. */
 gboolean orr_cuda_wait(OrrBench *bench, GError **error);
-char *orr_nccl_version(void);
-gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error);
-gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
-                         OrrJobWord *ret_word, GError **error);
-void orr_nccl_fail(OrrBench *bench, const char *reason);
+char *orr_cuda_nccl_version(void);
+gboolean orr_cuda_nccl_agree(OrrBench *bench, gint64 *number, GError **error);
+gboolean orr_cuda_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
+                              OrrJobWord *ret_word, GError **error);
+void orr_cuda_nccl_fail(OrrBench *bench, const char *reason);
 /* Buffers for collectives of @bytes on each GPU, for the kernel that is prepared; freed by the
  * other call. */
-gboolean orr_nccl_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error);
-void orr_nccl_free_buffers(OrrNcclGroup *group);
+gboolean orr_cuda_collective_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error);
+void orr_cuda_collective_free_buffers(OrrNcclGroup *group);
 /* One all-reduce (bf16) of @bytes, at most those of the buffers, on each GPU's own stream, for
  * interference; @device_stream is the measured GPU's. */
-gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream,
-                                    GError **error);
+gboolean orr_cuda_collective_all_reduce_beside(OrrBench *bench, gsize bytes,
+                                               cudaStream_t device_stream, GError **error);
 
 G_END_DECLS
 

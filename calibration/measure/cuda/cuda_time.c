@@ -12,7 +12,7 @@
  */
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 #include "calibration/measure/rotation.h"
 #include "calibration/measure/timing.h"
 

@@ -69,7 +69,7 @@ char *orr_cudnn_version(void) {
   return g_strdup_printf("%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
 
-OrrCudnn *orr_cudnn_of(OrrBench *bench, GError **error) {
+OrrCudnn *orr_cudnn_graph_of(OrrBench *bench, GError **error) {
   if (bench->cudnn) return bench->cudnn;
   OrrCudnn *cudnn = g_new0(OrrCudnn, 1);
   if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), cudnn, error)) {
@@ -173,20 +173,21 @@ static OrrTensor *add_tensor(OrrCudnnGraph *graph, cudnnDataType_t type, const g
   return tensor;
 }
 
-OrrTensor *orr_cudnn_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
-                          const gint64 strides[4]) {
+OrrTensor *orr_cudnn_graph_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                                const gint64 strides[4]) {
   OrrTensor *tensor = add_tensor(graph, type, dims, strides, FALSE, FALSE);
   graph->uids[graph->n_real++] = graph->n_tensors;
   return tensor;
 }
 
-OrrTensor *orr_cudnn_virtual(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4]) {
+OrrTensor *orr_cudnn_graph_virtual(OrrCudnnGraph *graph, cudnnDataType_t type,
+                                   const gint64 dims[4]) {
   const gint64 strides[4] = {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1};
   return add_tensor(graph, type, dims, strides, TRUE, FALSE);
 }
 
-OrrTensor *orr_cudnn_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
-                          const gint64 strides[4]) {
+OrrTensor *orr_cudnn_graph_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                                const gint64 strides[4]) {
   return add_tensor(graph, type, dims, strides, TRUE, FALSE);
 }
 
@@ -197,13 +198,13 @@ static OrrTensor *add_scalar(OrrCudnnGraph *graph, cudnnDataType_t type) {
   return tensor;
 }
 
-OrrTensor *orr_cudnn_scalar(OrrCudnnGraph *graph, float value) {
+OrrTensor *orr_cudnn_graph_scalar(OrrCudnnGraph *graph, float value) {
   OrrTensor *tensor = add_scalar(graph, CUDNN_DATA_FLOAT);
   graph->scalars[graph->n_scalars - 1].real = value;
   return tensor;
 }
 
-OrrTensor *orr_cudnn_integer(OrrCudnnGraph *graph, gint32 value) {
+OrrTensor *orr_cudnn_graph_integer(OrrCudnnGraph *graph, gint32 value) {
   OrrTensor *tensor = add_scalar(graph, CUDNN_DATA_INT32);
   graph->scalars[graph->n_scalars - 1].integer = value;
   return tensor;
@@ -227,9 +228,9 @@ static cudnnBackendDescriptor_t add_operation(OrrCudnnGraph *graph,
   return *operation;
 }
 
-void orr_cudnn_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis,
-                         cudnnDataType_t compute, OrrTensor *x, OrrTensor *b, OrrTensor *t,
-                         OrrTensor *y) {
+void orr_cudnn_graph_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis,
+                               cudnnDataType_t compute, OrrTensor *x, OrrTensor *b, OrrTensor *t,
+                               OrrTensor *y) {
   cudnnBackendDescriptor_t mode = add_mode(graph, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   set(graph, mode, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &op, "pointwise mode");
   set(graph, mode, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute,
@@ -253,7 +254,7 @@ void orr_cudnn_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 a
   finish(graph, operation, "a pointwise operation");
 }
 
-void orr_cudnn_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTensor *c) {
+void orr_cudnn_graph_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTensor *c) {
   const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
   cudnnBackendDescriptor_t mode = add_mode(graph, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
   set(graph, mode, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute,
@@ -268,7 +269,8 @@ void orr_cudnn_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTenso
   finish(graph, operation, "a matmul");
 }
 
-void orr_cudnn_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor *x, OrrTensor *y) {
+void orr_cudnn_graph_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor *x,
+                            OrrTensor *y) {
   const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
   cudnnBackendDescriptor_t mode = add_mode(graph, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
   set(graph, mode, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &op,
@@ -286,7 +288,7 @@ void orr_cudnn_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor 
   finish(graph, operation, "a reduction");
 }
 
-void orr_cudnn_reshape(OrrCudnnGraph *graph, OrrTensor *x, OrrTensor *y) {
+void orr_cudnn_graph_reshape(OrrCudnnGraph *graph, OrrTensor *x, OrrTensor *y) {
   cudnnBackendDescriptor_t operation =
       add_operation(graph, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x->descriptor, "reshape x");

@@ -22,30 +22,31 @@ G_BEGIN_DECLS
 typedef struct OrrCudnnGraph OrrCudnnGraph;
 typedef struct OrrTensor OrrTensor; /* owned by its graph */
 
-OrrCudnn *orr_cudnn_of(OrrBench *bench, GError **error); /* opened once a session */
+OrrCudnn *orr_cudnn_graph_of(OrrBench *bench, GError **error); /* opened once a session */
 
 OrrCudnnGraph *orr_cudnn_graph_new(OrrCudnn *cudnn);
 void orr_cudnn_graph_free(OrrCudnnGraph *graph);
 
 /* In memory: @strides in elements; its place in launch's pointers is the order of these calls,
  * from 0. */
-OrrTensor *orr_cudnn_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
-                          const gint64 strides[4]);
-OrrTensor *orr_cudnn_virtual(OrrCudnnGraph *graph, cudnnDataType_t type,
-                             const gint64 dims[4]); /* packed */
-OrrTensor *orr_cudnn_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
-                          const gint64 strides[4]);
-OrrTensor *orr_cudnn_scalar(OrrCudnnGraph *graph, float value);
-OrrTensor *orr_cudnn_integer(OrrCudnnGraph *graph, gint32 value);
+OrrTensor *orr_cudnn_graph_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                                const gint64 strides[4]);
+OrrTensor *orr_cudnn_graph_virtual(OrrCudnnGraph *graph, cudnnDataType_t type,
+                                   const gint64 dims[4]); /* packed */
+OrrTensor *orr_cudnn_graph_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                                const gint64 strides[4]);
+OrrTensor *orr_cudnn_graph_scalar(OrrCudnnGraph *graph, float value);
+OrrTensor *orr_cudnn_graph_integer(OrrCudnnGraph *graph, gint32 value);
 
 /* @y = op(@x, @b, @t); @b and @t may be NULL. @axis: of CUDNN_POINTWISE_GEN_INDEX, else -1. */
-void orr_cudnn_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis,
-                         cudnnDataType_t compute, OrrTensor *x, OrrTensor *b, OrrTensor *t,
-                         OrrTensor *y);
-void orr_cudnn_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTensor *c);
-void orr_cudnn_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor *x, OrrTensor *y);
-void orr_cudnn_reshape(OrrCudnnGraph *graph, OrrTensor *x,
-                       OrrTensor *y); /* @y: a view of @x's memory */
+void orr_cudnn_graph_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis,
+                               cudnnDataType_t compute, OrrTensor *x, OrrTensor *b, OrrTensor *t,
+                               OrrTensor *y);
+void orr_cudnn_graph_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTensor *c);
+void orr_cudnn_graph_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor *x,
+                            OrrTensor *y);
+void orr_cudnn_graph_reshape(OrrCudnnGraph *graph, OrrTensor *x,
+                             OrrTensor *y); /* @y: a view of @x's memory */
 
 /* ORR_FAULT_USAGE: cuDNN refuses the graph, on this device. */
 gboolean orr_cudnn_graph_plan(OrrCudnnGraph *graph, GError **error);

@@ -16,8 +16,8 @@ static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *siz
       .size_bytes = (gint64)size->bytes,
       .count = orr_collective_bench_count(params, size->bytes, work->n_ranks),
       .type = interned(orr_dtype_names[params->dtype]),
-      .redop = interned(orr_collective_reduces(op) ? orr_redop_words[params->redop] : "none"),
-      .root = orr_collective_has_root(op) ? params->root : -1,
+      .redop = interned(orr_collective_bench_reduces(op) ? orr_redop_words[params->redop] : "none"),
+      .root = orr_collective_bench_has_root(op) ? params->root : -1,
       .time_s = time_s,
       .algbw_bytes_per_s = algbw,
       .busbw_bytes_per_s = algbw * orr_collective_bus_factor(op, work->n_ranks),
@@ -97,11 +97,11 @@ void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replaye
   fill_result(work, outcome);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
-  orr_replayed_add_link_times(replayed, outcome);
+  orr_link_time_add(replayed, outcome);
   add_warnings(work, outcome);
 }
 
-char *orr_collective_explain(const OrrOutcome *outcome) {
+char *orr_collective_rows_explain(const OrrOutcome *outcome) {
   if (outcome->nccl_tests->len == 0) return g_strdup("");
   const guint last = outcome->nccl_tests->len - 1;
   const OrrNcclTestRow *test = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, last);

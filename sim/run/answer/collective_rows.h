@@ -13,7 +13,7 @@ void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replaye
 
 /* "nvls-tree simple, modelled, latency 12 %": how the last size's time came about. Newly
  * allocated. */
-char *orr_collective_explain(const OrrOutcome *outcome);
+char *orr_collective_rows_explain(const OrrOutcome *outcome);
 
 G_END_DECLS
 

@@ -69,7 +69,7 @@ static void add_rows(const Tally *tally, OrrOutcome *outcome) {
     }
 }
 
-void orr_replayed_add_link_times(const OrrReplayed *replayed, OrrOutcome *outcome) {
+void orr_link_time_add(const OrrReplayed *replayed, OrrOutcome *outcome) {
   if (!replayed->spans || replayed->replay.end_s <= 0) return;
   g_autofree Tally *tally = g_new0(Tally, 1);
   tally->program = replayed->work->program;

@@ -15,7 +15,7 @@ enum { ORR_LINK_TIME_LINKS = 8, ORR_LINK_TIME_BINS = 200 };
  * start to its end: exact in sum, and in time but for the latency at its start and for a share of
  * bandwidth that changes while it runs. Nothing without spans.
  */
-void orr_replayed_add_link_times(const OrrReplayed *replayed, OrrOutcome *outcome);
+void orr_link_time_add(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 G_END_DECLS
 

@@ -88,7 +88,7 @@ static void add_rows(const OrrTrainingWork *work, Walk *walks, Level *levels, Or
   }
 }
 
-void orr_replayed_add_memory_times(const OrrReplayed *replayed, OrrOutcome *outcome) {
+void orr_memory_time_add(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrTrainingWork *work = (const OrrTrainingWork *)replayed->work;
   const OrrProgram *program = replayed->work->program;
   if (!replayed->spans || work->moments->len == 0 ||

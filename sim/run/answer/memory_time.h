@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 
 /* Rows of @outcome->memory_times; none where no spans were kept, or the step was not replayed
  * whole. */
-void orr_replayed_add_memory_times(const OrrReplayed *replayed, OrrOutcome *outcome);
+void orr_memory_time_add(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 G_END_DECLS
 

@@ -11,7 +11,7 @@ static void visit_param(const char *path, const char *text, void *user) {
 
 static gboolean add_params(const OrrScenario *scenario, OrrStore *store, GError **error) {
   g_autoptr(GPtrArray) params = g_ptr_array_new_with_free_func(g_free);
-  orr_fields_flatten(&orr_scenario_table, scenario, visit_param, params);
+  orr_field_flatten(&orr_scenario_table, scenario, visit_param, params);
   for (guint i = 0; i + 1 < params->len; i += 2)
     if (!orr_store_add_param(store, g_ptr_array_index(params, i), g_ptr_array_index(params, i + 1),
                              error))

@@ -22,7 +22,7 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-double orr_serving_percentile(const double *sorted, guint n, double share) {
+double orr_serving_rows_percentile(const double *sorted, guint n, double share) {
   if (n == 0) return 0;
   const double place = share * (n - 1);
   const guint below = (guint)place, above = MIN(below + 1, n - 1);
@@ -36,9 +36,9 @@ static OrrLatencies latencies_of(GArray *values) {
   if (n == 0) return (OrrLatencies){0};
   qsort(data, n, sizeof *data, compare_doubles);
   for (guint i = 0; i < n; i++) sum += data[i];
-  return (OrrLatencies){sum / n, orr_serving_percentile(data, n, 0.5),
-                        orr_serving_percentile(data, n, 0.9), orr_serving_percentile(data, n, 0.95),
-                        orr_serving_percentile(data, n, 0.99)};
+  return (OrrLatencies){
+      sum / n, orr_serving_rows_percentile(data, n, 0.5), orr_serving_rows_percentile(data, n, 0.9),
+      orr_serving_rows_percentile(data, n, 0.95), orr_serving_rows_percentile(data, n, 0.99)};
 }
 
 /* --- gaps: values that stand for many --- */
@@ -509,7 +509,7 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   orr_replayed_add_links(replayed, outcome);
 }
 
-char *orr_serving_explain(const OrrOutcome *outcome) {
+char *orr_serving_rows_explain(const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   return g_strdup_printf("batch %.1f, busy %.0f %%, attention %.0f %%, experts %.0f %%, "
                          "collectives %.0f %%, kv %.0f %%",

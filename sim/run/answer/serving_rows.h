@@ -24,10 +24,10 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
                       OrrOutcome *outcome);
 
 /* "decode 61 %, ..., kv 43 %, batch 12.3": what made the answer. Newly allocated. */
-char *orr_serving_explain(const OrrOutcome *outcome);
+char *orr_serving_rows_explain(const OrrOutcome *outcome);
 
 /* Of sorted values: linear between the nearest ranks. @share in [0, 1]. 0 where there is none. */
-double orr_serving_percentile(const double *sorted, guint n, double share);
+double orr_serving_rows_percentile(const double *sorted, guint n, double share);
 
 G_END_DECLS
 

@@ -31,8 +31,8 @@ static void fill_step_times(OrrTrainingResult *r, const GArray *steps) {
     seconds[i] = step->end_s - step->begin_s;
   }
   qsort(seconds, steps->len, sizeof *seconds, compare_doubles);
-  r->step_p50_s = orr_serving_percentile(seconds, steps->len, 0.5);
-  r->step_p99_s = orr_serving_percentile(seconds, steps->len, 0.99);
+  r->step_p50_s = orr_serving_rows_percentile(seconds, steps->len, 0.5);
+  r->step_p99_s = orr_serving_rows_percentile(seconds, steps->len, 0.99);
 }
 
 static gboolean is_exposed_comm(OrrTimeKind kind) {
@@ -263,10 +263,10 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   add_operators(work, outcome);
   add_collectives(work, replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
-  orr_replayed_add_link_times(replayed, outcome);
+  orr_link_time_add(replayed, outcome);
   add_memory(work, scenario, outcome);
   add_activations(work, outcome);
-  orr_replayed_add_memory_times(replayed, outcome);
+  orr_memory_time_add(replayed, outcome);
   add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);
   add_warnings(scenario, outcome);
@@ -302,7 +302,7 @@ static char *largest_parts(Part *parts, guint n) {
   return g_string_free(text, FALSE);
 }
 
-char *orr_training_explain(const OrrOutcome *outcome) {
+char *orr_training_rows_explain(const OrrOutcome *outcome) {
   Part parts[ORR_N_TIMES];
   for (guint i = 0; i < ORR_N_TIMES; i++)
     parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
@@ -310,7 +310,7 @@ char *orr_training_explain(const OrrOutcome *outcome) {
 }
 
 /* Of the stage that holds most. */
-char *orr_training_memory_parts(const OrrOutcome *outcome) {
+char *orr_training_rows_memory_parts(const OrrOutcome *outcome) {
   const OrrMemoryRow *peak = NULL;
   for (guint i = 0; outcome->memory && i < outcome->memory->len; i++) {
     const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);

@@ -13,8 +13,8 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
 
 /* "gemm 61 %, tp-comm 17 %, bubble 9 %" of the time, and of the memory of the stage that holds
  * most. Newly allocated. */
-char *orr_training_explain(const OrrOutcome *outcome);
-char *orr_training_memory_parts(const OrrOutcome *outcome);
+char *orr_training_rows_explain(const OrrOutcome *outcome);
+char *orr_training_rows_memory_parts(const OrrOutcome *outcome);
 
 G_END_DECLS
 

@@ -33,8 +33,9 @@ static guint64 bits_of(double value) {
 /* What happens to a part and when: parts that this is equal for may be alike. Sums do not depend
  * on an order. */
 static guint64 mark_of(const OrrOutage *outage, const OrrHarm *harm) {
-  return orr_hash3(orr_hash3(bits_of(outage->begin_s), bits_of(outage->end_s), harm->kind),
-                   bits_of(harm->loss), 8);
+  return orr_random_hash3(
+      orr_random_hash3(bits_of(outage->begin_s), bits_of(outage->end_s), harm->kind),
+      bits_of(harm->loss), 8);
 }
 
 /* Machine GPU -> GPU of the job + 1. */
@@ -71,7 +72,7 @@ OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64
   return any ? g_steal_pointer(&marks) : NULL;
 }
 
-void orr_marks_free(OrrMarks *marks) {
+void orr_outages_free_marks(OrrMarks *marks) {
   if (!marks) return;
   g_free(marks->gpus);
   if (marks->links) g_hash_table_unref(marks->links);

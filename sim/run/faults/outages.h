@@ -23,8 +23,8 @@ typedef struct {
 /* The marks of a job's GPUs and of links, for OrrWorld; NULL where nothing of it is harmed but
  * nodes. */
 OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64 n_gpus);
-void orr_marks_free(OrrMarks *marks); /* NULL is fine */
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMarks, orr_marks_free)
+void orr_outages_free_marks(OrrMarks *marks); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMarks, orr_outages_free_marks)
 
 /* A stretch of time in which links are dead that routes may do without. */
 typedef struct {

@@ -59,7 +59,7 @@ static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom
   for (guint design = 0; design < MOST_DESIGNS && sample->len < n; design++) {
     deal(space, n, values, random);
     for (guint r = 0; r < n && sample->len < n; r++) {
-      const guint64 combination = orr_sample_combination(space, values + (gsize)r * space->n_axes);
+      const guint64 combination = orr_sampler_combination(space, values + (gsize)r * space->n_axes);
       if (!g_hash_table_add(known, g_memdup2(&combination, sizeof combination))) continue;
       if (space->passes(combination, space->user)) g_array_append_val(sample, combination);
     }

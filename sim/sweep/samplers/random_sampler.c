@@ -22,7 +22,7 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("random", "Parameters of random sampling.", Params, fields);
 
 static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom *random) {
-  return orr_sample_uniformly(space, (guint64)((const Params *)params)->points, random);
+  return orr_sampler_uniform(space, (guint64)((const Params *)params)->points, random);
 }
 
 const OrrSampler orr_random_sampler = {

@@ -48,7 +48,7 @@ static const OrrFieldTable table =
 
 static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom *random) {
   const Params *p = params;
-  return orr_sample_uniformly(space, p->points ? (guint64)p->points : G_MAXUINT64, random);
+  return orr_sampler_uniform(space, p->points ? (guint64)p->points : G_MAXUINT64, random);
 }
 
 static guint n_rungs(const void *params) {

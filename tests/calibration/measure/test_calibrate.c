@@ -208,7 +208,7 @@ static void test_same_machine(void) {
   g_assert_true(orr_measure_row_is_of(&row, facts));
   row.driver[0]++;
   g_assert_false(orr_measure_row_is_of(&row, facts));
-  orr_fields_clear(&orr_measure_row_table, &row);
+  orr_field_clear(&orr_measure_row_table, &row);
   orr_fake_layer.close(bench);
 }
 
@@ -327,8 +327,8 @@ static void test_rows_of(Fixture *fixture, gconstpointer data) {
   calibrate(fixture, "launch", 1, &answer);
   g_autoptr(GArray) stranger = orr_calibrate_rows_of(fixture->db, "h100-sxm", &error);
   g_assert_cmpuint(stranger->len, ==, answer.outcome.n_new);
-  g_assert_false(orr_measure_device_is_shipped("Fake analytic device"));
-  g_assert_true(orr_measure_device_is_shipped("NVIDIA H200"));
+  g_assert_false(orr_measure_row_device_is_shipped("Fake analytic device"));
+  g_assert_true(orr_measure_row_device_is_shipped("NVIDIA H200"));
 }
 
 /* The newest of a shape counts; two devices are not one table. */

@@ -18,7 +18,7 @@ static void test_loads_add_up(void) {
   for (guint l = 0; l < G_N_ELEMENTS(layers); l++)
     for (gint64 tokens = 1; tokens <= 65536; tokens *= 4) {
       gint64 loads[256];
-      orr_expert_loads(tokens, layers[l][0], layers[l][1], loads);
+      orr_expert_draw_loads(tokens, layers[l][0], layers[l][1], loads);
       g_assert_cmpint(sum_of(loads, layers[l][1]), ==, tokens * layers[l][0]);
       for (gint64 e = 0; e < layers[l][1]; e++) {
         g_assert_cmpint(loads[e], <=, tokens);
@@ -40,7 +40,7 @@ static void test_loads_follow_the_law(void) {
       shares[e] += pow(slope * ((n - 1 - e) + (i + 0.5) / 1000) / (double)n + start, -5);
     sum += shares[e];
   }
-  orr_expert_loads(tokens, topk, n, loads);
+  orr_expert_draw_loads(tokens, topk, n, loads);
   const double scale = (double)(tokens * topk) / sum;
   g_assert_cmpfloat(shares[0] * scale, >,
                     5 * 4096.0 * 8 / 128); /* it is a skewed law: the fullest has 5 means */
@@ -72,7 +72,7 @@ static void test_fullest_rank(void) {
   for (guint64 seed = 0; seed < 40; seed++) {
     gint64 counts[16] = {0};
     orr_expert_draw(tokens, topk, n, FALSE, seed, chosen);
-    const gint64 first = orr_expert_fullest(chosen, tokens * topk, n, per_rank);
+    const gint64 first = orr_expert_draw_fullest(chosen, tokens * topk, n, per_rank);
     for (gint64 i = 0; i < tokens * topk; i++) counts[chosen[i] / per_rank]++;
     for (int rank = 0; rank < 16; rank++)
       g_assert_cmpint(counts[first / per_rank], >=, counts[rank]);

@@ -119,7 +119,7 @@ static void test_accumulation(void) {
     g_assert_true(orr_shape_parse(orr_family_find(cases[i][0]), cases[i][1], &shape, NULL));
     g_assert_cmpstr(orr_accumulation_word(&shape), ==, cases[i][2]);
   }
-  g_assert_true(orr_accumulates_fast(TRUE) && !orr_accumulates_fast(FALSE));
+  g_assert_true(orr_accumulation_is_fast(TRUE) && !orr_accumulation_is_fast(FALSE));
 }
 
 /* --- Power --- */

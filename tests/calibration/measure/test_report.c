@@ -126,7 +126,7 @@ static void test_scrub(void) {
       {"", ""},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *clean = orr_calibrate_scrub(cases[i][0], words);
+    g_autofree char *clean = orr_calibrate_report_scrub(cases[i][0], words);
     g_assert_cmpstr(clean, ==, cases[i][1]);
   }
 }
@@ -142,7 +142,7 @@ static void test_throttle_words(void) {
                {0x404, "power limit, others"},
                {-1, "unknown"}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *words = orr_throttle_words(cases[i].reasons);
+    g_autofree char *words = orr_measure_visit_throttle_words(cases[i].reasons);
     g_assert_cmpstr(words, ==, cases[i].words);
   }
 }

@@ -110,13 +110,13 @@ static void test_device_names(void) {
                                          {"NVIDIA H100 80GB HBM3", "h100-sxm"},
                                          {"NVIDIA RTX 6000 (Ada)", "nvidia-rtx-6000-ada"}};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-    g_autofree char *name = orr_measure_device_name(names[i][0]);
+    g_autofree char *name = orr_measure_row_device_name(names[i][0]);
     g_assert_cmpstr(name, ==, names[i][1]);
   }
 }
 
 static void test_row_table(void) {
-  g_autofree char *found = orr_fields_lint(&orr_measure_row_table);
+  g_autofree char *found = orr_field_lint(&orr_measure_row_table);
   g_assert_cmpstr(found, ==, NULL);
 }
 

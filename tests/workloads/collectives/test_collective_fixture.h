@@ -42,7 +42,7 @@ static inline void machine_init_on(Machine *machine, guint nodes, guint domain, 
   g_autoptr(GError) error = NULL;
   orr_diags_check(diags, &error);
   g_assert_no_error(error);
-  orr_fields_read(&orr_cluster_table, node, NULL, diags, &machine->cluster);
+  orr_field_read(&orr_cluster_table, node, NULL, diags, &machine->cluster);
   orr_diags_check(diags, &error);
   g_assert_no_error(error);
   machine->fabric = orr_fabric_new(&machine->cluster, 1, &error);
@@ -59,7 +59,7 @@ static inline void machine_init(Machine *machine, guint nodes, guint domain, gui
 
 static inline void machine_clear(Machine *machine) {
   orr_fabric_free(machine->fabric);
-  orr_fields_clear(&orr_cluster_table, &machine->cluster);
+  orr_field_clear(&orr_cluster_table, &machine->cluster);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Machine, machine_clear)
 

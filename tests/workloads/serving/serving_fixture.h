@@ -34,7 +34,7 @@ static inline OrrScenario *serving_scenario(OrrLibrary *library, const char *set
     g_autoptr(GError) error = NULL;
     char *value = strchr(*part, '=');
     *value++ = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
+    orr_field_set(&orr_scenario_table, tree, *part, value, &error);
     g_assert_no_error(error);
   }
   OrrScenario *scenario = orr_scenario_read(library, tree, diags);

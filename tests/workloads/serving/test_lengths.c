@@ -15,7 +15,7 @@ static OrrLengths read_lengths(const char *text, char **ret_findings) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "lengths", diags);
   g_assert_nonnull(node);
-  orr_fields_read(&orr_lengths_table, node, NULL, diags, &lengths);
+  orr_field_read(&orr_lengths_table, node, NULL, diags, &lengths);
   orr_lengths_check(&lengths, "input", node->place, diags);
   *ret_findings = orr_diags_n_errors(diags) ? orr_diags_text(diags) : NULL;
   return lengths;
@@ -68,10 +68,10 @@ static void test_refused(void) {
 
 /* The older word is read as the newer one, which is what a resolved document says. */
 static void test_alias(void) {
-  g_autofree char *findings = NULL, *schema = orr_fields_json_schema(&orr_lengths_table, NULL);
+  g_autofree char *findings = NULL, *schema = orr_field_json_schema(&orr_lengths_table, NULL);
   const OrrLengths lengths = read_lengths("{kind: fixed, tokens: 7}", &findings);
   g_assert_cmpstr(findings, ==, NULL);
-  g_autoptr(OrrNode) dump = orr_fields_dump(&orr_lengths_table, &lengths);
+  g_autoptr(OrrNode) dump = orr_field_dump(&orr_lengths_table, &lengths);
   g_assert_cmpstr(orr_node_get_text(dump, "kind"), ==, "constant");
   g_assert_nonnull(strstr(schema, "\"fixed\""));
 }

@@ -2,7 +2,7 @@
  * test_serving_beams.c - beam search: which blocks beams share, and what a search takes of an
  * engine.
  */
-#include "models/transformer_inference.h"
+#include "models/inference.h"
 #include "tests/workloads/serving/serving_fixture.h"
 #include "workloads/serving/serving_beams.h"
 

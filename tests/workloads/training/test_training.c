@@ -330,10 +330,10 @@ static void test_all_to_all_by_turns(void) {
 }
 
 static void test_tables(void) {
-  g_autofree char *scenario = orr_fields_lint(&orr_scenario_table);
+  g_autofree char *scenario = orr_field_lint(&orr_scenario_table);
   g_assert_cmpstr(scenario, ==, NULL);
   for (guint i = 0; orr_row_tables[i]; i++) {
-    g_autofree char *finding = orr_fields_lint(orr_row_tables[i]);
+    g_autofree char *finding = orr_field_lint(orr_row_tables[i]);
     g_assert_cmpstr(finding, ==, NULL);
   }
 }

@@ -140,7 +140,7 @@ static void refuse(const char *sets, const char *says) {
   for (char **part = parts; *part; part++) {
     char *value = strchr(*part, '=');
     *value++ = '\0';
-    g_assert_true(orr_fields_set(&orr_scenario_table, tree, *part, value, NULL));
+    g_assert_true(orr_field_set(&orr_scenario_table, tree, *part, value, NULL));
   }
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   g_autofree char *text = orr_diags_text(diags);

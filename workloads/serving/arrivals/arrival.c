@@ -17,7 +17,8 @@ const OrrRegistry orr_arrival_registry = {"load", entries};
 
 /* --- rates --- */
 
-gpointer orr_rate_open(const void *params, const OrrArrivalContext *context, GError **error) {
+gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *context,
+                               GError **error) {
   (void)error;
   OrrRateState *state = g_new0(OrrRateState, 1);
   *state = (OrrRateState){.params = params,

@@ -65,7 +65,8 @@ typedef struct {
   OrrRandom random;
 } OrrRateState;
 
-gpointer orr_rate_open(const void *params, const OrrArrivalContext *context, GError **error);
+gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *context,
+                               GError **error);
 
 /* --- rows: what traces share --- */
 

@@ -30,7 +30,7 @@ static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int 
   for (int i = 0; columns[i]; i++) {
     at[i] = orr_csv_column(csv, columns[i]);
     if (at[i] >= 0) continue;
-    const char *nearest = orr_nearest_word(columns[i], (const char *const *)csv->header);
+    const char *nearest = orr_diag_nearest_word(columns[i], (const char *const *)csv->header);
     orr_diags_error(diags, header->place, "there is no column %s%s%s%s (the header has %u)",
                     columns[i], nearest ? "; is it '" : "", nearest ? nearest : "",
                     nearest ? "'?" : "", g_strv_length(csv->header));
@@ -39,8 +39,9 @@ static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int 
   return ok;
 }
 
-OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
-                             const char *const *columns, OrrTraceRow add_row, GError **error) {
+OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
+                                    const char *const *columns, OrrTraceRow add_row,
+                                    GError **error) {
   g_autofree char *path =
       orr_arrival_find(params->file, context->folders, "workload.load.file", error);
   g_autoptr(OrrDiags) diags = orr_diags_new();

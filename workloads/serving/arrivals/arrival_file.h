@@ -22,8 +22,9 @@ typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine
 
 /* At most three columns. NULL with all findings: a missing column is told with those that there
  * are. */
-OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
-                             const char *const *columns, OrrTraceRow add_row, GError **error);
+OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
+                                    const char *const *columns, OrrTraceRow add_row,
+                                    GError **error);
 
 G_END_DECLS
 

@@ -31,7 +31,7 @@ static double oracle(const void *params) { return ((const Params *)params)->rate
 
 const OrrArrival orr_arrival_constant = {
     .entry = {"constant", "Open loop: requests at equal distances.", &table},
-    .open = orr_rate_open,
+    .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,
     .oracle = oracle,

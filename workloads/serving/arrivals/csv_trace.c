@@ -42,7 +42,7 @@ static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, 
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const OrrTraceFile *params = data;
-  return orr_trace_read_csv(params, context, columns, add_row, error);
+  return orr_arrival_file_read_csv(params, context, columns, add_row, error);
 }
 
 const OrrArrival orr_arrival_csv = {

@@ -59,7 +59,7 @@ static double oracle(const void *params) { return ((const Params *)params)->rate
 
 const OrrArrival orr_arrival_diurnal = {
     .entry = {"diurnal", "Open loop: a Poisson process whose rate swings over a day.", &table},
-    .open = orr_rate_open,
+    .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,
     .oracle = oracle,

@@ -57,7 +57,7 @@ static double oracle(const void *params) { return ((const Params *)params)->rate
 const OrrArrival orr_arrival_gamma = {
     .entry = {"gamma", "Open loop: gamma-distributed distances, bursts below burstiness 1.",
               &table},
-    .open = orr_rate_open,
+    .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,
     .oracle = oracle,

@@ -34,7 +34,7 @@ static double oracle(const void *params) { return ((const Params *)params)->rate
 
 const OrrArrival orr_arrival_poisson = {
     .entry = {"poisson", "Open loop: a Poisson process.", &table},
-    .open = orr_rate_open,
+    .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,
     .oracle = oracle,

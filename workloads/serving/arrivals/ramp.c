@@ -61,7 +61,7 @@ static double oracle(const void *params) { return ((const Params *)params)->to; 
 
 const OrrArrival orr_arrival_ramp = {
     .entry = {"ramp", "Open loop: a Poisson process whose rate grows linearly.", &table},
-    .open = orr_rate_open,
+    .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,
     .oracle = oracle,

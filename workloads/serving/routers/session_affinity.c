@@ -57,7 +57,7 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
   guint64 largest = 0;
   for (guint i = 0; i < view->n; i++) {
     if (!view->is_open(view->user, i)) continue;
-    const guint64 hash = orr_hash3(key, i, view->seed);
+    const guint64 hash = orr_random_hash3(key, i, view->seed);
     if (best < view->n && hash <= largest) continue;
     best = i;
     largest = hash;

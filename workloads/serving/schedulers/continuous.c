@@ -12,8 +12,8 @@
 
 static void plan(OrrCore *core, const void *params) {
   (void)params;
-  orr_schedule_decodes(core);
-  orr_schedule_whole_prompts(core, ORR_RESERVE_ALL);
+  orr_scheduler_decodes(core);
+  orr_scheduler_whole_prompts(core, ORR_RESERVE_ALL);
 }
 
 const OrrScheduler orr_scheduler_continuous = {

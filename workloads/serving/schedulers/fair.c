@@ -13,8 +13,8 @@
 
 static void plan(OrrCore *core, const void *params) {
   (void)params;
-  orr_schedule_running(core, 0);
-  orr_schedule_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
+  orr_scheduler_running(core, 0);
+  orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
 }
 
 const OrrScheduler orr_scheduler_fair = {

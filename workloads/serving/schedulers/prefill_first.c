@@ -11,8 +11,8 @@
 
 static void plan(OrrCore *core, const void *params) {
   (void)params;
-  orr_schedule_whole_prompts(core, ORR_RESERVE_PROMPT);
-  if (core->batch->len == 0) orr_schedule_decodes(core);
+  orr_scheduler_whole_prompts(core, ORR_RESERVE_PROMPT);
+  if (core->batch->len == 0) orr_scheduler_decodes(core);
 }
 
 const OrrScheduler orr_scheduler_prefill_first = {

@@ -27,10 +27,10 @@ static const OrrFieldTable table = ORR_FIELD_TABLE(
 static void plan(OrrCore *core, const void *data) {
   const Params *params = data;
   const gint64 saved = MAX(core->budget - params->chunk, 0);
-  orr_schedule_decodes(core);
+  orr_scheduler_decodes(core);
   core->budget -= MIN(saved, core->budget);
-  orr_schedule_running(core, 0);
-  orr_schedule_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
+  orr_scheduler_running(core, 0);
+  orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
 }
 
 const OrrScheduler orr_scheduler_sarathi = {

@@ -37,17 +37,18 @@ static void give_all(OrrCore *core, gint64 longest_chunk, gboolean decodes_alone
   }
 }
 
-void orr_schedule_running(OrrCore *core, gint64 longest_chunk) {
+void orr_scheduler_running(OrrCore *core, gint64 longest_chunk) {
   give_all(core, longest_chunk, FALSE);
 }
 
-void orr_schedule_decodes(OrrCore *core) { give_all(core, 0, TRUE); }
+void orr_scheduler_decodes(OrrCore *core) { give_all(core, 0, TRUE); }
 
 static gint64 room_for_all(const OrrRequest *request) {
   return (gint64)request->prompt + request->output;
 }
 
-void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, OrrReserve reserve) {
+void orr_scheduler_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole,
+                           OrrReserve reserve) {
   OrrRequest *request;
   while (!core->has_preempted && core->budget > 0 &&
          (gint64)core->running->len < core->limits.max_sequences &&
@@ -58,7 +59,7 @@ void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, O
 }
 
 /* A prompt alone may be larger than the budget; together they may not. */
-void orr_schedule_whole_prompts(OrrCore *core, OrrReserve reserve) {
+void orr_scheduler_whole_prompts(OrrCore *core, OrrReserve reserve) {
   OrrRequest *request;
   gboolean is_first = TRUE;
   while (!core->has_preempted && (gint64)core->running->len < core->limits.max_sequences &&

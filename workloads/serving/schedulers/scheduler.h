@@ -32,16 +32,16 @@ extern const OrrRegistry orr_scheduler_registry;
 
 /* vLLM v1, scheduler.py: running requests in order of admission, each as much as it lacks within
  * the budget and @longest_chunk (0: none), preempting the last where there is no room. */
-void orr_schedule_running(OrrCore *core, gint64 longest_chunk);
+void orr_scheduler_running(OrrCore *core, gint64 longest_chunk);
 /* What an admission takes room for: the prompt alone, or prompt and output, so that nobody is
  * ever preempted. */
 typedef enum { ORR_RESERVE_PROMPT, ORR_RESERVE_ALL } OrrReserve;
 /* Then waiting ones, in chunks or whole, until a limit is met. */
-void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, OrrReserve reserve);
+void orr_scheduler_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, OrrReserve reserve);
 /* One token of each running request that decodes. */
-void orr_schedule_decodes(OrrCore *core);
+void orr_scheduler_decodes(OrrCore *core);
 /* Whole prompts beyond any budget. */
-void orr_schedule_whole_prompts(OrrCore *core, OrrReserve reserve);
+void orr_scheduler_whole_prompts(OrrCore *core, OrrReserve reserve);
 
 G_END_DECLS
 

@@ -117,7 +117,7 @@ static void plan(OrrCore *core, const void *data) {
   admit(core);
   if (core->batch->len > 0 && !params->mixed_chunk) return;
   core->budget = budget;
-  orr_schedule_decodes(core);
+  orr_scheduler_decodes(core);
   if (core->has_preempted)
     retracted(core);
   else if (core->batch->len > 0)

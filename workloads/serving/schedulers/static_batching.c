@@ -13,12 +13,12 @@
 static void plan(OrrCore *core, const void *params) {
   (void)params;
   if (core->running->len == 0) {
-    orr_schedule_whole_prompts(core, ORR_RESERVE_ALL);
+    orr_scheduler_whole_prompts(core, ORR_RESERVE_ALL);
     core->slots = core->running->len;
     return;
   }
   core->padding = core->slots - (gint64)core->running->len;
-  orr_schedule_decodes(core);
+  orr_scheduler_decodes(core);
 }
 
 const OrrScheduler orr_scheduler_static = {

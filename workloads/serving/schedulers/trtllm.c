@@ -63,10 +63,10 @@ static gboolean prompts_wait(OrrCore *core, const Params *params) {
 }
 
 static void plan(OrrCore *core, const void *data) {
-  orr_schedule_decodes(core);
+  orr_scheduler_decodes(core);
   if (prompts_wait(core, data)) return;
-  orr_schedule_running(core, 0);
-  orr_schedule_waiting(core, 0, FALSE, ORR_RESERVE_ALL);
+  orr_scheduler_running(core, 0);
+  orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_ALL);
 }
 
 const OrrScheduler orr_scheduler_trtllm = {

@@ -35,14 +35,14 @@ static const OrrFieldTable table = ORR_FIELD_TABLE(
 
 static void plan(OrrCore *core, const void *data) {
   const Params *params = data;
-  orr_schedule_running(core, params->longest_chunk);
+  orr_scheduler_running(core, params->longest_chunk);
   if (params->chunked_prefill)
-    orr_schedule_waiting(core, params->longest_chunk, FALSE, ORR_RESERVE_PROMPT);
+    orr_scheduler_waiting(core, params->longest_chunk, FALSE, ORR_RESERVE_PROMPT);
   else if (core->batch->len == 0)
-    orr_schedule_whole_prompts(core,
-                               ORR_RESERVE_PROMPT); /* alone it may be larger than the budget */
+    orr_scheduler_whole_prompts(core,
+                                ORR_RESERVE_PROMPT); /* alone it may be larger than the budget */
   else
-    orr_schedule_waiting(core, 0, TRUE, ORR_RESERVE_PROMPT);
+    orr_scheduler_waiting(core, 0, TRUE, ORR_RESERVE_PROMPT);
 }
 
 const OrrScheduler orr_scheduler_vllm = {

@@ -26,7 +26,7 @@ static Sample read_load(const char *load) {
   g_autofree char *text = g_strdup_printf("load: %s\n", load);
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "load.yaml", diags);
   Sample sample;
-  g_assert_true(orr_fields_read(&table, tree, NULL, diags, &sample));
+  g_assert_true(orr_field_read(&table, tree, NULL, diags, &sample));
   return sample;
 }
 
@@ -35,7 +35,7 @@ static double fullest_within(double capacity, const char *load, gint64 experts, 
   Sample sample = read_load(load);
   const double most =
       orr_expert_load_fullest(&sample.load, &(OrrExpertSpread){experts, topk, ep, capacity}, 7);
-  orr_fields_clear(&table, &sample);
+  orr_field_clear(&table, &sample);
   return most;
 }
 
@@ -101,11 +101,11 @@ static void test_seed(void) {
   g_assert_cmpfloat(first, ==, orr_expert_load_fullest(&sample.load, &spread, 1));
   g_assert_cmpfloat_with_epsilon(first, orr_expert_load_fullest(&sample.load, &spread, 2),
                                  0.05 * first);
-  orr_fields_clear(&table, &sample);
+  orr_field_clear(&table, &sample);
 }
 
 static void test_tables(void) {
-  g_autofree char *finding = orr_fields_lint(&table);
+  g_autofree char *finding = orr_field_lint(&table);
   g_assert_cmpstr(finding, ==, NULL);
 }
 

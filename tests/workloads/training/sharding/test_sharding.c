@@ -34,7 +34,7 @@ static OrrShardingPlan plan_of(const char *name, const OrrShardingShape *shape) 
   const OrrShardingKind *kind = kind_named(name);
   OrrShardingPlan plan = {0};
   g_autofree void *params = kind->entry.params ? g_malloc0(kind->entry.params->size) : NULL;
-  if (params) orr_fields_defaults(kind->entry.params, params);
+  if (params) orr_field_defaults(kind->entry.params, params);
   kind->plan(params, shape, &plan);
   return plan;
 }
@@ -126,7 +126,7 @@ static OrrShardingPlan plan_with(const char *yaml_name, const char *field, const
                                  const OrrShardingShape *shape) {
   const OrrShardingKind *kind = kind_named(yaml_name);
   g_autofree void *params = g_malloc0(kind->entry.params->size);
-  orr_fields_defaults(kind->entry.params, params);
+  orr_field_defaults(kind->entry.params, params);
   for (size_t i = 0; i < kind->entry.params->n_fields; i++) {
     const OrrField *known = &kind->entry.params->fields[i];
     if (strcmp(known->name, field) != 0) continue;
@@ -196,7 +196,7 @@ static void test_buckets(void) {
 static void assert_refusal(const char *name, const OrrShardingShape *shape, const char *wanted) {
   const OrrShardingKind *kind = kind_named(name);
   g_autofree void *params = kind->entry.params ? g_malloc0(kind->entry.params->size) : NULL;
-  if (params) orr_fields_defaults(kind->entry.params, params);
+  if (params) orr_field_defaults(kind->entry.params, params);
   g_autofree char *refusal = kind->refuse ? kind->refuse(params, shape) : NULL;
   if (!wanted) {
     g_assert_null(refusal);

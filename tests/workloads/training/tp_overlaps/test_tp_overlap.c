@@ -79,7 +79,7 @@ static void test_pieces(void) {
   for (guint i = 0; orr_tp_overlap_registry.entries[i]; i++) {
     const OrrTpOverlapKind *kind = (const OrrTpOverlapKind *)orr_tp_overlap_registry.entries[i];
     g_autofree void *params = kind->entry.params ? g_malloc0(kind->entry.params->size) : NULL;
-    if (params) orr_fields_defaults(kind->entry.params, params);
+    if (params) orr_field_defaults(kind->entry.params, params);
     const gboolean pipelined = kind == &orr_tp_overlap_userbuffers;
     for (gint64 ranks = 2; kind->gather && ranks <= 16; ranks *= 2)
       check(kind, params, ranks, pipelined);

@@ -1,5 +1,5 @@
 /*
- * transformer_inference_memory.c - what one GPU of an engine holds.
+ * inference_memory.c - what one GPU of an engine holds.
  *
  * Bytes a token and layer of the cache: 2 kv d / t elements; latent attention: Rk + r, whole on
  * each rank. Weights: over the tensor-parallel group, but for latent attention's projections down,
@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "models/transformer_inference.h"
+#include "models/inference.h"
 
 static double layer_kv_bytes(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
   const double element = orr_dtype_bytes(shard->kv);

@@ -1,7 +1,7 @@
 /*
- * transformer_absorbed.c - see transformer_absorbed.h.
+ * absorbed.c - see absorbed.h.
  */
-#include "models/transformer_absorbed.h"
+#include "models/absorbed.h"
 
 static void put(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }
 

@@ -1,5 +1,5 @@
 /*
- * transformer_inference_lora.c - low-rank adapters beside a served model's layers: many in one
+ * inference_lora.c - low-rank adapters beside a served model's layers: many in one
  * batch.
  *
  * y += (x A_i) B_i for each token's own adapter i: two kernels a target, shrink and expand, which
@@ -11,7 +11,7 @@
  *
  * Column-parallel targets keep A whole, row-parallel ones B, as vLLM does by default.
  */
-#include "models/transformer_inference.h"
+#include "models/inference.h"
 
 typedef struct {
   const char *shrink, *expand;

@@ -1,5 +1,5 @@
 /*
- * transformer_absorbed.h - latent attention as it decodes: with its up-projections absorbed.
+ * absorbed.h - latent attention as it decodes: with its up-projections absorbed.
  *
  * Keys are k = Wk c, with c the cached latent of Rk and, beside it, the r values with position that
  * all heads share. As q k = (Wk^T q) c, queries are taken into the latent space instead of keys out
@@ -7,8 +7,8 @@
  * then is of a heads over ONE key head of Rk + r, whose first Rk are also the value; the cache
  * holds Rk + r elements a token, whole on each tensor-parallel rank (FlashMLA).
  */
-#ifndef ORR_TRANSFORMER_ABSORBED_H
-#define ORR_TRANSFORMER_ABSORBED_H
+#ifndef ORR_ABSORBED_H
+#define ORR_ABSORBED_H
 
 #include "models/model.h"
 #include "models/operator.h"

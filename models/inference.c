@@ -1,19 +1,19 @@
 /*
- * transformer_inference.c - see transformer_inference.h.
+ * inference.c - see inference.h.
  *
  *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce,
  *            norm, gate-up [T, 2 f / t], swiglu, down [T, h], all-reduce
  *            or norm, router [T, E], router-topk, all-reduce; apart: experts of T tokens, shared experts as an MLP
- *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce (transformer_absorbed.h);
+ *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce (absorbed.h);
  *            prompts: kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
  *            decodes: q-absorb, v-absorb
  *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c); decodes: conv-update,
  *            state-update, which reads and writes the state
  *   ends     embedding, all-reduce; final norm; logits [S, V / t], gather, sampler
  */
-#include "models/transformer_inference.h"
+#include "models/inference.h"
 
-#include "models/transformer_absorbed.h"
+#include "models/absorbed.h"
 #include "models/transformer_private.h"
 
 static void add(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }

@@ -1,5 +1,5 @@
 /*
- * kernels.cu - see kernels.h. Simple kernels at memory bandwidth: 16-byte loads where rows allow
+ * kernel.cu - see kernel.h. Simple kernels at memory bandwidth: 16-byte loads where rows allow
  * them, one block a row for reductions, accumulation in fp32. What frameworks run is of this kind;
  * none of it is tuned to a device.
  */
@@ -15,7 +15,7 @@
 #endif
 #include <cuda_runtime.h>
 
-#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/cuda/kernel.h"
 
 namespace {
 

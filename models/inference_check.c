@@ -1,7 +1,7 @@
 /*
- * transformer_inference_check.c - whether a model can be split over the GPUs of an engine.
+ * inference_check.c - whether a model can be split over the GPUs of an engine.
  */
-#include "models/transformer_inference.h"
+#include "models/inference.h"
 
 #define D "%" G_GINT64_FORMAT
 

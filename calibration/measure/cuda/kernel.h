@@ -1,10 +1,10 @@
 /*
- * kernels.h - the CUDA kernels of kernels.cu as plain C functions. Each launches on a stream and
+ * kernel.h - the CUDA kernels of kernel.cu as plain C functions. Each launches on a stream and
  * returns cudaGetLastError() of it as an int. Element formats are OrrFormat's: fp32, fp16, bf16 (0,
  * 1, 2) unless said otherwise.
  */
-#ifndef ORR_KERNELS_H
-#define ORR_KERNELS_H
+#ifndef ORR_KERNEL_H
+#define ORR_KERNEL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /*
- * test_transformer_inference.c - a serving step's operators: sizes worked by hand, sums over ranks,
+ * test_inference.c - a serving step's operators: sizes worked by hand, sums over ranks,
  * what is refused.
  */
 #include <math.h>
 #include <string.h>
 
-#include "models/transformer_inference.h"
+#include "models/inference.h"
 #include "sim/base/library.h"
 
 static void read_model(const char *name, OrrModel *ret_model) {
@@ -13,7 +13,7 @@ static void read_model(const char *name, OrrModel *ret_model) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   const OrrPlace place = {.file = name};
   g_autoptr(OrrNode) node = orr_library_load(library, "model", name, place, diags);
-  g_assert_true(orr_fields_read(&orr_model_table, node, library, diags, ret_model));
+  g_assert_true(orr_field_read(&orr_model_table, node, library, diags, ret_model));
   orr_model_settle(ret_model, node->place, diags);
 }
 
@@ -56,7 +56,7 @@ static void test_dense(void) {
   OrrInferenceShard fp8 = shard_of(1, ORR_FP8);
   g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &fp8, 0, 32, TRUE, TRUE),
                                  8030261248.0 + 2 * 128256.0 * 4096, 1e5);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Experts take their share and no dense MLP; ep 4 of tp 8 halves each of a quarter of them. */
@@ -79,7 +79,7 @@ static void test_experts(void) {
     g_assert_cmpint(op->m, ==, 64);
   }
   g_assert_cmpuint(n, ==, 1);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* nvfp4-mlp leaves the products of attention in 16 bits and narrows those of feed-forwards,
@@ -110,7 +110,7 @@ static void test_narrow_mlp(void) {
       orr_inference_weight_bytes(&model, &shard, 0, model.layers, TRUE, TRUE) /
           (2 * (ends + attention) + 9 * rest / 16),
       1, 1e-4);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Bytes of the cache a token in 16 bits, as published: "Insights into DeepSeek-V3" (arXiv
@@ -129,7 +129,7 @@ static void test_cache_bytes(void) {
     OrrInferenceShard one = shard_of(1, ORR_BF16), eight = shard_of(8, ORR_BF16);
     g_assert_cmpfloat(orr_inference_kv_bytes(&model, &one, 0, model.layers), ==, all[i].bytes);
     g_assert_cmpfloat(orr_inference_kv_bytes(&model, &eight, 0, model.layers), ==, all[i].of_eight);
-    orr_fields_clear(&orr_model_table, &model);
+    orr_field_clear(&orr_model_table, &model);
   }
 }
 
@@ -163,7 +163,7 @@ static void test_latent(void) {
   g_assert_cmpint(heads.kv_heads, ==, 1);
   g_assert_cmpint(heads.head_dim, ==, 576);
   g_assert_cmpint(heads.value_dim, ==, 512);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Nemotron-H, Mamba-2: a sequence's state in a layer is 128 heads * 64 * 128 in fp32 and 3 (8192
@@ -182,7 +182,7 @@ static void test_state(void) {
   const OrrOperator *update = &g_array_index(operators, OrrOperator, operators->len - 1);
   g_assert_cmpstr(update->name, ==, "state-update");
   g_assert_cmpfloat(update->bytes, ==, 10 * 8 * state / 2);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 /* Two ranks of attention data parallelism, two of tp: 400 tokens in all are 100 of each rank,
@@ -204,7 +204,7 @@ static void test_exchange(void) {
   g_assert_cmpint(experts->m, ==, 400);
   g_assert_cmpint(experts->expert_ep, ==, 4);
   g_assert_cmpint(experts->expert_tp, ==, 1);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 static void assert_refused(const char *name, gint64 tp, gint64 ep, const char *wanted) {
@@ -216,7 +216,7 @@ static void assert_refused(const char *name, gint64 tp, gint64 ep, const char *w
   orr_inference_check(&model, &shard, (OrrPlace){.file = "t"}, diags);
   g_autofree char *text = orr_diags_text(diags);
   if (!strstr(text, wanted)) g_error("%s: wanted '%s' in '%s'", name, wanted, text);
-  orr_fields_clear(&orr_model_table, &model);
+  orr_field_clear(&orr_model_table, &model);
 }
 
 static void test_refused(void) {

@@ -1,5 +1,5 @@
 /*
- * transformer_inference.h - one step of a serving engine broken into the operators of one GPU.
+ * inference.h - one step of a serving engine broken into the operators of one GPU.
  *
  * A step computes `tokens` tokens: chunks of prompts and one token of each sequence that decodes.
  * All but the attention core depends on how many there are, not on whose they are. Kernels are
@@ -21,8 +21,8 @@
  * Each MEMORY operator carries its tokens in `m` and its width in `n`, so that a profile's
  * token-kernels can answer.
  */
-#ifndef ORR_TRANSFORMER_INFERENCE_H
-#define ORR_TRANSFORMER_INFERENCE_H
+#ifndef ORR_INFERENCE_H
+#define ORR_INFERENCE_H
 
 #include "models/lora.h"
 #include "models/model.h"
@@ -80,7 +80,7 @@ gboolean orr_inference_attends(const OrrModel *model,
                                guint kind); /* whether it has a core, and a cache */
 
 /* Low-rank adapters beside a layer, @adapters of them among @tokens tokens; and the bytes of one
- * adapter on one rank (transformer_inference_lora.c). */
+ * adapter on one rank (inference_lora.c). */
 void orr_inference_adapters(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                             const OrrLora *lora, gint64 tokens, gint64 adapters, GArray *operators);
 double orr_inference_adapter_bytes(const OrrModel *model, const OrrInferenceShard *shard,
