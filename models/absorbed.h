@@ -27,10 +27,10 @@ typedef struct {
  * through before and after the core, and what those alone that decode do. */
 void orr_absorbed_before(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators);
 void orr_absorbed_after(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators);
-void orr_absorbed_queries(const OrrModel *model, const OrrAbsorbedStep *step,
-                          GArray *operators); /* q-absorb */
-void orr_absorbed_values(const OrrModel *model, const OrrAbsorbedStep *step,
-                         GArray *operators); /* v-absorb */
+/* q-absorb */
+void orr_absorbed_queries(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators);
+/* v-absorb */
+void orr_absorbed_values(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators);
 
 /* The block from its norm to the all-reduce, in order of execution:
  *

@@ -38,8 +38,8 @@ gint64 orr_huggingface_config_number(const OrrHuggingfaceConfig *config, const c
 gboolean orr_huggingface_config_flag(const OrrHuggingfaceConfig *config, const char *keys,
                                      gboolean fallback);
 const char *orr_huggingface_config_text(const OrrHuggingfaceConfig *config, const char *keys);
-const OrrNode *orr_huggingface_config_list(const OrrHuggingfaceConfig *config,
-                                           const char *keys); /* of scalars */
+/* of scalars */
+const OrrNode *orr_huggingface_config_list(const OrrHuggingfaceConfig *config, const char *keys);
 const OrrNode *orr_huggingface_config_map(const OrrHuggingfaceConfig *config, const char *keys);
 
 /* A number of a document's section and the keys that configs have for it. */

@@ -40,8 +40,8 @@ typedef struct {
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type);
 char *orr_huggingface_type_names(void); /* "bloom, cohere, ..."; newly allocated */
 const char *orr_huggingface_types_nearest(const char *model_type); /* or NULL */
-gboolean
-orr_huggingface_types_is_harmless(const char *key); /* changes nothing that costs time or memory */
+/* changes nothing that costs time or memory */
+gboolean orr_huggingface_types_is_harmless(const char *key);
 
 /* Kinds of the layers that @config tells, as items of `layout`; NULL where all are alike, or
  * where a list is wrong (an error in its diags). Free with g_strfreev. */

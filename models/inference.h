@@ -72,12 +72,13 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
                            gint64 tokens, gint64 keys, GArray *operators);
 void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, GArray *operators);
+/* prompts' */
 OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind,
-                                      const OrrInferenceShard *shard); /* prompts' */
+                                      const OrrInferenceShard *shard);
 OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
                                              const OrrInferenceShard *shard);
-gboolean orr_inference_attends(const OrrModel *model,
-                               guint kind); /* whether it has a core, and a cache */
+/* whether it has a core, and a cache */
+gboolean orr_inference_attends(const OrrModel *model, guint kind);
 
 /* Low-rank adapters beside a layer, @adapters of them among @tokens tokens; and the bytes of one
  * adapter on one rank (inference_lora.c). */

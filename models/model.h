@@ -52,8 +52,8 @@ typedef struct {
   gint64 ffn;           /* inner width of one; 0: as the dense layers' */
   gint64 shared_ffn;    /* inner width of all shared experts together */
   gboolean shared_gate; /* a gate on the shared experts' result: hidden weights */
-  gint64
-      latent; /* width the experts work in; 0: the residual stream's (LatentMoE projects down and up) */
+  /* width the experts work in; 0: the residual stream's (LatentMoE projects down and up) */
+  gint64 latent;
 } OrrMoe;
 
 /* What layers with the mixer `window` see: each token the last `size`, or, chunked, those of its
@@ -143,8 +143,8 @@ typedef struct {
   gint64 head_dim; /* 0: hidden / heads */
   gint64 ffn;      /* inner size of the MLP; 0: 4 * hidden */
   gint64 vocab;
-  gint64
-      context; /* longest sequence: rows of a learned position embedding; also the default sequence length */
+  /* longest sequence: rows of a learned position embedding; also the default sequence length */
+  gint64 context;
   int activation; /* OrrActivation */
   int norm;       /* OrrNorm */
   int position;   /* OrrPosition */
@@ -162,8 +162,8 @@ typedef struct {
   OrrEncoder encoder;
   gint64 mtp_layers; /* of multi-token prediction: beyond `layers` and not in `parameters` */
   char **layout;
-  double
-      parameters; /* the published count, for the check against orr_model_parameters; 0: not given */
+  /* the published count, for the check against orr_model_parameters; 0: not given */
+  double parameters;
   double active_parameters; /* the published count of those that a token meets; 0: not given */
   OrrModelLayout settled;   /* no field: made by orr_model_settle */
 } OrrModel;
@@ -189,28 +189,28 @@ void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags);
 guint orr_model_n_layer_kinds(const OrrModel *model);
 guint orr_model_layer_kind(const OrrModel *model, gint64 layer); /* of 0 .. layers - 1 */
 OrrLayerKind orr_model_kind(const OrrModel *model, guint kind);
-gint64 orr_model_kind_layers(const OrrModel *model,
-                             guint kind);                     /* how many layers are of that kind */
+/* how many layers are of that kind */
+gint64 orr_model_kind_layers(const OrrModel *model, guint kind);
 gint64 orr_model_encoder_kind(const OrrModel *model);         /* -1 where there is none */
 char *orr_model_kind_name(const OrrModel *model, guint kind); /* "attention+moe"; newly allocated */
 
 /* --- size (model_size.c) --- */
 
 double orr_model_layer_parameters(const OrrModel *model, guint kind); /* one layer of that kind */
-double orr_model_mixer_weights(const OrrModel *model,
-                               guint kind); /* of them, its mixer's matrices */
-double orr_model_layer_active_parameters(const OrrModel *model,
-                                         guint kind); /* with topk experts instead of all */
+/* of them, its mixer's matrices */
+double orr_model_mixer_weights(const OrrModel *model, guint kind);
+/* with topk experts instead of all */
+double orr_model_layer_active_parameters(const OrrModel *model, guint kind);
 /* Token (once when tied) and position embeddings, output layer when untied, final norm; the
  * encoder's ends. */
 double orr_model_embedding_parameters(const OrrModel *model);
-double
-orr_model_norm_parameters(const OrrModel *model); /* one norm: hidden, twice that with a bias */
-double
-orr_model_parameters(const OrrModel *model); /* exact count, without multi-token prediction */
+/* one norm: hidden, twice that with a bias */
+double orr_model_norm_parameters(const OrrModel *model);
+/* exact count, without multi-token prediction */
+double orr_model_parameters(const OrrModel *model);
 double orr_model_active_parameters(const OrrModel *model); /* those that a token meets */
-double orr_model_mtp_parameters(
-    const OrrModel *model); /* of the multi-token-prediction layers, unshared */
+/* of the multi-token-prediction layers, unshared */
+double orr_model_mtp_parameters(const OrrModel *model);
 
 /* Bytes of one token that a layer of @kind keeps for the tokens to come: keys and values, the
  * latent form of MLA; 0 for layers with a state. @element_bytes: of the cache's format. */
@@ -218,8 +218,8 @@ double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_byte
 /* Bytes of a sequence that a layer with a state keeps whatever its length (state in fp32, as its
  * kernels have it, convolution in @element_bytes); 0 for attention. */
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes);
-double orr_model_kv_bytes_per_token(const OrrModel *model,
-                                    double element_bytes); /* over all layers */
+/* over all layers */
+double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes);
 
 /* Model FLOPs of one forward and backward pass over @batch sequences of @sequence tokens,
  * without recomputation: Megatron's formula, generalised to GQA, gated MLPs, experts (topk of
@@ -253,8 +253,8 @@ double orr_model_hardware_flops(const OrrModel *model, double batch, double sequ
 double orr_encoder_patches(const OrrModel *model);        /* of one image */
 double orr_encoder_tokens(const OrrModel *model);         /* of one image, in the encoder */
 double orr_encoder_decoder_tokens(const OrrModel *model); /* of one image, in the decoder */
-double orr_encoder_patch_width(
-    const OrrModel *model); /* values of a patch: 3 channels, frames, patch squared */
+/* values of a patch: 3 channels, frames, patch squared */
+double orr_encoder_patch_width(const OrrModel *model);
 double orr_encoder_projector_width(const OrrModel *model);
 
 G_END_DECLS

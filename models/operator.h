@@ -67,8 +67,8 @@ typedef enum {
   ORR_GROUP_CP_OUTER,
   ORR_N_GROUPS
 } OrrOperatorGroup;
-extern const char
-    *const orr_group_words[]; /* "tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL */
+/* "tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL */
+extern const char *const orr_group_words[];
 
 typedef struct {
   const char *name; /* static: "qkv", "attention-scores", "layer-norm" ... */
@@ -77,36 +77,39 @@ typedef struct {
   guint8 dtype;     /* OrrDtype */
   guint8 comm;      /* OrrOperatorComm, for COMM */
   guint8 group;     /* OrrOperatorGroup, for COMM */
-  guint8
-      beside; /* COMM: so many of the operators that follow may run while it does; 0: it blocks */
+  /* COMM: so many of the operators that follow may run while it does; 0: it blocks */
+  guint8 beside;
   guint8 kernels;        /* OrrKernels; the constructors leave it modern */
   gboolean causal;       /* ATTENTION */
   guint8 flash;          /* OrrFlash of ATTENTION; the constructors leave it as measured */
   gint64 batch, m, n, k; /* GEMM */
-  gint64
-      whole_m; /* GEMM: rows of the product that this is a piece of, whose next piece fills the SMs that its last
-                       tiles leave (it runs on another stream): costs its rows' share of the whole; 0: alone */
+  /* GEMM: rows of the product that this is a piece of, whose next piece fills the SMs that its
+   * last                        tiles leave (it runs on another stream): costs its rows' share
+   * of the whole; 0: alone */
+  gint64 whole_m;
   gint64 q_length, kv_length, heads, kv_heads, head_dim; /* ATTENTION, with batch */
   gint64 value_dim; /* ATTENTION: of a value and the result; 0: head_dim */
-  gboolean
-      latent; /* ATTENTION: values are the first part of the keys, stored once (MLA's absorbed form) */
+  /* ATTENTION: values are the first part of the keys, stored once (MLA's absorbed form) */
+  gboolean latent;
   gint64 experts, topk, expert_tp, expert_ep; /* MOE, with m, n, k */
   gint64 projections; /* MOE; 0: as a measured layer of these sizes has, else 3 */
-  double
-      weight_bytes; /* GEMM, MOE: of a weight as stored, where narrower than it is multiplied; 0: as dtype */
-  double
-      sum_bytes; /* GEMM, MOE: moved an element of a result that is added to what is there (gradients); 0: written */
-  gboolean
-      cast_apart; /* GEMM, MOE of a narrow dtype: the operands were cast by kernels of their own */
-  gint64
-      fleet; /* GPUs that all wait for the slowest of them, under power limits; 0, 1: a board as measured */
-  double
-      imbalance; /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
-  gboolean
-      drawn; /* MOE without imbalance: each token draws its experts, so that few tokens meet on some; else they
-                     are dealt out, as in benchmarks. The constructor leaves it FALSE */
-  gboolean
-      launched; /* by the call that launched the operator before it, in C++: the framework dispatches none for it */
+  /* GEMM, MOE: of a weight as stored, where narrower than it is multiplied; 0: as dtype */
+  double weight_bytes;
+  /* GEMM, MOE: moved an element of a result that is added to what is there (gradients); 0:
+   * written */
+  double sum_bytes;
+  /* GEMM, MOE of a narrow dtype: the operands were cast by kernels of their own */
+  gboolean cast_apart;
+  /* GPUs that all wait for the slowest of them, under power limits; 0, 1: a board as measured */
+  gint64 fleet;
+  /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
+  double imbalance;
+  /* MOE without imbalance: each token draws its experts, so that few tokens meet on some; else
+   * they                      are dealt out, as in benchmarks. The constructor leaves it FALSE */
+  gboolean drawn;
+  /* by the call that launched the operator before it, in C++: the framework dispatches none for
+   * it */
+  gboolean launched;
   double flops;
   double bytes;
 } OrrOperator;

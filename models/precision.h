@@ -36,19 +36,19 @@ typedef struct {
   const char *sentence; /* what it is and where it is from */
   OrrDtype storage;
   OrrDtype forward, dgrad, wgrad; /* products of linear layers */
-  gboolean
-      block_scaled; /* the tensor cores apply a scale to each block: Blackwell's, which also multiply fp4 */
-  double
-      cast_bytes; /* moved an element of a linear layer's input, or its gradient: reads, and both writes; 0: none */
+  /* the tensor cores apply a scale to each block: Blackwell's, which also multiply fp4 */
+  gboolean block_scaled;
+  /* moved an element of a linear layer's input, or its gradient: reads, and both writes; 0: none */
+  double cast_bytes;
   double weight_cast_bytes; /* moved an element of the weights, once a step */
   double saved_bytes;       /* of a linear layer's input, kept for the product by weight */
   double weight_copy_bytes; /* of the weights' narrow copies beside the storage format */
-  gboolean
-      frozen_narrow; /* weights that are not trained are held as narrow copies alone, cast when they are loaded */
-  double
-      gather_bytes; /* an element of a tensor-parallel all-gather of a linear layer's input or gradient */
-  double
-      dispatch_bytes; /* an element of an expert-parallel dispatch forward; the combine has the storage format */
+  /* weights that are not trained are held as narrow copies alone, cast when they are loaded */
+  gboolean frozen_narrow;
+  /* an element of a tensor-parallel all-gather of a linear layer's input or gradient */
+  double gather_bytes;
+  /* an element of an expert-parallel dispatch forward; the combine has the storage format */
+  double dispatch_bytes;
 } OrrPrecisionRecipe;
 
 extern const char *const orr_precision_words[]; /* "fp16", "bf16", ..., NULL, by OrrPrecision */

@@ -30,8 +30,8 @@ typedef enum {
   ORR_N_QUANTIZATIONS
 } OrrQuantization;
 
-extern const char
-    *const orr_quantization_words[]; /* "none", "awq", "fp8", ..., NULL, by OrrQuantization */
+/* "none", "awq", "fp8", ..., NULL, by OrrQuantization */
+extern const char *const orr_quantization_words[];
 
 /* Parts of a layer; whatever narrows one narrows those after it. */
 typedef enum { ORR_QUANTIZED_MIXER, ORR_QUANTIZED_FEED, ORR_QUANTIZED_EXPERTS } OrrQuantizedPart;

@@ -26,8 +26,8 @@ typedef enum {
   ORR_ATTENTION_FLASH_2,
   ORR_ATTENTION_FLASH_TRITON
 } OrrAttention;
-extern const char
-    *const orr_attention_words[]; /* "unfused", "fused", "flash-2", "flash-triton", NULL */
+/* "unfused", "fused", "flash-2", "flash-triton", NULL */
+extern const char *const orr_attention_words[];
 
 /* How ranks share a sequence (context parallelism): keys and values go round a ring, step by
  * step beside the attention of those that have come, each rank holding an early and a late piece
@@ -41,8 +41,8 @@ typedef enum {
   ORR_CONTEXT_ALL_TO_ALL,
   ORR_CONTEXT_HIERARCHICAL
 } OrrContext;
-extern const char
-    *const orr_context_words[]; /* "p2p", "all-gather", "all-to-all", "hierarchical", NULL */
+/* "p2p", "all-gather", "all-to-all", "hierarchical", NULL */
+extern const char *const orr_context_words[];
 
 /* How the loss is computed from the logits: by Megatron's vocabulary-parallel cross entropy,
  * which works in place on one fp32 copy of them; by PyTorch's on logits in fp32, out of place;
@@ -61,30 +61,30 @@ typedef struct {
   gint64 ep;       /* ranks that share the experts; 0 as 1 */
   gint64 etp;      /* ranks that share each expert; 0 as 1 */
   gboolean sequence_parallel;
-  gboolean
-      keeps_gathered; /* of sequence parallelism: gathered inputs are kept for the backward (DTensor), not gathered
-                            * again (Megatron) */
+  /* of sequence parallelism: gathered inputs are kept for the backward (DTensor), not gathered
+   * again (Megatron) */
+  gboolean keeps_gathered;
   OrrLoss loss;
   OrrContext context;
-  OrrAttention
-      attention; /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
-  gboolean
-      fp8_activation_input; /* inputs of activation functions are kept in fp8 for the backward */
-  gboolean
-      dropout; /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
-  OrrKernels
-      kernels; /* eager: also a separate QKV bias, norm-weight gradients and main-grad additions */
+  /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
+  OrrAttention attention;
+  /* inputs of activation functions are kept in fp8 for the backward */
+  gboolean fp8_activation_input;
+  /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
+  gboolean dropout;
+  /* eager: also a separate QKV bias, norm-weight gradients and main-grad additions */
+  OrrKernels kernels;
   OrrDtype dtype; /* of activations between kernels, and of the weights as stored */
-  double
-      main_grad_bytes; /* of a gradient that products by weight add to (gradient-accumulation-fusion); 0: they write */
+  /* of a gradient that products by weight add to (gradient-accumulation-fusion); 0: they write */
+  double main_grad_bytes;
   const OrrPrecisionRecipe *recipe; /* what linear layers' products run in; NULL: dtype */
-  double
-      capacity; /* tokens of an expert, of its balanced share, padded up to that; 0: as many as come */
+  /* tokens of an expert, of its balanced share, padded up to that; 0: as many as come */
+  double capacity;
   double imbalance; /* see OrrOperator */
-  double
-      fullest; /* pairs that the rank whose experts have most takes, in balanced shares; 0 as 1 */
-  gboolean
-      shared_expert_overlap; /* shared experts run beside the dispatch (Megatron's moe-shared-expert-overlap) */
+  /* pairs that the rank whose experts have most takes, in balanced shares; 0 as 1 */
+  double fullest;
+  /* shared experts run beside the dispatch (Megatron's moe-shared-expert-overlap) */
+  gboolean shared_expert_overlap;
   OrrLora lora;
 } OrrShard;
 
@@ -122,8 +122,8 @@ enum {
 /* The words of the bits from 0 on: "core-attn", "layernorm", "mla-up-proj", "mlp", "moe",
  * "moe-act", "shared-experts". */
 extern const char *const orr_module_words[];
-guint orr_transformer_recompute_modules(
-    OrrRecompute recompute); /* none: 0; selective: the attention core; full: the layer */
+/* none: 0; selective: the attention core; full: the layer */
+guint orr_transformer_recompute_modules(OrrRecompute recompute);
 
 /* Each appends OrrOperator to @operators in execution order, COMM operators (of groups of two
  * and more) in their places. @kind is one of orr_model_layer_kind. Backward appends DGRAD and
@@ -172,11 +172,11 @@ void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_
                                GArray *operators);
 
 OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard);
-OrrWeights orr_transformer_embedding_weights(const OrrModel *model,
-                                             const OrrShard *shard); /* of the first stage */
+/* of the first stage */
+OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrShard *shard);
 
-OrrWeights orr_transformer_mtp_weights(const OrrModel *model,
-                                       const OrrShard *shard); /* of one, with its layer */
+/* of one, with its layer */
+OrrWeights orr_transformer_mtp_weights(const OrrModel *model, const OrrShard *shard);
 
 /* Bytes that @weights take in a GPU: in the storage format, with narrow copies, or, frozen, as
  * narrow copies alone or in four bits. */

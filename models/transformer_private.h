@@ -18,11 +18,12 @@ typedef struct {
   gint64 sequences; /* of the micro-batch; images in an encoder */
   gint64 sequence;  /* tokens of each that this rank has: s / cp */
   gint64 tokens;    /* of the micro-batch */
-  double
-      own_tokens; /* on which norms, dropouts and residuals work: 1 / tp of them under sequence parallelism */
+  /* on which norms, dropouts and residuals work: 1 / tp of them under sequence parallelism */
+  double own_tokens;
   gint64 heads, kv_heads, head_dim;
   gint64 q,
-      kv; /* widths of this rank's queries and keys; MLA: both with position, each head its own key */
+      /* widths of this rank's queries and keys; MLA: both with position, each head its own key */
+      kv;
   gint64 value;   /* and of values (kv, but for MLA) */
   gint64 context; /* and of the attention's result: heads times a value's width */
   gint64 ffn;
@@ -110,8 +111,8 @@ void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *
 /* Of a linear layer's input or its result's gradient, where the recipe is narrow. */
 void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                               double elements);
-void orr_transformer_settle_wgrad(const OrrTransformerView *view,
-                                  OrrOperator *op); /* of a product by weight */
+/* of a product by weight */
+void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op);
 void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *operators,
                                    double parameters);
 
@@ -160,8 +161,8 @@ void orr_transformer_put_context_backward(const OrrTransformerView *view, GArray
 /* transformer_latent.c */
 void orr_transformer_put_latent(const OrrTransformerView *view, GArray *operators);
 void orr_transformer_put_latent_backward(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_latent_up(const OrrTransformerView *view,
-                                   GArray *operators); /* norms and up-projections */
+/* norms and up-projections */
+void orr_transformer_put_latent_up(const OrrTransformerView *view, GArray *operators);
 
 /* transformer_state.c */
 
@@ -206,8 +207,8 @@ typedef struct {
   gint64 width;  /* that experts work in: hidden, or the latent width */
   gint64 ffn;    /* of a whole expert */
   gint64 shared; /* this rank's width of the shared experts */
-  gboolean
-      replicated; /* all tp ranks have all tokens (no sequence parallelism): nothing is dispatched, a sum follows */
+  /* all tp ranks have all tokens (no sequence parallelism): nothing is dispatched, a sum follows */
+  gboolean replicated;
 } OrrTransformerRouting;
 OrrTransformerRouting orr_transformer_routing(const OrrTransformerView *view);
 

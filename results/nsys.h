@@ -19,8 +19,8 @@ G_BEGIN_DECLS
 
 typedef struct {
   char *name;
-  const char
-      *family; /* "gemm", "attention", "collective", "memory", "other": by words in the name */
+  /* "gemm", "attention", "collective", "memory", "other": by words in the name */
+  const char *family;
   gint64 calls, streams;
   double total_us, median_us, least_us, most_us;
 } OrrNsysKernel;

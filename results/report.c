@@ -12,8 +12,8 @@
 
 typedef struct {
   const char *view, *heading;
-  const char *
-      kind; /* of the run that it is for: views of sweeps and validations show others' too; NULL: any */
+  /* of the run that it is for: views of sweeps and validations show others' too; NULL: any */
+  const char *kind;
   void (*append_picture)(GString *html, const OrrAnswer *answer);
   gboolean is_picture_only;
   OrrBinding bindings[2]; /* what the view takes */

@@ -8,8 +8,8 @@
 
 G_BEGIN_DECLS
 
-void orr_report_append_text(GString *html,
-                            const char *text); /* with HTML's special characters escaped */
+/* with HTML's special characters escaped */
+void orr_report_append_text(GString *html, const char *text);
 
 /* The cell of a row by its column's name; NULL where there is no such column, or NULL in it. */
 const char *orr_report_cell(const OrrAnswer *answer, guint row, const char *column);
@@ -31,15 +31,15 @@ guint orr_report_place(GPtrArray *names, const char *name); /* added where it is
 
 /* Pictures, inline SVG; each of the views that it names, and nothing where there is nothing to
  * show. */
-void orr_report_append_tiles(GString *html,
-                             const OrrAnswer *summary); /* the first figures, large */
+/* the first figures, large */
+void orr_report_append_tiles(GString *html, const OrrAnswer *summary);
 void orr_report_append_bar(GString *html, const OrrAnswer *breakdown);          /* one bar */
 void orr_report_append_timeline(GString *html, const OrrAnswer *timeline);      /* a Gantt chart */
 void orr_report_append_stacks(GString *html, const OrrAnswer *point_breakdown); /* a bar a point */
-void orr_report_append_effects(GString *html,
-                               const OrrAnswer *sensitivity); /* bars to both sides */
-void orr_report_append_provenance(GString *html,
-                                  const OrrAnswer *provenance); /* a bar for each sort of cost */
+/* bars to both sides */
+void orr_report_append_effects(GString *html, const OrrAnswer *sensitivity);
+/* a bar for each sort of cost */
+void orr_report_append_provenance(GString *html, const OrrAnswer *provenance);
 void orr_report_append_front(GString *html, const OrrAnswer *front);       /* points */
 void orr_report_append_measured(GString *html, const OrrAnswer *measured); /* points, a diagonal */
 void orr_report_append_heat_map(GString *html, const OrrAnswer *heat_map); /* fields */

@@ -28,8 +28,8 @@ typedef struct OrrStore OrrStore;
 
 OrrStore *orr_store_open(const char *path, GError **error);      /* made where absent */
 OrrStore *orr_store_open_read(const char *path, GError **error); /* read-only; must exist */
-gboolean orr_store_is_blank(
-    const char *path); /* not there, or who made it was killed before its first commit */
+/* not there, or who made it was killed before its first commit */
+gboolean orr_store_is_blank(const char *path);
 void orr_store_free(OrrStore *store); /* an unfinished run is rolled back */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrStore, orr_store_free)
 
@@ -41,16 +41,16 @@ typedef struct {
   void (*say)(const char *path, double waited_s); /* may be NULL */
 } OrrStorePatience;
 
-void orr_store_set_patience(
-    const OrrStorePatience *patience); /* of this process; NULL: 2 s, and nothing is said */
+/* of this process; NULL: 2 s, and nothing is said */
+void orr_store_set_patience(const OrrStorePatience *patience);
 
 /* From now on a run or a batch that cannot begin for the lock begins in a new database beside
  * this one instead, PATH.kept-N, which orr_store_merge takes: a result that cost hours is not
  * thrown away. The store stays there. */
 void orr_store_keep_aside(OrrStore *store);
 gboolean orr_store_is_aside(const OrrStore *store);
-const char *
-orr_store_path(const OrrStore *store); /* the file that is written; owned by the store */
+/* the file that is written; owned by the store */
+const char *orr_store_path(const OrrStore *store);
 
 typedef struct {
   const char *scenario; /* its name */
@@ -125,8 +125,8 @@ OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id
  * writing); every table as FOLDER/TABLE.csv, the folder made where there is none. */
 OrrAnswer *orr_store_tables(OrrStore *store, GError **error);
 gboolean orr_store_vacuum(OrrStore *store, GError **error);
-gboolean orr_store_remove_run(OrrStore *store, gint64 run_id,
-                              GError **error); /* with every row that refers to it */
+/* with every row that refers to it */
+gboolean orr_store_remove_run(OrrStore *store, gint64 run_id, GError **error);
 gboolean orr_store_export(OrrStore *store, const char *folder, GError **error);
 
 /* Shipped views: results/views/NAME.sql, one question each: a first comment line is the
@@ -145,8 +145,8 @@ const OrrView *orr_view_find(const char *name);
 /* Output of an answer; newly allocated text. */
 char *orr_answer_table(const OrrAnswer *answer); /* aligned columns for people */
 char *orr_answer_csv(const OrrAnswer *answer);   /* RFC 4180's quoting, lines end in LF */
-char *orr_answer_markdown(
-    const OrrAnswer *answer); /* a table of GitHub's Markdown; numbers to the right */
+/* a table of GitHub's Markdown; numbers to the right */
+char *orr_answer_markdown(const OrrAnswer *answer);
 char *orr_answer_json(const OrrAnswer *answer); /* array of objects */
 
 G_END_DECLS

@@ -25,9 +25,9 @@
 typedef struct {
   OrrStore *store, *source;
   OrrTransfer transfer;
-  GHashTable
-      *known;  /* what runs here before this merge are, points aside -> GArray of their numbers */
-  gint64 next; /* the next run's number */
+  /* what runs here before this merge are, points aside -> GArray of their numbers */
+  GHashTable *known;
+  gint64 next;                                     /* the next run's number */
   sqlite3_stmt *sweep_of, *n_points, *known_sweep; /* NULL where there are no sweeps */
   sqlite3_stmt *run_here, *insert;
   OrrMergeFacts facts;

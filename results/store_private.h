@@ -29,8 +29,8 @@ struct OrrStore {
   sqlite3_stmt *run_insert, *run_update;
   GHashTable *inserts;    /* OrrFieldTable * -> sqlite3_stmt *, owned */
   gboolean is_authorized; /* the statement that is being prepared asked the authorizer something */
-  const OrrFieldTable *
-      last_table; /* the table of the last row, and its statement: rows come in runs of one table */
+  /* the table of the last row, and its statement: rows come in runs of one table */
+  const OrrFieldTable *last_table;
   sqlite3_stmt *last_insert;
 };
 

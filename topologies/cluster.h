@@ -21,16 +21,16 @@ typedef enum {
 
 typedef struct {
   gint64 gpus; /* a node */
-  gint64
-      scale_up_domain; /* GPUs that reach each other over NVLink/NVSwitch; may span nodes (72); 1: none */
-  double
-      scale_up_latency_s; /* GPU to GPU through NVSwitch, on top of the profile's scale-up-step */
-  double nics_per_gpu;    /* 1 on DGX; 0.5: two GPUs share one */
-  gint64 ports_per_nic;   /* 1; the NIC's bandwidth is theirs together */
-  int ports;              /* OrrPorts */
-  double nic_bytes_per_s; /* one NIC, one direction */
-  double nic_efficiency;  /* share of it that large RDMA messages reach, headers and all */
-  double nic_latency_s;   /* GPU memory to wire, both ends together */
+  /* GPUs that reach each other over NVLink/NVSwitch; may span nodes (72); 1: none */
+  gint64 scale_up_domain;
+  /* GPU to GPU through NVSwitch, on top of the profile's scale-up-step */
+  double scale_up_latency_s;
+  double nics_per_gpu;          /* 1 on DGX; 0.5: two GPUs share one */
+  gint64 ports_per_nic;         /* 1; the NIC's bandwidth is theirs together */
+  int ports;                    /* OrrPorts */
+  double nic_bytes_per_s;       /* one NIC, one direction */
+  double nic_efficiency;        /* share of it that large RDMA messages reach, headers and all */
+  double nic_latency_s;         /* GPU memory to wire, both ends together */
   double host_link_bytes_per_s; /* PCIe of one GPU, one direction; 0: the device's */
   double host_link_efficiency;  /* share of it that peer-to-peer copies over PCIe reach */
   double host_link_latency_s;   /* GPU to GPU over PCIe, one way */
@@ -53,9 +53,9 @@ typedef struct {
   char *name;
   char *source;
   OrrDevice device;
-  gint64
-      nodes;   /* how many the job's machine has; 0: as many as `gpus` need (orr_cluster_n_nodes) */
-  gint64 gpus; /* how many GPUs the job uses, from the first; 0: nodes * node.gpus */
+  /* how many the job's machine has; 0: as many as `gpus` need (orr_cluster_n_nodes) */
+  gint64 nodes;
+  gint64 gpus;      /* how many GPUs the job uses, from the first; 0: nodes * node.gpus */
   gint64 max_nodes; /* what the fabric was built for; 0: as many as `nodes` asks */
   OrrNodeShape node;
   OrrChoice fabric;    /* of orr_fabric_registry */
@@ -70,8 +70,8 @@ extern const OrrFieldTable orr_node_shape_table;
 
 gint64 orr_cluster_n_nodes(const OrrCluster *cluster); /* `nodes`, or what `gpus` need */
 gint64 orr_cluster_n_gpus(const OrrCluster *cluster);  /* GPUs in use */
-gint64
-orr_cluster_n_built_nodes(const OrrCluster *cluster); /* nodes that the fabric was built for */
+/* nodes that the fabric was built for */
+gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster);
 
 /* Fabric ports (fabric.h): of a node; of a GPU, or of the GPUs that share a NIC; and what one
  * is: its bandwidth (that large messages reach, bytes/s) and the switch ports that it takes. */

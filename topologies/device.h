@@ -24,8 +24,8 @@ typedef struct {
   double l2_bytes;
   double fp32_flops, tf32_flops, fp16_flops, bf16_flops, fp8_flops, fp4_flops, int8_flops;
   double scale_up_bytes_per_s; /* NVLink, one direction, all links of the device */
-  double
-      scale_up_efficiency; /* share of it that NCCL reaches with large messages: measured, see source */
+  /* share of it that NCCL reaches with large messages: measured, see source */
+  double scale_up_efficiency;
   double host_link_bytes_per_s; /* PCIe or C2C, one direction */
   double tdp_watts;
 } OrrDevice;

@@ -98,14 +98,14 @@ typedef struct {
    * orbit carries as much. n_orbits: 0 where not all ports are there; NULL: no such symmetry. */
   guint (*n_orbits)(gconstpointer plan);
   guint (*orbit)(gconstpointer plan, gint64 link);
-  gboolean
-      within_nodes; /* GPUs of a node meet over the fabric too, unless they share a scale-up domain */
+  /* GPUs of a node meet over the fabric too, unless they share a scale-up domain */
+  gboolean within_nodes;
 } OrrFabricKind;
 
 extern const OrrRegistry orr_fabric_registry;
 
-OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed,
-                          GError **error); /* @cluster must outlive it */
+/* @cluster must outlive it */
+OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **error);
 void orr_fabric_free(OrrFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
 
@@ -125,15 +125,16 @@ OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid);
 gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
-char *orr_fabric_link_name(const OrrFabric *fabric,
-                           guint32 link); /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
+/* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
+char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);
 const char *orr_fabric_link_kind(
     const OrrFabric *fabric,
-    guint32
-        link); /* "scale-up", "host" (a GPU's PCIe), "node" (shared inside a node), "nic", "fabric", "storage", "memory" */
+    /* "scale-up", "host" (a GPU's PCIe), "node" (shared inside a node), "nic", "fabric",
+     * "storage", "memory" */
+    guint32 link);
 
-gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a,
-                                gint64 gpu_b);                 /* joined by scale-up links */
+/* joined by scale-up links */
+gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b);
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu); /* its scale-up domain's number */
 gboolean orr_fabric_spans_nodes(const OrrFabric *fabric);      /* whether a scale-up domain does */
 gboolean orr_fabric_gpudirect(const OrrFabric *fabric);        /* NICs reach GPU memory */
@@ -176,10 +177,10 @@ gint64 orr_fabric_node(const OrrFabric *fabric, gint64 gpu); /* of the machine *
  * with the nearest name where there is none. */
 GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError **error);
 GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError **error);
-gboolean orr_fabric_name_matches(const char *link, const char *name,
-                                 gboolean is_switch); /* for entries' trunks */
-GArray *orr_fabric_nic(const OrrFabric *fabric,
-                       gint64 gpu); /* all of its ports, both ways; none where it has none */
+/* for entries' trunks */
+gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is_switch);
+/* all of its ports, both ways; none where it has none */
+GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu);
 
 /* Whether orr_fabric_avoiding may find ways without the link: between switches, and one of
  * several ports of a GPU. */
@@ -198,10 +199,10 @@ guint orr_fabric_orbit(const OrrFabric *fabric, guint32 link); /* G_MAXUINT: non
  * (names freed with it). */
 GArray *orr_fabric_levels(const OrrFabric *fabric);
 double orr_fabric_bisection(const OrrFabric *fabric);
-guint orr_fabric_diameter(
-    const OrrFabric *fabric); /* most switches on a shortest route, by closed form */
-guint orr_fabric_hops(const OrrFabric *fabric, gint64 src_gpu,
-                      gint64 dst_gpu); /* switches passed; 1 in a node */
+/* most switches on a shortest route, by closed form */
+guint orr_fabric_diameter(const OrrFabric *fabric);
+/* switches passed; 1 in a node */
+guint orr_fabric_hops(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu);
 
 /* A dozen aligned lines: counts, bandwidths, a table of levels, bisection bandwidth, hops from
  * GPU 0. Newly allocated. */

@@ -22,8 +22,9 @@ typedef enum { ORR_HARM_LINK, ORR_HARM_GPU, ORR_HARM_NODE } OrrHarmKind;
 typedef struct {
   OrrHarmKind kind;
   gint64 index; /* fabric link, GPU or node of the machine */
-  double
-      loss; /* LINK: share of its bandwidth that is gone; GPU: kernels take 1 + loss times as long; NODE: unused */
+  /* LINK: share of its bandwidth that is gone; GPU: kernels take 1 + loss times as long; NODE:
+   * unused */
+  double loss;
 } OrrHarm;
 
 typedef struct {

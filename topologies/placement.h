@@ -20,8 +20,8 @@ typedef enum { ORR_AXIS_TP, ORR_AXIS_CP, ORR_AXIS_DP, ORR_AXIS_PP, ORR_N_AXES } 
 typedef struct {
   gint64 size[ORR_N_AXES];
   int order[ORR_N_AXES]; /* fastest first */
-  gboolean
-      ep_after_dp; /* `order` names ep, and after dp: equal experts are next to each other, not all experts */
+  /* `order` names ep, and after dp: equal experts are next to each other, not all experts */
+  gboolean ep_after_dp;
 } OrrPlacement;
 
 /* @order as above, each axis exactly once. FALSE with ORR_FAULT_DOCUMENT that lists the axes.

@@ -30,9 +30,9 @@ extern const char *const orr_on_missing_words[]; /* "fallback", "error", NULL */
  * (folding). Parts of equal marks may be alike, parts of different ones never are. */
 typedef struct {
   guint64 *gpus; /* by GPU; 0: as built */
-  GHashTable *
-      links; /* fabric link -> mark (GSIZE_TO_POINTER); not in it: as built. Their bandwidth may change, so that
-                      * nothing that uses them becomes part of a lane's work */
+  /* fabric link -> mark (GSIZE_TO_POINTER); not in it: as built. Their bandwidth may change, so
+   * that nothing that uses them becomes part of a lane's work */
+  GHashTable *links;
 } OrrMarks;
 
 /* What a workload is compiled in; all of it outlives the compilation. */
@@ -46,12 +46,13 @@ typedef struct {
   gint64 seed;
   char *const
       *folders; /* where traces may lie, in the order of the search, then NULL; NULL: none */
-  gboolean
-      is_shared; /* other jobs use the same fabric, or its links may change: nobody has a switch's link to itself */
+  /* other jobs use the same fabric, or its links may change: nobody has a switch's link to
+   * itself */
+  gboolean is_shared;
   gboolean is_faulty;    /* things may go wrong with the machine */
   const OrrMarks *marks; /* NULL: all of the machine is as built */
-  guint
-      shorten; /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out), at attempt 1 */
+  /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out), at attempt 1 */
+  guint shorten;
   /* Costs of another device, for parts of the machine that differ; lives as long as the machines
    * do. */
   const OrrCostModel *(*cost_of)(void *machines, const OrrDevice *device, GError **error);
@@ -75,8 +76,8 @@ typedef enum {
   ORR_TIME_BUBBLE,
   ORR_N_TIMES
 } OrrTimeKind;
-extern const char
-    *const orr_time_words[]; /* "gemm", "attention", "memory-bound", "tp-comm", ..., NULL */
+/* "gemm", "attention", "memory-bound", "tp-comm", ..., NULL */
+extern const char *const orr_time_words[];
 OrrTimeKind orr_time_kind(const char *word);
 
 typedef struct OrrWorkloadKind OrrWorkloadKind;
@@ -86,8 +87,8 @@ typedef struct OrrWorkloadKind OrrWorkloadKind;
 typedef struct {
   double at_s; /* the engine's */
   gint64 gpu;
-  gboolean
-      is_node; /* its node is lost (factor 0), or back; one loss more or less where several overlap */
+  /* its node is lost (factor 0), or back; one loss more or less where several overlap */
+  gboolean is_node;
   double factor; /* else its kernels take so many times as long */
 } OrrGpuChange;
 
@@ -97,26 +98,26 @@ typedef struct OrrWork
 struct OrrWork {
   const OrrWorkloadKind *kind;
   OrrProgram *program; /* sealed; of a live kind links alone, which it shares with others */
-  GArray *
-      label_seconds; /* of double[ORR_N_TIMES] a label: what one WORK span of that label is made of */
+  /* of double[ORR_N_TIMES] a label: what one WORK span of that label is made of */
+  GArray *label_seconds;
   OrrFidelity fidelity; /* what was compiled: folded or full, never auto */
   gint64 n_gpus;
   gint64 n_left_out;  /* periods of the steady state that the program leaves out; 0: it is whole */
   gint64 period;      /* by how much a period raises the ops' tags */
   gboolean contends;  /* of a live kind: its transfers may share links */
   double *link_bytes; /* of a live kind, by program link: what it has sent */
-  GArray *
-      gpu_changes; /* of OrrGpuChange, by date; what goes wrong with a live kind's GPUs; NULL: nothing */
+  /* of OrrGpuChange, by date; what goes wrong with a live kind's GPUs; NULL: nothing */
+  GArray *gpu_changes;
   GArray *links; /* of guint32: the fabric link behind each program link */
-  GArray *
-      lane_of_gpu; /* of guint32: the lane that each GPU is of, ORR_NO_LANE for none; NULL where the kind is live */
+  /* of guint32: the lane that each GPU is of, ORR_NO_LANE for none; NULL where the kind is live */
+  GArray *lane_of_gpu;
 };
 
 /* Where a live kind runs. */
 typedef struct {
   OrrEngine *engine;
-  const OrrLink
-      *links;     /* the engine's, by link of the work's program; live until the work is freed */
+  /* the engine's, by link of the work's program; live until the work is freed */
+  const OrrLink *links;
   double start_s; /* its time 0 is the engine's start_s */
 } OrrLivePlace;
 

@@ -28,8 +28,8 @@ extern const char *const
 typedef struct {
   double time_s; /* on the GPU, the profile's kernel overhead included */
   OrrHow how;
-  const char *
-      from; /* the device of a row that the profile itself says another one measured; NULL: the profile's */
+  /* the device of a row that the profile itself says another one measured; NULL: the profile's */
+  const char *from;
 } OrrCost;
 
 typedef struct OrrCostModel OrrCostModel;
@@ -64,8 +64,8 @@ OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 /* The same amid others of its kind, under the board's power limit (cost_power.c): what steps of
  * training and serving ask. Never shorter; known as the row is. */
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
-OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op,
-                         OrrCost burst); /* of @op, found otherwise */
+/* of @op, found otherwise */
+OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst);
 
 /* Of a MOE operator's fullest rank: pairs of a token and an expert, and experts that have any. */
 void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active);
@@ -132,8 +132,8 @@ typedef struct {
   double scale_up_step_s, host_step_s, scale_out_step_s;
   double scale_up_efficiency, scale_out_efficiency;
   double scale_up_chunk_bytes, scale_out_chunk_bytes, chunk_ramp;
-  double
-      network_step_s; /* least step inside a domain where the call crosses the network (proxies post and poll) */
+  /* least step inside a domain where the call crosses the network (proxies post and poll) */
+  double network_step_s;
   double plateau; /* factor on the latency of an all-reduce that crosses the network */
 } OrrNcclCosts;
 
@@ -145,9 +145,9 @@ gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile ha
 
 /* A kernel of a library beside NCCL, as measured. */
 typedef struct {
-  const char *
-      library; /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency", "trtllm-two-sided",
-                          "trtllm-one-sided": experts' tokens */
+  /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency", "trtllm-two-sided",
+   * "trtllm-one-sided": experts' tokens */
+  const char *library;
   const char *op; /* "all_reduce", "dispatch", "combine", "prepare", "combine_low_precision" */
   gint64 n_ranks;
   double size;                  /* bytes; of experts: tokens of a rank */

@@ -47,8 +47,8 @@ typedef struct {
   OrrDtype dtype, kv_dtype;
   double batch, queries, length, heads, kv_heads;
   double head_dim; /* the mean of a key's and a value's */
-  double
-      stored; /* of a key's and a value's bytes, what is stored and read (MLA's cache: the key alone); 0: all */
+  /* of a key's and a value's bytes, what is stored and read (MLA's cache: the key alone); 0: all */
+  double stored;
   gboolean causal;
 } Shape;
 

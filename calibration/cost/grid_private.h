@@ -25,8 +25,8 @@ struct OrrGrid {
   guint8 *trust;        /* OrrGridTrust, or ORR_GRID_HOLE */
   guint8 *odd;          /* TRUE: a row that no neighbour should believe; NULL before filling */
   double *told; /* what the neighbours of an odd row say in its place; NULL where no row is odd */
-  double *
-      times; /* log of the time that a row stands for; NULL where no row told one, and after filling */
+  /* log of the time that a row stands for; NULL where no row told one, and after filling */
+  double *times;
   GArray *aside; /* OrrGridAside, the rows that were set aside; NULL: none */
 };
 

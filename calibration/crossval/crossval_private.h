@@ -14,8 +14,9 @@ G_BEGIN_DECLS
 
 /* One fold of one table: what the rest is made into, and what is asked of it. */
 typedef struct {
-  OrrProfile
-      rest; /* the profile with that table alone, less what is left out; its arrays are borrowed or owned by */
+  /* the profile with that table alone, less what is left out; its arrays are borrowed or owned
+   * by */
+  OrrProfile rest;
   GPtrArray *owned; /* what must live as long (GPtrArray*, by orr_crossval_own) */
   GArray *left_out; /* OrrCrossvalPoint: keys and measured_s */
 } OrrCrossvalFold;

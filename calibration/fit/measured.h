@@ -16,13 +16,13 @@ G_BEGIN_DECLS
 typedef struct {
   const char *device;          /* that was measured */
   const char *collectives_csv; /* NULL: none */
-  const char
-      *system; /* picks rows of @collectives_csv, and is named in the source; NULL: the folder is */
+  /* picks rows of @collectives_csv, and is named in the source; NULL: the folder is */
+  const char *system;
   const char *base; /* profile that the new one is laid on; NULL: none */
-  const char *
-      same_chip; /* folder of tables of the same chip under a lower power limit, which cannot be the faster: a
-                          * product or prefill of 0.5 ms and more that takes a tenth longer here than there was held back
-                          * by this machine, and takes the time there; NULL: none */
+  /* folder of tables of the same chip under a lower power limit, which cannot be the faster: a
+   * product or prefill of 0.5 ms and more that takes a tenth longer here than there was held
+   * back by this machine, and takes the time there; NULL: none */
+  const char *same_chip;
   gboolean thin; /* three significant digits a latency: within 0.5 % of it; every row stays */
 } OrrMeasuredOptions;
 

@@ -45,7 +45,8 @@ typedef struct {
   double warm_up_s, burst_s; /* at least that long each */
   guint min_repeats, max_repeats;
   double settle_s,
-      watch_s; /* power is watched that long after the timing (power_window.h); watch_s 0: it is not */
+      /* power is watched that long after the timing (power_window.h); watch_s 0: it is not */
+      watch_s;
 } OrrTimingRule;
 
 typedef struct {

@@ -36,8 +36,8 @@ struct OrrMeasureFamily {
   void (*plan)(const OrrMeasureFamily *family, const OrrBenchFacts *facts,
                GArray *shapes); /* appends OrrShape */
   OrrShapeWork (*work)(const OrrShape *shape, const OrrBenchFacts *facts);
-  const OrrMeasureTable
-      *tables; /* ends with a NULL file; the first that takes a row has it; NULL: the general one */
+  /* ends with a NULL file; the first that takes a row has it; NULL: the general one */
+  const OrrMeasureTable *tables;
 };
 
 extern const OrrRegistry orr_measure_registry;

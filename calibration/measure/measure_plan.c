@@ -16,7 +16,8 @@ typedef enum { OPEN, MEASURED, DROPPED } State;
 typedef struct {
   OrrShape shape;
   double x
-      [ORR_SHAPE_COLUMNS]; /* place: log2 of each interpolated number, scaled to [0, 1] within the slice */
+      /* place: log2 of each interpolated number, scaled to [0, 1] within the slice */
+      [ORR_SHAPE_COLUMNS];
   double roofline_s, residual; /* log(time / roofline), where measured */
   double disagreement;         /* e of measure_plan.h, where measured */
   State state;

@@ -33,8 +33,8 @@ void orr_measure_plan_add(OrrMeasurePlan *plan, const OrrMeasureFamily *family);
 
 /* @shape took @us; FALSE where it is not in the plan. */
 gboolean orr_measure_plan_mark(OrrMeasurePlan *plan, const OrrShape *shape, double us);
-void orr_measure_plan_drop(OrrMeasurePlan *plan,
-                           const OrrShape *shape); /* cannot be measured here */
+/* cannot be measured here */
+void orr_measure_plan_drop(OrrMeasurePlan *plan, const OrrShape *shape);
 
 /* The index of the shape to measure next, -1 when none is left; @ret_score (may be NULL): its
  * score, INFINITY: a seed.

@@ -40,8 +40,8 @@ void orr_rendezvous_fail(const OrrRendezvous *rendezvous, const char *reason);
 /* "rank 3: out of memory" where a rank has said so, else NULL. Newly allocated. */
 char *orr_rendezvous_failed(const OrrRendezvous *rendezvous);
 
-void orr_rendezvous_end(
-    const OrrRendezvous *rendezvous); /* rank 0, when all have met: removes the files */
+/* rank 0, when all have met: removes the files */
+void orr_rendezvous_end(const OrrRendezvous *rendezvous);
 
 G_END_DECLS
 

@@ -19,8 +19,8 @@ typedef struct OrrMeasureFamily OrrMeasureFamily;
 typedef struct {
   const char *name;
   const char *const *words; /* NULL: a whole number, 0 or more */
-  gboolean
-      is_slice; /* a number that is not interpolated over: each value has a table of its own; words always */
+  /* a number that is not interpolated over: each value has a table of its own; words always */
+  gboolean is_slice;
 } OrrShapeColumn;
 
 typedef struct {

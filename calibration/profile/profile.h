@@ -18,15 +18,15 @@ typedef struct OrrProfile
 
 extern const OrrFieldTable orr_profile_table;
 
-OrrProfile *orr_profile_read(const OrrNode *node, OrrLibrary *library,
-                             OrrDiags *diags); /* NULL: see @diags */
+/* NULL: see @diags */
+OrrProfile *orr_profile_read(const OrrNode *node, OrrLibrary *library, OrrDiags *diags);
 void orr_profile_free(OrrProfile *profile);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrProfile, orr_profile_free)
 
 const char *orr_profile_name(const OrrProfile *profile);
 const char *orr_profile_device(const OrrProfile *profile); /* that its rows were measured on */
-gboolean
-orr_profile_has_kernels(const OrrProfile *profile); /* any rows of GEMM, attention or experts */
+/* any rows of GEMM, attention or experts */
+gboolean orr_profile_has_kernels(const OrrProfile *profile);
 
 G_END_DECLS
 

@@ -28,8 +28,8 @@ typedef struct {
   int dtype;          /* of the weights */
   char *distribution; /* as orr_profile_moe_imbalance reads it */
   char *source;
-  char
-      *tokens; /* the axis that all rows share, rising: tokens of the whole expert-parallel group */
+  /* the axis that all rows share, rising: tokens of the whole expert-parallel group */
+  char *tokens;
   GPtrArray *rows; /* OrrProfileMoeRow* */
 } OrrProfileMoe;
 

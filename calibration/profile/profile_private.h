@@ -64,8 +64,9 @@ typedef enum { ORR_PHASE_PREFILL, ORR_PHASE_DECODE, ORR_N_PHASES } OrrProfilePha
 
 typedef struct {
   gint64 head_dim, heads, kv_heads;
-  char *
-      us; /* batch by batch, one latency for each length: n_batches * n_lengths, '-' where there is no row */
+  /* batch by batch, one latency for each length: n_batches * n_lengths, '-' where there is no
+   * row */
+  char *us;
 } OrrProfileAttentionRow;
 
 typedef struct {
@@ -81,8 +82,8 @@ typedef struct {
   char *op; /* as nccl-tests names it */
   gint64 ranks;
   char *bytes, *us;
-  gint64
-      laid_over; /* lists of collectives of the document's bases under the row's; profile_collectives.c */
+  /* lists of collectives of the document's bases under the row's; profile_collectives.c */
+  gint64 laid_over;
 } OrrProfileCollective;
 
 struct OrrProfile {

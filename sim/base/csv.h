@@ -13,8 +13,9 @@ G_BEGIN_DECLS
 typedef struct {
   OrrPlace place;
   char *text; /* without the line's end */
-  GStrv
-      cells; /* as many as the header has; NULL: a '#' line, an empty one, the header, or one that was told to diags */
+  /* as many as the header has; NULL: a '#' line, an empty one, the header, or one that was told
+   * to diags */
+  GStrv cells;
 } OrrCsvLine;
 
 typedef struct {

@@ -20,8 +20,8 @@ typedef struct {
   const char *file;
   int line;
   int column;
-  const struct OrrNode *
-      node; /* what stands there, for orr_node_place_in; only while its tree lives. NULL: not told */
+  /* what stands there, for orr_node_place_in; only while its tree lives. NULL: not told */
+  const struct OrrNode *node;
 } OrrPlace;
 
 typedef struct OrrDiags OrrDiags;

@@ -52,10 +52,10 @@ gboolean orr_expression_uses(const OrrExpression *expression, guint slot);
 
 /* @values: by slot, of the types that were given. */
 OrrValue orr_expression_value(const OrrExpression *expression, const OrrValue *values);
-gboolean orr_expression_holds(const OrrExpression *expression,
-                              const OrrValue *values); /* of type TRUTH */
-double orr_expression_number(const OrrExpression *expression,
-                             const OrrValue *values); /* of type NUMBER, or TRUTH */
+/* of type TRUTH */
+gboolean orr_expression_holds(const OrrExpression *expression, const OrrValue *values);
+/* of type NUMBER, or TRUTH */
+double orr_expression_number(const OrrExpression *expression, const OrrValue *values);
 
 G_END_DECLS
 

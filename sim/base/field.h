@@ -68,12 +68,13 @@ typedef struct {
   double min, max;          /* INT, REAL: checked when min < max */
   const char *const *words; /* WORD */
   const char *const *
-      aliases; /* WORD, may be NULL: pairs, then NULL: {"fixed", "constant", NULL} reads fixed as constant */
+      /* WORD, may be NULL: pairs, then NULL: {"fixed", "constant", NULL} reads fixed as constant */
+      aliases;
   const OrrRegistry *registry; /* CHOICE */
   const OrrFieldTable *table;  /* SECTION, SECTIONS */
-  const char *
-      document; /* SECTION, SECTIONS, CHOICE: the library kind ("device"), where a name or `base: NAME`
-                                 * may stand for it. A name that is both an entry and a document is the entry. */
+  /* SECTION, SECTIONS, CHOICE: the library kind ("device"), where a name or `base: NAME` may
+   * stand for it. A name that is both an entry and a document is the entry. */
+  const char *document;
 } OrrField;
 
 struct OrrFieldTable {
@@ -122,8 +123,8 @@ gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *pa
 const OrrField *orr_field_assign_member(const OrrFieldTable *table, void *data, const char *path,
                                         void **ret_data);
 
-gboolean orr_field_is_plain(
-    const OrrField *field); /* BOOL, INT, REAL or WORD: owns nothing, may be assigned */
+/* BOOL, INT, REAL or WORD: owns nothing, may be assigned */
+gboolean orr_field_is_plain(const OrrField *field);
 
 /* Reads @node into that member of @data, which holds a plain field, as orr_field_read would;
  * FALSE, and the member as it was, with the reason in @diags. */

@@ -17,8 +17,8 @@
 typedef struct {
   OrrNode *node;
   const char *name; /* for messages */
-  const OrrFieldTable
-      *table; /* of the map; or of each item where @node is the list of a SECTIONS field */
+  /* of the map; or of each item where @node is the list of a SECTIONS field */
+  const OrrFieldTable *table;
   const char *document; /* `base` is a key here */
   gboolean is_choice;   /* `kind` is a key here */
   gboolean is_open;     /* nothing is known of what follows: all is accepted */

@@ -40,8 +40,8 @@ OrrPlace orr_json_place(OrrJson *json); /* of what comes next */
 /* The first character of what comes next: '{', '[', '"', a digit or '-', 't', 'f', 'n'; 0 at the
  * end. */
 char orr_json_peek(OrrJson *json);
-gboolean
-orr_json_open(OrrJson *json); /* FALSE and told where neither an object nor an array comes */
+/* FALSE and told where neither an object nor an array comes */
+gboolean orr_json_open(OrrJson *json);
 gboolean orr_json_more(OrrJson *json);
 char *orr_json_key(OrrJson *json); /* newly allocated; "" where there is none */
 gboolean orr_json_number(OrrJson *json, double *ret_value); /* a number, or one in quotes */

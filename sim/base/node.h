@@ -22,8 +22,8 @@ struct OrrNode {
   gboolean quoted; /* scalar: was written in quotes, so it is text even if it looks like a number */
   GPtrArray *keys; /* map: OrrNode* scalars, in document order */
   GPtrArray *items; /* list: OrrNode*; map: the values, parallel to keys */
-  OrrNode
-      *replaced; /* list: the base's list that this one was laid on (orr_node_merge); NULL: none */
+  /* list: the base's list that this one was laid on (orr_node_merge); NULL: none */
+  OrrNode *replaced;
 };
 
 OrrNode *orr_node_new_scalar(OrrPlace place, const char *text);
@@ -34,15 +34,15 @@ void orr_node_free(OrrNode *node); /* with all children; NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNode, orr_node_free)
 
 guint orr_node_length(const OrrNode *node); /* entries of a list or map, 0 for a scalar */
-OrrNode *orr_node_get(const OrrNode *map,
-                      const char *key); /* NULL where absent or @map is no map */
+/* NULL where absent or @map is no map */
+OrrNode *orr_node_get(const OrrNode *map, const char *key);
 const char *orr_node_get_text(const OrrNode *map, const char *key); /* a scalar's text, or NULL */
 void orr_node_append(OrrNode *list, OrrNode *item);                 /* takes @item */
-void orr_node_set(OrrNode *map, const char *key,
-                  OrrNode *value);                       /* takes @value; replaces or appends */
+/* takes @value; replaces or appends */
+void orr_node_set(OrrNode *map, const char *key, OrrNode *value);
 gboolean orr_node_remove(OrrNode *map, const char *key); /* TRUE when it was there */
-gboolean orr_node_equal(const OrrNode *a,
-                        const OrrNode *b); /* places and quotes aside; map order counts */
+/* places and quotes aside; map order counts */
+gboolean orr_node_equal(const OrrNode *a, const OrrNode *b);
 
 /* @base with @over laid on it: maps merge key by key and in depth, anything else is replaced; a
  * list that replaces another one keeps that in `replaced`, for readers to whom both mean

@@ -35,10 +35,10 @@ typedef struct {
   void *params;
 } OrrChoice;
 
-const OrrEntry *orr_registry_find(const OrrRegistry *registry,
-                                  const char *name); /* NULL when unknown */
-const char **orr_registry_names(
-    const OrrRegistry *registry); /* NULL-terminated; free the array, not the names */
+/* NULL when unknown */
+const OrrEntry *orr_registry_find(const OrrRegistry *registry, const char *name);
+/* NULL-terminated; free the array, not the names */
+const char **orr_registry_names(const OrrRegistry *registry);
 
 G_END_DECLS
 

@@ -11,11 +11,11 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  char
-      *kernels; /* "gemm bf16 forward", "attention-decode bf16", "collective all-reduce fp16" ... */
+  /* "gemm bf16 forward", "attention-decode bf16", "collective all-reduce fp16" ... */
+  char *kernels;
   guint n_rows; /* measured: the newest of each shape, but for wrong results */
-  OrrErrors
-      errors; /* the profile's answer over the measured time, less one; n: rows that it has an answer to */
+  /* the profile's answer over the measured time, less one; n: rows that it has an answer to */
+  OrrErrors errors;
   double share_rows; /* of the answers: measured or interpolated, not modelled */
 } OrrCalibrateDifference;
 

@@ -9,10 +9,10 @@
 G_BEGIN_DECLS
 
 void orr_show_error(const GError *error); /* to stderr, "orrery: MESSAGE" */
-void orr_show_problem(const char *format, ...)
-    G_GNUC_PRINTF(1, 2); /* the same, of what is not an error of the call */
-void orr_show_diags(
-    const OrrDiags *diags); /* to stderr: the first hundred, and how many more there are */
+/* the same, of what is not an error of the call */
+void orr_show_problem(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* to stderr: the first hundred, and how many more there are */
+void orr_show_diags(const OrrDiags *diags);
 
 /* Ends a command: prints @error, and sees to it that a status other than 0 never comes without a
  * reason on stderr: an error, the errors of a document or a problem. @what: the verb. The exit

@@ -18,8 +18,8 @@ typedef struct {
   int file;
   guchar held[4];
   guint n_held;
-  guint
-      n_left; /* bytes to come of a longer character that has begun, and that needs no judgement */
+  /* bytes to come of a longer character that has begun, and that needs no judgement */
+  guint n_left;
 } Filter;
 
 static gboolean write_all(int file, const char *bytes, gsize n_bytes) {

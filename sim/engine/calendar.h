@@ -43,8 +43,8 @@ void orr_calendar_clear(OrrCalendar *calendar); /* the events are the owner's */
 
 /* Puts @event at event->date_s, or moves it there. */
 void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event);
-void orr_calendar_remove(OrrCalendar *calendar,
-                         OrrEvent *event);                 /* fine where it is not scheduled */
+/* fine where it is not scheduled */
+void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event);
 OrrEvent *orr_calendar_first(const OrrCalendar *calendar); /* NULL when empty */
 
 G_END_DECLS

@@ -71,8 +71,8 @@ OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const Orr
  * returned, as by orr_engine_transfer. */
 OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double size_bytes,
                              const OrrLinkUse *uses, guint n_uses);
-void orr_engine_drop(OrrEngine *engine,
-                     OrrTransfer *transfer); /* it ends here, and its call is never made */
+/* it ends here, and its call is never made */
+void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer);
 
 /* From now on; transfers in flight feel it. */
 void orr_engine_set_bandwidth(OrrEngine *engine, OrrLink link, double bandwidth_bytes_per_s);

@@ -53,8 +53,8 @@ gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, 
 typedef struct OrrExecutor OrrExecutor;
 OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
                                 void *user, GError **error);
-OrrLink orr_executor_link(const OrrExecutor *executor,
-                          guint32 link); /* the engine's, of a link that the program keeps */
+/* the engine's, of a link that the program keeps */
+OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link);
 /* @has_run: what orr_engine_run returned. FALSE where it did not, whose error in @error then
  * says who waits, too. */
 gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_bytes,

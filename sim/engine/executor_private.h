@@ -32,9 +32,9 @@ typedef struct {
   double factor;          /* since then */
   double end_s;           /* if nothing changes */
   double noted_s;         /* what slowed it is known up to here */
-  guint32
-      slowed_by;  /* the least stream of the lane whose comm slowed it; ORR_NOBODY: nothing has */
-  guint32 beside; /* label of that comm; G_MAXUINT32 */
+  /* the least stream of the lane whose comm slowed it; ORR_NOBODY: nothing has */
+  guint32 slowed_by;
+  guint32 beside;     /* label of that comm; G_MAXUINT32 */
   guint32 generation; /* of end_s: earlier ends are void */
 } OrrWorkState;
 
@@ -161,8 +161,8 @@ void orr_slowdowns_clear(OrrSlowdowns *slowdowns);
 /* Other ways and lost lanes (executor_reroute.c). */
 void orr_executor_plan_changes(OrrExecutor *executor);
 void orr_executor_clear_changes(OrrExecutor *executor);
-void orr_executor_choose_phases(const OrrExecutor *executor,
-                                OrrCommState *comm); /* by its started_s */
+/* by its started_s */
+void orr_executor_choose_phases(const OrrExecutor *executor, OrrCommState *comm);
 gboolean orr_executor_comm_is_lost(const OrrExecutor *executor, const OrrCommState *comm,
                                    double now_s);
 
@@ -210,11 +210,10 @@ const OrrOp *orr_executor_call_op(const OrrExecutor *executor, guint32 stream);
 guint32 orr_executor_call_helper(const OrrExecutor *executor, guint32 stream);
 /* The helper is at @op of @stream's routine, from @now_s on; join its comm then. */
 void orr_executor_call_send_helper(OrrExecutor *executor, guint32 stream, guint32 op, double now_s);
-gboolean orr_executor_call_meet(OrrExecutor *executor,
-                                guint32 stream); /* FALSE: @stream waits for its helper */
-void orr_executor_call_helped(
-    OrrExecutor *executor,
-    guint32 stream); /* a stream has no more ops: if it helped, that is over */
+/* FALSE: @stream waits for its helper */
+gboolean orr_executor_call_meet(OrrExecutor *executor, guint32 stream);
+/* a stream has no more ops: if it helped, that is over */
+void orr_executor_call_helped(OrrExecutor *executor, guint32 stream);
 
 /* Calls of routines in one go. Where express is on, no stream runs ahead of the engine, as
  * above. */

@@ -49,8 +49,8 @@ typedef enum {
 
 typedef struct {
   double duration_s; /* WORK */
-  guint32
-      label; /* WORK, COMM, BESIDE, CALL: index into the program's labels (what a span is called) */
+  /* WORK, COMM, BESIDE, CALL: index into the program's labels (what a span is called) */
+  guint32 label;
   guint32 target; /* COMM, BESIDE: comm; RECORD, WAIT: event; CALL: routine */
   gint32 tag;     /* free for the workload: the micro-batch; -1 none. Goes to the span as it is */
   guint8 kind;    /* OrrOpKind */
@@ -80,11 +80,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrProgram, orr_program_free)
 guint32 orr_program_link(OrrProgram *program, const char *name, double bandwidth_bytes_per_s);
 guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multiplicity);
 guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name);
-guint32 orr_program_label(OrrProgram *program, const char *name,
-                          const char *category); /* equal pairs share an index */
+/* equal pairs share an index */
+guint32 orr_program_label(OrrProgram *program, const char *name, const char *category);
 guint32 orr_program_event(OrrProgram *program);
-guint32 orr_program_path(OrrProgram *program, const OrrLinkUse *uses,
-                         guint n_uses); /* a link at most once */
+/* a link at most once */
+guint32 orr_program_path(OrrProgram *program, const OrrLinkUse *uses, guint n_uses);
 guint32 orr_program_comm(OrrProgram *program, guint32 n_members, const OrrPhase *phases,
                          guint n_phases);
 
@@ -98,8 +98,9 @@ void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event);
  * do not nest. @helper is a stream of the same lane. */
 void orr_program_begin_routine(OrrProgram *program, guint32 stream, guint32 helper);
 guint32 orr_program_end_routine(OrrProgram *program, guint32 stream);
+/* in routines alone */
 void orr_program_beside(OrrProgram *program, guint32 stream, guint32 comm, guint32 label,
-                        gint32 tag);                        /* in routines alone */
+                        gint32 tag);
 void orr_program_meet(OrrProgram *program, guint32 stream); /* likewise */
 void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guint32 label,
                       gint32 tag);
@@ -157,8 +158,8 @@ guint orr_program_n_paths(const OrrProgram *program);
 guint orr_program_n_links(const OrrProgram *program);
 guint orr_program_n_kept_links(const OrrProgram *program); /* after seal */
 guint orr_program_n_routines(const OrrProgram *program);
-guint64
-orr_program_n_ops(const OrrProgram *program); /* of all streams; a call counts as the ops it does */
+/* of all streams; a call counts as the ops it does */
+guint64 orr_program_n_ops(const OrrProgram *program);
 const char *orr_program_lane_name(const OrrProgram *program, guint32 lane);
 guint32 orr_program_multiplicity(const OrrProgram *program, guint32 lane);
 guint32 orr_program_stream_lane(const OrrProgram *program, guint32 stream);
@@ -167,25 +168,25 @@ const OrrOp *orr_program_ops(const OrrProgram *program, guint32 stream, guint *r
 const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n);
 double *orr_program_routine_begins(
     const OrrProgram *program,
-    guint32
-        routine); /* seconds from its begin to that of each op and to its end, comms alone on their links; newly allocated; after seal */
+    /* seconds from its begin to that of each op and to its end, comms alone on their links;
+     * newly allocated; after seal */
+    guint32 routine);
 const char *orr_program_label_name(const OrrProgram *program, guint32 label);
 const char *orr_program_label_category(const OrrProgram *program, guint32 label);
 const char *orr_program_link_name(const OrrProgram *program, guint32 link);
 double orr_program_link_bandwidth(const OrrProgram *program, guint32 link);
-guint32 orr_program_link_stands_for(
-    const OrrProgram *program,
-    guint32 link); /* links folded into it, itself included; 0: folded away or unused */
+/* links folded into it, itself included; 0: folded away or unused */
+guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link);
 const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guint *ret_n);
-const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path,
-                                        guint *ret_n); /* as given; valid until the next path */
+/* as given; valid until the next path */
+const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path, guint *ret_n);
 const OrrLinkUse *
 orr_program_path_kept(const OrrProgram *program, guint32 path,
                       guint *ret_n); /* after seal: over the links that are kept */
-double orr_program_seconds_a_byte(const OrrProgram *program,
-                                  guint32 path); /* of a transfer that is alone on it; after seal */
-double orr_program_comm_alone(const OrrProgram *program,
-                              guint32 comm); /* seconds with its links to itself; after seal */
+/* of a transfer that is alone on it; after seal */
+double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path);
+/* seconds with its links to itself; after seal */
+double orr_program_comm_alone(const OrrProgram *program, guint32 comm);
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);
 
 /* The whole program as text, a line an op: for tests and for the curious. Newly allocated. */

@@ -12,8 +12,8 @@ G_BEGIN_DECLS
 typedef struct {
   const char *name; /* before its lanes' names: "NAME: stage 0, replica 0"; NULL: nothing */
   const OrrProgram *program; /* sealed or not */
-  const guint32 *
-      links; /* of each of its links the number of the thing it stands for: equal numbers, one link */
+  /* of each of its links the number of the thing it stands for: equal numbers, one link */
+  const guint32 *links;
   double start_s;     /* no op of its lanes' first streams runs before */
   guint32 *ret_links; /* gets the merged program's number of each of its links; NULL: not asked */
 } OrrProgramPart;

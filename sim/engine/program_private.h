@@ -124,8 +124,8 @@ static inline const OrrLinkUse *orr_use_rows_get(const OrrUseRows *rows, guint32
 
 void orr_use_rows_init(OrrUseRows *rows);
 void orr_use_rows_clear(OrrUseRows *rows);
-void orr_use_rows_end_row(
-    OrrUseRows *rows); /* what was appended to uses since the last call is a row */
+/* what was appended to uses since the last call is a row */
+void orr_use_rows_end_row(OrrUseRows *rows);
 
 /* Sets stands_for of all links and fills program->kept (program_fold.c). */
 void orr_program_fold(OrrProgram *program);

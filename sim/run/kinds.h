@@ -34,19 +34,19 @@ typedef struct {
 
 struct OrrRunKind {
   const OrrWorkloadKind *kind;
-  const OrrFieldTable *
-      result; /* of a member of OrrResult; n-gpus and events are filled before `rows`, wall-time-s after */
+  /* of a member of OrrResult; n-gpus and events are filled before `rows`, wall-time-s after */
+  const OrrFieldTable *result;
   /* Fills @outcome's result, rows and warnings. Texts in rows are interned or outlive the
    * process: rows own nothing. */
   void (*rows)(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome);
   char *(*explain)(
       const OrrOutcome *outcome); /* the largest parts of the answer in a line, newly allocated */
   const char *view;               /* that shows more */
-  const OrrFieldTable
-      *parts; /* `run --json` lists these rows, too, under their table's name; NULL: none */
+  /* `run --json` lists these rows, too, under their table's name; NULL: none */
+  const OrrFieldTable *parts;
   size_t parts_offset; /* of their GArray in OrrOutcome */
-  const OrrResultGroup
-      *groups; /* `run --json` says these together, too; ends with a NULL name; NULL: none */
+  /* `run --json` says these together, too; ends with a NULL name; NULL: none */
+  const OrrResultGroup *groups;
 };
 
 const OrrRunKind *orr_run_kind(const OrrWorkloadKind *kind);

@@ -32,11 +32,12 @@ struct OrrScenario {
   int on_missing;     /* OrrOnMissing */
   gint64 seed;
   OrrNode *validation; /* what a validation set adds (validate.h); NULL elsewhere */
-  const OrrScenario
-      *whole;     /* where this is one of the jobs of another scenario; not of the document */
+  /* where this is one of the jobs of another scenario; not of the document */
+  const OrrScenario *whole;
   OrrNode *sweep; /* what a sweep adds (sweep.h); NULL elsewhere */
   char **
-      folders; /* where its traces may lie: the document's own, then the library's; not of the document */
+      /* where its traces may lie: the document's own, then the library's; not of the document */
+      folders;
 };
 
 extern const OrrFieldTable orr_scenario_table;

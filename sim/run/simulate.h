@@ -24,8 +24,8 @@ typedef struct {
   GArray *serving_classes;           /* OrrServingClassRow */
   GArray *serving_turns;             /* OrrServingTurnRow */
   double trust[ORR_HOW_OUTSIDE + 1]; /* serving: seconds of steps by how they are known */
-  const char *
-      carried_from; /* the device whose rows the costs are from, where it is another one; NULL: its own. Interned */
+  /* the device whose rows the costs are from, where it is another one; NULL: its own. Interned */
+  const char *carried_from;
   double attention_share, experts_share; /* serving: of the steps' GPU time */
   GArray *steps;                         /* OrrStepRow */
   GArray *lanes;                         /* OrrLaneRow */
@@ -34,8 +34,8 @@ typedef struct {
   GArray *operators;                     /* OrrOperatorRow */
   GArray *collectives;                   /* OrrCollectiveRow */
   GArray *links;                         /* OrrLinkRow */
-  GStringChunk
-      *names; /* of links: a machine has too many to intern them for the life of the process */
+  /* of links: a machine has too many to intern them for the life of the process */
+  GStringChunk *names;
   GArray *link_times;   /* OrrLinkTimeRow; empty without spans */
   GArray *memory;       /* OrrMemoryRow */
   GArray *activations;  /* OrrActivationRow */
@@ -44,10 +44,10 @@ typedef struct {
   GArray *storage;      /* OrrStorageRow */
   char *engine;         /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full": what was replayed */
-  GPtrArray *
-      warnings; /* of char *: e.g. costs outside the measured range, a job that does not fit memory */
-  const OrrJobRow
-      *job; /* where it was one of several jobs, or met faults; borrowed; NULL elsewhere */
+  /* of char *: e.g. costs outside the measured range, a job that does not fit memory */
+  GPtrArray *warnings;
+  /* where it was one of several jobs, or met faults; borrowed; NULL elsewhere */
+  const OrrJobRow *job;
   OrrJobRow *own_job;               /* the same, where it is the outcome's own */
   double time_by_kind[ORR_N_TIMES]; /* seconds of the iteration, mean over GPUs; training */
 } OrrOutcome;
@@ -61,10 +61,11 @@ typedef struct {
    * error. NULL: go on. */
   gboolean (*before_simgrid)(void *user);
   void *user;
-  guint
-      shorten; /* of a brief run: replay fewer events for the same numbers: at attempt 1 of a shorter step, too */
-  gboolean *
-      too_short; /* set where that had no steady state: NULL is returned without an error; ask for attempt + 1 */
+  /* of a brief run: replay fewer events for the same numbers: at attempt 1 of a shorter step,
+   * too */
+  guint shorten;
+  /* set where that had no steady state: NULL is returned without an error; ask for attempt + 1 */
+  gboolean *too_short;
 } OrrSimulation;
 
 /* Runs @scenario on @world, which was made of a scenario with an equal cluster, seed and

@@ -21,8 +21,8 @@ gboolean orr_simulate_faults_run(const OrrWorld *world, const OrrScenario *scena
 
 /* One fabric a detour, NULL where nothing is dead; owned. */
 GPtrArray *orr_simulate_faults_detour_fabrics(const GArray *detours, const OrrFabric *fabric);
-gboolean orr_simulate_faults_check_detours(const GArray *detours,
-                                           GError **error); /* that they are not too many */
+/* that they are not too many */
+gboolean orr_simulate_faults_check_detours(const GArray *detours, GError **error);
 
 gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrArray *outages,
                                        double end_s, GError **error);

@@ -19,8 +19,9 @@ gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric,
                            GError **error);
 
 OrrOutcome *orr_simulate_outcome_new(void);
+/* all but wall time */
 void orr_simulate_fill_outcome(OrrOutcome *outcome, const OrrScenario *scenario,
-                               const OrrReplayed *replayed); /* all but wall time */
+                               const OrrReplayed *replayed);
 void orr_simulate_fill_wall_time(OrrOutcome *outcome, gint64 begin_us);
 
 G_END_DECLS

@@ -21,8 +21,8 @@ typedef enum {
 } OrrSlurmState;
 
 typedef struct {
-  gint64
-      task; /* its index in the array; -1: all that are not named, which ended before they were begun */
+  /* its index in the array; -1: all that are not named, which ended before they were begun */
+  gint64 task;
   OrrSlurmState state;
   char *word; /* Slurm's own: "TIMEOUT" */
 } OrrSlurmTask;

@@ -88,8 +88,8 @@ typedef struct {
 /* How far a sweep is, and in the end what it found. */
 typedef struct {
   gint64 sweep; /* its run; 0: not stored */
-  char *
-      aside; /* the database that has the later points, since the sweep's own stayed locked; NULL: none */
+  /* the database that has the later points, since the sweep's own stayed locked; NULL: none */
+  char *aside;
   char *hash; /* of the document: what --resume goes by */
   guint64 n_combinations, n_points, n_done;
   guint64 n_before; /* of these, done before: --resume */
@@ -99,10 +99,10 @@ typedef struct {
   double seconds;   /* since the first point was given out */
   guint n_objectives;
   char *objectives[ORR_SWEEP_MOST_OBJECTIVES];
-  GArray *
-      best; /* of OrrSweepBest, best first by the first objective; eligible points of the last rung */
-  GArray *
-      front; /* of OrrSweepBest: of several objectives those that no other beats in all; else empty */
+  /* of OrrSweepBest, best first by the first objective; eligible points of the last rung */
+  GArray *best;
+  /* of OrrSweepBest: of several objectives those that no other beats in all; else empty */
+  GArray *front;
   gboolean is_whole; /* no point is missing */
   guint64 *left; /* of an order that looks: points that can be simulated now, by shard; else NULL */
   guint64 n_left;
@@ -118,11 +118,11 @@ typedef struct {
   guint jobs;       /* 0: one a core */
   double timeout_s; /* 0: the document's */
   gboolean resume, yes;
-  gboolean
-      whole_steps; /* replay every micro-batch: no fast-forward over the steady state (steady.h) */
+  /* replay every micro-batch: no fast-forward over the steady state (steady.h) */
+  gboolean whole_steps;
   guint shard, n_shards; /* points p with p % n_shards == shard; n_shards 0: all */
-  gint64
-      run; /* the sweep's number: gone on with where the database has it, else begun as that; 0: any */
+  /* the sweep's number: gone on with where the database has it, else begun as that; 0: any */
+  gint64 run;
   const char *hash;  /* what the document is to have; may be NULL */
   const char *known; /* a file of answers that others have (sweep_known.c); may be NULL */
   gboolean look;     /* simulate nothing, say what is left of all shards */

@@ -25,8 +25,8 @@ typedef struct {
 } OrrSweepBatch;
 
 OrrSweepBatch *orr_sweep_batch_new(const char *db);
-OrrSweepBatch *orr_sweep_batch_load(const char *db,
-                                    GError **error); /* RESOURCE where none was submitted */
+/* RESOURCE where none was submitted */
+OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error);
 gboolean orr_sweep_batch_exists(const char *db);
 gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error);
 /* sweep.ini as it is, to put back where the submission that replaces it is refused; NULL: there
@@ -55,8 +55,8 @@ void orr_sweep_batch_note(const OrrSweepBatch *batch, gint64 task, const OrrSwee
 void orr_sweep_batch_add_notes(const OrrSweepBatch *batch, OrrSlurmStatus *status);
 /* The last line a task printed, newly allocated; NULL where it printed nothing. */
 char *orr_sweep_batch_last_words(const OrrSweepBatch *batch, gint64 task);
-void orr_sweep_batch_count(GArray *reasons, const char *reason,
-                           guint64 n); /* of OrrSweepExclusion */
+/* of OrrSweepExclusion */
+void orr_sweep_batch_count(GArray *reasons, const char *reason, guint64 n);
 
 /* Removes the tasks' databases; and what they said. */
 void orr_sweep_batch_clear_shards(const OrrSweepBatch *batch);

@@ -185,13 +185,13 @@ typedef struct OrrSweepStream OrrSweepStream;
 OrrSweepStream *orr_sweep_stream_new(const OrrSweepPlan *plan, OrrSweepVariants *variants);
 void orr_sweep_stream_free(OrrSweepStream *stream);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepStream, orr_sweep_stream_free)
-gboolean orr_sweep_stream_next(OrrSweepStream *stream,
-                               guint64 *ret_combination); /* FALSE: no more */
-gboolean orr_sweep_stream_passes(OrrSweepStream *stream,
-                                 guint64 combination); /* counts it where not */
+/* FALSE: no more */
+gboolean orr_sweep_stream_next(OrrSweepStream *stream, guint64 *ret_combination);
+/* counts it where not */
+gboolean orr_sweep_stream_passes(OrrSweepStream *stream, guint64 combination);
 
-GArray *orr_sweep_stream_excluded(
-    const OrrSweepStream *stream); /* of OrrSweepExclusion, most first; owns its reasons */
+/* of OrrSweepExclusion, most first; owns its reasons */
+GArray *orr_sweep_stream_excluded(const OrrSweepStream *stream);
 
 /* --- sweep_point.c --- */
 
@@ -225,8 +225,8 @@ void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan,
 
 /* Texts of an answer and its settings: "workload.parallel.tp=8", ... strv. */
 char **orr_sweep_settings(const OrrSweepPlan *plan, guint64 combination);
-char **orr_sweep_again(const OrrSweepPlan *plan,
-                       guint64 combination); /* what makes the base scenario this one */
+/* what makes the base scenario this one */
+char **orr_sweep_again(const OrrSweepPlan *plan, guint64 combination);
 const OrrNode *orr_sweep_rung(const OrrSweepPlan *plan, guint rung); /* its settings; NULL: none */
 
 G_END_DECLS

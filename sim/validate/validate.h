@@ -58,8 +58,8 @@ typedef struct {
   gint64 row;
   char *label;
   char *reason;
-  gboolean
-      failed; /* not the row's fault: the simulation crashed, was killed, or could not finish */
+  /* not the row's fault: the simulation crashed, was killed, or could not finish */
+  gboolean failed;
 } OrrValidationRefusal;
 
 /* Errors of one table of one profile, in one region. */

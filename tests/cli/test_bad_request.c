@@ -245,7 +245,8 @@ static void test_interrupt(void) {
                                   G_SPAWN_STDERR_TO_DEV_NULL,
                               NULL, NULL, &child, NULL));
   g_usleep(
-      700000); /* well into its seconds; were it done already, there would be a run 2 and this would fail */
+      /* well into its seconds; were it done already, there would be a run 2 and this would fail */
+      700000);
   kill(child, SIGINT);
   g_assert_cmpint(waitpid(child, &wait_status, 0), ==, child);
   g_assert_true(WIFSIGNALED(wait_status));

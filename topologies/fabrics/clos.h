@@ -90,8 +90,8 @@ typedef struct {
   gint64 port_links; /* switch ports that one fabric port takes: the NICs of a GPU with several */
   gint64 leaves;
   gint64 leaf_ports; /* fabric ports of a full leaf */
-  gint64
-      stride; /* the rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no rails */
+  /* the rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no rails */
+  gint64 stride;
   gint64 leaves_per_pod; /* three levels; 0: as many as the radix allows */
   gint64 domain;         /* GPUs of a scale-up domain */
   gboolean by_rail;      /* ports of a leaf are of one rail */

@@ -59,8 +59,8 @@ guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, 
 void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block,
                            guint64 *hash, GArray *links);
 
-guint orr_switch_graph_distance(const OrrSwitchGraph *graph, guint src,
-                                guint dst); /* hops between switches */
+/* hops between switches */
+guint orr_switch_graph_distance(const OrrSwitchGraph *graph, guint src, guint dst);
 
 gint64 orr_switch_graph_n_links(gconstpointer plan);
 double orr_switch_graph_link_bandwidth(gconstpointer plan, gint64 link);

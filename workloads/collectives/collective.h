@@ -37,8 +37,8 @@ typedef enum {
 } OrrCollectiveOp;
 
 extern const char *const orr_collective_words[]; /* "all-reduce", "all-gather", ..., NULL */
-extern const char
-    *const orr_collective_nccl_words[]; /* "all_reduce", ... as nccl-tests names them */
+/* "all_reduce", ... as nccl-tests names them */
+extern const char *const orr_collective_nccl_words[];
 
 /* What an all-to-all carries, where that is known: tokens on the way to their experts, or back. */
 typedef struct {
@@ -48,8 +48,8 @@ typedef struct {
   double bytes_per_element; /* as they travel */
   OrrDtype experts_dtype;   /* the experts' format, by which TensorRT-LLM's kernels differ */
   gboolean is_combine;      /* FALSE: dispatch */
-  gint64
-      most_domains; /* a token's experts lie in at most as many domains (node-limited routing); 0: any */
+  /* a token's experts lie in at most as many domains (node-limited routing); 0: any */
+  gint64 most_domains;
 } OrrExpertExchange;
 
 /* The buffer of an all-to-all that sends a token to each of its experts: tokens * topk * hidden
@@ -62,8 +62,8 @@ typedef struct {
   const gint64 *gpus; /* the group in rank order */
   guint n;
   OrrProtocol protocol; /* forced, as NCCL_PROTO does; ORR_PROTOCOL_AUTO (0): the fastest */
-  const OrrExpertExchange *
-      exchange; /* of an all-to-all: what it carries; NULL: anything. NCCL's algorithms go by bytes */
+  /* of an all-to-all: what it carries; NULL: anything. NCCL's algorithms go by bytes */
+  const OrrExpertExchange *exchange;
 } OrrCollectiveCall;
 
 typedef struct {
@@ -88,10 +88,10 @@ typedef struct {
 typedef struct {
   const OrrFabric *fabric;
   const OrrCostModel *cost;
-  const OrrNcclCosts *
-      costs; /* the planner's: of the algorithm and protocol that it plans; callers leave it NULL */
-  guint32 *
-      connections; /* by link, where not NULL: counts those that an algorithm's plan() puts on it (queue pairs) */
+  /* the planner's: of the algorithm and protocol that it plans; callers leave it NULL */
+  const OrrNcclCosts *costs;
+  /* by link, where not NULL: counts those that an algorithm's plan() puts on it (queue pairs) */
+  guint32 *connections;
   /* Of NCCL before 2.12 (March 2022), which has no PXN: GPUs of a PCIe switch, where the cluster
    * says it. A channel enters and leaves a node by one NIC, next to which two members must sit.
    * 0: later, or no such switches. */
@@ -101,7 +101,8 @@ typedef struct {
 /* When an algorithm is chosen by itself. */
 typedef enum {
   ORR_CHOSEN_ALWAYS,
-  ORR_CHOSEN_WITH_ROWS, /* only where the profile has an `nccl` row of it: hardware that not every device has */
+  /* only where the profile has an `nccl` row of it: hardware that not every device has */
+  ORR_CHOSEN_WITH_ROWS,
   ORR_CHOSEN_NEVER /* only forced: not NCCL's, or in need of what a cluster does not say that it has */
 } OrrCollectiveChosen;
 
@@ -110,8 +111,8 @@ struct OrrCollectiveAlgorithm {
   OrrCollectiveChosen chosen;
   const char *library; /* of the profile's `libraries`, whose rows it is measured by; NULL: NCCL */
   guint least_ranks;   /* of a group for which it is chosen by itself; 0: any */
-  const char *
-      needs; /* of the group or the call, beside the operation: "a group inside one ..."; NULL: nothing */
+  /* of the group or the call, beside the operation: "a group inside one ..."; NULL: nothing */
+  const char *needs;
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);
   void (*plan)(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases);
   /* The same as sends, step by step (collective_steps.h); NULL: the algorithm has no such form. */

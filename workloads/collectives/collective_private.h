@@ -90,8 +90,8 @@ typedef struct {
   const OrrFabric *fabric;
   guint n_paths, n_detours;
   guint32 *connections; /* the context's */
-  GArray *
-      senders; /* of guint32, beside uses: edges that end on the link, where the transport minds (incast) */
+  /* of guint32, beside uses: edges that end on the link, where the transport minds (incast) */
+  GArray *senders;
   GArray *detour_weights; /* of guint32, beside uses: under ugal alone */
   OrrNcclCosts costs;
   double scale_up_fill_bytes,

@@ -29,8 +29,9 @@ typedef struct {
   double bytes;       /* of a chunk */
   guint *above;       /* of a node; n: the root */
   guint *order;       /* nodes, those nearer to the root first */
-  guint32 *
-      last; /* by edge: its send of the chunk before; first two of each member of a domain, then those of trees */
+  /* by edge: its send of the chunk before; first two of each member of a domain, then those of
+   * trees */
+  guint32 *last;
   Needs *risen,
       *came; /* by node: what brought the chunk up to it, and down; last: of the root that stands outside */
 } Tree;

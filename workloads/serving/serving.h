@@ -34,8 +34,8 @@ typedef struct {
   double step_s, sequence_s; /* host time of a step; of each of its sequences */
   gboolean async;            /* beside the GPU's work */
   double piece_s;            /* of the front end, for what a step gave a request: serving_front.c */
-  double
-      token_s; /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
+  /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
+  double token_s;
 } OrrServingHost;
 
 /* Low-rank adapters, of which each request has one. */
@@ -122,10 +122,10 @@ typedef enum { ORR_TRANSFER_WHOLE, ORR_TRANSFER_PER_LAYER } OrrCacheTransfer;
 typedef struct {
   gint64 prefill; /* of the replicas; 0: all do both */
   int transfer;   /* OrrCacheTransfer */
-  gint64
-      least_prompt; /* tokens that the decoder lacks; prompts with fewer are computed where they decode */
-  gint64
-      most_waiting; /* prompts for prefill; with as many, others are computed where they decode; below 0: no limit */
+  /* tokens that the decoder lacks; prompts with fewer are computed where they decode */
+  gint64 least_prompt;
+  /* prompts for prefill; with as many, others are computed where they decode; below 0: no limit */
+  gint64 most_waiting;
   double overhead_s;
 } OrrDisaggregation;
 
@@ -289,8 +289,8 @@ typedef struct {
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
   OrrServingParts parts; /* of the steps */
-  char *
-      missing; /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */
+  /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */
+  char *missing;
   gint64 calls; /* of the engine */
 } OrrServingWork;
 

@@ -20,10 +20,10 @@ typedef struct OrrAdapters OrrAdapters;
 OrrAdapters *orr_adapters_new(guint n, guint slots);
 void orr_adapters_free(OrrAdapters *adapters);
 
-gboolean orr_adapters_fit(const OrrAdapters *adapters,
-                          guint adapter); /* it is there, or a slot is free for it */
-gboolean orr_adapters_hold(OrrAdapters *adapters,
-                           guint adapter); /* TRUE: it has to be loaded. It fits */
+/* it is there, or a slot is free for it */
+gboolean orr_adapters_fit(const OrrAdapters *adapters, guint adapter);
+/* TRUE: it has to be loaded. It fits */
+gboolean orr_adapters_hold(OrrAdapters *adapters, guint adapter);
 void orr_adapters_release(OrrAdapters *adapters, guint adapter);
 
 /* Which one a request has: adapter i of @n is asked for in proportion to i^-skew. The weights up

@@ -14,8 +14,8 @@
 
 G_BEGIN_DECLS
 
-OrrCost orr_serving_collective(const OrrServingCostParams *params,
-                               const OrrOperator *op); /* a COMM */
+/* a COMM */
+OrrCost orr_serving_collective(const OrrServingCostParams *params, const OrrOperator *op);
 /* Collectives that cannot run are told before the first step: ORR_FAULT_DOCUMENT. */
 gboolean orr_serving_try_collectives(const OrrServingCostParams *params, GError **error);
 

@@ -33,8 +33,8 @@ typedef struct {
   gint64 max_batched_tokens; /* a step */
   gint64 longest;            /* tokens of a request, guesses among them */
   gint64 watermark_blocks;   /* left free by an admission */
-  gboolean
-      reserve_prompt; /* an admission needs room for the whole prompt, not for its first chunk alone */
+  /* an admission needs room for the whole prompt, not for its first chunk alone */
+  gboolean reserve_prompt;
   OrrPreemption preemption;
 } OrrCoreLimits;
 
@@ -52,8 +52,8 @@ typedef struct {
       waiting; /* heaps (orr_request_is_before): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
   void (*stop_prefetch)(OrrRequest *request); /* one that waited begins */
-  GPtrArray *
-      aside; /* of the waiting: those that this plan passes over; back in their places when it is made */
+  /* of the waiting: those that this plan passes over; back in their places when it is made */
+  GPtrArray *aside;
   gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
   double *served;        /* by queue: what fairness counts */
   gint64 more_sequences; /* of the running: beams, beyond one of each request */
@@ -77,8 +77,8 @@ typedef struct {
   gint64 padding;      /* sequences that a static batch computes for nothing */
   gint64 slots;        /* of a static batch */
   gint64 steps_waited; /* TensorRT-LLM: that prompts have waited for others */
-  double
-      new_token_ratio; /* SGLang's estimate of how much of their outputs running requests will still write */
+  /* SGLang's estimate of how much of their outputs running requests will still write */
+  double new_token_ratio;
   gint64 preemptions, hit_tokens, looked_up_tokens;
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens, those from below */
   gint64 adapter_loads;
@@ -89,8 +89,9 @@ typedef struct {
   gint64 parked_blocks; /* that those hold */
 } OrrCore;
 
+/* takes @kv */
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
-                   const void *scheduler_params, guint n_clients, OrrKv *kv); /* takes @kv */
+                   const void *scheduler_params, guint n_clients, OrrKv *kv);
 void orr_core_clear(OrrCore *core);
 
 void orr_core_add(OrrCore *core, OrrRequest *request); /* to the waiting */
@@ -103,12 +104,11 @@ gboolean orr_core_plan(OrrCore *core, double now_s);
  * counts as computed. FALSE: there is none now. Later it joins the running, and decodes. */
 gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
 void orr_core_join(OrrCore *core, OrrRequest *request);
-gboolean orr_core_can_join(const OrrCore *core,
-                           const OrrRequest *request); /* now: there is a slot for its adapter */
+/* now: there is a slot for its adapter */
+gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request);
 void orr_core_unexpect(OrrCore *core, OrrRequest *request); /* it comes no more */
-void orr_core_release(
-    OrrCore *core,
-    OrrRequest *request); /* one that has ended, whose cache was kept for another replica */
+/* one that has ended, whose cache was kept for another replica */
+void orr_core_release(OrrCore *core, OrrRequest *request);
 
 gboolean orr_core_conserves(const OrrCore *core); /* invariant 2; O(running) */
 

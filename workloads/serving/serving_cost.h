@@ -27,16 +27,16 @@ G_BEGIN_DECLS
 typedef struct {
   double tokens; /* computed, before padding to a graph's size */
   double chunk;  /* prompt tokens among them */
-  double
-      chunk_key_sum; /* sum over chunks of c (h + c / 2), h: tokens of its sequence computed before */
+  /* sum over chunks of c (h + c / 2), h: tokens of its sequence computed before */
+  double chunk_key_sum;
   double chunk_pairs; /* sum over chunks of query-key pairs: c h + c (c + 1) / 2 */
   guint n_chunks;
   guint decodes;
   double key_sum; /* over decodes, the new tokens included */
   double keys_least, keys_most;
   guint sequences;
-  double
-      group_tokens; /* of all ranks of attention data parallelism, for the experts; 0: its own alone */
+  /* of all ranks of attention data parallelism, for the experts; 0: its own alone */
+  double group_tokens;
   guint adapters;   /* different ones among its requests */
   guint images;     /* to be encoded for prompts that begin */
   guint candidates; /* of the logits: those whose best are asked for, with their ranks */
@@ -58,10 +58,10 @@ typedef struct {
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
   const char *all_to_all; /* the same, of the experts' tokens */
   OrrLora lora;           /* rank 0: no adapters */
-  gint64
-      graph_largest; /* steps of at most so many tokens run as a CUDA graph, padded; 0: none do */
-  gboolean
-      is_eager;  /* larger steps are launched kernel by kernel and are no shorter than that takes */
+  /* steps of at most so many tokens run as a CUDA graph, padded; 0: none do */
+  gint64 graph_largest;
+  /* larger steps are launched kernel by kernel and are no shorter than that takes */
+  gboolean is_eager;
   gboolean pads; /* to the graph's sizes */
 } OrrServingCostParams;
 
@@ -73,10 +73,10 @@ void orr_serving_cost_free(OrrServingCost *cost);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
 
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
-double orr_serving_cost_images(OrrServingCost *cost,
-                               gint64 images); /* of @images that are encoded together, alone */
-gint64 orr_serving_cost_padded(const OrrServingCost *cost,
-                               gint64 tokens); /* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
+/* of @images that are encoded together, alone */
+double orr_serving_cost_images(OrrServingCost *cost, gint64 images);
+/* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
+gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens);
 
 /* What of the engine's kernels the profile does not hold, ", " between them; NULL: nothing.
  * Newly allocated. */

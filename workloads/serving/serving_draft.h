@@ -36,8 +36,8 @@ gint64 orr_drafter_accepted(const OrrDrafter *drafter, const OrrRequest *request
 OrrStepTime orr_drafter_step(OrrDrafter *drafter, const OrrStepShape *shape);
 double orr_drafter_host_s(const OrrDrafter *drafter, guint sequences);
 
-const double *orr_drafter_trust(
-    const OrrDrafter *drafter); /* as orr_serving_cost_trust; NULL: nothing was computed */
+/* as orr_serving_cost_trust; NULL: nothing was computed */
+const double *orr_drafter_trust(const OrrDrafter *drafter);
 
 /* Bytes of one rank that the guesser adds: weights, and the cache of a token. */
 void orr_draft_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,

@@ -81,8 +81,8 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit);
 void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end);
 /* Makes room for the first @tokens tokens; FALSE, and nothing done, where there is not enough. */
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
-void orr_kv_take(OrrKv *kv, OrrRequest *request,
-                 gint64 n); /* blocks, of which there are as many; without a prefix cache */
+/* blocks, of which there are as many; without a prefix cache */
+void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n);
 /* Gives blocks back, the last ones first, that neither the first @tokens tokens nor @least
  * blocks need. */
 void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least);
@@ -100,14 +100,14 @@ typedef void (*OrrKvTell)(guint64 key, gboolean is_there, void *user);
 void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user);
 
 gint64 orr_kv_n_evicted(const OrrKv *kv); /* named blocks whose room was needed */
-gint64 orr_kv_held_by(const OrrKv *kv,
-                      const OrrRequest *request); /* blocks, those of its state included */
+/* blocks, those of its state included */
+gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request);
 /* Whether free and held blocks are all there are, and those held are the @blocks that requests
  * hold in all: each once, or fewer where a prefix cache lets them share. O(1). */
 gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks);
 gboolean orr_kv_check(
-    const OrrKv
-        *kv); /* and the list of the free ones; O(1) where there is no cache, else O(blocks) */
+    /* and the list of the free ones; O(1) where there is no cache, else O(blocks) */
+    const OrrKv *kv);
 
 G_END_DECLS
 

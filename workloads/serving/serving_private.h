@@ -10,8 +10,8 @@
 G_BEGIN_DECLS
 
 /* serving_check.c */
-const char *orr_serving_refuse_return(const void *params,
-                                      const OrrCluster *cluster); /* OrrWorkloadKind's */
+/* OrrWorkloadKind's */
+const char *orr_serving_refuse_return(const void *params, const OrrCluster *cluster);
 void orr_serving_check(const void *params, const OrrModel *model, const OrrCluster *cluster,
                        OrrPlace place, OrrDiags *diags);
 OrrWork *orr_serving_compile(const void *params, const OrrWorld *world, GError **error);
@@ -21,8 +21,8 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params);
 OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */
 gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model); /* of a prompt */
 guint orr_serving_n_groups(const OrrServing *params);
-gint64 orr_serving_layers(const OrrServing *params,
-                          const OrrModel *model); /* of a stage, the last one at most */
+/* of a stage, the last one at most */
+gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
 
 /* serving_fleet.c */
 gboolean orr_serving_begin(OrrWork *work, const OrrLivePlace *place, GError **error);
@@ -84,13 +84,12 @@ gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error);
 /* serving_books.c */
 void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
-guint orr_fleet_counts(
-    const OrrFleet *fleet,
-    const OrrRequest *request); /* 1: its figures do; 0: it came in the warm-up */
+/* 1: its figures do; 0: it came in the warm-up */
+guint orr_fleet_counts(const OrrFleet *fleet, const OrrRequest *request);
 gboolean orr_fleet_check_law(const OrrFleet *fleet, GError **error); /* Little's, to 1e-9 */
 /* Of a replica of @group: */
-OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, guint group,
-                                const OrrStepShape *shape); /* guessing included */
+/* guessing included */
+OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, guint group, const OrrStepShape *shape);
 double orr_fleet_host_seconds(const OrrFleet *fleet, guint group, guint sequences); /* of a step */
 /* Tells planned cores that step together how many tokens their experts have in all. */
 void orr_fleet_share_experts(const OrrFleet *fleet, guint group, OrrCore *cores, guint n_cores);
@@ -106,8 +105,8 @@ OrrPool *orr_reads_steps(void); /* serving_reads.c */
 OrrPool *orr_reads_prefetches(void);
 
 OrrPool *orr_beam_search_rounds(void);
-gboolean orr_beam_search_takes(const OrrFleet *fleet,
-                               const OrrRequest *request); /* it is searched by a front end */
+/* it is searched by a front end */
+gboolean orr_beam_search_takes(const OrrFleet *fleet, const OrrRequest *request);
 void orr_beam_search_begin(OrrReplica *replica, OrrRequest *first);
 /* A beam's token is there; TRUE: the search is over, and has its last token's date. */
 gboolean orr_beam_search_token(OrrReplica *replica, OrrRequest *beam);
@@ -115,16 +114,16 @@ gboolean orr_beam_search_token(OrrReplica *replica, OrrRequest *beam);
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);
 void orr_replica_free(OrrReplica *replica);
 void orr_replica_add(OrrReplica *replica, OrrRequest *request); /* now */
-void orr_replica_seat(OrrReplica *replica,
-                      OrrRequest *request); /* its embeddings are there: as add */
-void orr_replica_add_output(OrrReplica *replica,
-                            OrrRequest *output);          /* of a request that is there: now */
+/* its embeddings are there: as add */
+void orr_replica_seat(OrrReplica *replica, OrrRequest *request);
+/* of a request that is there: now */
+void orr_replica_add_output(OrrReplica *replica, OrrRequest *output);
 gint64 orr_replica_n_requests(const OrrReplica *replica); /* waiting and running */
 gint64 orr_replica_n_waiting(const OrrReplica *replica);
-gint64 orr_replica_cached(OrrReplica *replica,
-                          const OrrRequest *request); /* tokens of its prompt, where it would go */
-gint64
-orr_replica_claimed_blocks(const OrrReplica *replica); /* held, and what the waiting will hold */
+/* tokens of its prompt, where it would go */
+gint64 orr_replica_cached(OrrReplica *replica, const OrrRequest *request);
+/* held, and what the waiting will hold */
+gint64 orr_replica_claimed_blocks(const OrrReplica *replica);
 gint64 orr_replica_held_blocks(const OrrReplica *replica);
 /* A request whose prompt is computed elsewhere: orr_handover_room is called when there is room
  * for it. */
@@ -133,8 +132,8 @@ void orr_replica_join(OrrReplica *replica, OrrRequest *request); /* its cache is
 void orr_replica_release(OrrReplica *replica, OrrRequest *request);  /* its cache is elsewhere */
 void orr_replica_unexpect(OrrReplica *replica, OrrRequest *request); /* it comes no more */
 gboolean orr_replica_is_stepping(const OrrReplica *replica);
-gboolean orr_replica_is_empty(
-    const OrrReplica *replica); /* no request, and no cache that is needed elsewhere */
+/* no request, and no cache that is needed elsewhere */
+gboolean orr_replica_is_empty(const OrrReplica *replica);
 void orr_replica_slow(OrrReplica *replica, double factor); /* its kernels, from the next step on */
 void orr_replica_forget(OrrReplica *replica);              /* its caches; it is empty */
 /* All that it had is gone; its requests, as if they had just come, are appended to @requests by
@@ -154,11 +153,11 @@ typedef struct {
   double n_units;         /* that all ranks send */
 } OrrServingWay;
 
-gboolean orr_serving_wires_plan(OrrServingWork *work,
-                                GError **error);     /* at compilation: program, links, all ways */
+/* at compilation: program, links, all ways */
+gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error);
 void orr_serving_wires_free(OrrServingWires *wires); /* NULL is fine */
-const OrrServingWay *orr_serving_load_way(const OrrServingWork *work,
-                                          guint replica); /* its weights; NULL: none */
+/* its weights; NULL: none */
+const OrrServingWay *orr_serving_load_way(const OrrServingWork *work, guint replica);
 double orr_serving_load_bytes(const OrrServingWork *work, guint replica); /* of a unit of that */
 /* From a core of a replica to one of another. */
 const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from,
@@ -186,8 +185,8 @@ void orr_door_free(OrrDoor *door);
 /* Sends @request to a replica, or lets it wait for one. FALSE: there is no room for it to wait. */
 gboolean orr_door_send(OrrDoor *door, OrrRequest *request);
 guint orr_door_pick(OrrDoor *door, const OrrRequest *request); /* a replica, whatever the limits */
-void orr_door_left(
-    OrrDoor *door); /* a request has ended, or a replica is up: one that waits may go */
+/* a request has ended, or a replica is up: one that waits may go */
+void orr_door_left(OrrDoor *door);
 gboolean orr_door_any_open(OrrDoor *door);
 gint64 orr_door_n_waiting(const OrrDoor *door);
 void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there);
@@ -212,18 +211,18 @@ orr_encoders_change(OrrEncoders *encoders,
 
 typedef struct {
   gboolean is_apart; /* its prompt is prefilled elsewhere than it decodes */
-  gint
-      decoder; /* the replica that was asked what it has cached, and where it decodes; -1: none was */
+  /* the replica that was asked what it has cached, and where it decodes; -1: none was */
+  gint decoder;
 } OrrHandoverChoice;
 
 OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode);
 void orr_handover_free(OrrHandover *handover);
 OrrHandoverChoice orr_handover_choose(OrrHandover *handover, const OrrRequest *request);
-gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request,
-                            gint decoder); /* FALSE: not let in */
+/* FALSE: not let in */
+gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request, gint decoder);
 void orr_handover_room(OrrHanded *handed); /* at the decoder */
-void orr_handover_chunk(OrrRequest *twin, gint64 tokens,
-                        double step_s); /* a step that computes so many begins */
+/* a step that computes so many begins */
+void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s);
 void orr_handover_prefilled(OrrRequest *twin);
 void orr_handover_look(OrrHandover *handover); /* a decoder is up */
 /* @replica is lost: appends to @requests those that were on their way from it or to it. */

@@ -65,24 +65,24 @@ void orr_replica_deliver(OrrReplica *replica, OrrRequest *request);
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* to the books */
-void orr_replica_notice(
-    OrrReplica *replica); /* something has changed: what it means is seen between two steps */
+/* something has changed: what it means is seen between two steps */
+void orr_replica_notice(OrrReplica *replica);
 
-void orr_replica_launch(
-    OrrReplica *replica); /* what the step that is planned waited for is there */
+/* what the step that is planned waited for is there */
+void orr_replica_launch(OrrReplica *replica);
 
 /* serving_reads.c. Begins to read what a planned step found in the store on the network; FALSE:
  * there is nothing to wait for. */
 gboolean orr_reads_begin(OrrReplica *replica);
-void orr_prefetch_begin(OrrReplica *replica,
-                        OrrRequest *request); /* which waits there, between two steps */
-void orr_prefetch_stop(OrrRequest *request);  /* it begins */
+/* which waits there, between two steps */
+void orr_prefetch_begin(OrrReplica *replica, OrrRequest *request);
+void orr_prefetch_stop(OrrRequest *request); /* it begins */
 
 /* serving_pipeline.c: pp > 1 */
 void orr_pipeline_launch(OrrReplica *replica); /* the batch that is planned */
 OrrPool *orr_pipeline_flights(void);           /* for OrrReplica.flights */
-gboolean orr_pipeline_begin_batch(OrrReplica *replica,
-                                  double now_s); /* FALSE: there is none, or no room */
+/* FALSE: there is none, or no room */
+gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s);
 
 G_END_DECLS
 

@@ -69,8 +69,8 @@ typedef struct OrrRequest {
   gint32 preemptions;
   gint32 replica;
   guint16 core; /* of its engine, where attention is data-parallel */
-  gboolean
-      is_in_flight;   /* in a batch that a pipeline works on: not to be scheduled, nor preempted */
+  /* in a batch that a pipeline works on: not to be scheduled, nor preempted */
+  gboolean is_in_flight;
   gint32 scheduled;   /* tokens in the batch that runs */
   gint32 drafted;     /* of them, guesses to be checked */
   gint32 kept_blocks; /* held before them */

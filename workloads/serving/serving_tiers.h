@@ -31,9 +31,8 @@ typedef struct OrrTierStore OrrTierStore;
 OrrTierStore *orr_tier_store_new(gint64 n_blocks); /* NULL for 0 */
 void orr_tier_store_free(OrrTierStore *store);
 gboolean orr_tier_store_has(const OrrTierStore *store, guint64 key);
-void orr_tier_store_touch(
-    OrrTierStore *store,
-    guint64 key); /* it is the newest; the oldest goes where there is no room */
+/* it is the newest; the oldest goes where there is no room */
+void orr_tier_store_touch(OrrTierStore *store, guint64 key);
 
 /* As one replica sees them: not owned, NULL where there is no such tier. */
 typedef struct {

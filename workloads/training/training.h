@@ -39,8 +39,8 @@ typedef struct {
   gint64 context_inner;      /* of hierarchical */
   gboolean sequence_parallel;
   gboolean keep_gathered; /* OrrShard.keeps_gathered */
-  gboolean
-      async_tp_all_reduce; /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
+  /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
+  gboolean async_tp_all_reduce;
   OrrChoice tp_comm_overlap; /* of orr_tp_overlap_registry */
   char *order;               /* placement: see topologies/placement.h */
 } OrrParallel;
@@ -58,8 +58,8 @@ extern const char *const orr_pipeline_runtime_words[]; /* "auto", "megatron", "t
 typedef struct {
   gboolean overlap_p2p; /* sends run beside the compute that follows them */
   int runtime;          /* OrrPipelineRuntime */
-  gboolean
-      scatter_gather; /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
+  /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
+  gboolean scatter_gather;
 } OrrPipelineComm;
 
 /* What is not the model's about routed experts. */
@@ -130,8 +130,8 @@ typedef enum {
   ORR_LAUNCHES_GRAPHS,
   ORR_LAUNCHES_GRAPHS_BUT_EXPERTS
 } OrrLaunches;
-extern const char
-    *const orr_launches_words[]; /* "ahead", "blocking", "graphs", "graphs-but-experts", NULL */
+/* "ahead", "blocking", "graphs", "graphs-but-experts", NULL */
+extern const char *const orr_launches_words[];
 
 /* Standard deviations as shares of the mean (training_noise.c); 0: all alike. */
 typedef struct {
@@ -188,8 +188,8 @@ typedef struct {
   OrrOffload offload;
   OrrLoraFields lora;
   OrrDataParallel data_parallel;
-  char *
-      collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
+  /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
+  char *collectives;
   gint64 steps;
   OrrNoise noise;
   OrrOverhead memory;
@@ -203,8 +203,8 @@ extern const OrrWorkloadKind orr_training_kind;
 
 /* One kind of operator of one phase, as it was costed: rows of `operator_cost`. */
 typedef struct {
-  const char *
-      phase; /* "layer-forward", "layer-backward", "layer-recompute", "head-forward", ..., "optimizer" */
+  /* "layer-forward", "layer-backward", "layer-recompute", "head-forward", ..., "optimizer" */
+  const char *phase;
   OrrOperator op;
   guint count; /* of this kind a step, on a rank that has the phase */
   double each_s;
@@ -259,14 +259,14 @@ typedef struct {
   gint64 chunk, micro_batch;   /* -1: none */
   gint64 back_chunk;           /* whose backward runs; -1: none */
   double activations, working; /* while it runs */
-  double
-      gradients; /* whole ones that are there then, of chunks that have not been reduced (FSDP) */
-  double after;  /* activations once it has ended */
+  /* whole ones that are there then, of chunks that have not been reduced (FSDP) */
+  double gradients;
+  double after; /* activations once it has ended */
 } OrrMemoryMoment;
 
 double orr_stage_memory_total(const OrrStageMemory *memory); /* what nvidia-smi shows */
-double orr_stage_memory_reserved(
-    const OrrStageMemory *memory); /* of that, the framework's allocator: tensors */
+/* of that, the framework's allocator: tensors */
+double orr_stage_memory_reserved(const OrrStageMemory *memory);
 
 typedef enum {
   ORR_STORAGE_USE_WRITE,
@@ -275,8 +275,8 @@ typedef enum {
   ORR_STORAGE_USE_DATA,
   ORR_N_STORAGE_USES
 } OrrStorageUse;
-const char *orr_training_storage_name(
-    OrrStorageUse use); /* "checkpoint-write", ...: its communications' label */
+/* "checkpoint-write", ...: its communications' label */
+const char *orr_training_storage_name(OrrStorageUse use);
 
 typedef struct {
   OrrWork work; /* first */
@@ -296,9 +296,9 @@ typedef struct {
   GArray *memory;       /* of OrrStageMemory, by stage: at its peak */
   GArray *activations;  /* of OrrKeptActivation, by stage and chunk, in the forward's order */
   GArray *moments;      /* of OrrMemoryMoment, by stage, in the schedule's order */
-  GArray *
-      moment_ops; /* of guint, for each step the moments again: ops of the stage's first lane's compute stream, up
-                       * to the moment's end; others where the program leaves a part of the step out */
+  /* of guint, for each step the moments again: ops of the stage's first lane's compute stream,
+   * up to the moment's end; others where the program leaves a part of the step out */
+  GArray *moment_ops;
   double host_peak_bytes; /* of the fullest node's memory, by this job */
   GArray *lane_stage;     /* of gint64: the stage of each lane */
   GArray *lane_replica;   /* of gint64: the first replica of each lane's class */

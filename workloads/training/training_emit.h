@@ -66,24 +66,25 @@ typedef struct {
   double backlog_s; /* of the lane's GPU, when its host has launched all so far */
   gint64 chains, blocks;
   guint32 (*streams)[ORR_N_STREAMS]; /* by lane; G_MAXUINT32: not there yet */
-  guint32 *
-      transfers; /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */
+  /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */
+  guint32 *transfers;
   GArray **reduced[ORR_N_SHARES];  /* by stage: comms of this step, of guint32 */
   GArray **gathered[ORR_N_SHARES]; /* likewise */
   guint32 *gathers[ORR_N_SHARES];  /* by stage */
   guint32 *embeddings;             /* by class */
   guint32 norm;
   gint64 step;
-  GArray *
-      *ready; /* by lane: of guint32, events of the micro-batches that the loader has prepared */
-  gint64 *
-      taken; /* by lane: of them, and of those that were there before, how many compute has taken */
+  /* by lane: of guint32, events of the micro-batches that the loader has prepared */
+  GArray **ready;
+  /* by lane: of them, and of those that were there before, how many compute has taken */
+  gint64 *taken;
   guint32 checkpoint, loaded; /* barriers */
   GHashTable *passes;         /* OrrPassKey -> what it comes to; NULL: no two passes are equal */
   guint32 handover_labels[2]; /* forward and backward; G_MAXUINT32: not yet */
   gboolean is_in_routine;
   GArray **
-      team_comms; /* by stage * teams + team: of guint32, what the team has met in so far, this step */
+      /* by stage * teams + team: of guint32, what the team has met in so far, this step */
+      team_comms;
   guint *team_at; /* by lane: in how many of them it has been */
 } OrrEmitter;
 

@@ -24,8 +24,8 @@
 
 typedef struct {
   guint32 replica;
-  guint32
-      boundary; /* what crosses: 2 * stage + direction, or 2 * pp + stage for the stage's tp group */
+  /* what crosses: 2 * stage + direction, or 2 * pp + stage for the stage's tp group */
+  guint32 boundary;
   guint32 first, n; /* its links */
   double latency_s;
 } Crossing;

@@ -106,11 +106,11 @@ gint64 orr_job_gpu(const OrrJob *job, gint64 stage, gint64 rank);
 static inline gint64 orr_job_replica_ranks(const OrrJob *job) { return job->tp * job->cp; }
 
 gint64 orr_job_n_blocks(const OrrJob *job);
-const GArray *orr_job_units(const OrrJob *job, gint64 stage,
-                            gint64 chunk); /* of guint: parts, in forward order */
+/* of guint: parts, in forward order */
+const GArray *orr_job_units(const OrrJob *job, gint64 stage, gint64 chunk);
 const OrrPart *orr_job_part(const OrrJob *job, guint part);
-gint64 orr_job_count(const OrrJob *job, gint64 stage,
-                     guint part); /* units of that part on the stage */
+/* units of that part on the stage */
+gint64 orr_job_count(const OrrJob *job, gint64 stage, guint part);
 /* The steps of @stage's schedule that run: of an evaluation, its forwards. */
 void orr_job_steps(const OrrJob *job, gint64 stage, GArray *steps /* of OrrPipelineStep */);
 gint64 orr_job_passes(const OrrJob *job); /* micro-batches through a unit, a step */
@@ -123,10 +123,10 @@ gboolean orr_job_gathers(const OrrJob *job);
 OrrWeights orr_job_part_weights(const OrrJob *job, gint64 stage, guint part); /* of one GPU */
 OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage);
 double orr_share_of(OrrWeights weights, OrrShare share); /* the trained ones among them */
-double orr_job_optimized(const OrrJob *job,
-                         OrrWeights weights); /* of @weights, what this GPU updates */
-double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights,
-                            OrrShare share); /* of @weights that share, whole */
+/* of @weights, what this GPU updates */
+double orr_job_optimized(const OrrJob *job, OrrWeights weights);
+/* of @weights that share, whole */
+double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrShare share);
 
 /* training_costs.c */
 
@@ -137,8 +137,8 @@ typedef struct {
   int comm;          /* OrrOperatorComm that follows the work, or -1 */
   int group;         /* OrrOperatorGroup of it */
   double comm_bytes; /* NCCL's size */
-  gboolean
-      beside; /* the collective runs beside the next segment's work; what comes after that waits for it */
+  /* the collective runs beside the next segment's work; what comes after that waits for it */
+  gboolean beside;
 } OrrSegment;
 
 typedef struct {
@@ -146,8 +146,8 @@ typedef struct {
   guint kernels;        /* operators that the host dispatches, collectives among them */
   guint expert_kernels; /* those of routed experts among them */
   guint launched;       /* beside them, pieces that an operator of these launches */
-  double
-      host_s; /* what the host needs to launch them: the run lasts no less; where it is serial, as much more */
+  /* what the host needs to launch them: the run lasts no less; where it is serial, as much more */
+  double host_s;
   gboolean serial; /* host and GPU take turns */
 } OrrRun;
 
@@ -167,8 +167,8 @@ typedef struct {
 
 /* training_launches.c */
 
-guint orr_training_operators(const OrrJob *job,
-                             const OrrOperator *op);        /* that the host dispatches for @op */
+/* that the host dispatches for @op */
+guint orr_training_operators(const OrrJob *job, const OrrOperator *op);
 void orr_training_add_host(const OrrJob *job, OrrRun *run); /* from its kernels, all counted */
 
 /* training_packing.c */
@@ -176,10 +176,10 @@ void orr_training_add_host(const OrrJob *job, OrrRun *run); /* from its kernels,
 /* What attention takes of packed documents. */
 typedef struct {
   double mean; /* of the time that one document a sequence takes */
-  double *
-      ratio; /* to the mean, of a micro-batch: by (step * dp + replica) * micro-batches + micro-batch */
-  double
-      pairs; /* of queries and keys, of the s^2 of one document a sequence, before the causal half */
+  /* to the mean, of a micro-batch: by (step * dp + replica) * micro-batches + micro-batch */
+  double *ratio;
+  /* of queries and keys, of the s^2 of one document a sequence, before the causal half */
+  double pairs;
   double padding; /* tokens, of all */
 } OrrPackedLoads;
 
@@ -245,17 +245,17 @@ OrrComb
 orr_share_comb(const OrrJob *job,
                OrrShare share); /* who holds the same: cp dp, of experts tp cp dp / (etp ep) */
 OrrComb orr_shard_comb(const OrrJob *job, OrrShare share); /* of those, who share one copy out */
-OrrComb orr_copies_comb(const OrrJob *job,
-                        OrrShare share); /* and who hold the same part of another copy */
+/* and who hold the same part of another copy */
+OrrComb orr_copies_comb(const OrrJob *job, OrrShare share);
 
 /* GPUs that hold the same parameter: those of its comb, on both stages that hold its block in a
  * bidirectional schedule.
  */
 gint64 orr_share_replicas(const OrrJob *job, OrrShare share);
-gint64 orr_share_ranks(const OrrJob *job,
-                       OrrShare share); /* of those, who share one copy out; 1: each holds all */
-guint orr_job_holders(const OrrJob *job, gint64 block,
-                      gint64 ret_stages[2]); /* how many, and which */
+/* of those, who share one copy out; 1: each holds all */
+gint64 orr_share_ranks(const OrrJob *job, OrrShare share);
+/* how many, and which */
+guint orr_job_holders(const OrrJob *job, gint64 block, gint64 ret_stages[2]);
 
 /* Replicas that meet in the collectives of @group: 1, or, for experts, as many as their groups
  * reach over. */
@@ -331,8 +331,9 @@ typedef struct {
   guint n_teams;
   guint32 *team_of;   /* by class */
   guint32 *team_size; /* by team: its classes */
-  gboolean
-      uniform; /* by colour all replicas of each team are of one class: they arrive together wherever they meet */
+  /* by colour all replicas of each team are of one class: they arrive together wherever they
+   * meet */
+  gboolean uniform;
 } OrrFold;
 
 /* @load (may be NULL): by fabric link a hash of what other collectives put on it
@@ -345,8 +346,8 @@ void orr_fold_clear(OrrFold *fold);
 /* Buffers of activations on their way to the host, and as many on their way back. */
 #define ORR_STASH_BUFFERS 2
 
-double orr_training_kept_bytes(const OrrJob *job, const GArray *units,
-                               gint64 unit); /* by one unit of a block's pass */
+/* by one unit of a block's pass */
+double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 unit);
 void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */,
                          GArray *moments /* of OrrMemoryMoment */,
                          GArray *activations /* of OrrKeptActivation, or NULL */);
@@ -369,8 +370,8 @@ void orr_training_overhead(const OrrJob *job, double optimized, double gradients
                            OrrStageMemory *memory);
 /* Of one of Adam's two moments. */
 double orr_training_moment_bytes(const OrrTraining *params);
-double orr_training_fragmentation(const OrrTraining *params,
-                                  double bytes); /* gaps between tensors of @bytes */
+/* gaps between tensors of @bytes */
+double orr_training_fragmentation(const OrrTraining *params, double bytes);
 extern const OrrFieldTable orr_overhead_table;
 /* Of the stage that holds most, and of the fullest node's host; FALSE: compiling says why. */
 gboolean orr_training_footprint(const void *params, const OrrWorld *world,
@@ -385,8 +386,8 @@ typedef struct {
   gint64 units;
   guint part; /* of the last of them */
   double bytes;
-  const OrrWire
-      *wire; /* of the plan; NULL: nobody else holds the same, it goes to the host alone */
+  /* of the plan; NULL: nobody else holds the same, it goes to the host alone */
+  const OrrWire *wire;
   const OrrWire *copies; /* hybrid sharding: the all-reduce that follows, or NULL */
 } OrrBucket;
 
@@ -417,13 +418,13 @@ typedef struct {
 typedef struct {
   OrrWires wires;
   OrrFold fold;
-  GArray *
-      *buckets[ORR_N_SHARES]; /* by stage: of OrrBucket; empty where nobody else holds the same */
-  GPtrArray *bucket_wires;    /* of OrrWire *: owned */
+  /* by stage: of OrrBucket; empty where nobody else holds the same */
+  GArray **buckets[ORR_N_SHARES];
+  GPtrArray *bucket_wires;           /* of OrrWire *: owned */
   OrrWire *parameters[ORR_N_SHARES]; /* by stage: all-gather of a distributed optimizer */
   OrrWire *weights[ORR_N_SHARES];    /* by stage * parts + part: all-gather of one unit's weights */
-  OrrWire *
-      weights_again; /* by part: of its backward, where tensors are gathered one by one; else NULL */
+  /* by part: of its backward, where tensors are gathered one by one; else NULL */
+  OrrWire *weights_again;
   OrrListWork *lists;   /* by part; NULL: tensors are gathered together */
   OrrWire *transfers;   /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
   OrrWire *embedding;   /* by class: the tied embedding's gradient, first and last stage */
@@ -431,7 +432,8 @@ typedef struct {
   GArray **group_wires; /* by lane: of OrrGroupWire */
   guint8 *beside;       /* by fabric link: carries what all replicas do together beside layers */
   gboolean alone
-      [ORR_N_GROUPS]; /* nothing else ever uses the links of that group's collectives while they do */
+      /* nothing else ever uses the links of that group's collectives while they do */
+      [ORR_N_GROUPS];
   gboolean all_alone;
   gboolean by_turns; /* all-to-alls between experts run beside another micro-batch's compute */
   double gather_s;   /* scatter-gather: the receiver's all-gather over NVLink */
@@ -451,8 +453,8 @@ gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job,
 /* What the replicas of @share say to each other. */
 gboolean orr_training_plan_share(OrrTrainingPlan *plan, const OrrJob *job, OrrShare share,
                                  GError **error);
-gboolean orr_training_reduces(const OrrTrainingPlan *plan,
-                              gint64 stage); /* whether anything of the stage is reduced */
+/* whether anything of the stage is reduced */
+gboolean orr_training_reduces(const OrrTrainingPlan *plan, gint64 stage);
 
 /* training_by_tensor.c */
 
@@ -494,18 +496,18 @@ char *orr_training_refuse_offloaded_layers(const OrrTraining *params, const gint
                                            gint64 n_blocks);
 /* Whether the activations of the @unit-th of a block's units go to the host. */
 gboolean orr_offload_takes(const OrrJob *job, const GArray *units, gint64 unit);
-double orr_offload_optimized(const OrrJob *job,
-                             OrrWeights weights); /* of @weights, what this GPU's host updates */
+/* of @weights, what this GPU's host updates */
+double orr_offload_optimized(const OrrJob *job, OrrWeights weights);
 /* NULL, or the rule that offload.parameters breaks under @sharding; newly allocated. */
 char *orr_training_refuse_offloaded_parameters(const OrrTraining *params,
                                                const OrrShardingPlan *sharding);
-double orr_offload_weight_bytes(const OrrJob *job,
-                                OrrWeights weights); /* of @weights, copied up for a gather */
-double orr_offload_adam_bytes(const OrrJob *job);    /* through its memory, a parameter */
+/* of @weights, copied up for a gather */
+double orr_offload_weight_bytes(const OrrJob *job, OrrWeights weights);
+double orr_offload_adam_bytes(const OrrJob *job); /* through its memory, a parameter */
 double orr_training_host_peak(const OrrJob *job, const GArray *memory);
 void orr_training_plan_offload(OrrTrainingPlan *plan, const OrrJob *job);
-void orr_offload_cover(const OrrTrainingPlan *plan, const OrrJob *job,
-                       guint8 *links); /* as orr_wires_cover */
+/* as orr_wires_cover */
+void orr_offload_cover(const OrrTrainingPlan *plan, const OrrJob *job, guint8 *links);
 
 /* training_storage.c */
 gboolean orr_training_uses_storage(const OrrTraining *params);

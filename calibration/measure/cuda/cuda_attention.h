@@ -13,8 +13,8 @@ enum { Q = 0, K, V, OUT, STATS, D_OUT, DQ, DK, DV, DK_ALL, DV_ALL, N_POINTERS };
 typedef struct {
   gint64 batch, heads, kv_heads, rows, keys, dim,
       v_dim; /* rows: queries a sequence; keys: those and the prefix */
-  gint64
-      chunk_prefix; /* of sequence 0 of a mixed batch, which has all rows then; below 0: it is as the others */
+  /* of sequence 0 of a mixed batch, which has all rows then; below 0: it is as the others */
+  gint64 chunk_prefix;
   gint64 decode_keys; /* of the longest of the others, which have one row each */
   gboolean is_causal;
   gboolean is_mixed; /* rows and keys of a sequence end where arrays on the device say */

@@ -68,8 +68,8 @@ struct OrrKernel {
 
 /* Sets @error from @code, named by @what; FALSE, unless it is cudaSuccess. */
 gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error);
-gboolean orr_cuda_launched(int code, const char *what,
-                           GError **error); /* of a function of kernel.h */
+/* of a function of kernel.h */
+gboolean orr_cuda_launched(int code, const char *what, GError **error);
 
 void *orr_cuda_alloc(OrrKernel *kernel, gsize bytes, GError **error);
 
@@ -133,8 +133,8 @@ void orr_nvml_free(OrrNvml *nvml);
 char *orr_nvml_driver(const OrrNvml *nvml); /* newly allocated; NULL where it cannot be told */
 /* @nvml may be NULL in what follows: values are then NAN, or as they were. */
 void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing); /* now */
-void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us,
-                        OrrPowerWindow *window); /* one reading */
+/* one reading */
+void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *window);
 OrrBenchState orr_nvml_state(const OrrNvml *nvml);
 /* Runs @work again and again for the rule's window, and sets the timing's power and clocks;
  * nothing where the rule watches none. @work posts to the device and does not wait; @wait waits

@@ -31,8 +31,9 @@ void orr_cudnn_graph_free(OrrCudnnGraph *graph);
  * from 0. */
 OrrTensor *orr_cudnn_graph_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
                                 const gint64 strides[4]);
+/* packed */
 OrrTensor *orr_cudnn_graph_virtual(OrrCudnnGraph *graph, cudnnDataType_t type,
-                                   const gint64 dims[4]); /* packed */
+                                   const gint64 dims[4]);
 OrrTensor *orr_cudnn_graph_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
                                 const gint64 strides[4]);
 OrrTensor *orr_cudnn_graph_scalar(OrrCudnnGraph *graph, float value);
@@ -45,8 +46,8 @@ void orr_cudnn_graph_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gi
 void orr_cudnn_graph_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTensor *c);
 void orr_cudnn_graph_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor *x,
                             OrrTensor *y);
-void orr_cudnn_graph_reshape(OrrCudnnGraph *graph, OrrTensor *x,
-                             OrrTensor *y); /* @y: a view of @x's memory */
+/* @y: a view of @x's memory */
+void orr_cudnn_graph_reshape(OrrCudnnGraph *graph, OrrTensor *x, OrrTensor *y);
 
 /* ORR_FAULT_USAGE: cuDNN refuses the graph, on this device. */
 gboolean orr_cudnn_graph_plan(OrrCudnnGraph *graph, GError **error);

@@ -188,7 +188,9 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   g_autofree double *begins = orr_program_routine_begins(ledger->work->program, routine);
   double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * ORR_N_TIMES);
   int comm =
-      -1; /* what the time is that work does not explain: of the comm beside it, which slows it or outlasts it */
+      /* what the time is that work does not explain: of the comm beside it, which slows it or
+       * outlasts it */
+      -1;
   for (guint i = 0; i < n; i++) {
     double *after = sums + (gsize)(i + 1) * ORR_N_TIMES, rest_s = begins[i + 1] - begins[i];
     memcpy(after, after - ORR_N_TIMES, ORR_N_TIMES * sizeof *after);

@@ -24,16 +24,16 @@ void orr_ledger_free(OrrLedger *ledger);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLedger, orr_ledger_free)
 
 void orr_ledger_span(const OrrSpan *span, void *ledger); /* an OrrSpanSink */
-void orr_ledger_close(OrrLedger *ledger,
-                      double end_s); /* the rest of every lane until @end_s is bubble */
+/* the rest of every lane until @end_s is bubble */
+void orr_ledger_close(OrrLedger *ledger, double end_s);
 
 const double *orr_ledger_lane(const OrrLedger *ledger, guint lane); /* seconds[ORR_N_TIMES] */
 double orr_ledger_lane_end(const OrrLedger *ledger, guint lane);
 /* Seconds by kind, mean over GPUs (lanes weighted by multiplicity). */
 void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]);
 guint orr_ledger_whole_steps(const OrrLedger *ledger); /* that all lanes have ended */
-const GArray *
-orr_ledger_step_ends(const OrrLedger *ledger); /* of double: when the last lane ended step i */
+/* of double: when the last lane ended step i */
+const GArray *orr_ledger_step_ends(const OrrLedger *ledger);
 /* Communications of one label: how many spans, how long from their start, and how long if each
  * had been alone. */
 typedef struct {

@@ -38,8 +38,8 @@ typedef struct {
 
 gboolean orr_scenario_has_faults(const OrrScenario *scenario);
 
-gboolean
-orr_faults_at_rates(const OrrScenario *scenario); /* whether any is: they are drawn for a time */
+/* whether any is: they are drawn for a time */
+gboolean orr_faults_at_rates(const OrrScenario *scenario);
 
 /* What single fields cannot say: times that fit each other, parts that the machine has. @tree is
  * the scenario's. */

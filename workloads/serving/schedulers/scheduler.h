@@ -22,8 +22,8 @@ struct OrrScheduler {
   OrrRequest *(*pick)(OrrCore *core, GPtrArray *heap); /* NULL: the first by key */
   gboolean is_fair;  /* a queue for each client, the least served first */
   gboolean reserves; /* an admission takes room for the whole output */
-  gboolean
-      without_chunks; /* prompts are computed whole, and may be longer than the budget of a step */
+  /* prompts are computed whole, and may be longer than the budget of a step */
+  gboolean without_chunks;
 };
 
 extern const OrrRegistry orr_scheduler_registry;

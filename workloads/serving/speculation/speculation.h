@@ -31,17 +31,17 @@ enum { ORR_MOST_DRAFTED = 16 };
 /* What every guesser's parameters begin with. */
 typedef struct {
   gint64 tokens; /* of a draft */
-  GArray
-      *acceptance; /* of double: token i's, the last one's for all after it; NULL: by the trace */
-  char *trace;     /* a CSV with a column `accepted`, a row a check; NULL: by acceptance */
+  /* of double: token i's, the last one's for all after it; NULL: by the trace */
+  GArray *acceptance;
+  char *trace; /* a CSV with a column `accepted`, a row a check; NULL: by acceptance */
 } OrrSpeculation;
 
 /* What drafting takes. */
 typedef struct {
-  OrrModel
-      model; /* the layers that draft; layers 0: no kernel runs. Points into others: not to be cleared */
-  gint64
-      joined; /* vectors of the hidden size that a projection makes into one before them; 0: none */
+  /* the layers that draft; layers 0: no kernel runs. Points into others: not to be cleared */
+  OrrModel model;
+  /* vectors of the hidden size that a projection makes into one before them; 0: none */
+  gint64 joined;
   gboolean has_embedding; /* of its own, in memory; else the model's */
   gboolean has_head;
   double found;           /* probability that there is a draft at all */

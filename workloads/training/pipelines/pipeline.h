@@ -29,8 +29,8 @@ typedef struct {
   gint64 stages;
   gint64 chunks; /* a stage */
   gint64 micro_batches;
-  gint64
-      group; /* micro-batches that pass a chunk in a row, where the schedule has such groups; 0: as it likes */
+  /* micro-batches that pass a chunk in a row, where the schedule has such groups; 0: as it likes */
+  gint64 group;
 } OrrPipelineShape;
 
 typedef enum {
@@ -80,8 +80,8 @@ extern const OrrRegistry orr_pipeline_registry;
 
 OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint64 micro_batches);
 gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind);
-gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind,
-                             const OrrPipelineShape *shape); /* of a chain */
+/* of a chain */
+gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind, const OrrPipelineShape *shape);
 OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape,
                                     gint64 stage, gint64 chunk);
 gint64 orr_pipeline_stage(const OrrPipelineKind *kind, const OrrPipelineShape *shape,

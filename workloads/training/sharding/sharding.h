@@ -35,8 +35,8 @@ typedef struct {
   gint64 ranks;        /* n: data-parallel ranks, context-parallel ones among them */
   gint64 ranks_a_node; /* of those, in one node */
   gint64 stages;       /* of a pipeline */
-  gint64
-      models; /* 2 where the schedule is bidirectional: copies of the model in one pipeline, counted in ranks */
+  /* 2 where the schedule is bidirectional: copies of the model in one pipeline, counted in ranks */
+  gint64 models;
   gint64 micro_batches;                /* m: of one replica, a step */
   double weight_bytes, gradient_bytes; /* w, g: of one parameter, as the collectives carry them */
   double autograd_bytes;               /* of one parameter's gradient, as its backward makes it */
@@ -50,22 +50,22 @@ typedef struct {
   gboolean overlap;                       /* reductions run beside the backward */
   gboolean reduces_each_pass; /* in every micro-batch's backward, not in the last one's alone */
   gboolean gathers_again; /* weights are dropped after a forward and gathered for the backward */
-  gboolean
-      gather_beside_forward; /* after the update, weights are gathered beside the next forward */
+  /* after the update, weights are gathered beside the next forward */
+  gboolean gather_beside_forward;
   double bucket_bytes, first_bucket_bytes; /* of gradients; infinite: all at once; 0: a unit each */
   double gather_bytes; /* weights that a gather ahead of its use may hold; 0: one unit */
   gint64 ahead;        /* units whose weights are gathered ahead of the one that computes */
   double whole_below;  /* parameters: smaller tensors stay whole everywhere (zero-3) */
-  gboolean
-      by_tensor; /* a collective a tensor, through lists of a part for each rank, launched by a host that waits */
-  double
-      reuse_within; /* by_tensor: parameters; a tensor used again after fewer is kept from recomputation on */
+  /* a collective a tensor, through lists of a part for each rank, launched by a host that waits */
+  gboolean by_tensor;
+  /* by_tensor: parameters; a tensor used again after fewer is kept from recomputation on */
+  double reuse_within;
   double gradients_again;    /* copies of all gradients in buckets (ddp) */
   gboolean copies_gradients; /* of a unit, into what is scattered: both are there at once */
-  gboolean
-      master_alone; /* the rank's share of weights is the optimizer's fp32 one, no other beside */
-  gboolean
-      gathers_narrow; /* weights of linear layers travel, and are whole, in the products' format */
+  /* the rank's share of weights is the optimizer's fp32 one, no other beside */
+  gboolean master_alone;
+  /* weights of linear layers travel, and are whole, in the products' format */
+  gboolean gathers_narrow;
   double flat_bytes,
       update_bytes; /* buckets that are kept; copies of a parameter's gradient at the update */
 } OrrShardingPlan;

@@ -44,10 +44,10 @@ typedef struct {
    * while it does. NULL, or FALSE: not taken. */
   gboolean (*gather)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
   gboolean (*scatter)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
-  gboolean
-      one_dispatch; /* one operator of the framework launches all pieces; else each is an operator */
-  gboolean
-      scatters_gradients; /* also those of inputs' gradients, not beside the products by weight */
+  /* one operator of the framework launches all pieces; else each is an operator */
+  gboolean one_dispatch;
+  /* also those of inputs' gradients, not beside the products by weight */
+  gboolean scatters_gradients;
   /* Closed forms of the pieces' time, the sum of partial results left out. */
   double (*gather_s)(const void *params, gint64 ranks, double product_s, double comm_s);
   double (*scatter_s)(const void *params, gint64 ranks, double product_s, double comm_s);

@@ -14,8 +14,8 @@ typedef struct {
   const OrrPipelineKind *kind;
   const OrrPipelineShape *shape;
   OrrProgram *program;
-  guint32 *
-      events; /* of (backward, chain, block, micro-batch): the step is done; G_MAXUINT32: not asked for yet */
+  /* of (backward, chain, block, micro-batch): the step is done; G_MAXUINT32: not asked for yet */
+  guint32 *events;
 } Replay;
 
 static guint32 done(const Replay *r, gboolean backward, OrrPipelinePlace place,
