@@ -8,7 +8,7 @@
  *   training_grouped.c  of those, what experts cost when training
  *   training_overlap.c  of those, tensor-parallel collectives in pieces
  *   training_groups.c   ranks -> the groups that meet in collectives
- *   training_wires.c    collectives -> phases over program links
+ *   training_traffic.c    collectives -> phases over program links
  *   training_fold.c     replicas -> classes that are replayed once
  *   training_plan.c     every communication of the job, planned
  *   training_layers.c   of those, the collectives inside layers
@@ -273,7 +273,7 @@ void orr_calls_of(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double
 void orr_calls_over(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes,
                     OrrComb comb, const gint64 *stages, guint n_stages);
 
-/* training_wires.c */
+/* training_traffic.c */
 
 /* A communication ready to be made any number of times. */
 typedef struct {

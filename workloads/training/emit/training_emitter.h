@@ -11,8 +11,8 @@
  * The model's second way through the stages (v and bidirectional schedules) has streams of its own,
  * `*-2`: its order is another.
  */
-#ifndef ORR_TRAINING_EMIT_H
-#define ORR_TRAINING_EMIT_H
+#ifndef ORR_TRAINING_EMITTER_H
+#define ORR_TRAINING_EMITTER_H
 
 #include "workloads/training/training_private.h"
 

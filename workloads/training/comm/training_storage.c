@@ -18,7 +18,7 @@
  *   write = max(B / pcie, (n / N) B / node, n B / (S server), n B / aggregate)
  */
 #include "sim/base/fault.h"
-#include "workloads/training/training_emit.h"
+#include "workloads/training/emit/training_emitter.h"
 
 /* Bytes of a trained parameter beside its weight: fp32 master weight and two moments. */
 #define OPTIMIZER_BYTES 12

@@ -19,7 +19,7 @@
 #include <math.h>
 
 #include "sim/base/random.h"
-#include "workloads/training/training_emit.h"
+#include "workloads/training/emit/training_emitter.h"
 
 typedef struct {
   OrrRandom random;

@@ -12,7 +12,7 @@
  * are of the weights that the step before has updated: they begin with the step, and run as far
  * ahead as they can.
  */
-#include "workloads/training/training_emit.h"
+#include "workloads/training/emit/training_emitter.h"
 
 /* --- planning
  * --------------------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
  *
  *   loader: {sample-time: 40 ms, workers: 4}
  */
-#include "workloads/training/training_emit.h"
+#include "workloads/training/emit/training_emitter.h"
 
 static const OrrField loader_fields[] = {
     {.name = "sample-time",

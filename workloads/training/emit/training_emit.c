@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/random.h"
-#include "workloads/training/training_emit.h"
+#include "workloads/training/emit/training_emitter.h"
 
 static const char *const stream_names[] = {
     "compute", "send-next",   "send-prev",   "recv-prev",   "recv-next",   "dp", "tp",

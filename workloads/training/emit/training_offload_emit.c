@@ -9,7 +9,7 @@
  *
  * The streams are quiet: copy engines and cores slow no kernel.
  */
-#include "workloads/training/training_emit.h"
+#include "workloads/training/emit/training_emitter.h"
 
 static guint32 record(OrrEmitter *e, guint32 stream) {
   const guint32 event = orr_program_event(e->program);

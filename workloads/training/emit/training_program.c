@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "workloads/training/training_emit.h"
+#include "workloads/training/emit/training_emitter.h"
 
 /* --- steps
  * ------------------------------------------------------------------------------------------------------ */
