@@ -52,9 +52,9 @@ static OrrCost ask_operator(const OrrCostModel *cost, const OrrOperator *op, dou
 
 static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
-  OrrOperator op =
-      orr_operator_gemm("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[4],
-                        (gint64)values[1], (gint64)values[2], (gint64)values[3]);
+  OrrOperator op = orr_operator_gemm(
+      "asked", ORR_PASS_FORWARD, (OrrDtype)values[0],
+      (OrrGemmShape){(gint64)values[4], (gint64)values[1], (gint64)values[2], (gint64)values[3]});
   return ask_operator(cost, &op, values[5]);
 }
 
@@ -62,9 +62,14 @@ static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const dou
  * lengths. */
 static OrrCost answer_attention(const OrrCostModel *cost, const double *values, double queries,
                                 double length) {
-  OrrOperator op = orr_operator_attention(
-      "asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[2], (gint64)queries,
-      (gint64)length, (gint64)values[3], (gint64)values[4], (gint64)values[5], TRUE);
+  OrrOperator op = orr_operator_attention("asked", ORR_PASS_FORWARD, (OrrDtype)values[0],
+                                          (OrrAttentionShape){.batch = (gint64)values[2],
+                                                              .q_length = (gint64)queries,
+                                                              .kv_length = (gint64)length,
+                                                              .heads = (gint64)values[3],
+                                                              .kv_heads = (gint64)values[4],
+                                                              .head_dim = (gint64)values[5],
+                                                              .causal = TRUE});
   return orr_cost_scaled(cost, orr_cost_attention(cost, &op, (OrrDtype)values[1]));
 }
 
@@ -86,10 +91,16 @@ static OrrCost answer_memory(const OrrCostModel *cost, const char *name, const d
 
 static OrrCost answer_moe(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
-  OrrOperator op =
-      orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[1],
-                       (gint64)values[2], (gint64)values[3], (gint64)values[4], (gint64)values[5],
-                       (gint64)values[6], (gint64)values[7], (gint64)values[9], values[8]);
+  OrrOperator op = orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0],
+                                    (OrrMoeShape){.tokens = (gint64)values[1],
+                                                  .hidden = (gint64)values[2],
+                                                  .inter = (gint64)values[3],
+                                                  .topk = (gint64)values[4],
+                                                  .experts = (gint64)values[5],
+                                                  .tp = (gint64)values[6],
+                                                  .ep = (gint64)values[7],
+                                                  .projections = (gint64)values[9],
+                                                  .imbalance = values[8]});
   return ask_operator(cost, &op, values[10]);
 }
 

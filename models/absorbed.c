@@ -9,33 +9,38 @@ static void put_memory(const OrrAbsorbedStep *step, GArray *operators, const cha
                        gint64 width, double moves) {
   double bytes = (double)step->sequences * width * moves * orr_dtype_bytes(step->activations);
   OrrOperator op = orr_operator_memory(name, ORR_PASS_FORWARD, step->activations, bytes, 0);
-  op.m = step->sequences;
-  op.n = width;
+  op.memory.rows = step->sequences;
+  op.memory.width = width;
   put(operators, op);
 }
 
 static void put_gemm(const OrrAbsorbedStep *step, GArray *operators, const char *name, gint64 n,
                      gint64 k) {
-  OrrOperator op =
-      orr_operator_gemm(name, ORR_PASS_FORWARD, step->weights, 1, step->sequences, n, k);
-  op.weight_bytes = step->weight_bytes;
+  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, step->weights,
+                                     (OrrGemmShape){1, step->sequences, n, k});
+  op.gemm.stored.weight_bytes = step->weight_bytes;
   put(operators, op);
 }
 
 /* One product for each head; kept in 16 bits, as engines do. */
 static void put_heads(const OrrAbsorbedStep *step, GArray *operators, const char *name,
                       gint64 heads, gint64 n, gint64 k) {
-  put(operators,
-      orr_operator_gemm(name, ORR_PASS_FORWARD, step->activations, heads, step->sequences, n, k));
+  put(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, step->activations,
+                                   (OrrGemmShape){heads, step->sequences, n, k}));
 }
 
 static void put_attention(const OrrModel *model, const OrrAbsorbedStep *step, gint64 heads,
                           GArray *operators) {
-  OrrOperator op = orr_operator_attention("attention", ORR_PASS_FORWARD, step->kv, step->sequences,
-                                          1, step->context, heads, 1,
-                                          model->mla.kv_rank + model->mla.rope_dim, FALSE);
-  op.latent = TRUE;
-  orr_operator_set_value_dim(&op, model->mla.kv_rank);
+  OrrOperator op = orr_operator_attention(
+      "attention", ORR_PASS_FORWARD, step->kv,
+      (OrrAttentionShape){.batch = step->sequences,
+                          .q_length = 1,
+                          .kv_length = step->context,
+                          .heads = heads,
+                          .kv_heads = 1,
+                          .value_dim = model->mla.kv_rank,
+                          .latent = TRUE,
+                          .head_dim = model->mla.kv_rank + model->mla.rope_dim});
   put(operators, op);
 }
 

@@ -24,14 +24,14 @@ static void add_memory(GArray *operators, const char *name, OrrDtype dtype, gint
   OrrOperator op =
       orr_operator_memory(name, ORR_PASS_FORWARD, dtype,
                           (double)tokens * (double)width * moves * orr_dtype_bytes(dtype), 0);
-  op.m = tokens;
-  op.n = width;
+  op.memory.rows = tokens;
+  op.memory.width = width;
   add(operators, op);
 }
 
 static void add_gemm(GArray *operators, const char *name, OrrDtype dtype, gint64 m, gint64 n,
                      gint64 k) {
-  add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, 1, m, n, k));
+  add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, (OrrGemmShape){1, m, n, k}));
 }
 
 /* What products of a part of a layer run in, and, in *@ret_stored, the bytes of a weight where
@@ -51,9 +51,9 @@ static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart par
 static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators,
                        const char *name, gint64 m, gint64 n, gint64 k) {
   double stored;
-  OrrOperator op =
-      orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored), 1, m, n, k);
-  op.weight_bytes = stored;
+  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored),
+                                     (OrrGemmShape){1, m, n, k});
+  op.gemm.stored.weight_bytes = stored;
   add(operators, op);
 }
 
@@ -254,10 +254,10 @@ static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, 
       orr_operator_comm(name, ORR_PASS_FORWARD, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL,
                         (double)(own * model->hidden * model->moe.topk) * orr_dtype_bytes(dtype));
   op.dtype = (guint8)dtype;
-  op.m = own;
-  op.k = model->hidden;
-  op.topk = model->moe.topk;
-  op.experts = model->moe.experts;
+  op.comm.tokens = own;
+  op.comm.hidden = model->hidden;
+  op.comm.topk = model->moe.topk;
+  op.comm.experts = model->moe.experts;
   add(operators, op);
 }
 
@@ -268,12 +268,19 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
   const gint64 ranks = shard->tp * MAX(shard->dp, 1), ep = MAX(shard->ep, 1);
   double stored;
   const OrrDtype products = products_of(shard, ORR_QUANTIZED_EXPERTS, &stored);
-  OrrOperator op =
-      orr_operator_moe("experts", ORR_PASS_FORWARD, products, tokens, model->hidden,
-                       moe->ffn > 0 ? moe->ffn : model->ffn, moe->topk, moe->experts, ranks / ep,
-                       ep, orr_activation_is_gated(model->activation) ? 3 : 2, shard->imbalance);
-  op.weight_bytes = stored;
-  orr_operator_set_drawn(&op);
+  OrrOperator op = orr_operator_moe(
+      "experts", ORR_PASS_FORWARD, products,
+      (OrrMoeShape){.tokens = tokens,
+                    .hidden = model->hidden,
+                    .inter = moe->ffn > 0 ? moe->ffn : model->ffn,
+                    .topk = moe->topk,
+                    .experts = moe->experts,
+                    .tp = ranks / ep,
+                    .ep = ep,
+                    .projections = orr_activation_is_gated(model->activation) ? 3 : 2,
+                    .imbalance = shard->imbalance,
+                    .drawn = TRUE,
+                    .stored.weight_bytes = stored});
   const gboolean is_narrow = orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations);
   if (shard->dp > 1)
     add_exchange(model, shard, "dispatch", is_narrow ? ORR_FP8 : shard->activations, tokens,

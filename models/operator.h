@@ -1,19 +1,22 @@
 /*
  * operator.h - one kernel's worth of work, with the shape that its cost depends on.
  *
- * Shapes are of one GPU, after sharding. FLOPs count a multiply-add as two; bytes are what must
- * cross HBM once.
+ * An operator is a tagged union: `kind` says which shape it has. Shapes are those of one GPU, after
+ * sharding. FLOPs count a multiply-add as two; bytes are what must cross HBM once.
  *
- *   GEMM       `batch` times y[m,n] = x[m,k] w[n,k]^T; flops 2 batch m n k
- *   ATTENTION  one fused kernel (Flash): `batch` sequences, q_length queries over kv_length keys, heads, kv_heads,
- *              head_dim; causal: query i of q sees the first kv - q + i + 1 keys, of which FLOPs count q (kv - q / 2)
- *   MEMORY     bound by HBM bandwidth: layer norm, softmax, GELU, dropout, residual add, embedding, optimizer
- *   COMM       a collective of one of the groups that share a layer (`group`), in its middle; `bytes` is NCCL's size;
- *              send-recv is one step of a ring: each rank sends `bytes` to the next and has them from the one before;
- *              an all-to-all between experts says its shape too: m tokens of a rank, hidden size k, topk, experts
- *   MOE        the routed experts of one rank: m tokens of the whole expert-parallel group, hidden size k, inner size n
- *              of a whole expert, each token to `topk` of `experts`; experts are split over expert_ep ranks and each of
- *              them over expert_tp. 3 projections: gate, up, down (SwiGLU); 2: up, down (squared ReLU)
+ *   gemm       `batch` products y[m,n] = x[m,k] w[n,k]^T; flops 2 batch m n k
+ *   attention  one fused kernel (Flash): `batch` sequences, q_length queries over kv_length keys,
+ *              heads, kv_heads, head_dim. Causal: query i of q sees the first kv - q + i + 1 keys;
+ *              FLOPs count q (kv - q / 2) pairs
+ *   memory     bound by HBM bandwidth: layer norm, softmax, GELU, dropout, residual add, embedding,
+ *              optimizer
+ *   comm       a collective inside a layer, among one of the groups that share the layer (`group`).
+ *              `bytes` is the size that NCCL counts. A send-recv is one step of a ring: each rank
+ *              sends `bytes` to the next and receives as many from the previous one. An all-to-all
+ *              between experts has a shape too
+ *   moe        the routed experts of one rank: each token goes to `topk` of `experts`; the experts
+ *              are split over ep ranks and each expert over tp. 3 projections: gate, up, down
+ *              (SwiGLU); 2: up, down (squared ReLU)
  */
 #ifndef ORR_OPERATOR_H
 #define ORR_OPERATOR_H
@@ -37,14 +40,14 @@ typedef enum {
   ORR_PASS_OPTIMIZER
 } OrrPass;
 
-/* The generation of software that the kernels are from: PyTorch eager and TorchScript kernels,
- * apex and cuBLAS 11 of 2021-22, or what came after (Triton, Transformer Engine, compiled
- * graphs, cuBLAS 12). The cost model knows both. */
+/* The generation of software that the kernels come from: "eager" is PyTorch eager and TorchScript
+ * kernels, apex and cuBLAS 11 of 2021-22; "modern" is what followed (Triton, Transformer Engine,
+ * compiled graphs, cuBLAS 12). The cost model has constants for both. */
 typedef enum { ORR_KERNELS_MODERN, ORR_KERNELS_EAGER } OrrKernels;
 extern const char *const orr_kernels_words[]; /* "modern", "eager", NULL */
 
-/* The kernel of fused attention: the fastest that was measured, or one that is told by its rate
- * in that of it. */
+/* The kernel of fused attention: the fastest kernel measured, or one modelled as a fixed fraction
+ * of its rate. */
 typedef enum { ORR_FLASH_AS_MEASURED, ORR_FLASH_2, ORR_FLASH_TRITON } OrrFlash;
 
 typedef enum {
@@ -55,9 +58,9 @@ typedef enum {
   ORR_COMM_SEND_RECV
 } OrrOperatorComm;
 
-/* Who meets in a COMM: the ranks that share the layer's tensors, the sequence, the experts, or
- * one expert's tensors; of hierarchical context parallelism those that exchange heads, and their
- * equals that form a ring. */
+/* The ranks that take part in a COMM: those that share the layer's tensors (tp), the sequence (cp),
+ * the experts (ep) or one expert's tensors (etp). Hierarchical context parallelism has two groups:
+ * ranks that exchange heads (cp-inner), and ranks of equal heads, which form a ring (cp-outer). */
 typedef enum {
   ORR_GROUP_TP,
   ORR_GROUP_CP,
@@ -70,76 +73,92 @@ typedef enum {
 /* "tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL */
 extern const char *const orr_group_words[];
 
+/* How the operands of a product are stored, and what its time leaves out. */
+typedef struct {
+  /* Per weight, where it is stored narrower than it is multiplied; 0: as dtype. */
+  double weight_bytes;
+  /* Moved per element of a result that is added to a stored sum (gradients); 0: written. */
+  double sum_bytes;
+  gboolean cast_apart; /* of a narrow dtype: kernels of their own cast the operands */
+} OrrOperandStorage;
+
+typedef struct {
+  gint64 batch, m, n, k;
+  /* m of the product that this one is a chunk of. The next chunk runs on another stream and fills
+   * the SMs that the last tiles of this one leave idle, so this one costs m / whole_m of the whole.
+   * 0: not a chunk. */
+  gint64 whole_m;
+  OrrOperandStorage stored;
+} OrrGemmShape;
+
+typedef struct {
+  gint64 batch, q_length, kv_length, heads, kv_heads, head_dim;
+  gboolean causal;
+  gint64 value_dim; /* size of a value and of the result; 0: head_dim */
+  gboolean latent;  /* values are the first elements of the keys, stored once (absorbed MLA) */
+  guint8 flash;     /* OrrFlash */
+} OrrAttentionShape;
+
+typedef struct {
+  gint64 rows, width; /* tokens, and elements per token; 0: unknown */
+} OrrMemoryShape;
+
+typedef struct {
+  guint8 op;        /* OrrOperatorComm */
+  guint8 group;     /* OrrOperatorGroup */
+  guint8 n_overlap; /* operators after this one that may run during it; 0: it blocks */
+  gint64 tokens, hidden, topk, experts; /* of an all-to-all between experts; tokens of a rank */
+} OrrCommShape;
+
+typedef struct {
+  gint64 tokens, hidden, inter; /* tokens of the whole expert-parallel group; a whole expert */
+  gint64 topk, experts, tp, ep;
+  gint64 projections; /* 0: as many as a measured layer of these sizes has, else 3 */
+  double imbalance;   /* exponent of the power law of tokens over experts; 0: equal numbers */
+  /* Without imbalance: each token draws its experts, so that few tokens leave some experts idle.
+   * FALSE: tokens are dealt out evenly, as in benchmarks. */
+  gboolean drawn;
+  OrrOperandStorage stored;
+} OrrMoeShape;
+
 typedef struct {
   const char *name; /* static: "qkv", "attention-scores", "layer-norm" ... */
-  guint8 kind;      /* OrrOperatorKind */
+  guint8 kind;      /* OrrOperatorKind: which member of the union holds */
   guint8 pass;      /* OrrPass */
   guint8 dtype;     /* OrrDtype */
-  guint8 comm;      /* OrrOperatorComm, for COMM */
-  guint8 group;     /* OrrOperatorGroup, for COMM */
-  /* COMM: so many of the operators that follow may run while it does; 0: it blocks */
-  guint8 beside;
-  guint8 kernels;        /* OrrKernels; the constructors leave it modern */
-  gboolean causal;       /* ATTENTION */
-  guint8 flash;          /* OrrFlash of ATTENTION; the constructors leave it as measured */
-  gint64 batch, m, n, k; /* GEMM */
-  /* GEMM: rows of the product that this is a piece of, whose next piece fills the SMs that its
-   * last                        tiles leave (it runs on another stream): costs its rows' share
-   * of the whole; 0: alone */
-  gint64 whole_m;
-  gint64 q_length, kv_length, heads, kv_heads, head_dim; /* ATTENTION, with batch */
-  gint64 value_dim; /* ATTENTION: of a value and the result; 0: head_dim */
-  /* ATTENTION: values are the first part of the keys, stored once (MLA's absorbed form) */
-  gboolean latent;
-  gint64 experts, topk, expert_tp, expert_ep; /* MOE, with m, n, k */
-  gint64 projections; /* MOE; 0: as a measured layer of these sizes has, else 3 */
-  /* GEMM, MOE: of a weight as stored, where narrower than it is multiplied; 0: as dtype */
-  double weight_bytes;
-  /* GEMM, MOE: moved an element of a result that is added to what is there (gradients); 0:
-   * written */
-  double sum_bytes;
-  /* GEMM, MOE of a narrow dtype: the operands were cast by kernels of their own */
-  gboolean cast_apart;
-  /* GPUs that all wait for the slowest of them, under power limits; 0, 1: a board as measured */
-  gint64 fleet;
-  /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
-  double imbalance;
-  /* MOE without imbalance: each token draws its experts, so that few tokens meet on some; else
-   * they                      are dealt out, as in benchmarks. The constructor leaves it FALSE */
-  gboolean drawn;
-  /* by the call that launched the operator before it, in C++: the framework dispatches none for
-   * it */
+  guint8 kernels;   /* OrrKernels; the constructors leave it modern */
+  /* The call that launched the operator before this one launches this one too, in C++: the
+   * framework dispatches none for it. */
   gboolean launched;
+  gint64 fleet; /* GPUs that wait for the slowest of them, under power limits; 0, 1: one board */
   double flops;
   double bytes;
+  union {
+    OrrGemmShape gemm;
+    OrrAttentionShape attention;
+    OrrMemoryShape memory;
+    OrrCommShape comm;
+    OrrMoeShape moe;
+  };
 } OrrOperator;
 
-OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch,
-                              gint64 m, gint64 n, gint64 k);
+OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, OrrGemmShape shape);
 
 /* Forward: two products, 4 batch heads q kv d FLOPs. Any other pass: the whole backward, five
- * (2.5 times as many). */
-OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch,
-                                   gint64 q_length, gint64 kv_length, gint64 heads, gint64 kv_heads,
-                                   gint64 head_dim, gboolean causal);
+ * products (2.5 times the FLOPs). */
+OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype,
+                                   OrrAttentionShape shape);
 
-/* Values, and so the result, are @value_dim wide: FLOPs and bytes of @op, an ATTENTION, follow. */
-void orr_operator_set_value_dim(OrrOperator *op, gint64 value_dim);
+/* The mean rank's work: topk / ep experts per token, each with `projections` products (0: counted
+ * as 3) of hidden x inter / tp. Reads the tokens and the weights of the experts that receive any,
+ * writes the inner activations and the result. A backward pass by data or by weight has the
+ * forward's FLOPs. */
+OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, OrrMoeShape shape);
 
-/* The mean rank's share: topk / expert_ep experts a token, each with @projections products (0:
- * counted as 3) of hidden x inter / expert_tp. Reads the weights of the experts that balanced
- * routing wakes and the tokens, writes the inner activations and the result. A backward pass by
- * data or by weight has the forward's FLOPs. */
-OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gint64 tokens,
-                             gint64 hidden, gint64 inter, gint64 topk, gint64 experts,
-                             gint64 expert_tp, gint64 expert_ep, gint64 projections,
-                             double imbalance);
-
-/* Experts of @local that @tokens tokens wake, each drawing @topk of @experts without preference:
- * an expert sleeps with probability (1 - k/E)^T, so that local (1 - (1 - k/E)^T) are read. */
+/* Expected number of the @local experts that receive a token, when each of @tokens tokens draws
+ * @topk of @experts uniformly. An expert receives none with probability (1 - k/E)^T, so the
+ * expectation is local (1 - (1 - k/E)^T). */
 double orr_operator_moe_awake(double local, double tokens, double topk, double experts);
-/* @op, a MOE without imbalance, is drawn: its bytes follow. */
-void orr_operator_set_drawn(OrrOperator *op);
 
 OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes,
                                 double flops);

@@ -145,13 +145,14 @@ static OrrDtype product_dtype(const OrrTransformerView *view, OrrPass pass) {
 /* Later Megatron (gradient-accumulation-fusion) adds to main-grad in the GEMM: reads and writes
  * it. */
 void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op) {
-  op->cast_apart = orr_dtype_bytes((OrrDtype)op->dtype) < 2;
-  if (!orr_transformer_is_eager(view)) op->sum_bytes = 2 * view->shard->main_grad_bytes;
+  OrrOperandStorage *stored = op->kind == ORR_OPERATOR_MOE ? &op->moe.stored : &op->gemm.stored;
+  stored->cast_apart = orr_dtype_bytes((OrrDtype)op->dtype) < 2;
+  if (!orr_transformer_is_eager(view)) stored->sum_bytes = 2 * view->shard->main_grad_bytes;
 }
 
 static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name,
                       OrrDtype dtype, gint64 rows, gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, dtype, 1, n, k, rows);
+  OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, dtype, (OrrGemmShape){1, n, k, rows});
   orr_transformer_settle_wgrad(view, &op);
   g_array_append_val(operators, op);
   if (orr_transformer_is_eager(view)) orr_transformer_put_main_grad(view, operators, (double)n * k);
@@ -159,8 +160,8 @@ static void put_wgrad(const OrrTransformerView *view, GArray *operators, const c
 
 static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype dtype, gint64 m,
                      gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, pass, dtype, 1, m, n, k);
-  op.cast_apart = orr_dtype_bytes(dtype) < 2;
+  OrrOperator op = orr_operator_gemm(name, pass, dtype, (OrrGemmShape){1, m, n, k});
+  op.gemm.stored.cast_apart = orr_dtype_bytes(dtype) < 2;
   g_array_append_val(operators, op);
 }
 

@@ -18,8 +18,8 @@ static double score_elements(const OrrTransformerView *view) {
 /* A product of every head of every sequence. */
 static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, const char *name,
                            OrrPass pass, gint64 m, gint64 n, gint64 k) {
-  OrrOperator op =
-      orr_operator_gemm(name, pass, view->shard->dtype, view->sequences * view->heads, m, n, k);
+  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype,
+                                     (OrrGemmShape){view->sequences * view->heads, m, n, k});
   g_array_append_val(operators, op);
 }
 
@@ -33,29 +33,33 @@ static void put_kv_repeat(const OrrTransformerView *view, GArray *operators, Orr
 
 /* --- fused --- */
 
-static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double batch,
-                         gint64 length) {
-  OrrOperator op =
-      orr_operator_attention("attention", pass, view->shard->dtype, (gint64)ceil(batch), length,
-                             length, view->heads, view->kv_heads, view->head_dim, view->causal);
-  op.flash = orr_transformer_flash(view);
-  return op;
+static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double batch, gint64 length,
+                         gint64 value_dim) {
+  const OrrAttentionShape shape = {.batch = (gint64)ceil(batch),
+                                   .q_length = length,
+                                   .kv_length = length,
+                                   .heads = view->heads,
+                                   .kv_heads = view->kv_heads,
+                                   .head_dim = view->head_dim,
+                                   .causal = view->causal,
+                                   .value_dim = value_dim,
+                                   .flash = orr_transformer_flash(view)};
+  return orr_operator_attention("attention", pass, view->shard->dtype, shape);
 }
 
 static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass) {
   gint64 size = view->model->window.size, s = view->sequence;
-  OrrOperator whole = fused(view, pass, (double)view->sequences, s);
+  const double sequences = (double)view->sequences;
   if (view->kind.mixer == ORR_MIXER_WINDOW && size > 0 && size < s) {
-    double pieces = view->model->window.chunked ? (double)s / size : 2.0 * s / size - 1;
-    OrrOperator op = fused(view, pass, view->sequences * pieces, size);
-    op.bytes = whole.bytes;
+    double windows = view->model->window.chunked ? (double)s / size : 2.0 * s / size - 1;
+    OrrOperator op = fused(view, pass, sequences * windows, size, 0);
+    op.bytes = fused(view, pass, sequences, s, 0).bytes;
     return op;
   }
   /* A value may be narrower than a key: products of scores and of values are 2 and 3 of the
    * backward's 5. */
-  if (orr_transformer_is_latent(view))
-    orr_operator_set_value_dim(&whole, view->model->mla.value_dim);
-  return whole;
+  return fused(view, pass, sequences, s,
+               orr_transformer_is_latent(view) ? view->model->mla.value_dim : 0);
 }
 
 static void put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass) {

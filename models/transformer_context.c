@@ -28,12 +28,18 @@
 
 static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint64 queries,
                              gint64 keys, gboolean causal) {
-  OrrOperator op =
-      orr_operator_attention("attention", pass, view->shard->dtype, view->sequences, queries, keys,
-                             view->heads, view->kv_heads, view->head_dim, causal);
-  if (orr_transformer_is_latent(view)) orr_operator_set_value_dim(&op, view->model->mla.value_dim);
-  op.flash = orr_transformer_flash(view);
-  return op;
+  return orr_operator_attention("attention", pass, view->shard->dtype,
+                                (OrrAttentionShape){.batch = view->sequences,
+                                                    .q_length = queries,
+                                                    .kv_length = keys,
+                                                    .heads = view->heads,
+                                                    .kv_heads = view->kv_heads,
+                                                    .head_dim = view->head_dim,
+                                                    .causal = causal,
+                                                    .value_dim = orr_transformer_is_latent(view)
+                                                                     ? view->model->mla.value_dim
+                                                                     : 0,
+                                                    .flash = orr_transformer_flash(view)});
 }
 
 static void put_attention(const OrrTransformerView *view, GArray *operators, OrrPass pass,
@@ -48,9 +54,9 @@ static double own_bytes(const OrrTransformerView *view) {
 }
 
 static void put_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorGroup group,
-                     OrrOperatorComm comm, double bytes, guint8 beside) {
+                     OrrOperatorComm comm, double bytes, guint8 n_overlap) {
   OrrOperator op = orr_operator_comm(name, pass, group, comm, bytes);
-  op.beside = beside;
+  op.comm.n_overlap = n_overlap;
   g_array_append_val(operators, op);
 }
 

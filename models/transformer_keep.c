@@ -22,30 +22,30 @@
 
 /* What one operator here is as torch.mm calls: widths of their results, at most three. */
 static guint products_of(const OrrTransformerView *view, const OrrOperator *op, gint64 widths[3]) {
-  widths[0] = op->n;
+  widths[0] = op->gemm.n;
   if (strcmp(op->name, "qkv") == 0) {
     widths[0] = view->q;
     widths[1] = widths[2] = view->kv;
     return 3;
   }
   if (strcmp(op->name, "fc1") != 0 || !orr_activation_is_gated(view->activation)) return 1;
-  widths[0] = widths[1] = op->n / 2;
+  widths[0] = widths[1] = op->gemm.n / 2;
   return 2;
 }
 
 static gboolean is_product(const OrrOperator *op) {
-  return op->kind == ORR_OPERATOR_GEMM && op->batch == 1;
+  return op->kind == ORR_OPERATOR_GEMM && op->gemm.batch == 1;
 }
 
 static gboolean is_scatter(const OrrOperator *op) {
-  return op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_REDUCE_SCATTER &&
-         op->group == ORR_GROUP_TP;
+  return op->kind == ORR_OPERATOR_COMM && op->comm.op == ORR_COMM_REDUCE_SCATTER &&
+         op->comm.group == ORR_GROUP_TP;
 }
 
 /* Over ranks that share a sequence attention is one call to the policy, its exchange included. */
 static gboolean is_of_attention(const OrrOperator *op) {
   return op->kind == ORR_OPERATOR_ATTENTION ||
-         (op->kind == ORR_OPERATOR_COMM && op->group == ORR_GROUP_CP) ||
+         (op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_CP) ||
          strcmp(op->name, "attention-merge") == 0;
 }
 
@@ -68,14 +68,16 @@ void orr_transformer_put_again(const OrrTransformerView *view, const GArray *for
     if (is_product(op)) {
       const gint64 n = width_again(view, op, &count);
       if (n == 0) continue;
-      again = orr_operator_gemm(op->name, op->pass, op->dtype, op->batch, op->m, n, op->k);
+      again = orr_operator_gemm(op->name, op->pass, op->dtype,
+                                (OrrGemmShape){op->gemm.batch, op->gemm.m, n, op->gemm.k});
     }
     g_array_append_val(operators, again);
   }
 }
 
 static double result_bytes(const OrrTransformerView *view, const OrrOperator *op, guint *count) {
-  if (is_product(op)) return view->element_bytes * op->m * (op->n - width_again(view, op, count));
+  if (is_product(op))
+    return view->element_bytes * op->gemm.m * (op->gemm.n - width_again(view, op, count));
   return is_scatter(op) ? op->bytes / view->tp : 0;
 }
 

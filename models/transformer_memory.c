@@ -311,11 +311,12 @@ double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard
  * operator. */
 static double gradient_elements(const OrrTransformerView *view, const OrrOperator *op) {
   if (op->pass != ORR_PASS_DGRAD) return 0;
-  if (op->kind == ORR_OPERATOR_GEMM) return (double)op->batch * op->m * (op->n + op->k);
+  if (op->kind == ORR_OPERATOR_GEMM)
+    return (double)op->gemm.batch * op->gemm.m * (op->gemm.n + op->gemm.k);
   if (op->kind != ORR_OPERATOR_MOE) return 0;
-  double rows = (double)op->m * op->topk / MAX(1, op->expert_ep);
+  double rows = (double)op->moe.tokens * op->moe.topk / MAX(1, op->moe.ep);
   double gates = orr_activation_is_gated(view->activation) ? 2 : 1;
-  return rows * (op->k + gates * op->n / MAX(1, op->expert_tp));
+  return rows * (op->moe.hidden + gates * op->moe.inter / MAX(1, op->moe.tp));
 }
 
 double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind,

@@ -69,10 +69,10 @@ static void put_exchange(const OrrTransformerView *view, GArray *operators, cons
   OrrTransformerRouting r = orr_transformer_routing(view);
   OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL,
                                      element_bytes * r.exchanged * r.width);
-  op.m = whole(r.tokens);
-  op.k = r.width;
-  op.topk = view->model->moe.topk;
-  op.experts = view->model->moe.experts;
+  op.comm.tokens = whole(r.tokens);
+  op.comm.hidden = r.width;
+  op.comm.topk = view->model->moe.topk;
+  op.comm.experts = view->model->moe.experts;
   if (r.ep > 1 && !r.replicated) g_array_append_val(operators, op);
 }
 
@@ -116,9 +116,17 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
             : pass == ORR_PASS_DGRAD ? recipe->dgrad
                                      : recipe->wgrad;
   OrrOperator op = orr_operator_moe(
-      "experts", pass, dtype, whole(r.group), r.width, r.ffn, moe->topk, moe->experts, r.etp, r.ep,
-      orr_activation_is_gated(view->activation) ? 3 : 2, view->shard->imbalance);
-  op.cast_apart = orr_precision_casts(recipe);
+      "experts", pass, dtype,
+      (OrrMoeShape){.tokens = whole(r.group),
+                    .hidden = r.width,
+                    .inter = r.ffn,
+                    .topk = moe->topk,
+                    .experts = moe->experts,
+                    .tp = r.etp,
+                    .ep = r.ep,
+                    .projections = orr_activation_is_gated(view->activation) ? 3 : 2,
+                    .imbalance = view->shard->imbalance});
+  op.moe.stored.cast_apart = orr_precision_casts(recipe);
   if (pass == ORR_PASS_WGRAD) orr_transformer_settle_wgrad(view, &op);
   g_array_append_val(operators, op);
 }
@@ -171,16 +179,16 @@ static void put_shared_backward(const OrrTransformerView *view, GArray *operator
                                       ORR_SPLIT_COLUMN);
 }
 
-/* Runs @part's operators beside the all-to-all that is the last operator, where there is one and
- * nothing in @part meets other ranks. */
-static void put_beside(const OrrTransformerView *view, GArray *operators, OrrTransformerPart part) {
+/* Runs @part's operators concurrently with the all-to-all that is the last operator, where there is
+ * one and nothing in @part communicates with other ranks. */
+static void put_overlapped(const OrrTransformerView *view, GArray *operators,
+                           OrrTransformerPart part) {
   guint before = operators->len;
-  gboolean follows = before > 0 &&
-                     g_array_index(operators, OrrOperator, before - 1).group == ORR_GROUP_EP &&
-                     g_array_index(operators, OrrOperator, before - 1).kind == ORR_OPERATOR_COMM;
   part(view, operators);
-  if (follows && view->tp == 1)
-    g_array_index(operators, OrrOperator, before - 1).beside = (guint8)(operators->len - before);
+  if (before == 0 || view->tp > 1) return;
+  OrrOperator *last = &g_array_index(operators, OrrOperator, before - 1);
+  if (last->kind == ORR_OPERATOR_COMM && last->comm.group == ORR_GROUP_EP)
+    last->comm.n_overlap = (guint8)(operators->len - before);
 }
 
 static gboolean overlaps_shared(const OrrTransformerView *view) {
@@ -237,7 +245,7 @@ void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators) 
   if (!overlaps_shared(view)) orr_transformer_put_shared_experts(view, operators);
   put_permute(view, operators, "permute", ORR_PASS_FORWARD);
   put_to_experts(view, operators, "ep-dispatch", ORR_PASS_FORWARD, dispatch_bytes(view));
-  if (overlaps_shared(view)) put_beside(view, operators, orr_transformer_put_shared_experts);
+  if (overlaps_shared(view)) put_overlapped(view, operators, orr_transformer_put_shared_experts);
   put_sort(view, operators, "expert-sort", ORR_PASS_FORWARD);
   put_cast(view, operators, ORR_PASS_FORWARD);
   put_experts(view, operators, ORR_PASS_FORWARD);
@@ -260,7 +268,7 @@ void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *op
                                        latent);
   put_permute(view, operators, "unpermute", ORR_PASS_DGRAD);
   put_to_experts(view, operators, "ep-combine", ORR_PASS_DGRAD, view->element_bytes);
-  if (overlaps_shared(view)) put_beside(view, operators, put_shared_backward);
+  if (overlaps_shared(view)) put_overlapped(view, operators, put_shared_backward);
   put_sort(view, operators, "expert-unsort", ORR_PASS_DGRAD);
   put_cast(view, operators, ORR_PASS_DGRAD);
   put_experts(view, operators, ORR_PASS_DGRAD);

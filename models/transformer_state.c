@@ -61,7 +61,8 @@ OrrTransformerScan orr_transformer_scan(const OrrTransformerView *view) {
 
 static void put_products(const OrrTransformerView *view, GArray *operators, const char *name,
                          OrrPass pass, gint64 batch, gint64 m, gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype, batch, m, n, k);
+  OrrOperator op =
+      orr_operator_gemm(name, pass, view->shard->dtype, (OrrGemmShape){batch, m, n, k});
   for (int i = 0; i < (pass == ORR_PASS_FORWARD ? 1 : 2); i++) g_array_append_val(operators, op);
 }
 

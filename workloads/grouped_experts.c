@@ -20,10 +20,11 @@ static void add(Grouped *grouped, OrrOperator op) {
 static void add_product(Grouped *grouped, double batch, double m, double n, double k) {
   const OrrOperator *op = grouped->op;
   OrrOperator product =
-      orr_operator_gemm("experts", op->pass, op->dtype, (gint64)(batch + 0.5),
-                        MAX(1, (gint64)(m + 0.5)), (gint64)n, MAX(1, (gint64)(k + 0.5)));
-  product.sum_bytes = op->sum_bytes;
-  product.cast_apart = op->cast_apart;
+      orr_operator_gemm("experts", op->pass, op->dtype,
+                        (OrrGemmShape){(gint64)(batch + 0.5), MAX(1, (gint64)(m + 0.5)), (gint64)n,
+                                       MAX(1, (gint64)(k + 0.5))});
+  product.gemm.stored.sum_bytes = op->moe.stored.sum_bytes;
+  product.gemm.stored.cast_apart = op->moe.stored.cast_apart;
   product.fleet = op->fleet;
   add(grouped, product);
 }
@@ -32,9 +33,10 @@ OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, Or
                             OrrGroupedAsk ask) {
   Grouped grouped = {model, op, ask, {0, ORR_HOW_MEASURED}};
   double pairs = 0, active = 0;
-  orr_cost_moe_load(op, &pairs, &active);
-  const double rows = pairs / active, h = (double)op->k, f = (double)op->n / (double)op->expert_tp;
-  const double gates = op->projections == 2 ? 1 : 2, e = orr_dtype_bytes(storage);
+  orr_cost_moe_load(&op->moe, &pairs, &active);
+  const double rows = pairs / active, h = (double)op->moe.hidden,
+               f = (double)op->moe.inter / (double)op->moe.tp;
+  const double gates = op->moe.projections == 2 ? 1 : 2, e = orr_dtype_bytes(storage);
   if (op->pass == ORR_PASS_WGRAD) {
     add_product(&grouped, active, gates * f, h, rows);
     add_product(&grouped, active, f, h, rows);

@@ -137,11 +137,11 @@ double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double b
 }
 
 static OrrCost gemm(const OrrCostModel *model, const OrrOperator *op) {
-  if (op->whole_m <= op->m) return orr_cost_gemm(model, op);
+  if (op->gemm.whole_m <= op->gemm.m) return orr_cost_gemm(model, op);
   OrrOperator whole = *op;
-  whole.m = op->whole_m;
+  whole.gemm.m = op->gemm.whole_m;
   OrrCost cost = orr_cost_gemm(model, &whole);
-  cost.time_s *= (double)op->m / (double)op->whole_m;
+  cost.time_s *= (double)op->gemm.m / (double)op->gemm.whole_m;
   return cost;
 }
 

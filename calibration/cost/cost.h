@@ -68,7 +68,7 @@ OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
 OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst);
 
 /* Of a MOE operator's fullest rank: pairs of a token and an expert, and experts that have any. */
-void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active);
+void orr_cost_moe_load(const OrrMoeShape *shape, double *ret_pairs, double *ret_active);
 
 /* The clock that a kernel of @flops_per_s in @dtype holds under the limit, in that at which it
  * reaches them; 1 where the profile does not know the device's power. Of @fleet boards, the

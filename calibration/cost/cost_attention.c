@@ -458,7 +458,7 @@ static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOpera
                             OrrCost cost) {
   const gboolean forward_pass = op->pass == ORR_PASS_FORWARD;
   double share = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
-  if (op->flash == ORR_FLASH_TRITON)
+  if (op->attention.flash == ORR_FLASH_TRITON)
     share *= forward_pass ? constants->flash_triton_forward : constants->flash_triton_backward;
   if (share == 1) return cost;
   const double work_s = fmax(0, cost.time_s - constants->kernel_overhead_s);
@@ -466,23 +466,25 @@ static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOpera
 }
 
 OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype) {
-  if (op->batch <= 0 || op->q_length <= 0 || op->kv_length <= 0 || op->heads <= 0 ||
-      op->kv_heads <= 0 || op->head_dim <= 0)
+  if (op->attention.batch <= 0 || op->attention.q_length <= 0 || op->attention.kv_length <= 0 ||
+      op->attention.heads <= 0 || op->attention.kv_heads <= 0 || op->attention.head_dim <= 0)
     return (OrrCost){0, ORR_HOW_MODELLED};
-  double mean_dim =
-      op->value_dim ? (double)(op->head_dim + op->value_dim) / 2 : (double)op->head_dim;
-  Shape shape = {.phase =
-                     op->q_length == 1 && op->kv_length > 1 ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL,
-                 .dtype = measured_format((OrrDtype)op->dtype),
-                 .kv_dtype = measured_format(kv_dtype),
-                 .batch = (double)op->batch,
-                 .queries = (double)op->q_length,
-                 .length = (double)op->kv_length,
-                 .heads = (double)op->heads,
-                 .kv_heads = (double)op->kv_heads,
-                 .head_dim = mean_dim,
-                 .stored = op->latent ? (double)op->head_dim / (2 * mean_dim) : 0,
-                 .causal = op->causal};
+  double mean_dim = op->attention.value_dim
+                        ? (double)(op->attention.head_dim + op->attention.value_dim) / 2
+                        : (double)op->attention.head_dim;
+  Shape shape = {
+      .phase = op->attention.q_length == 1 && op->attention.kv_length > 1 ? ORR_PHASE_DECODE
+                                                                          : ORR_PHASE_PREFILL,
+      .dtype = measured_format((OrrDtype)op->dtype),
+      .kv_dtype = measured_format(kv_dtype),
+      .batch = (double)op->attention.batch,
+      .queries = (double)op->attention.q_length,
+      .length = (double)op->attention.kv_length,
+      .heads = (double)op->attention.heads,
+      .kv_heads = (double)op->attention.kv_heads,
+      .head_dim = mean_dim,
+      .stored = op->attention.latent ? (double)op->attention.head_dim / (2 * mean_dim) : 0,
+      .causal = op->attention.causal};
   OrrCost cost = forward(model, &shape);
   if (op->pass != ORR_PASS_FORWARD) {
     const OrrProfileConstants *constants = model->constants;
@@ -490,5 +492,6 @@ OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, Orr
     work_s *= constants->attention_backward_flops / constants->attention_backward_efficiency;
     cost = (OrrCost){constants->kernel_overhead_s + work_s, ORR_HOW_MODELLED};
   }
-  return op->flash == ORR_FLASH_AS_MEASURED ? cost : named_kernel(model->constants, op, cost);
+  return op->attention.flash == ORR_FLASH_AS_MEASURED ? cost
+                                                      : named_kernel(model->constants, op, cost);
 }

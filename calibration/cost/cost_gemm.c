@@ -205,12 +205,13 @@ static double row_cast_s(const OrrCostModel *model, OrrDtype dtype, double eleme
 
 static gboolean misses_tensor_cores(const OrrOperator *op) {
   const gint64 elements = (gint64)(16 / orr_dtype_bytes((OrrDtype)op->dtype));
-  return op->kernels == ORR_KERNELS_EAGER && op->batch > 1 &&
-         (op->n % elements != 0 || op->k % elements != 0);
+  return op->kernels == ORR_KERNELS_EAGER && op->gemm.batch > 1 &&
+         (op->gemm.n % elements != 0 || op->gemm.k % elements != 0);
 }
 
 static OrrCost cuda_core_gemm(const OrrCostModel *model, const OrrOperator *op) {
-  const double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
+  const double batch = (double)op->gemm.batch, m = (double)op->gemm.m, n = (double)op->gemm.n,
+               k = (double)op->gemm.k;
   const double compute_s =
       2 * batch * m * n * k / (model->device->fp32_flops * model->constants->gemm_efficiency);
   return (OrrCost){
@@ -220,12 +221,13 @@ static OrrCost cuda_core_gemm(const OrrCostModel *model, const OrrOperator *op) 
 }
 
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
-  double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
+  double batch = (double)op->gemm.batch, m = (double)op->gemm.m, n = (double)op->gemm.n,
+         k = (double)op->gemm.k;
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
   if (misses_tensor_cores(op) && model->device->fp32_flops > 0) return cuda_core_gemm(model, op);
   gboolean borrowed;
   const OrrGrid *grid = find_table(model, (OrrDtype)op->dtype, &borrowed);
-  const Stored stored = {op->weight_bytes, op->sum_bytes};
+  const Stored stored = {op->gemm.stored.weight_bytes, op->gemm.stored.sum_bytes};
   double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, stored, batch, m, n, k);
   if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust;
@@ -235,9 +237,9 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   double ratio = ratio_at(grid, rows, columns, k, &trust, &turned);
   if (op->kernels == ORR_KERNELS_EAGER && batch <= 1)
     roofline_s /= model->constants->gemm_eager_rate;
-  borrowed |= batch > 1 || op->weight_bytes > 0;
+  borrowed |= batch > 1 || op->gemm.stored.weight_bytes > 0;
   double time_s = roofline_s * exp(ratio);
-  if (op->cast_apart && model->gemm[op->dtype])
+  if (op->gemm.stored.cast_apart && model->gemm[op->dtype])
     time_s = fmax(time_s - row_cast_s(model, (OrrDtype)op->dtype, (turned ? columns : rows) * k),
                   op->flops / model->peak_flops[op->dtype]);
   return (OrrCost){time_s, borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};

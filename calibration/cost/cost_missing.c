@@ -28,12 +28,13 @@ gboolean orr_cost_refuses_gaps(const OrrCostModel *model) { return model->refuse
 
 char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op) {
   OrrDtype dtype = (OrrDtype)op->dtype;
-  gboolean is_decode = op->q_length == 1 && op->kv_length > 1;
+  const gboolean is_decode = op->kind == ORR_OPERATOR_ATTENTION && op->attention.q_length == 1 &&
+                             op->attention.kv_length > 1;
   switch ((OrrOperatorKind)op->kind) {
   case ORR_OPERATOR_GEMM:
-    if (op->weight_bytes > 0)
+    if (op->gemm.stored.weight_bytes > 0)
       return g_strdup_printf("gemm %s with weights of %.2g bytes", orr_dtype_names[dtype],
-                             op->weight_bytes);
+                             op->gemm.stored.weight_bytes);
     return holds_gemm(model, dtype) ? NULL : g_strdup_printf("gemm %s", orr_dtype_names[dtype]);
   case ORR_OPERATOR_ATTENTION:
     return holds_attention(model, is_decode ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL, dtype)
@@ -41,9 +42,9 @@ char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op) {
                : g_strdup_printf("attention %s %s", is_decode ? "decode" : "prefill",
                                  orr_dtype_names[dtype]);
   case ORR_OPERATOR_MOE:
-    if (op->weight_bytes > 0)
+    if (op->moe.stored.weight_bytes > 0)
       return g_strdup_printf("moe %s with weights of %.2g bytes", orr_dtype_names[dtype],
-                             op->weight_bytes);
+                             op->moe.stored.weight_bytes);
     return orr_cost_moe_holds(model, dtype) ? NULL
                                             : g_strdup_printf("moe %s", orr_dtype_names[dtype]);
   case ORR_OPERATOR_MEMORY:

@@ -7,7 +7,7 @@
  * measured and is answered:
  *
  *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
- *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (op->drawn)
+ *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (shape->drawn)
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to T k in all (NVIDIA
  *                aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k > E, else 0.01 and 2). With the quantiles
  *                Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a), A = hi^(1-a) - B, the fullest expert holds the mean of Q over
@@ -125,9 +125,20 @@ static Load row_load(const Layer *layer, double tokens, double imbalance) {
   return imbalance > 0 ? power_law_load(layer, tokens, imbalance) : balanced_load(layer, tokens);
 }
 
-static Load asked_load(const OrrOperator *op, const Layer *layer) {
-  return op->drawn && op->imbalance <= 0 ? drawn_load(layer, (double)op->m)
-                                         : row_load(layer, (double)op->m, op->imbalance);
+static Load queried_load(const OrrMoeShape *shape, const Layer *layer) {
+  return shape->drawn && shape->imbalance <= 0
+             ? drawn_load(layer, (double)shape->tokens)
+             : row_load(layer, (double)shape->tokens, shape->imbalance);
+}
+
+static Layer layer_of(const OrrMoeShape *shape) {
+  return (Layer){.hidden = shape->hidden,
+                 .inter = shape->inter,
+                 .topk = shape->topk,
+                 .experts = shape->experts,
+                 .tp = shape->tp,
+                 .ep = shape->ep,
+                 .projections = shape->projections};
 }
 
 /* @stored: bytes of a weight; 0: as @dtype. */
@@ -365,32 +376,31 @@ static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
   return 3;
 }
 
-void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active) {
-  const Layer layer = {op->k,         op->n,         op->topk,       op->experts,
-                       op->expert_tp, op->expert_ep, op->projections};
-  const Load load = asked_load(op, &layer);
+void orr_cost_moe_load(const OrrMoeShape *shape, double *ret_pairs, double *ret_active) {
+  const Layer layer = layer_of(shape);
+  const Load load = queried_load(shape, &layer);
   *ret_pairs = load.pairs;
   *ret_active = load.active;
 }
 
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
-  Layer layer = {op->k,         op->n,         op->topk,       op->experts,
-                 op->expert_tp, op->expert_ep, op->projections};
-  if (op->m <= 0 || layer.hidden <= 0 || layer.inter <= 0 || layer.topk <= 0 ||
+  const OrrMoeShape *shape = &op->moe;
+  Layer layer = layer_of(shape);
+  if (shape->tokens <= 0 || layer.hidden <= 0 || layer.inter <= 0 || layer.topk <= 0 ||
       layer.experts <= 0 || layer.tp <= 0 || layer.ep <= 0)
     return (OrrCost){0, ORR_HOW_MODELLED};
   OrrDtype dtype =
       op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
-  const OrrCostMoe *moe = find_table(model, dtype, op->imbalance);
+  const OrrCostMoe *moe = find_table(model, dtype, shape->imbalance);
   if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
-  double tokens = (double)op->m;
+  double tokens = (double)shape->tokens;
   double roofline_s =
-      moe_roofline_s(model, dtype, op->weight_bytes, asked_load(op, &layer), &layer);
+      moe_roofline_s(model, dtype, shape->stored.weight_bytes, queried_load(shape, &layer), &layer);
   if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust = ORR_GRID_ROW;
   const Curve *own = find_curve(moe, &layer);
   double ratio = own ? curve_at(moe, own, tokens, &trust) : ratio_near(moe, &layer, tokens, &trust);
-  gboolean borrowed = moe->dtype != dtype || moe->imbalance != op->imbalance ||
-                      op->pass != ORR_PASS_FORWARD || op->weight_bytes > 0;
+  gboolean borrowed = moe->dtype != dtype || moe->imbalance != shape->imbalance ||
+                      op->pass != ORR_PASS_FORWARD || shape->stored.weight_bytes > 0;
   return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
 }

@@ -73,8 +73,13 @@ static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint t
   const double *at = point->keys;
   gint64 length = (gint64)at[4], queries = attention->phase == ORR_PHASE_DECODE ? 1 : length;
   OrrOperator op = orr_operator_attention("left out", ORR_PASS_FORWARD, (OrrDtype)attention->dtype,
-                                          (gint64)at[3], queries, length, (gint64)at[1],
-                                          (gint64)at[2], (gint64)at[0], TRUE);
+                                          (OrrAttentionShape){.batch = (gint64)at[3],
+                                                              .q_length = queries,
+                                                              .kv_length = length,
+                                                              .heads = (gint64)at[1],
+                                                              .kv_heads = (gint64)at[2],
+                                                              .head_dim = (gint64)at[0],
+                                                              .causal = TRUE});
   return orr_cost_attention(model, &op, (OrrDtype)attention->kv_dtype);
 }
 

@@ -45,9 +45,9 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
 
 static OrrOperator operator_of(const OrrProfile *profile, guint table,
                                const OrrCrossvalPoint *point) {
-  return orr_operator_gemm("left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype,
-                           1, (gint64)point->keys[0], (gint64)point->keys[1],
-                           (gint64)point->keys[2]);
+  return orr_operator_gemm(
+      "left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype,
+      (OrrGemmShape){1, (gint64)point->keys[0], (gint64)point->keys[1], (gint64)point->keys[2]});
 }
 
 static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,

@@ -57,9 +57,15 @@ static OrrOperator operator_of(const OrrProfile *profile, guint table,
   const double *at = point->keys;
   double imbalance = 0;
   orr_profile_moe_imbalance(moe->distribution, &imbalance);
-  return orr_operator_moe("left out", ORR_PASS_FORWARD, (OrrDtype)moe->dtype, (gint64)at[0],
-                          (gint64)at[1], (gint64)at[2], (gint64)at[3], (gint64)at[4], (gint64)at[5],
-                          (gint64)at[6], 0, imbalance);
+  return orr_operator_moe("left out", ORR_PASS_FORWARD, (OrrDtype)moe->dtype,
+                          (OrrMoeShape){.tokens = (gint64)at[0],
+                                        .hidden = (gint64)at[1],
+                                        .inter = (gint64)at[2],
+                                        .topk = (gint64)at[3],
+                                        .experts = (gint64)at[4],
+                                        .tp = (gint64)at[5],
+                                        .ep = (gint64)at[6],
+                                        .imbalance = imbalance});
 }
 
 static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,

@@ -48,9 +48,10 @@ static gboolean ask_gemm(const OrrCostModel *model, const OrrShape *shape, const
   OrrDtype dtype;
   (void)row;
   if (!dtype_of(shape, &dtype)) return FALSE;
-  const OrrOperator op = orr_operator_gemm("compared", passes[orr_shape_at(shape, "layout")], dtype,
-                                           orr_shape_at(shape, "batch"), orr_shape_at(shape, "m"),
-                                           orr_shape_at(shape, "n"), orr_shape_at(shape, "k"));
+  const OrrOperator op =
+      orr_operator_gemm("compared", passes[orr_shape_at(shape, "layout")], dtype,
+                        (OrrGemmShape){orr_shape_at(shape, "batch"), orr_shape_at(shape, "m"),
+                                       orr_shape_at(shape, "n"), orr_shape_at(shape, "k")});
   return answer(model, &op, ret_cost);
 }
 
@@ -69,9 +70,14 @@ static gboolean ask_attention(const OrrCostModel *model, const OrrShape *shape, 
   if (!dtype_of(shape, &dtype) || orr_shape_at(shape, "v-dim") != orr_shape_at(shape, "head-dim"))
     return FALSE;
   const OrrOperator op =
-      orr_operator_attention("compared", pass, dtype, orr_shape_at(shape, "batch"), queries, keys,
-                             orr_shape_at(shape, "heads"), orr_shape_at(shape, "kv-heads"),
-                             orr_shape_at(shape, "head-dim"), is_causal);
+      orr_operator_attention("compared", pass, dtype,
+                             (OrrAttentionShape){.batch = orr_shape_at(shape, "batch"),
+                                                 .q_length = queries,
+                                                 .kv_length = keys,
+                                                 .heads = orr_shape_at(shape, "heads"),
+                                                 .kv_heads = orr_shape_at(shape, "kv-heads"),
+                                                 .head_dim = orr_shape_at(shape, "head-dim"),
+                                                 .causal = is_causal});
   return answer(model, &op, ret_cost);
 }
 
@@ -111,10 +117,16 @@ static gboolean ask_moe(const OrrCostModel *model, const OrrShape *shape, const 
   (void)row;
   if (!dtype_of(shape, &dtype)) return FALSE;
   const OrrOperator op =
-      orr_operator_moe("compared", ORR_PASS_FORWARD, dtype, orr_shape_at(shape, "num-tokens"),
-                       orr_shape_at(shape, "hidden-size"), orr_shape_at(shape, "inter-size"),
-                       orr_shape_at(shape, "topk"), orr_shape_at(shape, "num-experts"), 1,
-                       orr_shape_at(shape, "ep"), 3, orr_shape_at(shape, "distribution") ? 1.2 : 0);
+      orr_operator_moe("compared", ORR_PASS_FORWARD, dtype,
+                       (OrrMoeShape){.tokens = orr_shape_at(shape, "num-tokens"),
+                                     .hidden = orr_shape_at(shape, "hidden-size"),
+                                     .inter = orr_shape_at(shape, "inter-size"),
+                                     .topk = orr_shape_at(shape, "topk"),
+                                     .experts = orr_shape_at(shape, "num-experts"),
+                                     .tp = 1,
+                                     .ep = orr_shape_at(shape, "ep"),
+                                     .projections = 3,
+                                     .imbalance = orr_shape_at(shape, "distribution") ? 1.2 : 0});
   return answer(model, &op, ret_cost);
 }
 

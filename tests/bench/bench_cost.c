@@ -12,14 +12,21 @@ static gint64 between(guint i, gint64 low, gint64 step) {
 }
 
 static OrrOperator gemm(guint i) {
-  return orr_operator_gemm("gemm", ORR_PASS_FORWARD, ORR_BF16, 1, between(i, 1000, 131),
-                           between(i * 7, 1500, 97), between(i * 5, 1100, 113));
+  return orr_operator_gemm("gemm", ORR_PASS_FORWARD, ORR_BF16,
+                           (OrrGemmShape){1, between(i, 1000, 131), between(i * 7, 1500, 97),
+                                          between(i * 5, 1100, 113)});
 }
 
 static OrrOperator attention(guint i) {
   const gint64 length = between(i, 500, 61);
-  return orr_operator_attention("attention", ORR_PASS_FORWARD, ORR_BF16, 1 + i % 8, length, length,
-                                16, 16, 128, TRUE);
+  return orr_operator_attention("attention", ORR_PASS_FORWARD, ORR_BF16,
+                                (OrrAttentionShape){.batch = 1 + i % 8,
+                                                    .q_length = length,
+                                                    .kv_length = length,
+                                                    .heads = 16,
+                                                    .kv_heads = 16,
+                                                    .head_dim = 128,
+                                                    .causal = TRUE});
 }
 
 static OrrOperator memory(guint i) {
@@ -29,8 +36,16 @@ static OrrOperator memory(guint i) {
 
 /* Layers that nobody measured: the nearest three answer. */
 static OrrOperator moe(guint i) {
-  return orr_operator_moe("moe", ORR_PASS_FORWARD, ORR_BF16, between(i, 100, 77), 4096,
-                          between(i, 1024, 64), 8, 128, 1, 1 + 7 * (i % 2), 3, 1.2 * (i % 2));
+  return orr_operator_moe("moe", ORR_PASS_FORWARD, ORR_BF16,
+                          (OrrMoeShape){.tokens = between(i, 100, 77),
+                                        .hidden = 4096,
+                                        .inter = between(i, 1024, 64),
+                                        .topk = 8,
+                                        .experts = 128,
+                                        .tp = 1,
+                                        .ep = 1 + 7 * (i % 2),
+                                        .projections = 3,
+                                        .imbalance = 1.2 * (i % 2)});
 }
 
 typedef struct {

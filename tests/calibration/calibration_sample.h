@@ -74,7 +74,8 @@ static inline OrrCostModel *model_of(const OrrProfile *profile, const OrrDevice 
 
 static inline OrrCost gemm_cost(const OrrCostModel *model, OrrDtype dtype, gint64 batch, gint64 m,
                                 gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm("test", ORR_PASS_FORWARD, dtype, batch, m, n, k);
+  OrrOperator op =
+      orr_operator_gemm("test", ORR_PASS_FORWARD, dtype, (OrrGemmShape){batch, m, n, k});
   return orr_cost_operator(model, &op);
 }
 

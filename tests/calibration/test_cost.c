@@ -47,25 +47,36 @@ static void test_flash_2(void) {
   g_autoptr(OrrCostModel) silent = model_of(NULL, &round_device);
   const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD};
   for (guint i = 0; i < 2; i++) {
-    OrrOperator op =
-        orr_operator_attention("test", passes[i], ORR_BF16, 4, 4096, 4096, 16, 16, 128, TRUE);
+    OrrOperator op = orr_operator_attention("test", passes[i], ORR_BF16,
+                                            (OrrAttentionShape){.batch = 4,
+                                                                .q_length = 4096,
+                                                                .kv_length = 4096,
+                                                                .heads = 16,
+                                                                .kv_heads = 16,
+                                                                .head_dim = 128,
+                                                                .causal = TRUE});
     const double fastest_s = orr_cost_operator(told, &op).time_s;
-    op.flash = ORR_FLASH_TRITON;
+    op.attention.flash = ORR_FLASH_TRITON;
     assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6,
                 (fastest_s - 2.5e-6) / (i == 0 ? 0.4 : 0.1), 1e-9);
-    op.flash = ORR_FLASH_2;
+    op.attention.flash = ORR_FLASH_2;
     assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6,
                 (fastest_s - 2.5e-6) / (i == 0 ? 0.5 : 0.25), 1e-9);
     const double there_s = orr_cost_operator(silent, &op).time_s;
-    op.flash = ORR_FLASH_AS_MEASURED;
+    op.attention.flash = ORR_FLASH_AS_MEASURED;
     assert_near(there_s, orr_cost_operator(silent, &op).time_s, 1e-12);
   }
 }
 
 static void test_nothing_costs_nothing(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
-  OrrOperator attention =
-      orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 0, 128, 128, 8, 8, 128, TRUE);
+  OrrOperator attention = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16,
+                                                 (OrrAttentionShape){.q_length = 128,
+                                                                     .kv_length = 128,
+                                                                     .heads = 8,
+                                                                     .kv_heads = 8,
+                                                                     .head_dim = 128,
+                                                                     .causal = TRUE});
   OrrOperator memory = orr_operator_memory("test", ORR_PASS_FORWARD, ORR_BF16, 0, 0);
   OrrOperator comm =
       orr_operator_comm("test", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE, 1e6);
@@ -244,8 +255,14 @@ static void test_left_out_h100(void) { assert_left_out("h100-sxm", &h100_device)
 
 static OrrOperator prefill(OrrPass pass, gint64 batch, gint64 length, gint64 heads,
                            gint64 kv_heads) {
-  return orr_operator_attention("test", pass, ORR_BF16, batch, length, length, heads, kv_heads, 128,
-                                TRUE);
+  return orr_operator_attention("test", pass, ORR_BF16,
+                                (OrrAttentionShape){.batch = batch,
+                                                    .q_length = length,
+                                                    .kv_length = length,
+                                                    .heads = heads,
+                                                    .kv_heads = kv_heads,
+                                                    .head_dim = 128,
+                                                    .causal = TRUE});
 }
 
 static void test_attention(void) {
@@ -267,7 +284,7 @@ static void test_attention(void) {
   OrrCost twice_the_table = orr_cost_operator(model, &op);
   g_assert_cmpint(twice_the_table.how, ==, ORR_HOW_OUTSIDE);
 
-  op.causal = FALSE; /* twice the work, at the rate of a longer causal one */
+  op.attention.causal = FALSE; /* twice the work, at the rate of a longer causal one */
   OrrCost full = orr_cost_operator(model, &op);
   g_assert_cmpint(full.how, ==, ORR_HOW_MODELLED);
   g_assert_cmpfloat(full.time_s / twice_the_table.time_s, >, 1.8);
@@ -277,11 +294,17 @@ static void test_attention(void) {
 static void test_decode(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("a100-80gb-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &a100_device);
-  OrrOperator op =
-      orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 8, 1, 4096, 32, 8, 128, TRUE);
+  OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16,
+                                          (OrrAttentionShape){.batch = 8,
+                                                              .q_length = 1,
+                                                              .kv_length = 4096,
+                                                              .heads = 32,
+                                                              .kv_heads = 8,
+                                                              .head_dim = 128,
+                                                              .causal = TRUE});
   assert_near(orr_cost_operator(model, &op).time_s * 1e6, 97.96,
               1e-9); /* the row 8,1,4095,32,8,128 */
-  op.kv_length = 6000;
+  op.attention.kv_length = 6000;
   OrrCost between = orr_cost_operator(model, &op);
   g_assert_cmpint(between.how, ==, ORR_HOW_INTERPOLATED);
   g_assert_cmpfloat(between.time_s, >, 97.96e-6);
@@ -302,8 +325,14 @@ static void test_equal_work(void) {
   static const gint64 asked[][2] = {
       {4, 2}, {2, 4}, {1, 8}}; /* batch, key heads: a hole, and two beyond the table */
   for (guint i = 0; i < G_N_ELEMENTS(asked); i++) {
-    OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, asked[i][0], 1,
-                                            1000, 8 * asked[i][1], asked[i][1], 128, TRUE);
+    OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16,
+                                            (OrrAttentionShape){.batch = asked[i][0],
+                                                                .q_length = 1,
+                                                                .kv_length = 1000,
+                                                                .heads = 8 * asked[i][1],
+                                                                .kv_heads = asked[i][1],
+                                                                .head_dim = 128,
+                                                                .causal = TRUE});
     OrrCost cost = orr_cost_operator(model, &op);
     assert_near(cost.time_s * 1e6, 50, 1e-9);
     g_assert_cmpint(cost.how, ==, ORR_HOW_INTERPOLATED);
@@ -325,8 +354,14 @@ static void test_other_groups(void) {
         text, "  - {head-dim: 128, heads: %" G_GINT64_FORMAT ", kv-heads: 1, us: \"", heads);
     for (gint64 batch = 1; batch <= 16; batch *= 4)
       for (gint64 length = 512; length <= 8192; length *= 16) {
-        OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, batch, 1,
-                                                length, heads, 1, 128, TRUE);
+        OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16,
+                                                (OrrAttentionShape){.batch = batch,
+                                                                    .q_length = 1,
+                                                                    .kv_length = length,
+                                                                    .heads = heads,
+                                                                    .kv_heads = 1,
+                                                                    .head_dim = 128,
+                                                                    .causal = TRUE});
         const double us = orr_cost_operator(roofline, &op).time_s * 1e6 * (batch == 1 ? 3 : 1);
         if (heads == 8 && batch == 1)
           g_string_append(text, "- ");
@@ -337,8 +372,14 @@ static void test_other_groups(void) {
   }
   g_autoptr(OrrProfile) profile = sample_profile(text->str);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
-  OrrOperator op =
-      orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 1, 1, 8192, 8, 1, 128, TRUE);
+  OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16,
+                                          (OrrAttentionShape){.batch = 1,
+                                                              .q_length = 1,
+                                                              .kv_length = 8192,
+                                                              .heads = 8,
+                                                              .kv_heads = 1,
+                                                              .head_dim = 128,
+                                                              .causal = TRUE});
   const OrrCost told = orr_cost_operator(model, &op);
   assert_near(told.time_s, 3 * orr_cost_operator(roofline, &op).time_s, 1e-6);
   g_assert_cmpint(told.how, ==, ORR_HOW_INTERPOLATED);
@@ -371,9 +412,13 @@ static void test_missing(void) {
       sample_profile("schema: profile/1\nname: p\ndevice: d\ngemm:\n- dtype: bf16\n"
                      "  source: s\n  m: \"1\"\n  rows:\n  - {n: 1, k: 1, us: \"5\"}\n");
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
-  assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, 8, 8, 8), NULL);
-  assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP16, 1, 8, 8, 8), NULL);
-  assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, 1, 8, 8, 8), "gemm fp8");
+  assert_missing(
+      model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 8, 8, 8}), NULL);
+  assert_missing(
+      model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP16, (OrrGemmShape){1, 8, 8, 8}), NULL);
+  assert_missing(model,
+                 orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, (OrrGemmShape){1, 8, 8, 8}),
+                 "gemm fp8");
   assert_missing(model, prefill(ORR_PASS_FORWARD, 1, 64, 8, 8), "attention prefill bf16");
   assert_missing(model, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0),
                  "memory-bound kernels");
@@ -446,16 +491,18 @@ static void test_gemm_of_training(void) {
       "200\"}]}\n"
       "  - {dtype: bf16, source: s, m: \"512 1024\", rows: [{n: 512, k: 512, us: \"100 200\"}]}\n");
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
-  OrrOperator op = orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, 1, 512, 512, 512);
+  OrrOperator op =
+      orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, (OrrGemmShape){1, 512, 512, 512});
   assert_near(orr_cost_operator(model, &op).time_s, 100e-6, 1e-9);
-  op.cast_apart = TRUE;
+  op.gemm.stored.cast_apart = TRUE;
   assert_near(orr_cost_operator(model, &op).time_s, 40e-6, 1e-9);
   op.dtype = ORR_BF16;
   assert_near(orr_cost_operator(model, &op).time_s, 100e-6, 1e-9);
-  OrrOperator plain = orr_operator_gemm("g", ORR_PASS_WGRAD, ORR_BF16, 1, 1024, 512, 512),
+  OrrOperator plain = orr_operator_gemm("g", ORR_PASS_WGRAD, ORR_BF16,
+                                        (OrrGemmShape){1, 1024, 512, 512}),
               sum = plain, same = plain;
-  sum.sum_bytes = 8;
-  same.sum_bytes = 2;
+  sum.gemm.stored.sum_bytes = 8;
+  same.gemm.stored.sum_bytes = 2;
   const double plain_s = orr_cost_operator(model, &plain).time_s;
   assert_near(orr_cost_operator(model, &same).time_s, plain_s, 1e-12);
   g_assert_cmpfloat(orr_cost_operator(model, &sum).time_s, >, plain_s);

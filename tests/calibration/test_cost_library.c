@@ -109,7 +109,8 @@ static void test_carried_over(void) {
   for (guint i = 0; i < G_N_ELEMENTS(devices); i++) {
     g_autoptr(OrrCostModel) model =
         orr_cost_model_new_scaled(profile, &round_device, devices[i], NULL);
-    OrrOperator op = orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16, 1, 1, 64, 64);
+    OrrOperator op =
+        orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 1, 64, 64});
     OrrCost ring;
     g_assert_cmpint(orr_cost_operator(model, &op).how, ==, kernels[i]);
     g_assert_true(orr_cost_collective(model, "all_reduce", 2, 1024, &ring));

@@ -16,9 +16,16 @@ static const OrrDevice b200_device = {.name = (char *)"b200",
 
 static OrrCost moe_cost(const OrrCostModel *model, OrrDtype dtype, double imbalance, gint64 tokens,
                         const OrrProfileMoeRow *row) {
-  OrrOperator op =
-      orr_operator_moe("test", ORR_PASS_FORWARD, dtype, tokens, row->hidden, row->inter, row->topk,
-                       row->experts, row->tp, row->ep, row->projections, imbalance);
+  OrrOperator op = orr_operator_moe("test", ORR_PASS_FORWARD, dtype,
+                                    (OrrMoeShape){.tokens = tokens,
+                                                  .hidden = row->hidden,
+                                                  .inter = row->inter,
+                                                  .topk = row->topk,
+                                                  .experts = row->experts,
+                                                  .tp = row->tp,
+                                                  .ep = row->ep,
+                                                  .projections = row->projections,
+                                                  .imbalance = imbalance});
   return orr_cost_operator(model, &op);
 }
 
@@ -46,10 +53,17 @@ static void test_balanced(void) {
  * formula at any number of tokens: so is the answer. */
 static void test_drawn(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
-  OrrOperator op =
-      orr_operator_moe("test", ORR_PASS_FORWARD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 2, 3, 0);
+  OrrOperator op = orr_operator_moe("test", ORR_PASS_FORWARD, ORR_BF16,
+                                    (OrrMoeShape){.tokens = 4,
+                                                  .hidden = 1024,
+                                                  .inter = 512,
+                                                  .topk = 2,
+                                                  .experts = 8,
+                                                  .tp = 1,
+                                                  .ep = 2,
+                                                  .projections = 3});
   const double dealt_s = orr_cost_operator(model, &op).time_s;
-  orr_operator_set_drawn(&op);
+  op.moe.drawn = TRUE;
   const double compute_us = 6.0 * 4 * 1024 * 512 / 0.6e8,
                activations = 2.0 * 4 * (2 * 1024 + 3 * 512);
   const double memory_us = (12582912 * (1 - pow(0.75, 4)) + activations) / 0.85e6;
@@ -164,7 +178,15 @@ static void test_how(void) {
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 32, &row).how, ==, ORR_HOW_OUTSIDE);
   g_assert_cmpint(moe_cost(model, ORR_FP8, 0, 4, &row).how, ==, ORR_HOW_MODELLED);
   g_assert_cmpint(moe_cost(model, ORR_BF16, 1.2, 4, &row).how, ==, ORR_HOW_MODELLED);
-  OrrOperator op = orr_operator_moe("x", ORR_PASS_DGRAD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 1, 3, 0);
+  OrrOperator op = orr_operator_moe("x", ORR_PASS_DGRAD, ORR_BF16,
+                                    (OrrMoeShape){.tokens = 4,
+                                                  .hidden = 1024,
+                                                  .inter = 512,
+                                                  .topk = 2,
+                                                  .experts = 8,
+                                                  .tp = 1,
+                                                  .ep = 1,
+                                                  .projections = 3});
   g_assert_cmpint(orr_cost_operator(model, &op).how, ==, ORR_HOW_MODELLED);
   row.inter = 2048;
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 4, &row).how, ==,

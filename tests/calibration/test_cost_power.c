@@ -8,7 +8,7 @@ static const char text[] =
     "constants: {static-power: 100 W, tensor-power: 800 W, gemm-efficiency: 100 %}\n";
 
 static OrrOperator gemm_op(gint64 size) {
-  return orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, size, size, size);
+  return orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, size, size, size});
 }
 
 /* At the peak (1e14) tensor cores want 800 W, and 500 W leave 400: half, so a clock of 2^(-1/3).
@@ -99,7 +99,8 @@ static void test_shipped(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
   device.tdp_watts = 700;
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
-  OrrOperator op = orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, 1536, 6144, 16384);
+  OrrOperator op =
+      orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 1536, 6144, 16384});
   assert_near(op.flops / orr_cost_sustained(model, &op).time_s, 794.5e12, 2e-3);
   g_assert_cmpint(orr_cost_sustained(model, &op).how, ==,
                   ORR_HOW_MEASURED); /* the row's, at another clock */

@@ -130,7 +130,15 @@ static void test_moe(void) {
   g_assert_nonnull(strstr(text, "tp: 2, ep: 2, us: \"- 11 -\"}"));
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
-  OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_BF16, 4, 64, 32, 2, 8, 1, 2, 0, 1.2);
+  OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_BF16,
+                                    (OrrMoeShape){.tokens = 4,
+                                                  .hidden = 64,
+                                                  .inter = 32,
+                                                  .topk = 2,
+                                                  .experts = 8,
+                                                  .tp = 1,
+                                                  .ep = 2,
+                                                  .imbalance = 1.2});
   assert_near(orr_cost_operator(model, &op).time_s * 1e6, 12.34, 1e-12);
   remove_folder(folder);
 }

@@ -74,9 +74,9 @@ static void test_experts(void) {
     g_assert_cmpstr(op->name, !=, "mlp-up");
     if (op->kind != ORR_OPERATOR_MOE) continue;
     n++;
-    g_assert_cmpint(op->expert_ep, ==, 4);
-    g_assert_cmpint(op->expert_tp, ==, 2);
-    g_assert_cmpint(op->m, ==, 64);
+    g_assert_cmpint(op->moe.ep, ==, 4);
+    g_assert_cmpint(op->moe.tp, ==, 2);
+    g_assert_cmpint(op->moe.tokens, ==, 64);
   }
   g_assert_cmpuint(n, ==, 1);
   orr_field_clear(&orr_model_table, &model);
@@ -198,12 +198,12 @@ static void test_exchange(void) {
   g_assert_cmpuint(operators->len, ==, 3);
   const OrrOperator *dispatch = &g_array_index(operators, OrrOperator, 0);
   const OrrOperator *experts = dispatch + 1, *combine = dispatch + 2;
-  g_assert_cmpint(dispatch->m, ==, 100);
+  g_assert_cmpint(dispatch->comm.tokens, ==, 100);
   g_assert_cmpfloat(dispatch->bytes, ==, 100.0 * 7168 * 8);
   g_assert_cmpfloat(combine->bytes, ==, 2 * 100.0 * 7168 * 8);
-  g_assert_cmpint(experts->m, ==, 400);
-  g_assert_cmpint(experts->expert_ep, ==, 4);
-  g_assert_cmpint(experts->expert_tp, ==, 1);
+  g_assert_cmpint(experts->moe.tokens, ==, 400);
+  g_assert_cmpint(experts->moe.ep, ==, 4);
+  g_assert_cmpint(experts->moe.tp, ==, 1);
   orr_field_clear(&orr_model_table, &model);
 }
 

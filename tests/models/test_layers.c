@@ -201,7 +201,7 @@ static void assert_names(Build function, const OrrModel *model, guint kind, cons
     g_string_append_printf(names, "%s%s%s", i ? " " : "", op->name,
                            op->pass == ORR_PASS_WGRAD ? "*" : "");
     if (op->kind == ORR_OPERATOR_COMM)
-      g_assert_true(g_str_has_prefix(op->name, orr_group_words[op->group]));
+      g_assert_true(g_str_has_prefix(op->name, orr_group_words[op->comm.group]));
   }
   g_assert_cmpstr(names->str, ==, expected);
 }
@@ -251,10 +251,11 @@ static void test_dispatch(void) {
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (op->kind != ORR_OPERATOR_COMM) continue;
-    g_assert_cmpint(op->comm, ==, ORR_COMM_ALL_TO_ALL);
+    g_assert_cmpint(op->comm.op, ==, ORR_COMM_ALL_TO_ALL);
     g_assert_cmpfloat(op->bytes, ==, 4096.0 * 8 * 7168 * 2);
-    g_assert_true(op->m == 4096 && op->k == 7168 && op->topk == 8 && op->experts == 256);
-    g_assert_cmpint(op->beside, ==, strcmp(op->name, "ep-dispatch") == 0 ? 3 : 0);
+    g_assert_true(op->comm.tokens == 4096 && op->comm.hidden == 7168 && op->comm.topk == 8 &&
+                  op->comm.experts == 256);
+    g_assert_cmpint(op->comm.n_overlap, ==, strcmp(op->name, "ep-dispatch") == 0 ? 3 : 0);
     found++;
   }
   g_assert_cmpuint(found, ==, 2);
@@ -265,7 +266,7 @@ static void test_dispatch(void) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (op->kind == ORR_OPERATOR_COMM)
       g_assert_cmpfloat(op->bytes, ==, 1.5 * 4096.0 * 8 * 7168 * 2);
-    if (op->kind == ORR_OPERATOR_MOE) g_assert_cmpint(op->m, ==, 4096 * 8 * 3 / 2);
+    if (op->kind == ORR_OPERATOR_MOE) g_assert_cmpint(op->moe.tokens, ==, 4096 * 8 * 3 / 2);
   }
   orr_field_clear(&orr_model_table, &model);
 }
@@ -344,7 +345,7 @@ static void test_context_collectives(void) {
   orr_transformer_layer_forward(&model, 0, &shard, operators);
   const OrrOperator *op = &g_array_index(operators, OrrOperator, 4);
   g_assert_cmpfloat(op->bytes, ==, 8388608);
-  g_assert_cmpint(op->beside, ==, 1);
+  g_assert_cmpint(op->comm.n_overlap, ==, 1);
   shard.context = ORR_CONTEXT_ALL_GATHER;
   g_array_set_size(operators, 0);
   orr_transformer_layer_forward(&model, 0, &shard, operators);
@@ -373,8 +374,8 @@ static void test_context_hierarchical(void) {
   const OrrOperator *ops = (const OrrOperator *)(const void *)operators->data;
   g_assert_cmpfloat(ops[4].bytes, ==, 1024.0 * (4096 + 2 * 1024) * 2);
   g_assert_cmpfloat(ops[5].bytes, ==, 2048.0 * 2 * 512 * 2);
-  g_assert_cmpint(ops[6].heads, ==, 16);
-  g_assert_cmpint(ops[6].q_length, ==, 2048);
+  g_assert_cmpint(ops[6].attention.heads, ==, 16);
+  g_assert_cmpint(ops[6].attention.q_length, ==, 2048);
   g_assert_cmpfloat(ops[9].bytes, ==, 1024.0 * 4096 * 2);
   orr_field_clear(&orr_model_table, &model);
 }

@@ -41,8 +41,9 @@ static Sum sum_of(const OrrShard *shard) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (op->kind == ORR_OPERATOR_GEMM) sum.gemms[op->dtype]++;
     if (op->kind == ORR_OPERATOR_GEMM && op->pass == ORR_PASS_WGRAD) sum.wgrads++;
-    if (op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_ALL_GATHER) sum.gathers += op->bytes;
-    if (op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_REDUCE_SCATTER)
+    if (op->kind == ORR_OPERATOR_COMM && op->comm.op == ORR_COMM_ALL_GATHER)
+      sum.gathers += op->bytes;
+    if (op->kind == ORR_OPERATOR_COMM && op->comm.op == ORR_COMM_REDUCE_SCATTER)
       sum.scatters += op->bytes;
     if (strcmp(op->name, "cast") == 0) sum.casts += op->bytes;
     if (strcmp(op->name, "dequantise") == 0) sum.dequantised += op->bytes;

@@ -229,9 +229,9 @@ static void assert_gemm(const GArray *operators, const char *name, OrrPass pass,
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (strcmp(op->name, name) || op->pass != pass || op->kind != ORR_OPERATOR_GEMM || which-- > 0)
       continue;
-    g_test_message("%s pass %d: %d x %d x %d x %d", name, pass, (int)op->batch, (int)op->m,
-                   (int)op->n, (int)op->k);
-    g_assert_true(op->batch == batch && op->m == m && op->n == n && op->k == k);
+    g_test_message("%s pass %d: %d x %d x %d x %d", name, pass, (int)op->gemm.batch,
+                   (int)op->gemm.m, (int)op->gemm.n, (int)op->gemm.k);
+    g_assert_true(op->gemm.batch == batch && op->gemm.m == m && op->gemm.n == n && op->gemm.k == k);
     return;
   }
   g_assert_not_reached();

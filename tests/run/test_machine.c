@@ -35,7 +35,8 @@ static double gemm_seconds(const OrrMachine *machine) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrCostModel) model = orr_machine_costs(machine, &error);
   g_assert_no_error(error);
-  OrrOperator op = orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16, 1, 4096, 4096, 4096);
+  OrrOperator op =
+      orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 4096, 4096, 4096});
   return orr_cost_operator(model, &op).time_s;
 }
 

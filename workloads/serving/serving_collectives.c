@@ -59,10 +59,10 @@ static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, cons
   const OrrCollectiveContext context = {.fabric = params->world->fabric,
                                         .cost = params->world->cost};
   g_autofree gint64 *gpus = gpus_of(params, ranks_of(params));
-  const OrrExpertExchange exchange = {.tokens = (double)op->m,
-                                      .hidden = op->k,
-                                      .topk = op->topk,
-                                      .experts = op->experts,
+  const OrrExpertExchange exchange = {.tokens = (double)op->comm.tokens,
+                                      .hidden = op->comm.hidden,
+                                      .topk = op->comm.topk,
+                                      .experts = op->comm.experts,
                                       .bytes_per_element = orr_dtype_bytes((OrrDtype)op->dtype),
                                       .experts_dtype = (OrrDtype)op->dtype,
                                       .is_combine = g_str_equal(op->name, "combine")};
@@ -71,14 +71,14 @@ static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, cons
                                   .gpus = gpus,
                                   .n = (guint)ranks_of(params),
                                   .exchange = &exchange};
-  return orr_collective_plan(&context, &call, choose_exchange(params, op->m), error);
+  return orr_collective_plan(&context, &call, choose_exchange(params, op->comm.tokens), error);
 }
 
 static OrrCollectivePlan *plan_operator(const OrrServingCostParams *params, const OrrOperator *op,
                                         GError **error) {
-  if (op->comm == ORR_COMM_ALL_TO_ALL) return plan_exchange(params, op, error);
-  return plan(params, op->comm == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE, op->bytes,
-              error);
+  if (op->comm.op == ORR_COMM_ALL_TO_ALL) return plan_exchange(params, op, error);
+  return plan(params, op->comm.op == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE,
+              op->bytes, error);
 }
 
 OrrCost orr_serving_collective(const OrrServingCostParams *params, const OrrOperator *op) {

@@ -146,7 +146,8 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
   if (op->kind == ORR_OPERATOR_MOE)
     return orr_serving_experts(model, op, cost->params.shard.activations);
   if (op->kind == ORR_OPERATOR_MEMORY &&
-      orr_cost_serving_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
+      orr_cost_serving_token_kernel(model, op->name, (double)op->memory.rows,
+                                    (double)op->memory.width, &answer))
     return answer;
   return orr_cost_sustained(model, op);
 }
@@ -250,12 +251,16 @@ static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators
 
 static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceHeads *heads,
                                  gint64 batch, gint64 queries, gint64 keys) {
-  OrrOperator op =
-      orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations, batch,
-                             queries, keys, heads->heads, heads->kv_heads, heads->head_dim, TRUE);
-  op.latent = heads->latent;
-  if (heads->value_dim > 0) orr_operator_set_value_dim(&op, heads->value_dim);
-  return op;
+  return orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations,
+                                (OrrAttentionShape){.batch = batch,
+                                                    .q_length = queries,
+                                                    .kv_length = keys,
+                                                    .heads = heads->heads,
+                                                    .kv_heads = heads->kv_heads,
+                                                    .head_dim = heads->head_dim,
+                                                    .causal = TRUE,
+                                                    .value_dim = heads->value_dim,
+                                                    .latent = heads->latent});
 }
 
 static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries,
@@ -303,7 +308,7 @@ static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint de
   OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
   if (queries == 1)
     return orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
-  op.heads *= queries;
+  op.attention.heads *= queries;
   const OrrCost answer =
       orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
   return (OrrCost){answer.time_s, ORR_HOW_MODELLED};

@@ -123,9 +123,9 @@ static void add_time(OrrStepTime *sum, OrrStepTime time) {
 static double projection_s(const OrrDrafter *drafter, gint64 tokens) {
   const gint64 hidden = drafter->draft.model.hidden;
   if (drafter->draft.joined == 0) return 0;
-  const OrrOperator op =
-      orr_operator_gemm("draft-projection", ORR_PASS_FORWARD, drafter->params.shard.activations, 1,
-                        tokens, hidden / drafter->params.shard.tp, hidden * drafter->draft.joined);
+  const OrrOperator op = orr_operator_gemm(
+      "draft-projection", ORR_PASS_FORWARD, drafter->params.shard.activations,
+      (OrrGemmShape){1, tokens, hidden / drafter->params.shard.tp, hidden * drafter->draft.joined});
   return orr_cost_sustained(drafter->world.cost, &op).time_s;
 }
 

@@ -13,7 +13,8 @@ static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
 /* Products of the experts' format. */
 static gboolean holds_products(const OrrCostModel *model, const OrrOperator *op) {
   const OrrOperator product =
-      orr_operator_gemm("experts", op->pass, (OrrDtype)op->dtype, 1, 1, op->n, op->k);
+      orr_operator_gemm("experts", op->pass, (OrrDtype)op->dtype,
+                        (OrrGemmShape){1, 1, op->moe.inter, op->moe.hidden});
   return holds(model, &product);
 }
 
@@ -31,8 +32,8 @@ static void add_move(const OrrCostModel *model, const char *name, double bytes, 
 static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op,
                             OrrDtype activations) {
   double pairs = 0, active = 0;
-  orr_cost_moe_load(op, &pairs, &active);
-  const double tokens = MIN((double)op->m, pairs), hidden = (double)op->k;
+  orr_cost_moe_load(&op->moe, &pairs, &active);
+  const double tokens = MIN((double)op->moe.tokens, pairs), hidden = (double)op->moe.hidden;
   const double wide = orr_dtype_bytes(activations), narrow = orr_dtype_bytes((OrrDtype)op->dtype);
   OrrCost sum = orr_grouped_experts(model, op, activations, orr_cost_sustained);
   add_move(model, "permute", (tokens * wide + pairs * narrow) * hidden, &sum);

@@ -38,9 +38,10 @@ GArray *orr_training_tensors(const OrrJob *job, guint index) {
   g_autoptr(GArray) operators = backward_of(job, part);
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_GEMM || op->pass != ORR_PASS_WGRAD) continue;
     const double parameters =
-        (double)op->m * (double)op->n; /* dw[n, k] of y[m, n] = x[m, k] w[n, k]^T */
-    if (op->kind != ORR_OPERATOR_GEMM || op->pass != ORR_PASS_WGRAD || parameters > rest) continue;
+        (double)op->gemm.m * (double)op->gemm.n; /* dw[n, k] of y[m, n] = x[m, k] w[n, k]^T */
+    if (parameters > rest) continue;
     if (parameters > whole_below) g_array_append_val(tensors, parameters);
     rest -= parameters;
   }

@@ -49,8 +49,8 @@ typedef struct {
 } Beside;
 
 static Beside beside_of(const OrrJob *job, const OrrOperator *comm) {
-  if (comm->beside > 0) return (Beside){-1, comm->beside};
-  if (comm->group != ORR_GROUP_TP || !job->params->parallel.async_tp_all_reduce)
+  if (comm->comm.n_overlap > 0) return (Beside){-1, comm->comm.n_overlap};
+  if (comm->comm.group != ORR_GROUP_TP || !job->params->parallel.async_tp_all_reduce)
     return (Beside){-1, 0};
   if (comm->pass == ORR_PASS_DGRAD) return (Beside){ORR_PASS_WGRAD, 0};
   return (Beside){comm->pass == ORR_PASS_WGRAD ? ORR_PASS_DGRAD : -1, 0};
@@ -62,8 +62,8 @@ static gboolean is_beside(Beside beside, const OrrOperator *op) {
 
 static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean beside) {
   OrrSegment *segment = &g_array_index(run->segments, OrrSegment, run->segments->len - 1);
-  segment->comm = comm->comm;
-  segment->group = comm->group;
+  segment->comm = comm->comm.op;
+  segment->group = comm->comm.group;
   segment->comm_bytes = comm->bytes;
   segment->beside = beside;
   return new_segment(run);

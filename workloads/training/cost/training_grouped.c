@@ -17,16 +17,17 @@ OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *asked) 
 
 double orr_training_fullest(const OrrJob *job, const OrrOperator *comm) {
   const gint64 group = job->ep * job->etp;
-  if (comm->group != ORR_GROUP_EP || !(job->shard.imbalance > 0) || comm->topk <= 0) return 1;
+  if (comm->comm.group != ORR_GROUP_EP || !(job->shard.imbalance > 0) || comm->comm.topk <= 0)
+    return 1;
   double pairs = 0, active = 0;
-  const OrrOperator op = {.m = comm->m * group,
-                          .k = comm->k,
-                          .n = 1,
-                          .topk = comm->topk,
-                          .experts = comm->experts,
-                          .expert_tp = 1,
-                          .expert_ep = job->ep,
-                          .imbalance = job->shard.imbalance};
-  orr_cost_moe_load(&op, &pairs, &active);
-  return MAX(1, pairs * (double)job->ep / ((double)op.m * (double)op.topk));
+  const OrrMoeShape shape = {.tokens = comm->comm.tokens * group,
+                             .hidden = comm->comm.hidden,
+                             .inter = 1,
+                             .topk = comm->comm.topk,
+                             .experts = comm->comm.experts,
+                             .tp = 1,
+                             .ep = job->ep,
+                             .imbalance = job->shard.imbalance};
+  orr_cost_moe_load(&shape, &pairs, &active);
+  return MAX(1, pairs * (double)job->ep / ((double)shape.tokens * (double)shape.topk));
 }

@@ -22,8 +22,8 @@ enum { ROUTER_OPERATORS = 31, ROUTER_OPERATORS_BESIDE_DEEPEP = 17 };
 
 static guint of_experts(const OrrOperator *op) {
   double pairs = 0, active = 0;
-  orr_cost_moe_load(op, &pairs, &active);
-  const double casts = op->cast_apart && op->pass != ORR_PASS_WGRAD ? 2 : 0;
+  orr_cost_moe_load(&op->moe, &pairs, &active);
+  const double casts = op->moe.stored.cast_apart && op->pass != ORR_PASS_WGRAD ? 2 : 0;
   return (guint)((2 + casts) * active + 0.5);
 }
 

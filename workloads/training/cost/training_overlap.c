@@ -15,7 +15,7 @@ static const OrrTpOverlapKind *kind_of(const OrrTraining *params) {
 }
 
 static gboolean is_comm(const OrrOperator *op, OrrOperatorComm comm) {
-  return op->kind == ORR_OPERATOR_COMM && op->group == ORR_GROUP_TP && op->comm == comm;
+  return op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_TP && op->comm.op == comm;
 }
 
 /* The product that waits for the gather at @i, what prepares it in between; 0: none. */

@@ -80,12 +80,12 @@ static gboolean find_attention(const OrrJob *job, OrrOperator *ret_op) {
 
 static double document_seconds(const OrrJob *job, const OrrOperator *like, gint64 length) {
   const gint64 batch = MAX(1, job->shard.micro_batch * job->shard.sequence / length);
-  OrrOperator op =
-      orr_operator_attention(like->name, like->pass, like->dtype, batch, length, length,
-                             like->heads, like->kv_heads, like->head_dim, TRUE);
-  op.flash = like->flash;
+  OrrAttentionShape shape = like->attention;
+  shape.batch = batch;
+  shape.q_length = shape.kv_length = length;
+  shape.causal = TRUE;
+  OrrOperator op = orr_operator_attention(like->name, like->pass, like->dtype, shape);
   op.kernels = job->shard.kernels;
-  if (like->value_dim) orr_operator_set_value_dim(&op, like->value_dim);
   return orr_training_operator_cost(job, &op).time_s / (double)batch;
 }
 

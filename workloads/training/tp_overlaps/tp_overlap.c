@@ -11,23 +11,24 @@ const OrrRegistry orr_tp_overlap_registry = {"tp-comm-overlap", entries};
 /* Piece @i of @n: rows that do not divide are spread as evenly as they can be. */
 static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray *operators) {
   const OrrOperator *whole = &call->product;
-  const gint64 rows = whole->m * (i + 1) / n - whole->m * i / n;
-  const OrrOperator plain = orr_operator_gemm(whole->name, whole->pass, whole->dtype, whole->batch,
-                                              rows, whole->n, whole->k);
+  const gint64 rows = whole->gemm.m * (i + 1) / n - whole->gemm.m * i / n;
+  const OrrOperator plain =
+      orr_operator_gemm(whole->name, whole->pass, whole->dtype,
+                        (OrrGemmShape){whole->gemm.batch, rows, whole->gemm.n, whole->gemm.k});
   OrrOperator piece =
       *whole; /* with all that was set since it was made: casts apart, power of a fleet */
-  piece.m = rows;
+  piece.gemm.m = rows;
   piece.flops = plain.flops;
   piece.bytes = plain.bytes;
-  piece.whole_m = i + 1 < n ? whole->m : 0;
+  piece.gemm.whole_m = i + 1 < n ? whole->gemm.m : 0;
   if (rows > 0) g_array_append_val(operators, piece);
 }
 
 static void put_comm(const OrrTpOverlapCall *call, const char *name, OrrOperatorComm comm,
                      double share, guint8 beside, GArray *operators) {
-  OrrOperator piece =
-      orr_operator_comm(name, call->comm.pass, call->comm.group, comm, call->comm.bytes * share);
-  piece.beside = beside;
+  OrrOperator piece = orr_operator_comm(name, call->comm.pass, call->comm.comm.group, comm,
+                                        call->comm.bytes * share);
+  piece.comm.n_overlap = beside;
   g_array_append_val(operators, piece);
 }
 

@@ -13,7 +13,8 @@
  * over 8,192. */
 static OrrTpOverlapCall call_of(OrrOperatorComm comm, gint64 ranks) {
   return (OrrTpOverlapCall){
-      .product = orr_operator_gemm("qkv", ORR_PASS_FORWARD, ORR_BF16, 1, 4096, 1024, 8192),
+      .product =
+          orr_operator_gemm("qkv", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 4096, 1024, 8192}),
       .comm = orr_operator_comm("tp", ORR_PASS_FORWARD, ORR_GROUP_TP, comm, 4096.0 * 8192 * 2),
       .ranks = ranks,
   };
@@ -27,9 +28,9 @@ static double run(const GArray *operators, double product_s, double comm_s) {
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (op->kind == ORR_OPERATOR_GEMM) now_s += product_s;
-    if (op->kind == ORR_OPERATOR_COMM && op->beside == 0) now_s += comm_s;
-    if (op->kind == ORR_OPERATOR_COMM && op->beside > 0) arrives_s = now_s + comm_s;
-    if (op->kind == ORR_OPERATOR_COMM) beside = op->beside;
+    if (op->kind == ORR_OPERATOR_COMM && op->comm.n_overlap == 0) now_s += comm_s;
+    if (op->kind == ORR_OPERATOR_COMM && op->comm.n_overlap > 0) arrives_s = now_s + comm_s;
+    if (op->kind == ORR_OPERATOR_COMM) beside = op->comm.n_overlap;
     if (op->kind != ORR_OPERATOR_COMM && beside > 0 && --beside == 0)
       now_s = fmax(now_s, arrives_s);
   }
@@ -100,11 +101,11 @@ static void test_rows_that_do_not_divide(void) {
   OrrTpOverlapCall call = call_of(ORR_COMM_REDUCE_SCATTER, 4);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   gint64 rows = 0;
-  call.product.m = 10;
+  call.product.gemm.m = 10;
   orr_tp_overlap_pipelined_scatter(&call, 4, operators);
   for (guint i = 0; i < operators->len; i++)
     if (g_array_index(operators, OrrOperator, i).kind == ORR_OPERATOR_GEMM)
-      rows += g_array_index(operators, OrrOperator, i).m;
+      rows += g_array_index(operators, OrrOperator, i).gemm.m;
   g_assert_cmpint(rows, ==, 10);
 }
 
@@ -114,16 +115,16 @@ static void test_pieces_are_of_the_product(void) {
   OrrTpOverlapCall call = call_of(ORR_COMM_ALL_GATHER, 4);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   guint n = 0;
-  call.product.cast_apart = TRUE;
+  call.product.gemm.stored.cast_apart = TRUE;
   call.product.fleet = 64;
   orr_tp_overlap_ring_gather(&call, operators);
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (op->kind != ORR_OPERATOR_GEMM) continue;
-    g_assert_true(op->cast_apart);
+    g_assert_true(op->gemm.stored.cast_apart);
     g_assert_cmpint(op->fleet, ==, 64);
-    g_assert_cmpint(op->m, ==, 1024);
-    g_assert_cmpint(op->whole_m, ==, ++n < 4 ? 4096 : 0);
+    g_assert_cmpint(op->gemm.m, ==, 1024);
+    g_assert_cmpint(op->gemm.whole_m, ==, ++n < 4 ? 4096 : 0);
   }
   g_assert_cmpuint(n, ==, 4);
 }
