@@ -15,8 +15,8 @@
 G_BEGIN_DECLS
 
 typedef enum {
-  ORR_PORTS_BONDED,  /* all ports of a GPU are one way out, of their summed bandwidth */
-  ORR_PORTS_SEPARATE /* each is a way out of its own */
+  ORR_PORTS_BONDED,  /* all ports of a GPU act as one link with their summed bandwidth */
+  ORR_PORTS_SEPARATE /* each port is a link of its own */
 } OrrPorts;
 
 typedef struct {
@@ -26,15 +26,17 @@ typedef struct {
   /* GPU to GPU through NVSwitch, on top of the profile's scale-up-step */
   double scale_up_latency_s;
   double nics_per_gpu;          /* 1 on DGX; 0.5: two GPUs share one */
-  gint64 ports_per_nic;         /* 1; the NIC's bandwidth is theirs together */
+  gint64 ports_per_nic;         /* 1 by default; the ports share the NIC's bandwidth */
   int ports;                    /* OrrPorts */
   double nic_bytes_per_s;       /* one NIC, one direction */
-  double nic_efficiency;        /* share of it that large RDMA messages reach, headers and all */
-  double nic_latency_s;         /* GPU memory to wire, both ends together */
-  double host_link_bytes_per_s; /* PCIe of one GPU, one direction; 0: the device's */
-  double host_link_efficiency;  /* share of it that peer-to-peer copies over PCIe reach */
+  double nic_efficiency;        /* fraction of nic_bytes_per_s that large RDMA messages reach,
+                                 * headers included */
+  double nic_latency_s;         /* from GPU memory to the cable, both ends together */
+  double host_link_bytes_per_s; /* PCIe of one GPU, one direction; 0: as the device states */
+  double host_link_efficiency;  /* fraction of it that peer-to-peer copies over PCIe reach */
   double host_link_latency_s;   /* GPU to GPU over PCIe, one way */
-  gboolean gpudirect_rdma;      /* NICs reach GPU memory; FALSE: data goes through the host's */
+  gboolean gpudirect_rdma;      /* NICs read and write GPU memory; FALSE: data goes through host
+                                 * memory */
   OrrHostShape host;
 } OrrNodeShape;
 
@@ -53,15 +55,15 @@ typedef struct {
   char *name;
   char *source;
   OrrDevice device;
-  /* how many the job's machine has; 0: as many as `gpus` need (orr_cluster_n_nodes) */
+  /* nodes of the job's machine; 0: as many as `gpus` need (orr_cluster_n_nodes) */
   gint64 nodes;
-  gint64 gpus;      /* how many GPUs the job uses, from the first; 0: nodes * node.gpus */
-  gint64 max_nodes; /* what the fabric was built for; 0: as many as `nodes` asks */
+  gint64 gpus;      /* GPUs that the job uses, counted from GPU 0; 0: nodes * node.gpus */
+  gint64 max_nodes; /* nodes that the fabric was built for; 0: as many as `nodes` */
   OrrNodeShape node;
   OrrChoice fabric;    /* of orr_fabric_registry */
   int routing;         /* OrrRouting */
   OrrChoice transport; /* of orr_transport_registry; params: OrrTransport */
-  gint64 queue_pairs;  /* of a connection: flows that ecmp tells apart */
+  gint64 queue_pairs;  /* queue pairs of one connection; ecmp hashes each one separately */
   OrrStorage storage;
 } OrrCluster;
 
@@ -69,19 +71,20 @@ extern const OrrFieldTable orr_cluster_table;
 extern const OrrFieldTable orr_node_shape_table;
 
 gint64 orr_cluster_n_nodes(const OrrCluster *cluster); /* `nodes`, or what `gpus` need */
-gint64 orr_cluster_n_gpus(const OrrCluster *cluster);  /* GPUs in use */
+gint64 orr_cluster_n_gpus(const OrrCluster *cluster);  /* GPUs that the job uses */
 /* nodes that the fabric was built for */
 gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster);
 
-/* Fabric ports (fabric.h): of a node; of a GPU, or of the GPUs that share a NIC; and what one
- * is: its bandwidth (that large messages reach, bytes/s) and the switch ports that it takes. */
+/* Fabric ports (fabric.h): of a node; of one GPU, or of the GPUs that share a NIC. Then what one
+ * port is: its bandwidth in bytes/s that large messages reach, and the switch ports that it
+ * occupies. */
 gint64 orr_node_shape_n_ports(const OrrNodeShape *node);
 gint64 orr_node_shape_ports_each(const OrrNodeShape *node);
 double orr_node_shape_port_bandwidth(const OrrNodeShape *node);
 gint64 orr_node_shape_port_links(const OrrNodeShape *node);
 
-/* Checks what single fields cannot: nodes within max_nodes, gpus within nodes, whole domains,
- * the fabric's own limits. Findings go to @diags at @place. */
+/* Checks rules that span fields: nodes within max_nodes, gpus within nodes, whole scale-up
+ * domains, and the fabric's own limits. Adds findings to @diags at @place. */
 void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
 
 G_END_DECLS

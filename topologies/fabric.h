@@ -1,20 +1,20 @@
 /*
  * fabric.h - a cluster as links and routes.
  *
- * Links are numbered by arithmetic and routes are computed when asked for: nothing is stored per
- * GPU, so that 100,000 GPUs build at once.
+ * Links are numbered by arithmetic and routes are computed on demand. Nothing is stored per GPU, so
+ * a fabric of 100,000 GPUs is built at once.
  *
  *   GPU --scale-up tx/rx-- NVSwitch domain          both ends in one domain: tx(src), rx(dst)
  *    +-- host tx/rx -- PCIe                         else, both in one node: host tx(src), host rx(dst)
  *    +-- NIC tx/rx -- leaf -- spine -- core ...     else: NIC tx(src), switch links up and down, NIC rx(dst)
  *
- * and between GPU, NIC and host memory the PCIe switches and host bridges that a cluster says may
- * bind (host.h).
+ * Between GPU, NIC and host memory stand the PCIe switches and host bridges that the cluster
+ * document says may limit transfers (host.h).
  *
- * Bandwidths are what large messages reach: nominal * efficiency.
+ * Bandwidths are those that large messages reach: nominal * efficiency.
  *
- * A flow takes orr_fabric_n_paths routes at once, an equal share of it each. Which ones, the
- * cluster's routing says:
+ * A flow uses orr_fabric_n_paths routes at once and puts an equal fraction of its bytes on each.
+ * The cluster's routing selects them:
  *
  *   ideal     packets are spread evenly over all shortest routes; parallel links of a Clos are then one trunk
  *   adaptive  the same, at the share of switch links that adaptive routing reaches (transport.h)
@@ -23,7 +23,7 @@
  *   valiant   spread over detours through every other group of a dragonfly, then on to the receiver
  *   ugal      shortest or detour, whichever split leaves the busiest link of the collective the least to carry
  *
- * The kinds of scale-out fabric are entries (topologies/fabrics/, one file each), see
+ * Each kind of scale-out fabric is an entry, one file each in topologies/fabrics/; see
  * OrrFabricKind.
  */
 #ifndef ORR_FABRIC_H
@@ -39,66 +39,73 @@ typedef struct OrrFabric OrrFabric;
 
 typedef struct {
   char *name;            /* "leaf-spine" */
-  gint64 switches;       /* at the lower end of this level; 0 where GPUs or NICs are */
-  gint64 switches_above; /* at its upper end; 0 where that is not counted */
-  gint64 links;          /* cables, each with both directions */
+  gint64 switches;       /* at the lower end of this level; 0 if GPUs or NICs are there */
+  gint64 switches_above; /* at its upper end; 0 if they are not counted */
+  gint64 links;          /* cables; each carries both directions */
   double link_bytes_per_s;
   double oversubscription; /* bandwidth entering from below / leaving above: 1 is non-blocking */
 } OrrFabricLevel;
 
-/* A share of a link's bandwidth. */
+/* A link, and the fraction of its bandwidth that is meant. */
 typedef struct {
   guint32 link;
   double share;
 } OrrFabricPart;
 
-/* One kind of scale-out fabric. Port p of the fabric is NIC p, counted GPU by GPU; where a GPU
- * has several NICs they are one port of their summed bandwidth, since NCCL spreads a GPU's
- * channels over all of them; where a cluster says `ports: separate`, each port of each NIC is
- * one, those of a GPU one after another, and a flow keeps to the ports of one number at both
- * ends. Bandwidths are effective. */
+/* One kind of scale-out fabric. Port p of the fabric is NIC p, counted GPU by GPU. The NICs of
+ * one GPU form one port with their summed bandwidth, because NCCL spreads a GPU's channels over
+ * all of them. If the cluster says `ports: separate`, each port of each NIC is a fabric port:
+ * those of one GPU follow one another, and a flow uses the port of the same number at both ends.
+ * Bandwidths are effective.
+ *
+ * Mandatory: plan, plan_free, n_links, route, link_bandwidth, link_name, switch_latency, levels,
+ * bisection, diameter. The others may be NULL, as each one says. */
 typedef struct {
   OrrEntry entry;
-  /* A plan from the entry's params for @n_ports ports of @port_bytes_per_s; NULL with
-   * ORR_FAULT_DOCUMENT where it cannot be built (e.g. more nodes than the fabric holds). */
+  /* Makes a plan from the entry's params for @n_ports ports of @port_bytes_per_s. NULL with
+   * ORR_FAULT_DOCUMENT if it cannot be built (e.g. more nodes than the fabric holds). */
   gpointer (*plan)(const OrrCluster *cluster, const void *params, gint64 n_ports,
                    double port_bytes_per_s, GError **error);
   void (*plan_free)(gpointer plan);
-  gint64 (*n_links)(gconstpointer plan); /* switch-to-switch links; numbered from 0 here */
-  /* Whether a port reaches another through this fabric; NULL: always. Where it does not
-   * (rail-only), traffic first crosses to a GPU of its own domain that does, as NCCL's PXN. */
+  gint64 (*n_links)(gconstpointer plan); /* switch-to-switch links; the plan numbers them from 0 */
+  /* Whether one port reaches another through this fabric; NULL: always. If it does not
+   * (rail-only), traffic first crosses to a GPU of its own domain that does, as NCCL's PXN does. */
   gboolean (*reaches)(gconstpointer plan, gint64 src_port, gint64 dst_port);
-  /* Appends the switch-to-switch links of one shortest route from port to port; returns the
-   * number of switches passed. The digits of @hash, in mixed radix, make its choices. */
+  /* Appends the switch-to-switch links of one shortest route between two ports, and returns the
+   * number of switches on it. The digits of @hash, in mixed radix, select among equal routes. */
   guint (*route)(gconstpointer plan, gint64 src_port, gint64 dst_port, guint64 hash,
                  GArray *links /* of guint32 */);
-  /* The same through a group that is neither's; NULL: the fabric has no such routes. Without a
-   * third group: route. */
+  /* The same through a third group, which holds neither port; NULL: the fabric has no such
+   * routes. Without a third group this is `route`. */
   guint (*detour)(gconstpointer plan, gint64 src_port, gint64 dst_port, guint64 hash,
                   GArray *links);
-  /* How many hashes, 0, 1, ..., spread a flow evenly over all its routes; NULL: 1 (trunks). */
+  /* The number of hashes (0, 1, ...) that spread a flow evenly over all its routes; NULL: 1
+   * (trunks). */
   guint (*n_paths)(gconstpointer plan);
   guint (*n_detours)(gconstpointer plan);
   double (*link_bandwidth)(gconstpointer plan, gint64 link);
   char *(*link_name)(gconstpointer plan, gint64 link);
-  double (*switch_latency)(gconstpointer plan); /* seconds a switch adds */
+  double (*switch_latency)(gconstpointer plan); /* seconds that a switch adds */
   void (*levels)(gconstpointer plan, GArray *levels /* of OrrFabricLevel; names newly allocated */);
-  /* Closed form: the bisection bandwidth in bytes/s, one direction, that the plan must show. */
+  /* Closed form: the bisection bandwidth in bytes/s, one direction. A test compares it with the
+   * plan. */
   double (*bisection)(gconstpointer plan);
-  /* Closed form: the most switches that a shortest route passes between two ports of a full
+  /* Closed form: the largest number of switches on a shortest route between two ports of a full
    * fabric. */
   guint (*diameter)(gconstpointer plan);
-  /* A torus: its sizes, 1 where it has fewer axes; NULL for the others. */
+  /* A torus: its sizes, 1 for an axis that it lacks; NULL for other kinds. */
   void (*shape)(gconstpointer plan, gint64 ret_shape[3]);
-  /* Where routing spreads flows so evenly that links are trunks: appends (OrrFabricPart) the
-   * trunks that hold the cable, or all cables of the switch, of that name. NULL: no trunks. */
+  /* If routing spreads flows evenly, parallel links form trunks: appends (as OrrFabricPart) the
+   * trunks that contain the cable of that name, or all cables of the switch of that name. NULL:
+   * no trunks. */
   void (*trunks)(gconstpointer plan, const char *name, gboolean is_switch, GArray *parts);
-  /* Where every port of a full fabric sees the same network: links that its symmetries carry
-   * onto each other are one orbit. If all ports do the same, over all routes, each link of an
-   * orbit carries as much. n_orbits: 0 where not all ports are there; NULL: no such symmetry. */
+  /* Set if every port of a full fabric sees the same network. Links that a symmetry of the
+   * fabric maps onto each other form one orbit: if all ports do the same, over all routes, every
+   * link of an orbit carries the same load. n_orbits returns 0 unless all ports are in use;
+   * NULL: no such symmetry. */
   guint (*n_orbits)(gconstpointer plan);
   guint (*orbit)(gconstpointer plan, gint64 link);
-  /* GPUs of a node meet over the fabric too, unless they share a scale-up domain */
+  /* GPUs of one node also reach each other over the fabric, unless they share a scale-up domain */
   gboolean within_nodes;
 } OrrFabricKind;
 
@@ -109,21 +116,20 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
 void orr_fabric_free(OrrFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
 
-/* @gpus (copied) of @whole as a fabric of their own: GPU i of it is @gpus[i] of @whole, on the
- * same links under the same numbers. What a job sees of a machine that it shares. @whole must
- * outlive it. */
+/* A view of @whole for a job that shares the machine: its GPU i is @gpus[i] of @whole (the list
+ * is copied), on the same links with the same numbers. @whole must outlive it. */
 OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus);
 
 const OrrTransport *orr_fabric_transport(const OrrFabric *fabric);
 
-/* @whole with routes that do without the links of @avoid (fabric link -> anything; kept by
- * reference), where there are others: ecmp hashes once more, static goes by the next number,
- * spread flows share the other routes. Where there are none the route is what it was. @whole
- * must outlive it. */
+/* A view of @whole whose routes avoid the links in @avoid (keys are fabric links; kept by
+ * reference) where other routes exist: ecmp hashes again, static takes the next number, and
+ * spread flows divide over the remaining routes. If there is no other route, the route stays as
+ * it was. @whole must outlive it. */
 OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid);
 
 gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
-gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
+gint64 orr_fabric_n_links(const OrrFabric *fabric); /* one more than the largest link id */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
 /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);
@@ -133,79 +139,83 @@ const char *orr_fabric_link_kind(
      * "storage", "memory" */
     guint32 link);
 
-/* joined by scale-up links */
+/* whether scale-up links join the two GPUs */
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b);
-gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu); /* its scale-up domain's number */
-gboolean orr_fabric_spans_nodes(const OrrFabric *fabric);      /* whether a scale-up domain does */
-gboolean orr_fabric_gpudirect(const OrrFabric *fabric);        /* NICs reach GPU memory */
+gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu); /* number of its scale-up domain */
+gboolean orr_fabric_spans_nodes(const OrrFabric *fabric);      /* whether a scale-up domain spans
+                                                                * nodes */
+gboolean orr_fabric_gpudirect(const OrrFabric *fabric);        /* whether NICs read and write GPU
+                                                                * memory */
 
-/* Whether two GPUs meet over the network, and not inside a domain or a node. */
+/* Whether two GPUs communicate over the network rather than inside a domain or a node. */
 gboolean orr_fabric_leaves_node(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu);
 
 /* Appends the links from one GPU to another (each once; guint32 ids) and returns the one-way
- * latency in seconds. @flow tells flows between the same ends apart (queue pairs). src == dst:
- * no links, 0. */
+ * latency in seconds. @flow distinguishes flows between the same two GPUs (queue pairs). src ==
+ * dst: no links, 0. */
 double orr_fabric_route(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow,
                         GArray *links);
 
-/* The routes that a flow is spread over, an equal share each: orr_fabric_route is path 0. Inside
- * a node all are equal. */
+/* The routes over which a flow is spread evenly; path 0 is orr_fabric_route. Inside a node all
+ * paths are equal. */
 guint orr_fabric_n_paths(const OrrFabric *fabric);
 double orr_fabric_path(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow,
                        guint path, GArray *links);
 
-/* Under ugal, the detours that a flow may take instead; 0 under any other routing. */
+/* Under ugal, the detours that a flow can take instead; 0 under any other routing. */
 guint orr_fabric_n_detours(const OrrFabric *fabric);
 double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow,
                          guint path, GArray *links);
 
-/* The file system (cluster.storage): the links from a GPU's host to a server, or back, the NIC's
- * among them; returns the latency. And those between a GPU and the memory of its host (@is_read:
- * to the GPU). */
+/* The file system (cluster.storage). Appends the links from a GPU's host to a server, or back,
+ * including its NIC, and returns the latency. orr_fabric_host_route appends those between a GPU
+ * and the memory of its host (@is_read: to the GPU). */
 double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server,
                                 gboolean is_read, GArray *links);
 void orr_fabric_host_route(const OrrFabric *fabric, gint64 gpu, gboolean is_read, GArray *links);
 
-/* That memory itself (fabric_memory.c), which carries what is read and what is written; it is
- * there where the cluster says how fast it is. */
+/* The memory of the GPU's host (fabric_memory.c) as a link, which carries both reads and writes.
+ * It exists if the cluster states its rate. */
 guint32 orr_fabric_memory_link(const OrrFabric *fabric, gint64 gpu);
-gint64 orr_fabric_node(const OrrFabric *fabric, gint64 gpu); /* of the machine */
+gint64 orr_fabric_node(const OrrFabric *fabric, gint64 gpu); /* the GPU's node, as the machine
+                                                              * numbers it */
 
-/* What a name stands for (fabric_names.c). Links: one link, a cable ("gpu3.nic", "leaf0-spine1",
- * "a<>b": both ways), or a cable in a trunk, which is a share of it. A switch: the cables that
- * end there, its hosts' network cards among them. Array of OrrFabricPart; ORR_FAULT_DOCUMENT
- * with the nearest name where there is none. */
+/* Looks up a name from a document (fabric_names.c). A link name matches one link, a cable
+ * ("gpu3.nic", "leaf0-spine1", "a<>b": both directions), or a cable within a trunk, as a
+ * fraction of the trunk. A switch name matches all cables that end at the switch, including its
+ * hosts' network cards. Returns an array of OrrFabricPart; ORR_FAULT_DOCUMENT with the nearest
+ * name if nothing matches. */
 GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError **error);
 GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError **error);
-/* for entries' trunks */
+/* for the `trunks` function of entries */
 gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is_switch);
-/* all of its ports, both ways; none where it has none */
+/* the links of all its ports, both directions; empty if it has no NIC */
 GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu);
 
-/* Whether orr_fabric_avoiding may find ways without the link: between switches, and one of
- * several ports of a GPU. */
+/* Whether orr_fabric_avoiding can find routes without the link: a link between switches, or one
+ * of several ports of a GPU. */
 gboolean orr_fabric_can_leave(const OrrFabric *fabric, guint32 link);
 
-/* The sizes of a torus that the job fills (1 where it has fewer axes), chip x + X (y + Y z);
- * FALSE: it is none. */
+/* The sizes of the torus that the job fills (1 for a missing axis); GPU number = x + X (y + Y
+ * z). FALSE if the fabric is not a torus. */
 gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]);
 
-/* Orbits of links (OrrFabricKind) when the job's GPUs are all there are and flows are spread
- * over all routes: 0 where that is not so. Of links that a collective of all GPUs may use. */
+/* Orbits of the links that a collective of all GPUs can use (OrrFabricKind). 0 unless the job
+ * uses every GPU and flows are spread over all routes. */
 guint orr_fabric_n_orbits(const OrrFabric *fabric);
 guint orr_fabric_orbit(const OrrFabric *fabric, guint32 link); /* G_MAXUINT: none */
 
-/* For `orrery describe cluster`. Levels: GArray of OrrFabricLevel, free with g_array_unref
- * (names freed with it). */
+/* For `orrery describe cluster`: a GArray of OrrFabricLevel; g_array_unref frees it and the
+ * names. */
 GArray *orr_fabric_levels(const OrrFabric *fabric);
 double orr_fabric_bisection(const OrrFabric *fabric);
-/* most switches on a shortest route, by closed form */
+/* largest number of switches on a shortest route, in closed form */
 guint orr_fabric_diameter(const OrrFabric *fabric);
-/* switches passed; 1 in a node */
+/* switches on the route; 1 within a node */
 guint orr_fabric_hops(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu);
 
-/* A dozen aligned lines: counts, bandwidths, a table of levels, bisection bandwidth, hops from
- * GPU 0. Newly allocated. */
+/* A dozen aligned lines: counts, bandwidths, a table of levels, the bisection bandwidth, and the
+ * hops from GPU 0. Newly allocated. */
 char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 /*
- * host.h - what joins the GPUs, NICs and memory of a node: PCIe switches and host bridges, where
- * they bind.
+ * host.h - the links inside a node between GPUs, NICs and memory: PCIe switches and host bridges,
+ * where they can limit transfers.
  *
  *             memory ------ memory               a bridge a CPU socket: what its devices move to and from it,
  *               |              |                 in and out
@@ -10,21 +10,22 @@
  *        /  |  \                                 each GPU's own PCIe: node.host-link-bandwidth
  *     gpu0 gpu1 nic0                             a NIC's own slot, for all of its ports
  *
- * Rates are nominal, one direction, and count with node.host-link-efficiency; 0: never binds. Where
- * network-path says so, a GPU's network traffic crosses these links, and shares them with copies
- * between GPU and host (checkpoints, offload) and with GPUs of the node that meet over PCIe:
+ * Rates are nominal, for one direction, and are multiplied by node.host-link-efficiency; 0 means
+ * that the link never limits. Depending on network-path, a GPU's network traffic crosses these
+ * links and shares them with copies between GPU and host (checkpoints, offload) and with traffic
+ * between GPUs of the node that communicate over PCIe:
  *
  *   apart    NIC                                             the default: what NICs reach was measured with all of it
  *   switch   GPU's PCIe, NIC's slot, NIC                     NICs beside GPUs on PCIe switches (DGX A100, H100)
  *   bridge   GPU's PCIe, switch up, bridge, slot, NIC        NICs on the CPU (Grace's), or no GPUDirect RDMA
  *
- * A DGX A100: two GPUs and two NICs on each of 4 PCIe switches, Gen4 x16, two switches to a socket
- * (NVIDIA DGX A100 user guide, 2020, system topology):
+ * Example, a DGX A100: two GPUs and two NICs on each of 4 PCIe switches, Gen4 x16, two switches per
+ * socket (NVIDIA DGX A100 user guide, 2020, system topology):
  *
  *   node: {host: {network-path: switch, gpus-per-switch: 2, gpus-per-bridge: 4}}
  *
- * The memory of all sockets is one: what is offloaded to it, and what cores stream through it,
- * shares its rate.
+ * The memory of all sockets counts as one: data that is offloaded to it and data that CPU cores
+ * stream through it share its rate.
  *
  *   node: {host: {memory: 2 TB, memory-bandwidth: 409.6 GB/s}}
  */
@@ -39,18 +40,18 @@ typedef enum { ORR_NETWORK_APART, ORR_NETWORK_SWITCH, ORR_NETWORK_BRIDGE } OrrNe
 
 typedef struct {
   int network_path;       /* OrrNetworkPath */
-  gint64 gpus_per_switch; /* 0: no PCIe switches */
+  gint64 gpus_per_switch; /* 0: no PCIe switches are modelled */
   double switch_bytes_per_s;
   gint64 gpus_per_bridge; /* 0: one bridge for all */
   double bridge_bytes_per_s, socket_bytes_per_s, slot_bytes_per_s;
-  double memory_bytes;       /* DRAM of the node; 0: not said, nothing can be offloaded to it */
-  double memory_bytes_per_s; /* of all its channels together, reads and writes, nominal */
-  double memory_efficiency;  /* share of it that kernels of all cores reach, streaming */
+  double memory_bytes;       /* DRAM of the node; 0: unknown, and nothing can be offloaded to it */
+  double memory_bytes_per_s; /* of all channels together, reads and writes, nominal */
+  double memory_efficiency;  /* fraction of it that streaming kernels on all cores reach */
 } OrrHostShape;
 
 extern const OrrFieldTable orr_host_shape_table;
 
-/* What single fields cannot say, of a node of @gpus. Findings at @place. */
+/* Checks rules that span fields, for a node of @gpus GPUs. Adds findings at @place. */
 void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place, OrrDiags *diags);
 
 G_END_DECLS

@@ -1,12 +1,11 @@
 /*
- * job_placement.h - which GPUs of a machine a job gets, when several share it.
+ * job_placement.h - chooses the GPUs of each job when several jobs share a machine.
  *
- * A kind of placement is an entry: it fills a list with GPUs that nobody has, in the order of the
- * job's ranks.
+ * A kind of placement is an entry: it fills a list with free GPUs, in the order of the job's ranks.
  *
  * To add one: write topologies/job_placements/NAME.c with one const OrrJobPlacementKind, add it to
- * the array in job_placement.c and to meson.build. tests/topologies/test_job_placement.c holds all
- * to the same rules.
+ * the array in job_placement.c and to meson.build. tests/topologies/test_job_placement.c applies
+ * the same checks to all kinds.
  */
 #ifndef ORR_JOB_PLACEMENT_H
 #define ORR_JOB_PLACEMENT_H
@@ -17,27 +16,28 @@ G_BEGIN_DECLS
 
 typedef struct {
   const OrrCluster *cluster;
-  const gboolean *taken; /* by GPU: others have it */
+  const gboolean *taken; /* by GPU: whether another job has it */
   gint64 n_gpus;         /* of the cluster */
   guint64 seed;
-  const char *job; /* its name: for messages, and for its random stream */
+  const char *job; /* the job's name: for messages, and to seed its random stream */
 } OrrJobPlacementAsk;
 
 typedef struct {
   OrrEntry entry;
-  /* @n free GPUs, each once, into @ret_gpus. ORR_FAULT_DOCUMENT with what is missing where it
-   * cannot. */
+  /* Mandatory. Writes @n free GPUs, each once, to @ret_gpus. ORR_FAULT_DOCUMENT that says what
+   * is missing if it cannot. */
   gboolean (*choose)(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
                      GError **error);
 } OrrJobPlacementKind;
 
 extern const OrrRegistry orr_job_placement_registry;
 
-/* Chooses, and checks that each GPU exists, is free and is named once. */
+/* Runs the chosen kind and checks that each GPU exists, is free and appears once. */
 gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrJobPlacementAsk *ask, gint64 n,
                                   gint64 *ret_gpus, GError **error);
 
-/* For entries: the first @n free GPUs of @order (a permutation of some of the cluster's GPUs). */
+/* For entries: takes the first @n free GPUs of @order (a permutation of some of the cluster's
+ * GPUs). */
 gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *order, gint64 n_order,
                                 gint64 n, gint64 *ret_gpus, GError **error);
 

@@ -1,9 +1,10 @@
 /*
- * transport.h - what carries messages over the scale-out network: InfiniBand, RoCE v2, EFA, or
- * nothing said.
+ * transport.h - how the scale-out network carries messages: InfiniBand, RoCE v2, EFA, or a plain
+ * transport.
  *
- * node.nic-efficiency is a measured share of the NIC's rate, headers of 4 KiB packets and all. A
- * transport says how that changes with the packets, and what else it does to links:
+ * node.nic-efficiency is the measured fraction of the NIC's rate that large messages reach, with
+ * the headers of 4 KiB packets included. A transport states how this changes with the size of
+ * packets, and what else it does to links:
  *
  *   rate        nominal * nic-efficiency * h(mtu, headers) / h(4096 B, 26 B),   h = mtu / (mtu + headers)
  *   message     1 / message-rate on top of a hop's latency: efficiency by size s / (s + B / message-rate)
@@ -14,8 +15,8 @@
  *   host work   posting and polling of a step, the profile's network-step (NCCL's proxy thread): what of it is offloaded
  *               to a DPU takes dpu-work there,  step = (1 - offloaded) network-step + offloaded dpu-work
  *
- * To add one: a file in transports/ with one const OrrEntry whose params are OrrTransport, a line
- * in transport.c's array, its file in meson.build.
+ * To add one: write topologies/transports/NAME.c with one const OrrEntry whose params are
+ * OrrTransport; add a line to the array in transport.c and the file to meson.build.
  */
 #ifndef ORR_TRANSPORT_H
 #define ORR_TRANSPORT_H
@@ -27,16 +28,16 @@ G_BEGIN_DECLS
 typedef struct {
   double mtu_bytes, header_bytes;
   double message_rate_per_s; /* 0: no limit */
-  double hop_latency_s;      /* the least of a collective's hop; 0: what its step and route take */
+  double hop_latency_s;      /* minimum time of a collective's hop; 0: its step and route decide */
   gint64 incast_senders;
   double incast_efficiency;
   double adaptive_efficiency;
   gboolean in_network_reduction;
-  double offloaded;  /* share of a step's host work that a DPU does */
-  double dpu_work_s; /* what all of it takes there */
+  double offloaded;  /* fraction of a step's host work that a DPU does */
+  double dpu_work_s; /* time of all of that work on the DPU */
 } OrrTransport;
 
-/* An entry's table: the same fields, other defaults, which are texts. */
+/* The field table of an entry: the same fields for all, with default texts of its own. */
 #define ORR_TRANSPORT_FIELDS(header_, rate_, hop_, senders_, incast_, adaptive_, reduction_,       \
                              offloaded_, dpu_work_)                                                \
   {.name = "mtu",                                                                                  \
