@@ -1,5 +1,5 @@
 /*
- * cluster.c - the field tables of clusters, and what single fields cannot check.
+ * cluster.c - the field tables of clusters, and the checks that span fields.
  */
 #include "topologies/cluster.h"
 
@@ -24,23 +24,23 @@ static const OrrField node_fields[] = {
      MEMBER(OrrNodeShape, scale_up_domain),
      .min = 1,
      .max = 1e6,
-     .sentence =
-         "GPUs that reach each other over NVLink; may span whole nodes (72 on NVL72); 1: none."},
+     .sentence = "GPUs that reach each other over NVLink; can span whole nodes (72 on NVL72); 1: "
+                 "no NVLink."},
     {.name = "scale-up-latency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, scale_up_latency_s),
      .unit = ORR_UNIT_SECONDS,
      .fallback = "0 s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "GPU to GPU through NVSwitch, on top of the profile's scale-up-step; 0 where the "
-                 "step holds it."},
+     .sentence = "GPU to GPU through NVSwitch, on top of the profile's scale-up-step; 0 if the "
+                 "step includes it."},
     {.name = "nics-per-gpu",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nics_per_gpu),
      .fallback = "1",
      .min = 0,
      .max = 64,
-     .sentence = "Compute NICs for each GPU: a whole number, or 1/n where n GPUs share one; 0: no "
+     .sentence = "Compute NICs per GPU: a whole number, or 1/n if n GPUs share one; 0: no "
                  "scale-out network."},
     {.name = "ports-per-nic",
      .kind = ORR_FIELD_INT,
@@ -48,16 +48,15 @@ static const OrrField node_fields[] = {
      .fallback = "1",
      .min = 1,
      .max = 8,
-     .sentence = "Ports of a NIC, each with its share of nic-bandwidth."},
+     .sentence = "Ports of a NIC; they divide nic-bandwidth evenly."},
     {.name = "ports",
      .kind = ORR_FIELD_WORD,
      MEMBER(OrrNodeShape, ports),
      .words = ports_words,
      .fallback = "bonded",
-     .sentence = "bonded: all ports of a GPU's NICs are one of their summed bandwidth. separate: "
-                 "each is its own, on the "
-                 "fabric too; a flow is spread over them as routing spreads it, and takes one for "
-                 "each queue pair else."},
+     .sentence = "bonded: all ports of a GPU's NICs act as one port with their summed bandwidth. "
+                 "separate: each is a port of its own on the fabric; routing spreads a flow over "
+                 "them, or sends each queue pair over one."},
     {.name = "nic-bandwidth",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nic_bytes_per_s),
@@ -71,22 +70,23 @@ static const OrrField node_fields[] = {
      .fallback = "0.96",
      .min = 1e-6,
      .max = 1,
-     .sentence = "Share of nic-bandwidth that large RDMA messages reach; 0.96 is NCCL's 24 of 25 "
-                 "and 48 of 50 GB/s."},
+     .sentence = "Fraction of nic-bandwidth that large RDMA messages reach; 0.96 is NCCL's 24 of "
+                 "25 and 48 of 50 GB/s."},
     {.name = "nic-latency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nic_latency_s),
      .unit = ORR_UNIT_SECONDS,
      .fallback = "1 us",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "GPU memory to GPU memory over RDMA, both ends together, the switches aside."},
+     .sentence = "Latency from GPU memory to GPU memory over RDMA, both ends together, without the "
+                 "switches."},
     {.name = "host-link-bandwidth",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, host_link_bytes_per_s),
      .unit = ORR_UNIT_BYTES_PER_S,
      .fallback = "0 B/s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "PCIe of one GPU, one direction; 0: the device's."},
+     .sentence = "PCIe of one GPU, one direction; 0: as the device states."},
     {.name = "host-link-efficiency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, host_link_efficiency),
@@ -94,8 +94,8 @@ static const OrrField node_fields[] = {
      .fallback = "0.76",
      .min = 1e-6,
      .max = 1,
-     .sentence = "Share of it that NCCL reaches between GPUs of a node; 0.76 is 24 of 31.5 (Gen4), "
-                 "48 of 63 GB/s (Gen5)."},
+     .sentence = "Fraction of it that NCCL reaches between GPUs of a node; 0.76 is 24 of 31.5 "
+                 "(Gen4), 48 of 63 GB/s (Gen5)."},
     {.name = "host-link-latency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, host_link_latency_s),
@@ -108,20 +108,19 @@ static const OrrField node_fields[] = {
      .kind = ORR_FIELD_BOOL,
      MEMBER(OrrNodeShape, gpudirect_rdma),
      .fallback = "true",
-     .sentence = "NICs reach GPU memory. Without it NCCL has no LL128 over the network; state "
-                 "nic-bandwidth as what the "
-                 "way through the host leaves."},
+     .sentence = "NICs read and write GPU memory. Without it NCCL has no LL128 over the network; "
+                 "give the nic-bandwidth that remains on the path through the host."},
     {.name = "host",
      .kind = ORR_FIELD_SECTION,
      MEMBER(OrrNodeShape, host),
      .table = &orr_host_shape_table,
      .fallback = "{}",
-     .sentence = "PCIe switches and host bridges, where they bind; by default none does."},
+     .sentence =
+         "PCIe switches and host bridges, where they can limit transfers; by default none does."},
 };
 
-const OrrFieldTable orr_node_shape_table =
-    ORR_FIELD_TABLE("node", "A node: its GPUs, what joins them, and what joins it to others.",
-                    OrrNodeShape, node_fields);
+const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(
+    "node", "A node: its GPUs, the links between them, and its NICs.", OrrNodeShape, node_fields);
 
 const char *const orr_routing_words[] = {"ideal",   "ecmp", "adaptive", "static",
                                          "valiant", "ugal", NULL};
@@ -131,12 +130,12 @@ static const OrrField cluster_fields[] = {
      .kind = ORR_FIELD_TEXT,
      MEMBER(OrrCluster, name),
      .fallback = "custom",
-     .sentence = "What results call the machine."},
+     .sentence = "The machine's name in results."},
     {.name = "source",
      .kind = ORR_FIELD_TEXT,
      MEMBER(OrrCluster, source),
      .flags = ORR_FIELD_OPTIONAL,
-     .sentence = "Where the numbers are from."},
+     .sentence = "Source of the numbers."},
     {.name = "device",
      .kind = ORR_FIELD_SECTION,
      MEMBER(OrrCluster, device),
@@ -156,14 +155,14 @@ static const OrrField cluster_fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e10,
-     .sentence = "GPUs that the job uses, from the first; 0: all of its nodes'."},
+     .sentence = "GPUs that the job uses, counted from GPU 0; 0: all GPUs of its nodes."},
     {.name = "max-nodes",
      .kind = ORR_FIELD_INT,
      MEMBER(OrrCluster, max_nodes),
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "Nodes that the fabric was built for; 0: as many as `nodes` asks."},
+     .sentence = "Nodes that the fabric was built for; 0: as many as `nodes`."},
     {.name = "node",
      .kind = ORR_FIELD_SECTION,
      MEMBER(OrrCluster, node),
@@ -180,31 +179,30 @@ static const OrrField cluster_fields[] = {
      MEMBER(OrrCluster, routing),
      .words = orr_routing_words,
      .fallback = "ideal",
-     .sentence = "How flows share equal routes: ideal and adaptive spread packets over all, ecmp "
-                 "hashes each queue pair "
-                 "to one (seeded), static goes by the destination; valiant and ugal take detours "
-                 "on a dragonfly."},
+     .sentence = "How flows use routes of equal length: ideal and adaptive spread packets over "
+                 "all, ecmp hashes each queue pair to one (seeded), static selects by destination; "
+                 "valiant and ugal take detours on a dragonfly."},
     {.name = "transport",
      .kind = ORR_FIELD_CHOICE,
      MEMBER(OrrCluster, transport),
      .registry = &orr_transport_registry,
      .fallback = "measured",
-     .sentence = "What carries messages over the network, and what it adds to the measured shares "
-                 "and latencies."},
+     .sentence = "What carries messages over the network, and what it changes in the measured "
+                 "efficiencies and latencies."},
     {.name = "queue-pairs",
      .kind = ORR_FIELD_INT,
      MEMBER(OrrCluster, queue_pairs),
      .fallback = "1",
      .min = 1,
      .max = 64,
-     .sentence = "Queue pairs a connection is spread over, which ecmp hashes apart "
+     .sentence = "Queue pairs of one connection; ecmp hashes each one separately "
                  "(NCCL_IB_QPS_PER_CONNECTION)."},
     {.name = "storage",
      .kind = ORR_FIELD_SECTION,
      MEMBER(OrrCluster, storage),
      .table = &orr_storage_table,
      .fallback = "{}",
-     .sentence = "A parallel file system beside the machine; none where it has no servers."},
+     .sentence = "The parallel file system; none if it has no servers."},
 };
 
 const OrrFieldTable orr_cluster_table = ORR_FIELD_TABLE(
@@ -248,12 +246,11 @@ gint64 orr_node_shape_port_links(const OrrNodeShape *node) {
 
 static void check_counts(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const gint64 nodes = orr_cluster_n_nodes(cluster), n_gpus = nodes * cluster->node.gpus;
-  if (nodes == 0)
-    orr_diags_error(diags, place, "the cluster has neither nodes nor gpus: give one of them");
+  if (nodes == 0) orr_diags_error(diags, place, "the cluster has neither nodes nor gpus: give one");
   if (cluster->max_nodes && nodes > cluster->max_nodes)
     orr_diags_error(diags, place,
                     "nodes is %" G_GINT64_FORMAT ", but the fabric was built for %" G_GINT64_FORMAT
-                    " (max-nodes; 0 builds as many as are asked for)",
+                    " (max-nodes; 0 builds as many as `nodes`)",
                     nodes, cluster->max_nodes);
   if (cluster->gpus > n_gpus)
     orr_diags_error(diags, place,

@@ -19,8 +19,9 @@
 #include "sim/base/random.h"
 #include "topologies/fabric_private.h"
 
-/* To add a kind: one file in fabrics/ with one const OrrFabricKind, a line in each list here
- * (alphabetical), its file in the build, its test in tests/topologies/fabrics/. */
+/* To add a kind: write topologies/fabrics/NAME.c with one const OrrFabricKind, add a line to
+ * each list here (alphabetical), the file to meson.build and a test to
+ * tests/topologies/fabrics/. */
 extern const OrrFabricKind orr_clos_tree, orr_custom, orr_dragonfly, orr_dragonfly_plus,
     orr_fat_tree, orr_hyperx, orr_nvlink_domain, orr_rail_only, orr_rail_optimized, orr_torus,
     orr_two_tier_dpu;
@@ -34,7 +35,7 @@ static const OrrEntry *const entries[] = {
 
 const OrrRegistry orr_fabric_registry = {.family = "fabric", .entries = entries};
 
-/* Of a cluster that no document was read into. */
+/* The transport of a cluster that was not read from a document. */
 static const OrrTransport plain = {4096, 26, 0, 2, 1, 1, TRUE, 0, 0};
 
 const OrrTransport *orr_fabric_transport(const OrrFabric *fabric) {
@@ -42,15 +43,15 @@ const OrrTransport *orr_fabric_transport(const OrrFabric *fabric) {
   return transport ? transport : &plain;
 }
 
-/* What packets leave of the network's links; of those between switches, what adaptive routing
- * reaches of that. */
-double orr_fabric_nic_share(const OrrFabric *fabric) {
-  return orr_transport_wire_share(orr_fabric_transport(fabric));
+/* The fraction of a network link's bandwidth that remains after packet headers; for links
+ * between switches, times the fraction that adaptive routing reaches. */
+double orr_fabric_nic_fraction(const OrrFabric *fabric) {
+  return orr_transport_packet_fraction(orr_fabric_transport(fabric));
 }
 
-double orr_fabric_switch_share(const OrrFabric *fabric) {
+double orr_fabric_switch_fraction(const OrrFabric *fabric) {
   const gboolean adaptive = fabric->cluster->routing == ORR_ROUTING_ADAPTIVE;
-  return orr_fabric_nic_share(fabric) *
+  return orr_fabric_nic_fraction(fabric) *
          (adaptive ? orr_fabric_transport(fabric)->adaptive_efficiency : 1);
 }
 
@@ -75,16 +76,16 @@ static gboolean check_domains(const OrrFabric *fabric, GError **error) {
   return TRUE;
 }
 
-/* What a fabric without links between rails, and routing with detours, ask of the machine. */
+/* Checks the machine against what a fabric without links between rails, and routing with
+ * detours, require. */
 static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
   const gboolean detours =
       cluster->routing == ORR_ROUTING_VALIANT || cluster->routing == ORR_ROUTING_UGAL;
   if (detours && (!fabric->plan || !fabric->kind->detour)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "routing %s takes detours through other groups, which fabric %s has not: use it on "
-                "a dragonfly or "
-                "dragonfly-plus, or routing ideal, ecmp, adaptive or static",
+                "routing %s takes detours through other groups, which fabric %s lacks: use it on a "
+                "dragonfly or dragonfly-plus, or routing ideal, ecmp, adaptive or static",
                 orr_routing_words[cluster->routing], fabric->kind->entry.name);
     return FALSE;
   }
@@ -94,15 +95,15 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "fabric %s has no links between rails: scale-up-domain (%" G_GINT64_FORMAT
                 ") must hold whole nodes of %" G_GINT64_FORMAT
-                " GPUs, which hand over to each other (PXN)",
+                " GPUs, which forward to each other (PXN)",
                 fabric->kind->entry.name, cluster->node.scale_up_domain, cluster->node.gpus);
     return FALSE;
   }
   return TRUE;
 }
 
-/* Ports that the fabric is built with: of nodes, and of storage servers, which have the last
- * ones of those built. */
+/* Counts the ports that the fabric is built with: those of the nodes, and those of storage
+ * servers, which take the last ones. */
 static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
   const gint64 per_node = orr_node_shape_n_ports(&cluster->node);
@@ -116,8 +117,7 @@ static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "%" G_GINT64_FORMAT " storage servers and the ports of %" G_GINT64_FORMAT
               " nodes do not fit the fabric, which was built for %" G_GINT64_FORMAT
-              " nodes: raise max-nodes, or attach "
-              "storage by a network of its own",
+              " nodes: raise max-nodes, or attach storage by its own network",
               servers, orr_cluster_n_nodes(cluster), nodes);
   return FALSE;
 }
@@ -223,9 +223,9 @@ double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
   if (link < fabric->inside_base[0]) return orr_fabric_pcie_bandwidth(fabric);
   if (link < fabric->nic_base) return orr_fabric_host_link_bandwidth(fabric, link);
   if (link < fabric->net_base)
-    return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_share(fabric);
+    return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_fraction(fabric);
   return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base) *
-         orr_fabric_switch_share(fabric);
+         orr_fabric_switch_fraction(fabric);
 }
 
 const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
@@ -242,7 +242,7 @@ static char *end_name(const char *owner, gint64 index, const char *what) {
                          index % 2 ? "rx" : "tx");
 }
 
-/* A NIC that GPUs share has a number of its own, one of several ports of a GPU the port's. */
+/* Shared NICs are numbered by themselves; the ports of one GPU are numbered within it. */
 static char *port_name(const OrrFabric *fabric, gint64 index) {
   if (fabric->gpus_per_nic > 1) return end_name("nic", index, "net");
   if (fabric->lanes == 1) return end_name("gpu", index, "nic");
@@ -271,9 +271,7 @@ gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]) {
   return ret_shape[0] * ret_shape[1] * ret_shape[2] == orr_fabric_n_gpus(fabric);
 }
 
-enum {
-  OWN_ORBITS = 4
-}; /* tx and rx of GPUs' scale-up links and of NICs, where every GPU has one */
+enum { OWN_ORBITS = 4 }; /* tx and rx of GPUs' scale-up links and of NICs, if every GPU has one */
 
 guint orr_fabric_n_orbits(const OrrFabric *fabric) {
   const OrrCluster *cluster = fabric->cluster;

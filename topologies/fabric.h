@@ -17,7 +17,7 @@
  * The cluster's routing selects them:
  *
  *   ideal     packets are spread evenly over all shortest routes; parallel links of a Clos are then one trunk
- *   adaptive  the same, at the share of switch links that adaptive routing reaches (transport.h)
+ *   adaptive  the same, at the fraction of switch links that adaptive routing reaches (transport.h)
  *   ecmp      a seeded hash of (src, dst, flow, queue pair) picks one shortest route for each of `queue-pairs`
  *   static    destination mod k: one shortest route, the same for all who send to that port (InfiniBand's tables)
  *   valiant   spread over detours through every other group of a dragonfly, then on to the receiver
@@ -49,7 +49,7 @@ typedef struct {
 /* A link, and the fraction of its bandwidth that is meant. */
 typedef struct {
   guint32 link;
-  double share;
+  double fraction;
 } OrrFabricPart;
 
 /* One kind of scale-out fabric. Port p of the fabric is NIC p, counted GPU by GPU. The NICs of

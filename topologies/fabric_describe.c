@@ -12,7 +12,7 @@ static void clear_level(gpointer level) {
   g_clear_pointer(&((OrrFabricLevel *)level)->name, g_free);
 }
 
-/* From the NICs of a node to its leaves. */
+/* Cables between the NICs of a node and its leaves. */
 static gint64 n_cables(const OrrNodeShape *node) {
   return orr_node_shape_n_ports(node) * orr_node_shape_port_links(node);
 }
@@ -40,7 +40,7 @@ GArray *orr_fabric_levels(const OrrFabric *fabric) {
   fabric->kind->levels(fabric->plan, levels);
   for (guint i = nic; i < levels->len; i++)
     g_array_index(levels, OrrFabricLevel, i).link_bytes_per_s *=
-        i == nic ? orr_fabric_nic_share(fabric) : orr_fabric_switch_share(fabric);
+        i == nic ? orr_fabric_nic_fraction(fabric) : orr_fabric_switch_fraction(fabric);
   if (levels->len > nic + 1)
     g_array_index(levels, OrrFabricLevel, nic).switches_above =
         g_array_index(levels, OrrFabricLevel, nic + 1).switches;
@@ -49,7 +49,8 @@ GArray *orr_fabric_levels(const OrrFabric *fabric) {
 
 double orr_fabric_bisection(const OrrFabric *fabric) {
   const OrrCluster *cluster = fabric->cluster;
-  if (fabric->plan) return fabric->kind->bisection(fabric->plan) * orr_fabric_switch_share(fabric);
+  if (fabric->plan)
+    return fabric->kind->bisection(fabric->plan) * orr_fabric_switch_fraction(fabric);
   return (double)fabric->n_gpus / 2 *
          (cluster->node.scale_up_domain > 1 ? orr_fabric_link_bandwidth(fabric, 0)
                                             : orr_fabric_pcie_bandwidth(fabric));
@@ -89,7 +90,7 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
   const OrrDevice *device = &cluster->device;
   gint64 domain = cluster->node.scale_up_domain;
   if (domain <= 1) {
-    g_string_append_printf(text, LABEL "none: GPUs of a node meet over PCIe\n", "scale-up");
+    g_string_append_printf(text, LABEL "none: GPUs of a node communicate over PCIe\n", "scale-up");
     return;
   }
   g_string_append_printf(text, LABEL "domains of " I64 " GPUs, ", "scale-up", domain);
@@ -101,9 +102,9 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
 
 static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrNodeShape *node = &cluster->node;
-  const double share = orr_fabric_nic_share(fabric);
+  const double fraction = orr_fabric_nic_fraction(fabric);
   g_string_append_printf(text, LABEL "%g a GPU, ", "nic", node->nics_per_gpu);
-  add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * share, node->nic_bytes_per_s);
+  add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * fraction, node->nic_bytes_per_s);
   g_string_append(text, " each way");
   if (node->ports_per_nic > 1) g_string_append_printf(text, ", " I64 " ports", node->ports_per_nic);
   if (fabric->lanes > 1)
@@ -111,7 +112,7 @@ static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cl
   add_latency(text, node->nic_latency_s);
 }
 
-/* A GPU's PCIe, and what of the node may bind beside it. */
+/* Describes a GPU's PCIe, and the links of the node that can limit it. */
 static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   static const char *const paths[] = {"", ", network traffic over it",
                                       ", network traffic over it and the host bridge"};

@@ -1,13 +1,14 @@
 /*
- * fabric_host.c - links inside a node (host.h), between those of GPUs' PCIe and of NICs, and ways
- * over them.
+ * fabric_host.c - links inside a node (host.h) other than GPUs' PCIe and NICs, and the routes over
+ * them.
  *
  *   switch   2 a PCIe switch   up, down
  *   bridge   2 a host bridge   in (from its devices), out
  *   socket   2 a host bridge   out, in: to the other bridges of its node, and from them
  *   slot     2 a NIC           tx (to the network), rx
  *
- * A kind is there where a rate says that it may bind. Each way appends the links that are there.
+ * A kind of link exists if its rate says that it can be a limit. Each route appends those links
+ * that exist.
  */
 #include "topologies/fabric_private.h"
 
@@ -19,7 +20,7 @@ static gint64 gpus_per_bridge(const OrrNodeShape *node) {
   return node->host.gpus_per_bridge > 0 ? node->host.gpus_per_bridge : node->gpus;
 }
 
-/* Ports of the fabric that share a slot. */
+/* Fabric ports that share a slot. */
 static gint64 ports_per_slot(const OrrNodeShape *node) {
   return node->ports == ORR_PORTS_SEPARATE ? MAX(1, node->ports_per_nic) : 1;
 }
@@ -69,7 +70,7 @@ double orr_fabric_host_link_bandwidth(const OrrFabric *fabric, gint64 link) {
   }
 }
 
-/* Switches, bridges and slots are counted through the machine. */
+/* Switches, bridges and slots are numbered through the whole machine. */
 char *orr_fabric_host_link_name(const OrrFabric *fabric, gint64 link) {
   static const char *const names[ORR_N_HOST_LINKS][3] = {{"switch", "pcie.up", "pcie.down"},
                                                          {"bridge", "host.in", "host.out"},
@@ -80,14 +81,14 @@ char *orr_fabric_host_link_name(const OrrFabric *fabric, gint64 link) {
   return g_strdup_printf("%s" I64 ".%s", names[kind][0], at / 2, names[kind][1 + at % 2]);
 }
 
-/* --- Ways --- */
+/* --- Routes --- */
 
 static void append(GArray *links, gint64 link) {
   const guint32 number = (guint32)link;
   g_array_append_val(links, number);
 }
 
-/* The @index-th of its kind, where there are any. @back: the second direction. */
+/* Appends link number @index of its kind, if the kind exists. @back: the second direction. */
 static void append_inside(const OrrFabric *fabric, OrrHostLink kind, gint64 index, gboolean back,
                           GArray *links) {
   const gint64 end = kind + 1 < ORR_N_HOST_LINKS ? fabric->inside_base[kind + 1] : fabric->nic_base;

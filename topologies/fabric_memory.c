@@ -1,6 +1,6 @@
 /*
- * fabric_memory.c - the memory of each node's host as a link: reads and writes of all its GPUs'
- * copies and of its cores.
+ * fabric_memory.c - each node's host memory as a link, which carries the reads and writes of all
+ * copies of its GPUs and of its CPU cores.
  */
 #include "topologies/fabric_private.h"
 

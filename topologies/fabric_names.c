@@ -1,12 +1,11 @@
 /*
- * fabric_names.c - what a name in a document stands for: links, cables in trunks, switches.
+ * fabric_names.c - looks up names from documents: links, cables in trunks, switches.
  *
  *   leaf0-spine1.up     that link                          a>b       that direction of a cable
  *   leaf0-spine1        both directions                    a<>b      both
  *   gpu3.nic            a network card, both directions    leaf0     as a switch: all cables that end on it
  *
- * Names are made from numbers, so that a look-up goes through all links: a tenth of a second for a
- * million.
+ * Names are computed from numbers, so a look-up visits all links: 0.1 s for a million links.
  */
 #include <string.h>
 
@@ -14,17 +13,17 @@
 #include "sim/base/fault.h"
 #include "topologies/fabric_private.h"
 
-static void add_part(GArray *parts, guint32 link, double share) {
-  const OrrFabricPart part = {link, share};
+static void add_part(GArray *parts, guint32 link, double fraction) {
+  const OrrFabricPart part = {link, fraction};
   g_array_append_val(parts, part);
 }
 
-/* A name without its direction is both, one without the number of a cable is all that run side
- * by side. */
+/* A name without a direction matches both directions; a name without a cable number matches all
+ * parallel cables. */
 static gboolean is_one(const char *link, const char *name) {
   const gsize n = strlen(name);
   if (strncmp(link, name, n) != 0 || !strchr("#.", link[n]))
-    return FALSE; /* its end is among them */
+    return FALSE; /* the name ends within a number */
   const char *dot = strchr(link + n, '.');
   return !dot || !strchr(dot + 1, '.');
 }
@@ -43,7 +42,7 @@ static gboolean is_called(const char *link, const char *name) {
   return is_one(link, name);
 }
 
-/* The two switches that a link between switches joins, "rail3:" and the like before each. */
+/* The two switches that a link joins; a prefix such as "rail3:" stays before each. */
 static void ends_of(const char *link, char *ret_ends[2]) {
   const char *middle = strchr(link, '>') ? strchr(link, '>') : strchr(link, '-'),
              *colon = strchr(link, ':');
@@ -90,7 +89,8 @@ static GArray *refuse(const char *what, const char *name, GPtrArray *known, GErr
   return NULL;
 }
 
-/* For messages: links, those between switches first, or the switches that they name; each once. */
+/* Names for error messages: links, those between switches first, or the switches that they name;
+ * each once. */
 static GPtrArray *known_names(const OrrFabric *fabric, gboolean switches) {
   GPtrArray *known = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -137,8 +137,8 @@ static char *leaf_towards(const OrrFabric *fabric, gint64 port, gint64 other) {
   return ends[0];
 }
 
-/* The network cards below the switch: those whose way to the same card of the last node, or the
- * first, begins there. */
+/* The network cards below the switch: those whose route to the same card of the last node, or of
+ * the first, begins at the switch. */
 static void add_cards(const OrrFabric *fabric, const char *name, GArray *parts) {
   const gint64 n = fabric->n_ports, each = orr_node_shape_n_ports(&fabric->cluster->node);
   for (gint64 port = 0; port < n; port++) {

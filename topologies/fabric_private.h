@@ -42,8 +42,8 @@ static inline gint64 orr_fabric_port(const OrrFabric *fabric, gint64 gpu, gint64
 }
 
 /* Fractions of nominal * efficiency that NICs and links between switches reach (transport.h). */
-double orr_fabric_nic_share(const OrrFabric *fabric);
-double orr_fabric_switch_share(const OrrFabric *fabric);
+double orr_fabric_nic_fraction(const OrrFabric *fabric);
+double orr_fabric_switch_fraction(const OrrFabric *fabric);
 
 /* fabric_host.c. GPU numbers are the machine's. Numbers the links from @base and returns the
  * next free id. */

@@ -1,6 +1,6 @@
 /*
- * fabric_route.c - ways from GPU to GPU: which ports, which of several routes, past which dead
- * links.
+ * fabric_route.c - routes from GPU to GPU: which ports, which of several routes, and how to avoid
+ * dead links.
  *
  * Invariants
  *  1. A route holds each link once; its first and last link belong to its two ends, or to their node.
@@ -11,7 +11,7 @@
 #include "sim/base/random.h"
 #include "topologies/fabric_private.h"
 
-/* The machine's number of a GPU. */
+/* The number of a GPU in the machine. */
 static gint64 machine_gpu(const OrrFabric *fabric, gint64 gpu) {
   return fabric->gpu_of ? fabric->gpu_of[gpu] : gpu;
 }
@@ -24,7 +24,7 @@ gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gp
   return orr_fabric_domain(fabric, gpu_a) == orr_fabric_domain(fabric, gpu_b);
 }
 
-/* GPUs of the machine, of different domains, that meet inside their node. */
+/* Whether two GPUs of different domains communicate inside their node. */
 static gboolean in_node(const OrrFabric *fabric, gint64 src, gint64 dst) {
   const gint64 each = fabric->cluster->node.gpus;
   return src / each == dst / each && !(fabric->kind->within_nodes && fabric->plan);
@@ -48,13 +48,14 @@ static void append_scale_up(gint64 src, gint64 dst, GArray *links) {
   g_array_append_vals(links, ends, 2);
 }
 
-/* Whether a path takes one route by hash or number; FALSE: paths are spread over all. */
+/* Whether a path selects one route by hash or by number; FALSE: paths are spread over all
+ * routes. */
 static gboolean is_hashed(const OrrFabric *fabric) {
   const OrrRouting routing = (OrrRouting)fabric->cluster->routing;
   return routing == ORR_ROUTING_ECMP || routing == ORR_ROUTING_STATIC;
 }
 
-/* The number whose digits make a route's choices. */
+/* The number whose digits select a route. */
 static guint64 route_hash(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, gint64 dst_port,
                           guint64 flow, guint path, guint attempt) {
   const OrrCluster *cluster = fabric->cluster;
@@ -74,10 +75,10 @@ typedef struct {
   guint64 flow;
   guint path;
   gboolean detour;
-  guint switches; /* returned: how many were passed */
+  guint switches; /* result: the switches on the route */
 } Asked;
 
-/* Routes that are tried for one that does without the links to avoid. */
+/* Attempts to find a route that avoids the links. */
 enum { MOST_ATTEMPTS = 512 };
 
 static gboolean is_avoided(const OrrFabric *fabric, const GArray *links, guint first) {
@@ -91,13 +92,13 @@ static guint32 nic_link(const OrrFabric *fabric, gint64 port, gboolean back) {
   return (guint32)(fabric->nic_base + 2 * port + (back ? 1 : 0));
 }
 
-/* The two ends of a way through the switches. */
+/* The two ends of a route through the switches. */
 typedef struct {
   gint64 src_gpu, dst_gpu; /* for the hash */
   gint64 src, dst;         /* ports */
 } Ends;
 
-/* The switches' part of a route; FALSE where it crosses a link to avoid. */
+/* The part of a route between switches; FALSE if it crosses a link to avoid. */
 static gboolean route_once(Asked *asked, const Ends *ends, guint attempt, GArray *links) {
   const OrrFabric *fabric = asked->fabric;
   const OrrFabricKind *kind = fabric->kind;
@@ -111,7 +112,7 @@ static gboolean route_once(Asked *asked, const Ends *ends, guint attempt, GArray
   return !is_avoided(fabric, links, first);
 }
 
-/* The last one that is tried is the first one again. */
+/* The last attempt repeats the first, so that a route always results. */
 static void route_switches(Asked *asked, const Ends *ends, GArray *links) {
   const guint first = links->len;
   gboolean found = route_once(asked, ends, 0, links);
@@ -121,8 +122,8 @@ static void route_switches(Asked *asked, const Ends *ends, GArray *links) {
   }
 }
 
-/* Of several ports of a GPU the one that this path takes, the same at both ends; the next one
- * where it is dead. What is left of the path picks among the routes from there. */
+/* The port, of several of a GPU, that this path takes; both ends use the same. If it is dead,
+ * the next one is taken. The rest of the path number selects among the routes from there. */
 static gint64 take_lane(Asked *asked, gint64 src_gpu, gint64 dst_gpu) {
   const OrrFabric *fabric = asked->fabric;
   const guint lanes = (guint)fabric->lanes;
@@ -142,7 +143,7 @@ static gint64 take_lane(Asked *asked, gint64 src_gpu, gint64 dst_gpu) {
   return (gint64)(first % lanes);
 }
 
-/* What is in front of the NIC, NIC, switches, NIC, what is behind it. */
+/* The links before the NIC, the NIC, the switches, the NIC, and the links behind it. */
 static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *links) {
   const OrrFabric *fabric = asked->fabric;
   const gint64 lane = take_lane(asked, src_gpu, dst_gpu);
@@ -174,9 +175,9 @@ double orr_fabric_route_to_port(const OrrFabric *fabric, gint64 gpu, gint64 port
          asked.switches * fabric->kind->switch_latency(fabric->plan);
 }
 
-/* PXN: the GPU of @src_gpu's domain whose port reaches @dst_gpu's; @src_gpu itself where it
- * does. */
-static gint64 way_out(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu) {
+/* PXN: the GPU of @src_gpu's domain whose port reaches @dst_gpu's port; @src_gpu itself if its
+ * own port does. */
+static gint64 exit_gpu(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu) {
   if (!fabric->kind->reaches) return src_gpu;
   const gint64 domain = fabric->cluster->node.scale_up_domain, first = src_gpu / domain * domain;
   const gint64 dst = orr_fabric_port(fabric, dst_gpu, 0);
@@ -184,7 +185,7 @@ static gint64 way_out(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu) {
     gint64 gpu = first + (src_gpu - first + i) % domain;
     if (fabric->kind->reaches(fabric->plan, orr_fabric_port(fabric, gpu, 0), dst)) return gpu;
   }
-  return src_gpu; /* refused when the fabric was made */
+  return src_gpu; /* orr_fabric_new refuses such a fabric */
 }
 
 static double route_any(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *links) {
@@ -203,7 +204,7 @@ static double route_any(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
     orr_fabric_append_peer(fabric, src_gpu, dst_gpu, links);
     return node->host_link_latency_s;
   }
-  gint64 out = way_out(fabric, src_gpu, dst_gpu);
+  gint64 out = exit_gpu(fabric, src_gpu, dst_gpu);
   if (out == src_gpu) return route_out(asked, src_gpu, dst_gpu, links);
   append_scale_up(src_gpu, out, links);
   double latency_s = node->scale_up_latency_s + route_out(asked, out, dst_gpu, links);
@@ -211,7 +212,7 @@ static double route_any(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
   return latency_s;
 }
 
-/* Detours are what valiant's routes are; ugal's are asked for by themselves. */
+/* Valiant's routes are detours; ugal requests detours separately. */
 static gboolean takes_detours(const OrrFabric *fabric) {
   return fabric->cluster->routing == ORR_ROUTING_VALIANT;
 }

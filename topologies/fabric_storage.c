@@ -1,5 +1,6 @@
 /*
- * fabric_storage.c - the links of a file system, after all others, and the ways to it.
+ * fabric_storage.c - the links of a file system, numbered after all others but memory, and the
+ * routes to it.
  *
  *   node     2 a node    tx, rx        where it has a network of its own
  *   server   2 a server  in, out
@@ -45,7 +46,7 @@ static void append(GArray *links, gint64 link) {
   g_array_append_val(links, number);
 }
 
-/* Of the machine's GPU, whatever slice it is asked in; is_read is the odd one of each pair. */
+/* GPU numbers of a slice are mapped to the machine's. is_read selects the odd link of each pair. */
 double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server,
                                 gboolean is_read, GArray *links) {
   const gint64 machine = fabric->gpu_of ? fabric->gpu_of[gpu] : gpu;

@@ -15,10 +15,9 @@ static const OrrField fields[] = {
      AT(network_path),
      .words = path_words,
      .fallback = "apart",
-     .sentence =
-         "What network traffic crosses inside the node: apart: nothing but its NIC; switch: its "
-         "GPU's PCIe too; "
-         "bridge: its GPU's PCIe, the link of the PCIe switch above it and the host bridge."},
+     .sentence = "What network traffic crosses inside the node. apart: only its NIC; switch: also "
+                 "its GPU's PCIe; bridge: its GPU's PCIe, the link of the PCIe switch above it, "
+                 "and the host bridge."},
     {.name = "gpus-per-switch",
      .kind = ORR_FIELD_INT,
      AT(gpus_per_switch),
@@ -27,20 +26,22 @@ static const OrrField fields[] = {
      .max = 1024,
      .sentence = "GPUs that share a PCIe switch and its link to the host; 0: no switches."},
     RATE("switch-bandwidth", switch_bytes_per_s,
-         "Nominal rate of that link; 0: that of a GPU's PCIe."),
+         "Nominal rate of the switch's link to the host; 0: the rate of a GPU's PCIe."),
     {.name = "gpus-per-bridge",
      .kind = ORR_FIELD_INT,
      AT(gpus_per_bridge),
      .fallback = "0",
      .min = 0,
      .max = 1024,
-     .sentence = "GPUs on one host bridge (a CPU socket); 0: all of the node."},
+     .sentence = "GPUs on one host bridge (a CPU socket); 0: all GPUs of the node."},
     RATE("bridge-bandwidth", bridge_bytes_per_s,
-         "Nominal rate that a host bridge moves for all of its devices, each way; 0: never binds."),
+         "Nominal rate of a host bridge for all its devices together, each direction; 0: never a "
+         "limit."),
     RATE("socket-bandwidth", socket_bytes_per_s,
-         "Nominal rate between host bridges of a node, each way; 0: never binds."),
-    RATE("slot-bandwidth", slot_bytes_per_s,
-         "Nominal rate of a NIC's own PCIe, which its ports share, each way; 0: never binds."),
+         "Nominal rate between the host bridges of a node, each direction; 0: never a limit."),
+    RATE(
+        "slot-bandwidth", slot_bytes_per_s,
+        "Nominal rate of a NIC's own PCIe, shared by its ports, each direction; 0: never a limit."),
     {.name = "memory",
      .kind = ORR_FIELD_REAL,
      AT(memory_bytes),
@@ -48,9 +49,9 @@ static const OrrField fields[] = {
      .fallback = "0 B",
      .flags = ORR_FIELD_UNSIGNED,
      .sentence =
-         "DRAM of a node, all sockets together; 0: not said, and nothing can be offloaded to it."},
+         "DRAM of a node, all sockets together; 0: unknown, and nothing can be offloaded to it."},
     RATE("memory-bandwidth", memory_bytes_per_s,
-         "Nominal rate of all its memory channels, reads and writes together; 0: not said."),
+         "Nominal rate of all its memory channels, reads and writes together; 0: unknown."),
     {.name = "memory-efficiency",
      .kind = ORR_FIELD_REAL,
      AT(memory_efficiency),
@@ -58,9 +59,9 @@ static const OrrField fields[] = {
      .fallback = "0.8",
      .min = 1e-6,
      .max = 1,
-     .sentence = "Share of it that streaming kernels of all cores reach together (STREAM's triad: "
-                 "0.81 to 0.85 on "
-                 "Azure's HBv3, 330 to 350 of 409.6 GB/s, 0.71 to 0.85 on HBv4; Microsoft, 2026)."},
+     .sentence = "Fraction of it that streaming kernels on all cores reach together (STREAM's "
+                 "triad: 0.81 to 0.85 on Azure's HBv3, 330 to 350 of 409.6 GB/s, 0.71 to 0.85 on "
+                 "HBv4; Microsoft, 2026)."},
 };
 
 const OrrFieldTable orr_host_shape_table = ORR_FIELD_TABLE(
@@ -95,7 +96,6 @@ void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place,
                     "socket-bandwidth has no meaning with one host bridge: set gpus-per-bridge");
   if ((host->memory_bytes > 0) != (host->memory_bytes_per_s > 0))
     orr_diags_error(diags, place,
-                    "host.memory is %g B and host.memory-bandwidth %g B/s: memory has both, or "
-                    "neither is given",
+                    "host.memory is %g B and host.memory-bandwidth %g B/s: give both or neither",
                     host->memory_bytes, host->memory_bytes_per_s);
 }

@@ -16,8 +16,8 @@ const OrrRegistry orr_job_placement_registry = {.family = "job placement", .entr
 static gboolean check(const OrrJobPlacementAsk *ask, const gint64 *gpus, gint64 n, GError **error) {
   g_autofree gboolean *mine = g_new0(gboolean, ask->n_gpus + 1);
   for (gint64 i = 0; i < n; i++) {
-    const char *why = gpus[i] < 0 || gpus[i] >= ask->n_gpus ? "is none of the cluster's"
-                      : ask->taken[gpus[i]]                 ? "belongs to a job before it"
+    const char *why = gpus[i] < 0 || gpus[i] >= ask->n_gpus ? "does not exist"
+                      : ask->taken[gpus[i]]                 ? "belongs to an earlier job"
                       : mine[gpus[i]]                       ? "is named twice"
                                                             : NULL;
     if (why) {
@@ -45,7 +45,7 @@ gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *ord
   if (found == n) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "job %s needs " D " GPUs and only " D
-              " are left for it: fewer jobs, smaller ones, or more cluster.nodes",
+              " are free: use fewer jobs, smaller jobs or more cluster.nodes",
               ask->job, n, found);
   return FALSE;
 }

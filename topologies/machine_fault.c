@@ -37,7 +37,7 @@ gboolean orr_machine_fault_pick(const OrrMachineFaultAsk *ask, const char *what,
 void orr_machine_fault_add_links(GArray *harms, GArray *parts, double loss) {
   for (guint i = 0; i < parts->len; i++) {
     const OrrFabricPart *part = &g_array_index(parts, OrrFabricPart, i);
-    const OrrHarm harm = {ORR_HARM_LINK, part->link, part->share * loss};
+    const OrrHarm harm = {ORR_HARM_LINK, part->link, part->fraction * loss};
     g_array_append_val(harms, harm);
   }
   g_array_unref(parts);

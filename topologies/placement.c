@@ -20,11 +20,11 @@ static int find_axis(const char *name) {
 }
 
 static gboolean refuse_order(const char *order, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "'%s' is no order of ranks: it must name each of tp, cp, dp, pp once, the fastest "
-              "first, joined by '-' "
-              "(e.g. tp-cp-dp-pp), and may name ep once, after tp (tp-cp-ep-dp-pp)",
-              order);
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+      "'%s' is not an order of ranks: it must name each of tp, cp, dp, pp once, the fastest first, "
+      "joined by '-' (e.g. tp-cp-dp-pp), and may name ep once, after tp (tp-cp-ep-dp-pp)",
+      order);
   return FALSE;
 }
 
@@ -34,7 +34,7 @@ static gboolean check_sizes(const gint64 size[ORR_N_AXES], GError **error) {
     if (size[axis] < 1 || size[axis] > G_MAXINT32 / n) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                   "%s is %" G_GINT64_FORMAT
-                  ": it must be 1 or more, and all axes together at most %d ranks",
+                  ": it must be 1 or more, and the axes together may have at most %d ranks",
                   axis_names[axis], size[axis], G_MAXINT32);
       return FALSE;
     }

@@ -11,50 +11,49 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e5,
-     .sentence = "Servers of the parallel file system; 0: there is none."},
+     .sentence = "Servers of the parallel file system; 0: no file system."},
     {.name = "server-bandwidth",
      .kind = ORR_FIELD_REAL,
      AT(server_bytes_per_s),
      .unit = ORR_UNIT_BYTES_PER_S,
      .fallback = "0 B/s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "What one server reads or writes."},
+     .sentence = "Rate at which one server reads or writes."},
     {.name = "aggregate-bandwidth",
      .kind = ORR_FIELD_REAL,
      AT(aggregate_bytes_per_s),
      .unit = ORR_UNIT_BYTES_PER_S,
      .fallback = "0 B/s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "What the file system reads or writes in all; 0: what its servers do together."},
+     .sentence = "Limit of the whole file system, reading or writing; 0: the sum of its servers."},
     {.name = "attach",
      .kind = ORR_FIELD_WORD,
      AT(attach),
      .words = attach_words,
      .fallback = "own",
-     .sentence =
-         "Over NICs and a network of its own, or over the compute fabric, at its last ports."},
+     .sentence = "own: over separate NICs and a separate network; fabric: over the compute fabric, "
+                 "at its last ports."},
     {.name = "node-bandwidth",
      .kind = ORR_FIELD_REAL,
      AT(node_bytes_per_s),
      .unit = ORR_UNIT_BYTES_PER_S,
      .fallback = "0 B/s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence =
-         "Attached by a network of its own: what a node's storage NICs carry, one direction."},
+     .sentence = "With attach own: rate of a node's storage NICs, one direction."},
     {.name = "stripes",
      .kind = ORR_FIELD_INT,
      AT(stripes),
      .fallback = "0",
      .min = 0,
      .max = 1e5,
-     .sentence = "Servers that a file is spread over (Lustre's stripe count); 0: all."},
+     .sentence = "Servers over which a file is spread (Lustre's stripe count); 0: all."},
     {.name = "latency",
      .kind = ORR_FIELD_REAL,
      AT(latency_s),
      .unit = ORR_UNIT_SECONDS,
      .fallback = "0 s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "To open and commit a file."},
+     .sentence = "Time to open and commit a file."},
 };
 const OrrFieldTable orr_storage_table =
     ORR_FIELD_TABLE("storage", "A parallel file system beside the machine.", OrrStorage, fields);
@@ -78,9 +77,8 @@ void orr_storage_check(const OrrStorage *storage, OrrPlace place, OrrDiags *diag
                     "than 0 (or attach: "
                     "fabric)");
   if (storage->attach == ORR_STORAGE_FABRIC && storage->node_bytes_per_s > 0)
-    orr_diags_error(
-        diags, place,
-        "storage is attached to the compute fabric: node-bandwidth has no meaning there");
+    orr_diags_error(diags, place,
+                    "storage is attached to the compute fabric: node-bandwidth does not apply");
   if (storage->stripes > storage->servers)
     orr_diags_error(diags, place,
                     "stripes is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT " servers",

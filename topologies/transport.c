@@ -1,5 +1,5 @@
 /*
- * transport.c - the registry of transports, and the one that says nothing.
+ * transport.c - the registry of transports, and the plain transport `measured`, which adds nothing.
  */
 #include "topologies/transport.h"
 
@@ -16,7 +16,7 @@ static const OrrFieldTable measured_table = ORR_FIELD_TABLE(
 
 static const OrrEntry orr_measured = {
     .name = "measured",
-    .sentence = "Nothing beyond what nic-efficiency and nic-latency were measured to be.",
+    .sentence = "Adds nothing to the measured nic-efficiency and nic-latency.",
     .params = &measured_table,
 };
 
@@ -25,7 +25,7 @@ static const OrrEntry *const entries[] = {&orr_dpu,      &orr_efa,     &orr_infi
 
 const OrrRegistry orr_transport_registry = {.family = "transport", .entries = entries};
 
-double orr_transport_wire_share(const OrrTransport *transport) {
+double orr_transport_packet_fraction(const OrrTransport *transport) {
   const double reference = REFERENCE_MTU / (REFERENCE_MTU + REFERENCE_HEADERS);
   return transport->mtu_bytes / (transport->mtu_bytes + transport->header_bytes) / reference;
 }

@@ -115,7 +115,7 @@ typedef struct {
 extern const OrrRegistry orr_transport_registry;
 
 /* Share of nominal * nic-efficiency that the packets leave; may be above 1 for smaller headers. */
-double orr_transport_wire_share(const OrrTransport *transport);
+double orr_transport_packet_fraction(const OrrTransport *transport);
 
 G_END_DECLS
 

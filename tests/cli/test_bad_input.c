@@ -167,7 +167,7 @@ static void test_fabrics(void) {
   assert_changes((const Change[]){
       {FABRIC("kind: custom, hosts: [{switch: a, ports: 8}, {switch: b, ports: 8}], cables: "
               "[{from: a, to: s}]"),
-       "wrong.yaml:3:10: error: fabric custom: for max-nodes, 2: no way leads from a to b: the "
+       "wrong.yaml:3:10: error: fabric custom: for max-nodes, 2: no route leads from a to b: the "
        "fabric must be connected"},
       {FABRIC("kind: custom, hosts: [{switch: a, ports: 15}]"),
        "hosts names 15 ports, but the machine has 16 NIC ports"},
@@ -187,7 +187,7 @@ static void test_fabrics(void) {
        "shape 1x1 has 1 switches of 8 ports, but 16 ports are needed"},
       {FABRIC("kind: hyperx, shape: 4y4"), "shape is '4y4': it must be 1 to 4 whole numbers"},
       {FABRIC("kind: torus, shape: 3x3"),
-       "16 chips are no whole number of slices of 3x3 (9 chips)"},
+       "16 chips are not a whole number of slices of 3x3 (9 chips)"},
       {FABRIC("kind: torus, shape: 4x8"), "16 chips do not fill a slice of 4x8 (32 chips)"},
       {FABRIC("kind: torus, shape: 2x1x1"),
        "the job has 4 chips, a slice of 2x1x1 has 2, and no links lead from slice"},

@@ -70,21 +70,20 @@ static void test_explicit(void) {
   gboolean taken[N_GPUS] = {[9] = TRUE};
   assert_place("explicit", &lists[0], NULL, 3, "3, 8-9");
   assert_place("explicit", &lists[0], taken, 3,
-               "job a: GPU 9 belongs to a job before it (the cluster has GPUs 0 to 31)");
+               "job a: GPU 9 belongs to an earlier job (the cluster has GPUs 0 to 31)");
   assert_place("explicit", &lists[0], NULL, 4, "job a needs 4 GPUs and its placement names 3");
   assert_place("explicit", &lists[1], NULL, 4,
                "job a: GPU 3 is named twice (the cluster has GPUs 0 to 31)");
-  assert_place(
-      "explicit", &lists[2], NULL, 4,
-      "job a: '30-33' names GPUs that are none of the cluster's (the cluster has GPUs 0 to 31)");
+  assert_place("explicit", &lists[2], NULL, 4,
+               "job a: '30-33' names GPUs that do not exist (the cluster has GPUs 0 to 31)");
   assert_place("explicit", &lists[3], NULL, 4,
                "job a: '3-x' is neither a GPU nor a range of GPUs (3, or 0-7)");
   /* This one counted to 2^63. */
   assert_place("explicit", &lists[4], NULL, 4,
-               "job a: '0-9223372036854775807' names GPUs that are none of the cluster's (the "
+               "job a: '0-9223372036854775807' names GPUs that do not exist (the "
                "cluster has GPUs 0 to 31)");
   assert_place("explicit", &lists[5], NULL, 4,
-               "job a: '0-99999999999999999999' names GPUs that are none of the cluster's (the "
+               "job a: '0-99999999999999999999' names GPUs that do not exist (the "
                "cluster has GPUs 0 to "
                "31)");
   assert_place("explicit", &lists[6], NULL, 4,

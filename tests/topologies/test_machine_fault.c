@@ -37,9 +37,9 @@ static void machine_clear(Machine *m) {
   orr_field_clear(&orr_cluster_table, &m->cluster);
 }
 
-static double total_share(GArray *parts) {
+static double total_fraction(GArray *parts) {
   double sum = 0;
-  for (guint i = 0; i < parts->len; i++) sum += g_array_index(parts, OrrFabricPart, i).share;
+  for (guint i = 0; i < parts->len; i++) sum += g_array_index(parts, OrrFabricPart, i).fraction;
   return sum;
 }
 
@@ -75,9 +75,9 @@ static void names(void) {
         m.fabric, cases[i].name, &error);
     g_assert_no_error(error);
     g_test_message("%s, %s: %u parts, %g", cases[i].routing, cases[i].name, parts->len,
-                   total_share(parts));
+                   total_fraction(parts));
     g_assert_cmpuint(parts->len, ==, cases[i].n);
-    g_assert_cmpfloat_with_epsilon(total_share(parts), cases[i].share, 1e-12);
+    g_assert_cmpfloat_with_epsilon(total_fraction(parts), cases[i].share, 1e-12);
     machine_clear(&m);
   }
 }
@@ -106,16 +106,16 @@ static void trunk_names(void) {
       g_assert_no_error(error);
       g_autoptr(GArray) whole = find(cables.fabric, cases[i][1 + is_switch], &error);
       g_assert_no_error(error);
-      double by_share = 0, by_link = 0;
+      double by_fraction = 0, by_link = 0;
       for (guint k = 0; k < shares->len; k++) {
         const OrrFabricPart *part = &g_array_index(shares, OrrFabricPart, k);
-        by_share += part->share * orr_fabric_link_bandwidth(trunks.fabric, part->link);
+        by_fraction += part->fraction * orr_fabric_link_bandwidth(trunks.fabric, part->link);
       }
       for (guint k = 0; k < whole->len; k++)
         by_link +=
             orr_fabric_link_bandwidth(cables.fabric, g_array_index(whole, OrrFabricPart, k).link);
       g_test_message("%s: %u parts, %g B/s", cases[i][1 + is_switch], shares->len, by_link);
-      g_assert_cmpfloat_with_epsilon(by_share, by_link, 1e-9 * by_link);
+      g_assert_cmpfloat_with_epsilon(by_fraction, by_link, 1e-9 * by_link);
     }
     machine_clear(&trunks);
     machine_clear(&cables);

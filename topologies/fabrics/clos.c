@@ -1,5 +1,5 @@
 /*
- * clos.c - see clos.h for the picture and the letters.
+ * clos.c - plans a folded Clos and computes its routes; clos.h has the picture and the letters.
  *
  * Invariants
  *  1. All of it is arithmetic on a few integers: nothing is stored per port, leaf or link.
@@ -36,7 +36,7 @@ OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params
   };
 }
 
-/* Links that carry @from_below bytes/s at the ratio, at least one. */
+/* The links up that carry @from_below bytes/s at this oversubscription; at least one. */
 static gint64 links_up(const OrrClosSpec *spec, double from_below, double oversubscription) {
   return MAX(1, llround(from_below / (oversubscription * spec->link_bytes_per_s)));
 }
@@ -171,7 +171,7 @@ gboolean orr_clos_init(OrrClos *clos, const OrrClosSpec *spec, GError **error) {
 
 /* --- Links --- */
 
-/* Ids that a leaf has in one direction; and a pod. */
+/* Link ids per direction of a leaf, and of a pod. */
 static gint64 ids_per_leaf(const OrrClos *clos) { return clos->spec.ideal ? 1 : clos->leaf_up; }
 
 static gint64 ids_per_pod(const OrrClos *clos) {
@@ -184,7 +184,7 @@ gint64 orr_clos_n_links(gconstpointer plan) {
   return 2 * clos->spec.leaves * ids_per_leaf(clos) + 2 * clos->pods * ids_per_pod(clos);
 }
 
-/* An id taken apart. */
+/* A link id, decoded. */
 typedef struct {
   gboolean core; /* spine-core, else leaf-spine */
   gboolean down;
@@ -226,7 +226,6 @@ static gint64 leaf_pod(const OrrClos *clos, gint64 leaf) {
   return leaf / stride / clos->leaves_per_pod * stride + leaf % stride;
 }
 
-/* "#2" where there are several links between the two, else nothing. */
 static char *parallel_suffix(gint64 n, gint64 i) {
   return n > 1 ? g_strdup_printf("#" I64, i) : g_strdup("");
 }
@@ -241,7 +240,7 @@ static char *leaf_link_name(const OrrClos *clos, Link link) {
                          direction);
 }
 
-/* The group of cores that spine @spine of a pod has its links to. */
+/* The group of cores to which spine @spine of a pod is linked. */
 static gint64 core_group(const OrrClos *clos, gint64 spine) {
   return spine / (clos->spines / clos->core_groups);
 }
@@ -262,7 +261,7 @@ char *orr_clos_link_name(gconstpointer plan, gint64 id) {
   return link.core ? core_link_name(clos, link) : leaf_link_name(clos, link);
 }
 
-/* The cables that trunks are made of have the names and numbers that they have under ecmp. */
+/* The cables of a trunk keep the names and numbers that they have under ecmp. */
 void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, GArray *parts) {
   OrrClos cables = *(const OrrClos *)plan;
   if (!cables.spec.ideal) return;
@@ -296,8 +295,8 @@ static void append(const OrrClos *clos, gboolean core, gboolean down, gint64 own
   g_array_append_val(links, id);
 }
 
-/* Up to a core and down to the other pod; returns the spine there, one of those that the core
- * has links to. */
+/* Appends the links up to a core and down to the other pod; returns a spine there that is linked
+ * to the core. */
 static gint64 cross_core(const OrrClos *clos, gint64 src_pod, gint64 dst_pod, gint64 spine,
                          guint64 *hash, GArray *links) {
   gint64 peers = clos->spines / clos->core_groups, parallel = clos->spine_up / clos->cores;
@@ -371,8 +370,8 @@ guint orr_clos_diameter(gconstpointer plan) {
 
 /* --- Symmetry --- */
 
-/* Without rails a leaf holds whole domains; with them each leaf a rail, and domains lie across
- * all. */
+/* Without rails a leaf holds whole domains; with rails each leaf serves one rail, and a domain
+ * spans all rails. */
 guint orr_clos_n_orbits(gconstpointer plan) {
   const OrrClos *clos = plan;
   const OrrClosSpec *spec = &clos->spec;

@@ -12,9 +12,9 @@
  *  U1 = links up of a leaf,  S divides U1, U1/S to each spine of its pod
  *  U2 = links up of a spine, G divides U2, U2/G to each core of its group
  *
- * S, Q and G are the fewest switches whose ports suffice, so that counts equal those of vendors'
- * reference designs. U1 and U2 are the oversubscription's, rounded to whole links, and the rate of
- * a link is set so that the ratio that was asked for holds exactly.
+ * S, Q and G are the smallest numbers of switches whose ports suffice, so that the counts equal
+ * those of vendors' reference designs. U1 and U2 follow from the oversubscription, rounded to whole
+ * links; the rate of a link is then set so that the requested ratio holds exactly.
  *
  * Link ids: leaf-spine up, leaf-spine down, spine-core up, spine-core down. Under ideal routing a
  * leaf's links up are one trunk, its links down another, and so are a pod's links to the cores.
@@ -26,7 +26,7 @@
 
 G_BEGIN_DECLS
 
-/* The parameters that documents share; make it the member `clos` of an entry's own params. */
+/* The parameters that several fabrics share; make it the member `clos` of an entry's params. */
 typedef struct {
   gint64 levels; /* 2 or 3 */
   gint64 radix;
@@ -57,8 +57,8 @@ typedef struct {
        .fallback = "1",                                                                            \
        .min = 1,                                                                                   \
        .max = 1000,                                                                                \
-       .sentence =                                                                                 \
-           "Bandwidth into a leaf from below over bandwidth up; 1 is non-blocking, 4 is 4:1."},    \
+       .sentence = "Bandwidth into a leaf from below, divided by its bandwidth up; 1 is "          \
+                   "non-blocking, 4 is 4:1."},                                                     \
       {.name = "core-oversubscription",                                                            \
        .kind = ORR_FIELD_REAL,                                                                     \
        .offset = offsetof(type_, clos.core_oversubscription),                                      \
@@ -81,22 +81,24 @@ typedef struct {
                 "(Quantum-2)."                                                                     \
   }
 
-/* What an entry asks for. */
+/* The network that an entry requests. */
 typedef struct {
   OrrClosParams params;
   gint64 n_ports;          /* of the whole fabric */
   double port_bytes_per_s; /* effective */
   double link_bytes_per_s; /* effective */
-  gint64 port_links; /* switch ports that one fabric port takes: the NICs of a GPU with several */
+  gint64 port_links;       /* switch ports that one fabric port occupies: the NICs of a GPU with
+                      * several */
   gint64 leaves;
   gint64 leaf_ports; /* fabric ports of a full leaf */
-  /* the rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no rails */
+  /* number of rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no
+   * rails */
   gint64 stride;
   gint64 leaves_per_pod; /* three levels; 0: as many as the radix allows */
   gint64 domain;         /* GPUs of a scale-up domain */
   gboolean by_rail;      /* ports of a leaf are of one rail */
   gboolean ideal;
-  gboolean by_destination; /* static routing: a route's hash is the port that it goes to */
+  gboolean by_destination; /* static routing: the hash of a route is its destination port */
 } OrrClosSpec;
 
 /* The first member of an entry's plan, so that the orr_clos_* below are functions of
@@ -104,24 +106,24 @@ typedef struct {
 typedef struct {
   OrrClosSpec spec;
   gint64 pods, leaves_per_pod;
-  gint64 spines;             /* S, a pod */
+  gint64 spines;             /* S, per pod */
   gint64 leaf_up, spine_up;  /* U1, U2 */
-  gint64 core_groups, cores; /* Q; G, a group */
+  gint64 core_groups, cores; /* Q; G, per group */
   double leaf_link_bytes_per_s, spine_link_bytes_per_s;
 } OrrClos;
 
-/* The shared part of a spec: rates and routing from @cluster, the rest zero. */
+/* The shared members of a spec: rates and routing from @cluster; the others are zero. */
 OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params, gint64 n_ports,
                           double port_bytes_per_s);
 
-/* The most fabric ports, a multiple of @multiple where that fits, that a leaf holds beside its
- * links up. */
+/* The largest number of fabric ports, a multiple of @multiple if possible, that a leaf holds
+ * beside its links up. */
 gint64 orr_clos_widest_leaf(const OrrClosSpec *spec, gint64 multiple);
 
-/* FALSE with ORR_FAULT_DOCUMENT where the switches have too few ports. */
+/* FALSE with ORR_FAULT_DOCUMENT if the switches have too few ports. */
 gboolean orr_clos_init(OrrClos *clos, const OrrClosSpec *spec, GError **error);
 
-/* Appends the links between two leaves; returns the switches passed: 1, 3 or 5. */
+/* Appends the links between two leaves; returns the number of switches on the route: 1, 3 or 5. */
 guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guint64 hash,
                      GArray *links);
 
@@ -132,20 +134,20 @@ void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, G
 double orr_clos_switch_latency(gconstpointer plan);
 void orr_clos_levels(gconstpointer plan, GArray *levels);
 
-/* Half of what the narrowest level carries: min(ports * port, leaves * U1 * link, pods * S * U2
- * * link) / 2, where a level that joins nothing (one leaf, one pod) does not count. With full
- * leaves: ports * port / (2 * o1 * o2). */
+/* Half the bandwidth of the narrowest level: min(ports * port, leaves * U1 * link, pods * S * U2
+ * * link) / 2; a level that joins nothing (one leaf, one pod) does not count. With full leaves
+ * this is ports * port / (2 * o1 * o2). */
 double orr_clos_bisection(gconstpointer plan);
 
 guint orr_clos_diameter(gconstpointer plan); /* 1, 3 or 5 switches */
 
-/* Trunks up and down of all leaves, and of all pods, where each of those is full: their order
- * may be changed. */
+/* The trunks up of all leaves form an orbit, likewise their trunks down and those of all pods,
+ * if each leaf or pod is full: they can be permuted. */
 guint orr_clos_n_orbits(gconstpointer plan);
 guint orr_clos_orbit(gconstpointer plan, gint64 link);
 
-/* What an entry answers whose plan begins with an OrrClos of the whole network; orbits are its
- * own choice. */
+/* The functions of an entry whose plan begins with an OrrClos of the whole network; the entry
+ * chooses its own orbits. */
 #define ORR_CLOS_ANSWERS                                                                           \
   .plan_free = g_free, .n_links = orr_clos_n_links, .link_bandwidth = orr_clos_link_bandwidth,     \
   .link_name = orr_clos_link_name, .trunks = orr_clos_trunks,                                      \

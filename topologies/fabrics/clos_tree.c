@@ -1,6 +1,6 @@
 /*
- * clos_tree.c - clos: a folded Clos of one to four levels, given by how many children each level
- * has.
+ * clos_tree.c - clos: a folded Clos of one to four levels, given by the number of children at each
+ * level.
  *
  *   level 3         o o o o          one subtree
  *                  /  |  |  \
@@ -15,14 +15,14 @@
  *   U_l = m_1 ... m_l port / (o_1 ... o_l W_l rate)   links up, rounded, their rate set so that the ratios hold exactly
  *   W_1 = 1,  W_(l+1) = W_l U_l / c_l                 c_l: cables between two switches, as many as the radix allows
  *
- * Way up: a link at each level, by a digit of the hash; the way down to the receiver is then given,
- * but for which of c_l parallel cables. `planes` builds all of it several times over (multi-port
- * NICs). Where a GPU's ports are bonded, each plane has 1/planes of a port's rate, and a flow takes
- * one plane under ecmp and static, all of them else; where they are separate, port p is on plane p
- * mod planes.
+ * On the way up, a digit of the hash selects a link at each level; the way down to the receiver is
+ * then determined, except for the choice among c_l parallel cables. `planes` builds several copies
+ * of the network (multi-port NICs). If a GPU's ports are bonded, each plane has 1/planes of a
+ * port's rate; a flow takes one plane under ecmp and static, and all planes otherwise. If they are
+ * separate, port p is on plane p mod planes.
  *
- * Names: leaf3, spine0_2 (the third switch of the first pod), core1_0, top0_7; plane1:leaf3 where
- * there are several.
+ * Names: leaf3, spine0_2 (the third switch of the first pod), core1_0, top0_7; with several planes,
+ * plane1:leaf3.
  *
  *   bisection, one direction   min(ports * port, over levels l: subtrees_l * what leads up from one) / 2
  *
@@ -49,12 +49,12 @@ typedef struct {
   double link_bytes_per_s, switch_latency_s;
 } Params;
 
-/* What a subtree of one level has. */
+/* The size of a subtree at one level. */
 typedef struct {
   gint64 ports;      /* below it, when full */
   gint64 subtrees;   /* of this level in the fabric */
   gint64 switches;   /* W */
-  gint64 up, cables; /* U of a switch, of which `cables` lead to the same switch above */
+  gint64 up, cables; /* U links up per switch, `cables` of them to the same switch above */
   double link_rate;
   double oversubscription;
   gint64 base; /* first link id; up first, then down */
@@ -64,11 +64,11 @@ typedef struct {
   const Params *params;
   Level level[MOST_LEVELS + 1]; /* from 1 */
   guint n_levels;
-  gint64 n_ports, n_links; /* of a plane */
-  gint64 planes, domain;   /* domain: GPUs that share one */
+  gint64 n_ports, n_links; /* per plane */
+  gint64 planes, domain;   /* domain: GPUs per scale-up domain */
   double port_rate;
   gboolean trunks, by_destination;
-  gboolean by_port; /* port p is on plane p mod planes; else each is on all of them */
+  gboolean by_port; /* port p is on plane p mod planes; otherwise each port is on all planes */
 } Plan;
 
 static const OrrField fields[] = {
@@ -82,8 +82,8 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, oversubscription),
      .fallback = "1",
-     .sentence = "Bandwidth from below over bandwidth up, at each level but the highest, e.g. 1x7; "
-                 "1 where not given."},
+     .sentence = "Bandwidth from below divided by bandwidth up, at each level but the highest, "
+                 "e.g. 1x7; by default 1."},
     {.name = "radix",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, radix),
@@ -97,15 +97,14 @@ static const OrrField fields[] = {
      .fallback = "1",
      .min = 1,
      .max = 64,
-     .sentence =
-         "Networks of this shape side by side, each with its share of the bandwidth of every NIC."},
+     .sentence = "Parallel networks of this shape; they divide the bandwidth of every NIC evenly."},
     {.name = "link-bandwidth",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, link_bytes_per_s),
      .unit = ORR_UNIT_BYTES_PER_S,
      .fallback = "0 B/s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Nominal rate of a link between switches; 0: a NIC's in this plane."},
+     .sentence = "Nominal rate of a link between switches; 0: a NIC's rate in this plane."},
     {.name = "switch-latency",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, switch_latency_s),
@@ -133,7 +132,8 @@ static gint64 links_up(const Plan *plan, guint l, double rate) {
   return l == plan->n_levels ? 0 : MAX(1, llround(from_below / (rate * (double)level->switches)));
 }
 
-/* Links of level @l; then the level above gets as few switches as its ports allow. */
+/* Plans the links of level @l; the level above then gets the smallest number of switches that
+ * its ports allow. */
 static void plan_level(Plan *plan, guint l, const gint64 down[], double rate) {
   Level *level = &plan->level[l], *above = level + 1;
   level->up = links_up(plan, l, rate);
@@ -236,11 +236,11 @@ static gint64 n_links(gconstpointer data) {
   return plan->n_links * (plan->trunks && !plan->by_port ? 1 : plan->planes);
 }
 
-/* An id taken apart. */
+/* A link id, decoded. */
 typedef struct {
   guint l;
   gboolean down;
-  gint64 plane, subtree, index; /* of switch and link: switch * U + link */
+  gint64 plane, subtree, index; /* index: switch * U + link */
 } Link;
 
 static gint64 per_subtree(const Plan *plan, guint l) {
@@ -275,7 +275,7 @@ static void append(const Plan *plan, Link link, GArray *links) {
 static double link_bandwidth(gconstpointer data, gint64 id) {
   const Plan *plan = data;
   const Level *level = &plan->level[take_apart(plan, id).l];
-  const gint64 planes = plan->by_port ? 1 : plan->planes; /* that a trunk stands for */
+  const gint64 planes = plan->by_port ? 1 : plan->planes; /* planes that one trunk stands for */
   return plan->trunks ? level->link_rate * (double)(level->switches * level->up * planes)
                       : level->link_rate;
 }
@@ -308,7 +308,7 @@ static char *link_name(gconstpointer data, gint64 id) {
   return g_strdup_printf("%s%s-%s%s.%s", plane, low, high, copy, direction);
 }
 
-/* The cables that trunks are made of have the names and numbers that they have under ecmp. */
+/* The cables of a trunk keep the names and numbers that they have under ecmp. */
 static void trunks(gconstpointer data, const char *name, gboolean is_switch, GArray *parts) {
   const Plan *plan = data;
   Plan cables = *plan;
@@ -349,7 +349,7 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
   }
   gint64 at[MOST_LEVELS + 2] = {0}; /* the switch at each level, in its subtree */
   guint64 digits[MOST_LEVELS + 2] = {
-      0}; /* what a level's were drawn from: a destination's, on its way down too */
+      0}; /* the hash that a level's digits came from; the way down of `static` uses it too */
   guint top = 1;
   for (; src / plan->level[top].ports != dst / plan->level[top].ports; top++) {
     const Level *level = &plan->level[top];
@@ -406,8 +406,8 @@ static guint diameter(gconstpointer data) {
   return 2 * l - 1;
 }
 
-/* Where all subtrees are full, those of a level may change places: its trunks are one orbit a
- * direction. */
+/* If all subtrees are full, the subtrees of a level can be permuted: its trunks form one orbit
+ * per direction. */
 static guint n_orbits(gconstpointer data) {
   const Plan *plan = data;
   gboolean full = plan->trunks && !plan->by_port && plan->level[1].ports % plan->domain == 0;

@@ -6,9 +6,9 @@
  *     hosts: [{switch: a, ports: 8}, {switch: b, ports: 8}]        NIC ports 0..7 on a, 8..15 on b
  *     cables: [{from: a, to: s, count: 2, bandwidth: 400 Gb/s}, {from: b, to: s, count: 2}]
  *
- * Routes are shortest ones by the number of cables; what the hash chooses between is told in
- * switch_graph.h. Capacities may differ by cable, and a flow does not look at them. Switches are
- * all that hosts and cables name.
+ * Routes are the shortest by number of cables; switch_graph.h says how the hash selects among them.
+ * Cables may differ in capacity; routing ignores that. The switches are those that hosts and cables
+ * name.
  *
  *   bisection, one direction   the maximum flow from the switches of the first half of the NIC ports to those of the
  *                              second (Ford, Fulkerson 1956), a switch with ports of both halves giving its own to each
@@ -52,13 +52,13 @@ static const OrrField host_fields[] = {
     {.name = "switch",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Host, name),
-     .sentence = "The switch that the next ports are on."},
+     .sentence = "The switch to which the next ports belong."},
     {.name = "ports",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Host, ports),
      .min = 1,
      .max = 1e7,
-     .sentence = "How many NIC ports, in the order of GPUs."},
+     .sentence = "Number of NIC ports, in the order of GPUs."},
 };
 
 static const OrrFieldTable host_table =
@@ -72,7 +72,7 @@ static const OrrField cable_fields[] = {
     {.name = "to",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Cable, to),
-     .sentence = "The other one."},
+     .sentence = "The switch at the other end."},
     {.name = "count",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Cable, count),
@@ -86,11 +86,11 @@ static const OrrField cable_fields[] = {
      .unit = ORR_UNIT_BYTES_PER_S,
      .fallback = "0 B/s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Nominal rate of one of them, each way; 0: the NIC's."},
+     .sentence = "Nominal rate of one cable, each direction; 0: the NIC's."},
 };
 
 static const OrrFieldTable cable_table =
-    ORR_FIELD_TABLE("cables", "Cables of two switches.", Cable, cable_fields);
+    ORR_FIELD_TABLE("cables", "Cables between two switches.", Cable, cable_fields);
 
 static const OrrField fields[] = {
     {.name = "hosts",
@@ -98,13 +98,13 @@ static const OrrField fields[] = {
      .offset = offsetof(Params, hosts),
      .table = &host_table,
      .flags = ORR_FIELD_OPTIONAL,
-     .sentence = "Which switch has how many NIC ports, in the order of GPUs."},
+     .sentence = "The number of NIC ports of each switch, in the order of GPUs."},
     {.name = "cables",
      .kind = ORR_FIELD_SECTIONS,
      .offset = offsetof(Params, cables),
      .table = &cable_table,
      .flags = ORR_FIELD_OPTIONAL,
-     .sentence = "What joins the switches."},
+     .sentence = "The cables between switches."},
     {.name = "radix",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, radix),
@@ -118,7 +118,7 @@ static const OrrField fields[] = {
      .fallback = "8",
      .min = 1,
      .max = 64,
-     .sentence = "Over how many routes ideal and adaptive routing spread a flow."},
+     .sentence = "Number of routes over which ideal and adaptive routing spread a flow."},
     {.name = "switch-latency",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, switch_latency_s),
@@ -141,8 +141,7 @@ static guint n_hosts(const Params *params) { return params->hosts ? params->host
 
 static guint n_cables(const Params *params) { return params->cables ? params->cables->len : 0; }
 
-/* Names in the order in which they are met; what a name is called by number is its place + 1 in
- * @numbers. */
+/* Collects names in the order of first use; @numbers maps a name to its index + 1. */
 static void note_switch(GPtrArray *names, GHashTable *numbers, const char *name) {
   if (g_hash_table_contains(numbers, name)) return;
   g_ptr_array_add(names, g_strdup(name));
@@ -185,8 +184,8 @@ static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *
   return TRUE;
 }
 
-/* Two entries of cables for the same switches: their copies are numbered on, so that names
- * differ. */
+/* If two entries of `cables` join the same switches, the second continues the numbering, so that
+ * names differ. */
 static void number_copies(Plan *plan) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < plan->graph.links->len; i++) {
@@ -265,7 +264,7 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
 
 /* --- Description --- */
 
-/* An entry of the list is a level. */
+/* Each entry of the list is a level. */
 static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
   const guint first = ret_levels->len;
@@ -287,14 +286,14 @@ static void levels(gconstpointer data, GArray *ret_levels) {
 
 typedef struct {
   const OrrSwitchGraph *graph;
-  double *left;            /* of each link */
+  double *left;            /* capacity left on each link */
   double *supply, *demand; /* of each switch */
   guint32 *came_by;        /* link + 1; 0: not reached */
 } Flow;
 
-/* Breadth-first from all with supply to one with demand over links with capacity left; its
- * switch, or G_MAXUINT. */
-static guint find_way(Flow *flow) {
+/* Breadth-first search from all switches with supply to one with demand, over links with
+ * capacity left; returns that switch, or G_MAXUINT. */
+static guint find_augmenting_path(Flow *flow) {
   const OrrSwitchGraph *graph = flow->graph;
   g_autofree guint32 *queue = g_new(guint32, graph->n_switches);
   guint head = 0, tail = 0;
@@ -315,7 +314,7 @@ static guint find_way(Flow *flow) {
   return G_MAXUINT;
 }
 
-/* Links come in pairs, one a direction: what is pushed along one may be pushed back along the
+/* Links come in pairs, one per direction: flow pushed along one can be pushed back along the
  * other. */
 static double push(Flow *flow, guint end) {
   double room = flow->demand[end];
@@ -347,7 +346,7 @@ static double bisection(gconstpointer data) {
     left[i] = g_array_index(plan->graph.links, OrrGraphLink, i).bytes_per_s;
   for (gint64 port = 0; port < plan->n_ports; port++)
     (port < plan->n_ports / 2 ? supply : demand)[plan->port_switch[port]] += plan->port_rate;
-  for (guint end; (end = find_way(&flow)) != G_MAXUINT;) sum += push(&flow, end);
+  for (guint end; (end = find_augmenting_path(&flow)) != G_MAXUINT;) sum += push(&flow, end);
   return sum;
 }
 

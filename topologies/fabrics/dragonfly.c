@@ -1,6 +1,6 @@
 /*
- * dragonfly.c - dragonfly: groups of routers, all joined inside a group, and each group joined to
- * each other one.
+ * dragonfly.c - dragonfly: groups of routers; inside a group all routers are joined, and each group
+ * is joined to every other group.
  *
  *      group 0                 group 1
  *    r0---r1                 r4---r5          a routers a group, each with
@@ -11,7 +11,7 @@
  * balanced where a = 2 p = 2 h; at most a h + 1 groups. Slingshot (Alps, Frontier, LUMI) is one: De
  * Sensi et al., SC20.
  *
- * Which global cable leads where, and routes: switch_groups.h.
+ * switch_groups.h says where each global cable leads, and how routes are chosen.
  *
  *   shortest route     at most 4 switches: local, global, local
  *   valiant, ugal      at most 7: the same to a third group, and on from where it is entered
@@ -44,9 +44,9 @@ typedef struct {
 static const OrrField fields[] = {
     ORR_GROUPS_COUNT(Params, hosts, "hosts-per-router", "16", "NIC ports of a router."),
     ORR_GROUPS_COUNT(Params, routers, "routers-per-group", "32",
-                     "Routers of a group, all joined to each other."),
+                     "Routers per group, all joined to each other."),
     ORR_GROUPS_COUNT(Params, groups.global, "global-per-router", "16",
-                     "Cables of a router to other groups."),
+                     "Cables from a router to other groups."),
     ORR_GROUPS_FIELDS(Params, "local-bandwidth", "350 ns",
                       "Port to port through a router; 350 ns is Rosetta's median (De Sensi et al., "
                       "SC20, section II)."),
@@ -167,8 +167,7 @@ static guint diameter(gconstpointer data) {
 
 const OrrFabricKind orr_dragonfly = {
     .entry = {.name = "dragonfly",
-              .sentence =
-                  "Groups of routers that are all joined, each group joined to each other one.",
+              .sentence = "Groups of fully joined routers, each group joined to every other group.",
               .params = &params_table},
     .plan = plan_new,
     .plan_free = plan_free,

@@ -1,6 +1,6 @@
 /*
- * dragonfly_plus.c - dragonfly+ (megafly): groups are leaf-spine networks, spines of each group
- * joined to those of others.
+ * dragonfly_plus.c - dragonfly+ (megafly): each group is a leaf-spine network, and the spines of
+ * different groups are joined.
  *
  *    group 0   s0   s1 ---global--- s0   s1   group 1      S spines a group, each with h global cables
  *              | \ / |              | \ / |                and one to each of its L leaves
@@ -41,11 +41,11 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_GROUPS_COUNT(Params, hosts, "hosts-per-leaf", "20", "NIC ports of a leaf."),
-    ORR_GROUPS_COUNT(Params, leaves, "leaves-per-group", "10", "Leaves of a group."),
+    ORR_GROUPS_COUNT(Params, leaves, "leaves-per-group", "10", "Leaves per group."),
     ORR_GROUPS_COUNT(Params, spines, "spines-per-group", "10",
-                     "Spines of a group, each joined to all of its leaves."),
+                     "Spines per group, each joined to all its leaves."),
     ORR_GROUPS_COUNT(Params, groups.global, "global-per-spine", "20",
-                     "Cables of a spine to other groups."),
+                     "Cables from a spine to other groups."),
     ORR_GROUPS_FIELDS(Params, "link-bandwidth", "150 ns",
                       "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 "
                       "ns (Quantum-2)."),
@@ -78,7 +78,7 @@ static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
                                           params->hosts * params->leaves, error);
 }
 
-/* A group's leaves first, then its spines. */
+/* Switches are numbered group by group: the leaves first, then the spines. */
 static void add_local(Plan *plan) {
   const guint leaves = (guint)plan->params->leaves, size = (guint)a_group(plan->params);
   for (guint g = 0; g < plan->spec.n_groups; g++)
@@ -191,7 +191,7 @@ const OrrFabricKind orr_dragonfly_plus = {
     .entry =
         {.name = "dragonfly-plus",
          .sentence =
-             "Leaf-spine groups whose spines are joined to those of each other group (megafly).",
+             "Leaf-spine groups whose spines are joined to those of every other group (megafly).",
          .params = &params_table},
     .plan = plan_new,
     .plan_free = plan_free,

@@ -50,7 +50,7 @@ static const OrrField fields[] = {
      .min = 0,
      .max = 1e7,
      .sentence =
-         "NIC ports under a leaf, where that is not whole nodes; 0: as nodes-per-leaf says."},
+         "NIC ports under a leaf, if these are not whole nodes; 0: as nodes-per-leaf says."},
     {.name = "leaves-per-pod",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, leaves_per_pod),

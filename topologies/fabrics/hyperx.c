@@ -1,5 +1,5 @@
 /*
- * hyperx.c - HyperX: switches on a grid, joined to all others of their row along each axis.
+ * hyperx.c - HyperX: switches on a grid, each joined to all others of its row along each axis.
  *
  *      s00 -- s10 -- s20     every switch to every other one of its row ...
  *       |  X   |  X   |
@@ -191,7 +191,7 @@ static guint diameter(gconstpointer data) {
   return hops + 1;
 }
 
-/* Switches of a row may change places in any way: all cables of an axis are alike. */
+/* The switches of a row can be permuted: all cables of an axis are alike. */
 static guint n_orbits(gconstpointer data) {
   const Plan *plan = data;
   return plan->n_ports == n_switches(plan) * plan->params->hosts ? plan->n_axes : 0;

@@ -82,8 +82,8 @@ static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64
   return plan->kind->route(plan->plan, src_port, dst_port, hash, links);
 }
 
-/* The scale-out fabric has no detours where its kind has none: fabric.c asks the kind named in
- * the cluster, so that valiant and ugal are refused here. */
+/* fabric.c reads the kind that the cluster names for detours, so valiant and ugal are refused
+ * here even if the scale-out fabric would have them. */
 static gboolean reaches(gconstpointer data, gint64 src_port, gint64 dst_port) {
   const Plan *plan = data;
   return !plan->kind->reaches || plan->kind->reaches(plan->plan, src_port, dst_port);

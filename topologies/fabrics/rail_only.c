@@ -1,14 +1,15 @@
 /*
- * rail_only.c - rail-only: a network of its own for each rail, and nothing that joins rails.
+ * rail_only.c - rail-only: a separate network for each rail, and no links between rails.
  *
  *      leaf0     leaf1     leaf2     leaf3       one a rail (or a leaf-spine network a rail, where a leaf is too small)
  *       | \       | \       | \       | \
  *      n0  n1    n0  n1    n0  n1    n0  n1      NIC i of every node on rail i
  *
  * Wang, Ghobadi, Shakeri, Zhang, Hasani, "Rail-only: a low-cost high-performance network for
- * training LLMs with trillion parameters" (arXiv 2307.12169): a GPT's traffic stays on its rail, so
- * the spines between rails can go, 38 to 77 % of the network's cost. Who sends to another rail
- * first crosses to it over NVLink (PXN): a scale-up domain must therefore hold whole nodes.
+ * training LLMs with trillion parameters" (arXiv 2307.12169): the traffic of a GPT stays on its
+ * rail, so the spines between rails can go, 38 to 77 % of the network's cost. Traffic to another
+ * rail first crosses to that rail over NVLink (PXN); a scale-up domain must therefore hold whole
+ * nodes.
  *
  *   bisection, one direction    rails * that of one rail's network; ports * port / 2 where a rail is one leaf
  *
@@ -26,7 +27,7 @@ typedef struct {
 } Params;
 
 typedef struct {
-  OrrClos clos; /* of one rail */
+  OrrClos clos; /* the network of one rail */
   gint64 rails;
 } Plan;
 
@@ -38,14 +39,14 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "Nodes on a leaf of a rail; 0: all where a switch has the ports, else as many as "
-                 "its ports allow."},
+     .sentence = "Nodes on a leaf of a rail; 0: all nodes if a switch has the ports, otherwise as "
+                 "many as its ports allow."},
 };
 
 static const OrrFieldTable params_table =
     ORR_FIELD_TABLE("rail-only", "Parameters of the fabric rail-only.", Params, fields);
 
-/* One leaf holds a whole rail where nothing has to lead up from it. */
+/* One leaf holds a whole rail if it needs no links up. */
 static gint64 ports_of_leaf(const Params *params, const OrrClosSpec *spec) {
   if (params->nodes_per_leaf) return params->nodes_per_leaf;
   if (spec->n_ports * spec->port_links <= params->clos.radix) return spec->n_ports;
@@ -62,7 +63,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   spec.leaf_ports = ports_of_leaf(params, &spec);
   spec.leaves = (spec.n_ports + spec.leaf_ports - 1) / spec.leaf_ports;
   if (spec.leaves == 1)
-    spec.params.radix *= 2; /* clos.h plans links up, which nothing is there to meet */
+    spec.params.radix *= 2; /* clos.h reserves ports for links up, which a single leaf does not
+                             * need */
   return orr_clos_init(&plan->clos, &spec, error) ? g_steal_pointer(&plan) : NULL;
 }
 
@@ -101,7 +103,7 @@ static char *link_name(gconstpointer data, gint64 link) {
   return g_strdup_printf("rail%" G_GINT64_FORMAT ":%s", link / n, name);
 }
 
-/* Names are the rails' own, each with its rail before it. */
+/* Each rail names its links as clos.h does, with the rail as a prefix. */
 static void trunks(gconstpointer data, const char *name, gboolean is_switch, GArray *parts) {
   const Plan *plan = data;
   const gint64 n = orr_clos_n_links(&plan->clos);
@@ -121,7 +123,7 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   orr_clos_levels(&plan->clos, ret_levels);
   for (guint i = first; i < ret_levels->len; i++) {
     OrrFabricLevel *level = &g_array_index(ret_levels, OrrFabricLevel, i);
-    const gboolean joins = plan->clos.spec.leaves > 1; /* one leaf a rail: nothing above it */
+    const gboolean joins = plan->clos.spec.leaves > 1; /* one leaf per rail has nothing above it */
     level->switches *= plan->rails;
     level->switches_above *= joins ? plan->rails : 0;
     level->links *= joins ? plan->rails : 0;
@@ -133,7 +135,7 @@ static double bisection(gconstpointer data) {
   return (double)plan->rails * orr_clos_bisection(&plan->clos);
 }
 
-/* Rails may change places, too. */
+/* Rails can be permuted, too. */
 static guint orbit(gconstpointer data, gint64 link) {
   const Plan *plan = data;
   return orr_clos_orbit(&plan->clos, link % orr_clos_n_links(&plan->clos));
@@ -141,8 +143,8 @@ static guint orbit(gconstpointer data, gint64 link) {
 
 const OrrFabricKind orr_rail_only = {
     .entry = {.name = "rail-only",
-              .sentence = "A network for each rail and none between rails: NVLink carries what "
-                          "changes rails (PXN).",
+              .sentence =
+                  "A separate network for each rail: NVLink carries traffic between rails (PXN).",
               .params = &params_table},
     .plan = plan_new,
     .plan_free = g_free,

@@ -7,18 +7,18 @@
  *       | \   | \   | \   | \
  *      n0 n1 n0 n1 n0 n1 n0 n1     nodes of the group (NVIDIA: a scalable unit, SU)
  *
- * GPUs of the same place in their nodes are one switch apart within a group. With two levels all
- * leaves share the spines. With three levels the leaves of one rail have spines of their own (a pod
- * is a rail of up to groups-per-pod groups), and cores join rails: the same rail is three switches
- * apart, another rail five.
+ * GPUs at the same position in their nodes are one switch apart within a group. With two levels all
+ * leaves share the spines. With three levels the leaves of one rail have their own spines (a pod is
+ * a rail of up to groups-per-pod groups), and cores join the rails: GPUs of the same rail are three
+ * switches apart, of different rails five.
  *
  * Source: NVIDIA DGX SuperPOD reference architectures RA-09950-001 (DGX A100: SU of 20 nodes, HDR),
- * RA-11333-001 (DGX H100: SU of 32 nodes, NDR). The switch counts that NVIDIA publishes for 2 to 64
- * SU of 32 nodes (DGX B200's, the same SU and switches) come out of clos.h's rule:
- * tests/topologies/fabrics/test_rail_optimized.c.
+ * RA-11333-001 (DGX H100: SU of 32 nodes, NDR). The rule in clos.h reproduces the switch counts
+ * that NVIDIA publishes for 2 to 64 SU of 32 nodes (for the DGX B200, with the same SU and
+ * switches): tests/topologies/fabrics/test_rail_optimized.c.
  *
- * Traffic between rails is sent through the fabric as it is; NCCL's PXN, which first crosses to the
- * right rail over NVLink, is the business of collectives.
+ * The fabric carries traffic between rails over its spines. NCCL's PXN, which first crosses to the
+ * right rail over NVLink, is modelled by the collectives.
  *
  * Bisection as in fat_tree.c: N * B / (2 * o1), with three levels N * B / (2 * o1 * o2) for cuts
  * through rails.
@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct {
   OrrClos clos;
-  gint64 rails; /* NIC ports of a node */
+  gint64 rails; /* NIC ports per node */
   gint64 nodes_per_group;
 } Plan;
 
@@ -50,16 +50,16 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "Nodes whose NICs of one rail share a leaf (a scalable unit); 0: as many as a "
-                 "leaf's ports allow."},
+     .sentence = "Nodes per group (a scalable unit): their NICs of one rail share a leaf; 0: as "
+                 "many as a leaf's ports allow."},
     {.name = "groups-per-pod",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, groups_per_pod),
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "With three levels, groups whose leaves of one rail share spines; 0: as many as "
-                 "the radix allows."},
+     .sentence = "With three levels, groups per pod: their leaves of one rail share spines; 0: as "
+                 "many as the radix allows."},
 };
 
 static const OrrFieldTable params_table =
@@ -98,11 +98,10 @@ static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64
 }
 
 const OrrFabricKind orr_rail_optimized = {
-    .entry =
-        {.name = "rail-optimized",
-         .sentence =
-             "A leaf for each rail of each group of nodes, spines above, cores over the rails.",
-         .params = &params_table},
+    .entry = {.name = "rail-optimized",
+              .sentence =
+                  "One leaf per rail and group of nodes; spines join leaves, cores join rails.",
+              .params = &params_table},
     .plan = plan_new,
     .route = route,
     ORR_CLOS_ANSWERS,

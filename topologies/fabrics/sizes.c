@@ -1,5 +1,5 @@
 /*
- * sizes.c - see sizes.h.
+ * sizes.c - parses words such as "4x4x8" and names the key of a bad one in the error.
  */
 #include "topologies/fabrics/sizes.h"
 
@@ -7,7 +7,8 @@
 
 #define MOST 1e6
 
-/* The numbers of @text in [1, MOST]; -1 where it is none, or where they are too many. */
+/* Parses the numbers of @text in [1, MOST] and returns how many there are; -1 if @text is
+ * malformed or has too many. */
 static int parse(const char *text, guint most, double *ret_numbers) {
   g_auto(GStrv) parts = g_strsplit(text, "x", -1);
   guint n = g_strv_length(parts);

@@ -1,5 +1,5 @@
 /*
- * switch_graph.c - see switch_graph.h.
+ * switch_graph.c - builds the graph, searches distances on demand and draws routes from hashes.
  *
  * Invariants
  *  1. A route's links lead a hop nearer each: it holds no link twice.
@@ -60,7 +60,7 @@ static void sort_by_source(OrrSwitchGraph *graph) {
     graph->out[graph->first[link_of(graph, i)->from + 1]++] = i;
 }
 
-/* Cables go both ways, so distances to a switch are those from it. */
+/* Cables carry both directions, so distances to a switch equal those from it. */
 static guint8 *search_from(const OrrSwitchGraph *graph, guint switch_) {
   guint8 *distance = g_malloc(graph->n_switches);
   g_autofree guint32 *queue = g_new(guint32, graph->n_switches);
@@ -80,7 +80,7 @@ static guint8 *search_from(const OrrSwitchGraph *graph, guint switch_) {
   return distance;
 }
 
-/* What is found out stays; the graph is as before to whoever looks. */
+/* Caches the distances: the graph is unchanged for the caller. */
 static const guint8 *distances_to(const OrrSwitchGraph *graph, guint switch_) {
   if (!graph->distance[switch_]) graph->distance[switch_] = search_from(graph, switch_);
   return graph->distance[switch_];
@@ -99,7 +99,7 @@ gboolean orr_switch_graph_close(OrrSwitchGraph *graph, GError **error) {
     if (distance[s] != FAR) continue;
     g_autofree char *here = switch_name(graph, 0), *there = switch_name(graph, s);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "no way leads from %s to %s: the fabric must be connected", here, there);
+                "no route leads from %s to %s: the fabric must be connected", here, there);
     return FALSE;
   }
   return TRUE;
@@ -113,35 +113,35 @@ guint orr_switch_graph_distance(const OrrSwitchGraph *graph, guint src, guint ds
 
 typedef struct {
   const OrrSwitchGraph *graph;
-  const guint8 *distance; /* to where it goes */
+  const guint8 *distance; /* to the destination */
   guint block;
-} Way;
+} Search;
 
-static gboolean is_nearer(const Way *way, guint at, guint32 link) {
-  guint to = link_of(way->graph, link)->to;
-  return way->distance[to] < way->distance[at] &&
-         (!way->block || to / way->block == at / way->block);
+static gboolean is_nearer(const Search *search, guint at, guint32 link) {
+  guint to = link_of(search->graph, link)->to;
+  return search->distance[to] < search->distance[at] &&
+         (!search->block || to / search->block == at / search->block);
 }
 
-/* A link out of @at that leads a hop nearer; the next digit of @hash picks among them. */
-static guint32 next_link(const Way *way, guint at, guint64 *hash) {
-  const OrrSwitchGraph *graph = way->graph;
+/* A link from @at that leads one hop nearer; the next digit of @hash selects among them. */
+static guint32 next_link(const Search *search, guint at, guint64 *hash) {
+  const OrrSwitchGraph *graph = search->graph;
   guint32 nearer = 0, last = 0;
   for (guint32 i = graph->first[at]; i < graph->first[at + 1]; i++)
-    if (is_nearer(way, at, graph->out[i])) nearer++, last = graph->out[i];
+    if (is_nearer(search, at, graph->out[i])) nearer++, last = graph->out[i];
   g_assert(nearer > 0);
   if (nearer == 1) return last;
   guint64 pick = *hash % nearer;
   *hash /= nearer;
   for (guint32 i = graph->first[at];; i++)
-    if (is_nearer(way, at, graph->out[i]) && pick-- == 0) return graph->out[i];
+    if (is_nearer(search, at, graph->out[i]) && pick-- == 0) return graph->out[i];
 }
 
 void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block,
                            guint64 *hash, GArray *links) {
-  const Way way = {graph, distances_to(graph, dst), block};
+  const Search search = {graph, distances_to(graph, dst), block};
   for (guint at = src; at != dst;) {
-    guint32 link = next_link(&way, at, hash);
+    guint32 link = next_link(&search, at, hash);
     g_array_append_val(links, link);
     at = link_of(graph, link)->to;
   }

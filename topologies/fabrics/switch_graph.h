@@ -1,13 +1,13 @@
 /*
  * switch_graph.h - switches and cables as a graph, for fabrics whose routes are not arithmetic.
  *
- * A cable is two links, one a direction: 2c from its first end to its second, 2c + 1 back. Where
- * packets are spread evenly (routing ideal, adaptive), the parallel cables of two switches are one
- * cable of their summed bandwidth.
+ * A cable is two links, one per direction: 2c from its first end to its second, 2c + 1 back. If
+ * packets are spread evenly (routing ideal, adaptive), the parallel cables of two switches count as
+ * one cable with their summed bandwidth.
  *
- * A route goes, at each switch, by one of the links that lead a hop nearer; a digit of the hash
- * picks among them. Distances are found by breadth-first search from a destination when it is first
- * asked for: one byte a switch.
+ * At each switch a route takes one of the links that lead one hop nearer; a digit of the hash
+ * selects among them. Distances to a destination are found by breadth-first search on first use:
+ * one byte per switch.
  */
 #ifndef ORR_SWITCH_GRAPH_H
 #define ORR_SWITCH_GRAPH_H
@@ -18,8 +18,8 @@ G_BEGIN_DECLS
 
 typedef struct {
   guint32 from, to;
-  guint32 copy; /* among the cables of these two switches */
-  int level;    /* the caller's */
+  guint32 copy; /* number among the cables of these two switches */
+  int level;    /* for the caller's use */
   double bytes_per_s;
 } OrrGraphLink;
 
@@ -30,32 +30,33 @@ typedef struct {
   GArray *links;  /* of OrrGraphLink */
   guint32 *first; /* links out of switch s: out[first[s]] .. out[first[s + 1] - 1] */
   guint32 *out;
-  guint8 **distance; /* by destination, NULL until asked for */
+  guint8 **distance; /* by destination; NULL until first used */
   guint n_paths;     /* see OrrFabricKind */
-  gboolean merge;    /* parallel cables are one */
+  gboolean merge;    /* parallel cables count as one */
   double switch_latency_s;
   const char *switch_word; /* "router": what names call a switch */
-  char **names;            /* or its own name */
+  char **names;            /* the names of switches; NULL: switch_word and a number, e.g.
+                            * "router3" */
 } OrrSwitchGraph;
 
-/* @merge from the cluster's routing. The graph owns all but switch_word. */
+/* Takes @merge from the cluster's routing. The graph owns everything but switch_word. */
 void orr_switch_graph_init(OrrSwitchGraph *graph, const OrrCluster *cluster, guint n_switches,
                            const char *switch_word);
 void orr_switch_graph_clear(OrrSwitchGraph *graph);
 
-/* @copies cables of @bytes_per_s each, each way, between two switches. */
+/* Adds @copies cables between two switches; each carries @bytes_per_s in each direction. */
 void orr_switch_graph_cable(OrrSwitchGraph *graph, guint a, guint b, guint copies,
                             double bytes_per_s, int level);
 
-/* After the last cable. FALSE with ORR_FAULT_DOCUMENT where a switch cannot be reached. */
+/* Call after the last cable. FALSE with ORR_FAULT_DOCUMENT if a switch cannot be reached. */
 gboolean orr_switch_graph_close(OrrSwitchGraph *graph, GError **error);
 
-/* Appends links; returns the switches passed. */
+/* Appends the links of a route; returns the number of switches on it. */
 guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, guint64 hash,
                              GArray *links);
 
-/* The same inside blocks of @block switches by number (0: anywhere), taking digits off @hash.
- * The shortest way must lie in the block. */
+/* The same within blocks of @block consecutive switches (0: anywhere), taking digits off @hash.
+ * The shortest route must lie in the block. */
 void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block,
                            guint64 *hash, GArray *links);
 

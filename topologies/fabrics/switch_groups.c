@@ -1,5 +1,6 @@
 /*
- * switch_groups.c - see switch_groups.h.
+ * switch_groups.c - joins groups of switches by global cables and computes shortest routes and
+ * detours between them.
  */
 #include "topologies/fabrics/switch_groups.h"
 
@@ -54,8 +55,8 @@ static guint32 *global_of(const OrrSwitchGroups *groups, guint from, guint to, g
   return &groups->global[((gsize)from * groups->n_groups + to) * groups->between + copy];
 }
 
-/* The cable that leads from a group to the o-th after the next one leads, seen from there, to
- * the (g-2-o)-th. */
+/* The cable from a group to the o-th group after it is, seen from there, the cable to the
+ * (g-2-o)-th. */
 void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exits_each,
                             double bytes_per_s, int level) {
   const guint g = groups->n_groups, size = groups->size;
@@ -71,7 +72,7 @@ void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exi
         orr_switch_graph_cable(&groups->graph, here * size + first_exit + exit,
                                there * size + first_exit + entry, 1, bytes_per_s, level);
         g_array_index(groups->graph.links, OrrGraphLink, link).copy =
-            copy; /* names tell them apart */
+            copy; /* so that their names differ */
         g_array_index(groups->graph.links, OrrGraphLink, link + 1).copy = copy;
         *global_of(groups, here, there, copy) = link;
         *global_of(groups, there, here, copy) = link + 1;
@@ -79,8 +80,8 @@ void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exi
     }
 }
 
-/* Of a digit for the routes inside and one for the cables between, a number of hashes that is a
- * multiple of both. */
+/* The number of hashes is a multiple of the radices of both digits: that of routes inside a
+ * group and that of cables between groups. */
 gboolean orr_switch_groups_close(OrrSwitchGroups *groups, guint inside, GError **error) {
   guint between = MAX(groups->between, 1), both = inside;
   while (both % between != 0) both += inside;
@@ -99,7 +100,8 @@ static guint hop_over(const OrrSwitchGroups *groups, guint32 link, GArray *links
   return g_array_index(groups->graph.links, OrrGraphLink, link).to;
 }
 
-/* To @group over cable @copy; returns where it is entered. */
+/* Routes to @group over cable number @copy; returns the switch at which the route enters the
+ * group. */
 static guint enter(const OrrSwitchGroups *groups, guint src, guint group, guint copy, guint64 *hash,
                    GArray *links) {
   guint32 link = *global_of(groups, src / groups->size, group, copy);
@@ -119,8 +121,8 @@ guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint ds
   return 1 + links->len - before;
 }
 
-/* Pairs begin with different third groups and cables, so that all are used alike where hashes
- * are fewer. */
+/* Different pairs begin with different third groups and cables, so that all are used evenly if
+ * there are fewer hashes than detours. */
 guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
                                GArray *links) {
   const guint before = links->len, from = src / groups->size, to = dst / groups->size;

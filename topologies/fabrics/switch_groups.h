@@ -1,15 +1,15 @@
 /*
- * switch_groups.h - groups of switches, each group joined to each other one: what dragonfly and
- * dragonfly+ share.
+ * switch_groups.h - groups of switches in which each group is joined to every other: the common
+ * part of dragonfly and dragonfly+.
  *
  *   shortest route   inside a group: shortest. To another group: one of the cables that join the two (a digit of the
  *                    hash), by the shortest way to its near end, and from its far end. Never over a third group.
  *   detour           the same to a third group, and from where that is entered on to the receiver's (Valiant; Kim,
  *                    Dally, Scott, Abts, ISCA 2008, section 4.1)
  *
- * Of g groups with q exits each, exit i leads to the (1 + i mod (g-1))-th group after its own; with
- * fewer groups than exits allow, cables i / (g-1) are parallel, and exits that would be left over
- * stay empty.
+ * With g groups of q exits each, exit i leads to the (1 + i mod (g-1))-th group after its own. If
+ * there are more exits than other groups, cables i / (g-1) are parallel, and exits left over after
+ * an even division stay unused.
  */
 #ifndef ORR_SWITCH_GROUPS_H
 #define ORR_SWITCH_GROUPS_H
@@ -18,9 +18,9 @@
 
 G_BEGIN_DECLS
 
-/* The parameters that documents share; make it the member `groups` of an entry's own params. */
+/* The parameters that both fabrics share; make it the member `groups` of an entry's params. */
 typedef struct {
-  gint64 global; /* cables of a switch that leads out of its group */
+  gint64 global; /* global cables of a switch that has any */
   gint64 groups; /* 0: as many as the ports need */
   gint64 radix;
   double local_bytes_per_s, global_bytes_per_s; /* nominal; 0: the NIC's */
@@ -39,7 +39,7 @@ typedef struct {
     .sentence = (sentence_)                                                                        \
   }
 
-/* But for the counts of hosts, switches and their global cables, whose names are each entry's. */
+/* All but the counts of hosts, of switches and of their global cables, which each entry names. */
 #define ORR_GROUPS_FIELDS(type_, local_name_, latency_, latency_sentence_)                         \
   ORR_GROUPS_COUNT(type_, groups.groups, "groups", "0", "Groups; 0: as many as the NICs need."),   \
       ORR_GROUPS_COUNT(type_, groups.radix, "radix", "64",                                         \
@@ -55,7 +55,7 @@ typedef struct {
     .fallback = (latency_), .flags = ORR_FIELD_UNSIGNED, .sentence = (latency_sentence_)           \
   }
 
-/* What follows from them. Rates are effective, bytes/s. */
+/* Derived from the parameters. Rates are effective, in bytes/s. */
 typedef struct {
   gint64 n_ports, n_groups;
   double local_rate, global_rate, port_rate;
@@ -65,16 +65,16 @@ typedef struct {
 OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params,
                                      gint64 group_ports, gint64 n_ports, double port_bytes_per_s);
 
-/* FALSE with ORR_FAULT_DOCUMENT where @exits switches of a group cannot reach all others, or
- * groups of @group_ports ports are too few; @switches is what they are called. */
+/* FALSE with ORR_FAULT_DOCUMENT if @exits switches of a group cannot reach all other groups, or
+ * if groups of @group_ports ports are too few; messages call the switches @switches. */
 gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParams *params,
                                  gint64 exits, const char *switches, gint64 group_ports,
                                  GError **error);
 
 typedef struct {
   OrrSwitchGraph graph; /* first */
-  guint n_groups, size; /* switches s * size and on are group s */
-  guint between;        /* cables of two groups */
+  guint n_groups, size; /* group s has the switches from s * size on */
+  guint between;        /* cables between two groups */
   guint32 *global;      /* link ids: [from][to][copy] */
 } OrrSwitchGroups;
 
@@ -82,13 +82,12 @@ void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, 
                             guint size, const char *switch_word);
 void orr_switch_groups_clear(OrrSwitchGroups *groups);
 
-/* Joins all groups: switches @first_exit and on of each have @exits_each exits; the rest of a
- * group has none. */
+/* Joins all groups: in each group the switches from @first_exit on have @exits_each exits each. */
 void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exits_each,
                             double bytes_per_s, int level);
 
-/* After the last cable; FALSE as orr_switch_graph_close. @inside: how many shortest routes there
- * are in a group. */
+/* Call after the last cable; fails as orr_switch_graph_close does. @inside: number of shortest
+ * routes inside a group. */
 gboolean orr_switch_groups_close(OrrSwitchGroups *groups, guint inside, GError **error);
 
 guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
@@ -97,8 +96,8 @@ guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint d
                                GArray *links);
 guint orr_switch_groups_n_detours(gconstpointer plan); /* @plan begins with the groups */
 
-/* Bytes/s, one direction, between two halves: of the groups, or where their number is odd with
- * one group cut in two, whose own cables then carry @inside_bytes_per_s between its halves. */
+/* Bandwidth in bytes/s, one direction, between two halves of the groups. If their number is odd,
+ * one group is cut in two; its own cables carry @inside_bytes_per_s between its halves. */
 double orr_switch_groups_bisection(const OrrSwitchGroups *groups, double global_bytes_per_s,
                                    double inside_bytes_per_s);
 

@@ -1,13 +1,13 @@
 /*
  * torus.c - 1D, 2D and 3D torus, plain or twisted, cut into slices.
  *
- *      0 -- 1 -- 2 -- 3 --+        each chip is its own router: a link each way to the next one along each axis,
+ *      0 -- 1 -- 2 -- 3 --+        each chip is its own router: a link to each neighbour along each axis,
  *      |    |    |    |   |        and around. Chip x + X (y + Y z); axis x varies fastest.
  *      4 -- 5 -- 6 -- 7 --+
  *
- * Slices: `shape` is one slice, which optical circuit switches close to a torus of its own wherever
- * its blocks stand (Jouppi et al., "TPU v4: An optically reconfigurable supercomputer", ISCA 2023,
- * section 2). The machine has as many slices as its chips make; a job fits in one of them.
+ * Slices: `shape` is one slice, which optical circuit switches close to a torus wherever its blocks
+ * stand (Jouppi et al., "TPU v4: An optically reconfigurable supercomputer", ISCA 2023, section 2).
+ * The machine has as many slices as its chips fill; a job uses one slice.
  *
  * Twisted: for a x a x 2a and a x 2a x 2a (2D: a x 2a) the links that close a short axis come back
  * shifted by a along the long ones (Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez,
@@ -16,9 +16,9 @@
  *
  *   w_i = D_i e_i + sum over long axes j of a e_j,  short axes i;      w_j = D_j e_j,  long axes j
  *
- * Shortest routes: of the vectors x - n_1 w_1 - n_2 w_2 - n_3 w_3 that lead to the receiver those
- * of least |x|+|y|+|z|, each in every order of the axes. A flow is spread evenly over all of them
- * (the mean of many packets of dimension-order routing); under ecmp a hash takes one.
+ * Shortest routes: those of least |x|+|y|+|z| among the vectors x - n_1 w_1 - n_2 w_2 - n_3 w_3
+ * that lead to the receiver, each in every order of the axes. A flow is spread evenly over all of
+ * them (the mean of many packets of dimension-order routing); under ecmp a hash selects one.
  *
  *   bisection, plain     2 * chips / longest axis * rate    one direction, even longest axis
  *              twisted   min over axes j of
@@ -38,7 +38,7 @@
 
 extern const OrrFabricKind orr_torus;
 
-enum { AXES = 3, MOST_WAYS = 8, REACH = 2 };
+enum { AXES = 3, MOST_ROUTES = 8, REACH = 2 };
 
 typedef struct {
   char *shape;
@@ -48,20 +48,20 @@ typedef struct {
 
 typedef struct {
   int step[AXES];
-} Way;
+} Displacement;
 
-/* The shortest ways to one displacement. */
+/* The shortest routes of one displacement. */
 typedef struct {
-  Way ways[MOST_WAYS];
+  Displacement routes[MOST_ROUTES];
   guint n;
-} Ways;
+} Routes;
 
 typedef struct {
   gint64 size[AXES], twist[AXES][AXES]; /* closing axis i shifts axis j by twist[i][j] */
   gint64 slice, n_ports;
   double rate, port_rate, switch_latency_s;
-  Ways *ways;     /* by displacement, as a chip's number */
-  int axes[AXES]; /* those of more than one chip */
+  Routes *routes; /* indexed by displacement, as a chip number */
+  int axes[AXES]; /* the axes with more than one chip */
   guint n_axes, n_orders, diameter;
 } Plan;
 
@@ -90,7 +90,7 @@ static const OrrField fields[] = {
      .unit = ORR_UNIT_SECONDS,
      .fallback = "100 ns",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Through a chip's router; an assumption, as no vendor publishes it."},
+     .sentence = "Latency through a chip's router; an assumption, since no vendor publishes it."},
 };
 
 static const OrrFieldTable params_table =
@@ -109,7 +109,7 @@ static void place_of(const Plan *plan, gint64 chip, gint64 ret_at[AXES]) {
   }
 }
 
-/* One hop along @axis, by +1 or -1; long axes, which are not twisted themselves, take up the
+/* One hop along @axis, by +1 or -1. Long axes, which are not twisted themselves, take up the
  * shift. */
 static void move(const Plan *plan, gint64 at[AXES], int axis, int by) {
   at[axis] += by;
@@ -119,32 +119,32 @@ static void move(const Plan *plan, gint64 at[AXES], int axis, int by) {
     at[j] = (at[j] + plan->size[j] - by * plan->twist[axis][j]) % plan->size[j];
 }
 
-static int length_of(const Way *way) {
-  return abs(way->step[0]) + abs(way->step[1]) + abs(way->step[2]);
+static int length_of(const Displacement *displacement) {
+  return abs(displacement->step[0]) + abs(displacement->step[1]) + abs(displacement->step[2]);
 }
 
-/* Keeps @way if it is as short as the ones before, and alone if it is shorter. An axis of one
- * chip has no links. */
-static void consider(const Plan *plan, Ways *ways, const Way *way) {
+/* Keeps @displacement if it is as short as those found so far, and drops the others if it is shorter. An
+ * axis of one chip has no links. */
+static void consider(const Plan *plan, Routes *routes, const Displacement *displacement) {
   for (int axis = 0; axis < AXES; axis++)
-    if (plan->size[axis] == 1 && way->step[axis] != 0) return;
-  if (ways->n > 0 && length_of(way) > length_of(&ways->ways[0])) return;
-  if (ways->n > 0 && length_of(way) < length_of(&ways->ways[0])) ways->n = 0;
-  if (ways->n < MOST_WAYS) ways->ways[ways->n++] = *way;
+    if (plan->size[axis] == 1 && displacement->step[axis] != 0) return;
+  if (routes->n > 0 && length_of(displacement) > length_of(&routes->routes[0])) return;
+  if (routes->n > 0 && length_of(displacement) < length_of(&routes->routes[0])) routes->n = 0;
+  if (routes->n < MOST_ROUTES) routes->routes[routes->n++] = *displacement;
 }
 
-static void find_ways(const Plan *plan, const gint64 to[AXES], Ways *ways) {
+static void find_routes(const Plan *plan, const gint64 to[AXES], Routes *routes) {
   for (int a = -REACH; a <= REACH; a++)
     for (int b = -REACH; b <= REACH; b++)
       for (int c = -REACH; c <= REACH; c++) {
         const int n[AXES] = {a, b, c};
-        Way way;
+        Displacement displacement;
         for (int j = 0; j < AXES; j++) {
           gint64 step = to[j] - n[j] * plan->size[j];
           for (int i = 0; i < AXES; i++) step -= n[i] * plan->twist[i][j];
-          way.step[j] = (int)step;
+          displacement.step[j] = (int)step;
         }
-        consider(plan, ways, &way);
+        consider(plan, routes, &displacement);
       }
 }
 
@@ -177,7 +177,7 @@ static gboolean check(const Plan *plan, const Params *params, const OrrCluster *
                       GError **error) {
   g_autofree char *text = NULL;
   if (cluster->node.nics_per_gpu < 1)
-    text = g_strdup_printf("nics-per-gpu is %g: a chip of a torus has ports of its own, 1 or more",
+    text = g_strdup_printf("nics-per-gpu is %g: a chip of a torus has 1 or more ports of its own",
                            cluster->node.nics_per_gpu);
   else if (orr_node_shape_ports_each(&cluster->node) > 1)
     text = g_strdup("ports are separate: a chip of a torus routes between its ports, which are one "
@@ -190,7 +190,7 @@ static gboolean check(const Plan *plan, const Params *params, const OrrCluster *
         "shape %s cannot be twisted: its axes must be a and 2a, e.g. 4x4x8 or 4x8x8",
         params->shape);
   else if (plan->n_ports % plan->slice != 0 && plan->n_ports > plan->slice)
-    text = g_strdup_printf(I64 " chips are no whole number of slices of %s (" I64 " chips)",
+    text = g_strdup_printf(I64 " chips are not a whole number of slices of %s (" I64 " chips)",
                            plan->n_ports, params->shape, plan->slice);
   else if (plan->n_ports < plan->slice)
     text = g_strdup_printf(I64 " chips do not fill a slice of %s (" I64
@@ -204,19 +204,19 @@ static gboolean check(const Plan *plan, const Params *params, const OrrCluster *
   return !text;
 }
 
-static void find_all_ways(Plan *plan) {
-  plan->ways = g_new0(Ways, plan->slice);
+static void find_all_routes(Plan *plan) {
+  plan->routes = g_new0(Routes, plan->slice);
   for (gint64 to = 0; to < plan->slice; to++) {
     gint64 at[AXES];
     place_of(plan, to, at);
-    find_ways(plan, at, &plan->ways[to]);
-    plan->diameter = MAX(plan->diameter, 1 + (guint)length_of(&plan->ways[to].ways[0]));
+    find_routes(plan, at, &plan->routes[to]);
+    plan->diameter = MAX(plan->diameter, 1 + (guint)length_of(&plan->routes[to].routes[0]));
   }
 }
 
 static void plan_free(gpointer data) {
   Plan *plan = data;
-  if (plan) g_free(plan->ways);
+  if (plan) g_free(plan->routes);
   g_free(plan);
 }
 
@@ -237,19 +237,19 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   for (int axis = 0; axis < AXES; axis++)
     if (plan->size[axis] > 1) plan->axes[plan->n_axes++] = axis;
   plan->n_orders = plan->n_axes == 3 ? 6 : plan->n_axes == 2 ? 2 : 1;
-  find_all_ways(plan);
+  find_all_routes(plan);
   return g_steal_pointer(&plan);
 }
 
 /* --- Links and routes --- */
 
-/* Two links a chip and axis: +x -x +y -y +z -z, without axes of one chip. */
+/* Two links per chip and axis: +x -x +y -y +z -z, without axes of one chip. */
 static gint64 n_links(gconstpointer data) {
   const Plan *plan = data;
   return 2 * plan->n_axes * plan->n_ports;
 }
 
-/* Along the @i-th of the axes. */
+/* Appends hops along axis number @i. */
 static void append_steps(const Plan *plan, gint64 base, gint64 at[AXES], guint i, int steps,
                          GArray *links) {
   const int by = steps < 0 ? -1 : 1;
@@ -260,19 +260,18 @@ static void append_steps(const Plan *plan, gint64 base, gint64 at[AXES], guint i
   }
 }
 
-/* The displacement is taken from the sender, who may be made the origin: the lattice looks alike
- * from everywhere. */
-static const Ways *ways_between(const Plan *plan, const gint64 from[AXES], gint64 dst) {
+/* The displacement is relative to the sender: the lattice looks the same from every chip. */
+static const Routes *routes_between(const Plan *plan, const gint64 from[AXES], gint64 dst) {
   gint64 to[AXES];
   place_of(plan, dst, to);
   for (int axis = AXES - 1; axis >= 0; axis--) to[axis] -= from[axis];
-  for (int i = 0; i < AXES; i++) /* short axes first in effect: long ones are not twisted */
+  for (int i = 0; i < AXES; i++) /* short axes first: long ones are not twisted */
     if (to[i] < 0) {
       to[i] += plan->size[i];
       for (int j = 0; j < AXES; j++) to[j] += plan->twist[i][j];
     }
   for (int j = 0; j < AXES; j++) to[j] = (to[j] % plan->size[j] + plan->size[j]) % plan->size[j];
-  return &plan->ways[chip_at(plan, to)];
+  return &plan->routes[chip_at(plan, to)];
 }
 
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
@@ -283,16 +282,17 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
   const gint64 base = src / plan->slice * plan->slice;
   gint64 at[AXES];
   place_of(plan, src - base, at);
-  const Ways *ways = ways_between(plan, at, dst - base);
-  const Way *way = &ways->ways[hash % ways->n];
-  const guint *order = orders[hash / ways->n % plan->n_orders];
-  for (guint i = 0; i < plan->n_axes; i++) /* of two axes the first two orders are all there are */
-    append_steps(plan, base, at, order[i], way->step[plan->axes[order[i]]], links);
+  const Routes *routes = routes_between(plan, at, dst - base);
+  const Displacement *displacement = &routes->routes[hash % routes->n];
+  const guint *order = orders[hash / routes->n % plan->n_orders];
+  for (guint i = 0; i < plan->n_axes; i++) /* two axes have two orders, the first two of the
+                                            * table */
+    append_steps(plan, base, at, order[i], displacement->step[plan->axes[order[i]]], links);
   return 1 + links->len - before;
 }
 
-/* A multiple of the orders times 1, 2, 4 or 8 ways; three and six ways of a twisted one come out
- * nearly even. */
+/* A multiple of the number of orders times 1, 2, 4 or 8 routes. The three and six routes of a
+ * twisted torus are used almost evenly. */
 static guint n_paths(gconstpointer data) {
   const Plan *plan = data;
   return plan->n_orders == 6 ? 48 : plan->n_orders == 2 ? 8 : 2;
@@ -321,7 +321,7 @@ static void shape(gconstpointer data, gint64 ret_shape[3]) {
   for (int axis = 0; axis < AXES; axis++) ret_shape[axis] = plan->size[axis];
 }
 
-/* Shifting all chips alike carries a link onto any other of its axis and direction. */
+/* A shift of all chips maps a link onto every other link of its axis and direction. */
 static guint n_orbits(gconstpointer data) {
   const Plan *plan = data;
   return plan->n_ports == plan->slice ? 2 * plan->n_axes : 0;

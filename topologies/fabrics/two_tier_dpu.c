@@ -1,6 +1,6 @@
 /*
- * two_tier_dpu.c - two-tier-dpu: leaves and spines, and a file system whose servers are DPUs under
- * every leaf.
+ * two_tier_dpu.c - two-tier-dpu: leaves and spines, with the servers of a file system, which are
+ * DPUs, under every leaf.
  *
  *        spine     spine
  *         |  \    / |           leaf-spine, oversubscription: of NICs and DPUs together
@@ -9,10 +9,10 @@
  *     n0 n1 dpu0 n2 n3 dpu1      server i of cluster.storage under leaf i mod leaves
  *
  * A DPU (BlueField) in front of a shelf of flash serves it over the network by itself, without a
- * storage host (NVMe over Fabrics targets on DPUs: NVIDIA DOCA SNAP). In place of one corner of the
- * machine, whose links all reads and writes crowd, storage is everywhere: of what a leaf's nodes
- * move to S servers spread over L leaves, (L - 1) / L crosses spines, evenly. The servers' own
- * rates are cluster.storage's. Without storage it is a fat-tree of two levels.
+ * storage host (NVMe over Fabrics targets on DPUs: NVIDIA DOCA SNAP). Storage is spread over the
+ * machine, rather than in one corner whose links all reads and writes crowd: of the bytes that the
+ * nodes of a leaf exchange with S servers spread over L leaves, (L - 1) / L cross spines, evenly.
+ * cluster.storage gives the servers' rates. Without storage the fabric is a fat-tree of two levels.
  *
  *   bisection, one direction    (ports + servers) * port / (2 * oversubscription)
  *
@@ -31,9 +31,9 @@ typedef struct {
 
 typedef struct {
   OrrClos clos;
-  gint64 node_ports;   /* NIC ports, of all nodes that it is built for */
+  gint64 node_ports;   /* NIC ports of all nodes that the fabric is built for */
   gint64 first_server; /* the port of server 0 */
-  gint64 leaf_nics;    /* of a full leaf */
+  gint64 leaf_nics;    /* NICs of a full leaf */
 } Plan;
 
 static const OrrField fields[] = {
@@ -53,8 +53,8 @@ static const OrrFieldTable params_table =
 static gboolean check(const OrrCluster *cluster, const Params *params, GError **error) {
   const char *text = NULL;
   if (params->clos.levels != 2)
-    text = "levels is 3: two-tier-dpu has two, leaves and spines (for three: fat-tree, storage at "
-           "its last ports)";
+    text = "levels is 3: two-tier-dpu has two, leaves and spines (for three use fat-tree with "
+           "storage at its last ports)";
   else if (cluster->storage.servers > 0 && cluster->storage.attach != ORR_STORAGE_FABRIC)
     text =
         "its DPUs are the servers of cluster.storage, which says attach: own: set attach: fabric";
@@ -62,7 +62,7 @@ static gboolean check(const OrrCluster *cluster, const Params *params, GError **
   return !text;
 }
 
-/* Whole nodes on a leaf, with room for its share of the servers. */
+/* The NICs of the whole nodes on a leaf, beside an even fraction of the servers. */
 static gint64 nics_of_leaf(const OrrClosSpec *spec, const Params *params, gint64 each,
                            gint64 node_ports, gint64 servers) {
   gint64 nics = params->nodes_per_leaf > 0 ? params->nodes_per_leaf * each
@@ -104,10 +104,11 @@ static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64
 }
 
 const OrrFabricKind orr_two_tier_dpu = {
-    .entry = {.name = "two-tier-dpu",
-              .sentence =
-                  "Leaves and spines, with the servers of the file system, DPUs, under every leaf.",
-              .params = &params_table},
+    .entry =
+        {.name = "two-tier-dpu",
+         .sentence =
+             "Leaves and spines, with the file system's servers, which are DPUs, under every leaf.",
+         .params = &params_table},
     .plan = plan_new,
     .route = route,
     ORR_CLOS_ANSWERS,

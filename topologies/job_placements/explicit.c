@@ -16,12 +16,13 @@ static const OrrField fields[] = {
     {.name = "gpus",
      .kind = ORR_FIELD_TEXTS,
      .offset = offsetof(Params, gpus),
-     .sentence = "Numbers of GPUs and ranges of them (0-7), in the order of the job's ranks."},
+     .sentence = "GPU numbers and ranges (0-7), in the order of the job's ranks."},
 };
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("explicit", "The GPUs that are named.", Params, fields);
+    ORR_FIELD_TABLE("explicit", "The GPUs that the document names.", Params, fields);
 
-/* Digits alone: no sign and no blank. What leaves 64 bits is G_MAXINT64, which no cluster has. */
+/* Accepts digits only, without sign or blank. A number beyond 64 bits becomes G_MAXINT64, which
+ * no cluster has. */
 static gboolean read_number(const char **at, gint64 *ret_number) {
   if (!g_ascii_isdigit(**at)) return FALSE;
   *ret_number = g_ascii_strtoll(*at, (char **)at, 10);
@@ -45,11 +46,12 @@ static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n
                   "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)", ask->job, *text);
       return FALSE;
     }
-    if (last >= ask->n_gpus) { /* before any counting: a range may name 2^63 of them */
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "job %s: '%s' names GPUs that are none of the cluster's (the cluster has GPUs 0 "
-                  "to %" G_GINT64_FORMAT ")",
-                  ask->job, *text, ask->n_gpus - 1);
+    if (last >= ask->n_gpus) { /* before any counting: a range can name 2^63 GPUs */
+      g_set_error(
+          error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+          "job %s: '%s' names GPUs that do not exist (the cluster has GPUs 0 to %" G_GINT64_FORMAT
+          ")",
+          ask->job, *text, ask->n_gpus - 1);
       return FALSE;
     }
     for (gint64 gpu = first; gpu <= last; gpu++, found++)

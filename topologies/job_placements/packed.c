@@ -1,5 +1,5 @@
 /*
- * packed.c - the first free GPUs, node by node: neighbours share leaves and keep to themselves.
+ * packed.c - the first free GPUs, node by node: a job's nodes are neighbours and share leaves.
  *
  *   placement: packed
  */

@@ -1,6 +1,5 @@
 /*
- * rail_aligned.c - the same few GPUs of every node: jobs share nodes and keep to rails of their
- * own.
+ * rail_aligned.c - the same GPUs of every node: several jobs share nodes, each on its own rails.
  *
  *   gpus-per-node: 2        n0: a a b b . . . .     a and b on 4 nodes each: rails 0-1 and 2-3
  *                           n1: a a b b . . . .
@@ -19,8 +18,8 @@ static const OrrField fields[] = {
     {.name = "gpus-per-node",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, gpus_per_node),
-     .sentence = "How many GPUs of each node the job takes: the first places in it that are free "
-                 "on every node.",
+     .sentence =
+         "GPUs that the job takes in each node: the first positions that are free on every node.",
      .flags = ORR_FIELD_POSITIVE},
 };
 static const OrrFieldTable table =
@@ -48,7 +47,7 @@ static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n
 
 const OrrJobPlacementKind orr_placement_rail_aligned = {
     .entry = {"rail-aligned",
-              "The same few GPUs of every node: jobs share nodes and keep to rails of their own.",
+              "The same GPUs of every node: several jobs share nodes, each on its own rails.",
               &table},
     .choose = choose,
 };

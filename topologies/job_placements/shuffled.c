@@ -9,7 +9,7 @@
 
 extern const OrrJobPlacementKind orr_placement_random;
 
-/* Fisher and Yates. */
+/* The Fisher-Yates shuffle. */
 static void shuffle(gint64 *items, gint64 n, OrrRandom *random) {
   for (gint64 i = n - 1; i > 0; i--) {
     const gint64 other = (gint64)orr_random_below(random, (guint64)i + 1), item = items[i];

@@ -1,6 +1,6 @@
 /*
- * spread.c - whole free nodes, evenly over the machine: what a scheduler leaves of a busy cluster,
- * and the worst for leaves that are oversubscribed.
+ * spread.c - whole free nodes, spread evenly over the machine: what a scheduler finds on a busy
+ * cluster, and the worst placement for oversubscribed leaves.
  *
  *   4 of 16 nodes:  x . . . x . . . x . . . x . . .
  *
@@ -28,11 +28,11 @@ static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64
   g_autoptr(GArray) nodes = free_nodes(ask);
   (void)params;
   if (needed > (gint64)nodes->len) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "job %s needs %" G_GINT64_FORMAT
-                " whole nodes and only %u are free: fewer jobs, smaller ones, or more "
-                "cluster.nodes",
-                ask->job, needed, nodes->len);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+        "job %s needs %" G_GINT64_FORMAT
+        " whole nodes and only %u are free: use fewer jobs, smaller jobs or more cluster.nodes",
+        ask->job, needed, nodes->len);
     return FALSE;
   }
   for (gint64 i = 0; i < n; i++) {
@@ -43,6 +43,6 @@ static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64
 }
 
 const OrrJobPlacementKind orr_placement_spread = {
-    .entry = {"spread", "Whole free nodes, evenly over the machine.", NULL},
+    .entry = {"spread", "Whole free nodes, spread evenly over the machine.", NULL},
     .choose = choose,
 };

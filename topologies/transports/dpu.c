@@ -1,5 +1,5 @@
 /*
- * dpu.c - dpu: InfiniBand whose connections are worked by a DPU (BlueField) in place of the host.
+ * dpu.c - dpu: InfiniBand with DPUs (BlueField), which drive the connections instead of the host.
  *
  *   offloaded   all: the DPU's cores post, poll and forward, as MVAPICH2-DPU's and UCC's collectives have it
  *   dpu-work    1 us, as long as a host takes (NCCL's tuning, network-step): on their own, offloaded collectives are
@@ -23,6 +23,6 @@ static const OrrFieldTable params_table =
 
 const OrrEntry orr_dpu = {
     .name = "dpu",
-    .sentence = "InfiniBand on DPUs, which do the host's work for a message.",
+    .sentence = "InfiniBand with DPUs, which do the host's work for each message.",
     .params = &params_table,
 };

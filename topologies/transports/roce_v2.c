@@ -4,7 +4,7 @@
  *
  *   headers               preamble and gap 20 + Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 + BTH 12 + ICRC 4 = 82 bytes a
  *                         packet (IEEE 802.3; InfiniBand Architecture Specification, annex A17)
- *   message-rate          as ConnectX-6's, the same adapter
+ *   message-rate          ConnectX-6's, as for infiniband: the same adapter
  *   incast                DCQCN leaves 39 of 40 Gb/s of a receiver that 2 to 20 senders share (Zhu et al., "Congestion
  *                         control for large-scale RDMA deployments", SIGCOMM 2015, section 6; figure from memory: weak).
  *                         From 4 senders on: a tree's NIC has three neighbours, and is not what was measured there.
@@ -26,6 +26,6 @@ static const OrrFieldTable params_table =
 
 const OrrEntry orr_roce_v2 = {
     .name = "roce-v2",
-    .sentence = "RoCE v2: RDMA over UDP, pauses and marks, no reduction in the switches.",
+    .sentence = "RoCE v2: RDMA over UDP with PFC and ECN, no reduction in the switches.",
     .params = &params_table,
 };

@@ -222,7 +222,7 @@ static void test_refusals(void) {
        "B;cluster.node.host.memory-bandwidth=0 B/s",
        "offload (optimizer 1, activations 0) needs host memory, and cluster dgx-a100-superpod does "
        "not say"},
-      {"cluster.node.host.memory=0 B", "memory has both, or neither is given"},
+      {"cluster.node.host.memory=0 B", "give both or neither"},
       {"workload.offload.activations=2;workload.pipeline=zb-h1",
        "zb-h1, which cuts backwards in two"},
       {"workload.offload.optimizer=1;workload.pipeline=dualpipe",
