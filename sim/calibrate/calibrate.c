@@ -1,3 +1,9 @@
+/*
+ * calibrate.c - plans and runs a measuring session, and keeps its rows and refusals in the database.
+ *
+ * Invariant: whatever was measured before a failure is stored; the session's own row then holds the
+ * reason of the failure.
+ */
 #include "sim/calibrate/calibrate.h"
 
 #include <math.h>
@@ -6,7 +12,7 @@
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
-#include "sim/calibrate/calibrate_private.h"
+#include "sim/calibrate/calibrate_rows.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"
@@ -16,11 +22,11 @@ enum { ROUND_ROWS = 64 };
 
 typedef struct {
   const OrrCalibrateOrder *order;
-  OrrStore *store;        /* NULL: rows are not stored */
-  GArray *round;          /* of OrrMeasureRow: not stored yet */
-  GArray *refusals;       /* of OrrMeasureRefusal, likewise */
-  OrrMeasureOutcome kept; /* rows and refusals so far: what a session that fails does not report */
-  const OrrMeasureVisit *visit; /* to be stored with the last round; NULL before */
+  OrrStore *store;              /* NULL: rows are not stored */
+  GArray *round;                /* of OrrMeasureRow: not stored yet */
+  GArray *refusals;             /* of OrrMeasureRefusal: not stored yet */
+  OrrMeasureOutcome kept;       /* rows and refusals so far; the outcome of a session that fails */
+  const OrrMeasureVisit *visit; /* stored with the last round; NULL before */
   char *resolved, *hash;
   gint64 round_began_us;
 } Keeper;
@@ -34,7 +40,7 @@ static void keeper_clear(Keeper *keeper) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Keeper, keeper_clear)
 
-/* --- Which families --- */
+/* --- Families --- */
 
 static gboolean add_family(GPtrArray *families, const char *name, GError **error) {
   const OrrMeasureFamily *family = orr_family_find(name);
@@ -51,12 +57,12 @@ static gboolean add_family(GPtrArray *families, const char *name, GError **error
   return TRUE;
 }
 
-static GPtrArray *asked_families(char **asked, GError **error) {
+static GPtrArray *find_families(char **requested, GError **error) {
   g_autoptr(GPtrArray) families = g_ptr_array_new();
-  if (!asked || !*asked)
+  if (!requested || !*requested)
     for (const OrrEntry *const *entry = orr_measure_registry.entries; *entry; entry++)
       g_ptr_array_add(families, (gpointer)*entry);
-  for (char **name = asked; name && *name; name++)
+  for (char **name = requested; name && *name; name++)
     if (!add_family(families, *name, error)) return NULL;
   return g_steal_pointer(&families);
 }
@@ -101,7 +107,7 @@ static gboolean store_round(Keeper *keeper, GError **error) {
 static gboolean keep_row(const OrrMeasureRow *row, void *user, GError **error) {
   Keeper *keeper = user;
   OrrMeasureRow copy;
-  orr_calibrate_copy_row(row, &copy);
+  orr_calibrate_rows_copy(row, &copy);
   keeper->kept.n_new++;
   keeper->kept.n_wrong += row->verified == ORR_VERIFIED_NO;
   g_array_append_val(keeper->round, copy);
@@ -140,7 +146,7 @@ static void pass_progress(double spent_s, double budget_s, void *user) {
 
 /* --- A session --- */
 
-/* Rank 0 alone has the database. */
+/* Only rank 0 opens the database. */
 static gboolean open_keeper(Keeper *keeper, const OrrBenchFacts *facts, GArray **ret_known,
                             GError **error) {
   keeper->round = orr_calibrate_rows_new();
@@ -155,21 +161,22 @@ static gboolean open_keeper(Keeper *keeper, const OrrBenchFacts *facts, GArray *
   keeper->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, keeper->resolved, -1);
   if (!keeper->order->db || facts->rank != 0) return TRUE;
   if (g_file_test(keeper->order->db, G_FILE_TEST_EXISTS) &&
-      !(*ret_known = orr_calibrate_read(keeper->order->db, error)))
+      !(*ret_known = orr_calibrate_rows_read(keeper->order->db, error)))
     return FALSE;
   return (keeper->store = orr_store_open(keeper->order->db, error)) != NULL;
 }
 
-static void tell_untold(const OrrBenchFacts *facts, GPtrArray *families, GPtrArray *untold) {
+/* Lists what the families cannot measure with one GPU. */
+static void list_left_out(const OrrBenchFacts *facts, GPtrArray *families, GPtrArray *left_out) {
   const gint64 n_gpus = MAX(facts->n_gpus, facts->n_ranks);
   for (guint i = 0; i < families->len && n_gpus < 2; i++) {
     const OrrMeasureFamily *family = families->pdata[i];
-    if (family->untold) g_ptr_array_add(untold, (gpointer)family->untold);
+    if (family->untold) g_ptr_array_add(left_out, (gpointer)family->untold);
   }
 }
 
-/* The last round, with what came of it all. What was measured before a failure is kept too; the
- * failure is what is told. */
+/* Stores the last round and the session's own row. When the session failed (@fine is FALSE), @error
+ * already holds the reason, and a failure to store is ignored. */
 static gboolean end(Keeper *keeper, OrrBench *bench, const char *date, const OrrBenchState *before,
                     const OrrMeasureOutcome *outcome, gboolean fine, GError **error) {
   const OrrBenchState after = keeper->order->layer->state(bench);
@@ -213,9 +220,9 @@ static OrrCalibrateAnswer answer_of(const OrrBenchFacts *facts, GPtrArray *famil
   OrrCalibrateAnswer answer = {.device = g_strdup(facts->device),
                                .driver = g_strdup(facts->driver),
                                .rank = facts->rank,
-                               .untold = g_ptr_array_new(),
+                               .left_out = g_ptr_array_new(),
                                .states = g_new0(OrrPlanState, families->len)};
-  tell_untold(facts, families, answer.untold);
+  list_left_out(facts, families, answer.left_out);
   g_ptr_array_add(families, NULL);
   answer.families = g_memdup2(families->pdata, families->len * sizeof(gpointer));
   return answer;
@@ -223,10 +230,10 @@ static OrrCalibrateAnswer answer_of(const OrrBenchFacts *facts, GPtrArray *famil
 
 gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus,
                             OrrCalibrateAnswer *ret_answer, GError **error) {
-  g_autoptr(GPtrArray) families = asked_families(order->families, error);
+  g_autoptr(GPtrArray) families = find_families(order->families, error);
   OrrBench *bench = families ? order->layer->open(order->device, error) : NULL;
   if (!bench) return FALSE;
-  OrrBenchFacts facts = *order->layer->facts(bench); /* texts are the bench's */
+  OrrBenchFacts facts = *order->layer->facts(bench); /* the bench owns its texts */
   if (n_gpus > 0) facts.n_gpus = facts.n_ranks = n_gpus;
   *ret_answer = answer_of(&facts, families);
   g_autoptr(OrrMeasurePlan) plan = orr_measure_session_plan(&facts, ret_answer->families);
@@ -236,9 +243,14 @@ gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus,
   return TRUE;
 }
 
+double orr_calibrate_row_time_s(void) {
+  const OrrTimingRule *rule = &orr_timing_default;
+  return rule->warm_up_s + rule->burst_s + (rule->settle_s + rule->watch_s) / ORR_WATCHED_ONE_IN;
+}
+
 gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_answer,
                        GError **error) {
-  g_autoptr(GPtrArray) families = asked_families(order->families, error);
+  g_autoptr(GPtrArray) families = find_families(order->families, error);
   if (!families) return FALSE;
   OrrBench *bench = order->layer->open(order->device, error);
   if (!bench) return FALSE;
@@ -254,7 +266,7 @@ gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_a
 void orr_calibrate_answer_clear(OrrCalibrateAnswer *answer) {
   g_free(answer->device);
   g_free(answer->driver);
-  if (answer->untold) g_ptr_array_unref(answer->untold);
+  if (answer->left_out) g_ptr_array_unref(answer->left_out);
   g_free(answer->families);
   g_free(answer->states);
 }

@@ -1,6 +1,6 @@
 /*
- * calibrate_compare.c - see calibrate_compare.h: a measured shape as the operator that a workload
- * would ask for.
+ * calibrate_compare.c - converts each measured shape to the operator that a workload would query,
+ * predicts its cost, and collects the errors by kernel.
  */
 #include "sim/calibrate/calibrate_compare.h"
 
@@ -9,13 +9,14 @@
 
 #include "calibration/measure/family.h"
 
-/* The label of a row's kind, and its answer. FALSE: no profile tells it. */
+/* How a family is compared: the label that groups its rows, and the prediction for a row. `predict`
+ * returns FALSE for a shape that profiles do not predict. */
 typedef struct {
   const char *family;
   char *(*label)(const OrrShape *shape);
-  gboolean (*ask)(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
-                  OrrCost *ret_cost);
-} Answerer;
+  gboolean (*predict)(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
+                      OrrCost *ret_cost);
+} Comparison;
 
 static gboolean dtype_of(const OrrShape *shape, OrrDtype *ret_dtype) {
   const char *word = orr_shape_word(shape, "dtype");
@@ -26,10 +27,10 @@ static gboolean dtype_of(const OrrShape *shape, OrrDtype *ret_dtype) {
     }
   const gboolean is_fp4 = strcmp(word, "nvfp4") == 0;
   *ret_dtype = ORR_FP4;
-  return is_fp4; /* mxfp8 is another kernel than the fp8 of a profile */
+  return is_fp4; /* mxfp8 and the fp8 of profiles are different kernels */
 }
 
-static gboolean answer(const OrrCostModel *model, const OrrOperator *op, OrrCost *ret_cost) {
+static gboolean predict(const OrrCostModel *model, const OrrOperator *op, OrrCost *ret_cost) {
   *ret_cost = orr_cost_operator(model, op);
   return TRUE;
 }
@@ -42,8 +43,8 @@ static char *label_gemm(const OrrShape *shape) {
                          orr_shape_word(shape, "layout"), batch > 1 ? " batched" : "");
 }
 
-static gboolean ask_gemm(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
-                         OrrCost *ret_cost) {
+static gboolean predict_gemm(const OrrCostModel *model, const OrrShape *shape,
+                             const OrrMeasureRow *row, OrrCost *ret_cost) {
   static const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD, ORR_PASS_WGRAD};
   OrrDtype dtype;
   (void)row;
@@ -52,7 +53,7 @@ static gboolean ask_gemm(const OrrCostModel *model, const OrrShape *shape, const
       orr_operator_gemm("compared", passes[orr_shape_at(shape, "layout")], dtype,
                         (OrrGemmShape){orr_shape_at(shape, "batch"), orr_shape_at(shape, "m"),
                                        orr_shape_at(shape, "n"), orr_shape_at(shape, "k")});
-  return answer(model, &op, ret_cost);
+  return predict(model, &op, ret_cost);
 }
 
 /* --- Attention --- */
@@ -63,9 +64,10 @@ static char *label_prefill(const OrrShape *shape) {
                          orr_shape_at(shape, "prefix") ? " on a prefix" : "");
 }
 
-/* Heads whose values are of another size than their keys have no operator. */
-static gboolean ask_attention(const OrrCostModel *model, const OrrShape *shape, OrrPass pass,
-                              gint64 queries, gint64 keys, gboolean is_causal, OrrCost *ret_cost) {
+/* There is no operator for heads whose keys and values differ in size. */
+static gboolean predict_attention(const OrrCostModel *model, const OrrShape *shape, OrrPass pass,
+                                  gint64 queries, gint64 keys, gboolean is_causal,
+                                  OrrCost *ret_cost) {
   OrrDtype dtype;
   if (!dtype_of(shape, &dtype) || orr_shape_at(shape, "v-dim") != orr_shape_at(shape, "head-dim"))
     return FALSE;
@@ -78,14 +80,14 @@ static gboolean ask_attention(const OrrCostModel *model, const OrrShape *shape, 
                                                  .kv_heads = orr_shape_at(shape, "kv-heads"),
                                                  .head_dim = orr_shape_at(shape, "head-dim"),
                                                  .causal = is_causal});
-  return answer(model, &op, ret_cost);
+  return predict(model, &op, ret_cost);
 }
 
-static gboolean ask_prefill(const OrrCostModel *model, const OrrShape *shape,
-                            const OrrMeasureRow *row, OrrCost *ret_cost) {
+static gboolean predict_prefill(const OrrCostModel *model, const OrrShape *shape,
+                                const OrrMeasureRow *row, OrrCost *ret_cost) {
   const gint64 length = orr_shape_at(shape, "length");
   (void)row;
-  return ask_attention(
+  return predict_attention(
       model, shape, orr_shape_at(shape, "pass") ? ORR_PASS_DGRAD : ORR_PASS_FORWARD, length,
       length + orr_shape_at(shape, "prefix"), orr_shape_at(shape, "mask") == 0, ret_cost);
 }
@@ -95,13 +97,13 @@ static char *label_decode(const OrrShape *shape) {
                          orr_shape_word(shape, "spread"));
 }
 
-/* A batch of mixed lengths is asked for as one of their mean: what serving does with it. */
-static gboolean ask_decode(const OrrCostModel *model, const OrrShape *shape,
-                           const OrrMeasureRow *row, OrrCost *ret_cost) {
+/* Queries a batch of mixed lengths as one of their mean length, as serving does. */
+static gboolean predict_decode(const OrrCostModel *model, const OrrShape *shape,
+                               const OrrMeasureRow *row, OrrCost *ret_cost) {
   const gint64 batch = orr_shape_at(shape, "batch"), length = orr_shape_at(shape, "length");
   const gint64 mean = orr_shape_at(shape, "spread") ? length * (batch + 1) / (2 * batch) : length;
   (void)row;
-  return ask_attention(model, shape, ORR_PASS_FORWARD, 1, MAX(mean, 1), TRUE, ret_cost);
+  return predict_attention(model, shape, ORR_PASS_FORWARD, 1, MAX(mean, 1), TRUE, ret_cost);
 }
 
 /* --- Experts, collectives, memory --- */
@@ -111,8 +113,8 @@ static char *label_moe(const OrrShape *shape) {
                          orr_shape_word(shape, "distribution"));
 }
 
-static gboolean ask_moe(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
-                        OrrCost *ret_cost) {
+static gboolean predict_moe(const OrrCostModel *model, const OrrShape *shape,
+                            const OrrMeasureRow *row, OrrCost *ret_cost) {
   OrrDtype dtype;
   (void)row;
   if (!dtype_of(shape, &dtype)) return FALSE;
@@ -127,7 +129,7 @@ static gboolean ask_moe(const OrrCostModel *model, const OrrShape *shape, const 
                                      .ep = orr_shape_at(shape, "ep"),
                                      .projections = 3,
                                      .imbalance = orr_shape_at(shape, "distribution") ? 1.2 : 0});
-  return answer(model, &op, ret_cost);
+  return predict(model, &op, ret_cost);
 }
 
 static char *label_collective(const OrrShape *shape) {
@@ -135,8 +137,8 @@ static char *label_collective(const OrrShape *shape) {
                          orr_shape_word(shape, "dtype"));
 }
 
-static gboolean ask_collective(const OrrCostModel *model, const OrrShape *shape,
-                               const OrrMeasureRow *row, OrrCost *ret_cost) {
+static gboolean predict_collective(const OrrCostModel *model, const OrrShape *shape,
+                                   const OrrMeasureRow *row, OrrCost *ret_cost) {
   static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                       "reduce",     "alltoall",   "sendrecv"};
   (void)row;
@@ -148,9 +150,9 @@ static char *label_memory(const OrrShape *shape) {
   return g_strdup_printf("memory %s", orr_shape_word(shape, "op"));
 }
 
-/* The kernel as profiles name it in `kernels`. */
-static gboolean ask_memory(const OrrCostModel *model, const OrrShape *shape,
-                           const OrrMeasureRow *row, OrrCost *ret_cost) {
+/* Queries the kernel by its name in `kernels` of profiles. */
+static gboolean predict_memory(const OrrCostModel *model, const OrrShape *shape,
+                               const OrrMeasureRow *row, OrrCost *ret_cost) {
   static const struct {
     const char *op, *name;
     OrrPass pass;
@@ -164,71 +166,71 @@ static gboolean ask_memory(const OrrCostModel *model, const OrrShape *shape,
   for (guint i = 0; i < G_N_ELEMENTS(names); i++)
     if (strcmp(names[i].op, op_word) == 0) name = names[i].name, pass = names[i].pass;
   const OrrOperator op = orr_operator_memory(name, pass, ORR_BF16, row->bytes, 0);
-  return answer(model, &op, ret_cost);
+  return predict(model, &op, ret_cost);
 }
 
 static char *label_family(const OrrShape *shape) { return g_strdup(shape->family->entry.name); }
 
-/* Alphabetical; other families have no answer. */
-static const Answerer answerers[] = {{"attention-decode", label_decode, ask_decode},
-                                     {"attention-prefill", label_prefill, ask_prefill},
-                                     {"collective", label_collective, ask_collective},
-                                     {"gemm", label_gemm, ask_gemm},
-                                     {"memory", label_memory, ask_memory},
-                                     {"moe-ffn", label_moe, ask_moe}};
+/* Alphabetical; other families are only counted. */
+static const Comparison comparisons[] = {{"attention-decode", label_decode, predict_decode},
+                                         {"attention-prefill", label_prefill, predict_prefill},
+                                         {"collective", label_collective, predict_collective},
+                                         {"gemm", label_gemm, predict_gemm},
+                                         {"memory", label_memory, predict_memory},
+                                         {"moe-ffn", label_moe, predict_moe}};
 
-static Answerer answerer_of(const char *family) {
-  for (guint i = 0; i < G_N_ELEMENTS(answerers); i++)
-    if (strcmp(answerers[i].family, family) == 0) return answerers[i];
-  return (Answerer){family, label_family, NULL};
+static Comparison comparison_of(const char *family) {
+  for (guint i = 0; i < G_N_ELEMENTS(comparisons); i++)
+    if (strcmp(comparisons[i].family, family) == 0) return comparisons[i];
+  return (Comparison){family, label_family, NULL};
 }
 
-/* --- The whole --- */
+/* --- Errors by kernel --- */
 
 typedef struct {
   OrrCalibrateDifference difference;
-  GArray *errors; /* of double */
-  guint n_of_rows;
-} Sum;
+  GArray *errors;    /* of double */
+  guint n_from_rows; /* predictions that are measured or interpolated */
+} Tally;
 
 static void difference_free(gpointer data) {
   g_free(((OrrCalibrateDifference *)data)->kernels);
   g_free(data);
 }
 
-static void sum_free(gpointer data) {
-  Sum *sum = data;
-  g_array_unref(sum->errors);
-  g_free(sum->difference.kernels);
-  g_free(sum);
+static void tally_free(gpointer data) {
+  Tally *tally = data;
+  g_array_unref(tally->errors);
+  g_free(tally->difference.kernels);
+  g_free(tally);
 }
 
-static Sum *sum_of(GHashTable *sums, char *label) {
-  Sum *sum = g_hash_table_lookup(sums, label);
-  if (sum) {
+static Tally *tally_of(GHashTable *tallies, char *label) {
+  Tally *tally = g_hash_table_lookup(tallies, label);
+  if (tally) {
     g_free(label);
-    return sum;
+    return tally;
   }
-  sum = g_new0(Sum, 1);
-  sum->difference.kernels = label;
-  sum->errors = g_array_new(FALSE, FALSE, sizeof(double));
-  g_hash_table_insert(sums, label, sum);
-  return sum;
+  tally = g_new0(Tally, 1);
+  tally->difference.kernels = label;
+  tally->errors = g_array_new(FALSE, FALSE, sizeof(double));
+  g_hash_table_insert(tallies, label, tally);
+  return tally;
 }
 
-static gboolean add_row(GHashTable *sums, const OrrCostModel *model, const OrrMeasureRow *row,
+static gboolean add_row(GHashTable *tallies, const OrrCostModel *model, const OrrMeasureRow *row,
                         GError **error) {
   const OrrMeasureFamily *family = orr_family_find(row->family);
   OrrShape shape;
   OrrCost cost;
   if (!family || !orr_shape_parse(family, row->shape, &shape, error)) return family == NULL;
-  const Answerer answerer = answerer_of(row->family);
-  Sum *sum = sum_of(sums, answerer.label(&shape));
-  sum->difference.n_rows++;
-  if (!answerer.ask || !answerer.ask(model, &shape, row, &cost)) return TRUE;
+  const Comparison comparison = comparison_of(row->family);
+  Tally *tally = tally_of(tallies, comparison.label(&shape));
+  tally->difference.n_rows++;
+  if (!comparison.predict || !comparison.predict(model, &shape, row, &cost)) return TRUE;
   const double off = cost.time_s * 1e6 / row->median_us - 1;
-  g_array_append_val(sum->errors, off);
-  sum->n_of_rows += cost.how == ORR_HOW_MEASURED || cost.how == ORR_HOW_INTERPOLATED;
+  g_array_append_val(tally->errors, off);
+  tally->n_from_rows += cost.how == ORR_HOW_MEASURED || cost.how == ORR_HOW_INTERPOLATED;
   return TRUE;
 }
 
@@ -237,20 +239,21 @@ static int compare_labels(gconstpointer a, gconstpointer b) {
   return strcmp((*x)->kernels, (*y)->kernels);
 }
 
-static GPtrArray *differences_of(GHashTable *sums) {
+static GPtrArray *differences_of(GHashTable *tallies) {
   GPtrArray *differences = g_ptr_array_new_with_free_func(difference_free);
   GHashTableIter iter;
   gpointer value;
-  g_hash_table_iter_init(&iter, sums);
+  g_hash_table_iter_init(&iter, tallies);
   while (g_hash_table_iter_next(&iter, NULL, &value)) {
-    Sum *sum = value;
-    sum->difference.errors = orr_errors_of(sum->errors);
-    sum->difference.share_rows = sum->errors->len ? (double)sum->n_of_rows / sum->errors->len : NAN;
-    OrrCalibrateDifference *difference = g_memdup2(&sum->difference, sizeof sum->difference);
-    difference->kernels = g_strdup(sum->difference.kernels);
+    Tally *tally = value;
+    tally->difference.errors = orr_errors_of(tally->errors);
+    tally->difference.from_rows =
+        tally->errors->len ? (double)tally->n_from_rows / tally->errors->len : NAN;
+    OrrCalibrateDifference *difference = g_memdup2(&tally->difference, sizeof tally->difference);
+    difference->kernels = g_strdup(tally->difference.kernels);
     g_ptr_array_add(differences, difference);
   }
-  g_ptr_array_sort(differences, compare_labels); /* the table has no order of its own */
+  g_ptr_array_sort(differences, compare_labels); /* a hash table has no order */
   return differences;
 }
 
@@ -258,13 +261,13 @@ GPtrArray *orr_calibrate_compare(const GArray *rows, const OrrMachine *machine, 
   g_autoptr(OrrCostModel) model = orr_machine_costs(machine, error);
   if (!model) return NULL;
   g_autoptr(GHashTable) newest = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, sum_free);
+  g_autoptr(GHashTable) tallies = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, tally_free);
   for (guint i = rows->len; i-- > 0;) {
     const OrrMeasureRow *row = &g_array_index(rows, OrrMeasureRow, i);
     if (row->verified == ORR_VERIFIED_NO ||
         !g_hash_table_add(newest, g_strconcat(row->family, " ", row->shape, NULL)))
       continue;
-    if (!add_row(sums, model, row, error)) return NULL;
+    if (!add_row(tallies, model, row, error)) return NULL;
   }
-  return differences_of(sums);
+  return differences_of(tallies);
 }

@@ -1,6 +1,6 @@
 /*
- * calibrate_compare.h - freshly measured kernels against what a profile says of them, kernel family
- * by kernel family.
+ * calibrate_compare.h - compares measured kernels with the predictions of a profile, family by
+ * family.
  */
 #ifndef ORR_CALIBRATE_COMPARE_H
 #define ORR_CALIBRATE_COMPARE_H
@@ -11,17 +11,15 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  /* "gemm bf16 forward", "attention-decode bf16", "collective all-reduce fp16" ... */
-  char *kernels;
-  guint n_rows; /* measured: the newest of each shape, but for wrong results */
-  /* the profile's answer over the measured time, less one; n: rows that it has an answer to */
-  OrrErrors errors;
-  double share_rows; /* of the answers: measured or interpolated, not modelled */
+  char *kernels;    /* "gemm bf16 forward", "collective all-reduce fp16" ... */
+  guint n_rows;     /* the newest row of each shape, without those with wrong results */
+  OrrErrors errors; /* predicted / measured - 1; n: the rows that the profile predicts */
+  double from_rows; /* fraction of the predictions that are measured or interpolated */
 } OrrCalibrateDifference;
 
-/* Of OrrCalibrateDifference, by name; kernels that no profile tells (launches, copies,
- * interference) have no answer. @rows: OrrMeasureRow, oldest first. ORR_FAULT_DOCUMENT: a row of
- * a shape that is no shape. */
+/* An array of OrrCalibrateDifference, sorted by name. Families that no profile predicts (launches,
+ * copies, interference) have errors.n 0. @rows: OrrMeasureRow, oldest first. ORR_FAULT_DOCUMENT: a
+ * row whose shape cannot be parsed. */
 GPtrArray *orr_calibrate_compare(const GArray *rows, const OrrMachine *machine, GError **error);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 /*
- * calibrate_report.c - see calibrate_report.h. Sections are CSV under a heading, so that a program
- * can read them too; a session is a list of `column: value`.
+ * calibrate_report.c - writes the report section by section. A section is CSV under a heading, so that
+ * programs can read it too; a session is a list of `column: value`.
  */
 #include "sim/calibrate/calibrate_report.h"
 
@@ -9,8 +9,8 @@
 
 #include "results/store.h"
 #include "sim/base/fault.h"
-#include "sim/calibrate/calibrate.h"
 #include "sim/calibrate/calibrate_compare.h"
+#include "sim/calibrate/calibrate_rows.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"
@@ -58,7 +58,7 @@ static void add_csv(GString *text, const OrrAnswer *answer) {
   g_string_append(text, clean);
 }
 
-/* Each row as lines of its own, without columns that say nothing. */
+/* Writes each row as lines of its own, without its empty columns. */
 static void add_lists(GString *text, const OrrAnswer *answer) {
   for (guint i = 0; i < answer->rows->len; i++) {
     if (i) g_string_append_c(text, '\n');
@@ -70,9 +70,9 @@ static void add_lists(GString *text, const OrrAnswer *answer) {
   }
 }
 
-/* The answer to @sql for @device where table @name is there; else none. */
-static OrrAnswer *ask(OrrStore *store, const char *name, const char *sql, const char *device,
-                      GError **error) {
+/* The result of @sql for @device; empty when the database has no table @name. */
+static OrrAnswer *query(OrrStore *store, const char *name, const char *sql, const char *device,
+                        GError **error) {
   const OrrBinding binding = {"device", device};
   g_autofree char *has = g_strdup_printf("SELECT name FROM sqlite_master WHERE name = '%s'", name);
   g_autoptr(OrrAnswer) found = orr_store_query(store, has, 0, error);
@@ -127,7 +127,7 @@ static void add_differences(GString *text, const GPtrArray *differences) {
     add_number(text, errors->n ? 100 * errors->mape : NAN, "%.1f");
     add_number(text, errors->n ? 100 * errors->bias : NAN, "%.1f");
     add_number(text, errors->n ? 100 * errors->p90 : NAN, "%.1f");
-    add_number(text, errors->n ? 100 * difference->share_rows : NAN, "%.0f");
+    add_number(text, errors->n ? 100 * difference->from_rows : NAN, "%.0f");
     g_string_append_c(text, '\n');
   }
 }
@@ -155,7 +155,7 @@ static void add_rows(GString *text, const GArray *rows) {
   for (guint i = 0; i < rows->len; i++) add_row(text, &g_array_index(rows, OrrMeasureRow, i));
 }
 
-/* --- The whole --- */
+/* --- The report --- */
 
 typedef struct {
   OrrAnswer *sessions, *families, *refusals;
@@ -168,24 +168,25 @@ static void answers_clear(Answers *answers) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answers, answers_clear)
 
-static gboolean ask_all(const char *db, const char *device, Answers *ret_answers, GError **error) {
+static gboolean query_all(const char *db, const char *device, Answers *ret_answers,
+                          GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(db, error);
   return store &&
-         (ret_answers->sessions = ask(store, "kernel_session", sessions_sql, device, error)) &&
-         (ret_answers->families = ask(store, "kernel_sample", families_sql, device, error)) &&
-         (ret_answers->refusals = ask(store, "kernel_refusal", refusals_sql, device, error));
+         (ret_answers->sessions = query(store, "kernel_session", sessions_sql, device, error)) &&
+         (ret_answers->families = query(store, "kernel_sample", families_sql, device, error)) &&
+         (ret_answers->refusals = query(store, "kernel_refusal", refusals_sql, device, error));
 }
 
 static gboolean add_residuals(GString *text, const GArray *rows, const char *profile,
                               const OrrMachine *machine, GError **error) {
   if (!machine) {
-    g_string_append(text, "\n## Residuals\n\nno profile of this device is known\n");
+    g_string_append(text, "\n## Residuals\n\nthere is no profile of this device\n");
     return TRUE;
   }
   g_autoptr(GPtrArray) differences = orr_calibrate_compare(rows, machine, error);
   if (!differences) return FALSE;
-  g_string_append_printf(
-      text, "\n## Residuals: the profile %s over the measured time, less one\n\n", profile);
+  g_string_append_printf(text, "\n## Residuals: predictions of profile %s / measured times - 1\n\n",
+                         profile);
   add_differences(text, differences);
   return TRUE;
 }
@@ -195,11 +196,11 @@ gboolean orr_calibrate_report(const char *db, const char *device, const char *pr
                               GError **error) {
   g_auto(Answers) answers = {NULL, NULL, NULL};
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
-  if (!rows || !ask_all(db, g_array_index(rows, OrrMeasureRow, 0).device, &answers, error))
+  if (!rows || !query_all(db, g_array_index(rows, OrrMeasureRow, 0).device, &answers, error))
     return FALSE;
   g_autoptr(GString) text = g_string_new("# orrery calibration report, version 1\n\n");
   g_string_append(text, "written by: orrery " ORR_VERSION
-                        "\nholds: no host or user name, serial number or path\n");
+                        "\ncontains no host or user name, serial number or path\n");
   g_string_append(text, "\n## Sessions\n\n");
   add_lists(text, answers.sessions);
   g_string_append(text, "\n## Measured\n\n");
@@ -214,4 +215,13 @@ gboolean orr_calibrate_report(const char *db, const char *device, const char *pr
                                      .n_refusals = answers.refusals->rows->len};
   ret_report->text = g_string_free(g_steal_pointer(&text), FALSE);
   return TRUE;
+}
+
+char *orr_calibrate_report_device(OrrLibrary *library, const char *db, const char *device,
+                                  GError **error) {
+  g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
+  if (!rows) return NULL;
+  g_autofree char *name = orr_measure_row_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
+  g_autofree char *path = orr_library_path(library, "device", name);
+  return path ? g_steal_pointer(&name) : g_strdup("");
 }

@@ -1,6 +1,9 @@
 /*
- * calibrate_rows.c - measured rows out of the database, and on into CSV files.
+ * calibrate_rows.c - reads measured rows from the database, by the columns of their field table, and
+ * writes them to CSV files.
  */
+#include "sim/calibrate/calibrate_rows.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -9,8 +12,6 @@
 
 #include "results/store.h"
 #include "sim/base/fault.h"
-#include "sim/calibrate/calibrate.h"
-#include "sim/calibrate/calibrate_private.h"
 
 static void row_clear(gpointer row) { orr_field_clear(&orr_measure_row_table, row); }
 
@@ -20,7 +21,7 @@ GArray *orr_calibrate_rows_new(void) {
   return rows;
 }
 
-void orr_calibrate_copy_row(const OrrMeasureRow *row, OrrMeasureRow *ret_copy) {
+void orr_calibrate_rows_copy(const OrrMeasureRow *row, OrrMeasureRow *ret_copy) {
   *ret_copy = *row;
   for (size_t i = 0; i < orr_measure_row_table.n_fields; i++) {
     const OrrField *field = &orr_measure_row_table.fields[i];
@@ -38,7 +39,7 @@ static int word_index(const char *const *words, const char *word) {
   return 0;
 }
 
-/* A cell as the member that @field describes; NULL is NAN, 0 or no text. */
+/* Parses a cell into the member that @field describes; a NULL cell becomes NAN, 0 or NULL. */
 static void read_cell(const OrrField *field, const char *cell, OrrMeasureRow *row) {
   gpointer member = G_STRUCT_MEMBER_P(row, field->offset);
   if (field->kind == ORR_FIELD_TEXT)
@@ -57,7 +58,7 @@ static gboolean is_among(const OrrAnswer *names, const char *name) {
   return FALSE;
 }
 
-/* A database of an older version lacks the newer columns: they are NULL. */
+/* Selects every column of the table of rows; a column that an older database lacks reads as NULL. */
 static char *select_sql(const OrrAnswer *columns) {
   GString *sql = g_string_new("SELECT ");
   for (size_t i = 0; i < orr_measure_row_table.n_fields; i++) {
@@ -93,7 +94,7 @@ static gboolean read_rows(OrrStore *store, GArray *rows, GError **error) {
   return answer != NULL;
 }
 
-GArray *orr_calibrate_read(const char *db, GError **error) {
+GArray *orr_calibrate_rows_read(const char *db, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(db, error);
   g_autoptr(GArray) rows = orr_calibrate_rows_new();
   gboolean has = FALSE;
@@ -109,8 +110,8 @@ static gboolean is_device(const OrrMeasureRow *row, const char *device) {
   return !device || strcmp(row->device, device) == 0 || strcmp(name, device) == 0;
 }
 
-/* Whether all are of one device that has no name in the library: it is what the user says it is. */
-static gboolean is_one_stranger(const GArray *rows) {
+/* Whether all rows come from one device that the library does not have. */
+static gboolean is_one_unknown(const GArray *rows) {
   for (guint i = 0; i < rows->len; i++) {
     const char *device = g_array_index(rows, OrrMeasureRow, i).device;
     if (orr_measure_row_device_is_shipped(device) ||
@@ -121,24 +122,24 @@ static gboolean is_one_stranger(const GArray *rows) {
 }
 
 GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error) {
-  g_autoptr(GArray) all = orr_calibrate_read(db, error);
+  g_autoptr(GArray) all = orr_calibrate_rows_read(db, error);
   if (!all) return NULL;
-  if (is_one_stranger(all)) return g_steal_pointer(&all);
+  if (is_one_unknown(all)) return g_steal_pointer(&all);
   g_autoptr(GArray) rows = orr_calibrate_rows_new();
   for (guint i = 0; i < all->len; i++) {
     OrrMeasureRow copy;
     if (!is_device(&g_array_index(all, OrrMeasureRow, i), device)) continue;
-    orr_calibrate_copy_row(&g_array_index(all, OrrMeasureRow, i), &copy);
+    orr_calibrate_rows_copy(&g_array_index(all, OrrMeasureRow, i), &copy);
     g_array_append_val(rows, copy);
   }
   if (rows->len > 0) return g_steal_pointer(&rows);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds no measured kernels%s%s", db,
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no measured kernels%s%s", db,
               device ? " of " : "", device ? device : "");
   return NULL;
 }
 
-GPtrArray *orr_calibrate_export(const char *db, const char *device, const char *folder,
-                                GError **error) {
+GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const char *folder,
+                                     GError **error) {
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
   g_autoptr(GPtrArray) files = rows ? orr_measure_export(rows, error) : NULL;
   if (!files) return NULL;

@@ -1,5 +1,5 @@
 /*
- * cli.c - finds the command, parses its options, turns its fault into an exit status.
+ * cli.c - finds the command, parses its options, runs it, and turns its error into an exit status.
  *
  *   orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...
  *   orrery help [VERB | --man | --completion] | --help | --version
@@ -17,7 +17,7 @@
 #include "sim/cli/terminal.h"
 
 #ifndef ORR_VERSION
-#define ORR_VERSION "0.1.0" /* the build says; this serves a build by hand */
+#define ORR_VERSION "0.1.0" /* meson.build defines it; this is for a build by hand */
 #endif
 
 /* Alphabetical. To add one: see cli.h. */
@@ -28,7 +28,7 @@ static const OrrCommand *const commands[] = {
     &orr_verb_run,       &orr_verb_schema,   &orr_verb_sweep,    &orr_verb_validate,
 };
 
-/* GOption replaces an array at each parse, so what stands before the verb and after it have one
+/* GOption replaces an array at each parse, so options before and after the verb have an array
  * each. */
 static char **folders_before, **folders_after;
 static gboolean asked_help, asked_version;
@@ -51,7 +51,7 @@ static const GOptionEntry after_verb[] = {
 
 const char *orr_cli_version(void) { return ORR_VERSION; }
 
-/* --- Faults of the command line --- */
+/* --- Errors of the command line --- */
 
 gboolean orr_cli_check_args(char **args, guint min, guint max, const char *what, GError **error) {
   guint n = g_strv_length(args);
@@ -79,7 +79,7 @@ static void add_option_names(GPtrArray *names, const GOptionEntry *entries) {
     g_ptr_array_add(names, (char *)entry->long_name);
 }
 
-/* GOption's fault as ours, with the nearest option where the option is unknown. */
+/* Converts GOption's error to ORR_FAULT_USAGE; for an unknown option, adds the nearest known one. */
 static void set_option_fault(const GError *reason, const GOptionEntry *own,
                              const GOptionEntry *common, GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -103,7 +103,8 @@ static void print_options(const GOptionEntry *entries) {
     g_autofree char *name = g_strdup_printf("%s--%s%s%s", short_name, entry->long_name,
                                             entry->arg_description ? " " : "",
                                             entry->arg_description ? entry->arg_description : "");
-    printf("  %-26s %s\n", name, entry->description);
+    const int column = printf("  %-26s", name);
+    orr_show_wrapped(entry->description, 29, (guint)column);
   }
 }
 
@@ -112,9 +113,8 @@ static int print_help(void) {
          "usage: orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...\n\n");
   for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
     printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
-  printf(
-      "  %-10s %s\n\n", "help",
-      "Explain a verb and its options; --man and --completion print a page for man, and for bash.");
+  printf("  %-10s %s\n\n", "help",
+         "Explain a verb and its options; --man prints a manual page, --completion a bash script.");
   print_options(before_verb);
   printf("\nTry: orrery run gpt3-175b-1024-a100\n");
   return 0;
@@ -122,7 +122,10 @@ static int print_help(void) {
 
 static int print_command_help(const OrrCommand *command) {
   printf("%s\n\nusage: orrery %s %s\n\n", command->sentence, command->verb, command->usage);
-  if (command->more) printf("%s\n\n", command->more);
+  if (command->more) {
+    orr_show_wrapped(command->more, 0, 0);
+    putchar('\n');
+  }
   print_options(command->options);
   print_options(after_verb);
   return 0;
@@ -170,15 +173,15 @@ static const GOptionEntry *find_option(const GOptionEntry *const tables[2], cons
   return NULL;
 }
 
-static gboolean wants_value(const GOptionEntry *entry) {
+static gboolean takes_value(const GOptionEntry *entry) {
   return entry && entry->arg != G_OPTION_ARG_NONE && entry->arg != G_OPTION_ARG_CALLBACK;
 }
 
-/* Adds "-j2" as "-j" and "2", which is all that GOption reads; flags may stand before it
- * ("-vj2"). Whether the next argument is the option's value. */
+/* Splits "-j2" into "-j" and "2", since GOption reads only separate values; flags can come first
+ * ("-vj2"). Returns whether the next argument is the option's value. */
 static gboolean add_short(const GOptionEntry *const tables[2], const char *arg, GStrvBuilder *out) {
   const char *at = arg + 1;
-  while (*at && !wants_value(find_option(tables, at, 0))) at++;
+  while (*at && !takes_value(find_option(tables, at, 0))) at++;
   if (*at && at[1]) {
     g_autofree char *option = g_strndup(arg, (gsize)(at + 1 - arg));
     g_strv_builder_add_many(out, option, at + 1, NULL);
@@ -199,15 +202,14 @@ static GStrv split_short_options(char **args, const GOptionEntry *own, const GOp
       continue;
     }
     is_value = !is_value && g_str_has_prefix(arg, "--") &&
-               wants_value(find_option(tables, arg + 2, strlen(arg + 2)));
+               takes_value(find_option(tables, arg + 2, strlen(arg + 2)));
     g_strv_builder_add(out, arg);
   }
   g_strv_builder_addv(out, (const char **)args);
   return g_strv_builder_end(out);
 }
 
-/* Parses the options in @args (argv[0] is skipped) and removes them. GOption takes pointers out
- * of the array, so it works on a copy that does not own its texts. */
+/* Parses the options in @args (skipping argv[0]) and removes them from it. */
 static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GOptionEntry *common,
                       char ***args, GError **error) {
   g_autoptr(GError) reason = NULL;
@@ -237,7 +239,7 @@ static OrrLibrary *open_library(GError **error) {
   return orr_library_new((const char *const *)folders->pdata);
 }
 
-/* @args: the verb and what follows it. */
+/* @args: the verb and its arguments. */
 static int run_command(char **args, GError **error) {
   if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
   const OrrCommand *command = find_command(args[0], error);
@@ -264,7 +266,7 @@ static int dispatch(char **argv, GError **error) {
   }
   if (asked_help) return run_help(args + 1, error);
   if (args[0] && args[1]) return run_command(args + 1, error);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "which verb? 'orrery help' lists them");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "no verb given: 'orrery help' lists the verbs");
   return 2;
 }
 
@@ -274,7 +276,7 @@ int orr_cli_main(int argc, char **argv) {
   int status = orr_patience_set(&error) ? dispatch(argv, &error) : 2;
   status = orr_show_end(argc > 1 ? argv[1] : "orrery", status, error);
   if (fflush(stdout) != 0 || ferror(stdout)) {
-    orr_show_problem("cannot write the answer: %s", g_strerror(errno));
+    orr_show_problem("cannot write the result: %s", g_strerror(errno));
     status = MAX(status, 1);
   }
   g_clear_pointer(&folders_before, g_strfreev);

@@ -1,13 +1,14 @@
 /*
- * cli.h - the command line: one table of commands, one file a verb, and the only code that prints.
+ * cli.h - the command line: a table of commands, one file per verb. Only sim/cli prints.
  *
- * Data goes to stdout, diagnostics and progress to stderr. Exit status 0: fine; 1: the simulation
- * could not finish, or a file could not be had; 2: the user's document or command line (fault.h).
+ * Data goes to stdout, diagnostics and progress to stderr. Exit status 0: success; 1: the simulation
+ * could not finish, or a file could not be read or written; 2: an error in the user's document or
+ * command line (fault.h).
  *
- * To add a verb: write sim/cli/verb_NAME.c with one `const OrrCommand`, add it to the array in
- * cli.c and to meson.build. Options are GOption tables whose values are statics of the verb's file:
- * a process parses one command line. Options that take text use G_OPTION_ARG_FILENAME, which takes
- * bytes as they are, whatever the locale.
+ * To add a verb: write sim/cli/verb_NAME.c with one `const OrrCommand`; add it to the declarations
+ * below, to the array in cli.c and to meson.build. Options are GOption tables whose values are static
+ * variables of the verb's file: a process parses only one command line. Options that take text use
+ * G_OPTION_ARG_FILENAME, which accepts any bytes in any locale.
  */
 #ifndef ORR_CLI_H
 #define ORR_CLI_H
@@ -20,10 +21,10 @@ typedef struct {
   const char *verb;
   const char *sentence;        /* what it does, for `orrery help` */
   const char *usage;           /* what follows the verb: "FILE [--json]" */
-  const char *more;            /* paragraphs for `orrery help VERB`; may be NULL */
+  const char *more;            /* paragraphs for `orrery help VERB`, one a line; may be NULL */
   const GOptionEntry *options; /* ends with a NULL name; may be NULL */
-  /* @args: what is not an option, NULL-terminated. The exit status, or anything with @error set:
-   * then the status is the error's. */
+  /* Runs the verb. @args: the arguments that are not options, NULL-terminated. Returns the exit
+   * status; when @error is set, the error's own status counts instead. */
   int (*run)(OrrLibrary *library, char **args, GError **error);
 } OrrCommand;
 
@@ -32,13 +33,14 @@ extern const OrrCommand orr_verb_calibrate, orr_verb_capacity, orr_verb_check, o
     orr_verb_query, orr_verb_report, orr_verb_run, orr_verb_schema, orr_verb_sweep,
     orr_verb_validate;
 
-/* Runs the command line; the exit status. */
+/* Runs the command line and returns the exit status. */
 int orr_cli_main(int argc, char **argv);
 
-/* ORR_FAULT_USAGE unless there are @min to @max arguments. */
+/* Fails with ORR_FAULT_USAGE unless there are @min to @max arguments. @what: the sentence to
+ * print, e.g. "check takes files". */
 gboolean orr_cli_check_args(char **args, guint min, guint max, const char *what, GError **error);
 
-/* ORR_FAULT_USAGE: "unknown WHAT 'WORD': did you mean 'X'? (known: ...)". Returns 2. */
+/* Sets ORR_FAULT_USAGE: "unknown WHAT 'WORD': did you mean 'X'? (known: ...)". Returns 2. */
 int orr_cli_unknown(const char *what, const char *word, const char *const *known, GError **error);
 
 const char *orr_cli_version(void);

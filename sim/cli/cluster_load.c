@@ -1,32 +1,21 @@
 /*
- * cluster_load.c - see cluster_load.h.
+ * cluster_load.c - turns the options of `orrery describe cluster` into a collective over all GPUs,
+ * computes its load on the fabric, and returns the text to print.
  */
 #include "sim/cli/cluster_load.h"
 
 #include <string.h>
 
-#include "sim/base/fault.h"
+#include "sim/base/settings.h"
 #include "sim/cli/cli.h"
 #include "workloads/collectives/collective_load.h"
 
-gboolean orr_cluster_ask_is_made(const OrrClusterAsk *ask) {
-  return ask->collective || ask->algorithm || ask->size || ask->settings;
+gboolean orr_cluster_query_is_set(const OrrClusterQuery *query) {
+  return query->collective || query->algorithm || query->size || query->settings;
 }
 
-gboolean orr_cluster_ask_apply(const OrrClusterAsk *ask, OrrNode *tree, GError **error) {
-  for (char **setting = ask->settings; setting && *setting; setting++) {
-    const char *equals = strchr(*setting, '=');
-    if (!equals || equals == *setting) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set wants PATH=VALUE, found '%s'",
-                  *setting);
-      return FALSE;
-    }
-    g_autofree char *path = g_strndup(*setting, (gsize)(equals - *setting));
-    if (orr_field_set(&orr_cluster_table, tree, path, equals + 1, error)) continue;
-    g_prefix_error(error, "--set %s: ", *setting);
-    return FALSE;
-  }
-  return TRUE;
+gboolean orr_cluster_query_apply(const OrrClusterQuery *query, OrrNode *tree, GError **error) {
+  return orr_settings_apply(&orr_cluster_table, tree, query->settings, error);
 }
 
 static gboolean find_op(const char *word, OrrCollectiveOp *ret_op, GError **error) {
@@ -54,22 +43,23 @@ static gboolean find_algorithm(const char *name, const OrrCollectiveAlgorithm **
   return FALSE;
 }
 
-char *orr_cluster_ask_answer(const OrrClusterAsk *ask, const OrrCluster *cluster, GError **error) {
+char *orr_cluster_query_answer(const OrrClusterQuery *query, const OrrCluster *cluster,
+                               GError **error) {
   const OrrCollectiveAlgorithm *algorithm = NULL;
   OrrCollectiveCall call = {.bytes = 1 << 30, .n = (guint)orr_cluster_n_gpus(cluster)};
-  if (!find_op(ask->collective, &call.op, error) ||
-      !find_algorithm(ask->algorithm, &algorithm, error))
+  if (!find_op(query->collective, &call.op, error) ||
+      !find_algorithm(query->algorithm, &algorithm, error))
     return NULL;
-  if (ask->size && !orr_quantity_parse(ask->size, ORR_UNIT_BYTES, &call.bytes, error)) {
+  if (query->size && !orr_quantity_parse(query->size, ORR_UNIT_BYTES, &call.bytes, error)) {
     g_prefix_error(error, "--size: ");
     return NULL;
   }
-  g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, (guint64)ask->seed, error);
+  g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, (guint64)query->seed, error);
   if (!fabric) return NULL;
   g_autofree gint64 *gpus = g_new(gint64, call.n);
   for (guint i = 0; i < call.n; i++) gpus[i] = i;
   call.gpus = gpus;
-  if (call.op == ORR_SEND_RECV && call.n > 1) { /* from the first to the last */
+  if (call.op == ORR_SEND_RECV && call.n > 1) { /* from the first GPU to the last */
     gpus[1] = gpus[call.n - 1];
     call.n = 2;
   }

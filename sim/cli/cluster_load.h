@@ -1,6 +1,6 @@
 /*
- * cluster_load.h - `orrery describe cluster NAME --collective OP`: what a collective puts on its
- * links.
+ * cluster_load.h - `orrery describe cluster NAME --collective OP`: the load that a collective puts
+ * on the links of a cluster.
  */
 #ifndef ORR_CLUSTER_LOAD_H
 #define ORR_CLUSTER_LOAD_H
@@ -10,22 +10,24 @@
 
 G_BEGIN_DECLS
 
+/* Options of `orrery describe cluster`. */
 typedef struct {
-  char *collective; /* "all-to-all"; NULL: not asked for */
-  char *algorithm;  /* NULL: whatever is fastest */
-  char *size;       /* "1 GiB"; NULL: that */
-  int seed;         /* of ecmp's hash */
+  char *collective; /* "all-to-all"; NULL: describe the cluster itself */
+  char *algorithm;  /* NULL: the fastest one */
+  char *size;       /* buffer; NULL: 1 GiB */
+  int seed;         /* of the hash that routing ecmp uses */
   char **settings;  /* "routing=ecmp", ..., NULL */
-} OrrClusterAsk;
+} OrrClusterQuery;
 
-/* Whether anything was asked. */
-gboolean orr_cluster_ask_is_made(const OrrClusterAsk *ask);
+/* Whether any of these options is set. */
+gboolean orr_cluster_query_is_set(const OrrClusterQuery *query);
 
-/* Applies the settings to a cluster's unread tree. FALSE with ORR_FAULT_USAGE. */
-gboolean orr_cluster_ask_apply(const OrrClusterAsk *ask, OrrNode *tree, GError **error);
+/* Applies the settings to a cluster's tree before it is read. FALSE with ORR_FAULT_USAGE. */
+gboolean orr_cluster_query_apply(const OrrClusterQuery *query, OrrNode *tree, GError **error);
 
-/* The load over all GPUs of the cluster, as text; NULL with the reason. Newly allocated. */
-char *orr_cluster_ask_answer(const OrrClusterAsk *ask, const OrrCluster *cluster, GError **error);
+/* The load when all GPUs of the cluster take part, as text; newly allocated. NULL with @error. */
+char *orr_cluster_query_answer(const OrrClusterQuery *query, const OrrCluster *cluster,
+                               GError **error);
 
 G_END_DECLS
 

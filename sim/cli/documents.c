@@ -1,6 +1,6 @@
 /*
- * documents.c - see documents.h. To add a kind: a row in `codes`, beside its row in
- * sim/base/library.c.
+ * documents.c - reads, checks and describes every kind of document. To add a kind: a row in `codes`
+ * here, and one in sim/base/library.c.
  */
 #include "sim/cli/documents.h"
 
@@ -24,8 +24,9 @@ static char *device_fact(const void *data) {
       orr_quantity_format(device->memory_bytes_per_s, ORR_UNIT_BYTES_PER_S);
   g_autofree char *flops = orr_quantity_format(peak, ORR_UNIT_FLOP_PER_S);
   g_autofree char *link = orr_quantity_format(device->scale_up_bytes_per_s, ORR_UNIT_BYTES_PER_S);
-  return g_strdup_printf("%s, %s at %s, %s %s dense, scale-up %s a direction", device->architecture,
-                         memory, bandwidth, flops, device->bf16_flops > 0 ? "bf16" : "fp16", link);
+  return g_strdup_printf("%s, %s at %s, %s %s dense, scale-up %s per direction",
+                         device->architecture, memory, bandwidth, flops,
+                         device->bf16_flops > 0 ? "bf16" : "fp16", link);
 }
 
 static char *cluster_fact(const void *data) {
@@ -60,7 +61,7 @@ static char *model_describe(const void *data, GError **error) {
   return g_strdup_printf(
       "%s\n"
       "  parameters        %.0f, of which %.0f in each layer\n"
-      "  training a token  %.4g GFLOP, at its context of %.0f tokens\n"
+      "  training          %.4g GFLOP per token, at its context of %.0f tokens\n"
       "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
       fact, n, orr_model_layer_parameters(model, 0),
       orr_model_flops(model, 1, tokens) / tokens / 1e9, tokens, weights, training);
@@ -83,10 +84,10 @@ static char *scenario_fact(const void *data) {
 
 static char *cost_validation_fact(const void *data) {
   const OrrCostValidation *set = data;
-  return g_strdup_printf("%s on shapes that a profile has not seen", set->family);
+  return g_strdup_printf("%s on shapes left out of a profile", set->family);
 }
 
-/* --- A workload document: the choice as it stands in a scenario --- */
+/* --- A workload document: the same choice as in a scenario --- */
 
 typedef struct {
   OrrChoice workload;
@@ -135,7 +136,7 @@ const OrrDocumentCode *orr_documents_find(const char *kind) {
 
 void orr_documents_free(const OrrDocumentCode *code, gpointer data) {
   if (!data) return;
-  if (code->table == &orr_scenario_table) { /* holds more than its fields */
+  if (code->table == &orr_scenario_table) { /* has members besides its fields */
     orr_scenario_free(data);
     return;
   }
@@ -166,7 +167,7 @@ gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, co
   return read_fields(code, library, wrapped, diags);
 }
 
-/* The kind that `schema: KIND/1` of @tree names, or NULL with the reason in @diags. */
+/* The code for the kind in the `schema: KIND/1` line of @tree; NULL with the reason in @diags. */
 static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
   const char *schema = orr_node_get_text(tree, "schema");
   const char *names[G_N_ELEMENTS(codes) + 1] = {NULL};
@@ -188,8 +189,8 @@ static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
   return code;
 }
 
-/* Adds what is wrong with the sweep: section. Reading it reads the scenario again, so a sound
- * section adds nothing: its warnings are there already. */
+/* Adds the errors of the sweep: section to @diags. Reading the section reads the scenario again, and
+ * would repeat its warnings; so a section without errors adds nothing. */
 static void check_sweep(OrrLibrary *library, const char *path, OrrDiags *diags) {
   g_autoptr(OrrDiags) own = orr_diags_new();
   orr_sweep_check_document(library, path, own);
@@ -197,7 +198,7 @@ static void check_sweep(OrrLibrary *library, const char *path, OrrDiags *diags) 
 }
 
 void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags) {
-  const guint n_before = orr_diags_n_errors(diags); /* of the files before this one */
+  const guint n_before = orr_diags_n_errors(diags); /* errors of files checked before */
   g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
   const OrrDocumentCode *code = root ? code_of(root, diags) : NULL;
   if (!code || orr_diags_n_errors(diags) > n_before) return;

@@ -1,5 +1,5 @@
 /*
- * main.c - nothing but main: all else is in the library, where tests reach it.
+ * main.c - only main(): everything else is in the library, so that tests can call it.
  */
 #include "sim/cli/cli.h"
 

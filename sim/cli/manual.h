@@ -1,5 +1,5 @@
 /*
- * manual.h - manual pages and shell completion, made from the command table.
+ * manual.h - the manual page and the shell completion, generated from the command table.
  */
 #ifndef ORR_MANUAL_H
 #define ORR_MANUAL_H
@@ -8,11 +8,11 @@
 
 G_BEGIN_DECLS
 
-/* orrery(1): every verb with its options, in roff (man(7)). Newly allocated. */
+/* The manual page orrery(1): every verb with its options, in roff (man(7)). Newly allocated. */
 char *orr_manual_page(const OrrCommand *const *commands, gsize n_commands);
 
-/* A bash completion: verbs, options, files; names of the library and of views where an argument
- * wants one. */
+/* A bash completion script: completes verbs, options and files, and the names of documents, views
+ * and plots where a verb takes one. Newly allocated. */
 char *orr_manual_completion(const OrrCommand *const *commands, gsize n_commands);
 
 G_END_DECLS

@@ -1,3 +1,7 @@
+/*
+ * patience.c - the notice that a store prints while it waits for a lock, and the command to run after a
+ * wait in vain.
+ */
 #include "sim/cli/patience.h"
 
 #include <stdio.h>
@@ -6,13 +10,13 @@
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
 
-/* A minute: longer than a writer of ours ever holds the lock (a batch of a sweep is a quarter of
- * a second), shorter than who left a transaction open in another window wants to watch this one. */
+/* One minute: longer than any Orrery process holds the lock (a sweep commits every quarter of a
+ * second), and short enough for a person who left a transaction open in another window. */
 static OrrStorePatience patience = {.notice_s = 2, .most_s = 60};
 
 static void say(const char *path, double waited_s) {
   (void)waited_s;
-  fprintf(stderr, "orrery: %s is locked by another process: waiting for up to %g s\n", path,
+  fprintf(stderr, "orrery: %s is locked by another process: waiting up to %g s\n", path,
           patience.most_s);
   fflush(stderr);
 }
@@ -30,10 +34,10 @@ gboolean orr_patience_set(GError **error) {
 
 int orr_patience_end(const char *database, const char *aside) {
   if (!aside) return 0;
-  orr_show_problem(
-      "%s stayed locked by another process for %g s: the result is kept in %s; once it is free:\n"
-      "  orrery db merge %s %s",
-      database, patience.most_s, aside, database, aside);
+  orr_show_problem("another process kept %s locked for %g s, so the result is in %s; when the lock "
+                   "is gone, run:\n"
+                   "  orrery db merge %s %s",
+                   database, patience.most_s, aside, database, aside);
   return 1;
 }
 

@@ -1,5 +1,6 @@
 /*
- * progress.c - see progress.h.
+ * progress.c - draws the progress line at most five times per second, from the caller's updates or
+ * from a thread.
  */
 #include "sim/cli/progress.h"
 
@@ -16,7 +17,7 @@ struct OrrProgress {
   gint64 begin_us, drawn_us;
   gboolean is_terminal, is_drawn;
   GThread *ticker;
-  GMutex lock; /* of stop */
+  GMutex lock; /* protects stop */
   GCond wake;
   gboolean stop;
 };

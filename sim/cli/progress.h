@@ -1,6 +1,6 @@
 /*
- * progress.h - a line on stderr that says how far the work is: only on a terminal, and only after a
- * second of it.
+ * progress.h - a progress line on stderr: printed only on a terminal, and only when the work takes
+ * longer than one second.
  */
 #ifndef ORR_PROGRESS_H
 #define ORR_PROGRESS_H
@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 
 typedef struct OrrProgress OrrProgress;
 
-/* @what: "simulating". With @ticking a thread redraws the seconds while the caller is busy
- * elsewhere. */
+/* @what: the line's first word, "simulating". With @ticking a thread updates the elapsed seconds
+ * while the caller cannot. */
 OrrProgress *orr_progress_new(const char *what, gboolean ticking);
 void orr_progress_update(OrrProgress *progress, guint done, guint total);
 void orr_progress_free(OrrProgress *progress); /* erases the line */

@@ -1,3 +1,6 @@
+/*
+ * question.c - parses the words of the command line that a query of the results database takes.
+ */
 #include "sim/cli/question.h"
 
 #include <string.h>
@@ -17,7 +20,8 @@ GArray *orr_question_bindings(char **params, GError **error) {
   for (; params && *params; params++) {
     const char *equals = strchr(*params, '=');
     if (!equals || equals == *params) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--param %s: want NAME=VALUE", *params);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--param takes NAME=VALUE, found '%s'",
+                  *params);
       return NULL;
     }
     const OrrBinding binding = {g_strndup(*params, equals - *params), g_strdup(equals + 1)};
@@ -39,6 +43,6 @@ gboolean orr_question_check_view(const char *question, GError **error) {
 gboolean orr_question_run(const char *word, gint64 *ret_run, GError **error) {
   if (g_ascii_string_to_signed(word, 10, 1, G_MAXINT64, ret_run, NULL)) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "'%s' is no run's number: 'orrery query DB runs' lists them", word);
+              "'%s' is not the number of a run: 'orrery query DB runs' lists the runs", word);
   return FALSE;
 }

@@ -1,6 +1,6 @@
 /*
- * question.h - what the verbs that ask the results database share: names of views and runs, values
- * for parameters.
+ * question.h - shared by the verbs that query the results database: parses run numbers and values of
+ * parameters, and checks names of views.
  */
 #ifndef ORR_QUESTION_H
 #define ORR_QUESTION_H
@@ -9,14 +9,15 @@
 
 G_BEGIN_DECLS
 
-/* "NAME=VALUE" texts (may be NULL) as OrrBinding, which point into copies that go with the
- * array. NULL with ORR_FAULT_USAGE. */
+/* Parses "NAME=VALUE" texts (@params may be NULL) into an array of OrrBinding; the array owns
+ * their texts. NULL with ORR_FAULT_USAGE. */
 GArray *orr_question_bindings(char **params, GError **error);
 
-/* A lone word that is no view is a misspelt one: SQL has blanks. */
+/* Refuses a single word that does not name a view: SQL has blanks, so the word must be a misspelt
+ * view. */
 gboolean orr_question_check_view(const char *question, GError **error);
 
-/* A run's number as a word of the command line. */
+/* Parses the number of a run. */
 gboolean orr_question_run(const char *word, gint64 *ret_run, GError **error);
 
 G_END_DECLS

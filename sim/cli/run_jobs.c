@@ -1,3 +1,7 @@
+/*
+ * run_jobs.c - simulates the jobs of a scenario together, stores one run per job, and prints a table or
+ * JSON.
+ */
 #include "sim/cli/run_jobs.h"
 
 #include <stdio.h>
@@ -42,7 +46,7 @@ static void print_warnings(const GPtrArray *jobs) {
               (const char *)job_at(jobs, i)->outcome->warnings->pdata[k]);
 }
 
-/* What faults did to each job's step. */
+/* Prints what faults cost each job. */
 static void print_faults(const GPtrArray *jobs) {
   g_autoptr(GString) out = g_string_new(NULL);
   for (guint i = 0; i < jobs->len; i++)
@@ -50,8 +54,8 @@ static void print_faults(const GPtrArray *jobs) {
   if (out->len > 0) printf("\n%s", out->str);
 }
 
-/* Jobs that ended before their time; whether there are any. */
-static gboolean tell_lost(const GPtrArray *jobs) {
+/* Prints the jobs that ended early; returns whether there are any. */
+static gboolean report_lost(const GPtrArray *jobs) {
   gboolean lost = FALSE;
   for (guint i = 0; i < jobs->len; i++) {
     if (!job_at(jobs, i)->lost) continue;
@@ -66,7 +70,7 @@ static void drop_many_spans(const GPtrArray *jobs, guint many) {
     OrrOutcome *outcome = job_at(jobs, i)->outcome;
     if (outcome->spans->len <= many) continue;
     g_ptr_array_add(outcome->warnings,
-                    g_strdup("its time line is not stored: --spans all stores it"));
+                    g_strdup("the time line is not stored; --spans all stores it"));
     g_array_set_size(outcome->spans, 0);
   }
 }
@@ -81,7 +85,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   drop_many_spans(jobs, how->many_spans);
   if (how->store && !orr_simulate_jobs_store(jobs, how->file, how->store, &run_id, error)) return 1;
   print_warnings(jobs);
-  const int lost = tell_lost(jobs);
+  const int lost = report_lost(jobs);
   if (how->as_json) {
     print_json(jobs);
   } else {
@@ -90,7 +94,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   }
   if (how->store && !how->as_json)
     printf("\n  stored        runs %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
-           " in %s\n  more          orrery query %s jobs\n",
+           " in %s\n  next          orrery query %s jobs\n",
            run_id, run_id + jobs->len - 1, orr_store_path(how->store), orr_store_path(how->store));
   return MAX(lost, orr_patience_end_store(how->database, how->store));
 }

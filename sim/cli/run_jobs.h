@@ -1,5 +1,5 @@
 /*
- * run_jobs.h - the part of `orrery run` for a scenario of several jobs.
+ * run_jobs.h - `orrery run` for a scenario of several jobs.
  */
 #ifndef ORR_RUN_JOBS_H
 #define ORR_RUN_JOBS_H
@@ -9,14 +9,14 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  const char *file;     /* what was asked to run */
+  const char *file;     /* the scenario's file or name, as on the command line */
   OrrStore *store;      /* NULL: nothing is stored */
   const char *database; /* its path */
   gboolean as_json, keep_spans;
-  guint many_spans; /* more of one job are not kept; 0: all are */
+  guint many_spans; /* a job with more spans stores none; 0: no limit */
 } OrrRunJobs;
 
-/* Simulates, stores and prints; the exit status. */
+/* Simulates, stores and prints the jobs; returns the exit status. */
 int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how,
                  GError **error);
 

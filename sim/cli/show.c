@@ -1,5 +1,6 @@
 /*
- * show.c - see show.h.
+ * show.c - prints to stdout and stderr, and remembers whether stderr got a reason: a command must not
+ * fail in silence.
  */
 #include "sim/cli/show.h"
 
@@ -12,8 +13,7 @@
 
 #define MAX_DIAGS 100
 
-/* The text's first MAX_DIAGS lines. A fault that carries the diagnostics of a document is as
- * long as they are. */
+/* Prints the first MAX_DIAGS lines of @text: an error can carry all diagnostics of a document. */
 static void print_lines(const char *text) {
   const char *end = text;
   guint n_left = 0;
@@ -29,14 +29,14 @@ static void print_lines(const char *text) {
     fputc('\n', stderr);
 }
 
-static gboolean has_reason; /* something on stderr says why this command failed */
+static gboolean has_reason; /* stderr holds the reason why this command fails */
 
 void orr_show_problem(const char *format, ...) {
   va_list args;
   va_start(args, format);
   g_autofree char *text = g_strdup_vprintf(format, args);
   va_end(args);
-  fflush(stdout); /* where both are one terminal or file, the answer stands above */
+  fflush(stdout); /* when both go to the same terminal or file, the answer comes first */
   fputs("orrery: ", stderr);
   print_lines(text);
   has_reason = TRUE;
@@ -49,7 +49,7 @@ int orr_show_end(const char *what, int status, const GError *error) {
   }
   if (status != 0 && !has_reason)
     orr_show_problem(
-        "%s ended with status %d and gave no reason: a defect of Orrery, please report it", what,
+        "%s ended with status %d without a reason: this is a bug in Orrery; please report it", what,
         status);
   return status;
 }
@@ -57,7 +57,7 @@ int orr_show_end(const char *what, int status, const GError *error) {
 void orr_show_error(const GError *error) {
   has_reason = TRUE;
   gboolean has_place =
-      strstr(error->message, ": error: ") != NULL; /* diagnostics say where they are from */
+      strstr(error->message, ": error: ") != NULL; /* diagnostics begin with their file */
   if (!has_place) fputs("orrery: ", stderr);
   print_lines(error->message);
 }
@@ -133,9 +133,11 @@ void orr_show_json_members(GString *out, const OrrFieldTable *table, const void 
   }
 }
 
-char *orr_show_percent(double share) { return g_strdup_printf("%.1f %%", 100 * share); }
+char *orr_show_percent(double fraction) { return g_strdup_printf("%.1f %%", 100 * fraction); }
 
-char *orr_show_signed_percent(double share) { return g_strdup_printf("%+.1f %%", 100 * share); }
+char *orr_show_signed_percent(double fraction) {
+  return g_strdup_printf("%+.1f %%", 100 * fraction);
+}
 
 char *orr_show_count(gint64 count) {
   g_autofree char *digits = g_strdup_printf("%" G_GINT64_FORMAT, count);
@@ -146,4 +148,41 @@ char *orr_show_count(gint64 count) {
     if ((n - i - 1) % 3 == 0 && i + 1 < n && digits[i] != '-') g_string_append_c(out, ',');
   }
   return g_string_free(out, FALSE);
+}
+
+char *orr_show_gpus(gint64 n_gpus) {
+  g_autofree char *count = orr_show_count(n_gpus);
+  return g_strdup_printf("%s GPU%s", count, n_gpus == 1 ? "" : "s");
+}
+
+/* --- Paragraphs --- */
+
+enum { WIDTH = 100 };
+
+/* Prints one word, on a new line where it does not fit; returns the column after it. */
+static guint print_word(const char *word, gsize length, guint indent, guint column) {
+  if (column > indent && column + 1 + length > WIDTH) {
+    printf("\n%*s", (int)indent, "");
+    column = indent;
+  } else if (column > indent) {
+    putchar(' ');
+    column++;
+  }
+  fwrite(word, 1, length, stdout);
+  return column + (guint)length;
+}
+
+void orr_show_wrapped(const char *text, guint indent, guint column) {
+  for (; column < indent; column++) putchar(' ');
+  for (const char *at = text; *at;) {
+    const gsize length = strcspn(at, " \n");
+    if (length > 0) column = print_word(at, length, indent, column);
+    at += length;
+    if (*at == '\n') {
+      printf("\n%*s", at[1] && at[1] != '\n' ? (int)indent : 0, "");
+      column = indent;
+    }
+    if (*at) at++;
+  }
+  putchar('\n');
 }

@@ -1,5 +1,5 @@
 /*
- * show.h - what the verbs print with: faults, diagnostics, JSON, names beside sentences.
+ * show.h - printing for the verbs: errors, diagnostics, JSON, wrapped paragraphs, numbers.
  */
 #ifndef ORR_SHOW_H
 #define ORR_SHOW_H
@@ -8,34 +8,43 @@
 
 G_BEGIN_DECLS
 
-void orr_show_error(const GError *error); /* to stderr, "orrery: MESSAGE" */
-/* the same, of what is not an error of the call */
+/* Prints "orrery: MESSAGE" to stderr. */
+void orr_show_error(const GError *error);
+
+/* The same for a problem that is not a GError. */
 void orr_show_problem(const char *format, ...) G_GNUC_PRINTF(1, 2);
-/* to stderr: the first hundred, and how many more there are */
+
+/* Prints the first hundred diagnostics to stderr, and how many more there are. */
 void orr_show_diags(const OrrDiags *diags);
 
-/* Ends a command: prints @error, and sees to it that a status other than 0 never comes without a
- * reason on stderr: an error, the errors of a document or a problem. @what: the verb. The exit
- * status. */
+/* Ends a command: prints @error and returns the exit status. Guarantees that stderr holds a reason
+ * (an error, a document's errors or a problem) whenever the status is not 0. @what: the verb. */
 int orr_show_end(const char *what, int status, const GError *error);
 
-/* "NAME  SENTENCE" to stdout; a NULL sentence is left out. */
+/* Prints "NAME  SENTENCE" to stdout; a NULL sentence is left out. */
 void orr_show_entry(const char *name, gsize width, const char *sentence);
 
 /* JSON (RFC 8259) appended to @out. Numbers read back as the same double; NaN and infinity are
  * null. */
 void orr_show_json_text(GString *out, const char *text); /* NULL: null */
 void orr_show_json_number(GString *out, double value);
-/* The scalar members of a row as "name": value, ...; names with '_'. No braces, so that a caller
- * can add its own. */
+/* Appends the scalar members of a row as "name": value, ...; in names '-' becomes '_'. Adds no
+ * braces, so that a caller can add members of its own. */
 void orr_show_json_members(GString *out, const OrrFieldTable *table, const void *row);
 
-/* A share as people read it: "44.9 %"; with a sign: "+2.3 %". Newly allocated. */
-char *orr_show_percent(double share);
-char *orr_show_signed_percent(double share);
+/* A fraction in percent: "44.9 %"; with a sign: "+2.3 %". Newly allocated. */
+char *orr_show_percent(double fraction);
+char *orr_show_signed_percent(double fraction);
 
 /* 12345678 as "12,345,678". Newly allocated. */
 char *orr_show_count(gint64 count);
+
+/* "1 GPU", "1,024 GPUs". Newly allocated. */
+char *orr_show_gpus(gint64 n_gpus);
+
+/* Prints @text to stdout, wrapped at 100 columns and indented by @indent; the first line continues
+ * at @column of a line that is already begun. A newline in @text ends a paragraph. */
+void orr_show_wrapped(const char *text, guint indent, guint column);
 
 G_END_DECLS
 

@@ -1,6 +1,6 @@
 /*
- * summary.c - see summary.h. Each function adds one line: a word of 12 letters at most, then what
- * it says.
+ * summary.c - the summary of a run: each function appends one line, which begins with a label of at
+ * most 12 letters.
  */
 #include "sim/cli/summary.h"
 
@@ -25,20 +25,19 @@ static void add(GString *out, const char *what, const char *format, ...) {
 }
 
 static void add_asked(GString *out, const OrrScenario *scenario, const OrrTrainingResult *result) {
-  g_autofree char *gpus = orr_show_count(result->n_gpus);
+  g_autofree char *gpus = orr_show_gpus(result->n_gpus);
   g_autofree char *cp =
       result->cp > 1 ? g_strdup_printf(" x CP %" G_GINT64_FORMAT, result->cp) : g_strdup("");
   add(out, "model", "%s, %.4g billion parameters", scenario->model.name,
       orr_model_parameters(&scenario->model) / 1e9);
-  add(out, "machine", "%s GPUs (%s) of %s", gpus, scenario->cluster.device.name,
-      scenario->cluster.name);
+  add(out, "machine", "%s (%s) of %s", gpus, scenario->cluster.device.name, scenario->cluster.name);
   add(out, "parallel",
       "TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT " x DP %" G_GINT64_FORMAT
-      "%s, %" G_GINT64_FORMAT " micro-batches a step",
+      "%s, %" G_GINT64_FORMAT " micro-batches per step",
       result->tp, result->pp, result->dp, cp, result->micro_batches);
 }
 
-/* The format of the peak that utilisations are of. */
+/* The number format whose peak rate is the base of MFU and HFU. */
 static const char *peak_name(const OrrScenario *scenario) {
   const OrrTraining *training = scenario->workload.params;
   return orr_dtype_names[orr_precision_recipe(training->precision)->forward];
@@ -55,7 +54,7 @@ static void add_speed(GString *out, const OrrScenario *scenario, const OrrTraini
       result->model_tflops_per_gpu, mfu, hfu, result->peak_tflops_per_gpu, peak_name(scenario));
 }
 
-/* Where steps differ. */
+/* Appends a line only when steps take different times. */
 static void add_step_times(GString *out, const OrrOutcome *outcome) {
   const OrrTrainingResult *result = &outcome->result.training;
   if (result->step_p99_s <= result->step_p50_s * (1 + 1e-9)) return;
@@ -78,15 +77,15 @@ static void add_bounds(GString *out, const OrrOutcome *outcome) {
         best = i;
     if (best < 0) break;
     taken[best] = TRUE;
-    g_autofree char *share = orr_show_percent(outcome->time_by_kind[best] / sum);
-    g_string_append_printf(text, "%s%s %s", rank > 0 ? ", " : "", orr_time_words[best], share);
+    g_autofree char *fraction = orr_show_percent(outcome->time_by_kind[best] / sum);
+    g_string_append_printf(text, "%s%s %s", rank > 0 ? ", " : "", orr_time_words[best], fraction);
   }
   g_autofree char *bubble = orr_show_percent(outcome->result.training.bubble_fraction);
   g_autofree char *exposed = orr_show_percent(outcome->result.training.exposed_comm_fraction);
   add(out, "bound by", "%s; exposed communication %s, bubble %s", text->str, exposed, bubble);
 }
 
-/* Only where something is offloaded. */
+/* Appends a line only when something is offloaded. */
 static void add_host_memory(GString *out, const OrrTrainingResult *result) {
   if (result->host_memory_peak_bytes == 0) return;
   const double headroom = result->host_headroom_bytes;
@@ -95,9 +94,9 @@ static void add_host_memory(GString *out, const OrrTrainingResult *result) {
       orr_quantity_format(result->host_memory_peak_bytes + headroom, ORR_UNIT_BYTES);
   g_autofree char *missing = orr_quantity_format(fabs(headroom), ORR_UNIT_BYTES);
   if (headroom >= 0)
-    add(out, "host memory", "%s of %s of a node at the peak: it fits", peak, of);
+    add(out, "host memory", "%s of %s per node at the peak: it fits", peak, of);
   else
-    add(out, "host memory", "%s of %s of a node at the peak: it does NOT fit, by %s", peak, of,
+    add(out, "host memory", "%s of %s per node at the peak: it does NOT fit, by %s", peak, of,
         missing);
 }
 
@@ -117,7 +116,7 @@ static void add_memory(GString *out, const OrrOutcome *outcome) {
   add_host_memory(out, &outcome->result.training);
 }
 
-/* By share of the kernels' time. */
+/* How the costs are known, as percentages of the kernels' time. */
 static void add_costs(GString *out, const OrrOutcome *outcome) {
   double seconds[ORR_HOW_OUTSIDE + 1] = {0}, sum = 0;
   g_autoptr(GString) text = g_string_new(NULL);
@@ -136,8 +135,8 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   if (text->len) add(out, "costs", "%s of the kernels' time", text->str);
 }
 
-/* ", 16 classes for 1,024 ranks": how much stood for how much. Newly allocated; "" where ranks
- * have no classes. */
+/* ", 16 classes for 1,024 ranks": the lanes simulated, and the ranks that they represent. Newly
+ * allocated; "" where ranks have no classes. */
 static char *folding_text(const OrrOutcome *outcome) {
   gint64 ranks = 0;
   for (guint i = 0; i < outcome->lanes->len; i++)
@@ -154,7 +153,7 @@ static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events)
       outcome->fidelity, folding, events, outcome->wall_time_s);
 }
 
-/* What was exchanged with the file system, and what compute waited for it. */
+/* The traffic with the file system: bytes, time and rate of each kind. */
 static void add_storage(GString *out, const OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->storage->len; i++) {
     const OrrStorageRow *row = &g_array_index(outcome->storage, OrrStorageRow, i);
@@ -166,7 +165,7 @@ static void add_storage(GString *out, const OrrOutcome *outcome) {
   }
 }
 
-/* What a training run says. */
+/* The lines of a training run. */
 static void add_training(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   add_asked(out, scenario, &outcome->result.training);
   add_speed(out, scenario, &outcome->result.training);
@@ -200,11 +199,11 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);
-    add(out, "more", "orrery query %s %s --run %" G_GINT64_FORMAT, quoted, outcome->kind->view,
+    add(out, "next", "orrery query %s %s --run %" G_GINT64_FORMAT, quoted, outcome->kind->view,
         run_id);
   } else {
     add(out, "stored", "nowhere");
-    add(out, "more", "orrery run %s --json", file);
+    add(out, "next", "orrery run %s --json", file);
   }
   return g_string_free(out, FALSE);
 }

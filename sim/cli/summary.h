@@ -1,5 +1,5 @@
 /*
- * summary.h - the answer of a run in about ten lines for people.
+ * summary.h - the result of a run in about ten lines for people.
  */
 #ifndef ORR_SUMMARY_H
 #define ORR_SUMMARY_H
@@ -8,8 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* @database: where it is stored, or NULL with @run_id 0. @file: what was asked to run. Newly
- * allocated; the last line is the command that shows more. */
+/* The summary of a run; newly allocated. @file: the scenario as on the command line. @database: where
+ * the run is stored, or NULL with @run_id 0. The last line is the command to run next. */
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file,
                        const char *database, gint64 run_id);
 

@@ -1,8 +1,12 @@
+/*
+ * summary_collectives.c - writes the rows of a run of collectives as the table that nccl-tests prints,
+ * so that both can be compared by eye or with diff.
+ */
 #include "sim/cli/summary_collectives.h"
 
 #include "sim/cli/show.h"
 
-/* As nccl-tests names number formats. */
+/* The name that nccl-tests uses for a number format. */
 static const char *type_name(const char *dtype) {
   static const char *const names[][2] = {
       {"fp32", "float"}, {"fp16", "half"}, {"bf16", "bfloat16"}, {"fp8", "f8e4m3"}};
@@ -11,7 +15,7 @@ static const char *type_name(const char *dtype) {
   return dtype;
 }
 
-/* Microseconds in nccl-tests' six places. */
+/* Microseconds in six places, as in nccl-tests. */
 static char *time_text(double time_s) {
   double us = time_s * 1e6;
   return g_strdup_printf(us >= 10000 ? "%.0f" : us >= 1000 ? "%.1f" : "%.2f", us);
@@ -29,9 +33,9 @@ static void add_size(GString *out, const OrrNcclTestRow *row) {
 
 void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrCollectivesResult *result = &outcome->result.collectives;
-  g_autofree char *gpus = orr_show_count(result->n_gpus);
+  g_autofree char *gpus = orr_show_gpus(result->n_gpus);
   g_string_append_printf(
-      out, "  %-12s  %s GPUs (%s) of %s, %" G_GINT64_FORMAT " group%s of %" G_GINT64_FORMAT "\n",
+      out, "  %-12s  %s (%s) of %s, %" G_GINT64_FORMAT " group%s of %" G_GINT64_FORMAT "\n",
       "machine", gpus, scenario->cluster.device.name, scenario->cluster.name, result->n_groups,
       result->n_groups == 1 ? "" : "s", result->n_ranks);
   g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  chosen, how known\n",

@@ -1,5 +1,5 @@
 /*
- * summary_collectives.h - a run of collectives as nccl-tests prints it.
+ * summary_collectives.h - a run of collectives in the format that nccl-tests prints.
  */
 #ifndef ORR_SUMMARY_COLLECTIVES_H
 #define ORR_SUMMARY_COLLECTIVES_H
@@ -8,8 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* Appends the machine, the table of sizes with nccl-tests' columns (out of place), what chose
- * them, and the mean. */
+/* Appends the machine, a table with the columns of nccl-tests (out of place) plus the algorithm
+ * chosen at each size, and the average bus bandwidth. */
 void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome);
 
 G_END_DECLS

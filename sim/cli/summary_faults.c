@@ -1,3 +1,7 @@
+/*
+ * summary_faults.c - writes when each fault began and ended, and the time of a step without it, before,
+ * during and after.
+ */
 #include "sim/cli/summary_faults.h"
 
 #include <math.h>
@@ -5,7 +9,7 @@
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
 
-/* So many are written out. */
+/* The most faults that are written out. */
 enum { MOST = 4 };
 
 static void add_step(GString *out, const char *when, double seconds) {
@@ -36,7 +40,7 @@ void orr_summary_faults(GString *out, const OrrOutcome *outcome, const char *nam
     g_string_append_c(out, '\n');
   }
   if (outcome->faults->len > MOST)
-    g_string_append_printf(out, "  %-13s and %u more: see the view faults\n", "",
+    g_string_append_printf(out, "  %-13s and %u more: the view faults lists all\n", "",
                            outcome->faults->len - MOST);
   if (!job || outcome->faults->len == 0) return;
   g_autofree char *together = orr_quantity_format(job->together_s, ORR_UNIT_SECONDS);

@@ -1,5 +1,5 @@
 /*
- * summary_faults.h - what a run says of its faults.
+ * summary_faults.h - the faults of a run, and what they cost.
  */
 #ifndef ORR_SUMMARY_FAULTS_H
 #define ORR_SUMMARY_FAULTS_H
@@ -8,11 +8,11 @@
 
 G_BEGIN_DECLS
 
-/* A line each, of the first few, and what all of them cost; nothing where there are none. Lines
- * begin with @name, "faults" where that is NULL. */
+/* Appends one line for each of the first few faults, and one with the cost of all; nothing for a run
+ * without faults. Lines begin with @name, or with "faults" when @name is NULL. */
 void orr_summary_faults(GString *out, const OrrOutcome *outcome, const char *name);
 
-/* ", "fault": [{...}, ...], "slowdown": 1.05": nothing where there are none. */
+/* Appends `, "fault": [{...}, ...], "slowdown": 1.05`, or nothing for a run without faults. */
 void orr_summary_faults_json(GString *out, const OrrOutcome *outcome);
 
 G_END_DECLS

@@ -1,3 +1,7 @@
+/*
+ * summary_serving.c - the lines of a serving run. Lines about parts that a scenario does not use (tiers,
+ * speculation, encoders, fleet, price) are left out.
+ */
 #include "sim/cli/summary_serving.h"
 
 #include "sim/cli/show.h"
@@ -46,17 +50,17 @@ static char *groups_text(const OrrServing *params) {
 static void add_asked(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   const OrrServing *params = scenario->workload.params;
-  g_autofree char *gpus = orr_show_count(result->n_gpus);
+  g_autofree char *gpus = orr_show_gpus(result->n_gpus);
   g_autofree char *tokens = orr_show_count(result->kv_blocks * params->engine.block_size);
   g_autofree char *weights = orr_quantity_format(result->weights_bytes, ORR_UNIT_BYTES);
-  add(out, "model", "%s in %s, %s of weights a GPU, key-value cache of %s tokens",
+  add(out, "model", "%s in %s, %s of weights per GPU, key-value cache of %s tokens",
       scenario->model.name,
       params->quantization == ORR_QUANTIZATION_NONE ? orr_dtype_names[params->precision]
                                                     : orr_quantization_words[params->quantization],
       weights, tokens);
   g_autofree char *differing = groups_text(params);
   add(out, "machine",
-      "%s GPUs (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT
+      "%s (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT
       " x PP %" G_GINT64_FORMAT "%s",
       gpus, scenario->cluster.device.name, scenario->cluster.name,
       result->replicas - n_differing(params),
@@ -78,7 +82,7 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   if (text->len) add(out, "costs", "%s of the steps' time", text->str);
 }
 
-/* Where there are several replicas, or some that come and go. */
+/* Appends lines only for several replicas, or for replicas that start and stop. */
 static void add_fleet(GString *out, const OrrScenario *scenario, const OrrServingResult *result) {
   if (result->replicas > 1 || result->rejected > 0)
     add(out, "fleet",
@@ -88,17 +92,16 @@ static void add_fleet(GString *out, const OrrScenario *scenario, const OrrServin
   if (result->starts > 0 || result->failed > 0 || result->retried > 0) {
     g_autofree char *took = orr_quantity_format(result->start_mean_s, ORR_UNIT_SECONDS);
     add(out, "replicas",
-        "%.3g of %" G_GINT64_FORMAT " held, mean; %" G_GINT64_FORMAT
-        " started in %s each; %" G_GINT64_FORMAT " requests taken up again, %" G_GINT64_FORMAT
-        " failed",
+        "%.3g of %" G_GINT64_FORMAT " in use on average; %" G_GINT64_FORMAT
+        " started, %s each; %" G_GINT64_FORMAT " requests retried, %" G_GINT64_FORMAT " failed",
         result->replicas_mean, result->replicas, result->starts, took, result->retried,
         result->failed);
   }
   if (result->handover_bytes > 0) {
     g_autofree char *took = orr_quantity_format(result->handover_mean_s, ORR_UNIT_SECONDS);
     g_autofree char *bytes = orr_quantity_format(result->handover_bytes, ORR_UNIT_BYTES);
-    add(out, "hand-over", "%s of cache from prefill to decode, %s after a prompt's end", bytes,
-        took);
+    add(out, "hand-over", "%s of cache sent from prefill to decode, complete %s after the prompt",
+        bytes, took);
   }
 }
 
@@ -110,7 +113,7 @@ static void add_encoders(GString *out, const OrrServing *params, const OrrServin
   g_autofree char *bytes = orr_quantity_format(result->embedding_bytes, ORR_UNIT_BYTES);
   add(out, "encoders",
       "%" G_GINT64_FORMAT
-      ", router %s, busy %s, %s of images found; %s of embeddings, there %s after a request came",
+      ", router %s, busy %s, cache hits %s; %s of embeddings, ready %s after the request",
       params->encoders.replicas, params->encoders.router.entry->name, busy, found, bytes, took);
 }
 
@@ -131,7 +134,7 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
                   *kv = orr_show_percent(result->kv_utilization);
   g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);
   add(out, "engines",
-      "batch %.1f, GPUs busy %s, cache held %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
+      "batch %.1f, GPUs busy %s, cache used %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
       result->running_mean, busy, kv, hits, result->preemptions);
   const double below =
       result->prefix_host_rate + result->prefix_ssd_rate + result->prefix_remote_rate;
@@ -139,15 +142,14 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
     g_autofree char *host = orr_show_percent(result->prefix_host_rate);
     g_autofree char *ssd = orr_show_percent(result->prefix_ssd_rate);
     g_autofree char *remote = orr_show_percent(result->prefix_remote_rate);
-    add(out, "tiers",
-        "of the hits %s from host memory, %s from SSD, %s from the store on the network", host, ssd,
-        remote);
+    add(out, "tiers", "%s of the hits from host memory, %s from SSD, %s from the remote store",
+        host, ssd, remote);
   }
   const OrrChoice *speculation =
       &((const OrrServing *)scenario->workload.params)->engine.speculation;
   if (orr_speculation_of(speculation).tokens > 0) {
     g_autofree char *right = orr_show_percent(result->acceptance_rate);
-    add(out, "speculation", "%s, %" G_GINT64_FORMAT " tokens, %s of them right: %.2f tokens a step",
+    add(out, "speculation", "%s, %" G_GINT64_FORMAT " tokens, %s accepted: %.2f tokens per step",
         speculation->entry->name, orr_speculation_of(speculation).tokens, right,
         result->tokens_per_check);
   }

@@ -1,3 +1,6 @@
+/*
+ * summary_slurm.c - writes the state of the jobs, tasks and points of a sweep on Slurm.
+ */
 #include "sim/cli/summary_slurm.h"
 
 #include <stdio.h>
@@ -34,9 +37,10 @@ void orr_summary_slurm_print(const OrrSlurmStatus *status, const char *db) {
   printf("  points        %s of %s done\n", n_done, n_points);
   print_reasons(status->refused);
   if (status->is_whole)
-    printf("  stored        run %" G_GINT64_FORMAT " in %s: all is merged\n", status->sweep, db);
+    printf("  stored        run %" G_GINT64_FORMAT " in %s: all points are merged\n", status->sweep,
+           db);
   else
-    printf("  more          orrery sweep --status --db %s\n", db);
+    printf("  next          orrery sweep --status --db %s\n", db);
 }
 
 static void add_reasons(GString *out, const char *name, const GArray *reasons) {

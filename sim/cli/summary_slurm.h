@@ -1,5 +1,5 @@
 /*
- * summary_slurm.h - how far a sweep on Slurm is, for people and for programs.
+ * summary_slurm.h - the progress of a sweep on Slurm, as text for people and as JSON for programs.
  */
 #ifndef ORR_SUMMARY_SLURM_H
 #define ORR_SUMMARY_SLURM_H
@@ -8,6 +8,7 @@
 
 G_BEGIN_DECLS
 
+/* @db: the database of the sweep. */
 void orr_summary_slurm_print(const OrrSlurmStatus *status, const char *db);
 void orr_summary_slurm_json(const OrrSlurmStatus *status);
 

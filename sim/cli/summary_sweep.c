@@ -1,3 +1,7 @@
+/*
+ * summary_sweep.c - writes the report of a sweep: how many points ran, why others did not, the best
+ * points, and the command that simulates the best one again.
+ */
 #include "sim/cli/summary_sweep.h"
 
 #include <stdio.h>
@@ -8,7 +12,7 @@
 #define N_REASONS 6
 #define BAR 24
 
-/* "tp 8, pp 16": paths by their last part. */
+/* "tp 8, pp 16": each path shortened to its last word. */
 static char *settings_text(const OrrSweepBest *one) {
   GString *text = g_string_new(NULL);
   for (char **setting = one->settings; setting && *setting; setting++) {
@@ -50,8 +54,8 @@ static void print_reasons(const GArray *reasons, const char *what, const char *u
     printf("                and %u more reasons\n", reasons->len - N_REASONS);
 }
 
-/* The command that simulates the best again, in full. */
-static void print_more(const OrrSweepReport *report, const char *file, const char *db) {
+/* The command that simulates the best point again, and the one that queries it. */
+static void print_next(const OrrSweepReport *report, const char *file, const char *db) {
   const OrrSweepBest *best =
       report->best->len > 0 ? &g_array_index(report->best, OrrSweepBest, 0) : NULL;
   if (best && best->again) {
@@ -64,7 +68,7 @@ static void print_more(const OrrSweepReport *report, const char *file, const cha
     printf("\n");
   }
   if (db && best)
-    printf("  more          orrery query %s breakdown --run %" G_GINT64_FORMAT "\n", db,
+    printf("  next          orrery query %s breakdown --run %" G_GINT64_FORMAT "\n", db,
            report->sweep + 1 + (gint64)best->point);
 }
 
@@ -86,7 +90,7 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   print_points(report, report->best, "best");
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
   if (db) printf("  stored        run %" G_GINT64_FORMAT " in %s\n", report->sweep, db);
-  print_more(report, file, db);
+  print_next(report, file, db);
 }
 
 static void add_points(GString *out, const OrrSweepReport *report, const char *name,
@@ -157,10 +161,10 @@ void orr_summary_sweep_json(const OrrSweepReport *report) {
 
 char *orr_summary_sweep_line(const OrrSweepReport *report) {
   char bar[BAR + 1] = "";
-  const double share = report->n_points > 0 ? (double)report->n_done / (double)report->n_points : 0;
+  const double done = report->n_points > 0 ? (double)report->n_done / (double)report->n_points : 0;
   const double rate =
       report->seconds > 0 ? (double)(report->n_done - report->n_before) / report->seconds : 0;
-  for (int i = 0; i < BAR; i++) bar[i] = i < share * BAR ? '#' : '.';
+  for (int i = 0; i < BAR; i++) bar[i] = i < done * BAR ? '#' : '.';
   g_autoptr(GString) line = g_string_new(NULL);
   g_string_append_printf(line, "[%s] %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT ", %.3g/s", bar,
                          report->n_done, report->n_points, rate);

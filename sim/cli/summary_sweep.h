@@ -1,5 +1,5 @@
 /*
- * summary_sweep.h - a sweep's report for people and for programs.
+ * summary_sweep.h - the report of a sweep, as text for people and as JSON for programs.
  */
 #ifndef ORR_SUMMARY_SWEEP_H
 #define ORR_SUMMARY_SWEEP_H
@@ -8,11 +8,11 @@
 
 G_BEGIN_DECLS
 
+/* @file: the scenario as on the command line. @db: where the points are stored, or NULL. */
 void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db);
 void orr_summary_sweep_json(const OrrSweepReport *report);
 
-/* The line of the progress bar, newly allocated: "[####....] 120 of 400, 210/s, 2 s left, best
- * 28.37". */
+/* The progress line: "[####....] 120 of 400, 210/s, 2 s left, best 28.37". Newly allocated. */
 char *orr_summary_sweep_line(const OrrSweepReport *report);
 
 G_END_DECLS

@@ -1,10 +1,10 @@
 /*
- * terminal.c - see terminal.h. glibc's stdout and stderr are variables: each is set to a stream of
- * our own (fopencookie) that escapes what it is given and writes it on.
+ * terminal.c - in glibc, stdout and stderr are variables: each is set to a stream of our own
+ * (fopencookie) that escapes what the program prints and writes it to the file descriptor.
  *
- * Invariant: a character that arrives in pieces (a buffer's end cuts it) is judged when it is
- * whole; until then its bytes wait in `held`. No character that is escaped has more than 3 bytes,
- * so no more than 2 ever wait.
+ * Invariant: a character that the end of a buffer cuts in two is judged only when all of its bytes
+ * have arrived; until then they wait in `held`. No escaped character has more than 3 bytes, so at
+ * most 2 bytes wait.
  */
 #define _GNU_SOURCE /* fopencookie */
 #include "sim/cli/terminal.h"
@@ -18,8 +18,7 @@ typedef struct {
   int file;
   guchar held[4];
   guint n_held;
-  /* bytes to come of a longer character that has begun, and that needs no judgement */
-  guint n_left;
+  guint n_left; /* bytes to come of a longer character, which is never escaped */
 } Filter;
 
 static gboolean write_all(int file, const char *bytes, gsize n_bytes) {
@@ -44,8 +43,8 @@ static void append_whole(Filter *filter, gunichar c, GString *out) {
   filter->n_held = 0;
 }
 
-/* The first byte of a character: ASCII, of two (C1 begin with C2), of three (the marks begin
- * with E2), or of others. */
+/* The first byte of a character. C1 characters begin with C2 and have two bytes; the marks that
+ * change the direction of text begin with E2 and have three. */
 static void begin_character(Filter *filter, guchar byte, GString *out) {
   if (byte < 0x80 && byte != '\r') {
     filter->held[0] = byte;
@@ -54,14 +53,14 @@ static void begin_character(Filter *filter, guchar byte, GString *out) {
   } else if (byte == '\r' || byte == 0xC2 || byte == 0xE2) {
     filter->held[filter->n_held++] = byte;
   } else if (byte < 0xC0) {
-    g_string_append_printf(out, byte < 0xA0 ? "\\u%04X" : "%c", byte); /* of no character */
+    g_string_append_printf(out, byte < 0xA0 ? "\\u%04X" : "%c", byte); /* not part of a character */
   } else {
     filter->n_left = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : 1;
     g_string_append_c(out, (char)byte);
   }
 }
 
-/* What waited turned out to be no character that is judged: out with it, a lone CR escaped. */
+/* Writes the held bytes, which turned out to be harmless; a lone CR is escaped. */
 static void release(Filter *filter, GString *out) {
   if (filter->n_held > 0 && filter->held[0] == '\r')
     g_string_append(out, "\\u000D");
@@ -110,7 +109,7 @@ void orr_terminal_begin(void) {
   stderr = open_filter(&err, stderr, _IONBF);
 }
 
-/* Past the filter, with a line that went through it. */
+/* Filters @text by itself, so that the control sequences around it pass. */
 void orr_terminal_line(const char *text) {
   Filter line = {.file = STDERR_FILENO};
   g_autoptr(GString) out = g_string_new("\r\033[K");

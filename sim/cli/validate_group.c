@@ -1,5 +1,6 @@
 /*
- * validate_group.c - a group of validation sets as one table.
+ * validate_group.c - prints a group of validation sets as one table, then counts the reasons of
+ * refusals, then lists the worst rows.
  */
 #include "sim/cli/validate_group.h"
 
@@ -12,7 +13,7 @@
 
 enum { N_WORST = 10 };
 
-/* What "near" means in the last column: the share of rows within it. */
+/* The last column, "near", is the fraction of rows with an error of at most this. */
 #define NEAR 0.15
 
 static const OrrValidationRow *row_at(const OrrValidation *validation, guint i) {
@@ -32,8 +33,8 @@ double orr_validate_group_error(const OrrValidationRow *row) {
   return is_rate(row) ? row->measured / row->simulated - 1 : row->error;
 }
 
-/* Where the words begin that differ from row to row: a list of what is allowed, the next
- * finding. */
+/* The length of a reason up to the words that differ from row to row: lists of allowed values, and
+ * further findings. */
 static gsize reason_length(const char *reason) {
   static const char *const ends[] = {" (allowed:", " (known:", ": did you mean", "; ", NULL};
   gsize length = strlen(reason);
@@ -72,7 +73,7 @@ static void take_errors(const OrrValidation *validation, gboolean memory, GArray
   }
 }
 
-static double near_share(const GArray *errors) {
+static double near_fraction(const GArray *errors) {
   guint n = 0;
   for (guint i = 0; i < errors->len; i++) n += fabs(g_array_index(errors, double, i)) <= NEAR;
   return (double)n / errors->len;
@@ -81,7 +82,7 @@ static double near_share(const GArray *errors) {
 static void print_errors(const char *name, const char *what, int width, GArray *errors,
                          int n_refused) {
   g_autofree char *refused = n_refused < 0 ? g_strdup("") : g_strdup_printf("%d", n_refused);
-  const double near = near_share(errors);
+  const double near = near_fraction(errors);
   printf("  %-*s  %-6s  %8u  %8s", width, name, what, errors->len, refused);
   if (errors->len > 0) {
     const OrrErrors e = orr_errors_of(errors);

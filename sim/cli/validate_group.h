@@ -1,9 +1,9 @@
 /*
- * validate_group.h - what `orrery validate GROUP` prints: a line a set, and all of them together.
+ * validate_group.h - the output of `orrery validate GROUP`: one line per set, and one for all sets.
  *
- * Rates (tokens/s, TFLOP/s, MFU) are told as the times that they stand for, so that above 0 always
- * means that the simulation is slower; memory is told apart from times. A set's rows are not
- * printed, only the worst of all.
+ * Rates (tokens/s, TFLOP/s, MFU) are converted to times, so that an error above 0 always means that
+ * the simulation is slower than the measurement. Errors of memory are listed separately. Of the rows,
+ * only the worst of all sets are printed.
  */
 #ifndef ORR_VALIDATE_GROUP_H
 #define ORR_VALIDATE_GROUP_H
@@ -12,14 +12,15 @@
 
 G_BEGIN_DECLS
 
-/* @validations: of OrrValidation *, none of costs. */
+/* @validations: an array of OrrValidation *, without sets of costs. */
 void orr_validate_group_print(const char *group, GPtrArray *validations);
 
-/* The error of a row as one of time (or of memory): measured / simulated - 1 where the metric is
- * a rate. */
+/* The relative error of a row, in time or in memory: measured / simulated - 1 when the metric is a
+ * rate, else simulated / measured - 1. */
 double orr_validate_group_error(const OrrValidationRow *row);
 
-/* A reason without what differs from row to row: where it is (file:line:column) and its numbers. */
+/* @reason without the details that differ from row to row: its place (file:line:column), its
+ * numbers (each becomes N), and lists of allowed values. Newly allocated. */
 char *orr_validate_group_reason(const char *reason);
 
 G_END_DECLS

@@ -1,5 +1,6 @@
 /*
- * validate_parts.c - see validate_parts.h.
+ * validate_parts.c - groups the errors of a set's rows by part and metric, and prints each group's
+ * statistics.
  */
 #include "sim/cli/validate_parts.h"
 

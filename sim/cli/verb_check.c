@@ -1,5 +1,5 @@
 /*
- * verb_check.c - orrery check FILE...: all that is wrong with documents, and nothing else.
+ * verb_check.c - orrery check FILE...: reports every error in documents without running them.
  */
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "sim/cli/show.h"
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 1, G_MAXUINT, "check wants files", error)) return 2;
+  if (!orr_cli_check_args(args, 1, G_MAXUINT, "check takes files", error)) return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   for (char **path = args; *path; path++) {
     guint n_before = orr_diags_n_errors(diags);
@@ -21,10 +21,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_check = {
     .verb = "check",
-    .sentence = "Say all that is wrong with documents, without running anything.",
+    .sentence = "Report every error in documents, without running them.",
     .usage = "FILE...",
-    .more = "Documents of every kind: each begins with 'schema: KIND/1'. Exit status 2 when any "
-            "has an error.",
+    .more = "Checks documents of every kind; a document begins with 'schema: KIND/1'. Exit status "
+            "2 when a document has an error.",
     .options = NULL,
     .run = run,
 };

@@ -1,7 +1,6 @@
 /*
- * verb_compare.c - orrery compare DB RUN RUN: what differs in the input of two runs, what in the
- * answer, and where the time went. Each part is a view: compare-inputs, compare-results,
- * compare-time.
+ * verb_compare.c - orrery compare DB RUN RUN: prints how the inputs, the results and the times of two
+ * runs differ. Each table is a view: compare-inputs, compare-results, compare-time.
  */
 #include <stdio.h>
 
@@ -20,9 +19,9 @@ static const GOptionEntry options[] = {
 static const struct {
   const char *view, *heading, *same;
 } parts[] = {
-    {"compare-inputs", "What was asked", "nothing: the inputs are equal"},
-    {"compare-results", "What came out", "no results to compare"},
-    {"compare-time", "Where the time went", "no kinds of time to compare"},
+    {"compare-inputs", "Inputs", "none: the inputs are equal"},
+    {"compare-results", "Results", "no results to compare"},
+    {"compare-time", "Times", "no times to compare"},
 };
 enum { N_PARTS = G_N_ELEMENTS(parts) };
 
@@ -31,9 +30,10 @@ static void print_parts(OrrAnswer *const *answers, const char *other, const char
     g_autofree char *table =
         as_markdown ? orr_answer_markdown(answers[i]) : orr_answer_table(answers[i]);
     if (as_markdown)
-      printf("%s## %s: run %s beside run %s\n\n", i > 0 ? "\n" : "", parts[i].heading, other, this);
+      printf("%s## %s: run %s against run %s\n\n", i > 0 ? "\n" : "", parts[i].heading, this,
+             other);
     else
-      printf("%s%s: run %s beside run %s\n\n", i > 0 ? "\n" : "", parts[i].heading, other, this);
+      printf("%s%s: run %s against run %s\n\n", i > 0 ? "\n" : "", parts[i].heading, this, other);
     if (answers[i]->rows->len > 0)
       fputs(table, stdout);
     else
@@ -57,16 +57,19 @@ static gboolean check_same_kind(OrrStore *store, const char *other, const char *
       error);
   if (!runs) return FALSE;
   if (g_ascii_strtoll(other, NULL, 10) == g_ascii_strtoll(this, NULL, 10))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "run %s beside itself: want two runs", this);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "run %s compared with itself: give two different runs", this);
   else if (runs->rows->len < 2)
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_USAGE, "there is no run %s: 'orrery query DB runs' lists them",
-        runs->rows->len == 1 && g_str_equal(((char **)runs->rows->pdata[0])[0], this) ? other
-                                                                                      : this);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "there is no run %s: 'orrery query DB runs' lists the runs",
+                runs->rows->len == 1 && g_str_equal(((char **)runs->rows->pdata[0])[0], this)
+                    ? other
+                    : this);
   else if (!g_str_equal(((char **)runs->rows->pdata[0])[1], ((char **)runs->rows->pdata[1])[1]))
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "run %s is of kind %s, run %s of kind %s: they have no answer in common", other,
-                ((char **)runs->rows->pdata[0])[1], this, ((char **)runs->rows->pdata[1])[1]);
+                "run %s is of kind %s and run %s of kind %s: their results cannot be compared",
+                other, ((char **)runs->rows->pdata[0])[1], this,
+                ((char **)runs->rows->pdata[1])[1]);
   else
     return TRUE;
   return FALSE;
@@ -75,12 +78,12 @@ static gboolean check_same_kind(OrrStore *store, const char *other, const char *
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   gint64 other = 0, this = 0;
-  if (!orr_cli_check_args(args, 3, 3, "compare wants a database and the numbers of two runs",
+  if (!orr_cli_check_args(args, 3, 3, "compare takes a database and the numbers of two runs",
                           error) ||
       !orr_question_run(args[1], &other, error) || !orr_question_run(args[2], &this, error))
     return 2;
   if (as_json && as_markdown) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--json or --markdown, not both");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "give --json or --markdown, not both");
     return 2;
   }
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
@@ -102,11 +105,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_compare = {
     .verb = "compare",
-    .sentence = "Set two runs side by side: what was asked, what came out, where the time went.",
+    .sentence = "Compare two runs: their inputs, their results, and where the time went.",
     .usage = "DB RUN RUN [--json|--markdown]",
-    .more = "Changes are of the second run against the first. The three tables are the views "
-            "compare-inputs,\n"
-            "compare-results and compare-time.",
+    .more = "Prints the changes of the second run against the first. The three tables are the "
+            "views compare-inputs, compare-results and compare-time.",
     .options = options,
     .run = run,
 };

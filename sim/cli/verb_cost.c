@@ -1,6 +1,6 @@
 /*
- * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: what one kernel or collective costs,
- * and how that is known.
+ * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: prints the cost of one kernel or
+ * collective, and how it is known.
  */
 #include <stdio.h>
 
@@ -14,8 +14,8 @@ static char *rows;
 static gboolean as_json;
 
 static const GOptionEntry options[] = {
-    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows, "Add predicted_us and how to each row of a table",
-     "FILE.csv"},
+    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows,
+     "Read the keys from a table, and add the columns predicted_us and how", "FILE.csv"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {NULL},
 };
@@ -58,18 +58,19 @@ static int print_operators(const OrrCostModel *model) {
   g_autofree char *text = orr_ask_help(), *asides = orr_cost_asides(model);
   fputs(text, stdout);
   if (*asides)
-    printf("\nRows set aside, since they contradict others and are interpolated instead: %s.\n",
+    printf("\nRows that are not used, because they contradict others; their shapes are "
+           "interpolated: %s.\n",
            asides);
   return 0;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost wants a profile and an operator",
+  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost takes a profile and an operator",
                           error))
     return 2;
   if (rows && !args[1]) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--rows wants the operator that the table is of");
+                "--rows needs the operator that the table describes");
     return 2;
   }
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -85,12 +86,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_cost = {
     .verb = "cost",
-    .sentence = "Say what one kernel or collective costs, and how that is known.",
+    .sentence = "Print the cost of one kernel or collective, and how it is known.",
     .usage = "PROFILE OPERATOR [key=value ...] [--rows FILE.csv] [--json]",
-    .more = "How: measured (a row), interpolated (between rows), carried over from another device "
-            "(its rows), modelled (by\n"
-            "formula), outside (beyond the measured range). 'orrery cost PROFILE' lists the "
-            "operators and their keys. A table has the same keys as columns.",
+    .more = "How a cost is known: measured (a row), interpolated (between rows), carried over "
+            "(from rows of another device), modelled (by a formula), outside (beyond the measured "
+            "range). 'orrery cost PROFILE' lists the operators and their keys. A table for --rows "
+            "has one column per key.",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * verb_db.c - orrery db ACTION DB: looks after a results database. One entry an action.
+ * verb_db.c - orrery db ACTION DB: maintains a results database; one table entry per action.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +15,14 @@ static char *output;
 
 static const GOptionEntry options[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
-     "export: the folder, made where there is none; else NAME.csv.d", "DIR"},
+     "export: write into DIR, which is created if needed (default: DB.csv.d)", "DIR"},
     {NULL},
 };
 
 typedef struct {
-  const char *name, *sentence, *wants;
-  guint least, most;                       /* arguments, the action's name among them */
-  int (*act)(char **args, GError **error); /* args: the database, and what follows it */
+  const char *name, *takes;
+  guint least, most;                       /* arguments, including the action's name */
+  int (*act)(char **args, GError **error); /* args: the database and further arguments */
 } Action;
 
 static gint64 file_size(const char *path) {
@@ -53,9 +53,8 @@ static int info(char **args, GError **error) {
 
 static int vacuum(char **args, GError **error) {
   const gint64 before = file_size(args[0]);
-  if (before == 0) { /* opening for writing would make it */
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: there is no such results database",
-                args[0]);
+  if (before == 0) { /* opening it for writing would create it */
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no such results database", args[0]);
     return 1;
   }
   g_autoptr(OrrStore) store = orr_store_open(args[0], error);
@@ -89,11 +88,12 @@ static void print_merged(char **paths, const OrrMergeFacts *facts) {
     printf("%s: %" G_GINT64_FORMAT " runs added", paths[i], facts[i].runs);
     if (facts[i].points) printf(", %" G_GINT64_FORMAT " points of sweeps", facts[i].points);
     if (facts[i].duplicates)
-      printf("; %" G_GINT64_FORMAT " were here and are left out", facts[i].duplicates);
+      printf("; %" G_GINT64_FORMAT " exist already and are skipped", facts[i].duplicates);
     if (facts[i].differing)
-      printf("; %" G_GINT64_FORMAT
-             " have the hash of one that is here and other rows (runs are added, points are not)",
-             facts[i].differing);
+      printf(
+          "; %" G_GINT64_FORMAT
+          " have the hash of an existing one but different rows (runs are added, points are not)",
+          facts[i].differing);
     printf("\n");
   }
 }
@@ -101,14 +101,14 @@ static void print_merged(char **paths, const OrrMergeFacts *facts) {
 static gboolean check_merge(char **args, GError **error) {
   g_autoptr(GArray) paths = g_array_new(FALSE, FALSE, sizeof(OrrPath));
   for (char **path = args; *path; path++) {
-    const OrrPath one = {path == args ? "db merge" : "the database to take runs of", *path,
+    const OrrPath one = {path == args ? "db merge" : "the database to merge", *path,
                          path == args ? ORR_PATH_WRITTEN : ORR_PATH_READ, TRUE};
     g_array_append_val(paths, one);
   }
   return orr_paths_check((const OrrPath *)paths->data, paths->len, error);
 }
 
-/* Whole or not at all: what was made for it goes again where it fails. */
+/* Merges all databases or none: a database that was created for it is removed on failure. */
 static int merge(char **args, GError **error) {
   if (!check_merge(args, error)) return 2;
   const gboolean is_new = file_size(args[0]) == 0,
@@ -117,7 +117,7 @@ static int merge(char **args, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open(args[0], error);
   const gboolean merged =
       store && orr_store_begin_batch(store, error) && merge_all(store, args + 1, facts, error);
-  if (store && !merged) g_prefix_error(error, "nothing is merged: ");
+  if (store && !merged) g_prefix_error(error, "nothing was merged: ");
   g_clear_pointer(&store, orr_store_free);
   if (!merged && is_new && !was_there) g_unlink(args[0]);
   if (merged) print_merged(args + 1, facts);
@@ -125,23 +125,22 @@ static int merge(char **args, GError **error) {
 }
 
 static const Action actions[] = {
-    {"export", "every table as a CSV file", "db export wants a database", 2, 2, export_tables},
-    {"info", "size, version, runs and rows", "db info wants a database", 2, 2, info},
-    {"merge", "take the runs of other databases, all or none",
-     "db merge wants a database and the others whose runs it takes", 3, G_MAXUINT, merge},
-    {"vacuum", "give unused space back", "db vacuum wants a database", 2, 2, vacuum},
+    {"export", "db export takes a database", 2, 2, export_tables},
+    {"info", "db info takes a database", 2, 2, info},
+    {"merge", "db merge takes a database and the databases to merge into it", 3, G_MAXUINT, merge},
+    {"vacuum", "db vacuum takes a database", 2, 2, vacuum},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_cli_check_args(args, 1, G_MAXUINT,
-                          "db wants an action (export, info, merge, vacuum) and a database", error))
+                          "db takes an action (export, info, merge, vacuum) and a database", error))
     return 2;
   const char *names[G_N_ELEMENTS(actions) + 1] = {NULL};
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
     const Action *action = &actions[i];
     if (strcmp(action->name, args[0]) == 0)
-      return orr_cli_check_args(args, action->least, action->most, action->wants, error)
+      return orr_cli_check_args(args, action->least, action->most, action->takes, error)
                  ? action->act(args + 1, error)
                  : 2;
     names[i] = actions[i].name;
@@ -151,14 +150,13 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_db = {
     .verb = "db",
-    .sentence = "Look after a results database: info, export, merge, vacuum.",
+    .sentence = "Maintain a results database: export, info, merge, vacuum.",
     .usage = "export|info|merge|vacuum DB [OTHER]... [-o DIR]",
-    .more = "export writes every table as a CSV file; info prints size, schema version, runs and "
-            "rows; vacuum gives\n"
-            "unused space back. merge takes the runs of OTHER... into DB, which is made where "
-            "there is none: all or none.\n"
-            "Runs get new numbers, points of the same sweep join it, and what is there already is "
-            "left out and told.",
+    .more = "export writes every table as a CSV file. info prints size, schema version, runs and "
+            "rows. vacuum frees unused space.\n"
+            "merge copies the runs of OTHER... into DB, all or none, and creates DB if needed. "
+            "Runs get new numbers, points of the same sweep join it, and existing rows are skipped "
+            "and listed.",
     .options = options,
     .run = run,
 };

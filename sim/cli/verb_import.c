@@ -1,6 +1,6 @@
 /*
- * verb_import.c - orrery import FORMAT SOURCE: makes documents and tables from what others
- * measured.
+ * verb_import.c - orrery import FORMAT SOURCE: converts files of other tools into documents and
+ * tables.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,42 +19,42 @@ static gint64 ranks;
 
 static const GOptionEntry options[] = {
     {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write there instead of to stdout", "FILE"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
     {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives,
-     "measured: collectives beside the kernels", "FILE.csv"},
+     "measured: also import these collectives", "FILE.csv"},
     {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine,
-     "measured: which system's rows of the collectives to take", "NAME"},
+     "measured: use the rows of this system in the table of collectives", "NAME"},
     {"base", 0, 0, G_OPTION_ARG_FILENAME, &base,
-     "measured, nccl-tests: the profile that the new one is laid on (nccl-tests: the device's own, "
-     "where there is one)",
+     "measured, nccl-tests: the profile that the new one extends (default for nccl-tests: the "
+     "device's, if it exists)",
      "NAME"},
     {"same-chip", 0, 0, G_OPTION_ARG_FILENAME, &same_chip,
-     "measured: tables of the same chip under a lower power limit: long calls a tenth slower than "
-     "there take its times",
+     "measured: tables of the same chip under a lower power limit; long calls that are 10 % slower "
+     "than in these tables take their times",
      "DIR"},
     {"thin", 0, 0, G_OPTION_ARG_NONE, &thin,
-     "measured: round latencies to three digits (within 0.5 %); every row stays", NULL},
+     "measured: round latencies to three digits (within 0.5 %); keeps every row", NULL},
     {"op", 0, 0, G_OPTION_ARG_FILENAME, &op,
-     "nccl-tests: the collective, where the text does not say", "NAME"},
-    {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "nccl-tests: take the in-place times", NULL},
+     "nccl-tests: the collective, if the log does not name it", "NAME"},
+    {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "nccl-tests: use the in-place times", NULL},
     {"one-domain", 0, 0, G_OPTION_ARG_NONE, &one_domain,
      "nccl-tests: the hosts share one scale-up domain", NULL},
     {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv,
-     "nccl-tests: rows for --collectives instead of a profile", NULL},
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "huggingface: what to call the model", "NAME"},
+     "nccl-tests: write rows for --collectives instead of a profile", NULL},
+    {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "huggingface: the name of the model", "NAME"},
     {"ranks", 0, 0, G_OPTION_ARG_INT64, &ranks,
-     "nsys: write NCCL's ranges, which so many ranks ran, not the kernels", "N"},
+     "nsys: write the collectives, which N ranks ran, instead of the kernels", "N"},
     {NULL},
 };
 
-static gboolean want_device(const char *format, GError **error) {
+static gboolean check_device(const char *format, GError **error) {
   if (device) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "import %s wants --device NAME", format);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "import %s needs --device NAME", format);
   return FALSE;
 }
 
 static char *import_measured(const char *folder, GError **error) {
-  if (!want_device("measured", error)) return NULL;
+  if (!check_device("measured", error)) return NULL;
   const OrrMeasuredOptions wanted = {.device = device,
                                      .collectives_csv = collectives,
                                      .system = machine,
@@ -63,7 +63,7 @@ static char *import_measured(const char *folder, GError **error) {
                                      .thin = thin};
   if (!collectives || machine) return orr_measured_import(folder, &wanted, error);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--collectives wants --system NAME: whose rows to take");
+              "--collectives needs --system NAME: the system whose rows to use");
   return NULL;
 }
 
@@ -74,22 +74,22 @@ static char *import_nccl_tests(const char *path, GError **error) {
                              .in_place = in_place,
                              .one_domain = one_domain,
                              .csv = as_csv};
-  return want_device("nccl-tests", error) ? orr_import_nccl_tests(path, &order, error) : NULL;
+  return check_device("nccl-tests", error) ? orr_import_nccl_tests(path, &order, error) : NULL;
 }
 
 static char *import_nsys(const char *path, GError **error) {
   guint n_left_out = 0;
   if (ranks < 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--ranks wants a number above 0");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--ranks takes a number above 0");
     return NULL;
   }
-  if (ranks > 0 && !want_device("nsys --ranks", error)) return NULL;
+  if (ranks > 0 && !check_device("nsys --ranks", error)) return NULL;
   g_autoptr(OrrNsys) nsys = orr_nsys_read(path, error);
   if (!nsys) return NULL;
   if (ranks == 0) return orr_nsys_kernels_csv(nsys);
   char *text = orr_nsys_collectives_csv(nsys, device, ranks, &n_left_out);
   if (n_left_out)
-    fprintf(stderr, "orrery: %u calls left out: their ranges hold no message size\n", n_left_out);
+    fprintf(stderr, "orrery: %u calls skipped: their ranges have no message size\n", n_left_out);
   return text;
 }
 
@@ -137,7 +137,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const gboolean wants_base = args[0] && strcmp(args[0], "nccl-tests") == 0 && device && !base;
   if (!orr_cli_check_args(
           args, 2, 2,
-          "import wants a format (huggingface, measured, nccl-tests, nsys) and a source", error))
+          "import takes a format (huggingface, measured, nccl-tests, nsys) and a source", error))
     return 2;
   if (wants_base) {
     g_autofree char *path = orr_library_path(library, "profile", device);
@@ -156,24 +156,21 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_import = {
     .verb = "import",
     .sentence =
-        "Make a model from its config, a profile or rows for one from what others measured.",
+        "Convert a model's config, or measurements of other tools, into documents and tables.",
     .usage = "huggingface CONFIG.json | measured DIR | nccl-tests FILE | nsys FILE.sqlite "
              "[--device NAME] [-o FILE]",
-    .more = "huggingface: a config.json becomes a model document; keys that it could not map are "
-            "told, on stderr and in\n"
-            "comments. Put it in models/ of a folder that --library or ORRERY_PATH names.\n"
-            "measured: DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of "
-            "them is enough. The\n"
-            "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's "
-            "constants takes as "
-            "its base.\n"
-            "nccl-tests: the text that all_reduce_perf and its siblings print becomes the profile "
-            "DEVICE-collectives, laid\n"
-            "on the device's profile: its rows answer for their collective, ranks and range of "
-            "sizes, the base for all else.\n"
+    .more = "huggingface: a config.json becomes a model document; keys that cannot be mapped are "
+            "listed on stderr and in comments. Put the document in models/ of a folder named by "
+            "--library or ORRERY_PATH.\n"
+            "measured: DIR holds at least one of gemm.csv, attention_prefill.csv and "
+            "attention_decode.csv. They become the profile DEVICE-kernels: only rows, which a "
+            "profile with the device's constants uses as its base.\n"
+            "nccl-tests: the log of all_reduce_perf and its siblings becomes the profile "
+            "DEVICE-collectives, which extends the device's profile: its rows answer for their "
+            "collective, ranks and range of sizes, the base for everything else.\n"
             "nsys: the SQLite export of Nsight Systems becomes a table of kernels, or with --ranks "
             "one of collectives.\n"
-            "A bad line is named, and then nothing is written.",
+            "An error names its line; then nothing is written.",
     .options = options,
     .run = run,
 };

@@ -1,11 +1,12 @@
 /*
- * verb_list.c - orrery list [KIND]: what there is, a line each.
+ * verb_list.c - orrery list [KIND]: prints the names in a catalog with one sentence each, or the
+ * catalogs.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/cli/cli.h"
-#include "sim/cli/shelf.h"
+#include "sim/cli/catalog.h"
 #include "sim/cli/show.h"
 
 static gboolean as_json;
@@ -34,24 +35,24 @@ static void print_json(char **names, GPtrArray *facts) {
   fputs(out->str, stdout);
 }
 
-static void list_shelves(GStrvBuilder *names, GPtrArray *facts) {
-  for (const OrrShelf *shelf = orr_shelves; shelf->plural; shelf++) {
-    g_strv_builder_add(names, shelf->plural);
-    g_ptr_array_add(facts, g_strdup(shelf->sentence));
+static void list_catalogs(GStrvBuilder *names, GPtrArray *facts) {
+  for (const OrrCatalog *catalog = orr_catalogs; catalog->plural; catalog++) {
+    g_strv_builder_add(names, catalog->plural);
+    g_ptr_array_add(facts, g_strdup(catalog->sentence));
   }
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(GPtrArray) facts = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-  if (!orr_cli_check_args(args, 0, 1, "list takes one kind, or none to see the kinds", error))
+  if (!orr_cli_check_args(args, 0, 1, "list takes one kind, or none to list the kinds", error))
     return 2;
-  const OrrShelf *shelf = args[0] ? orr_shelf_find(args[0], error) : NULL;
-  if (args[0] && !shelf) return 2;
-  if (!shelf) list_shelves(builder, facts);
-  g_auto(GStrv) names = shelf ? orr_shelf_names(shelf, library) : g_strv_builder_end(builder);
-  for (char **name = names; shelf && *name; name++)
-    g_ptr_array_add(facts, orr_shelf_fact(shelf, library, *name));
+  const OrrCatalog *catalog = args[0] ? orr_catalog_find(args[0], error) : NULL;
+  if (args[0] && !catalog) return 2;
+  if (!catalog) list_catalogs(builder, facts);
+  g_auto(GStrv) names = catalog ? orr_catalog_names(catalog, library) : g_strv_builder_end(builder);
+  for (char **name = names; catalog && *name; name++)
+    g_ptr_array_add(facts, orr_catalog_fact(catalog, library, *name));
   if (as_json)
     print_json(names, facts);
   else
@@ -61,9 +62,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_list = {
     .verb = "list",
-    .sentence = "List the devices, clusters, models, schedules, views ... that there are.",
+    .sentence = "List the available devices, clusters, models, schedules, views ...",
     .usage = "[KIND] [--json]",
-    .more = "Without a kind: the kinds.",
+    .more = "Without KIND, lists the kinds.",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * verb_plot.c - orrery plot DB NAME: a view as a picture, by gnuplot.
+ * verb_plot.c - orrery plot DB NAME: draws a view of a results database with gnuplot.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,12 +19,12 @@ static char **params;
 
 static const GOptionEntry options[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
-     "Draw into FILE (.svg, .png, .pdf); NAME.svg when not given", "FILE"},
-    {"term", 0, 0, G_OPTION_ARG_FILENAME, &terminal, "ascii: draw with letters, on the terminal",
+     "Draw into FILE: .svg, .png or .pdf (default: NAME.svg)", "FILE"},
+    {"term", 0, 0, G_OPTION_ARG_FILENAME, &terminal, "ascii: draw with characters, on the terminal",
      "ascii"},
-    {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Draw run N instead of the newest", "N"},
+    {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Draw run N instead of the newest run", "N"},
     {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
-     "A value for what the view takes; may be repeated", "NAME=VALUE"},
+     "Set a parameter of the view; may be repeated", "NAME=VALUE"},
     {NULL},
 };
 
@@ -43,10 +43,11 @@ static gboolean check_terminal(GError **error) {
   if (!terminal) return TRUE;
   if (strcmp(terminal, "ascii") != 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--term %s: allowed is ascii; a picture's kind is its file's name", terminal);
+                "--term %s: only ascii is allowed; the suffix of -o FILE selects other formats",
+                terminal);
   else if (output)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--term ascii draws on the terminal: without -o");
+                "--term ascii draws on the terminal, so -o is not allowed");
   else
     return TRUE;
   return FALSE;
@@ -73,7 +74,7 @@ static gboolean write_file(const char *path, const char *text, GError **error) {
   return FALSE;
 }
 
-/* Writes data and script beside @picture, draws, and takes them away again where that went well. */
+/* Writes the data and the script next to @picture and draws it; removes both files on success. */
 static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *picture,
                      const char *term, GError **error) {
   guint blocks = 0;
@@ -100,14 +101,14 @@ static gboolean check_paths(const char *database, const char *picture, GError **
                   *script = g_strconcat(picture, ".gp", NULL);
   const OrrPath paths[] = {{"the database", database, ORR_PATH_READ, TRUE},
                            {"-o", terminal ? NULL : picture, ORR_PATH_WRITTEN, FALSE},
-                           {"the picture's data", data, ORR_PATH_WRITTEN, FALSE},
-                           {"the picture's script", script, ORR_PATH_WRITTEN, FALSE}};
+                           {"the plot's data", data, ORR_PATH_WRITTEN, FALSE},
+                           {"the plot's script", script, ORR_PATH_WRITTEN, FALSE}};
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "plot wants a database and a name of 'orrery list plots'",
+  if (!orr_cli_check_args(args, 2, 2, "plot takes a database and a name from 'orrery list plots'",
                           error) ||
       !check_terminal(error))
     return 2;
@@ -127,9 +128,9 @@ const OrrCommand orr_verb_plot = {
     .verb = "plot",
     .sentence = "Draw a view of the results database with gnuplot.",
     .usage = "DB NAME [-o FILE] [--term ascii] [--run N] [--param NAME=VALUE]...",
-    .more = "'orrery list plots' names them; 'orrery query DB NAME' gives the numbers behind one. "
-            "Where gnuplot is not\n"
-            "installed, the data and the script are left beside the picture's place.",
+    .more = "'orrery list plots' lists the plots; 'orrery query DB NAME' prints the numbers of "
+            "one. When gnuplot is not installed, the data and the script stay next to the place of "
+            "the plot.",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * verb_query.c - orrery query DB SQL-or-VIEW: asks the results database.
+ * verb_query.c - orrery query DB SQL-or-VIEW: queries a results database.
  */
 #include <stdio.h>
 
@@ -13,23 +13,23 @@ static gboolean as_csv, as_json, as_markdown;
 static char **params;
 
 static const GOptionEntry options[] = {
-    {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Show run N instead of the newest", "N"},
+    {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Show run N instead of the newest run", "N"},
     {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "Print CSV (RFC 4180)", NULL},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print an array of JSON objects", NULL},
     {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print a Markdown table", NULL},
     {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
-     "A value for what the question takes; may be repeated", "NAME=VALUE"},
+     "Set a parameter of the query; may be repeated", "NAME=VALUE"},
     {NULL},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_cli_check_args(
-          args, 2, 2,
-          "query wants a database and a question: SQL, or a name of 'orrery list views'", error))
+          args, 2, 2, "query takes a database, and SQL or a name from 'orrery list views'", error))
     return 2;
   if (as_csv + as_json + as_markdown > 1) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "only one of --csv, --json and --markdown");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "give at most one of --csv, --json and --markdown");
     return 2;
   }
   g_autoptr(GArray) bindings = orr_question_bindings(params, error);
@@ -49,11 +49,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_query = {
     .verb = "query",
-    .sentence = "Ask the results database: SQL, or a named view.",
+    .sentence = "Query the results database with SQL or a named view.",
     .usage = "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown]",
-    .more = "Views are one question each: 'orrery list views', 'orrery describe view NAME'. SQL is "
-            "read-only.\n"
-            ":run is the newest simulation; a first line '-- about: validation' makes it the "
+    .more = "Each view answers one question: see 'orrery list views' and 'orrery describe view "
+            "NAME'. SQL is read-only.\n"
+            ":run is the newest simulation; with a first line '-- about: validation', it is the "
             "newest run of that kind.",
     .options = options,
     .run = run,

@@ -1,5 +1,5 @@
 /*
- * verb_report.c - orrery report DB [RUN]: a run as one HTML page.
+ * verb_report.c - orrery report DB [RUN]: writes a run as one HTML page.
  */
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 static char *output;
 
 static const GOptionEntry options[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write FILE; report.html when not given",
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE (default: report.html)",
      "FILE"},
     {NULL},
 };
@@ -20,8 +20,8 @@ static const GOptionEntry options[] = {
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   gint64 run_id = 0;
-  if (!orr_cli_check_args(args, 1, 2,
-                          "report wants a database, and may be given the number of a run", error) ||
+  if (!orr_cli_check_args(args, 1, 2, "report takes a database, and optionally the number of a run",
+                          error) ||
       (args[1] && !orr_question_run(args[1], &run_id, error)))
     return 2;
   const char *path = output ? output : "report.html";
@@ -44,14 +44,12 @@ const OrrCommand orr_verb_report = {
     .verb = "report",
     .sentence = "Write a run as one self-contained HTML page.",
     .usage = "DB [RUN] [-o FILE]",
-    .more = "The newest run (of a sweep the sweep, not its last point), or run RUN. Of training: "
-            "question, answer, where "
-            "the\n"
-            "time goes, timeline, memory, communication, how each cost is known, warnings and the "
-            "resolved scenario; of\n"
-            "serving: latencies, load, batches and cache over time; of a sweep: the best, the "
-            "front, what each axis does,\n"
-            "failures; of a validation: measured against simulated. The page needs no network.",
+    .more = "Reports run RUN, or the newest run; for a sweep, the sweep and not its last point. "
+            "The page needs no network.\n"
+            "Training: question, result, where the time goes, time line, memory, communication, "
+            "how each cost is known, warnings and the resolved scenario. Serving: latencies, load, "
+            "batches and cache over time. Sweep: the best points, the Pareto front, the effect of "
+            "each axis, failures. Validation: measured against simulated.",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * verb_run.c - orrery run FILE: a scenario, simulated, stored and summed up.
+ * verb_run.c - orrery run FILE: simulates a scenario, stores the run and prints a summary.
  */
 #include <glib/gstdio.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
+#include "sim/base/settings.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
@@ -21,51 +22,37 @@ static char **settings, *database, *trace, *fidelity;
 static char *spans;
 static gboolean as_json;
 
-/* A longer time line is not stored unless asked for: about 100 bytes a span. */
+/* --spans auto stores no longer time line: a span takes about 100 bytes. */
 #define MANY_SPANS 250000
 
 static const GOptionEntry options[] = {
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
      "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the run there (default orrery.db); 'none' stores nothing", "FILE"},
+     "Store the run in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the result as one JSON object", NULL},
     {"spans", 0, 0, G_OPTION_ARG_FILENAME, &spans,
-     "Store the time line: all, none, or auto (the default: where it has at most 250,000 spans)",
+     "Store the time line: all, none, or auto (default: only if it has at most 250,000 spans)",
      "WHICH"},
     {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace,
-     "Write the time line for Perfetto (Trace Event format)", "FILE"},
-    {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity, "auto, folded or full", "F"},
+     "Write the time line for Perfetto (Trace Event Format)", "FILE"},
+    {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity,
+     "Set the scenario's fidelity: auto, folded or full", "F"},
     {NULL},
 };
 
-/* One `path=value`. */
-static gboolean apply_setting(OrrNode *tree, const char *setting, GError **error) {
-  const char *equals = strchr(setting, '=');
-  if (!equals || equals == setting) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set wants PATH=VALUE, found '%s'", setting);
-    return FALSE;
-  }
-  g_autofree char *path = g_strndup(setting, (gsize)(equals - setting));
-  if (orr_field_set(&orr_scenario_table, tree, path, equals + 1, error)) return TRUE;
-  g_prefix_error(error, "--set %s: ", setting);
-  return FALSE;
-}
-
-/* The scenario with what the command line changes, and its tree; NULL with @error, or with
- * @diags. */
+/* Reads the scenario and applies the settings of the command line. NULL with @error, or with errors
+ * in @diags. */
 static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree,
                                   OrrDiags *diags, GError **error) {
   OrrNode *tree = *ret_tree = orr_scenario_tree(library, file, diags);
-  if (!tree) return NULL;
-  for (char **setting = settings; setting && *setting; setting++)
-    if (!apply_setting(tree, *setting, error)) return NULL;
+  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return NULL;
   if (fidelity && !orr_field_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
     return NULL;
   return orr_scenario_read(library, tree, diags);
 }
 
-/* ", "nccl_test": [{...}, ...]": the rows that the answer is made of. */
+/* Appends `, "nccl_test": [{...}, ...]`: the rows behind the result. */
 static void add_parts(GString *out, const OrrOutcome *outcome) {
   const OrrFieldTable *table = outcome->kind->parts;
   const GArray *rows = *(GArray *const *)((const char *)outcome + outcome->kind->parts_offset);
@@ -78,7 +65,7 @@ static void add_parts(GString *out, const OrrOutcome *outcome) {
   g_string_append_c(out, ']');
 }
 
-/* ", "ttft_s": {"mean": ..., "p50": ...}": members that belong together. */
+/* Appends `, "ttft_s": {"mean": ..., "p50": ...}`: members that belong together. */
 static void add_groups(GString *out, const OrrOutcome *outcome) {
   for (const OrrResultGroup *group = outcome->kind->groups; group && group->name; group++) {
     const double *values =
@@ -106,12 +93,12 @@ static void drop_many_spans(OrrOutcome *outcome) {
   g_autofree char *count = orr_show_count(outcome->spans->len);
   g_ptr_array_add(
       outcome->warnings,
-      g_strdup_printf("the time line of %s spans is not stored: --spans all stores it", count));
+      g_strdup_printf("the time line of %s spans is not stored; --spans all stores it", count));
   g_array_set_size(outcome->spans, 0);
 }
 
-/* Twice: before the work with what the scenario and its documents are, and before the trace is
- * written with the files that the work has read. */
+/* Refuses to overwrite input files. Runs twice: before the simulation, for the scenario and its
+ * documents, and before writing the trace, for the files that the simulation has read. */
 static gboolean check_paths(const char *file, GError **error) {
   const OrrPath paths[] = {{"the scenario", file, ORR_PATH_READ, FALSE},
                            {"--db",
@@ -123,7 +110,7 @@ static gboolean check_paths(const char *file, GError **error) {
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
-/* All that can fail comes before the first word of the answer. */
+/* Writes the trace and stores the run; runs before anything is printed, since it can fail. */
 static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
                      OrrStore *store, gint64 *ret_run_id, GError **error) {
   if (trace && (!check_paths(file, error) || !orr_outcome_trace(outcome, trace, error)))
@@ -132,21 +119,21 @@ static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const cha
   return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
 }
 
-/* A trace that cannot be written is told before the work, like a database. It is written beside
- * its place and renamed, which would replace a device (/dev/stdout) by a file. */
+/* Refuses, before the simulation, a trace that cannot be written. The trace is written under another
+ * name and renamed, which would replace a device (/dev/stdout) by a file. */
 static gboolean check_trace(GError **error) {
   g_autofree char *folder = trace ? g_path_get_dirname(trace) : NULL;
   if (!folder) return TRUE;
   if (!*trace)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace wants the name of a file");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace takes the name of a file");
   else if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: there is no folder %s", trace,
                 folder);
   else if (g_file_test(trace, G_FILE_TEST_EXISTS) && !g_file_test(trace, G_FILE_TEST_IS_REGULAR))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: is not a regular file", trace);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: not a regular file", trace);
   else if (g_access(folder, W_OK) != 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "--trace %s: the folder %s cannot be written to", trace, folder);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: the folder %s is not writable",
+                trace, folder);
   else
     return TRUE;
   return FALSE;
@@ -156,7 +143,7 @@ static gboolean check_spans(GError **error) {
   static const char *const words[] = {"all", "auto", "none", NULL};
   if (!spans) spans = g_strdup("auto");
   if (g_strv_contains(words, spans)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--spans %s: allowed are all, auto and none",
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--spans takes all, auto or none, found %s",
               spans);
   return FALSE;
 }
@@ -173,7 +160,8 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
                     OrrStore *store, const char *path, GError **error) {
   if (trace) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--trace is of one workload; a scenario of jobs stores spans by job");
+                "--trace is for one workload; a scenario of jobs stores the spans of each job in "
+                "the database");
     return 2;
   }
   const OrrRunJobs how = {.file = file,
@@ -189,7 +177,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
   if (!orr_cli_check_args(args, 1, 1,
-                          "run wants one scenario: a file, or a name of 'orrery list scenarios'",
+                          "run takes one scenario: a file, or a name from 'orrery list scenarios'",
                           error) ||
       !check_trace(error) || !check_spans(error))
     return 2;
@@ -220,15 +208,13 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_run = {
     .verb = "run",
-    .sentence = "Simulate a scenario, store the run and sum it up.",
+    .sentence = "Simulate a scenario, store the run and print a summary.",
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
              "[--fidelity F]",
-    .more = "FILE is a scenario's file, or its name in the library. The database is made where "
-            "there is none; each run\n"
-            "is added to it whole or not at all. Where another process keeps it locked for a "
-            "minute (ORRERY_LOCK_WAIT), the\n"
-            "answer is printed, the run is kept beside it in FILE.kept-N, which 'orrery db merge' "
-            "takes, and the status is 1.",
+    .more = "FILE is a scenario's file, or its name in the library. The database is created if "
+            "needed; each run is added whole or not at all. If another process keeps the database "
+            "locked for one minute (or ORRERY_LOCK_WAIT), the result is printed, the run is stored "
+            "in FILE.kept-N, which 'orrery db merge' merges, and the exit status is 1.",
     .options = options,
     .run = run,
 };

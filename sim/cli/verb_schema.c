@@ -1,6 +1,6 @@
 /*
- * verb_schema.c - orrery schema KIND: the reference of documents and of result rows, from the
- * tables that read them.
+ * verb_schema.c - orrery schema KIND: prints the fields of a kind of document or of a table of
+ * results, from the same field tables that read and write them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 static gboolean as_markdown;
 
 static const GOptionEntry options[] = {
-    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown,
-     "Print the reference as Markdown instead of JSON Schema", NULL},
+    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print Markdown instead of JSON Schema",
+     NULL},
     {NULL},
 };
 
@@ -25,8 +25,8 @@ static const OrrFieldTable *const others[] = {
     &orr_cost_validation_table, &orr_cost_error_table,     &orr_sweep_section_table,
     &orr_sweep_point_table,     &orr_sweep_excluded_table, &orr_validation_row_table};
 
-/* The table of a kind that is no document of the library; else NULL, and all their names in
- * @names. */
+/* The table of a kind that is not a document of the library. NULL: not found, and @names has the
+ * names of all such tables. */
 static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
   for (const OrrFieldTable *const *table = orr_row_tables; *table; table++) {
     if (strcmp(name, (*table)->name) == 0) return *table;
@@ -48,7 +48,7 @@ static const OrrDocumentCode *find_document(const char *name, GPtrArray *names) 
   return NULL;
 }
 
-/* A workload document is a choice at its top: `kind`, and the parameters of that kind beside it. */
+/* A workload document is a choice: `kind`, and next to it the parameters of that kind. */
 static char *describe(const char *document, const OrrFieldTable *table) {
   if (document && strcmp(document, "workload") == 0)
     return as_markdown ? orr_field_registry_markdown(&orr_workload_registry)
@@ -58,7 +58,7 @@ static char *describe(const char *document, const OrrFieldTable *table) {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 1, 1, "schema wants one kind of document or table of results",
+  if (!orr_cli_check_args(args, 1, 1, "schema takes one kind of document or table of results",
                           error))
     return 2;
   g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -66,7 +66,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const OrrFieldTable *table = code ? code->table : find_table(args[0], names);
   g_ptr_array_add(names, NULL);
   if (!table) return orr_cli_unknown("kind", args[0], (const char *const *)names->pdata, error);
-  /* A set of measured kernels is a document too, though the library does not hold it by name. */
+  /* A set of measured kernels is a document too, although the library does not list it. */
   const char *document = code                                  ? code->kind
                          : table == &orr_cost_validation_table ? "cost-validation"
                                                                : NULL;
@@ -77,10 +77,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_schema = {
     .verb = "schema",
-    .sentence = "Print what a document or a table of results holds, as JSON Schema or Markdown.",
+    .sentence =
+        "Print the fields of a document or of a table of results, as JSON Schema or Markdown.",
     .usage = "KIND [--markdown]",
     .more = "Kinds: device, cluster, model, profile, workload, scenario, sweep (its section), "
-            "cost-validation;\nand the tables of results (training_result ...).",
+            "cost-validation; and the tables of results (training_result ...).",
     .options = options,
     .run = run,
 };

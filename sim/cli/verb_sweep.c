@@ -1,5 +1,6 @@
 /*
- * verb_sweep.c - orrery sweep FILE: many configurations of one scenario.
+ * verb_sweep.c - orrery sweep FILE: simulates many configurations of one scenario, here or on Slurm,
+ * and reports the best.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,34 +24,35 @@ static const GOptionEntry options[] = {
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
      "Change the scenario, e.g. cluster.nodes=64; may be repeated", "PATH=VALUE"},
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the points there (default orrery.db); 'none' stores nothing", "FILE"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one a core)", "N"},
+     "Store the points in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
+    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one per core)", "N"},
     {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
-     "local (default): worker processes here; slurm: a job array, as the section sweep.slurm says",
+     "local (default): worker processes on this machine; slurm: a job array, configured in the "
+     "section sweep.slurm",
      "WORD"},
     {"status", 0, 0, G_OPTION_ARG_NONE, &status,
-     "Say how far the sweep is that was submitted to Slurm for --db", NULL},
+     "Print the progress of the sweep that was submitted to Slurm for --db", NULL},
     {"collect", 0, 0, G_OPTION_ARG_NONE, &collect,
-     "Merge what its tasks have into --db, and submit again what is missing", NULL},
-    {"task", 0, 0, G_OPTION_ARG_INT, &task, "Run one task of it: what the submitted job does", "N"},
+     "Merge the points of its tasks into --db, and submit the missing points again", NULL},
+    {"task", 0, 0, G_OPTION_ARG_INT, &task, "Run one task of the job array (for the submitted job)",
+     "N"},
     {"resume", 0, 0, G_OPTION_ARG_NONE, &resume,
-     "Go on with the newest sweep of this document in the database", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &timeout,
-     "The longest that one point may take, e.g. 30s", "TIME"},
+     "Continue the newest sweep of this document in the database", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &timeout, "Time limit of one point, e.g. 30s", "TIME"},
     {"whole-steps", 0, 0, G_OPTION_ARG_NONE, &whole_steps,
-     "Replay every micro-batch, and do not fast-forward over a pipeline's steady state", NULL},
-    {"yes", 0, 0, G_OPTION_ARG_NONE, &yes, "Run a sweep of more points than sweep.most", NULL},
+     "Replay every micro-batch instead of extrapolating the steady state of a pipeline", NULL},
+    {"yes", 0, 0, G_OPTION_ARG_NONE, &yes, "Allow more points than sweep.most", NULL},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the report as one JSON object", NULL},
     {NULL},
 };
 
-/* The signals that ask a program to end: Ctrl-C, kill, a terminal that closes, Ctrl-\. The first
- * lets the points that run end, the second ends them too, the third ends the program on the
- * spot. */
+/* The signals that ask a program to end: Ctrl-C, kill, a closed terminal, Ctrl-\. After the first,
+ * the running points finish; the second kills them; the third ends the program at once. */
 static const struct {
   int number;
   const char *name;
-} asking[] = {{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}};
+} end_signals[] = {
+    {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}};
 
 static volatile gint interrupted, interrupted_by;
 
@@ -58,17 +60,17 @@ static void interrupt(int signal_number) {
   interrupted_by = signal_number;
   interrupted = interrupted + 1;
   if (interrupted < 3) return;
-  signal(signal_number, SIG_DFL); /* somebody insists, and combinations may still be counted */
+  signal(signal_number, SIG_DFL); /* combinations can still be being counted */
   raise(signal_number);
 }
 
-/* One that is ignored stays so: nohup means it. @kept: NULL, or room for what was there. */
+/* Leaves ignored signals ignored, for nohup. @kept: NULL, or room for the handlers so far. */
 static void catch_signals(struct sigaction *kept) {
   const struct sigaction action = {.sa_handler = interrupt};
-  for (guint i = 0; i < G_N_ELEMENTS(asking); i++) {
+  for (guint i = 0; i < G_N_ELEMENTS(end_signals); i++) {
     struct sigaction before;
-    sigaction(asking[i].number, NULL, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(asking[i].number, &action, NULL);
+    sigaction(end_signals[i].number, NULL, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(end_signals[i].number, &action, NULL);
     if (kept) kept[i] = before;
   }
 }
@@ -81,7 +83,8 @@ static void draw(const OrrSweepReport *report, void *user) {
   (void)user;
   if (report->seconds < 1 || now_us - drawn_us < G_USEC_PER_SEC / 5) return;
   g_autofree char *line = orr_summary_sweep_line(report);
-  g_autofree char *whole = g_strconcat(line, interrupted ? ", ending what runs" : "", NULL);
+  g_autofree char *whole =
+      g_strconcat(line, interrupted ? ", waiting for running points" : "", NULL);
   orr_terminal_line(whole);
   drawn_us = now_us;
   is_drawn = TRUE;
@@ -94,7 +97,7 @@ static gboolean read_timeout(double *ret_timeout_s, GError **error) {
     return FALSE;
   }
   if (*ret_timeout_s > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--timeout wants a time above 0, found %s",
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--timeout takes a time above 0, found %s",
               timeout);
   return FALSE;
 }
@@ -105,38 +108,39 @@ static gboolean check_options(GError **error) {
   static const char *const executors[] = {"local", "slurm", NULL};
   const gboolean is_none = database && strcmp(database, "none") == 0;
   if (n_jobs < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j wants a number above 0, found %d", n_jobs);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
   else if (executor && !g_strv_contains(executors, executor))
     orr_cli_unknown("executor", executor, executors, error);
   else if ((resume || is_slurm() || status || collect || task >= 0) && is_none)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s wants a database, and --db is none",
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs a database, but --db is none",
                 resume    ? "--resume"
                 : status  ? "--status"
                 : collect ? "--collect"
                           : "--executor slurm");
   else if (is_slurm() && n_jobs > 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "-j is of --executor local; sweep.slurm has tasks and cpus");
+                "-j is for --executor local; for Slurm set sweep.slurm.tasks and sweep.slurm.cpus");
   else if (status && collect)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--status and --collect are two commands");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "give --status or --collect, not both");
   else
     return TRUE;
   return FALSE;
 }
 
-/* 128 and the signal's number: how shells report a program that a signal ended. */
+/* Returns 128 plus the signal's number, as shells report a program that a signal ended. */
 static int finish_early(const OrrSweepReport *report, const char *file, const char *db) {
   const char *name = "a signal";
-  for (guint i = 0; i < G_N_ELEMENTS(asking); i++)
-    if (asking[i].number == interrupted_by) name = asking[i].name;
+  for (guint i = 0; i < G_N_ELEMENTS(end_signals); i++)
+    if (end_signals[i].number == interrupted_by) name = end_signals[i].name;
   const guint64 n = report->n_done;
   if (db)
-    orr_show_problem("interrupted by %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                     " points are stored in %s; 'orrery sweep %s --db %s --resume' goes on",
-                     name, n, report->n_points, db, file, db);
+    orr_show_problem(
+        "interrupted by %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+        " points are stored in %s; to continue, run 'orrery sweep %s --db %s --resume'",
+        name, n, report->n_points, db, file, db);
   else
     orr_show_problem("interrupted by %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                     " points ran; none is stored",
+                     " points ran; none are stored",
                      name, n, report->n_points);
   return 128 + interrupted_by;
 }
@@ -168,7 +172,7 @@ static int show_status(const char *path, GError **error) {
   return 0;
 }
 
-/* The report of what is merged; where points are left, how far the tasks are. */
+/* Merges, and prints the sweep's report; while points are missing, the progress of its tasks. */
 static int merge_shards(OrrLibrary *library, const char *path, GError **error) {
   g_autoptr(OrrSweepReport) report = orr_sweep_slurm_collect(library, path, error);
   g_autoptr(OrrSlurmStatus) found = report ? orr_sweep_slurm_status(path, error) : NULL;
@@ -185,7 +189,7 @@ static int merge_shards(OrrLibrary *library, const char *path, GError **error) {
 }
 
 static int run_task(OrrLibrary *library, const char *path, GError **error) {
-  catch_signals(NULL); /* Slurm sends SIGTERM when the time is nearly up */
+  catch_signals(NULL); /* Slurm sends SIGTERM shortly before the time limit */
   return orr_sweep_slurm_task(library, path, task, &interrupted, error) ? 0 : 1;
 }
 
@@ -193,22 +197,23 @@ static int submit(OrrLibrary *library, const OrrSweepOrder *order, GError **erro
   return orr_sweep_slurm_submit(library, order, error) ? show_status(order->db, error) : 1;
 }
 
-/* What speaks of a sweep that was submitted: its document is known. */
+/* Commands about a submitted sweep, whose scenario is known. */
 static int run_submitted(OrrLibrary *library, char **args, const char *path, GError **error) {
-  if (!orr_cli_check_args(args, 0, 0, "--status, --collect and --task want no scenario, only --db",
+  if (!orr_cli_check_args(args, 0, 0, "--status, --collect and --task take no scenario, only --db",
                           error))
     return 2;
   if (status) return show_status(path, error);
   return collect ? merge_shards(library, path, error) : run_task(library, path, error);
 }
 
-/* --- Here --- */
+/* --- On this machine --- */
 
 static int run_here(OrrLibrary *library, const OrrSweepOrder *order, GError **error) {
-  struct sigaction kept[G_N_ELEMENTS(asking)];
+  struct sigaction kept[G_N_ELEMENTS(end_signals)];
   catch_signals(kept);
   g_autoptr(OrrSweepReport) report = orr_sweep(library, order, error);
-  for (guint i = 0; i < G_N_ELEMENTS(asking); i++) sigaction(asking[i].number, &kept[i], NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(end_signals); i++)
+    sigaction(end_signals[i].number, &kept[i], NULL);
   if (is_drawn) orr_terminal_line(NULL);
   return report ? finish(report, order->file, order->db) : 1;
 }
@@ -218,7 +223,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   double timeout_s = 0;
   if (!check_options(error) || !read_timeout(&timeout_s, error)) return 2;
   if (status || collect || task >= 0) return run_submitted(library, args, path, error);
-  if (!orr_cli_check_args(args, 1, 1, "sweep wants one scenario with a sweep: section", error))
+  if (!orr_cli_check_args(args, 1, 1, "sweep takes one scenario with a sweep: section", error))
     return 2;
   const OrrSweepOrder order = {
       .file = args[0],
@@ -238,23 +243,19 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_sweep = {
     .verb = "sweep",
-    .sentence = "Simulate many configurations of a scenario and say which are best.",
+    .sentence = "Simulate many configurations of a scenario and report the best.",
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--resume] "
              "[--timeout TIME] [--yes] "
              "[--json]\n"
              "       orrery sweep --status|--collect [--db FILE] [--json]",
     .more = "FILE is a scenario with a sweep: section ('orrery schema sweep' describes it). Points "
-            "that cannot work or do\n"
-            "not fit into memory are counted by reason. Ctrl-C, SIGTERM, SIGHUP and SIGQUIT let "
-            "the points\n"
-            "that run end and keep them; a second one ends them too. --resume goes on after that, "
-            "a kill, a full disk or a\n"
-            "reboot: every point is stored exactly once.\n"
-            "\n"
-            "--executor slurm submits a job array that shares the points, and a job that merges "
-            "what the tasks have and\n"
-            "submits again what is missing. --status says how far it is. Folder DB.slurm has to be "
-            "seen by all nodes.",
+            "that cannot work or do not fit into memory are counted by reason.\n"
+            "After Ctrl-C, SIGTERM, SIGHUP or SIGQUIT the running points finish and are stored; a "
+            "second signal kills them. --resume continues after that, and after a kill, a full "
+            "disk or a reboot: every point is stored exactly once.\n"
+            "--executor slurm submits a job array, whose tasks simulate the points, and a job that "
+            "merges their results and submits missing points again. --status prints the progress. "
+            "All nodes must see the folder DB.slurm.",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * verb_validate.c - orrery validate [SET...]: published measurements beside the simulation.
+ * verb_validate.c - orrery validate [SET...]: simulates published measurements and prints the errors.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,20 +20,21 @@ static gboolean as_json;
 static gint n_jobs;
 
 static const GOptionEntry options[] = {
-    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv, "Replay these rows instead of the set's own",
-     "FILE.csv"},
-    {"profile", 0, 0, G_OPTION_ARG_FILENAME, &profile, "Of a set of costs: ask this profile alone",
+    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv,
+     "Simulate the rows of FILE.csv instead of the set's own", "FILE.csv"},
+    {"profile", 0, 0, G_OPTION_ARG_FILENAME, &profile, "Sets of costs: query only this profile",
      "NAME"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the comparison there (default orrery.db); 'none' stores nothing", "FILE"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Rows at once (default: one a core)", "N"},
+     "Store the comparison in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
+    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Rows to simulate at once (default: one per core)",
+     "N"},
     {NULL},
 };
 
 enum { N_WORST = 3, N_WORST_OF_PARTS = 10 };
 
-/* --- For people --- */
+/* --- Text --- */
 
 static const OrrValidationRow *row_at(const OrrValidation *validation, guint i) {
   return &g_array_index(validation->rows, OrrValidationRow, i);
@@ -43,7 +44,7 @@ static const OrrValidationRefusal *refusal_at(const OrrValidation *validation, g
   return &g_array_index(validation->refusals, OrrValidationRefusal, i);
 }
 
-/* Values in the unit of the result: "3.53 s", "0.442". */
+/* A value with the unit of its metric: "3.53 s", "0.442". */
 static char *value_text(const OrrValidationRow *row, double value) {
   if (g_str_has_suffix(row->metric, "_s") && !g_str_has_suffix(row->metric, "per_s"))
     return orr_quantity_format(value, ORR_UNIT_SECONDS);
@@ -81,7 +82,7 @@ static const OrrCostError *cost_at(const OrrValidation *validation, guint i) {
   return &g_array_index(validation->costs, OrrCostError, i);
 }
 
-/* The table of a set of costs: a line a table of a profile, its regions below it. */
+/* The table of a set of costs: one line per table of a profile, then one per region. */
 static void print_costs(const OrrValidation *validation) {
   int profile_width = 7, kernels_width = 7;
   for (guint i = 0; i < validation->costs->len; i++) {
@@ -111,7 +112,7 @@ static void print_worst(const OrrValidation *validation, gboolean with_set, guin
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
   for (guint i = 0; i < validation->rows->len; i++)
     g_ptr_array_add(rows, (gpointer)row_at(validation, i));
-  g_ptr_array_sort(rows, compare_worst); /* stable: equal errors stay in the table's order */
+  g_ptr_array_sort(rows, compare_worst); /* stable: equal errors keep the order of the table */
   for (guint i = 0; i < MIN(rows->len, n_worst); i++) {
     const OrrValidationRow *row = rows->pdata[i];
     g_autofree char *error = orr_show_signed_percent(row->error);
@@ -208,7 +209,7 @@ static void print_json(GPtrArray *validations, const OrrValidation *all) {
   fputs(out->str, stdout);
 }
 
-/* --- The whole --- */
+/* --- The verb --- */
 
 static void show_progress(guint done, guint total, void *user) {
   orr_progress_update(user, done, total);
@@ -222,8 +223,8 @@ static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStor
   return orr_validate(library, set, rows_csv, (guint)n_jobs, store, show_progress, progress, error);
 }
 
-/* All sets of scenarios as one; kernels, of which there are a thousand times more, are told by
- * set. The rows stay theirs: they are copied flat and never cleared. */
+/* Merges the sets of scenarios into one. Sets of costs stay apart, since they have a thousand times
+ * more rows. The merged rows are flat copies: the sets own their members. */
 static void merge(GPtrArray *validations, OrrValidation *ret_all) {
   *ret_all = (OrrValidation){.set_name = (char *)"all",
                              .rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow)),
@@ -237,7 +238,7 @@ static void merge(GPtrArray *validations, OrrValidation *ret_all) {
   orr_validation_summarise(ret_all);
 }
 
-/* How many of them are of scenarios. */
+/* The number of sets of scenarios. */
 static guint count_replayed(const GPtrArray *validations) {
   guint n = 0;
   for (guint i = 0; i < validations->len; i++)
@@ -251,7 +252,8 @@ static void print_all(const OrrValidation *all, guint n_sets) {
   print_worst(all, TRUE, N_WORST);
 }
 
-/* 1 when a row failed for no fault of its own: the first is named. */
+/* 1 when the simulation of a row failed, and names the first such row; a refused row is not a
+ * failure. */
 static int status_of(const OrrValidation *all) {
   const OrrValidationRefusal *first = NULL;
   guint n = 0;
@@ -290,7 +292,7 @@ static int validate_sets(OrrLibrary *library, const char *group, char **sets, Or
   return status;
 }
 
-/* A misspelt set is told before the first of them runs. */
+/* Refuses a misspelt set before any set runs. */
 static gboolean check_sets(OrrLibrary *library, char **sets, GError **error) {
   g_auto(GStrv) known = orr_validation_sets(library);
   for (char **set = sets; *set; set++) {
@@ -306,9 +308,9 @@ static gboolean check_sets(OrrLibrary *library, char **sets, GError **error) {
 static gboolean check_options(char **args, GError **error) {
   if (rows_csv && g_strv_length(args) != 1)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--rows wants one SET, whose scenario its rows run through");
+                "--rows needs one SET, whose scenario simulates the rows");
   else if (n_jobs < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j wants a number above 0, found %d", n_jobs);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
   else
     return TRUE;
   return FALSE;
@@ -340,14 +342,14 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_validate = {
     .verb = "validate",
-    .sentence = "Replay published measurements and say how far the simulation is from them.",
+    .sentence = "Simulate published measurements and print the errors of the simulation.",
     .usage = "[GROUP | SET...] [--rows FILE.csv] [--profile NAME] [--json] [--db FILE] [-j N]",
-    .more = "Without a set: all of 'orrery list validation-sets'; training: the sets of training "
-            "steps, a line each. A row "
-            "that the checks refuse is told with its reason.\n"
+    .more = "Without SET, validates all of 'orrery list validation-sets'. GROUP training validates "
+            "the sets of training steps and prints one line per set. A row that the checks refuse "
+            "is listed with its reason.\n"
             "Sets of costs (attention, collectives, gemm) leave whole shapes out of a profile and "
-            "ask the rest for them; "
-            "with\n--rows the profile answers for the rows' kernels, beside their latency_us.",
+            "predict them from the rest; with --rows the profile predicts the kernels of the rows, "
+            "and the errors are against their latency_us.",
     .options = options,
     .run = run,
 };

@@ -1,5 +1,6 @@
 /*
- * capacity.c - see capacity.h.
+ * capacity.c - the search: runs of one rate in child processes, their confidence interval, doubling
+ * or halving, and bisection on a logarithmic scale.
  */
 #include "sim/sweep/capacity.h"
 
@@ -20,18 +21,18 @@ enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571,
                                            2.447,  2.365, 2.306, 2.262, 2.228};
 
-/* What a child says: less than PIPE_BUF, so in one piece. */
+/* What a child sends: less than PIPE_BUF, so one write is one message. */
 typedef struct {
   gboolean ok;
-  int code; /* of the fault */
-  double share;
+  int code; /* of the error */
+  double fraction;
   char message[1024];
 } Answer;
 
 typedef struct {
   OrrLibrary *library;
   OrrNode *tree;
-  const OrrCapacityAsk *ask;
+  const OrrCapacityQuery *query;
 } Search;
 
 /* --- one run --- */
@@ -61,8 +62,8 @@ static Answer answer_of(const Search *search, double rate, guint seed) {
   Answer answer = {.ok = outcome != NULL};
   if (outcome) {
     const OrrServingResult *result = &outcome->result.serving;
-    const double asked = (double)(result->completed + result->rejected);
-    answer.share = asked > 0 ? result->goodput_rps * result->duration_s / asked : 0;
+    const double n = (double)(result->completed + result->rejected);
+    answer.fraction = n > 0 ? result->goodput_rps * result->duration_s / n : 0;
   } else {
     answer.code = error->code;
     g_strlcpy(answer.message, error->message, sizeof answer.message);
@@ -70,7 +71,7 @@ static Answer answer_of(const Search *search, double rate, guint seed) {
   return answer;
 }
 
-/* Starts a child; returns the end of the pipe to read from, or -1. */
+/* Starts a child; returns the pipe end to read its answer from, or -1. */
 static int start(const Search *search, double rate, guint seed, pid_t *ret_pid) {
   int ends[2];
   if (pipe(ends) != 0) return -1;
@@ -87,7 +88,7 @@ static int start(const Search *search, double rate, guint seed, pid_t *ret_pid) 
 
 static Answer collect(int end, pid_t pid) {
   Answer answer = {.code = ORR_FAULT_RESOURCE};
-  g_strlcpy(answer.message, "a run of the search could not be made, or ended without an answer",
+  g_strlcpy(answer.message, "a run of the search could not be started, or ended without a result",
             sizeof answer.message);
   if (end < 0) return answer;
   Answer read_one;
@@ -106,10 +107,10 @@ static gboolean is_divergence(const Answer *answer) {
   return answer->code == ORR_FAULT_STUCK && strstr(answer->message, "the queue diverges");
 }
 
-/* A queue that diverges (longest-queue) is a rate that nobody is served in time at. */
+/* A run that stops because its queue diverges (longest-queue) counts as fraction 0. */
 static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacity,
                          gboolean *ret_meets, GError **error) {
-  const guint n = search->ask->seeds;
+  const guint n = search->query->seeds;
   pid_t pids[MOST_SEEDS];
   int ends[MOST_SEEDS];
   Answer answers[MOST_SEEDS];
@@ -121,12 +122,12 @@ static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacit
       g_set_error_literal(error, ORR_FAULT, answers[i].code, answers[i].message);
       return FALSE;
     }
-    sum += answers[i].share;
-    squares += answers[i].share * answers[i].share;
+    sum += answers[i].fraction;
+    squares += answers[i].fraction * answers[i].fraction;
   }
   const double mean = sum / n, variance = fmax(0, squares / n - mean * mean) * n / (n - 1);
   const double margin = student[n - 2] * sqrt(variance / n);
-  const OrrCapacityPoint point = {rate, mean, margin, mean - margin >= search->ask->share};
+  const OrrCapacityPoint point = {rate, mean, margin, mean - margin >= search->query->fraction};
   g_array_append_val(capacity->points, point);
   *ret_meets = point.meets;
   return TRUE;
@@ -153,7 +154,7 @@ static gboolean bracket(const Search *search, double rate, OrrCapacity *capacity
 
 static gboolean bisect(const Search *search, OrrCapacity *capacity, GError **error) {
   gboolean meets;
-  while (capacity->fails / capacity->meets > 1 + search->ask->tolerance) {
+  while (capacity->fails / capacity->meets > 1 + search->query->tolerance) {
     const double rate = sqrt(capacity->meets * capacity->fails);
     if (!try_rate(search, rate, capacity, &meets, error)) return FALSE;
     note(capacity, rate, meets);
@@ -170,7 +171,7 @@ static gboolean has_objective(const OrrServing *params) {
   return has;
 }
 
-/* The rate that the scenario names; 0 with @error where it cannot be searched. */
+/* The scenario's own rate, where the search starts; 0 with @error when there is nothing to search. */
 static double first_rate(const Search *search, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = orr_scenario_read(search->library, search->tree, diags);
@@ -183,8 +184,7 @@ static double first_rate(const Search *search, GError **error) {
   const OrrServing *params = scenario->workload.params;
   if (kind != &orr_serving_kind) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "capacity is of a workload of kind serving, this one is of kind %s",
-                kind->entry.name);
+                "capacity needs a workload of kind serving, found kind %s", kind->entry.name);
     return 0;
   }
   const OrrEntry *load = params->load.entry;
@@ -194,20 +194,19 @@ static double first_rate(const Search *search, GError **error) {
     if (has_objective(params))
       return *(const double *)((const char *)params->load.params + field->offset);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "capacity wants an objective: give workload.slo.ttft, tpot or e2e");
+                "capacity needs an objective: set workload.slo.ttft, tpot or e2e");
     return 0;
   }
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-      "capacity searches workload.load.rate, which the load %s does not have: take e.g. poisson",
-      load->name);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "capacity varies workload.load.rate, which load %s does not have: use e.g. poisson",
+              load->name);
   return 0;
 }
 
-OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityAsk *ask,
+OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityQuery *query,
                                GError **error) {
-  const Search search = {library, tree, ask};
-  g_return_val_if_fail(ask->seeds >= 2 && ask->seeds <= MOST_SEEDS, NULL);
+  const Search search = {library, tree, query};
+  g_return_val_if_fail(query->seeds >= 2 && query->seeds <= MOST_SEEDS, NULL);
   const double rate = first_rate(&search, error);
   if (rate <= 0) return NULL;
   g_autoptr(OrrCapacity) capacity = g_new0(OrrCapacity, 1);

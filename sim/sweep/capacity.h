@@ -1,11 +1,11 @@
 /*
- * capacity.h - the highest rate of requests at which a serving scenario meets its objectives.
+ * capacity.h - finds the highest rate of requests at which a serving scenario meets its objectives.
  *
- * A rate meets them where the share of requests within all objectives (those rejected are not) is
- * at least `share`: `seeds` runs, each with loads of its own, give a mean and Student's interval of
- * 95 %, and the interval's lower end counts. From the scenario's own rate the search doubles or
- * halves until one rate meets and one does not, then bisects until they are within `tolerance` of
- * each other. Every run is a process of its own (engine.h, rule 5).
+ * A rate meets them when the fraction of requests within all objectives (rejected requests are not)
+ * is at least `fraction`. Each rate is simulated `seeds` times with different loads; the lower end of
+ * Student's 95 % confidence interval of their mean decides. Starting from the scenario's own rate, the
+ * search doubles or halves the rate until one meets and one fails, then bisects until both are within
+ * `tolerance` of each other. Every run is a process of its own (engine.h, rule 5).
  */
 #ifndef ORR_CAPACITY_H
 #define ORR_CAPACITY_H
@@ -15,24 +15,26 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  double share, tolerance;
+  double fraction; /* of the requests, above 0 to 1 */
+  double tolerance;
   guint seeds; /* 2 to 10 */
-} OrrCapacityAsk;
+} OrrCapacityQuery;
 
 typedef struct {
-  double rate, share, margin; /* mean of the seeds; half of its interval */
+  double rate;
+  double fraction, margin; /* mean over the seeds; half of its confidence interval */
   gboolean meets;
 } OrrCapacityPoint;
 
 typedef struct {
-  GArray *points; /* OrrCapacityPoint, as they were tried */
-  double meets,
-      fails; /* the highest rate that meets, the lowest above it that does not; 0: none was found */
+  GArray *points; /* OrrCapacityPoint, in the order tried */
+  double meets;   /* the highest rate that meets; 0: none found */
+  double fails;   /* the lowest rate above it that fails; 0: none found */
 } OrrCapacity;
 
-/* @tree: the scenario's, which is changed. NULL with ORR_FAULT_DOCUMENT where the load has no
- * rate or there is no objective, or with a run's own fault. */
-OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityAsk *ask,
+/* @tree: the scenario, which the search changes. NULL with ORR_FAULT_DOCUMENT when the load has no
+ * rate or the scenario has no objective, or with the error of a run. */
+OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityQuery *query,
                                GError **error);
 void orr_capacity_free(OrrCapacity *capacity);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCapacity, orr_capacity_free)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
+#include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_private.h"
@@ -419,29 +419,13 @@ static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *di
   return orr_diags_n_errors(diags) == 0;
 }
 
-static gboolean apply_settings(OrrNode *tree, char **settings, GError **error) {
-  for (char **setting = settings; setting && *setting; setting++) {
-    const char *equals = strchr(*setting, '=');
-    g_autofree char *path = equals ? g_strndup(*setting, (gsize)(equals - *setting)) : NULL;
-    if (!path || !*path) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set wants PATH=VALUE, found '%s'",
-                  *setting);
-      return FALSE;
-    }
-    if (!orr_field_set(&orr_scenario_table, tree, path, equals + 1, error)) {
-      g_prefix_error(error, "--set %s: ", *setting);
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
 OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **settings,
                                  OrrDiags *diags, GError **error) {
   g_autoptr(OrrSweepPlan) plan = plan_new(library, file);
   GError *failure = NULL;
   plan->tree = orr_scenario_tree(library, file, diags);
-  if (!plan->tree || !apply_settings(plan->tree, settings, error)) return NULL;
+  if (!plan->tree || !orr_settings_apply(&orr_scenario_table, plan->tree, settings, error))
+    return NULL;
   const OrrNode *found = orr_node_get(plan->tree, "sweep");
   if (!found || found->kind != ORR_NODE_MAP) {
     orr_diags_error(diags, found ? found->place : plan->tree->place,

@@ -15,8 +15,8 @@ static void test_settings(void) {
   put("right.yaml", GOOD, -1);
   const char *const wrong[][2] = {
       {"nodes=3", "unknown key 'nodes'"},
-      {"=3", "--set wants PATH=VALUE"},
-      {"cluster.nodes", "--set wants PATH=VALUE"},
+      {"=3", "--set takes PATH=VALUE"},
+      {"cluster.nodes", "--set takes PATH=VALUE"},
       {"cluster.nodes=", "is empty"},
       {"cluster..nodes=1", "a name between the dots is missing"},
       {"workload.paralel.tp=2", "did you mean 'parallel'?"},
@@ -104,10 +104,10 @@ static void test_loads(void) {
   assert_refused(LOAD "--collective all-reduce --algorithm rign", 2, "did you mean 'ring'?");
   assert_refused(LOAD "--collective all-to-all --algorithm ring", 2, "does not support all-to-all");
   assert_refused(LOAD "--collective all-reduce --size 5", 2, "--size: '5' has no unit");
-  assert_refused(LOAD "--size 5MB", 2, "--algorithm and --size beside --collective");
-  assert_refused(LOAD "--set routing", 2, "--set wants PATH=VALUE");
+  assert_refused(LOAD "--size 5MB", 2, "--algorithm and --size need --collective");
+  assert_refused(LOAD "--set routing", 2, "--set takes PATH=VALUE");
   assert_refused(LOAD "--set rooting=ecmp", 2, "did you mean 'routing'?");
-  assert_refused("describe device h100-sxm --collective all-reduce", 2, "are for a cluster");
+  assert_refused("describe device h100-sxm --collective all-reduce", 2, "are for clusters");
 #undef LOAD
 }
 
@@ -131,9 +131,9 @@ static void test_traces(void) {
   put("right.yaml", GOOD, -1);
   assert_refused("run right.yaml --db none --trace nowhere/x.json", 1,
                  "there is no folder nowhere");
-  assert_refused("run right.yaml --db none --trace .", 1, "is not a regular file");
-  assert_refused("run right.yaml --db none --trace /dev/null", 1, "is not a regular file");
-  assert_refused("run right.yaml --db none --trace ''", 2, "--trace wants the name of a file");
+  assert_refused("run right.yaml --db none --trace .", 1, "not a regular file");
+  assert_refused("run right.yaml --db none --trace /dev/null", 1, "not a regular file");
+  assert_refused("run right.yaml --db none --trace ''", 2, "--trace takes the name of a file");
 }
 
 /* --- Databases --- */
@@ -172,7 +172,7 @@ static void test_foreign_databases(void) {
   assert_refused("query nothing.db summary", 1, "there is no such results database");
   assert_refused("validate megatron-sc21 --db foreign.db", 1, "of another program");
   assert_refused("db merge all.db foreign.db", 1,
-                 "nothing is merged: foreign.db: is an SQLite database of another program");
+                 "nothing was merged: foreign.db: is an SQLite database of another program");
   assert_refused("db merge foreign.db all.db", 1, "of another program");
 }
 
@@ -213,7 +213,7 @@ static void test_own_databases(void) {
   sqlite3_close(db);
   assert_fine("run right.yaml --db own.db", "run 2 in own.db");
   assert_refused("db merge all.db own.db newer.db", 1, "newer.db: has schema version 99");
-  assert_refused("db merge own.db", 2, "db merge wants a database and the others");
+  assert_refused("db merge own.db", 2, "db merge takes a database and the databases");
 }
 
 /* Root may write everywhere: this says something only to others. */
@@ -226,7 +226,7 @@ static void test_unwritable(void) {
   put("right.yaml", GOOD, -1);
   g_assert_cmpint(g_chmod(folder, 0555), ==, 0);
   assert_refused("run right.yaml", 1, "orrery.db");
-  assert_refused("run right.yaml --db none --trace x.json", 1, "cannot be written to");
+  assert_refused("run right.yaml --db none --trace x.json", 1, "is not writable");
   g_assert_cmpint(g_chmod(folder, 0755), ==, 0);
 }
 

@@ -99,7 +99,7 @@ static void test_usage(void) {
   assert_refused("", 2, "orrery help");
   assert_refused("rum x", 2, "did you mean 'run'?");
   assert_refused("help rum", 2, "did you mean 'run'?");
-  assert_refused("run", 2, "run wants one scenario");
+  assert_refused("run", 2, "run takes one scenario");
   assert_refused("run a b", 2, "'b' is one argument too many");
   assert_refused("run --jsn a", 2, "did you mean '--json'?");
   assert_refused("run --db", 2, "--db");
@@ -110,18 +110,18 @@ static void test_usage(void) {
   assert_refused("schema modle", 2, "did you mean 'model'?");
   assert_refused("validate megatron-sc2", 2, "did you mean 'megatron-sc21'?");
   assert_refused("validate -j x megatron-sc21", 2, "x");
-  assert_refused("validate --rows x.csv", 2, "wants one SET");
+  assert_refused("validate --rows x.csv", 2, "needs one SET");
   assert_refused("import mesured x", 2, "did you mean 'measured'?");
   assert_refused("import measured x", 2, "--device");
   assert_refused("calibrate exprt x", 2, "did you mean 'export'?");
-  assert_refused("calibrate export", 2, "wants a folder");
+  assert_refused("calibrate export", 2, "takes a folder");
   assert_refused("calibrate --budget 5", 2, "--budget");
-  assert_refused("calibrate compare", 2, "wants a profile");
+  assert_refused("calibrate compare", 2, "takes a profile");
   assert_refused("calibrate compare h100-sx", 2, "h100-sxm");
-  assert_refused("calibrate report h100-sxm twice", 2, "a profile at most");
-  assert_refused("calibrate plan --device fake --gpus=-1", 2, "--gpus -1");
+  assert_refused("calibrate report h100-sxm twice", 2, "at most one profile");
+  assert_refused("calibrate plan --device fake --gpus=-1", 2, "found -1");
   assert_refused("calibrate fit --raw nowhere --device h100-sxm", 1, "no such folder or database");
-  assert_refused("calibrate fit --raw . --device h100-sxm --thin=-1", 2, "--thin -1");
+  assert_refused("calibrate fit --raw . --device h100-sxm --thin=-1", 2, "found -1");
   assert_refused("calibrate --device fake --families gem", 2, "did you mean 'gemm'?");
   assert_refused("cost nothing gemm", 2, "unknown profile");
   assert_refused("cost a100-80gb-sxm gem m=1", 2, "gemm");
@@ -152,16 +152,15 @@ static void test_calibrate(void) {
   assert_fine("calibrate fit --raw calibration.db --device h100-sxm --thin 10", "10 of ");
   g_assert_true(is_there("out/device_copy.csv"));
   assert_fine("query calibration.db calibration", "launch");
-  assert_fine("calibrate --device fake --families launch --budget 1min",
-              "nothing is left to measure");
+  assert_fine("calibrate --device fake --families launch --budget 1min", "everything is measured");
   g_auto(Said) wrong = orrery("calibrate --device fake --families memory --budget 1h");
   g_assert_cmpint(wrong.status, ==, 1);
   assert_has(wrong.out, "10 kernels gave wrong results");
 }
 
-/* --- What is on the shelves --- */
+/* --- Catalogs --- */
 
-static void test_shelves(void) {
+static void test_catalogs(void) {
   static const char *const things[][2] = {{"clusters", "dgx-a100-superpod"},
                                           {"collectives", "ring"},
                                           {"devices", "h100-sxm"},
@@ -221,11 +220,11 @@ static void test_cost(void) {
       "cost gb300 deepep_dispatch num_token_per_rank=128 hidden=7168 topk=8 num_experts=256",
       " us  carried over from gb200\n");
   assert_fine("cost b300 all_reduce n_gpus=8 bytes=1048576", " us  carried over from b200\n");
-  assert_fine("cost b200", "Rows set aside, since they contradict others");
+  assert_fine("cost b200", "Rows that are not used, because they contradict others");
   put("rows.csv", "# where from\nm,n,k,note\n1024,4096,4096,x\n", -1);
   assert_fine("cost a100-80gb-sxm gemm --rows rows.csv",
               "m,n,k,note,predicted_us,how\n1024,4096,4096,x,");
-  assert_refused("cost a100-80gb-sxm --rows rows.csv", 2, "--rows wants the operator");
+  assert_refused("cost a100-80gb-sxm --rows rows.csv", 2, "--rows needs the operator");
   assert_refused("cost a100-80gb-sxm gemm --rows nothing.csv", 1, "nothing.csv");
 }
 
@@ -301,7 +300,7 @@ static void test_set(void) {
   assert_refused("run small.yaml --set workload.paralel.tp=2 --db none", 2,
                  "did you mean 'parallel'?");
   assert_refused("run small.yaml --set workload.batch.global --db none", 2,
-                 "--set wants PATH=VALUE");
+                 "--set takes PATH=VALUE");
   assert_refused("run small.yaml --set workload.batch.global=ten --db none", 2, "ten");
   assert_refused("run small.yaml --fidelity ful --db none", 2, "did you mean 'full'?");
 }
@@ -435,7 +434,7 @@ static void add_tests(void) {
   g_test_add_func("/cli/help", test_help);
   g_test_add_func("/cli/usage", test_usage);
   g_test_add_func("/cli/calibrate", test_calibrate);
-  g_test_add_func("/cli/shelves", test_shelves);
+  g_test_add_func("/cli/catalogs", test_catalogs);
   g_test_add_func("/cli/describe", test_describe);
   g_test_add_func("/cli/schema", test_schema);
   g_test_add_func("/cli/cost", test_cost);

@@ -150,5 +150,5 @@ bad "a fault of a link that does not exist" '3s/^/faults: [{fault: {kind: link, 
 bad "a fault after the end" '3s/^/faults: [{at: 9 s, fault: {kind: slow-gpu, gpu: 1}}]\n/' "after the end at"
 "$orrery" run apart.yaml --db none --trace x.json > said 2>&1
 status=$?
-check "a trace of several jobs is refused, exit 2" '[ $status -eq 2 ] && grep -q -- "--trace is of one workload" said'
+check "a trace of several jobs is refused, exit 2" '[ $status -eq 2 ] && grep -q -- "--trace is for one workload" said'
 echo "1..$n"

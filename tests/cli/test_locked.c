@@ -35,7 +35,7 @@ static void assert_kept(const char *line, const char *wanted) {
   g_autofree char *out = NULL, *err = NULL;
   const int status = spawn(line, &out, &err);
   if (status != 1 || !strstr(out, wanted) ||
-      !strstr(err, "r.db stayed locked by another process for 0.05 s") ||
+      !strstr(err, "another process kept r.db locked for 0.05 s") ||
       !strstr(err, "orrery db merge r.db r.db.kept-1"))
     g_error("orrery %s: status %d: %s%s", line, status, out, err);
 }

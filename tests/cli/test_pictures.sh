@@ -25,11 +25,11 @@ change=$("$orrery" query r.db "SELECT 100.0 * (b.mfu / a.mfu - 1) FROM training_
 check "the change is that of the results" \
   'awk -F, -v want="$change" "\$1 == \"mfu\" && (\$4 - want) ^ 2 < 1e-18 { found = 1 } END { exit !found }" said'
 "$orrery" compare r.db 1 1 > said 2>&1
-check "a run beside itself is refused" '[ $? -ne 0 ] && grep -q "want two runs" said'
+check "a run compared with itself is refused" '[ $? -ne 0 ] && grep -q "two different runs" said'
 "$orrery" compare r.db 1 7 > said 2>&1
 check "a run that is not there is named" 'grep -q "there is no run 7" said'
 "$orrery" compare r.db 1 x > said 2>&1
-check "a word that is no run is named, exit 2" '[ $? -eq 2 ] && grep -q "is no run.s number" said'
+check "a word that is not a run is named, exit 2" '[ $? -eq 2 ] && grep -q "is not the number of a run" said'
 
 # --- what a link carries over time adds up to what it carries
 "$orrery" query r.db "SELECT max(abs(t.bytes / u.bytes - 1)) < 1e-9 AND count(*) = 8 FROM link_use u JOIN
@@ -99,7 +99,7 @@ check "a merged run gives the same answers" 'cmp -s want said'
 "$orrery" query all.db best --csv | cut -d, -f3- > said
 check "a merged sweep has the same best" 'cmp -s want said'
 "$orrery" db merge all.db r.db s.db > said 2>&1
-check "db merge tells what was there" 'grep -q "r.db: 0 runs added; 2 were here" said && grep -q "s.db: 0 runs added; 12 were here" said'
+check "db merge lists existing runs" 'grep -q "r.db: 0 runs added; 2 exist already" said && grep -q "s.db: 0 runs added; 12 exist already" said'
 "$orrery" db merge new.db r.db none.db > said 2>&1
 check "db merge is all or nothing, exit 1" '[ $? -eq 1 ] && grep -q "none.db: there is no such" said && [ ! -e new.db ]'
 "$orrery" db inf r.db > said 2>&1

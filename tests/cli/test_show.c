@@ -33,9 +33,9 @@ static void say_errors(void) {
 }
 
 static const Case cases[] = {
-    {"silent", 1, 1, "orrery: run ended with status 1 and gave no reason*", say_nothing},
-    {"silent-document", 2, 2, "orrery: run ended with status 2 and gave no reason*", say_nothing},
-    {"warned", 1, 1, "*is odd*orrery: run ended with status 1 and gave no reason*", say_warning},
+    {"silent", 1, 1, "orrery: run ended with status 1 without a reason*", say_nothing},
+    {"silent-document", 2, 2, "orrery: run ended with status 2 without a reason*", say_nothing},
+    {"warned", 1, 1, "*is odd*orrery: run ended with status 1 without a reason*", say_warning},
     {"errors", 2, 2, "a.yaml:1:1: error: is wrong\n", say_errors},
     {"problem", 1, 1, "orrery: 3 rows failed\n", say_problem},
     {"fine", 0, 0, "", say_nothing},

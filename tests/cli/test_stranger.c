@@ -171,9 +171,8 @@ static void assert_stops(int number, const char *name) {
   g_assert_true(WIFEXITED(wait_status));
   g_assert_cmpint(WEXITSTATUS(wait_status), ==, 128 + number);
   g_autofree char *wanted =
-      g_strdup_printf("orrery: interrupted by %s: %d of 4000 points are stored in own.db; 'orrery "
-                      "sweep long.yaml --db own.db --resume' "
-                      "goes on\n",
+      g_strdup_printf("orrery: interrupted by %s: %d of 4000 points are stored in own.db; to "
+                      "continue, run 'orrery sweep long.yaml --db own.db --resume'\n",
                       name, (int)count_points());
   g_assert_nonnull(strstr(err, wanted));
 }

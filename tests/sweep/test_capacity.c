@@ -23,7 +23,7 @@ static OrrCapacity *find(const char *sets, double share, GError **error) {
     *value++ = '\0';
     if (!orr_field_set(&orr_scenario_table, tree, *part, value, error)) return NULL;
   }
-  const OrrCapacityAsk ask = {.share = share, .tolerance = 0.02, .seeds = 4};
+  const OrrCapacityQuery ask = {.fraction = share, .tolerance = 0.02, .seeds = 4};
   return orr_capacity_find(library, tree, &ask, error);
 }
 
@@ -68,7 +68,7 @@ static void refused(const char *sets, const char *wanted) {
 }
 
 static void test_refused(void) {
-  refused("", "wants an objective");
+  refused("", "needs an objective");
   refused("workload.slo={ttft: 1 s};workload.load={kind: closed-loop, concurrency: 4}",
           "does not have");
   refused("workload.slo={ttft: 1 us}", "can be met by nothing");

@@ -64,10 +64,10 @@ status=$?
 check "an executor that is none" '[ $status = 2 ] && grep -q "executor .pbs." said && grep -q "local, slurm" said'
 "$orrery" sweep grid.yaml --executor slurm --db none > said 2>&1
 status=$?
-check "Slurm wants a database" '[ $status = 2 ] && grep -q "executor slurm wants a database" said'
+check "Slurm needs a database" '[ $status = 2 ] && grep -q "executor slurm needs a database" said'
 "$orrery" sweep grid.yaml --status > said 2>&1
 status=$?
-check "--status wants no scenario" '[ $status = 2 ] && grep -q "want no scenario" said'
+check "--status takes no scenario" '[ $status = 2 ] && grep -q "take no scenario" said'
 
 # --- A Slurm that refuses: nothing of the sweep stays. Stand-ins for sbatch, so that this runs without Slurm's packages. ---
 mkdir refusing
@@ -230,7 +230,7 @@ sed -i 's/micro-batch: \[1, 2, 4\]/micro-batch: [1, 2]/' changed.yaml
 resume
 settle
 "$orrery" sweep --status --db killed.db > said 2>&1
-check "a task that somebody cancels is not submitted again by itself, and named" 'grep -q "4 done, 1 cancelled" said && grep -q "1  CANCELLED" said && ! grep -q "all is merged" said'
+check "a task that somebody cancels is not submitted again by itself, and named" 'grep -q "4 done, 1 cancelled" said && grep -q "1  CANCELLED" said && ! grep -q "all points are merged" said'
 "$orrery" sweep --status --db cancelled.db > said 2>&1
 check "nor is a whole array" 'grep -q "0 done, 5 cancelled" said && grep -q "0 of 58 done" said'
 "$orrery" sweep --status --db changed.db > said 2>&1

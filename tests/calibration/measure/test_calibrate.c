@@ -12,6 +12,7 @@
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/calibrate/calibrate.h"
+#include "sim/calibrate/calibrate_rows.h"
 #include "sim/calibrate/calibrate_compare.h"
 #include "tests/calibration/calibration_sample.h"
 
@@ -67,7 +68,7 @@ static void calibrate(Fixture *fixture, const char *families, double budget_s,
 
 static GArray *read_rows(const Fixture *fixture) {
   g_autoptr(GError) error = NULL;
-  GArray *rows = orr_calibrate_read(fixture->db, &error);
+  GArray *rows = orr_calibrate_rows_read(fixture->db, &error);
   g_assert_no_error(error);
   return rows;
 }
@@ -113,7 +114,7 @@ static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
   g_autoptr(GError) error = NULL;
   calibrate(fixture, "interference", 1e6, &first);
   calibrate(fixture, "gemm", 25, &second);
-  g_autoptr(GPtrArray) files = orr_calibrate_export(fixture->db, NULL, fixture->out, &error);
+  g_autoptr(GPtrArray) files = orr_calibrate_rows_export(fixture->db, NULL, fixture->out, &error);
   g_assert_no_error(error);
   const OrrFitOrder order = {.folder = fixture->out, .name = "mine"};
   g_autofree char *text = orr_fit(&order, &h100_device, &error);
@@ -222,7 +223,7 @@ static void test_wrong_results(Fixture *fixture, gconstpointer data) {
   g_assert_cmpuint(answer.outcome.n_wrong, ==, 10);
   calibrate(fixture, "memory", 1e6, &again);
   g_assert_cmpuint(again.outcome.n_new, ==, 10);
-  g_autoptr(GPtrArray) files = orr_calibrate_export(fixture->db, NULL, fixture->out, NULL);
+  g_autoptr(GPtrArray) files = orr_calibrate_rows_export(fixture->db, NULL, fixture->out, NULL);
   g_assert_cmpuint(files->len, ==, 1);
   const OrrExportFile *file = files->pdata[0];
   g_assert_cmpstr(file->file, ==, "memory.csv");
@@ -246,7 +247,7 @@ static void test_round_trip(Fixture *fixture, gconstpointer data) {
   g_autoptr(GError) error = NULL;
   calibrate(fixture, "attention-decode,attention-prefill,collective,gemm,moe-ffn", 360, &answer);
   g_autoptr(GPtrArray) files =
-      orr_calibrate_export(fixture->db, "fake-analytic-device", fixture->out, &error);
+      orr_calibrate_rows_export(fixture->db, "fake-analytic-device", fixture->out, &error);
   g_assert_no_error(error);
   guint n_rows = 0;
   for (guint i = 0; i < files->len; i++) n_rows += ((OrrExportFile *)files->pdata[i])->n_rows;
@@ -289,7 +290,7 @@ static void test_compare(Fixture *fixture, gconstpointer data) {
   g_auto(OrrCalibrateAnswer) answer = {0};
   g_autoptr(GError) error = NULL;
   calibrate(fixture, "attention-decode,collective,device-copy,gemm,memory,moe-ffn", 290, &answer);
-  g_autoptr(GPtrArray) files = orr_calibrate_export(fixture->db, NULL, fixture->out, &error);
+  g_autoptr(GPtrArray) files = orr_calibrate_rows_export(fixture->db, NULL, fixture->out, &error);
   g_autofree char *collectives = g_build_filename(fixture->out, "collectives.csv", NULL);
   const OrrFitOrder order = {.folder = fixture->out,
                              .collectives_csv = collectives,
@@ -374,7 +375,7 @@ static void test_refusals(Fixture *fixture, gconstpointer data) {
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
   g_clear_error(&error);
   g_assert_false(g_file_test(fixture->db, G_FILE_TEST_EXISTS)); /* nothing was touched */
-  g_assert_null(orr_calibrate_export(fixture->db, NULL, fixture->out, &error));
+  g_assert_null(orr_calibrate_rows_export(fixture->db, NULL, fixture->out, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
 }
 

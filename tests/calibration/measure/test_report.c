@@ -85,7 +85,7 @@ static void test_no_profile(Fixture *fixture, gconstpointer data) {
   guint n_rows;
   g_assert_true(calibrate(fixture, &orr_fake_layer, 5, NULL));
   g_autofree char *text = report_of(fixture, NULL, &n_rows);
-  assert_has(text, "no profile of this device is known");
+  assert_has(text, "there is no profile of this device");
 }
 
 /* A device that breaks at its tenth kernel, with a reason that says whose it is. */
@@ -156,10 +156,10 @@ static void test_plan(void) {
   g_assert_true(orr_calibrate_plan(&order, 1, &one, NULL));
   g_assert_true(orr_calibrate_plan(&order, 8, &eight, NULL));
   g_assert_cmpuint(one.states[0].n_planned, ==, 0);
-  g_assert_cmpuint(one.untold->len, ==, 1);
+  g_assert_cmpuint(one.left_out->len, ==, 1);
   g_assert_cmpuint(eight.states[0].n_slices, ==, 17);
   g_assert_cmpuint(eight.states[0].n_seeds, ==, 51);
-  g_assert_cmpuint(eight.untold->len, ==, 0);
+  g_assert_cmpuint(eight.left_out->len, ==, 0);
   for (guint i = 0; i < 2; i++) { /* launch: 6 + 6 + 1 shapes; its third table has but one */
     const OrrPlanState *state = i ? &eight.states[1] : &one.states[1];
     g_assert_cmpuint(state->n_slices, ==, 3);

@@ -1,0 +1,28 @@
+/*
+ * settings.c - splits "PATH=VALUE" at the first '=' and sets the field that the path names.
+ */
+#include "sim/base/settings.h"
+
+#include <string.h>
+
+#include "sim/base/fault.h"
+
+static gboolean apply(const OrrFieldTable *table, OrrNode *tree, const char *setting,
+                      GError **error) {
+  const char *equals = strchr(setting, '=');
+  if (!equals || equals == setting) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set takes PATH=VALUE, found '%s'", setting);
+    return FALSE;
+  }
+  g_autofree char *path = g_strndup(setting, (gsize)(equals - setting));
+  if (orr_field_set(table, tree, path, equals + 1, error)) return TRUE;
+  g_prefix_error(error, "--set %s: ", setting);
+  return FALSE;
+}
+
+gboolean orr_settings_apply(const OrrFieldTable *table, OrrNode *tree, char *const *settings,
+                            GError **error) {
+  for (; settings && *settings; settings++)
+    if (!apply(table, tree, *settings, error)) return FALSE;
+  return TRUE;
+}

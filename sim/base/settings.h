@@ -1,0 +1,19 @@
+/*
+ * settings.h - applies the texts of --set to a document before it is read.
+ */
+#ifndef ORR_SETTINGS_H
+#define ORR_SETTINGS_H
+
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+/* Sets each "PATH=VALUE" of @settings (a strv; may be NULL), in order, in the unread @tree of a
+ * document described by @table (orr_field_set). FALSE with ORR_FAULT_USAGE at the first that cannot
+ * be set; the message begins with "--set PATH=VALUE: ". */
+gboolean orr_settings_apply(const OrrFieldTable *table, OrrNode *tree, char *const *settings,
+                            GError **error);
+
+G_END_DECLS
+
+#endif
