@@ -5,20 +5,21 @@
  * not run. Two rules find such rows.
  *
  * 1. Odd. A row is odd where it is 20 % or more away from the middle of what its neighbours say:
- * the lines through it
- *    along each axis, and the hints. The neighbours' values are distances from the roofline, so this asks for a smooth
- *    efficiency, which kernels do not promise: of H100's bf16 products one row in 60 is odd, and H200, the same chip
- *    with other memory, sides with the row as often as with its neighbours. An odd row answers where it was measured,
- *    but nothing is interpolated from it.
+ *    the lines through it along each axis, and the hints. The neighbours' values are distances from
+ *    the roofline, so this asks for a smooth efficiency, which kernels do not promise: of H100's
+ *    bf16 products one row in 60 is odd, and H200, the same chip with other memory, sides with the
+ *    row as often as with its neighbours. An odd row answers where it was measured, but nothing is
+ *    interpolated from it.
  *
  * 2. Contradicted. A kernel that does more along every axis takes no less time, since it could do
- * the smaller task with
- *    padding: time is monotone in m, n and k. It is so up to tile effects: a library picks kernels by rules of thumb,
- *    and a product that fills its tiles can overtake a smaller one that does not. In the tables of H100 and H200 one
- *    row in 60 takes 1.2 times as long as two products that are at least as large, so 1.2 is the tolerance, and two
- *    witnesses are asked for, because the one may be the wrong row. An odd row that is too slow beside two larger ones,
- *    or too fast beside two smaller ones, is set aside: it becomes a hole, and the answer there is interpolated. Which
- *    row of a contradiction is wrong its neighbours decide: only odd rows are set aside, and odd rows are no witnesses.
+ *    the smaller task with padding: time is monotone in m, n and k. It is so up to tile effects: a
+ *    library picks kernels by rules of thumb, and a product that fills its tiles can overtake a
+ *    smaller one that does not. In the tables of H100 and H200 one row in 60 takes 1.2 times as
+ *    long as two products that are at least as large, so 1.2 is the tolerance, and two witnesses
+ *    are asked for, because the one may be the wrong row. An odd row that is too slow beside two
+ *    larger ones, or too fast beside two smaller ones, is set aside: it becomes a hole, and the
+ *    answer there is interpolated. Which row of a contradiction is wrong its neighbours decide:
+ *    only odd rows are set aside, and odd rows are no witnesses.
  *
  * The order of times shows only those errors that cross another row's time, so a table in which it
  * contradicts three in four of the odd rows was disturbed while it was measured, and all its odd

@@ -8,19 +8,16 @@
  * which is what an engine takes for it where nothing else is on those links.
  *
  * 1. The choice is the least predicted_s of all algorithms and protocols, as in NCCL's tuning
- * (ncclTopoGetAlgoTime);
- *    of equal ones the ring, then the first by name, and the first protocol.
+ *    (ncclTopoGetAlgoTime); of equal ones the ring, then the first by name, and the first protocol.
  * 2. An algorithm is tried under the protocols that the profile has rows for (`nccl`); where it has
- * none at all, once,
- *    with the profile's constants.
+ *    none at all, once, with the profile's constants.
  * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time
- * (NCCL's own choice
- *    of algorithm and protocol, NVLS included) replaces the model: the latency is what the measured time leaves beyond
- *    the transfers; where it leaves less than nothing (NVLS sends fewer bytes than a ring), the transfers shrink to it.
- *    A profile's own rows do so in the range of their sizes, and hand over to its base's next to it (cost_collective.c).
+ *    (NCCL's own choice of algorithm and protocol, NVLS included) replaces the model: the latency
+ *    is what the measured time leaves beyond the transfers; where it leaves less than nothing (NVLS
+ *    sends fewer bytes than a ring), the transfers shrink to it. A profile's own rows do so in the
+ *    range of their sizes, and hand over to its base's next to it (cost_collective.c).
  * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured:
- * the rows do not say
- *    which they saw.
+ *    the rows do not say which they saw.
  */
 #include "workloads/collectives/collective_private.h"
 
