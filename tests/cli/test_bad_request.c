@@ -122,7 +122,7 @@ static void test_steps(void) {
   assert_refused(STEPS "--set workload.replay=step", 2, "did you mean 'steps'?");
   assert_refused(
       STEPS "--set workload.algorithm=ring --set cluster.max-nodes=2048 --set cluster.nodes=2048",
-      2, "16384 ranks are about 5.37e+08 sends, and the most is 12 million");
+      2, "16384 ranks need about 5.37e+08 sends; the limit is 12 million");
 #undef STEPS
 }
 

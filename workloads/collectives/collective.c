@@ -1,11 +1,12 @@
 /*
- * collective.c - planning: the algorithms' array, the choice among them, and measured times.
+ * collective.c - plans collectives: the array of algorithms, the choice among them, and measured
+ * times.
  *
- * A plan's time alone on the fabric is
+ * The time of a plan that has the fabric to itself is
  *
  *   predicted_s = sum over phases of  latency_s + bytes * max over links (weight / bandwidth)
  *
- * which is what an engine takes for it where nothing else is on those links.
+ * which is also the engine's time if nothing else uses those links.
  *
  * 1. The choice is the least predicted_s of all algorithms and protocols, as in NCCL's tuning
  *    (ncclTopoGetAlgoTime); of equal ones the ring, then the first by name, and the first protocol.
@@ -30,9 +31,9 @@ const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "re
                                                  "broadcast",  "reduce",     "alltoall",
                                                  "sendrecv",   NULL};
 
-/* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in
- * collective_private.h, add it below and to meson.build.
- * tests/workloads/collectives/test_collective_oracle.c takes it from here. */
+/* To add one: write workloads/collectives/NAME.c with one `const OrrCollectiveAlgorithm
+ * orr_NAME`, declare it in collective_private.h, and add it to this array and to meson.build.
+ * tests/workloads/collectives/test_collective_oracle.c walks this array. */
 static const OrrEntry *const entries[] = {
     &orr_bucket.entry,
     &orr_collnet.entry,
@@ -100,12 +101,13 @@ static gboolean in_one_domain(const OrrFabric *fabric, const OrrCollectiveCall *
   return TRUE;
 }
 
-/* Equal up to rounding counts as equal, so that the order decides and not the last bit. */
+/* Times that differ only by rounding count as equal, so that the order decides and not the last
+ * bit. */
 static gboolean is_better(const OrrCollectivePlan *plan, const OrrCollectivePlan *best) {
   return !best || plan->predicted_s < best->predicted_s * (1 - 1e-12);
 }
 
-/* Replaces @best by @plan where that is better; takes @plan. */
+/* Replaces @best by @plan if @plan is better. Takes ownership of @plan. */
 static void keep_better(OrrCollectivePlan **best, OrrCollectivePlan *plan) {
   if (plan && is_better(plan, *best)) {
     orr_collective_plan_free(*best);
@@ -115,7 +117,7 @@ static void keep_better(OrrCollectivePlan **best, OrrCollectivePlan *plan) {
   }
 }
 
-/* What depends on where the group lies: see OrrNcclCosts. */
+/* Settles the costs that depend on the group's position: see OrrNcclCosts. */
 static void settle_costs(OrrNcclCosts *costs, const OrrFabric *fabric, gboolean is_near,
                          OrrCollectiveOp op) {
   const OrrTransport *transport = orr_fabric_transport(fabric);
@@ -150,16 +152,16 @@ const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
   return ret_costs;
 }
 
-/* LL128 wants 128 bytes to arrive at once, which NCCL trusts over the network only from NIC to
- * GPU (typeInter <= PATH_PXB, src/graph/tuning.cc). */
+/* LL128 requires 128 bytes to arrive at once, which NCCL assumes over the network only from NIC
+ * to GPU (typeInter <= PATH_PXB, src/graph/tuning.cc). */
 static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                             OrrProtocol protocol) {
   return protocol != ORR_PROTOCOL_LL128 || orr_fabric_gpudirect(context->fabric) ||
          in_one_domain(context->fabric, call);
 }
 
-/* Under the best protocol that the profile has a row for, or the forced one; NULL where it has
- * none. */
+/* Plans under the best protocol for which the profile has a row, or under the forced one; NULL
+ * if there is no such row. */
 static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context,
                                        const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm) {
@@ -197,8 +199,8 @@ static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context,
   return by_rows ? plan_by_rows(context, call, algorithm) : plan_by(context, call, algorithm);
 }
 
-/* The ring first, so that it is kept among equals; what has no rows of the forced protocol comes
- * last. */
+/* Tries the ring first, so that it wins among equals; algorithms without rows of the forced
+ * protocol come last. */
 static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context,
                                     const OrrCollectiveCall *call) {
   OrrCollectivePlan *best = plan_chosen(context, call, &orr_ring);
@@ -213,7 +215,7 @@ static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context,
   return best;
 }
 
-/* Makes the plan's phases take @time_s in all; see 3 above. */
+/* Scales the plan's phases to @time_s in total; see 3 above. */
 static void stretch_to(const OrrFabric *fabric, OrrCollectivePlan *plan, double time_s) {
   double transfers_s = all_transfers(fabric, plan);
   double shrink = transfers_s > time_s ? time_s / transfers_s : 1;
@@ -225,7 +227,8 @@ static void stretch_to(const OrrFabric *fabric, OrrCollectivePlan *plan, double 
   plan->predicted_s = time_s;
 }
 
-/* Own rows of other sizes, over a base that has none: they change what is modelled next to them. */
+/* The profile has rows of other sizes and its base has none: the rows near this size correct the
+ * model. */
 static void apply_hand_over(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                             OrrCollectivePlan *plan) {
   const char *op = orr_collective_nccl_words[call->op];
@@ -267,7 +270,7 @@ static gboolean ask_library(const OrrCollectiveContext *context, const OrrCollec
   return call->bytes > 0 && orr_cost_library(context->cost, &asked, ret_cost);
 }
 
-/* The same for what a library measured of its own kernels. */
+/* The same for measured times of a library's own kernels. */
 static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                           OrrCollectivePlan *plan) {
   OrrCost measured;
@@ -302,8 +305,8 @@ static OrrCollectivePlan *plan_call(const OrrCollectiveContext *context,
   return g_steal_pointer(&best);
 }
 
-/* on-missing: error. A plan is known by a measured time, or by a row of its algorithm and
- * protocol. */
+/* For on-missing: error. A plan counts as known if it has a measured time, or a row of its
+ * algorithm and protocol. */
 static gboolean is_known(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                          const OrrCollectivePlan *plan, GError **error) {
   if (!context->cost || !orr_cost_refuses_gaps(context->cost) || call->bytes <= 0) return TRUE;
@@ -314,7 +317,8 @@ static gboolean is_known(const OrrCollectiveContext *context, const OrrCollectiv
   return FALSE;
 }
 
-/* Names what @algorithm supports over the group; where that is nothing, what it needs. */
+/* Sets an error that names what @algorithm supports over the group, or what it needs if it
+ * supports nothing. */
 static void refuse(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                    const OrrCollectiveAlgorithm *algorithm, GError **error) {
   g_autofree char *words = supported_words(context, call, algorithm);

@@ -1,20 +1,20 @@
 /*
  * collective.h - collectives as weighted flows on a fabric.
  *
- * A call (op, bytes, group of GPUs) is planned by one algorithm into phases; each phase is a delay
- * and then one transfer that loads every link it uses (a lock-step collective moves at the pace of
- * its slowest link). Weights are integers: how many of the algorithm's unit flows cross the link;
- * the phase's bytes are what one unit flow moves.
+ * One algorithm plans a call (op, bytes, group of GPUs) as phases. Each phase is a delay followed
+ * by one transfer that loads every link it uses, because a lock-step collective moves at the pace
+ * of its slowest link. Weights are integers: the number of the algorithm's unit flows that cross
+ * the link. The phase's bytes are those of one unit flow.
  *
- * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, send-recv: the buffer; all-gather,
+ * `bytes` follows nccl-tests. All-reduce, broadcast, reduce, send-recv: the buffer; all-gather,
  * reduce-scatter, all-to-all: the whole buffer, of which each rank holds 1/n.
  *
  * Algorithms are entries: NCCL's ring, tree (double binary), nvls, nvls-tree, collnet, pat,
- * pairwise (all-to-all) and direct (send-recv), and hierarchical; forced by name, the engines' own:
- * custom-* (all-reduce), deepep*, trtllm-* (experts' tokens). Each has up to three protocols (LL,
- * LL128, Simple), whose costs the profile holds (cost.h). To add one: write
- * workloads/collectives/NAME.c, add it to the array in collective.c and to meson.build; the
- * family's test holds simulation against its oracle.
+ * pairwise (all-to-all) and direct (send-recv), and hierarchical; forced by name only, those of
+ * serving engines: custom-* (all-reduce), deepep*, trtllm-* (experts' tokens). Each has up to three
+ * protocols (LL, LL128, Simple), with costs from the profile (cost.h). To add one: write
+ * workloads/collectives/NAME.c, declare it in collective_private.h, add it to the array in
+ * collective.c and to meson.build; the family's test compares its simulation with its oracle.
  */
 #ifndef ORR_COLLECTIVE_H
 #define ORR_COLLECTIVE_H
@@ -40,20 +40,21 @@ extern const char *const orr_collective_words[]; /* "all-reduce", "all-gather", 
 /* "all_reduce", ... as nccl-tests names them */
 extern const char *const orr_collective_nccl_words[];
 
-/* What an all-to-all carries, where that is known: tokens on the way to their experts, or back. */
+/* The contents of an all-to-all, if known: tokens sent to their experts, or back. */
 typedef struct {
-  double tokens;            /* of a rank */
-  gint64 hidden;            /* elements of a token */
-  gint64 topk, experts;     /* experts of a token, and in all */
-  double bytes_per_element; /* as they travel */
-  OrrDtype experts_dtype;   /* the experts' format, by which TensorRT-LLM's kernels differ */
+  double tokens;            /* tokens per rank */
+  gint64 hidden;            /* elements per token */
+  gint64 topk, experts;     /* experts per token, and in total */
+  double bytes_per_element; /* bytes per element as sent */
+  OrrDtype experts_dtype;   /* number format of the experts, on which TensorRT-LLM's kernels
+                             * depend */
   gboolean is_combine;      /* FALSE: dispatch */
-  /* a token's experts lie in at most as many domains (node-limited routing); 0: any */
+  /* a token's experts lie in at most this many domains (node-limited routing); 0: any */
   gint64 most_domains;
 } OrrExpertExchange;
 
-/* The buffer of an all-to-all that sends a token to each of its experts: tokens * topk * hidden
- * elements. */
+/* The buffer of an all-to-all that sends a token to each of its experts, in bytes: tokens * topk
+ * * hidden elements. */
 double orr_expert_exchange_bytes(const OrrExpertExchange *exchange);
 
 typedef struct {
@@ -62,14 +63,14 @@ typedef struct {
   const gint64 *gpus; /* the group in rank order */
   guint n;
   OrrProtocol protocol; /* forced, as NCCL_PROTO does; ORR_PROTOCOL_AUTO (0): the fastest */
-  /* of an all-to-all: what it carries; NULL: anything. NCCL's algorithms go by bytes */
+  /* contents of an all-to-all; NULL: unknown. NCCL's algorithms depend on bytes alone */
   const OrrExpertExchange *exchange;
 } OrrCollectiveCall;
 
 typedef struct {
   double latency_s;
   double bytes;     /* of one unit flow */
-  OrrLinkUse *uses; /* fabric link ids; owned by the plan */
+  OrrLinkUse *uses; /* links by fabric link id; owned by the plan */
   guint n_uses;
 } OrrCollectivePhase;
 
@@ -78,62 +79,65 @@ struct OrrCollectiveSteps;
 
 typedef struct {
   const OrrCollectiveAlgorithm *algorithm;
-  OrrProtocol protocol; /* AUTO: the algorithm has no protocols (nothing is known of them) */
+  OrrProtocol protocol; /* AUTO: the algorithm has no protocols, or no costs are known */
   GArray *phases;       /* of OrrCollectivePhase */
   double predicted_s;   /* alone on the fabric: sum of latency + bytes * max(weight / bandwidth) */
-  OrrHow how;           /* measured when a measured time replaced the modelled latency part */
+  OrrHow how;           /* `measured` if a measured time replaced the modelled latency part */
 } OrrCollectivePlan;
 
-/* What plans are made from. @cost may be NULL (constants zero: pure alpha-beta of the fabric). */
+/* The inputs of a plan. @cost may be NULL: all constants are then 0, a pure alpha-beta model of
+ * the fabric. */
 typedef struct {
   const OrrFabric *fabric;
   const OrrCostModel *cost;
-  /* the planner's: of the algorithm and protocol that it plans; callers leave it NULL */
+  /* set by the planner: costs of the algorithm and protocol being planned; callers leave it NULL */
   const OrrNcclCosts *costs;
-  /* by link, where not NULL: counts those that an algorithm's plan() puts on it (queue pairs) */
+  /* if not NULL: by link, the number of connections (queue pairs) that the plan puts on it */
   guint32 *connections;
-  /* Of NCCL before 2.12 (March 2022), which has no PXN: GPUs of a PCIe switch, where the cluster
-   * says it. A channel enters and leaves a node by one NIC, next to which two members must sit.
-   * 0: later, or no such switches. */
+  /* For NCCL before 2.12 (March 2022), which lacks PXN: GPUs per PCIe switch, if the cluster
+   * states it. A channel then enters and leaves a node through one NIC, next to which two
+   * members must sit. 0: a later NCCL, or no such switches. */
   gint64 gpus_per_switch;
 } OrrCollectiveContext;
 
-/* When an algorithm is chosen by itself. */
+/* When the planner chooses an algorithm that the user did not force. */
 typedef enum {
   ORR_CHOSEN_ALWAYS,
-  /* only where the profile has an `nccl` row of it: hardware that not every device has */
+  /* only if the profile has an `nccl` row of it: hardware that not every device has */
   ORR_CHOSEN_WITH_ROWS,
-  ORR_CHOSEN_NEVER /* only forced: not NCCL's, or in need of what a cluster does not say that it has */
+  ORR_CHOSEN_NEVER /* only if forced: not NCCL's, or it needs something that a cluster document
+                    * does not state */
 } OrrCollectiveChosen;
 
 struct OrrCollectiveAlgorithm {
   OrrEntry entry;
   OrrCollectiveChosen chosen;
-  const char *library; /* of the profile's `libraries`, whose rows it is measured by; NULL: NCCL */
-  guint least_ranks;   /* of a group for which it is chosen by itself; 0: any */
-  /* of the group or the call, beside the operation: "a group inside one ..."; NULL: nothing */
+  const char *library; /* library of the profile's `libraries` whose rows give its times; NULL:
+                        * NCCL */
+  guint least_ranks;   /* smallest group for which the planner chooses it; 0: any */
+  /* what it needs of the group or the call, e.g. "a group inside one ..."; NULL: nothing */
   const char *needs;
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);
   void (*plan)(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases);
-  /* The same as sends, step by step (collective_steps.h); NULL: the algorithm has no such form. */
+  /* The same as single sends, step by step (collective_steps.h); NULL: no such form. */
   void (*steps)(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                 struct OrrCollectiveSteps *steps);
-  /* Closed form of the time on an idle fabric whose group members all reach each other at
-   * @bytes_per_s with step cost @alpha_s (launch left out): what the plan's phases must take
-   * there. Holds for one member a scale-up domain, and, but for the tree, which is a chain
-   * inside a domain, for a group inside one. */
+  /* Closed form of the time on an idle fabric in which all members of the group reach each other
+   * at @bytes_per_s with step cost @alpha_s (without launch): the plan's phases must take this
+   * time there. Holds for one member per scale-up domain and for a group inside one domain,
+   * except that the tree is a chain inside a domain. */
   double (*oracle)(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s);
 };
 
 extern const OrrRegistry orr_collective_registry;
 
-/* Plans @call by @algorithm, or where NULL by the one with the least predicted time, under the
- * protocol that is fastest or forced. A group of one rank, or zero bytes of one rank, takes no
- * time and has no phases. ORR_FAULT_DOCUMENT when the forced algorithm does not support the
- * call, and where the costs refuse gaps (on-missing: error) and nothing is known of what was
- * planned. Inside one scale-up domain, where the profile has measured rows, the latency part is
- * set so that the isolated call takes its measured time; not where an algorithm is forced that
- * would not be chosen: the rows are of NCCL's choice. */
+/* Plans @call with @algorithm or, if NULL, with the algorithm of the least predicted time, under
+ * the fastest or the forced protocol. A group of one rank, or zero bytes, takes no time and has
+ * no phases. ORR_FAULT_DOCUMENT if the forced algorithm does not support the call, or if the
+ * costs refuse gaps (on-missing: error) and the plan has no rows. Inside one scale-up domain
+ * with measured rows, the latency part is set so that the isolated call takes its measured time;
+ * not if an algorithm is forced that would not be chosen, because the rows are of NCCL's own
+ * choice. */
 OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
                                        const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm, GError **error);

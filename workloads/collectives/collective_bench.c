@@ -29,24 +29,23 @@ const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL}
   }
 
 static const OrrField fields[] = {
-    WORD("collective", collective, orr_collective_words, "all-reduce", "What is run."),
+    WORD("collective", collective, orr_collective_words, "all-reduce", "The collective operation."),
     BYTES("begin", begin_bytes, "8 B", "First size (-b of nccl-tests)."),
-    BYTES("end", end_bytes, "128 MiB", "No size is above it (-e)."),
+    BYTES("end", end_bytes, "128 MiB", "Largest size (-e)."),
     {.name = "factor",
      .kind = ORR_FIELD_REAL,
      AT(factor),
-     .sentence = "Each size is that many times the one before (-f).",
+     .sentence = "Factor from one size to the next (-f).",
      .fallback = "2",
      .min = 1.001,
      .max = 1e6},
-    BYTES("step", step_bytes, "0 B",
-          "Instead of a factor: each size is that much more than the one before (-i)."),
+    BYTES("step", step_bytes, "0 B", "Step from one size to the next, instead of a factor (-i)."),
     INTEGER("ranks", ranks, "0", ORR_FIELD_UNSIGNED,
-            "Ranks of a group; 0: as many as there are GPUs for."),
+            "Ranks per group; 0: as many as the GPUs allow."),
     INTEGER("stride", stride, "1", ORR_FIELD_POSITIVE,
-            "Distance of a group's GPUs: 1 fills nodes."),
-    INTEGER("groups", groups, "1", ORR_FIELD_POSITIVE, "Groups that run at once."),
-    WORD("dtype", dtype, orr_dtype_names, "fp32", "Number format (-d): what a count is of."),
+            "Distance between a group's GPUs: 1 fills nodes."),
+    INTEGER("groups", groups, "1", ORR_FIELD_POSITIVE, "Groups that run concurrently."),
+    WORD("dtype", dtype, orr_dtype_names, "fp32", "Number format (-d), the unit of counts."),
     WORD("redop", redop, orr_redop_words, "sum", "Reduction (-o)."),
     INTEGER("root", root, "0", ORR_FIELD_UNSIGNED, "Root rank (-r) of broadcast and reduce."),
     {.name = "algorithm",
@@ -58,18 +57,17 @@ static const OrrField fields[] = {
     WORD("protocol", protocol, orr_protocol_words, "auto",
          "Forces a protocol, as NCCL_PROTO does."),
     INTEGER("experts", experts, "0", ORR_FIELD_UNSIGNED,
-            "An all-to-all of tokens to so many experts; a size is tokens * topk * hidden elements "
-            "of a rank. 0: of "
-            "anything."),
-    INTEGER("topk", topk, "8", ORR_FIELD_POSITIVE, "Experts of a token."),
-    INTEGER("hidden", hidden, "7168", ORR_FIELD_POSITIVE, "Elements of a token."),
+            "For an all-to-all of tokens: number of experts; a size is tokens * topk * hidden "
+            "elements per rank. 0: of anything."),
+    INTEGER("topk", topk, "8", ORR_FIELD_POSITIVE, "Experts per token."),
+    INTEGER("hidden", hidden, "7168", ORR_FIELD_POSITIVE, "Elements per token."),
     WORD("phase", phase, orr_exchange_words, "dispatch",
-         "Tokens on the way to their experts, or back."),
+         "dispatch: tokens to their experts; combine: results back."),
     WORD("experts-dtype", experts_dtype, orr_dtype_names, "bf16",
-         "Format of the experts, by which TensorRT-LLM's kernels differ."),
+         "Number format of the experts, on which TensorRT-LLM's kernels depend."),
     WORD("replay", replay, replay_words, "flow",
-         "flow: a phase is one transfer over all of its links; steps: every send of every step is "
-         "one, to check it."),
+         "flow: a phase is one transfer over all its links; steps: every send of every step is a "
+         "transfer, to check flow."),
 };
 const OrrFieldTable orr_collective_bench_table =
     ORR_FIELD_TABLE("collectives", "Collectives as nccl-tests runs them: sizes one after another.",
@@ -98,7 +96,7 @@ static gint64 n_ranks_of(const OrrCollectiveBench *params, gint64 n_gpus) {
   return params->ranks ? params->ranks : MAX(n_gpus / MAX(params->stride, params->groups), 1);
 }
 
-/* The last GPU of the last group, plus one. */
+/* The number of the last group's last GPU, plus one. */
 static gint64 gpus_needed(const OrrCollectiveBench *params, gint64 n_ranks) {
   gint64 last = params->groups - 1, stride = params->stride;
   gint64 first = last / stride * n_ranks * stride, most = MIN(last, stride - 1);
@@ -114,11 +112,11 @@ static void check_group(const OrrCollectiveBench *params, gint64 n_gpus, OrrPlac
                     D " groups of " D " ranks at stride " D " need " D " GPUs: the cluster has " D,
                     params->groups, n_ranks, params->stride, needed, n_gpus);
   if (params->collective == ORR_SEND_RECV && n_ranks != 2)
-    orr_diags_error(diags, place,
-                    "send-recv is between 2 ranks, from the first to the second: ranks is " D,
+    orr_diags_error(diags, place, "send-recv needs 2 ranks, a sender and a receiver: ranks is " D,
                     n_ranks);
   if (params->root >= n_ranks)
-    orr_diags_error(diags, place, "root " D " is none of the " D " ranks", params->root, n_ranks);
+    orr_diags_error(diags, place, "root " D " is not one of the " D " ranks", params->root,
+                    n_ranks);
 }
 
 static guint n_sizes_of(const OrrCollectiveBench *params) {
@@ -136,7 +134,7 @@ static void check_sizes(const OrrCollectiveBench *params, OrrPlace place, OrrDia
     orr_diags_error(diags, place, "end (%.0f B) is below begin (%.0f B)", params->end_bytes,
                     params->begin_bytes);
   else if (n_sizes_of(params) > MOST_SIZES)
-    orr_diags_error(diags, place, "more than %d sizes: take a larger step or factor", MOST_SIZES);
+    orr_diags_error(diags, place, "more than %d sizes: use a larger step or factor", MOST_SIZES);
 }
 
 static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrDiags *diags) {
@@ -171,8 +169,8 @@ typedef struct {
   const OrrWorld *world;
   const OrrCollectiveAlgorithm *algorithm; /* NULL: the fastest */
   GHashTable *program_links;               /* fabric link + 1 -> program link + 1 */
-  gint64 **gpus;                           /* of each group, the root first */
-  guint32 *streams;                        /* of each group */
+  gint64 **gpus;                           /* GPUs of each group, the root first */
+  guint32 *streams;                        /* stream of each group */
 } Bench;
 
 static gint64 *group_new(const OrrCollectiveBench *params, guint n_ranks, guint group) {
@@ -216,14 +214,14 @@ static void join(Bench *bench, guint group, const OrrCollectivePlan *plan, guint
 
 /* --- Step by step --- */
 
-/* Sends that a connection has under way at most: NCCL's slots (NCCL_STEPS,
+/* The most sends that a connection has in flight: NCCL's slots (NCCL_STEPS,
  * src/include/device.h). */
 enum { SLOTS = 8 };
 
 typedef struct {
   const OrrCollectiveSteps *steps;
   guint32 *paths;   /* by route */
-  guint32 *streams; /* by connection and slot; 0: not there yet, else stream + 1 */
+  guint32 *streams; /* by connection and slot: stream + 1; 0: not yet made */
   guint32 *n_sent;  /* by connection */
   guint32 *events;  /* by send */
   guint32 lane, start, label;
@@ -279,7 +277,7 @@ static void step_replay_free(StepReplay *replay) {
   g_free(replay);
 }
 
-/* The lane's stream pays the base, lets the connections go, and waits for all sends. */
+/* The lane's stream takes the base time, starts the connections and waits for all sends. */
 static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *call,
                            const OrrCollectivePlan *plan, GError **error) {
   OrrProgram *program = bench->work->work.program;
@@ -309,7 +307,7 @@ static void note(Bench *bench, const OrrCollectivePlan *plan, double bytes, cons
   g_array_append_val(bench->work->sizes, size);
 }
 
-/* No group begins the next size before all have ended this one. */
+/* Makes every group wait until all have finished this size. */
 static void meet(Bench *bench) {
   OrrProgram *program = bench->work->work.program;
   guint n = bench->work->n_groups;
@@ -371,7 +369,7 @@ static OrrBenchWork *work_new(const OrrCollectiveBench *params, const OrrWorld *
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
   work->work.fidelity = ORR_FIDELITY_FULL;
   work->params = *params;
-  work->params.algorithm = NULL; /* the scenario's */
+  work->params.algorithm = NULL; /* the scenario owns it */
   work->n_groups = (guint)params->groups;
   work->n_ranks = (guint)n_ranks_of(params, orr_cluster_n_gpus(world->cluster));
   work->work.n_gpus = (gint64)work->n_groups * work->n_ranks;
@@ -430,10 +428,10 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
 }
 
 const OrrWorkloadKind orr_collectives_kind = {
-    .entry =
-        {"collectives",
-         "Collectives as nccl-tests runs them: a range of sizes, by one group or several at once.",
-         &orr_collective_bench_table},
+    .entry = {"collectives",
+              "Collectives as nccl-tests runs them: a range of sizes, on one group or on several "
+              "at once.",
+              &orr_collective_bench_table},
     .without_model = TRUE,
     .check = check,
     .compile = compile,

@@ -1,15 +1,18 @@
 /*
- * collective_bench.h - the workload `collectives`: what nccl-tests runs, size after size, by one
- * group or several at once.
+ * collective_bench.h - the workload `collectives`: what nccl-tests runs, size after size, on one
+ * group or on several at once.
  *
- * Group g of n ranks at stride s runs on the GPUs  (g / s) n s + g mod s + i s,  i = 0 .. n-1: stride 1 fills nodes one
- * after another; the number of GPUs a node takes one rank of each node, and as many groups as a
- * node has GPUs are its rails. All groups start a size together; a size starts when all have ended
- * the one before.
+ * Group g of n ranks at stride s runs on the GPUs
  *
- * A group is a lane with one stream; a size is one communication a group. Replayed step by step
- * (collective_steps.h) each connection is a stream of the lane, too, each send a communication, and
- * the lane's first stream has a mark of category "step" where a size ends.
+ *   (g / s) n s + g mod s + i s,  i = 0 .. n-1
+ *
+ * Stride 1 fills nodes one after another. A stride equal to the number of GPUs per node takes one
+ * rank of each node; as many groups as a node has GPUs are then its rails. All groups start a size
+ * together, when all have finished the size before.
+ *
+ * A group is a lane with one stream, and a size is one communication per group. In a step-by-step
+ * replay (collective_steps.h) each connection is a further stream of the lane and each send is a
+ * communication; the lane's first stream has a mark of category "step" at the end of each size.
  */
 #ifndef ORR_COLLECTIVE_BENCH_H
 #define ORR_COLLECTIVE_BENCH_H
@@ -29,7 +32,7 @@ typedef struct {
   gint64 root;
   char *algorithm;              /* of orr_collective_registry, or "auto" */
   int protocol;                 /* OrrProtocol */
-  gint64 hidden, topk, experts; /* an all-to-all of experts' tokens; experts 0: of anything */
+  gint64 hidden, topk, experts; /* an all-to-all of experts' tokens; experts 0: any contents */
   int phase;                    /* index into orr_exchange_words */
   int experts_dtype;            /* OrrDtype */
   int replay;                   /* OrrBenchReplay */
@@ -42,9 +45,9 @@ extern const char *const orr_redop_words[];    /* "sum", "prod", ... */
 extern const OrrFieldTable orr_collective_bench_table;
 extern const OrrWorkloadKind orr_collectives_kind;
 
-/* One size, as the first group was planned. */
+/* One size, with the plan of the first group. */
 typedef struct {
-  const char *label; /* of its communications in the program */
+  const char *label; /* label of its communications in the program */
   double bytes;
   const OrrCollectiveAlgorithm *algorithm;
   OrrProtocol protocol;
@@ -62,8 +65,8 @@ typedef struct {
 gboolean orr_collective_bench_has_root(OrrCollectiveOp op);
 gboolean orr_collective_bench_reduces(OrrCollectiveOp op);
 
-/* Elements, as nccl-tests counts them: of one rank's part for all-gather, reduce-scatter and
- * all-to-all. */
+/* The number of elements as nccl-tests counts them: for all-gather, reduce-scatter and
+ * all-to-all, those of one rank's slice. */
 gint64 orr_collective_bench_count(const OrrCollectiveBench *params, double bytes, guint n_ranks);
 
 G_END_DECLS

@@ -1,9 +1,9 @@
 /*
- * collective_flow.c - edges between GPUs, piled up as weights on links.
+ * collective_flow.c - accumulates edges between GPUs as weights on links.
  *
- * An algorithm says who sends to whom; the fabric says over which links. A link met again only
- * grows its weight, so a phase has each link once, in the order in which links were first met: the
- * same call gives the same plan. Cost: one hash probe for each link of each route.
+ * An algorithm lists sender and receiver; the fabric gives the links. A link that occurs again only
+ * grows in weight, so a phase has each link once, in the order of first use: the same call gives
+ * the same plan. Cost: one hash probe per link of each route.
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -36,8 +36,8 @@ void orr_collective_flow_clear(OrrCollectiveFlow *flow) {
   g_clear_pointer(&flow->slots, g_free);
 }
 
-/* The slot that holds @link, or the empty one where it belongs. Fibonacci hashing: links are
- * dense numbers, and those of neighbours would else fill one stretch of the table. */
+/* The slot that holds @link, or the empty slot for it. Fibonacci hashing, because links are
+ * dense numbers and neighbouring links would otherwise fill one stretch of the table. */
 static guint32 *find_slot(const OrrCollectiveFlow *flow, guint32 link) {
   guint mask = flow->n_slots - 1;
   guint at = ((link * 2654435769u) >> 7) & mask;
@@ -54,7 +54,7 @@ static void index_uses(OrrCollectiveFlow *flow, guint n_slots) {
     *find_slot(flow, g_array_index(flow->uses, OrrLinkUse, i).link) = i + 1;
 }
 
-/* @parts on the shortest routes, @detour_parts on detours. */
+/* Adds @parts on the shortest routes and @detour_parts on detours. */
 static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 parts, guint32 detour_parts) {
   guint32 *slot = find_slot(flow, link);
   if (!*slot) {
@@ -80,7 +80,7 @@ void orr_collective_flow_empty(OrrCollectiveFlow *flow) {
   index_uses(flow, INITIAL_SLOTS);
 }
 
-/* Up to about a chunk of what there is: half of it where there are `ramp` chunks. */
+/* Bytes that fill the pipeline: up to about a chunk of @bytes; half of it at `ramp` chunks. */
 static double filling(double bytes, double chunk_bytes, double ramp) {
   return bytes > 0 && chunk_bytes > 0 ? chunk_bytes * bytes / (bytes + chunk_bytes * ramp) : 0;
 }
@@ -102,7 +102,7 @@ static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
   return bytes / rate;
 }
 
-/* A hop over the route that was asked for last, which takes @path_s itself. */
+/* The time of a hop over the route requested last, which itself takes @path_s. */
 static double hop_time(const OrrCollectiveFlow *flow, double path_s, gboolean near,
                        gboolean leaves_node) {
   if (near)
@@ -130,7 +130,7 @@ static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64
   }
 }
 
-/* On the last link of the route that was asked for last: the receiver's. */
+/* Counts a sender on the last link of the route requested last: the receiver's link. */
 static void count_sender(OrrCollectiveFlow *flow) {
   const guint at = *find_slot(flow, g_array_index(flow->route, guint32, flow->route->len - 1)) - 1;
   if (flow->senders->len < flow->uses->len) g_array_set_size(flow->senders, flow->uses->len);
@@ -142,7 +142,7 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
   if (src == dst) return 0;
   const gboolean near = orr_fabric_same_domain(flow->fabric, src, dst);
   const gboolean leaves_node = !near && orr_fabric_leaves_node(flow->fabric, src, dst);
-  const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain all routes are one */
+  const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain there is one route */
   double hop_s = 0;
   for (guint path = 0; path < n_paths; path++) {
     g_array_set_size(flow->route, 0);
@@ -160,7 +160,7 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
 double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n,
                                   guint32 weight) {
   double dearest_s = 0;
-  for (guint i = 0; n > 1 && i < n; i++) { /* tx of one and rx of the next: each link once */
+  for (guint i = 0; n > 1 && i < n; i++) { /* tx of one GPU and rx of the next: each link once */
     double hop_s = orr_collective_flow_edge(flow, gpus[i], gpus[(i + 1) % n], 0, weight);
     dearest_s = MAX(dearest_s, hop_s);
   }
@@ -173,7 +173,7 @@ double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, gu
   const double hop_s = orr_collective_flow_edge(flow, other, owner, 0, 0);
   for (guint i = 0; i < n; i++) {
     const gint64 peer =
-        gpus[i] == owner ? other : owner; /* a GPU's link out is that of any of its ways */
+        gpus[i] == owner ? other : owner; /* all routes of a GPU begin with the same link */
     g_array_set_size(flow->route, 0);
     orr_fabric_route(flow->fabric, gpus[i], peer, 0, flow->route);
     orr_fabric_route(flow->fabric, peer, gpus[i], 0, flow->route);
@@ -236,7 +236,7 @@ double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, 
   return per_byte_s;
 }
 
-/* What the protocol takes beyond the bandwidth of the links. */
+/* The time that the protocol takes beyond the bandwidth of the links. */
 static double shortfall(const OrrCollectiveFlow *flow, const OrrCollectivePhase *phase) {
   if (flow->costs.scale_up_efficiency == 1 && flow->costs.scale_out_efficiency == 1) return 0;
   return phase->bytes *
@@ -246,10 +246,10 @@ static double shortfall(const OrrCollectiveFlow *flow, const OrrCollectivePhase 
 
 enum {
   FINE = 1024
-}; /* weights are whole numbers: so many to one where a share of a link is lost */
+}; /* weights are whole numbers: scale all of them before a fraction of one link is lost */
 
-/* A congested receiver has less of its rate: its link counts for more. Returns by how much all
- * weights have grown. */
+/* A congested receiver reaches a fraction of its rate, so its link's weight grows. Returns the
+ * factor by which all weights were scaled. */
 static guint32 weigh_incast(OrrCollectiveFlow *flow) {
   const OrrTransport *transport = orr_fabric_transport(flow->fabric);
   guint32 most = 1, scale = FINE, congested = 0;
@@ -269,9 +269,9 @@ static guint32 weigh_incast(OrrCollectiveFlow *flow) {
   return scale;
 }
 
-enum { SPLITS = 8 }; /* ugal splits a flow by eighths */
+enum { SPLITS = 8 }; /* ugal splits a flow into eighths */
 
-/* Parts of a unit flow, in all, when @detoured eighths of it take detours. */
+/* The total parts of a unit flow if @detoured eighths take detours. */
 static double split_parts(const OrrCollectiveFlow *flow) {
   return (double)SPLITS * flow->n_paths * flow->n_detours;
 }
@@ -292,8 +292,8 @@ static double busiest(const OrrCollectiveFlow *flow, guint detoured) {
   return most;
 }
 
-/* The fewest eighths that leave the busiest link the least to carry; links that nothing is left
- * on go. */
+/* Chooses the smallest number of eighths that minimizes the load of the busiest link; drops
+ * links without load. */
 static void split_detours(OrrCollectiveFlow *flow) {
   guint best = 0, kept = 0;
   for (guint detoured = 1; detoured <= SPLITS; detoured++)

@@ -1,6 +1,6 @@
 /*
- * collective_layout.c - which members of a group share a scale-up domain, and over which of them
- * its channels run.
+ * collective_layout.c - finds which members of a group share a scale-up domain, and over which
+ * members its channels run.
  *
  * NCCL cuts a collective into channels: each enters and leaves a node through one NIC, next to one
  * of its GPUs, and passes all members of the node in between. Every node searches its own channels
@@ -15,20 +15,21 @@
  *      4 members, 4 NICs    0  1  2  3
  *
  * So a domain with few members slows all others: 8 + 4 GPUs have the network bandwidth of 4 + 4.
- * One more member in the smallest domain never makes the channels fewer. Domains of equally many
- * members have a channel a member, as ever; where two of them share a NIC, two channels do.
+ * One more member in the smallest domain never reduces the number of channels. If all domains have
+ * the same number of members, there is one channel per member; if two members share a NIC, their
+ * two channels share it too.
  *
  * NICs are matched by the position of their GPU in the group's order, not by their number in the
  * node.
  */
 #include "workloads/collectives/collective_private.h"
 
-/* Numbers the domains of the group in the order of their first rank: ret_index[r] for rank r.
- * Returns how many. */
+/* Numbers the group's domains in the order of their first rank and writes the domain of rank r
+ * to ret_index[r]. Returns the number of domains. */
 static guint number_domains(const OrrFabric *fabric, const gint64 *gpus, guint n,
                             guint *ret_index) {
   g_autoptr(GHashTable) seen =
-      g_hash_table_new(NULL, NULL); /* domain -> its number + 1; looked up, never walked */
+      g_hash_table_new(NULL, NULL); /* domain -> number + 1; only looked up, never iterated */
   guint n_domains = 0;
   for (guint r = 0; r < n; r++) {
     gpointer key = GSIZE_TO_POINTER((gsize)orr_fabric_domain(fabric, gpus[r]));
@@ -51,16 +52,16 @@ static void fill(OrrCollectiveLayout *layout, const gint64 *gpus, guint n, const
   for (guint r = 0; r < n; r++) layout->gpus[next[index[r]]++] = gpus[r];
 }
 
-/* What tells a GPU's NIC from others: the link that it sends on. A GPU without a NIC counts as
- * one of its own. */
+/* Identifies a GPU's NIC by the link on which it sends. A GPU without a NIC counts as having its
+ * own. */
 static gpointer nic_key(const OrrFabric *fabric, gint64 gpu) {
   g_autoptr(GArray) parts = orr_fabric_nic(fabric, gpu);
   const guint32 link = parts->len > 0 ? g_array_index(parts, OrrFabricPart, 0).link : 0;
   return parts->len > 0 ? GSIZE_TO_POINTER((gsize)link + 1) : GSIZE_TO_POINTER(~(gsize)gpu);
 }
 
-/* Puts those members of domain @d first whose NIC no member before them has. Returns how many
- * these are. */
+/* Moves to the front those members of domain @d whose NIC no earlier member has. Returns their
+ * number. */
 static guint put_nics_first(const OrrCollectiveLayout *layout, const OrrFabric *fabric, guint d) {
   const guint size = orr_collective_layout_size(layout, d);
   gint64 *gpus = layout->gpus + layout->first[d];
@@ -105,7 +106,7 @@ guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first)
   return most;
 }
 
-/* Whether no two of the domain's members, several of them, share a PCIe switch. */
+/* Whether the domain has several members and no two of them share a PCIe switch. */
 static gboolean is_strided(const OrrCollectiveLayout *layout, guint d, gint64 gpus_per_switch) {
   const gint64 *gpus = layout->gpus + layout->first[d];
   const guint size = orr_collective_layout_size(layout, d);

@@ -1,9 +1,9 @@
 /*
- * collective_load.c - see collective_load.h.
+ * collective_load.c - adds up the load of a plan's phases on each link.
  *
  *   busy(link) = sum over the plan's phases of weight * bytes / bandwidth
  *
- * is how long the link is in use; the phase's busiest link sets its pace.
+ * is the time for which the link is in use; the busiest link of a phase sets its pace.
  */
 #include "workloads/collectives/collective_load.h"
 
@@ -22,7 +22,7 @@ static void clear_row(gpointer row) { g_free(((OrrLoadRow *)row)->kind); }
 
 static void clear_phase(gpointer phase) { g_free(((OrrCollectivePhase *)phase)->uses); }
 
-/* By the algorithm itself: the planner would count each protocol that it tries. */
+/* Calls the algorithm directly: the planner would count each protocol that it tries. */
 static void add_phases(OrrCollectiveLoad *load, const OrrFabric *fabric,
                        const OrrCollectiveCall *call) {
   const OrrCollectiveContext context = {.fabric = fabric, .connections = load->flows};
@@ -74,7 +74,7 @@ static void add_link(OrrCollectiveLoad *load, OrrLoadRow *row, guint32 link) {
   row->hottest = link;
 }
 
-/* Of equally hot ones the first by number. */
+/* Among equally loaded links the one with the lowest number comes first. */
 static void note_hot(OrrCollectiveLoad *load, guint32 link) {
   guint at = load->hottest->len;
   while (at > 0 && load->busy_s[g_array_index(load->hottest, guint32, at - 1)] <

@@ -1,6 +1,6 @@
 /*
- * collective_private.h - what the algorithms of this folder share: the shape of a group, and a flow
- * in the making. Nobody else includes it.
+ * collective_private.h - what the algorithms of this folder share: the layout of a group, and a
+ * flow under construction. No other folder includes it.
  */
 #ifndef ORR_COLLECTIVE_PRIVATE_H
 #define ORR_COLLECTIVE_PRIVATE_H
@@ -28,15 +28,16 @@ extern const OrrCollectiveAlgorithm orr_torus_ring;
 extern const OrrCollectiveAlgorithm orr_trtllm_one_sided;
 extern const OrrCollectiveAlgorithm orr_trtllm_two_sided;
 
-/* A group domain by domain: member i of domain d is gpus[first[d] + i]. Domains stand in the
- * order of their first rank, members in rank order, so that gpus[0] is rank 0, the root. Where
- * domains hold unequally many members, those come first in each whose NIC no member before them
- * has. Members 0 .. channels - 1 of a domain are the ends of its channels. */
+/* A group, domain by domain: member i of domain d is gpus[first[d] + i]. Domains are in the
+ * order of their first rank and members in rank order, so gpus[0] is rank 0, the root. If
+ * domains have different numbers of members, each domain begins with the members whose NIC no
+ * earlier member has. Members 0 .. channels - 1 of a domain are the ends of its channels. */
 typedef struct {
   gint64 *gpus;
-  guint *first; /* n_domains + 1 of them: the last is the number of ranks */
+  guint *first; /* n_domains + 1 entries; the last is the number of ranks */
   guint n_domains;
-  guint channels; /* members of each domain where all hold as many; else see collective_layout.c */
+  guint channels; /* members of each domain if all have the same number; otherwise see
+                   * collective_layout.c */
   gboolean equal;
 } OrrCollectiveLayout;
 
@@ -48,55 +49,56 @@ static inline guint orr_collective_layout_size(const OrrCollectiveLayout *layout
   return layout->first[domain + 1] - layout->first[domain];
 }
 
-/* Members of the largest domain from @first on; 1 where there is none. */
+/* The number of members of the largest domain from @first on; 1 if there is none. */
 guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first);
 
-/* Member @i, modulo the domain's members. */
+/* Member @i, modulo the domain's number of members. */
 static inline gint64 orr_collective_layout_gpu(const OrrCollectiveLayout *layout, guint domain,
                                                guint i) {
   return layout->gpus[layout->first[domain] + i % orr_collective_layout_size(layout, domain)];
 }
 
-/* How many members of domain @other member @i of @domain stands for: those at i modulo the
- * domain's members. */
+/* The number of members of domain @other that correspond to member @i of @domain: those at i
+ * modulo the number of @domain's members. */
 static inline guint orr_collective_layout_behind(const OrrCollectiveLayout *layout, guint domain,
                                                  guint i, guint other) {
   const guint size = orr_collective_layout_size(layout, domain);
   return (orr_collective_layout_size(layout, other) + size - 1 - i) / size;
 }
 
-/* Of the channels, each of which passes a domain's members k, k+1, ..., k-1 (channel k), those
- * that join member @i to the next one: all but the one that ends there. */
+/* Channel k passes a domain's members in the order k, k+1, ..., k-1. Returns how many channels
+ * join member @i to the next one: all but the one that ends there. */
 static inline guint orr_collective_layout_joined(const OrrCollectiveLayout *layout, guint domain,
                                                  guint i) {
   const guint next = (i + 1) % orr_collective_layout_size(layout, domain);
   return layout->channels - (next < layout->channels ? 1 : 0);
 }
 
-/* Whether the members in some node, several of them, sit on a PCIe switch each (ranks of
- * tensor-parallel 2 and 4 on a DGX A100): NCCL before 2.12 finds one channel there, and so for
- * all. */
+/* Whether some node has several members, each on its own PCIe switch (ranks of tensor-parallel 2
+ * and 4 on a DGX A100): NCCL before 2.12 finds one channel there, and therefore uses one
+ * everywhere. */
 gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout,
                                           const OrrCollectiveContext *context);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveLayout, orr_collective_layout_clear)
 
-/* One phase in the making: edges between GPUs pile up as weights on links.
+/* One phase under construction: edges between GPUs accumulate as weights on links.
  *
- * Where the fabric spreads a flow over P routes (orr_fabric_n_paths), a unit flow is P parts,
- * one a route, and weights count parts. Under ugal detours pile up beside the shortest routes,
- * in parts of their own; when the phase is finished the split between the two is the one that
- * leaves its busiest link the least to carry. */
+ * If the fabric spreads a flow over P routes (orr_fabric_n_paths), a unit flow has P parts, one
+ * per route, and weights count parts. Under ugal, detours accumulate separately from the
+ * shortest routes, in parts of their own; when the phase is finished, the flow is split between
+ * the two so that the load of the busiest link is least. */
 typedef struct {
   const OrrFabric *fabric;
   guint n_paths, n_detours;
-  guint32 *connections; /* the context's */
-  /* of guint32, beside uses: edges that end on the link, where the transport minds (incast) */
+  guint32 *connections; /* the context's array */
+  /* of guint32, parallel to uses: number of edges that end on the link; kept if the transport
+   * models incast */
   GArray *senders;
-  GArray *detour_weights; /* of guint32, beside uses: under ugal alone */
+  GArray *detour_weights; /* of guint32, parallel to uses; under ugal only */
   OrrNcclCosts costs;
   double scale_up_fill_bytes,
       scale_out_fill_bytes; /* what fills a step: see orr_collective_flow_fill */
-  GArray *uses;             /* of OrrLinkUse, in the order in which links were first met */
+  GArray *uses;             /* of OrrLinkUse, in the order of first use */
   guint32 *slots;           /* open addressing, link -> index into uses + 1; 0: empty */
   guint n_slots;            /* a power of two */
   GArray *route;            /* scratch, of guint32 */
@@ -106,19 +108,20 @@ void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContex
 void orr_collective_flow_clear(OrrCollectiveFlow *flow);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveFlow, orr_collective_flow_clear)
 
-/* How many bytes a step moves, inside a domain (over all of a GPU's scale-up link) and over the
- * network (a NIC): edges that are added afterwards cost what it takes to fill the pipeline with
- * them (cost.h). */
+/* Sets the bytes that a step moves, inside a domain (over the whole scale-up link of a GPU) and
+ * over the network (over a NIC). Edges added later then cost the time to fill the pipeline with
+ * these bytes (cost.h). */
 void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes,
                               double scale_out_bytes);
 
-/* Lets @weight unit flows go from @src to @dst; returns what one hop costs in latency: the
- * profile's step constant of that kind of hop and the route's own latency. @channel tells
- * parallel connections of one pair apart (ECMP). */
+/* Adds @weight unit flows from @src to @dst. Returns the latency of one hop: the profile's step
+ * constant for that kind of hop plus the route's latency. @channel distinguishes parallel
+ * connections of one pair (ECMP). */
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
                                 guint32 weight);
 
-/* One link's weight, in parts; and nothing loaded any more. */
+/* orr_collective_flow_load adds to one link's weight, in parts; orr_collective_flow_clear
+ * removes all weights. */
 void orr_collective_flow_load(OrrCollectiveFlow *flow, guint32 link, guint32 parts);
 void orr_collective_flow_empty(OrrCollectiveFlow *flow);
 
@@ -128,65 +131,66 @@ typedef enum {
   ORR_CHAIN_TO_FIRST    /* n-1 -> ... -> 1 -> 0 */
 } OrrChain;
 
-/* Edges of weight 1 through gpus[0], gpus[stride], ..., @n of them. Returns the latency of n - 1
- * hops: all of an open chain; of a closed one all but the cheapest, which is the longest way
- * that a chunk goes. */
+/* Adds edges of weight 1 through gpus[0], gpus[stride], ..., @n of them. Returns the latency of
+ * n - 1 hops: all hops of an open chain; for a closed one all but the cheapest, the longest path
+ * that a chunk takes. */
 double orr_collective_flow_chain(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint stride,
                                  guint64 channel, OrrChain chain);
 
-/* Whether a collective that every GPU of the fabric takes part in alike may be counted for one
- * domain alone, and the rest told from it by orr_collective_flow_spread; and that: each of
- * @n_domains loads the network as what is in @flow does. FALSE, and nothing is changed, where
- * that leaves parts of a unit. */
+/* is_symmetric: whether a collective in which every GPU of the fabric does the same can be
+ * counted for one domain alone. orr_collective_flow_spread then gives every link the load that
+ * each of @n_domains domains adds, by symmetry with the load in @flow. Returns FALSE and changes
+ * nothing if weights would not be whole numbers. */
 gboolean orr_collective_flow_is_symmetric(const OrrCollectiveFlow *flow, const gint64 *gpus,
                                           guint n);
 gboolean orr_collective_flow_spread(OrrCollectiveFlow *flow, guint n_domains);
 
-/* Loads every scale-up link of the domain's @n members with @weight units, out and in: what
- * members exchange with the switch that reduces and multicasts for them (NVLS). Returns what
- * reaching it costs. */
+/* Loads every scale-up link of the domain's @n members with @weight units in each direction: the
+ * exchange between the members and a switch that reduces and multicasts for them (NVLS). Returns
+ * the latency to the switch. */
 double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n,
                                   guint32 weight);
 
-/* The same for the part of one owner: one unit of each member to @owner, or (@spread) of it to
- * each. Returns what the trip costs, which both are half of: nothing where @spread. */
+/* The same for the slice of one owner: each member sends one unit to @owner or, with @spread,
+ * receives one from it. Returns the latency of the trip; the two calls are halves of one trip,
+ * so with @spread it is 0. */
 double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, gint64 owner,
                                  gboolean spread);
 
-/* Appends the phase; one unit flow moves @bytes. Weights are divided by their common divisor,
- * and bytes multiplied by it. To @latency_s come the base, before the first phase, and the time
- * by which the protocol falls short of the links' bandwidth: a delay, since the links are not in
- * use for it. The flow is empty afterwards. */
+/* Appends the phase, in which one unit flow moves @bytes. Weights are divided by their common
+ * divisor and bytes multiplied by it. Adds to @latency_s the base, before the first phase, and
+ * the time by which the protocol falls short of the links' bandwidth: a delay, because the links
+ * are idle for it. The flow is empty afterwards. */
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes,
                                 GArray *phases);
 
-/* The costs that @plan was made with, settled for where the group lies; NULL where it was made
+/* The costs with which @plan was made, settled for the group's position; NULL if it was made
  * without a cost model. */
 const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
                                             const OrrCollectiveCall *call,
                                             const OrrCollectivePlan *plan, OrrNcclCosts *ret_costs);
 
-/* Seconds a byte of a unit flow on the busiest link; with the protocol's efficiencies where
+/* Seconds per byte of a unit flow on the busiest link; with the protocol's efficiencies if
  * @costs is not NULL. */
 double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses,
                                const OrrNcclCosts *costs);
 
-/* What the profile measured of @library's kernel for the call's tokens; FALSE: nothing that
- * holds for it. */
+/* The time that the profile measured of @library's kernel for the call's tokens; FALSE if no row
+ * applies. */
 gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
                                       const OrrCollectiveCall *call, const char *library,
                                       OrrCost *ret_cost);
 
-/* double_tree.c. The trees over the domains, data both ways, one pair a rail: returns the
- * dearest hop. Units of S/(2m). Node above @node in tree @t over @n nodes; @n for the root.
- * Levels below the root. */
+/* double_tree.c. Adds the trees over the domains, data in both directions, one pair per rail, in
+ * units of S/(2m), and returns the most expensive hop. orr_double_tree_above: the node above
+ * @node in tree @t over @n nodes; @n for the root. orr_double_tree_depth: levels below the root. */
 enum { ORR_N_TREES = 2 };
 double orr_double_tree_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout);
 guint orr_double_tree_above(guint t, guint node, guint n);
 guint orr_double_tree_depth(guint n);
 
-/* double_tree_steps.c. All of an all-reduce, broadcast or reduce; @by_switch: NVSwitches sum and
- * multicast in domains. */
+/* double_tree_steps.c. All sends of an all-reduce, broadcast or reduce; @by_switch: NVSwitches
+ * sum and multicast inside domains. */
 void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout,
                            gboolean by_switch, OrrCollectiveSteps *steps);
 

@@ -1,5 +1,6 @@
 /*
- * collective_steps.c - see collective_steps.h.
+ * collective_steps.c - makes schedules of sends: numbers routes and connections, and builds rings
+ * and chains.
  */
 #include "workloads/collectives/collective_steps.h"
 
@@ -11,16 +12,16 @@
 /* A send is an operation of a program with its events: about 250 bytes. */
 #define MOST_SENDS 12e6
 
-/* Of a pipeline where no profile says: NCCL's slice (512 KiB a channel), and so many that
- * filling it is little. */
+/* A pipeline's chunk without a profile: NCCL's slice (512 KiB per channel), in so many chunks
+ * that filling the pipeline takes little time. */
 #define SLICE_BYTES (512 * 1024.0)
 #define MOST_CHUNKS 1024.0
 
-/* In place of the second end: the NVSwitch. */
+/* Used as the second end: the NVSwitch. */
 enum { GATHER = -1, SPREAD = -2 };
 
 typedef struct {
-  gint64 src, dst; /* dst below 0: an NVSwitch */
+  gint64 src, dst; /* dst < 0: an NVSwitch */
   guint64 channel;
   double bytes; /* -1: the connection itself */
 } Key;
@@ -47,7 +48,7 @@ void orr_collective_steps_free(OrrCollectiveSteps *steps) {
   g_free(steps);
 }
 
-/* The number kept under @key, or @fresh, which is kept. */
+/* The number stored under @key; if there is none, stores @fresh and returns it. */
 static guint32 number_of(OrrCollectiveSteps *steps, const Key *key, guint32 fresh) {
   const gpointer known = g_hash_table_lookup(steps->known, key);
   if (known) return GPOINTER_TO_UINT(known) - 1;
@@ -55,8 +56,8 @@ static guint32 number_of(OrrCollectiveSteps *steps, const Key *key, guint32 fres
   return fresh;
 }
 
-/* The base is paid once, before all. What the protocol takes beyond the links' bandwidth is
- * flags and headers: bytes here, since as a delay it would be hidden by other sends. */
+/* The base time is taken once, before all sends. The protocol's loss of bandwidth consists of
+ * flags and headers: it counts as bytes here, because other sends would hide it as a delay. */
 static void settle_route(const OrrCollectiveSteps *steps, OrrStepRoute *route, double hop_s,
                          const OrrNcclCosts *costs) {
   const OrrFabric *fabric = steps->context->fabric;
@@ -66,7 +67,7 @@ static void settle_route(const OrrCollectiveSteps *steps, OrrStepRoute *route, d
     route->bytes *= orr_collective_per_byte(fabric, route->uses, route->n_uses, costs) / bare;
 }
 
-/* @gpus, @n: the domain, where it goes through an NVSwitch. */
+/* @gpus, @n: the domain, if the route goes through an NVSwitch. */
 static void add_route(OrrCollectiveSteps *steps, const Key *key, const gint64 *gpus, guint n) {
   g_autoptr(GArray) phases = g_array_new(FALSE, FALSE, sizeof(OrrCollectivePhase));
   g_auto(OrrCollectiveFlow) flow;
@@ -142,7 +143,7 @@ void orr_collective_steps_chain(OrrCollectiveSteps *steps, const gint64 *gpus, g
       guint n_needs = 0;
       if (own[from] != ORR_NO_SEND) needs[n_needs++] = own[from];
       if (chunk > 0) needs[n_needs++] = before[i];
-      if (i > 0) needs[n_needs++] = before[i - 1]; /* of this chunk by now */
+      if (i > 0) needs[n_needs++] = before[i - 1]; /* the last send of this chunk so far */
       before[i] = orr_collective_steps_send(steps, gpus[from * stride], gpus[to * stride], channel,
                                             bytes / n, needs, n_needs);
       got[to * stride] = before[i];
@@ -159,7 +160,6 @@ guint orr_collective_steps_chunks(const OrrCollectiveSteps *steps, double bytes,
   return (guint)CLAMP(ceil(bytes / (known > 0 ? known : SLICE_BYTES)), 1, MAX(most, 1));
 }
 
-/* "ring, tree": those that have a step form. */
 static char *with_steps(void) {
   GString *names = g_string_new(NULL);
   for (const OrrEntry *const *entry = orr_collective_registry.entries; *entry; entry++)
@@ -174,14 +174,14 @@ static gboolean check(const OrrCollectiveCall *call, const OrrCollectivePlan *pl
   if (!plan->algorithm->steps) {
     g_autofree char *known = with_steps();
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "collective algorithm '%s' has no step form (%s have)", plan->algorithm->entry.name,
-                known);
+                "collective algorithm '%s' has no step form (these have: %s)",
+                plan->algorithm->entry.name, known);
     return FALSE;
   }
   if (sends <= MOST_SENDS) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "step by step, %u ranks are about %.3g sends, and the most is %.0f million: take "
-              "fewer ranks, or replay: flow",
+              "step by step, %u ranks need about %.3g sends; the limit is %.0f million: use fewer "
+              "ranks, or replay: flow",
               call->n, sends, MOST_SENDS / 1e6);
   return FALSE;
 }

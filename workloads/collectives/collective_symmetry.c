@@ -1,18 +1,18 @@
 /*
- * collective_symmetry.c - what all do alike is counted once.
+ * collective_symmetry.c - counts a symmetric collective for one domain only.
  *
  * On a fabric that looks the same from every port (a torus, a HyperX, a Clos of full leaves and
- * pods) a collective in which every GPU does the same loads all links of an orbit equally: those
- * that the fabric's symmetries carry onto each other. With W what one domain puts on an orbit of L
- * links in all, and N domains,
+ * pods), a collective in which every GPU does the same loads all links of an orbit equally: the
+ * links that the fabric's symmetries map onto each other. If one domain puts a total load W on an
+ * orbit of L links, and there are N domains, then
  *
  *   weight of each of its links = N W / L
  *
- * so that an all-to-all asks for the routes of one domain, not of all: n in place of n^2.
+ * so an all-to-all needs the routes of one domain rather than of all: n instead of n^2.
  */
 #include "workloads/collectives/collective_private.h"
 
-/* Every GPU once. */
+/* Whether the group contains every GPU once. */
 static gboolean takes_all(const OrrFabric *fabric, const gint64 *gpus, guint n) {
   if (n != orr_fabric_n_gpus(fabric)) return FALSE;
   g_autofree guint8 *seen = g_new0(guint8, n);
@@ -21,7 +21,7 @@ static gboolean takes_all(const OrrFabric *fabric, const gint64 *gpus, guint n) 
   return TRUE;
 }
 
-/* Not where connections or senders are counted: those are of single links. */
+/* Not if connections or senders are counted: those belong to single links. */
 gboolean orr_collective_flow_is_symmetric(const OrrCollectiveFlow *flow, const gint64 *gpus,
                                           guint n) {
   return !flow->connections && !flow->senders && flow->n_detours == 0 &&

@@ -2,16 +2,16 @@
  * collnet.c - all-reduce in the network's switches (InfiniBand SHARP; NCCL's CollNetDirect).
  *
  * N domains of m members, one NIC each (for unequal domains see collective_layout.c). The owner of
- * S/m collects its part inside the domain through the NVSwitch (as nvls.c counts it), sends it
- * once, and gets the sum of all domains back once: a NIC carries S/m each way, where a ring carries
+ * S/m collects its slice inside the domain through the NVSwitch (as in nvls.c), sends it once, and
+ * receives the sum of all domains once: a NIC carries S/m in each direction, while a ring carries
  * 2(n-1)/n S/m.
  *
  *   all-reduce   base + 2 steps + alpha + S max(1/m / B_nic, (m + 1)/m / B_scale_up)
  *
- * Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", COMHPC 2016. No matter how
- * many nodes: alpha is the way to the root switch and back, one number in NCCL's tuning (31 us).
- * NVIDIA shows 480 GB/s over 32 H100, the NVSwitch's rate (GTC25 S72583). Needs switches and a
- * plugin that a cluster document does not tell of: only forced.
+ * Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", COMHPC 2016. alpha is the
+ * path to the root switch and back, independent of the number of nodes: one number in NCCL's tuning
+ * (31 us). NVIDIA shows 480 GB/s over 32 H100, the NVSwitch's rate (GTC25 S72583). It needs
+ * switches and a plugin that a cluster document does not state, so it must be forced.
  *
  * Example:   algorithm: collnet
  */
@@ -25,24 +25,24 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return layout.n_domains > 1;
 }
 
-/* Inside a domain the NVSwitch sums as it does for NVLS: with a profile that has rows of that,
- * at its share of the links. */
-static void share_nvls(const OrrCollectiveContext *context, OrrCollectiveFlow *flow) {
+/* Inside a domain the NVSwitch sums as for NVLS: if the profile has rows of that, with its
+ * fraction of the links' bandwidth. */
+static void apply_nvls_fraction(const OrrCollectiveContext *context, OrrCollectiveFlow *flow) {
   OrrNcclCosts nvls;
   if (context->cost &&
       orr_cost_nccl(context->cost, orr_nvls.entry.name, ORR_PROTOCOL_SIMPLE, &nvls))
     flow->costs.scale_up_efficiency = nvls.scale_up_efficiency;
 }
 
-/* Each NIC once out and once in: a ring along the rail loads just that, and the switches between
- * neighbours. */
+/* Each NIC sends once and receives once. A ring along the rail loads exactly that, and the
+ * switches between neighbours. */
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                  GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&flow, context);
-  share_nvls(context, &flow);
+  apply_nvls_fraction(context, &flow);
   const guint m = layout.channels, n_domains = layout.n_domains;
   double inside_s = 0, across_s = 0;
   orr_collective_flow_fill(&flow, call->bytes, call->bytes / m);
@@ -60,14 +60,14 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, 2 * inside_s + across_s, call->bytes / m, phases);
 }
 
-/* With one member a domain. */
+/* For one member per domain. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return alpha_s + call->bytes / bytes_per_s;
 }
 
 const OrrCollectiveAlgorithm orr_collnet = {
     .entry = {.name = "collnet",
-              .sentence = "The network's switches sum (SHARP): each NIC sends its share once."},
+              .sentence = "The network's switches sum (SHARP): each NIC sends its slice once."},
     .chosen = ORR_CHOSEN_NEVER,
     .needs = "a group over several scale-up domains, and a transport with in-network-reduction",
     .supports = supports,

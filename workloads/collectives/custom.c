@@ -7,12 +7,12 @@
  *
  *   all-reduce  launch + alpha + (n-1) S/B    or    launch + 2 alpha + 2(n-1)/n S/B
  *
- * vLLM takes one-shot for 2 ranks, and up to 512 KiB for 4 and 256 KiB for more
- * (csrc/custom_all_reduce.cuh); TensorRT-LLM chooses by tables of its own, for which the same rule
- * stands here. Where the profile has rows of the library (`libraries`), the measured time replaces
- * the model, as NCCL's does; else it is the profile's constants.
+ * vLLM uses one-shot for 2 ranks, and up to 512 KiB for 4 ranks and 256 KiB for more
+ * (csrc/custom_all_reduce.cuh). TensorRT-LLM has its own tables; the same rule stands in for them.
+ * If the profile has rows of the library (`libraries`), the measured time replaces the model, as
+ * for NCCL; otherwise the profile's constants apply.
  *
- * Never chosen by itself: which library reduces is the engine's business.   algorithm: custom-vllm
+ * Only used if forced, because the engine decides which library reduces. algorithm: custom-vllm
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -23,7 +23,7 @@ static gboolean is_one_shot(const OrrCollectiveCall *call) {
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  return orr_nvls.supports(context, call); /* an all-reduce inside one domain */
+  return orr_nvls.supports(context, call); /* supports an all-reduce inside one domain */
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,

@@ -4,10 +4,10 @@
  *
  *   gpus[0] ----------> gpus[1]        time = launch + alpha + S / B
  *
- * alpha is the step constant of that kind of hop and the route's latency. One phase, every link of
- * the route once.
+ * alpha is the step constant of that kind of hop plus the route's latency. One phase, with every
+ * link of the route once.
  *
- * Chosen for send-recv unless forced; there is no other algorithm for it:   algorithm: direct
+ * The only algorithm for send-recv: algorithm: direct
  */
 #include "workloads/collectives/collective_private.h"
 

@@ -16,24 +16,24 @@
  *      / \   / \         / \   / \
  *     1   3 5   7       6   4 2   0
  *
- * Channels: m members a domain make m of these double trees (as NCCL has one a NIC), the k-th with
- * its chain k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k; where domains hold unequally
- * many members, m is as many as the smallest domain has NICs (collective_layout.c), and chains pass
- * all of a domain's members. A unit flow is S/(2m). A NIC sends, in the tree where its domain is an
- * inner node, one unit up and two down, in the other one up: 2 S/m in all, whatever N is from 4 on
- * (S for N = 2, 3/2 S for N = 3).
+ * Channels: m members per domain make m of these double trees (as NCCL has one per NIC); the k-th
+ * has its chain k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k. If domains differ in size,
+ * m is the smallest number of NICs in a domain (collective_layout.c), and chains pass all members
+ * of a domain. A unit flow is S/(2m). In the tree where its domain is an inner node, a NIC sends
+ * one unit up and two down; in the other tree one up: 2 S/m in total for any N >= 4 (S for N = 2,
+ * 3/2 S for N = 3).
  *
  *   all-reduce          launch + 2 (D alpha_across + (m-1) alpha_inside) + max(2 S/m / B_nic, 2(m-1)/m S / B_scale_up)
  *   broadcast, reduce   launch + (D' alpha_across + 2(m-1) alpha_inside) + S max(1/m / B_nic, 1 / B_scale_up)
  *
- * Broadcast and reduce are Sanders' own: the root domain stands outside, the two trees are over the
- * N-1 others and the root feeds both, so D' = 1 + depth of N-1. In the root's domain there is one
- * chain from the root through all members.
+ * Broadcast and reduce follow Sanders: the root domain stands outside, the two trees are over the
+ * N-1 others and the root feeds both, so D' = 1 + depth of N-1. The root's domain has one chain
+ * from the root through all members.
  *
- * One domain only: a chain through it (as NCCL on one node), so an all-reduce is as long as the
- * ring's. A tree's channels reach less than the links (perChMaxTreeBws of NCCL's tuning): the
- * profile's efficiencies. Chunks follow one another; filling the tree with them costs about a chunk
- * a level (cost.h).
+ * In a single domain there is one chain (as NCCL on one node), so an all-reduce takes as many hops
+ * as the ring's. The channels of a tree reach less than the links' bandwidth (perChMaxTreeBws of
+ * NCCL's tuning): the profile's efficiencies. Chunks follow one another; filling the tree with them
+ * costs about one chunk per level (cost.h).
  *
  * Example:   algorithm: tree
  */
@@ -42,11 +42,11 @@
 typedef struct {
   OrrCollectiveFlow flow;
   OrrCollectiveLayout layout;
-  gboolean up, down; /* which way data goes */
+  gboolean up, down; /* directions in which data flows */
 } Trees;
 
-/* The position above @position > 0 of the in-order tree over @n: one level up, or, where that is
- * outside, the next one that is inside. */
+/* The parent of @position > 0 in the in-order tree over @n: one level up or, if that lies
+ * outside, the next ancestor inside. */
 static guint position_above(guint position, guint n) {
   guint bit = position & -position;
   guint up = (position ^ bit) | (bit << 1);
@@ -62,10 +62,10 @@ guint orr_double_tree_above(guint t, guint node, guint n) {
   return mirrored ? n - 1 - above : (above + shift) % n;
 }
 
-/* Levels below the root: positions 1, 2, 4, ... lie on one way up to it. */
+/* Levels below the root: positions 1, 2, 4, ... lie on one path to it. */
 static guint depth_of(guint n) { return n < 2 ? 0 : g_bit_storage(n - 1); }
 
-/* Data between two GPUs, up the tree (from @low), down, or both. */
+/* Adds data between two GPUs: up the tree (from @low), down, or both. */
 static double add_pair(Trees *trees, gint64 high, gint64 low, guint channel, guint weight) {
   double up_s = orr_collective_flow_edge(&trees->flow, low, high, channel, trees->up ? weight : 0);
   double down_s =
@@ -73,7 +73,7 @@ static double add_pair(Trees *trees, gint64 high, gint64 low, guint channel, gui
   return MAX(up_s, down_s);
 }
 
-/* All channels' edges between two domains; returns the dearest hop. */
+/* Adds the edges of all channels between two domains; returns the most expensive hop. */
 static double add_domains(Trees *trees, guint high, guint low) {
   const OrrCollectiveLayout *layout = &trees->layout;
   double dearest_s = 0;
@@ -86,8 +86,8 @@ static double add_domains(Trees *trees, guint high, guint low) {
   return dearest_s;
 }
 
-/* Both trees over the domains from @first on, fed by domain 0 where it stands outside. Returns
- * the dearest hop. */
+/* Adds both trees over the domains from @first on; domain 0 feeds them if it stands outside.
+ * Returns the most expensive hop. */
 static double add_trees(Trees *trees, guint first) {
   guint n = trees->layout.n_domains - first;
   double dearest_s = 0;
@@ -101,7 +101,7 @@ static double add_trees(Trees *trees, guint first) {
   return dearest_s;
 }
 
-/* The rotated chains of a domain. Returns the dearest hop. */
+/* Adds the rotated chains of a domain. Returns the most expensive hop. */
 static double add_chains(Trees *trees, guint domain) {
   const OrrCollectiveLayout *layout = &trees->layout;
   const guint size = orr_collective_layout_size(layout, domain);
@@ -116,7 +116,7 @@ static double add_chains(Trees *trees, guint domain) {
   return dearest_s;
 }
 
-/* The one chain from the root through its domain, with the data of all channels. */
+/* Adds the one chain from the root through its domain, with the data of all channels. */
 static double add_root_chain(Trees *trees) {
   const guint weight = ORR_N_TREES * trees->layout.channels;
   double dearest_s = 0;
@@ -167,7 +167,7 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   if (context->gpus_per_switch == 0) return TRUE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
-  return !orr_collective_layout_is_strided(&layout, context); /* left to the ring: see its head */
+  return !orr_collective_layout_is_strided(&layout, context); /* left to the ring: see ring.c */
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
@@ -190,11 +190,11 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
   orr_double_tree_steps(call, &layout, FALSE, ret_steps);
 }
 
-/* With one member a domain. */
+/* For one member per domain. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   double transfer_s = call->bytes / bytes_per_s;
   if (call->op != ORR_ALL_REDUCE) return (1 + depth_of(call->n - 1)) * alpha_s + transfer_s;
-  double units = MIN(call->n, 4); /* of S/2, that the busiest rank sends */
+  double units = MIN(call->n, 4); /* units of S/2 that the busiest rank sends */
   return 2 * depth_of(call->n) * alpha_s + units / ORR_N_TREES * transfer_s;
 }
 

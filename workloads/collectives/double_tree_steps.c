@@ -1,15 +1,15 @@
 /*
- * double_tree_steps.c - the double binary trees as every chunk of every edge: what double_tree.c
- * and nvls_tree.c plan as one flow.
+ * double_tree_steps.c - the double binary trees as single sends, one per chunk and edge: the form
+ * that double_tree.c and nvls_tree.c plan as one flow.
  *
- * Tree t of channel k has S/(2m), cut into chunks that follow one another: an edge sends chunk c
- * when its chunk c - 1 is over and all that goes into chunk c is there.
+ * Tree t of channel k carries S/(2m), cut into consecutive chunks: an edge sends chunk c when its
+ * chunk c - 1 is done and everything that goes into chunk c has arrived.
  *
  *   up      a domain's members give to its k-th (chain, or NVSwitch), children to their parent's
  *   root    turns round: what came up goes down
  *   down    from the parent, on to the children, and into the domain
  *
- * Broadcast goes down alone, from the root's domain, which stands outside; reduce up alone.
+ * Broadcast only goes down, from the root's domain, which stands outside; reduce only goes up.
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -20,20 +20,21 @@ typedef struct {
   guint n;
 } Needs;
 
-/* One tree of one channel. Domains first, ... are its nodes; node i is domain first + i. */
+/* One tree of one channel. Node i of the tree is domain first + i. */
 typedef struct {
   OrrCollectiveSteps *steps;
   const OrrCollectiveLayout *layout;
   guint tree, channel, first, n;
-  gboolean by_switch; /* the NVSwitch gathers and spreads in a domain; else a chain */
-  double bytes;       /* of a chunk */
-  guint *above;       /* of a node; n: the root */
-  guint *order;       /* nodes, those nearer to the root first */
-  /* by edge: its send of the chunk before; first two of each member of a domain, then those of
-   * trees */
+  gboolean by_switch; /* in a domain, the NVSwitch gathers and spreads; otherwise a chain does */
+  double bytes;       /* bytes per chunk */
+  guint *above;       /* parent of each node; n: the root */
+  guint *order;       /* nodes, from the root downwards */
+  /* by edge: its send of the previous chunk; first the two edges of each member of a domain,
+   * then those of trees */
   guint32 *last;
   Needs *risen,
-      *came; /* by node: what brought the chunk up to it, and down; last: of the root that stands outside */
+      *came; /* by node: the sends that brought the chunk up to it and down to it; the last entry
+              * is the root that stands outside */
 } Tree;
 
 static void add_need(Needs *needs, guint32 send) {
@@ -85,7 +86,7 @@ static guint32 note(Tree *tree, guint edge, guint32 sent) {
   return last[0] = sent;
 }
 
-/* A chunk over an edge, after the one before it and what it needs. */
+/* Sends a chunk over an edge, after the previous chunk and what it needs. */
 static guint32 send(Tree *tree, guint edge, gint64 src, gint64 dst, Needs needs) {
   add_need(&needs, tree->last[edge * UNDER_WAY + UNDER_WAY - 1]);
   return note(tree, edge,
@@ -93,7 +94,7 @@ static guint32 send(Tree *tree, guint edge, gint64 src, gint64 dst, Needs needs)
                                         needs.sends, needs.n));
 }
 
-/* Through the NVSwitch: from all members of a domain to its k-th, or back. */
+/* Sends through the NVSwitch: from all members of a domain to its k-th, or back. */
 static guint32 send_by_switch(Tree *tree, guint edge, guint domain, gboolean spread, Needs needs) {
   const gint64 *gpus = tree->layout->gpus + tree->layout->first[domain];
   add_need(&needs, tree->last[edge * UNDER_WAY + UNDER_WAY - 1]);
@@ -110,7 +111,7 @@ static guint tree_edge(const Tree *tree, guint node, gboolean down) {
   return 2 * tree->layout->first[tree->layout->n_domains] + 2 * node + (down ? 1 : 0);
 }
 
-/* All of a domain's chunk to its k-th member; ORR_NO_SEND where that is alone. */
+/* Gathers a domain's chunk at its k-th member; ORR_NO_SEND if that is the only member. */
 static guint32 gather(Tree *tree, guint domain) {
   const guint m = size_of(tree, domain);
   guint32 got = ORR_NO_SEND;
@@ -140,8 +141,9 @@ static void spread(Tree *tree, guint domain, Needs needs) {
   }
 }
 
-/* The chain through the domain of the root, which stands outside. Returns what brings the chunk
- * to the k-th member, which feeds the tree; ORR_NO_SEND: that is the root itself. */
+/* Adds the chain through the domain of the root, which stands outside. Returns the send that
+ * brings the chunk to the k-th member, which feeds the tree; ORR_NO_SEND if that is the root
+ * itself. */
 static guint32 root_down(Tree *tree) {
   guint32 passed = ORR_NO_SEND, got = ORR_NO_SEND;
   for (guint i = 0; i + 1 < size_of(tree, 0); i++) {
@@ -154,7 +156,7 @@ static guint32 root_down(Tree *tree) {
   return got;
 }
 
-/* The same to the root; the k-th member waits for what has risen to it. */
+/* The same towards the root; the k-th member waits for what has risen to it. */
 static void root_up(Tree *tree, const Needs *risen) {
   guint32 passed = ORR_NO_SEND;
   for (guint i = size_of(tree, 0) - 1; i > 0; i--) {
@@ -165,7 +167,7 @@ static void root_up(Tree *tree, const Needs *risen) {
   }
 }
 
-/* The parent's k-th member: of the root's domain where the tree's own root has none. */
+/* The parent's k-th member; for the root of the tree, that of the root's domain. */
 static gint64 parent(const Tree *tree, guint node) {
   const guint above = tree->above[node];
   return member(tree, above == tree->n ? 0 : above + tree->first, 0);
@@ -183,7 +185,8 @@ static void rise(Tree *tree) {
   }
 }
 
-/* @from: what brings the chunk to the root of the tree, or to who feeds it from outside. */
+/* @from: the sends that bring the chunk to the root of the tree, or to the member that feeds it
+ * from outside. */
 static void descend(Tree *tree, const Needs *from) {
   for (guint i = 0; i < tree->n; i++) {
     const guint node = tree->order[i], domain = node + tree->first;

@@ -1,9 +1,10 @@
 /*
- * expert_exchange.c - all-to-alls that know what they carry: tokens on the way to their experts
- * (dispatch) and back (combine). DeepEP's normal and low-latency kernels (github
- * deepseek-ai/DeepEP), TensorRT-LLM's over NVLink.
+ * expert_exchange.c - all-to-alls of tokens, sent to their experts (dispatch) and back (combine):
+ * DeepEP's normal and low-latency kernels (github deepseek-ai/DeepEP), and TensorRT-LLM's over
+ * NVLink.
  *
- * T tokens a rank, hidden h, e bytes an element, k experts a token of E, n ranks in N domains of m:
+ * T tokens per rank, hidden size h, e bytes per element, k of E experts per token, n ranks in N
+ * domains of m:
  *
  *   to each expert (low-latency)   a rank sends k / n of T h e to each rank, straight
  *   to each rank once (others)     to each other domain once, on the rail of the sender, and from there over NVLink to
@@ -17,21 +18,21 @@
  *
  *   launch + alpha + max((m-1) pair / B_scale_up, (N-1) rail / B_nic)
  *
- * Node-limited routing chooses M domains first: then d(M) and d(M m) over the experts of M domains,
- * M / N of E.
+ * Node-limited routing first chooses M domains: then d(M) and d(M m) apply over the experts of M
+ * domains, M / N of E.
  *
- * A domain of unequally many members holds experts in proportion. What member i sends to a domain
- * of fewer members comes in at member i modulo these.
+ * If domains differ in size, each holds experts in proportion to its members. What member i sends
+ * to a smaller domain arrives at member i modulo that domain's members.
  *
- * All sends are under way at once: alpha is one hop inside and one across. Low-latency kernels
- * cross the rails in the network; here their bytes are put on the sender's rail, which loads NICs
- * alike and spines less.
+ * All sends are in flight at once: alpha is one hop inside and one across. Low-latency kernels
+ * cross rails in the network; the model puts their bytes on the sender's rail, which loads NICs
+ * equally and spines less.
  *
- * Where the profile has rows of the kernel (`libraries`) over so many ranks, and the group lies as
- * theirs did (whole nodes), the measured time replaces the model; TensorRT-LLM's two-sided dispatch
- * is its prepare and dispatch.
+ * If the profile has rows of the kernel (`libraries`) for this number of ranks, and the group is
+ * laid out as in the measurement (whole nodes), the measured time replaces the model;
+ * TensorRT-LLM's two-sided dispatch is the sum of its prepare and dispatch.
  *
- * Never chosen by itself: which library exchanges is the engine's business.   algorithm: deepep
+ * Only used if forced, because the engine decides which library exchanges. algorithm: deepep
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -39,7 +40,7 @@
 
 enum {
   RESOLUTION = 4096
-}; /* weights are whole numbers: the larger of the two edges has this one */
+}; /* weights are whole numbers; the larger of the two edges gets this weight */
 
 double orr_expert_exchange_bytes(const OrrExpertExchange *exchange) {
   return exchange->tokens * (double)(exchange->hidden * exchange->topk) *
@@ -58,14 +59,14 @@ static gboolean supports_nvlink(const OrrCollectiveContext *context,
   return supports(context, call);
 }
 
-/* What one rank's tokens are: see above. */
+/* The traffic of one rank's tokens: see above. */
 typedef struct {
   const OrrCollectiveLayout *layout;
   gboolean low_latency;
-  double rank_bytes;   /* to each rank */
-  double domain_share; /* of the tokens, once to each other domain; the mean domain's */
+  double rank_bytes;      /* bytes to each rank */
+  double domain_fraction; /* fraction of the tokens sent once to each other domain of mean size */
   double token_bytes;
-  double unit_bytes; /* of weights */
+  double unit_bytes; /* bytes per unit of weight */
 } Exchange;
 
 static Exchange exchange_of(const OrrExpertExchange *experts, const char *library,
@@ -74,7 +75,7 @@ static Exchange exchange_of(const OrrExpertExchange *experts, const char *librar
   const guint most =
       experts->most_domains > 0 ? MIN((guint)experts->most_domains, n_domains) : n_domains;
   const gint64 reached =
-      experts->experts * most / n_domains; /* experts of the domains that a token may choose from */
+      experts->experts * most / n_domains; /* experts of the domains that a token can choose from */
   const double copies =
       orr_cost_library_copies(library, n * most / n_domains, experts->topk, reached);
   const double met =
@@ -83,12 +84,12 @@ static Exchange exchange_of(const OrrExpertExchange *experts, const char *librar
   return (Exchange){.layout = layout,
                     .low_latency = g_str_has_suffix(library, "-low-latency"),
                     .rank_bytes = token_bytes * copies / n,
-                    .domain_share = met / n_domains,
+                    .domain_fraction = met / n_domains,
                     .token_bytes = token_bytes};
 }
 
-/* From member @i of domain @d to each other one: its own tokens, and those of other domains that
- * came in on its rail. */
+/* Bytes from member @i of domain @d to each other member: its own tokens, and those of other
+ * domains that arrived on its rail. */
 static double pair_bytes(const Exchange *exchange, guint d, guint i) {
   guint sources = 1;
   if (orr_collective_layout_size(exchange->layout, d) == 1) return 0;
@@ -97,7 +98,7 @@ static double pair_bytes(const Exchange *exchange, guint d, guint i) {
   return sources * exchange->rank_bytes;
 }
 
-/* From a rank to domain @d. A domain of more members than the mean holds more experts, and has
+/* Bytes from a rank to domain @d. A domain larger than the mean holds more experts, but receives
  * no token twice. */
 static double rail_bytes(const Exchange *exchange, guint d) {
   const OrrCollectiveLayout *layout = exchange->layout;
@@ -105,8 +106,9 @@ static double rail_bytes(const Exchange *exchange, guint d) {
   const double of_mean =
       layout->equal ? 1 : size * layout->n_domains / layout->first[layout->n_domains];
   if (layout->n_domains == 1) return 0;
-  return exchange->low_latency ? exchange->rank_bytes * size
-                               : exchange->token_bytes * fmin(exchange->domain_share * of_mean, 1);
+  return exchange->low_latency
+             ? exchange->rank_bytes * size
+             : exchange->token_bytes * fmin(exchange->domain_fraction * of_mean, 1);
 }
 
 static void settle_unit(Exchange *exchange) {
@@ -123,7 +125,7 @@ static guint32 weight_of(const Exchange *exchange, double bytes) {
   return exchange->unit_bytes > 0 ? (guint32)lround(bytes / exchange->unit_bytes) : 0;
 }
 
-/* Edges of each domain, all pairs; the dearest hop. */
+/* Adds the edges between all pairs of each domain; returns the most expensive hop. */
 static double add_inside(OrrCollectiveFlow *flow, const Exchange *exchange) {
   const OrrCollectiveLayout *layout = exchange->layout;
   double dearest_s = 0;
@@ -178,7 +180,7 @@ static double oracle_by(const char *library, const OrrCollectiveCall *call, doub
   return alpha_s + token * copies * (call->n - 1.0) / call->n / bytes_per_s;
 }
 
-/* One kernel's function each: the family's table of functions has no place for the library. */
+/* One function per kernel, because the family's function table does not pass the library. */
 #define KERNEL(function_, library_)                                                                \
   static void plan_##function_(const OrrCollectiveContext *context, const OrrCollectiveCall *call, \
                                GArray *phases) {                                                   \
@@ -203,20 +205,21 @@ KERNEL(two_sided, "trtllm-two-sided")
                                             .plan = plan_##function_,                              \
                                             .oracle = oracle_##function_};
 ENTRY(orr_deepep, "deepep", deepep, supports, TOKENS,
-      "DeepEP's normal kernels: a token once to each node, and there to each rank.")
+      "DeepEP's normal kernels: each token goes once to each node, and from there to each rank.")
 ENTRY(orr_deepep_low_latency, "deepep-low-latency", low_latency, supports, TOKENS,
-      "DeepEP's low-latency kernels: a token straight to each of its experts.")
+      "DeepEP's low-latency kernels: each token goes directly to each of its experts.")
 ENTRY(orr_trtllm_one_sided, "trtllm-one-sided", one_sided, supports_nvlink,
       TOKENS ", in one scale-up domain",
-      "TensorRT-LLM's one-sided all-to-all over NVLink: a token once to each rank.")
-ENTRY(orr_trtllm_two_sided, "trtllm-two-sided", two_sided, supports_nvlink,
-      TOKENS ", in one scale-up domain",
-      "TensorRT-LLM's two-sided all-to-all over NVLink: prepare, then a token once to each rank.")
+      "TensorRT-LLM's one-sided all-to-all over NVLink: each token goes once to each rank.")
+ENTRY(
+    orr_trtllm_two_sided, "trtllm-two-sided", two_sided, supports_nvlink,
+    TOKENS ", in one scale-up domain",
+    "TensorRT-LLM's two-sided all-to-all over NVLink: prepare, then each token once to each rank.")
 
 /* --- measured times --- */
 
-/* Whether the group lies as the rows' did: inside a domain, or on nodes as whole as the smallest
- * group's. */
+/* Whether the group is laid out as in the rows' measurement: inside one domain, or on nodes as
+ * complete as those of the smallest group. */
 static gboolean lies_alike(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            const OrrLibraryCall *asked) {
   OrrLibraryCall any = *asked;
@@ -242,7 +245,9 @@ gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
                           .topk = exchange->topk,
                           .experts = exchange->experts};
   OrrCost prepare;
-  if (exchange->most_domains > 0) return FALSE; /* rows are of tokens that go anywhere */
+  if (exchange->most_domains > 0)
+    return FALSE; /* rows are of tokens without node-limited
+                                                 * routing */
   if (orr_cost_library_ranks(context->cost, &asked) != (gint64)call->n ||
       !lies_alike(context, call, &asked) || !orr_cost_library(context->cost, &asked, ret_cost))
     return FALSE;

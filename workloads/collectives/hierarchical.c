@@ -1,9 +1,9 @@
 /*
- * hierarchical.c - inside the domains first, then across them on all rails at once (Horovod's
+ * hierarchical.c - first inside the domains, then across them on all rails at once (Horovod's
  * hierarchical all-reduce; Jia et al., "Highly scalable deep learning training system with
  * mixed-precision", 2018, section 3.2; ASTRA-sim's multi-dimensional collectives).
  *
- * N domains of m members, n = N m; a rail is the ranks that stand at the same place of their
+ * N domains of m members, n = N m; a rail is the set of ranks at the same position of their
  * domains.
  *
  *      domain 0   domain 1   domain 2
@@ -12,7 +12,7 @@
  *        2          6         10       rail 2       3. all-gather down each column
  *        3          7         11       rail 3
  *
- * Each step is rings (ring.c), and one phase; phases follow one another.
+ * Each step is one phase of rings (ring.c); phases follow one another.
  *
  *                     inside           across                    inside
  *   all-reduce        (m-1)/m S        2(N-1)/N S/m              (m-1)/m S         bytes of a rank
@@ -24,10 +24,10 @@
  *
  *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all sends at once)
  *
- * Against one flat ring: N - 1 instead of n - 1 expensive hops a pass, for an inside part that is
- * not overlapped. With one domain, or one member a domain, or unequal numbers of members, there is
- * one level only: NCCL's rings (all-to-all: pairwise). NCCL has no such algorithm (frameworks build
- * it from several calls): it is used only where it is forced.
+ * Compared with one flat ring: N - 1 instead of n - 1 expensive hops per pass, at the price of an
+ * inside part that is not overlapped. With one domain, one member per domain, or domains of
+ * different sizes, there is one level only: NCCL's rings (all-to-all: pairwise). NCCL has no such
+ * algorithm (frameworks build it from several calls), so it is used only if forced.
  *
  * Example:   algorithm: hierarchical
  */
@@ -40,7 +40,8 @@ typedef struct {
   GArray *phases;
 } Levels;
 
-/* A ring over the members of each domain, all domains at once: one pass, (m-1)/m S a rank. */
+/* Adds a ring over the members of each domain, all domains at once: one pass, (m-1)/m S per
+ * rank. */
 static void add_inside(const Levels *levels) {
   guint m = levels->layout.channels;
   double pass_s = 0;
@@ -54,7 +55,8 @@ static void add_inside(const Levels *levels) {
   orr_collective_flow_finish(&flow, pass_s, levels->call->bytes * (m - 1) / m, levels->phases);
 }
 
-/* A chain over the domains on each rail: @passes of it, in which a rank sends @bytes in all. */
+/* Adds a chain over the domains on each rail: @passes passes, in which a rank sends @bytes in
+ * total. */
 static void add_across(const Levels *levels, OrrChain chain, guint passes, double bytes) {
   guint m = levels->layout.channels;
   double pass_s = 0;
@@ -68,7 +70,7 @@ static void add_across(const Levels *levels, OrrChain chain, guint passes, doubl
   orr_collective_flow_finish(&flow, passes * pass_s, bytes, levels->phases);
 }
 
-/* The root hands each member of its domain its S/m, or takes it from them. */
+/* The root sends each member of its domain its S/m or, without @scatter, receives it from them. */
 static void add_root(const Levels *levels, gboolean scatter) {
   double hop_s = 0;
   g_auto(OrrCollectiveFlow) flow;
@@ -83,8 +85,8 @@ static void add_root(const Levels *levels, gboolean scatter) {
                              levels->phases);
 }
 
-/* Each member hands over what is for other rails, S/m a rail; then each rail's members exchange
- * S/N. */
+/* With @inside, members exchange the data for other rails, S/m per rail; otherwise the members
+ * of each rail exchange S/N. */
 static void add_exchange(const Levels *levels, gboolean inside) {
   const OrrCollectiveLayout *layout = &levels->layout;
   const guint m = layout->channels, n_domains = layout->n_domains, n = inside ? m : n_domains;
@@ -167,7 +169,7 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
 typedef struct {
   const Levels *levels;
   OrrCollectiveSteps *steps;
-  guint32 *got; /* by place in the layout */
+  guint32 *got; /* by position in the layout */
 } StepLevels;
 
 static void step_inside(const StepLevels *at) {
@@ -230,7 +232,7 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
   orr_collective_layout_clear(&levels.layout);
 }
 
-/* Where all reach each other alike there is one level. */
+/* If all members reach each other equally, there is one level. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return one_level(call)->oracle(call, alpha_s, bytes_per_s);
 }

@@ -5,15 +5,15 @@
  *     \       |       |       /        hands over the sum (multimem.ld_reduce), and multicasts what the GPU writes
  *      +----- NVSwitch: + ---+         back to all n (multimem.st)
  *
- * A link carries, each way, n + 1 units of S/n: its own part once, and all n parts on the way to
- * their owners; where a ring carries 2(n-1). For 8 GPUs that is 9/8 S against 14/8 S: 1.56 times
- * the ring's bandwidth, of which NCCL reaches 1.31 (480 of 367 GB/s, H200, stas00/ml-engineering),
- * the profile's efficiency.
+ * A link carries n + 1 units of S/n in each direction: its own slice once, and all n slices on
+ * their way to the owners; a ring carries 2(n-1). For 8 GPUs that is 9/8 S against 14/8 S: 1.56
+ * times the ring's bandwidth, of which NCCL reaches 1.31 (480 of 367 GB/s, H200,
+ * stas00/ml-engineering), the profile's efficiency.
  *
  *   all-reduce    base + step + (n + 1)/n S/B
  *
- * NCCL 2.27 leaves groups of up to 4 to the ring (collectives_nvls_singlenode.csv of the same
- * source), and all-gather and reduce-scatter, too. Not chosen where the profile has no row (before
+ * NCCL 2.27 uses the ring for groups of up to 4 (collectives_nvls_singlenode.csv of the same
+ * source), and for all-gather and reduce-scatter. Not chosen if the profile has no row (before
  * Hopper).
  *
  * Example:   algorithm: nvls
@@ -35,7 +35,7 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, hop_s, call->bytes / call->n, phases);
 }
 
-/* Each owner's part in two halves, as of a tree of one node. */
+/* Each owner's slice in two halves, as in a tree of one node. */
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                   OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;

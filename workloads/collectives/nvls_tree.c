@@ -2,7 +2,7 @@
  * nvls_tree.c - NVLS inside each domain, double binary trees across them (NCCL's NVLSTree since
  * 2.18).
  *
- * N domains of m members. The switch sums a domain's parts for their owners (nvls.c), each owner's
+ * N domains of m members. The switch sums a domain's slices for their owners (nvls.c), each owner's
  * S/m goes up and down two trees over the domains on its own rail (double_tree.c), and the switch
  * multicasts the result.
  *
@@ -11,10 +11,10 @@
  *
  *   all-reduce   base + step + 2 D alpha + S max(2/m / B_nic, (m + 1)/m / B_scale_up),   D = floor(log2(N-1)) + 1
  *
- * Domains of unequally many members have m owners each, as many as the smallest has NICs
- * (collective_layout.c); the switch sums over all of a domain's members. alpha holds about a
- * chunk's time a level (cost.h): what NVIDIA's curves over 4 to 1,024 nodes show (GTC24 S62129).
- * NCCL switches it off where a domain spans nodes (MNNVL; src/graph/tuning.cc).
+ * If domains differ in size, each has m owners, the smallest number of NICs in a domain
+ * (collective_layout.c); the switch sums over all members of a domain. alpha includes about one
+ * chunk's time per level (cost.h): what NVIDIA's curves over 4 to 1,024 nodes show (GTC24 S62129).
+ * NCCL disables it if a domain spans nodes (MNNVL; src/graph/tuning.cc).
  *
  * Example:   algorithm: nvls-tree
  */
@@ -54,7 +54,7 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
   orr_double_tree_steps(call, &layout, TRUE, ret_steps);
 }
 
-/* With one member a domain: the trees alone. */
+/* For one member per domain: only the trees. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return orr_double_tree.oracle(call, alpha_s, bytes_per_s);
 }

@@ -7,22 +7,22 @@
  *   round 2     0->2  1->3  2->0  3->1
  *   round 3     0->3  1->0  2->1  3->2
  *
- * One phase: rounds run into each other, so what counts is how many pairs cross each link; a unit
- * flow is one pair's S/n. With N domains of m members a message for another rail first crosses to
- * it inside its own domain and leaves from the member that stands where its receiver stands (PXN,
- * NCCL 2.12 on): no message changes rails in the network.
+ * One phase: rounds overlap, so the time depends on the number of pairs that cross each link; a
+ * unit flow is one pair's S/n. With N domains of m members, a message for another rail first
+ * crosses to that rail inside its own domain and leaves from the member at the receiver's position
+ * (PXN, NCCL 2.12 on): no message changes rails in the network.
  *
  *   NIC of a member        m (N-1) units     to its peer in each other domain, for all members of its own
  *   scale-up link          (m-1) N units     its own domain's pairs, and those on their way to another rail
  *
  *   launch + (n-1) alpha + S/n * max(m (N-1) / B_nic, (m-1) N / B_scale_up)
  *
- * Where domains hold unequally many members, what goes to member i of another domain leaves from
- * member i modulo the sender's members.
+ * If domains differ in size, data for member i of another domain leaves from member i modulo the
+ * sender's members.
  *
- * alpha is the dearest way of a pair, once a round (with several members a domain: a hop inside and
- * one across). Counted so, N^2 m + N m^2 routes are asked for, not n^2; N m + m^2 on a fabric that
- * looks alike from everywhere (collective_symmetry.c).
+ * alpha is the most expensive path of a pair, once per round (with several members per domain: one
+ * hop inside and one across). This needs N^2 m + N m^2 routes rather than n^2, and N m + m^2 on a
+ * fabric that looks the same from every port (collective_symmetry.c).
  *
  * Example:   algorithm: pairwise
  */
@@ -33,7 +33,7 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_ALL_TO_ALL;
 }
 
-/* What members of domain @d hand to member @i: its own part, and those that it sends on. */
+/* The slices that members of domain @d pass to member @i: its own, and those that it sends on. */
 static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
   guint parts = 1;
   for (guint r = 1; r < layout->n_domains; r++)
@@ -41,8 +41,8 @@ static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
   return parts;
 }
 
-/* Pairs of the first @n_counted domains: their own, and those on the way to the receiver's rail.
- * Returns the dearest hop. */
+/* Adds the pairs within the first @n_counted domains: their own, and those on the way to the
+ * receiver's rail. Returns the most expensive hop. */
 static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
                          guint n_counted) {
   double dearest_s = 0;
@@ -58,9 +58,8 @@ static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   return dearest_s;
 }
 
-/* Pairs of domains, rail by rail, for all members of the sender's, one of the first @n_counted.
- * Returns the dearest hop.
- */
+/* Adds the pairs of domains, rail by rail, for all members of the sender's domain, one of the
+ * first @n_counted. Returns the most expensive hop. */
 static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
                          guint n_counted) {
   double dearest_s = 0;
@@ -83,8 +82,8 @@ static double add_pairs(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layo
   return inside_s + add_across(flow, layout, n_counted);
 }
 
-/* All pairs; on a fabric that looks alike from everywhere, those of one domain, spread over the
- * others. */
+/* Adds all pairs; on a fabric that looks the same from every port, those of one domain, spread
+ * over the others. */
 static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
                       const OrrCollectiveCall *call) {
   if (orr_collective_flow_is_symmetric(flow, call->gpus, call->n)) {
@@ -106,17 +105,17 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, (call->n - 1) * alpha_s, call->bytes / call->n, phases);
 }
 
-/* In order of rounds: a rank's sends follow one another, none needs what another one brought.
- * With several members a domain the rounds are over domains: parts for another rail cross to it
- * first, then its member sends all of them. */
+/* Sends in the order of rounds: a rank's sends follow one another, and none needs data from
+ * another rank. With several members per domain the rounds are over domains: slices for another
+ * rail cross to it first, then its member sends all of them. */
 typedef struct {
   const OrrCollectiveLayout *layout;
   OrrCollectiveSteps *steps;
   double part_bytes;
-  guint32 *last, *needs; /* by place in the layout; scratch */
+  guint32 *last, *needs; /* by position in the layout; scratch */
 } Rounds;
 
-/* All parts of domain @d for the GPU @to: first to the member @at that sends them. */
+/* Sends all slices of domain @d for the GPU @to: first to the member @at that forwards them. */
 static void step_message(const Rounds *rounds, guint d, guint at, gint64 to) {
   const guint m = orr_collective_layout_size(rounds->layout, d);
   const gint64 *gpus = rounds->layout->gpus + rounds->layout->first[d];
@@ -172,7 +171,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 
 const OrrCollectiveAlgorithm orr_pairwise = {
     .entry = {.name = "pairwise",
-              .sentence = "All-to-all in n - 1 rounds, each rank with one peer a round."},
+              .sentence = "All-to-all in n - 1 rounds, each rank with one peer per round."},
     .supports = supports,
     .plan = plan,
     .steps = steps,

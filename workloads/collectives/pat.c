@@ -3,14 +3,14 @@
  * PAT since 2.23; Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at
  * scale", 2025, arXiv 2506.20252).
  *
- * n trees, one rooted at each rank, run at once; step k goes to the rank 2^k away and carries
- * min(2^k, n - 2^k) of the parts of S/n (Bruck's counts), so that each rank sends n - 1 parts in
- * all, as in a ring, in fewer steps.
+ * n trees, one rooted at each rank, run at once. Step k sends to the rank at distance 2^k and
+ * carries min(2^k, n - 2^k) slices of S/n (Bruck's counts), so each rank sends n - 1 slices in
+ * total, as in a ring, but in fewer steps.
  *
  *   all-gather, reduce-scatter    base + ceil(log2 n) alpha + (n-1)/n S/B
  *
- * NCCL has it for one rank a node, and so has this: one member a domain. Nobody has published rows
- * of it that could be fitted: only forced.
+ * NCCL supports one rank per node, and so does this entry: one member per domain. No published rows
+ * could be fitted, so it must be forced.
  *
  * Example:   algorithm: pat
  */

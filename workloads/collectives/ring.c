@@ -9,17 +9,17 @@
  *   all-gather, reduce-scatter   launch +  (n-1) alpha +  (n-1)/n S/B
  *   broadcast, reduce            launch +  (n-1) alpha +          S/B
  *
- * A chunk goes round the ring hop by hop, so where hops differ alpha is paid by the hop: (n-1)
- * alpha is the sum over the ring less its cheapest hop, not n-1 times its dearest (NCCL's tuning
- * counts network and NVLink hops apart, too).
+ * A chunk travels round the ring hop by hop, so if hops differ, alpha is counted per hop: (n-1)
+ * alpha is the sum over the ring without its cheapest hop, not n-1 times the most expensive (NCCL's
+ * tuning also counts network and NVLink hops separately).
  *
- * Channels. With several members in each of N > 1 domains one ring would leave all NICs but one
- * idle; NCCL builds one ring a NIC, m of them, as many as the smallest domain has
+ * Channels. With several members in each of N > 1 domains, one ring would leave all NICs but one
+ * idle. NCCL builds one ring per NIC: m of them, as many as the smallest domain has
  * (collective_layout.c). Ring k enters an even domain at member k, visits k, k+1, ..., k-1 (modulo
- * the domain's members) and leaves from k-1; an odd domain it crosses the other way, k-1, ..., k.
- * So it comes into each domain on the rail it left the one before by; only where N is odd the
- * closing edge changes rails (NCCL alternates its channels in the same way), and ring 0 between
- * domains of unequally many members.
+ * the domain's members) and leaves from k-1; it crosses an odd domain in the opposite direction,
+ * k-1, ..., k. So it enters each domain on the rail on which it left the previous one. Only if N is
+ * odd does the closing edge change rails (NCCL alternates its channels in the same way), and ring 0
+ * between domains of different sizes.
  *
  *      domain 0          domain 1          m = 4, ring 0
  *      0-->1-->2-->3     0<--1<--2<--3
@@ -29,14 +29,14 @@
  *
  *   all-reduce     launch + 2 (hops) + 2(n-1)/n S/m * max(1 / B_nic, (m-1) / B_scale_up)
  *
- * In a domain of more than m members all m rings pass the links of the others: m in place of m-1.
+ * In a domain of more than m members all m rings pass the links of the others: m instead of m-1.
  *
- * Inside one domain, or with one member a domain: one ring in rank order. So it was with NCCL
- * before 2.12 where no two members of a node share a PCIe switch (src/graph/search.cc: a ring comes
- * back to the NIC it entered by, and a GPU reaches none but that of its own switch without going
- * through the CPU; PXN ended that). On Selene data-parallel groups of every second or fourth GPU of
- * a node then reduced 24.3 GB/s, what one of their NICs does (Narayanan et al., SC21: figure 15's
- * step of 32 and 128 sequences with TP 2, and table 1's 3.6B and 7.5B).
+ * Inside one domain, or with one member per domain, there is one ring in rank order. The same holds
+ * for NCCL before 2.12 if no two members of a node share a PCIe switch (src/graph/search.cc: a ring
+ * returns to the NIC by which it entered, and a GPU reaches only the NIC of its own switch without
+ * crossing the CPU; PXN removed that limit). On Selene, data-parallel groups of every second or
+ * fourth GPU of a node then reduced at 24.3 GB/s, the rate of one NIC (Narayanan et al., SC21:
+ * figure 15's step of 32 and 128 sequences with TP 2, and table 1's 3.6B and 7.5B).
  *
  * Example:   algorithm: ring
  */
@@ -47,7 +47,7 @@
 typedef struct {
   OrrCollectiveFlow *flow;
   const OrrCollectiveLayout *layout;
-  gint64 no_src, no_dst; /* the GPU that an open ring has no edge from, or to; -1 */
+  gint64 no_src, no_dst; /* the GPUs from which, and to which, an open ring has no edge; -1: none */
 } Rings;
 
 static guint size_of(const Rings *rings, guint domain) {
@@ -58,14 +58,14 @@ static gint64 member(const Rings *rings, guint domain, guint i) {
   return orr_collective_layout_gpu(rings->layout, domain, i);
 }
 
-/* The edge, loaded unless the ring is cut there; its latency counts all the same. */
+/* Adds the edge's load unless the ring is cut there; its latency counts in any case. */
 static double add_edge(const Rings *rings, gint64 src, gint64 dst, guint channel, guint weight) {
   gboolean cut = src == rings->no_src || dst == rings->no_dst;
   return orr_collective_flow_edge(rings->flow, src, dst, channel, cut ? 0 : weight);
 }
 
-/* Neighbours i, i+1 of a domain are joined in every ring but the one that enters or leaves
- * there. Returns the dearest hop. */
+/* Every ring joins neighbours i, i+1 of a domain, except the one that enters or leaves there.
+ * Returns the most expensive hop. */
 static double add_inside(const Rings *rings) {
   double dearest_s = 0;
   for (guint d = 0; d < rings->layout->n_domains; d++)
@@ -79,8 +79,8 @@ static double add_inside(const Rings *rings) {
   return dearest_s;
 }
 
-/* Ring @k enters an even domain at member k and leaves from this one; an odd domain the other
- * way. */
+/* The member from which ring @k leaves an even domain, which it enters at member k; an odd
+ * domain the other way round. */
 static guint far_end(const Rings *rings, guint domain, guint k) {
   return k + size_of(rings, domain) - 1;
 }
@@ -100,7 +100,7 @@ static double add_between(const Rings *rings, guint k, double *cheapest_s) {
   return sum_s;
 }
 
-/* All rings; returns the latency of n - 1 hops round the slowest of them. */
+/* Adds all rings; returns the latency of n - 1 hops round the slowest of them. */
 static double add_channels(const Rings *rings) {
   const guint n_domains = rings->layout->n_domains, n = rings->layout->first[n_domains];
   double inside_s = add_inside(rings), slowest_s = 0, cheapest_s = inside_s;
@@ -116,7 +116,8 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op != ORR_ALL_TO_ALL && call->op != ORR_SEND_RECV;
 }
 
-/* How often data goes round, and what share of the buffer one rank sends in all. */
+/* The number of times that data travels round the ring, and the fraction of the buffer that one
+ * rank sends in total. */
 static guint passes(OrrCollectiveOp op) { return op == ORR_ALL_REDUCE ? 2 : 1; }
 
 static double share(const OrrCollectiveCall *call) {
@@ -188,7 +189,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 
 const OrrCollectiveAlgorithm orr_ring = {
     .entry = {.name = "ring",
-              .sentence = "Rings over all ranks, one a NIC: fewest bytes, most steps."},
+              .sentence = "Rings over all ranks, one per NIC: fewest bytes, most steps."},
     .supports = supports,
     .plan = plan,
     .steps = steps,

@@ -1,28 +1,31 @@
 /*
- * torus_rings.c - collectives of a torus: rings along its axes, one axis after another, or all at
- * once (bucket).
+ * torus_rings.c - collectives on a torus: rings along its axes, one axis after another
+ * (torus-ring), or along all axes at once (bucket).
  *
- *   torus-ring    axis x, then y, then z, one direction: reduce-scatter along x over all of S, along y over what is
- * left, S/X, along z over S/(X Y); then all-gather back, z, y, x. Links of one axis are in use at a
- * time. bucket the buffer in 2 d parts for d axes: each part goes the same way with the axes
- * rotated (x y z, y z x, z x y), once round to the right and once to the left. All links of all
- * axes are in use (Barnett, Littlefield, Payne, van de Geijn, "Global combine on mesh architectures
- * with wormhole routing", IPPS 1993, bucket algorithms; Jain, Sabharwal, "Optimal bucket algorithms
- * for large MPI collectives on torus interconnects", ICS 2010)
+ *   torus-ring   axis x, then y, then z, in one direction: reduce-scatter along x over all of S,
+ *                along y over what is left, S/X, along z over S/(X Y); then all-gather back, z, y,
+ *                x. Only the links of one axis are in use at a time.
+ *   bucket       the buffer in 2 d parts for d axes: each part runs with the axes rotated (x y z,
+ *                y z x, z x y), once in positive and once in negative direction. All links of all
+ *                axes are in use (Barnett, Littlefield, Payne, van de Geijn, "Global combine on
+ *                mesh architectures with wormhole routing", IPPS 1993, bucket algorithms; Jain,
+ *                Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus
+ *                interconnects", ICS 2010)
  *
  * With D_1 .. D_d the sizes in the order of a part, and N_i = D_1 ... D_i (N_0 = 1), stage i moves
  *
- *   (D_i - 1)/D_i * part / N_(i-1)  along axis i, in D_i - 1 hops; all stages of a reduce-scatter: (n - 1)/n * part
+ *   (D_i - 1)/D_i * part / N_(i-1)   along axis i, in D_i - 1 hops
+ *   (n - 1)/n * part                 all stages of a reduce-scatter
  *
- *   torus-ring   all-gather, reduce-scatter   sum (D_i - 1) alpha + (n-1)/n S/B               B: of one link
- *   bucket       the same hops,               sum over stages of max over parts; with equal axes (n-1)/n S/(2 d B)
- *   all-reduce   twice that
+ *   torus-ring   all-gather, reduce-scatter   sum (D_i - 1) alpha + (n-1)/n S/B   B: one link's
+ *   bucket       the same hops, sum over stages of max over parts; with equal axes (n-1)/n S/(2 d B)
+ *   all-reduce   twice as much
  *
- * The group must be all chips of the torus in their order (fabric.h). Stages follow one another:
- * one phase each. With a twisted torus rings of a short axis close after two rounds: they are taken
- * as they stand, one round of D_i chips.
+ * The group must contain all chips of the torus in their order (fabric.h). Stages follow one
+ * another, one phase each. On a twisted torus, rings of a short axis close after two rounds; the
+ * model counts one round of D_i chips.
  *
- * Neither is NCCL's: only forced.   algorithm: bucket
+ * Neither is an NCCL algorithm, so both must be forced. algorithm: bucket
  */
 #include <string.h>
 
@@ -33,7 +36,7 @@ enum { AXES = 3 };
 typedef struct {
   const OrrCollectiveCall *call;
   gint64 size[AXES];
-  gint64 axes[AXES]; /* those of more than one chip */
+  gint64 axes[AXES]; /* the axes with more than one chip */
   guint n_axes;
 } Torus;
 
@@ -62,7 +65,8 @@ static gint64 stride_of(const Torus *torus, gint64 axis) {
   return stride;
 }
 
-/* All rings along @axis, @weight units a hop; returns what D - 1 hops cost. @back: to the left. */
+/* Adds all rings along @axis, with @weight units per hop; returns the latency of D - 1 hops.
+ * @back: in negative direction. */
 static double add_axis(OrrCollectiveFlow *flow, const Torus *torus, gint64 axis, gboolean back,
                        guint32 weight) {
   const gint64 stride = stride_of(torus, axis), size = torus->size[axis];
@@ -76,7 +80,8 @@ static double add_axis(OrrCollectiveFlow *flow, const Torus *torus, gint64 axis,
   return (double)(size - 1) * dearest_s;
 }
 
-/* What a chip sends of @bytes in stage @i of a part whose axes begin with the @first-th. */
+/* The bytes that a chip sends, of @bytes, in stage @i of a part whose axes begin with axis
+ * @first. */
 static double stage_bytes(const Torus *torus, guint first, guint i, double bytes) {
   for (guint before = 0; before < i; before++)
     bytes /= (double)torus->size[torus->axes[(first + before) % torus->n_axes]];
@@ -84,11 +89,11 @@ static double stage_bytes(const Torus *torus, guint first, guint i, double bytes
   return bytes * (size - 1) / size;
 }
 
-/* Weights are whole numbers: the part that sends most has this many units. */
+/* Weights are whole numbers: the part that sends most gets this many units. */
 enum { UNITS = 4096 };
 
-/* Stage @i of @n_parts parts at once (1: torus-ring), of which every second one goes to the
- * left. */
+/* Adds stage @i of @n_parts concurrent parts (1: torus-ring); every second part runs in negative
+ * direction. */
 static void add_stage(const OrrCollectiveContext *context, const Torus *torus, guint i,
                       guint n_parts, GArray *phases) {
   g_auto(OrrCollectiveFlow) flow;
@@ -131,15 +136,14 @@ static void plan_bucket(const OrrCollectiveContext *context, const OrrCollective
   add_stages(context, call, TRUE, phases);
 }
 
-/* A stage of a part: rings along its axis, a round for each hop; it begins when the chip has all of
- * the stage before.
- */
+/* A stage of a part: rings along its axis, one round per hop. It begins when the chip has
+ * received everything of the previous stage. */
 typedef struct {
   const Torus *torus;
   OrrCollectiveSteps *steps;
   guint part;
   gboolean back;
-  guint32 *last; /* by chip: the send that it got last */
+  guint32 *last; /* by chip: the last send that it received */
   gboolean any;
 } StepPart;
 
@@ -188,7 +192,7 @@ static void steps_bucket(const OrrCollectiveContext *context, const OrrCollectiv
   add_steps(context, call, TRUE, steps);
 }
 
-/* On a torus of one axis, a ring; test_torus_rings.c has the others. */
+/* For a torus of one axis, which is a ring; test_torus_rings.c covers the others. */
 static double oracle_rings(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return orr_ring.oracle(call, alpha_s, bytes_per_s);
 }
@@ -210,7 +214,7 @@ const OrrCollectiveAlgorithm orr_torus_ring = {
 
 const OrrCollectiveAlgorithm orr_bucket = {
     .entry = {.name = "bucket",
-              .sentence = "Rings along all axes of a torus and both ways at once."},
+              .sentence = "Rings along all axes of a torus and in both directions at once."},
     .chosen = ORR_CHOSEN_NEVER,
     .needs = "a torus that the group fills",
     .supports = supports,

@@ -166,10 +166,10 @@ static void test_refused(void) {
                  "1 groups of 33 ranks at stride 1 need 33 GPUs: the cluster has 32");
   assert_refused("workload.ranks=4;workload.stride=8;workload.groups=9",
                  "need 57 GPUs: the cluster has 32");
-  assert_refused("workload.collective=send-recv", "send-recv is between 2 ranks");
+  assert_refused("workload.collective=send-recv", "send-recv needs 2 ranks");
   assert_refused("workload.begin=32 MiB", "is below begin");
   assert_refused("workload.begin=0 B", "begin is 0 B");
-  assert_refused("workload.root=32", "root 32 is none of the 32 ranks");
+  assert_refused("workload.root=32", "root 32 is not one of the 32 ranks");
   assert_refused("workload.algorithm=rings", "unknown algorithm 'rings'");
   assert_refused("workload={kind: training, parallel: {tp: 8, pp: 1}, batch: {global: 8}}",
                  "a workload of kind training runs a model");
