@@ -1,18 +1,32 @@
 #!/bin/sh
-# lint.sh [ROOT] - holds the tree to its own rules: floors, foreign headers, names, sizes, who may print and exit.
-# TAP output, a line a rule, each finding below it; exit status 1 when any rule is broken. tests/lint_fixtures/RULE is a
-# small tree that breaks RULE and nothing else (tests/lint_test.sh).
+# lint.sh [ROOT] - holds the tree to its own rules: floors, names, sizes, comments, spelling, who may print and exit.
+# TAP output, a line for each rule, each finding below it; exit status 1 when any rule is broken. The fixture
+# tests/lint_fixtures/RULE is a small tree that breaks RULE and nothing else (tests/lint_test.sh).
 #
 # To add a rule: a function that prints one finding a line and nothing where all is well, its name in `rules` below, a
-# fixture folder of that name.
+# fixture folder of that name. A rule whose program is not installed is skipped, with a word about it.
+#
+# The two rules that run a compiler or a formatter keep the checksums of what passed in ROOT/build/lint, where there is
+# a build; a file that did not change is not checked again.
 # shellcheck disable=SC2046,SC2086,SC2317  # lists of files are split on purpose; rules are called by name
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-.}" || exit 2
 LC_ALL=C
 export LC_ALL
 
-rules='floors foreign-headers includes-from-root unique-names file-size function-size printing exiting cxx goto
-  headers-alone data-only top-level'
+rules='floors foreign-headers includes-from-root unique-names prefix file-size function-size columns format
+  head-comments printing exiting cxx goto headers-alone data-only top-level spelling'
+
+# Findings of our own tree that wait to be mended: lines "RULE PATH-PREFIX". The list only shrinks.
+pending=/dev/null
+if [ "$(pwd)" = "$(dirname "$here")" ] && [ -f "$here/lint.pending" ]; then pending=$here/lint.pending; fi
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/passed"
+passed=$work/passed
+if [ -d build ] && mkdir -p build/lint 2>/dev/null && [ -w build/lint ]; then passed=build/lint; fi
 
 # Sources but for the fixtures, which break rules on purpose.
 sources() {
@@ -20,13 +34,11 @@ sources() {
     -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) -print 2>/dev/null | sort
 }
 
-# awk over the sources named, with comments and literals blanked: code[] is the line, FILENAME and FNR its place.
-over_code() {
-  program=$1
-  shift
-  [ $# -gt 0 ] || return 0
+# Every line of code as FILE:LINE:CODE, with comments and literals blanked.
+code() {
   awk '
     function blank(line,   out, end) {
+      if (!in_comment && line !~ /["\047\/]/) return line
       out = ""
       while (line != "") {
         if (in_comment) {
@@ -42,6 +54,9 @@ over_code() {
         } else if (substr(line, 1, 2) == "/*") {
           in_comment = 1
           line = substr(line, 3)
+        } else if (match(line, /^[^"\047\/]+/)) {
+          out = out substr(line, 1, RLENGTH)
+          line = substr(line, RLENGTH + 1)
         } else {
           out = out substr(line, 1, 1)
           line = substr(line, 2)
@@ -50,36 +65,74 @@ over_code() {
       return out
     }
     FNR == 1 { in_comment = 0 }
-    { code = blank($0) }
-    '"$program" "$@"
+    { line = blank($0); if (line ~ /[^ \t]/) print FILENAME ":" FNR ":" line }' $(sources) /dev/null
 }
 
-# Who may include whom: the table of the house, floor by floor.
+# The lines of `code` whose third part matches $1 outside of sim/cli and tests, as "FILE:LINE: $2".
+refuse_code() {
+  awk -v pattern="$1" -v finding="$2" '
+    /^(sim\/cli|tests)\// { next }
+    {
+      place = substr($0, 1, index(substr($0, index($0, ":") + 1), ":") + index($0, ":") - 1)
+      if (substr($0, length(place) + 2) ~ pattern) print place ": " finding
+    }' "$work/code"
+}
+
+# A checksum for each of the files named, as "SUM FILE".
+sums() {
+  [ $# -eq 0 ] || cksum "$@" | awk '{ print $1 "-" $2, $3 }'
+}
+
+# Of the lines "KEY FILE" on standard input the files whose line is not yet in $1.
+changed() {
+  awk -v known="$1" 'BEGIN { while ((getline line < known) > 0) seen[line] = 1 } !($0 in seen) { print $2 }'
+}
+
+# Who may include whom: the table in ARCHITECTURE.md, floor by floor.
 rule_floors() {
-  awk '
-    BEGIN {
-      may["sim/base"] = "sim/base"
-      may["sim/engine"] = "sim/base sim/engine"
-      may["models"] = "sim/base models"
-      may["topologies"] = "sim/base sim/engine topologies"
-      may["calibration"] = "sim/base models topologies calibration"
-      may["workloads"] = "sim/base sim/engine models topologies calibration workloads"
-      may["results"] = "sim/base results"
-      may["sim/run"] = "sim/base sim/engine models topologies calibration workloads results sim/run"
-      may["sim/sweep"] = may["sim/run"] " sim/sweep"
-      may["sim/validate"] = may["sim/run"] " sim/validate"
-      may["sim/calibrate"] = may["sim/run"] " sim/calibrate"
-      may["sim/cli"] = may["sim/run"] " sim/sweep sim/validate sim/calibrate sim/cli"
+  awk -v table="$here/../ARCHITECTURE.md" '
+    # "`a`, the row of `b`" as " a (what b may use) "
+    function list(text,   out, name) {
+      while (match(text, /(the row of )?`[^`]*`/)) {
+        name = substr(text, RSTART, RLENGTH)
+        text = substr(text, RSTART + RLENGTH)
+        out = out " " (name ~ /^the row of/ ? may[plain(name)] : plain(name))
+      }
+      return out " "
     }
-    function folder(path,   parts, n) {
-      n = split(path, parts, "/")
-      return parts[1] == "sim" && n > 2 ? parts[1] "/" parts[2] : parts[1]
+    function plain(name) { sub(/^[^`]*`/, "", name); sub(/`.*/, "", name); return name }
+    # The longest row that begins @path.
+    function floor_of(path) {
+      while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path
+      return ""
+    }
+    function is_allowed(from, to,   names, n, i) {
+      if (from == to) return 1
+      n = split(may[from], names, " ")
+      for (i = 1; i <= n; i++) {
+        if (names[i] == to) return 1
+        if (names[i] ~ /\/\*$/ && index(to, substr(names[i], 1, length(names[i]) - 1)) == 1) return 1
+      }
+      return 0
+    }
+    BEGIN {
+      while ((getline line < table) > 0) {
+        if (line ~ /^<!-- floors -->/) inside = 1
+        if (line ~ /^<!-- \/floors -->/) inside = 0
+        if (!inside || line !~ /^\| `/) continue
+        split(line, cells, "|")
+        may[plain(cells[2])] = list(cells[4])
+        n_rows++
+      }
+      if (n_rows == 0) print table ": no table of floors"
     }
     /^[ \t]*#[ \t]*include[ \t]*"/ {
       split($0, quoted, "\"")
-      from = folder(FILENAME); to = folder(quoted[2])
-      if (from in may && index(quoted[2], "/") && index(" " may[from] " ", " " to " ") == 0)
-        print FILENAME ":" FNR ": " from " may not use " to " (" quoted[2] ")"
+      if (!index(quoted[2], "/")) next
+      from = floor_of(FILENAME); to = floor_of(quoted[2])
+      if (from == "") next
+      if (!is_allowed(from, to))
+        print FILENAME ":" FNR ": " from " may not use " (to == "" ? "what has no floor" : to) " (" quoted[2] ")"
     }' $(sources) /dev/null
 }
 
@@ -116,6 +169,72 @@ rule_unique_names() {
     }'
 }
 
+# An exported function begins with orr_ and the name of its file, of a header that declares it, or of a type that this
+# header defines (OrrFooBar: orr_foo_bar_).
+rule_prefix() {
+  awk '
+    function stem(path) { sub(/.*\//, "", path); sub(/\.[^.]*$/, "", path); return path }
+    function snake(type,   out, i, c, before, after) {
+      sub(/^Orr/, "", type)
+      for (i = 1; i <= length(type); i++) {
+        c = substr(type, i, 1); before = substr(type, i - 1, 1); after = substr(type, i + 1, 1)
+        if (i > 1 && c ~ /[A-Z]/ && (before ~ /[a-z0-9]/ || after ~ /[a-z]/)) out = out "_"
+        out = out tolower(c)
+      }
+      return out
+    }
+    function begins(name, words,   parts, n, k) {
+      n = split(words, parts, " ")
+      for (k = 1; k <= n; k++) if (name == "orr_" parts[k] || index(name, "orr_" parts[k] "_") == 1) return 1
+      return 0
+    }
+    function header_line(file, line,   name) {
+      name = stem(file)
+      if (match(line, /(\}|struct|enum [A-Za-z]*|struct [A-Za-z]+) *Orr[A-Za-z0-9]+( \{|;)/)) {
+        type = substr(line, RSTART, RLENGTH)
+        match(type, /Orr[A-Za-z0-9]+( \{|;)$/)
+        type = substr(type, RSTART); sub(/( \{|;)$/, "", type)
+        types[name] = types[name] " " snake(type)
+      }
+      while (match(line, /orr_[a-z0-9_]+ *\(/)) {
+        function_name = substr(line, RSTART, RLENGTH); sub(/ *\($/, "", function_name)
+        line = substr(line, RSTART + RLENGTH)
+        if (!index(declared[function_name], " " name " ")) declared[function_name] = declared[function_name] " " name " "
+      }
+    }
+    function end_definition(   words, headers, n, k, plain) {
+      words = stem(file); sub(/_private$/, "", words)
+      if (words == "cuda_missing") words = "cuda_layer" # stands in for it where there is no toolkit
+      n = split(declared[candidate], headers, " ")
+      for (k = 1; k <= n; k++) {
+        plain = headers[k]; sub(/_private$/, "", plain)
+        words = words " " plain types[headers[k]]
+      }
+      if (!begins(candidate, words)) print place ": " candidate " does not begin with the name of its file (" words ")"
+    }
+    {
+      at = index($0, ":"); path = substr($0, 1, at - 1); rest = substr($0, at + 1)
+      at = index(rest, ":"); row = substr(rest, 1, at - 1); line = substr(rest, at + 1)
+    }
+    path ~ /^tests\// { next }
+    NR == FNR { if (path ~ /\.h$/) header_line(path, line); next }
+    path ~ /\.h$/ { next }
+    path != file { file = path; candidate = ""; before = "" }
+    line ~ /^[A-Za-z_]/ {
+      candidate = ""
+      if (match(line, /orr_[a-z0-9_]+\(/) &&
+          (before substr(line, 1, RSTART - 1)) !~ /(^| )(static|typedef|extern|return) /) {
+        match(line, /orr_[a-z0-9_]+\(/)
+        candidate = substr(line, RSTART, RLENGTH - 1)
+        place = path ":" row
+      }
+      before = line ~ /[;{}]/ ? "" : line " "
+    }
+    line !~ /^[A-Za-z_]/ && line ~ /[;{}]/ { before = "" }
+    candidate != "" && line ~ /^[^;]*\{/ { end_definition(); candidate = "" }
+    candidate != "" && line ~ /;/ { candidate = "" }' "$work/code" "$work/code"
+}
+
 rule_file_size() {
   awk 'FNR == 601 { print FILENAME ": more than 600 lines" }' $(sources) /dev/null
 }
@@ -131,23 +250,51 @@ rule_function_size() {
     }' $(sources) /dev/null
 }
 
+# Code and comments have 100 columns; CUDA too.
+rule_columns() {
+  awk 'length($0) > 100 { print FILENAME ":" FNR ": " length($0) " columns; 100 are the most" }' $(sources) /dev/null
+}
+
+rule_format() {
+  command -v clang-format > /dev/null || { echo "SKIP there is no clang-format"; return; }
+  sums "$here/../.clang-format" > "$work/style"
+  sums $(sources) | sed "s|^|$(cut -d ' ' -f 1 "$work/style")-|" > "$work/format"
+  files=$(changed "$passed/formatted" < "$work/format")
+  [ -n "$files" ] || return 0
+  clang-format --style="file:$here/../.clang-format" --dry-run $files 2>&1 |
+    sed -n 's/^\([^:]*:[0-9]*\):.*code should be clang-formatted.*/\1: not as clang-format -i writes it/p' |
+    sort -u > "$work/unformatted"
+  awk -v bad="$work/unformatted" '
+    BEGIN { while ((getline line < bad) > 0) { split(line, place, ":"); is_bad[place[1]] = 1 } }
+    !($2 in is_bad)' "$work/format" > "$work/formatted" && cp "$work/formatted" "$passed/formatted"
+  cat "$work/unformatted"
+}
+
+# Each file begins with a comment that says what it does: more than "see that header".
+rule_head_comments() {
+  awk '
+    FNR == 1 { text = ""; inside = ($0 ~ /^\/\*/); if (!inside) print FILENAME ":1: no head comment" }
+    !inside { next }
+    { text = text " " $0 }
+    /\*\// {
+      inside = 0
+      gsub(/[\/*]/, " ", text)
+      sub(/[a-z0-9_]+\.[a-z]+ - /, "", text)
+      gsub(/[Ss]ee [a-z0-9_]+\.[a-z]+/, "", text)
+      gsub(/[^A-Za-z0-9_-]+/, " ", text)
+      if (split(text, words, " ") < 4) print FILENAME ":1: a head comment of fewer than four words"
+    }' $(sources) /dev/null
+}
+
 rule_printing() {
-  over_code '
-    FILENAME !~ /^(sim\/cli|tests)\// &&
-    code ~ /(^|[^A-Za-z0-9_])(v?printf|puts|putchar|perror|g_print|g_printerr|g_message|g_warning|g_debug|g_info) *\(/ {
-      print FILENAME ":" FNR ": only sim/cli prints"
-    }
-    FILENAME !~ /^(sim\/cli|tests)\// && code ~ /(^|[^A-Za-z0-9_])(stdout|stderr)([^A-Za-z0-9_]|$)/ {
-      print FILENAME ":" FNR ": only sim/cli prints"
-    }' $(sources)
+  refuse_code '(^|[^A-Za-z0-9_])((v?printf|puts|putchar|perror|g_print|g_printerr|g_message|g_warning|g_debug|g_info) *[(]|(stdout|stderr)([^A-Za-z0-9_]|$))' \
+    'only sim/cli prints'
 }
 
 # _exit is what a forked child leaves by.
 rule_exiting() {
-  over_code '
-    FILENAME !~ /^(sim\/cli|tests)\// && code ~ /(^|[^A-Za-z0-9_])(exit|quick_exit|abort|g_error|g_abort) *\(/ {
-      print FILENAME ":" FNR ": library code gives a GError back; it does not end the process"
-    }' $(sources)
+  refuse_code '(^|[^A-Za-z0-9_])(exit|quick_exit|abort|g_error|g_abort) *[(]' \
+    'library code returns a GError; it does not end the process'
 }
 
 rule_cxx() {
@@ -157,18 +304,45 @@ rule_cxx() {
 }
 
 rule_goto() {
-  over_code 'code ~ /(^|[^A-Za-z0-9_])goto[ \t]/ { print FILENAME ":" FNR ": no goto: g_autoptr cleans up" }' $(sources)
+  sed -n 's/^\([^:]*:[0-9]*\):\(.*[^A-Za-z0-9_]\)*goto[ \t].*/\1: no goto: g_autoptr cleans up/p' "$work/code"
+}
+
+# A key for each header: its checksum and those of all that it includes from the tree, as "KEY FILE".
+header_keys() {
+  headers=$(sources | grep '\.h$')
+  sums $headers > "$work/sums"
+  awk '
+    function visit(file,   k, n, included) {
+      if (file in seen) return
+      seen[file] = 1
+      for (k = 1; k <= length(sum[file]); k++)
+        key = (key * 131 + index("-0123456789", substr(sum[file], k, 1))) % 9007199254
+      n = split(includes[file], included, " ")
+      for (k = 1; k <= n; k++) visit(included[k])
+    }
+    FILENAME ~ /sums$/ && !/#/ { sum[$2] = $1; order[++n_files] = $2; next }
+    /^[ \t]*#[ \t]*include[ \t]*"/ { split($0, quoted, "\""); includes[FILENAME] = includes[FILENAME] " " quoted[2] }
+    END {
+      for (i = 1; i <= n_files; i++) {
+        split("", seen); key = 7
+        visit(order[i])
+        if (order[i] !~ /^tests\//) print key, order[i]
+      }
+    }' "$work/sums" $headers
 }
 
 # Each public header compiles with nothing before it.
 rule_headers_alone() {
-  headers=$(sources | grep '\.h$' | grep -v '^tests/')
+  sources | grep -q '\.h$' || return 0
+  header_keys > "$work/keys"
+  headers=$(changed "$passed/headers" < "$work/keys")
   [ -n "$headers" ] || return 0
-  ${CC:-cc} -std=gnu11 -fsyntax-only -w -I. $(pkg-config --cflags glib-2.0 sqlite3) -x c $headers 2>&1 | grep 'error:'
+  ${CC:-cc} -std=gnu11 -fsyntax-only -w -I. $(pkg-config --cflags glib-2.0 sqlite3) -x c $headers 2>&1 |
+    grep 'error:' || cp "$work/keys" "$passed/headers"
 }
 
 rule_data_only() {
-  find scenarios models/zoo topologies/devices topologies/clusters calibration/profiles workloads/recipes -type f \
+  find scenarios models/zoo topologies/devices topologies/clusters calibration/profiles -type f \
     ! -name '*.yaml' ! -name '*.csv' ! -name '*.jsonl' ! -name README.md ! -name '.*' 2>/dev/null |
     sed 's|$|: this folder holds documents alone|'
 }
@@ -178,19 +352,38 @@ rule_top_level() {
     case $name in
     sim | models | topologies | workloads | calibration | scenarios | results | tests | docs) ;;
     meson.build | meson.options | meson_options.txt | Makefile | README.md | CHANGELOG.md | LICENSE) ;;
+    ARCHITECTURE.md | CONTRIBUTING.md) ;;
     build* | *.db | *.db-wal | *.db-shm | *.trace.json) ;; # made here, and ignored by git
     *) echo "$name: not a name of the top level" ;;
     esac
   done
 }
 
+# Names and terms that codespell takes for typing errors; words that tests and documents misspell on purpose.
+rule_spelling() {
+  command -v codespell > /dev/null || { echo "SKIP there is no codespell"; return; }
+  find . \( -path ./.git -o -path './build*' -o -path ./tests -o -path ./docs/reference -o -path ./calibration/profiles \) \
+    -prune -o -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.md' -o -name '*.sql' -o -name '*.gp' \
+    -o -name '*.yaml' -o -name '*.sh' -o -name '*.py' -o -name meson.build \) -print | sed 's|^\./||' | sort |
+    xargs codespell --quiet-level 3 --ignore-words-list 'clos,mape,map,iif,shepard,statics,trough,paralel' 2>&1
+}
+
+without_pending() {
+  awk -v rule="$1" -v list="$pending" '
+    BEGIN { while ((getline line < list) > 0) if (split(line, part, " ") == 2 && part[1] == rule) path[++n] = part[2] }
+    { for (i = 1; i <= n; i++) if (index($0, path[i]) == 1) next; print }'
+}
+
+code > "$work/code"
 n=0
 status=0
 for rule in $rules; do
   n=$((n + 1))
-  found=$("rule_$(echo "$rule" | tr - _)" | head -n 50)
+  found=$("rule_$(echo "$rule" | tr - _)" | without_pending "$rule" | head -n 50)
   if [ -z "$found" ]; then
     echo "ok $n - lint: $rule"
+  elif [ "${found#SKIP }" != "$found" ]; then
+    echo "ok $n - lint: $rule # $found"
   else
     echo "not ok $n - lint: $rule"
     echo "$found" | sed 's/^/# /'

@@ -6,8 +6,8 @@ copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
 cp -r "$here/lint_fixtures/." "$copy"
 
-# A file of 501 lines and a function of 61 (its two lines and 59 between them): made here rather than kept.
-yes '' | head -n 500 >> "$copy/file-size/models/long_file.c"
+# A file of 601 lines and a function of 61 (its two lines and 59 between them): made here rather than kept.
+yes '/* One line more. */' | head -n 600 >> "$copy/file-size/models/long_file.c"
 long=$copy/function-size/models/long_function.c
 awk '{ print } /\{$/ { for (i = 0; i < 58; i++) print "  a++;" }' "$long" > "$copy/made" && mv "$copy/made" "$long"
 
@@ -24,13 +24,14 @@ check() { # NAME GOT WANTED
   fi
 }
 
-broken() { # the names of the rules that the tree breaks
-  "$here/lint.sh" "$1" | sed -n 's/^not ok [0-9]* - lint: //p' | tr '\n' ' '
+broken() { # the names of the rules that the tree breaks; those that are skipped count, where they are the one meant
+  "$here/lint.sh" "$1" | sed -n -e 's/^not ok [0-9]* - lint: //p' -e "s/^ok [0-9]* - lint: \(${2:-none}\) # SKIP.*/\1/p" |
+    tr '\n' ' '
 }
 
 for rule in $(sed -n "/^rules='/,/'\$/p" "$here/lint.sh" | sed "s/^rules=//; s/'//g"); do
   if [ -d "$copy/$rule" ]; then
-    check "$rule" "$(broken "$copy/$rule")" "$rule "
+    check "$rule" "$(broken "$copy/$rule" "$rule")" "$rule "
   else
     check "$rule" "no fixture" "$rule "
   fi

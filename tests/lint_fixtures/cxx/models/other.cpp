@@ -1,1 +1,3 @@
-/* A second C++ file. */
+/*
+ * other.cpp - C++ outside of the one file that may be.
+ */

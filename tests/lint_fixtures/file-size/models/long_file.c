@@ -1,1 +1,3 @@
-/* lint_test.sh makes this file 501 lines long. */
+/*
+ * long_file.c - a file that lint_test.sh makes 601 lines long.
+ */

@@ -1,1 +1,4 @@
+/*
+ * near.c - includes a header by its bare name.
+ */
 #include "near.h"

@@ -1,1 +1,3 @@
-/* There are two of this name. */
+/*
+ * shape.c - the second of two files of one name.
+ */

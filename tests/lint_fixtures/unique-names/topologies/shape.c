@@ -1,1 +1,3 @@
-/* There are two of this name. */
+/*
+ * shape.c - the first of two files of one name.
+ */

@@ -1,3 +1,6 @@
+/*
+ * small.c - a source that breaks no rule of the lint.
+ */
 #include "sim/base/small.h"
 
 /* What is said in a comment is no code: printf(), exit(), goto end. */

@@ -1,3 +1,6 @@
+/*
+ * small.h - a header that breaks no rule of the lint.
+ */
 #ifndef ORR_SMALL_H
 #define ORR_SMALL_H
 

@@ -1,0 +1,3 @@
+/*
+ * silent.c - see silent.h.
+ */

@@ -1,0 +1,3 @@
+/*
+ * typo.c - a comment with an erorr in it.
+ */
