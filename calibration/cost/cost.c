@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"
 
 const char *const orr_how_words[] = {"measured", "interpolated", "carried-over",
@@ -65,12 +66,6 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
          orr_cost_library_build(model, profile->libraries, error);
 }
 
-static void collective_free(OrrCostCollective *collective) {
-  g_clear_pointer(&collective->bytes, g_array_unref);
-  g_clear_pointer(&collective->us, g_array_unref);
-  g_free(collective);
-}
-
 static gboolean differs_in_rates(const OrrCostModel *model) {
   const OrrDevice *a = model->device, *b = model->measured_on;
   gboolean differs = a->memory_bytes_per_s != b->memory_bytes_per_s || a->sms != b->sms;
@@ -89,7 +84,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   g_autoptr(OrrCostModel) model = g_new0(OrrCostModel, 1);
   model->measured_on = measured_on;
   model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
-  model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
+  model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_collective_free);
   model->moe = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
   orr_cost_serving_init(model);
   orr_field_defaults(&orr_profile_constants_table, &model->defaults);
@@ -128,12 +123,6 @@ void orr_cost_model_free(OrrCostModel *model) {
   if (model->libraries) g_ptr_array_unref(model->libraries);
   orr_field_clear(&orr_profile_constants_table, &model->defaults);
   g_free(model);
-}
-
-double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes) {
-  double memory_s =
-      bytes / (model->device->memory_bytes_per_s * model->constants->memory_efficiency);
-  return model->constants->kernel_overhead_s + sqrt(compute_s * compute_s + memory_s * memory_s);
 }
 
 static OrrCost gemm(const OrrCostModel *model, const OrrOperator *op) {

@@ -8,6 +8,7 @@
 #ifndef ORR_COST_H
 #define ORR_COST_H
 
+#include "calibration/profile/nccl_costs.h"
 #include "calibration/profile/profile.h"
 #include "models/operator.h"
 #include "topologies/device.h"
@@ -110,32 +111,6 @@ gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op
 /* The model's time @base at @bytes, scaled by own rows; the model takes @base_edge_s at
  * edge_bytes. */
 OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost base);
-
-/* NCCL's protocols. AUTO is none of them: whichever is fastest. */
-typedef enum {
-  ORR_PROTOCOL_AUTO,
-  ORR_PROTOCOL_LL,
-  ORR_PROTOCOL_LL128,
-  ORR_PROTOCOL_SIMPLE,
-  ORR_N_PROTOCOLS
-} OrrProtocol;
-extern const char *const orr_protocol_words[]; /* "auto", "ll", "ll128", "simple", NULL */
-
-/* What an algorithm costs under a protocol. Where s bytes go through a step of a link of
- * bandwidth B, the step takes
- *
- *   step + c s / (s + c ramp) / B        c: the chunk; the pipeline fills with what is there, up to about a chunk
- *
- * and the call base + the steps on its longest way + bytes / (efficiency B) on its busiest link. */
-typedef struct {
-  double base_s;
-  double scale_up_step_s, host_step_s, scale_out_step_s;
-  double scale_up_efficiency, scale_out_efficiency;
-  double scale_up_chunk_bytes, scale_out_chunk_bytes, chunk_ramp;
-  /* least step inside a domain where the call crosses the network (proxies post and poll) */
-  double network_step_s;
-  double plateau; /* factor on the latency of an all-reduce that crosses the network */
-} OrrNcclCosts;
 
 /* The profile's row of @algorithm (as the collectives' registry names it) and @protocol; FALSE:
  * there is none. */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 
 static char *time_text(double time_s) { return orr_quantity_format(time_s, ORR_UNIT_SECONDS); }
 

@@ -40,6 +40,7 @@
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"
 
 typedef struct {
@@ -70,6 +71,20 @@ static double attention_roofline_s(const OrrCostModel *model, const Shape *shape
 /* --- building --- */
 
 enum { KEY_HEADS, BATCH, LENGTH }; /* axes of a grid */
+
+/* Attention with `group` query heads per key head: key heads x batch x length. */
+typedef struct {
+  double group;
+  OrrGrid *grid;
+} Group;
+
+/* Attention of one head size. */
+struct OrrCostAttention {
+  OrrProfilePhase phase;
+  OrrDtype kv_dtype;
+  gint64 head_dim;
+  GArray *groups; /* Group, rising */
+};
 
 static double group_of(const OrrProfileAttentionRow *row) {
   return (double)(row->heads / row->kv_heads);
@@ -114,9 +129,18 @@ static void add_to_mean(GHashTable *means, gint64 key, double ratio) {
   mean->n++;
 }
 
+/* A group of one head size while its grid is built. */
+typedef struct {
+  gint64 head_dim;
+  double group;
+  Axes axes; /* owns its key heads */
+  OrrGrid *grid;
+  GHashTable *means; /* of equal work: work_key -> Mean */
+} Building;
+
 static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *table,
-                        const OrrProfileAttentionRow *row, const Axes *axes, OrrGrid *grid,
-                        GHashTable *means, GError **error) {
+                        const OrrProfileAttentionRow *row, Building *building, GError **error) {
+  const Axes *axes = &building->axes;
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
   guint i_heads = 0;
@@ -136,20 +160,11 @@ static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *ta
     shape.length = g_array_index(axes->length, double, i_length);
     shape.queries = table->phase == ORR_PHASE_PREFILL ? shape.length : 1;
     double ratio = log(time_s / attention_roofline_s(model, &shape));
-    orr_grid_set(grid, (guint[]){i_heads, i_batch, i_length}, ratio);
-    add_to_mean(means, work_key(axes, i_heads, i_batch, i_length), ratio);
+    orr_grid_set(building->grid, (guint[]){i_heads, i_batch, i_length}, ratio);
+    add_to_mean(building->means, work_key(axes, i_heads, i_batch, i_length), ratio);
   }
   return TRUE;
 }
-
-/* A group of one head size while its grid is built. */
-typedef struct {
-  gint64 head_dim;
-  double group;
-  Axes axes; /* owns its key heads */
-  OrrGrid *grid;
-  GHashTable *means; /* of equal work: work_key -> Mean */
-} Building;
 
 static void building_free(gpointer data) {
   Building *building = data;
@@ -186,8 +201,8 @@ static gboolean get_nearest(const GPtrArray *groups, guint own, int direction,
 
 /* What other groups say of a cell: between the nearest two in the logarithm of the group, or the
  * nearest one. */
-static gboolean ask_groups(const GPtrArray *groups, guint own, const guint cell[ORR_GRID_AXES],
-                           double *ret_ratio) {
+static gboolean groups_at(const GPtrArray *groups, guint own, const guint cell[ORR_GRID_AXES],
+                          double *ret_ratio) {
   double low, high, below = 0, above = 0;
   const gboolean has_below = get_nearest(groups, own, -1, cell, &low, &below);
   const gboolean has_above = get_nearest(groups, own, 1, cell, &high, &above);
@@ -198,8 +213,8 @@ static gboolean ask_groups(const GPtrArray *groups, guint own, const guint cell[
 }
 
 /* What the other rows of equal work say of a cell. */
-static gboolean ask_equal_work(const Building *building, const guint cell[ORR_GRID_AXES],
-                               double *ret_ratio) {
+static gboolean equal_work_at(const Building *building, const guint cell[ORR_GRID_AXES],
+                              double *ret_ratio) {
   gint64 key = work_key(&building->axes, cell[KEY_HEADS], cell[BATCH], cell[LENGTH]);
   const Mean *mean = g_hash_table_lookup(building->means, &key);
   double row = 0;
@@ -219,9 +234,9 @@ static void hint_cells(const GPtrArray *groups, guint own) {
     for (guint b = 0; b < axes->batch->len; b++)
       for (guint l = 0; l < axes->length->len; l++) {
         const guint cell[] = {h, b, l};
-        if (ask_equal_work(building, cell, &ratio))
+        if (equal_work_at(building, cell, &ratio))
           orr_grid_hint(building->grid, EQUAL_WORK, cell, ratio);
-        if (ask_groups(groups, own, cell, &ratio))
+        if (groups_at(groups, own, cell, &ratio))
           orr_grid_hint(building->grid, OTHER_GROUPS, cell, ratio);
       }
 }
@@ -241,19 +256,29 @@ static Building *building_new(const OrrCostModel *model, const OrrProfileAttenti
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
     if (!belongs(row, head_dim, group)) continue;
-    if (set_row(model, table, row, axes, building->grid, building->means, error)) continue;
+    if (set_row(model, table, row, building, error)) continue;
     building_free(building);
     return NULL;
   }
   return building;
 }
 
-static void group_clear(gpointer group) { orr_grid_free(((OrrCostAttentionGroup *)group)->grid); }
+static void group_clear(gpointer group) { orr_grid_free(((Group *)group)->grid); }
 
 static int compare_groups(gconstpointer a, gconstpointer b) {
-  double x = ((const OrrCostAttentionGroup *)a)->group,
-         y = ((const OrrCostAttentionGroup *)b)->group;
+  double x = ((const Group *)a)->group, y = ((const Group *)b)->group;
   return (x > y) - (x < y);
+}
+
+gboolean orr_cost_attention_holds(const OrrCostModel *model, OrrProfilePhase phase,
+                                  OrrDtype dtype) {
+  for (guint i = 0; i < model->attention->len; i++) {
+    const OrrCostAttention *attention = model->attention->pdata[i];
+    const gboolean same = attention->kv_dtype == dtype ||
+                          (orr_cost_is_16_bit(dtype) && orr_cost_is_16_bit(attention->kv_dtype));
+    if (attention->phase == phase && same) return TRUE;
+  }
+  return FALSE;
 }
 
 void orr_cost_attention_free(OrrCostAttention *attention) {
@@ -271,9 +296,8 @@ static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAtte
       return built;
   }
   OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
-  *attention =
-      (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype, head_dim,
-                         g_array_new(FALSE, FALSE, sizeof(OrrCostAttentionGroup))};
+  *attention = (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype,
+                                  head_dim, g_array_new(FALSE, FALSE, sizeof(Group))};
   g_array_set_clear_func(attention->groups, group_clear);
   g_ptr_array_add(model->attention, attention);
   return attention;
@@ -322,7 +346,7 @@ static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *
                   "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
       return FALSE;
     }
-    const OrrCostAttentionGroup group = {building->group, g_steal_pointer(&building->grid)};
+    const Group group = {building->group, g_steal_pointer(&building->grid)};
     g_array_append_val(attention->groups, group);
   }
   g_array_sort(attention->groups, compare_groups);
@@ -385,8 +409,7 @@ static double at_equal_work(const OrrGrid *grid, double *point, OrrGridTrust *tr
   return value;
 }
 
-static double in_group(const OrrCostAttentionGroup *group, const Shape *shape,
-                       OrrGridTrust *trust) {
+static double in_group(const Group *group, const Shape *shape, OrrGridTrust *trust) {
   double point[ORR_GRID_AXES] = {shape->kv_heads, shape->batch, shape->length}, low, longest;
   const double value = at_equal_work(group->grid, point, trust);
   orr_grid_range(group->grid, LENGTH, &low, &longest);
@@ -400,8 +423,7 @@ static double in_group(const OrrCostAttentionGroup *group, const Shape *shape,
 /* Distance from the roofline at the head size of @attention. */
 static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
                           OrrGridTrust *trust) {
-  const OrrCostAttentionGroup *groups =
-      (const OrrCostAttentionGroup *)(void *)attention->groups->data;
+  const Group *groups = (const Group *)(void *)attention->groups->data;
   double wanted = shape->heads / shape->kv_heads;
   guint above = 0, last = attention->groups->len - 1;
   while (above < last && groups[above].group < wanted) above++;

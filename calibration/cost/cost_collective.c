@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_nccl.h"
 #include "sim/base/fault.h"
 
@@ -42,6 +43,17 @@ static const double pcie_efficiency = 0.76;
 
 static const double fade_doublings =
     2; /* of the size, over which own rows hand over to the base; see above */
+
+struct OrrCostCollective {
+  const OrrProfileCollective *row;
+  GArray *bytes, *us; /* of double */
+};
+
+void orr_cost_collective_free(OrrCostCollective *collective) {
+  g_clear_pointer(&collective->bytes, g_array_unref);
+  g_clear_pointer(&collective->us, g_array_unref);
+  g_free(collective);
+}
 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row,
                                    GError **error) {
@@ -194,8 +206,6 @@ OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint
   return orr_cost_hand_over(&hand, ring_seconds(model, model->device, op, n_ranks, hand.edge_bytes),
                             ring);
 }
-
-const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL};
 
 gboolean orr_cost_has_nccl(const OrrCostModel *model) {
   return model->nccl && model->nccl->len > 0;

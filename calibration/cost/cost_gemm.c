@@ -47,6 +47,7 @@
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "sim/base/fault.h"
 
 typedef struct {
@@ -59,47 +60,46 @@ static const Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 128},
 
 enum { LARGEST_TILE = 256 }; /* a side of one */
 
-static double wave_seconds(const OrrCostModel *model, OrrDtype dtype, double batch, double m,
-                           double n, double k) {
+/* @batch products of m x n x k. */
+typedef struct {
+  OrrDtype dtype;
+  double batch, m, n, k;
+  double weight_bytes, sum_bytes; /* as OrrOperandStorage; 0: as dtype, and written */
+} Product;
+
+static double wave_seconds(const OrrCostModel *model, const Product *p) {
   static const double full_area = 128 * 256;
   double sm_flops =
-      model->peak_flops[dtype] / (double)model->device->sms * model->constants->gemm_efficiency;
+      model->peak_flops[p->dtype] / (double)model->device->sms * model->constants->gemm_efficiency;
   double best = INFINITY;
   for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
     double area = tiles[i].m * tiles[i].n;
-    double waves =
-        ceil(batch * ceil(m / tiles[i].m) * ceil(n / tiles[i].n) / (double)model->device->sms);
-    best = fmin(best, waves * 2 * area * k / (sm_flops * sqrt(sqrt(area / full_area))));
+    double waves = ceil(p->batch * ceil(p->m / tiles[i].m) * ceil(p->n / tiles[i].n) /
+                        (double)model->device->sms);
+    best = fmin(best, waves * 2 * area * p->k / (sm_flops * sqrt(sqrt(area / full_area))));
   }
   return best;
 }
 
-/* Bytes of a weight as stored and moved of a result; 0: as the dtype, and written. */
-typedef struct {
-  double weight, sum;
-} Stored;
-
-static double gemm_bytes(OrrDtype dtype, Stored stored, double batch, double m, double n,
-                         double k) {
-  double operand = orr_dtype_bytes(dtype),
+static double gemm_bytes(const Product *p) {
+  double operand = orr_dtype_bytes(p->dtype),
          result = fmax(operand, 2); /* 8-bit and 4-bit products are written as 16 */
-  if (stored.sum > 0) result = stored.sum;
-  return batch *
-         (operand * m * k + (stored.weight > 0 ? stored.weight : operand) * n * k + result * m * n);
+  if (p->sum_bytes > 0) result = p->sum_bytes;
+  const double weight = p->weight_bytes > 0 ? p->weight_bytes : operand;
+  return p->batch * (operand * p->m * p->k + weight * p->n * p->k + result * p->m * p->n);
 }
 
-static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, Stored stored,
-                              double batch, double m, double n, double k) {
-  double share = model->constants->gemm_wave_share;
-  double compute_s =
-      2 * batch * m * n * k / (model->peak_flops[dtype] * model->constants->gemm_efficiency);
-  if (share > 0) compute_s *= pow(wave_seconds(model, dtype, batch, m, n, k) / compute_s, share);
-  return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, stored, batch, m, n, k));
+static double gemm_roofline_s(const OrrCostModel *model, const Product *p) {
+  const double weight = model->constants->gemm_wave_share;
+  double compute_s = 2 * p->batch * p->m * p->n * p->k /
+                     (model->peak_flops[p->dtype] * model->constants->gemm_efficiency);
+  if (weight > 0) compute_s *= pow(wave_seconds(model, p) / compute_s, weight);
+  return orr_cost_roofline_s(model, compute_s, gemm_bytes(p));
 }
 
 double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n,
                                 double k) {
-  return gemm_roofline_s(model, dtype, (Stored){0}, 1, m, n, k);
+  return gemm_roofline_s(model, &(Product){.dtype = dtype, .batch = 1, .m = m, .n = n, .k = k});
 }
 
 /* --- building --- */
@@ -122,19 +122,27 @@ static guint index_of(const GArray *axis, double value) {
   return i;
 }
 
-static gboolean set_row(OrrCostModel *model, OrrGrid *grid, OrrDtype dtype,
-                        const OrrProfileGemmRow *row, const GArray *m_axis, guint i_n, guint i_k,
-                        GError **error) {
+/* A table's grid while it is built, and its axes. */
+typedef struct {
+  OrrGrid *grid;
+  OrrDtype dtype;
+  const GArray *m, *n, *k;
+} Building;
+
+static gboolean set_row(const OrrCostModel *model, const Building *building,
+                        const OrrProfileGemmRow *row, GError **error) {
+  const guint i_n = index_of(building->n, (double)row->n),
+              i_k = index_of(building->k, (double)row->k);
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
-  for (guint i = 0; i < MIN(us->len, m_axis->len); i++) {
-    double m = g_array_index(m_axis, double, i), time_s = g_array_index(us, double, i) * 1e-6;
+  for (guint i = 0; i < MIN(us->len, building->m->len); i++) {
+    double m = g_array_index(building->m, double, i), time_s = g_array_index(us, double, i) * 1e-6;
     const guint cell[] = {i, i_n, i_k};
     if (isnan(time_s)) continue;
     const double roofline_s =
-        orr_cost_gemm_roofline_s(model, dtype, m, (double)row->n, (double)row->k);
-    orr_grid_set(grid, cell, log(time_s / roofline_s));
-    orr_grid_time(grid, cell, time_s);
+        orr_cost_gemm_roofline_s(model, building->dtype, m, (double)row->n, (double)row->k);
+    orr_grid_set(building->grid, cell, log(time_s / roofline_s));
+    orr_grid_time(building->grid, cell, time_s);
   }
   return TRUE;
 }
@@ -148,12 +156,9 @@ gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, G
   const double *const axes[] = {(double *)(void *)m->data, (double *)(void *)n->data,
                                 (double *)(void *)k->data};
   g_autoptr(OrrGrid) grid = orr_grid_new(axes, (guint[]){m->len, n->len, k->len});
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileGemmRow *row = table->rows->pdata[i];
-    if (!set_row(model, grid, (OrrDtype)table->dtype, row, m, index_of(n, (double)row->n),
-                 index_of(k, (double)row->k), error))
-      return FALSE;
-  }
+  const Building building = {grid, (OrrDtype)table->dtype, m, n, k};
+  for (guint i = 0; i < table->rows->len; i++)
+    if (!set_row(model, &building, table->rows->pdata[i], error)) return FALSE;
   if (!orr_grid_fill(grid) || model->gemm[table->dtype]) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "gemm %s: %s", orr_dtype_names[table->dtype],
                 model->gemm[table->dtype] ? "there are two tables" : "there is no row");
@@ -164,6 +169,11 @@ gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, G
 }
 
 /* --- asking --- */
+
+gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype) {
+  return model->gemm[dtype] ||
+         (orr_cost_is_16_bit(dtype) && (model->gemm[ORR_BF16] || model->gemm[ORR_FP16]));
+}
 
 /* The table of @dtype; 16-bit formats run at one rate on every device that has both. Others
  * borrow the 16-bit table: how far a shape is from its roofline depends on the shape first; how
@@ -209,26 +219,29 @@ static gboolean misses_tensor_cores(const OrrOperator *op) {
          (op->gemm.n % elements != 0 || op->gemm.k % elements != 0);
 }
 
-static OrrCost cuda_core_gemm(const OrrCostModel *model, const OrrOperator *op) {
-  const double batch = (double)op->gemm.batch, m = (double)op->gemm.m, n = (double)op->gemm.n,
-               k = (double)op->gemm.k;
-  const double compute_s =
-      2 * batch * m * n * k / (model->device->fp32_flops * model->constants->gemm_efficiency);
-  return (OrrCost){
-      orr_cost_roofline_s(model, compute_s,
-                          gemm_bytes((OrrDtype)op->dtype, (Stored){0}, batch, m, n, k)),
-      ORR_HOW_MODELLED};
+static OrrCost cuda_core_gemm(const OrrCostModel *model, const Product *p) {
+  const double compute_s = 2 * p->batch * p->m * p->n * p->k /
+                           (model->device->fp32_flops * model->constants->gemm_efficiency);
+  Product plain = *p;
+  plain.weight_bytes = plain.sum_bytes = 0;
+  return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes(&plain)), ORR_HOW_MODELLED};
 }
 
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
-  double batch = (double)op->gemm.batch, m = (double)op->gemm.m, n = (double)op->gemm.n,
-         k = (double)op->gemm.k;
+  const Product product = {.dtype = (OrrDtype)op->dtype,
+                           .batch = (double)op->gemm.batch,
+                           .m = (double)op->gemm.m,
+                           .n = (double)op->gemm.n,
+                           .k = (double)op->gemm.k,
+                           .weight_bytes = op->gemm.stored.weight_bytes,
+                           .sum_bytes = op->gemm.stored.sum_bytes};
+  const double batch = product.batch, m = product.m, n = product.n, k = product.k;
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
-  if (misses_tensor_cores(op) && model->device->fp32_flops > 0) return cuda_core_gemm(model, op);
+  if (misses_tensor_cores(op) && model->device->fp32_flops > 0)
+    return cuda_core_gemm(model, &product);
   gboolean borrowed;
   const OrrGrid *grid = find_table(model, (OrrDtype)op->dtype, &borrowed);
-  const Stored stored = {op->gemm.stored.weight_bytes, op->gemm.stored.sum_bytes};
-  double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, stored, batch, m, n, k);
+  double roofline_s = gemm_roofline_s(model, &product);
   if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust;
   gboolean turned;
@@ -237,7 +250,7 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   double ratio = ratio_at(grid, rows, columns, k, &trust, &turned);
   if (op->kernels == ORR_KERNELS_EAGER && batch <= 1)
     roofline_s /= model->constants->gemm_eager_rate;
-  borrowed |= batch > 1 || op->gemm.stored.weight_bytes > 0;
+  borrowed |= batch > 1 || product.weight_bytes > 0;
   double time_s = roofline_s * exp(ratio);
   if (op->gemm.stored.cast_apart && model->gemm[op->dtype])
     time_s = fmax(time_s - row_cast_s(model, (OrrDtype)op->dtype, (turned ? columns : rows) * k),

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_nccl.h"
 #include "sim/base/fault.h"
 

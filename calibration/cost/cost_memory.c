@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 
 static gboolean holds(const OrrProfileKernel *kernel, const OrrOperator *op) {
   const gboolean forward = op->pass == ORR_PASS_FORWARD;

@@ -1,26 +1,9 @@
 /*
- * cost_missing.c - what a profile does not hold: operators and number formats that something else
- * must stand in for.
+ * cost_missing.c - names the tables that a profile lacks, so that another table or the datasheet
+ * stands in.
  */
 #include "calibration/cost/cost_private.h"
-
-/* 16-bit formats run at one rate and share a table. */
-static gboolean is_16_bit(OrrDtype dtype) { return dtype == ORR_FP16 || dtype == ORR_BF16; }
-
-static gboolean holds_gemm(const OrrCostModel *model, OrrDtype dtype) {
-  return model->gemm[dtype] ||
-         (is_16_bit(dtype) && (model->gemm[ORR_BF16] || model->gemm[ORR_FP16]));
-}
-
-static gboolean holds_attention(const OrrCostModel *model, OrrProfilePhase phase, OrrDtype dtype) {
-  for (guint i = 0; i < model->attention->len; i++) {
-    const OrrCostAttention *attention = model->attention->pdata[i];
-    gboolean same =
-        attention->kv_dtype == dtype || (is_16_bit(dtype) && is_16_bit(attention->kv_dtype));
-    if (attention->phase == phase && same) return TRUE;
-  }
-  return FALSE;
-}
+#include "calibration/cost/cost_tables.h"
 
 void orr_cost_refuse_gaps(OrrCostModel *model) { model->refuses_gaps = TRUE; }
 
@@ -35,9 +18,10 @@ char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op) {
     if (op->gemm.stored.weight_bytes > 0)
       return g_strdup_printf("gemm %s with weights of %.2g bytes", orr_dtype_names[dtype],
                              op->gemm.stored.weight_bytes);
-    return holds_gemm(model, dtype) ? NULL : g_strdup_printf("gemm %s", orr_dtype_names[dtype]);
+    return orr_cost_gemm_holds(model, dtype) ? NULL
+                                             : g_strdup_printf("gemm %s", orr_dtype_names[dtype]);
   case ORR_OPERATOR_ATTENTION:
-    return holds_attention(model, is_decode ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL, dtype)
+    return orr_cost_attention_holds(model, is_decode ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL, dtype)
                ? NULL
                : g_strdup_printf("attention %s %s", is_decode ? "decode" : "prefill",
                                  orr_dtype_names[dtype]);

@@ -30,6 +30,7 @@
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_moe.h"
 #include "sim/base/fault.h"
 

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_serving.h"
 #include "sim/base/fault.h"
 

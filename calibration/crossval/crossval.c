@@ -1,5 +1,6 @@
 /*
- * crossval.c - see crossval.h: folds, models without them, and what comes of it.
+ * crossval.c - makes a cost model from a table without each fold in turn, queries it for the rows
+ * left out, and sums up the errors.
  */
 #include "calibration/crossval/crossval.h"
 
@@ -15,65 +16,7 @@ static const OrrCrossvalFamily *const families[] = {
 const char *const orr_crossval_families[] = {"attention", "collectives", "dispatch",
                                              "gemm",      "moe",         NULL};
 
-const char *const orr_crossval_bounds[] = {"latency", "memory", "compute", "outside", NULL};
-
-guint orr_crossval_bound(const OrrCostModel *model, double compute_s, double memory_s) {
-  double overhead_s = model->constants->kernel_overhead_s;
-  return fmax(compute_s, memory_s) <= overhead_s ? 0 : memory_s >= compute_s ? 1 : 2;
-}
-
 /* --- folds --- */
-
-guint orr_crossval_fold_of(guint shape) {
-  guint32 mixed = (shape + 1) * 2654435769u; /* Knuth's multiplicative hash, its upper bits */
-  return (mixed >> 16) % ORR_CROSSVAL_FOLDS;
-}
-
-gpointer orr_crossval_own(OrrCrossvalFold *fold, gconstpointer data, gsize size) {
-  gpointer copy = g_memdup2(data, size);
-  g_ptr_array_add(fold->owned, copy);
-  return copy;
-}
-
-char *orr_crossval_own_text(OrrCrossvalFold *fold, char *text) {
-  g_ptr_array_add(fold->owned, text);
-  return text;
-}
-
-/* A GPtrArray whose memory is the fold's: the model reads len and pdata and no more. */
-static GPtrArray *own_array(OrrCrossvalFold *fold, const GPtrArray *array) {
-  GPtrArray view = {
-      .pdata =
-          array->len ? orr_crossval_own(fold, array->pdata, array->len * sizeof(gpointer)) : NULL,
-      .len = array->len};
-  return orr_crossval_own(fold, &view, sizeof view);
-}
-
-GPtrArray *orr_crossval_own_list(OrrCrossvalFold *fold, gpointer only) {
-  return own_array(fold, &(GPtrArray){.pdata = &only, .len = 1});
-}
-
-GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold *into) {
-  g_autoptr(GPtrArray) rest = g_ptr_array_new();
-  for (guint i = 0; i < rows->len; i++)
-    if (orr_crossval_fold_of(i) != fold) g_ptr_array_add(rest, rows->pdata[i]);
-  return own_array(into, rest);
-}
-
-/* Constants and the list of kernels stay; tables go. */
-static void fold_init(OrrCrossvalFold *fold, const OrrProfile *profile) {
-  fold->rest = *profile;
-  fold->rest.gemm = fold->rest.attention = fold->rest.collectives = fold->rest.moe =
-      fold->rest.libraries = NULL;
-  fold->owned = g_ptr_array_new_with_free_func(g_free);
-  fold->left_out = g_array_new(FALSE, FALSE, sizeof(OrrCrossvalPoint));
-}
-
-static void fold_clear(OrrCrossvalFold *fold) {
-  g_ptr_array_unref(fold->owned);
-  g_array_unref(fold->left_out);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCrossvalFold, fold_clear)
 
 static guint outside_of(const OrrCrossvalFamily *family) {
   return g_strv_length((char **)family->regions) - 1;
@@ -83,14 +26,14 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
                          guint fold, OrrCrossvalTable *into, GError **error) {
   const OrrCrossvalFamily *family = into->family;
   g_auto(OrrCrossvalFold) parts;
-  fold_init(&parts, profile);
+  orr_crossval_fold_init(&parts, profile);
   if (!family->leave_out(profile, table, fold, &parts, error)) return FALSE;
   if (parts.left_out->len == 0) return TRUE;
   g_autoptr(GError) nothing = NULL; /* where nothing is left, the datasheet answers, and says so */
   g_autoptr(OrrCostModel) model = orr_cost_model_new(&parts.rest, device, &nothing);
   if (!model) {
-    fold_clear(&parts);
-    fold_init(&parts, profile);
+    orr_crossval_fold_clear(&parts);
+    orr_crossval_fold_init(&parts, profile);
     if (!family->leave_out(profile, table, fold, &parts, error)) return FALSE;
     parts.rest.gemm = parts.rest.attention = parts.rest.collectives = parts.rest.moe =
         parts.rest.libraries = NULL;
@@ -99,7 +42,7 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
   }
   for (guint i = 0; i < parts.left_out->len; i++) {
     OrrCrossvalPoint *point = &g_array_index(parts.left_out, OrrCrossvalPoint, i);
-    OrrCost cost = family->ask(model, profile, table, point);
+    OrrCost cost = family->query(model, profile, table, point);
     point->modelled_s = cost.time_s;
     point->how = cost.how;
     point->region = cost.how == ORR_HOW_OUTSIDE ? outside_of(family)

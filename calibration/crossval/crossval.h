@@ -61,6 +61,10 @@ char *orr_crossval_shape(const OrrCrossvalTable *table, const OrrCrossvalPoint *
 /* Of the points of one region; -1: of all. */
 OrrErrors orr_crossval_errors(const OrrCrossvalTable *table, int region);
 
+/* The section `errors` of a profile as YAML, beginning with `errors:`; "" where no table has a
+ * point. @tables: of orr_crossval_run. Newly allocated. */
+char *orr_crossval_yaml(const GPtrArray *tables);
+
 /* Of errors (array of double, in any order; it is sorted by size). */
 OrrErrors orr_errors_of(GArray *errors);
 

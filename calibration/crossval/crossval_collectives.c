@@ -10,7 +10,8 @@
 
 #include "calibration/crossval/crossval_private.h"
 
-static const char *const keys[] = {"ranks", "bytes", NULL};
+enum { RANKS, BYTES };
+static const char *const keys[] = {[RANKS] = "ranks", [BYTES] = "bytes", NULL};
 static const char *const regions[] = {"below 1 MiB", "from 1 MiB", "outside", NULL};
 
 /* The first row of the @table-th op. */
@@ -48,7 +49,8 @@ static gboolean split_row(const OrrProfileCollective *row, guint fold, OrrCrossv
   for (guint i = 0; us && i < MIN(bytes->len, us->len); i++) {
     double size = g_array_index(bytes, double, i), value = g_array_index(us, double, i);
     char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-    OrrCrossvalPoint point = {.keys = {(double)row->ranks, size}, .measured_s = value * 1e-6};
+    OrrCrossvalPoint point = {.keys = {[RANKS] = (double)row->ranks, [BYTES] = size},
+                              .measured_s = value * 1e-6};
     if (fold_of(size) == fold) {
       g_array_append_val(into->left_out, point);
       continue;
@@ -77,19 +79,20 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
   return TRUE;
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
-                   const OrrCrossvalPoint *point) {
+static OrrCost query(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                     const OrrCrossvalPoint *point) {
   const char *op = first_of(profile, table)->op;
   OrrCost cost;
-  if (orr_cost_collective(model, op, (gint64)point->keys[0], point->keys[1], &cost)) return cost;
-  return orr_cost_collective_ring(model, op, (gint64)point->keys[0], point->keys[1]);
+  if (orr_cost_collective(model, op, (gint64)point->keys[RANKS], point->keys[BYTES], &cost))
+    return cost;
+  return orr_cost_collective_ring(model, op, (gint64)point->keys[RANKS], point->keys[BYTES]);
 }
 
 static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
                     const OrrCrossvalPoint *point) {
   (void)model, (void)profile, (void)table;
-  return point->keys[1] >= 1048576;
+  return point->keys[BYTES] >= 1048576;
 }
 
 const OrrCrossvalFamily orr_crossval_collectives = {"collectives", keys,      regions, n_tables,
-                                                    label,         leave_out, ask,     region};
+                                                    label,         leave_out, query,   region};

@@ -11,7 +11,9 @@
 #include "calibration/crossval/crossval_private.h"
 #include "calibration/profile/profile_nccl.h"
 
-static const char *const keys[] = {"tokens", "ranks", "hidden", "topk", "experts", NULL};
+enum { TOKENS, RANKS, HIDDEN, TOPK, EXPERTS };
+static const char *const keys[] = {[TOKENS] = "tokens", [RANKS] = "ranks",     [HIDDEN] = "hidden",
+                                   [TOPK] = "topk",     [EXPERTS] = "experts", NULL};
 static const char *const regions[] = {"up to 128 tokens", "above 128 tokens", "outside", NULL};
 
 static gboolean same_kernel(const OrrProfileLibrary *a, const OrrProfileLibrary *b) {
@@ -55,9 +57,11 @@ static gboolean add_points(const OrrProfileLibrary *row, GArray *points, GError 
   g_autoptr(GArray) size = orr_profile_numbers(row->size, FALSE, error);
   g_autoptr(GArray) us = size ? orr_profile_numbers(row->us, FALSE, error) : NULL;
   for (guint i = 0; us && i < MIN(size->len, us->len); i++) {
-    OrrCrossvalPoint point = {.keys = {g_array_index(size, double, i), (double)row->ranks,
-                                       (double)row->hidden, (double)row->topk,
-                                       (double)row->experts},
+    OrrCrossvalPoint point = {.keys = {[TOKENS] = g_array_index(size, double, i),
+                                       [RANKS] = (double)row->ranks,
+                                       [HIDDEN] = (double)row->hidden,
+                                       [TOPK] = (double)row->topk,
+                                       [EXPERTS] = (double)row->experts},
                               .measured_s = g_array_index(us, double, i) * 1e-6};
     g_array_append_val(points, point);
   }
@@ -80,17 +84,17 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
   return TRUE;
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
-                   const OrrCrossvalPoint *point) {
+static OrrCost query(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                     const OrrCrossvalPoint *point) {
   const OrrProfileLibrary *first = first_of(profile, table);
   const OrrLibraryCall call = {.library = first->library,
                                .op = first->op,
                                .dtype = first->dtype,
-                               .size = point->keys[0],
-                               .n_ranks = (gint64)point->keys[1],
-                               .hidden = (gint64)point->keys[2],
-                               .topk = (gint64)point->keys[3],
-                               .experts = (gint64)point->keys[4]};
+                               .size = point->keys[TOKENS],
+                               .n_ranks = (gint64)point->keys[RANKS],
+                               .hidden = (gint64)point->keys[HIDDEN],
+                               .topk = (gint64)point->keys[TOPK],
+                               .experts = (gint64)point->keys[EXPERTS]};
   OrrCost cost;
   return orr_cost_library(model, &call, &cost) ? cost : orr_cost_library_modelled(model, &call);
 }
@@ -98,8 +102,8 @@ static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint t
 static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
                     const OrrCrossvalPoint *point) {
   (void)model, (void)profile, (void)table;
-  return point->keys[0] > 128;
+  return point->keys[TOKENS] > 128;
 }
 
 const OrrCrossvalFamily orr_crossval_dispatch = {"dispatch", keys,      regions, n_tables,
-                                                 label,      leave_out, ask,     region};
+                                                 label,      leave_out, query,   region};

@@ -5,7 +5,8 @@
 
 #include "calibration/crossval/crossval_private.h"
 
-static const char *const keys[] = {"m", "n", "k", NULL};
+enum { M, N, K };
+static const char *const keys[] = {[M] = "m", [N] = "n", [K] = "k", NULL};
 
 static const OrrProfileGemm *table_at(const OrrProfile *profile, guint table) {
   return profile->gemm->pdata[table];
@@ -21,8 +22,9 @@ static gboolean add_row(const OrrProfileGemmRow *row, const GArray *m, GArray *p
                         GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   for (guint i = 0; us && i < MIN(us->len, m->len); i++) {
-    OrrCrossvalPoint point = {.keys = {g_array_index(m, double, i), (double)row->n, (double)row->k},
-                              .measured_s = g_array_index(us, double, i) * 1e-6};
+    OrrCrossvalPoint point = {
+        .keys = {[M] = g_array_index(m, double, i), [N] = (double)row->n, [K] = (double)row->k},
+        .measured_s = g_array_index(us, double, i) * 1e-6};
     if (!isnan(point.measured_s)) g_array_append_val(points, point);
   }
   return us != NULL;
@@ -47,11 +49,11 @@ static OrrOperator operator_of(const OrrProfile *profile, guint table,
                                const OrrCrossvalPoint *point) {
   return orr_operator_gemm(
       "left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype,
-      (OrrGemmShape){1, (gint64)point->keys[0], (gint64)point->keys[1], (gint64)point->keys[2]});
+      (OrrGemmShape){1, (gint64)point->keys[M], (gint64)point->keys[N], (gint64)point->keys[K]});
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
-                   const OrrCrossvalPoint *point) {
+static OrrCost query(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                     const OrrCrossvalPoint *point) {
   OrrOperator op = operator_of(profile, table, point);
   return orr_cost_gemm(model, &op);
 }
@@ -59,12 +61,11 @@ static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint t
 static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
                     const OrrCrossvalPoint *point) {
   OrrDtype dtype = (OrrDtype)table_at(profile, table)->dtype;
-  double m = point->keys[0], n = point->keys[1], k = point->keys[2],
+  double m = point->keys[M], n = point->keys[N], k = point->keys[K],
          operand = orr_dtype_bytes(dtype);
   double bytes = operand * (m * k + n * k) + fmax(operand, 2) * m * n;
-  return orr_crossval_bound(model, 2 * m * n * k / model->peak_flops[dtype],
-                            bytes / model->device->memory_bytes_per_s);
+  return orr_crossval_bound(model, dtype, 2 * m * n * k, bytes);
 }
 
 const OrrCrossvalFamily orr_crossval_gemm = {
-    "gemm", keys, orr_crossval_bounds, n_tables, label, leave_out, ask, region};
+    "gemm", keys, orr_crossval_bounds, n_tables, label, leave_out, query, region};

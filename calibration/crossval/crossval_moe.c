@@ -7,8 +7,10 @@
 #include "calibration/crossval/crossval_private.h"
 #include "calibration/profile/profile_moe.h"
 
-static const char *const keys[] = {"tokens",  "hidden", "inter", "topk",
-                                   "experts", "tp",     "ep",    NULL};
+enum { TOKENS, HIDDEN, INTER, TOPK, EXPERTS, TP, EP };
+static const char *const keys[] = {
+    [TOKENS] = "tokens",   [HIDDEN] = "hidden", [INTER] = "inter", [TOPK] = "topk",
+    [EXPERTS] = "experts", [TP] = "tp",         [EP] = "ep",       NULL};
 
 static const OrrProfileMoe *table_at(const OrrProfile *profile, guint table) {
   return profile->moe->pdata[table];
@@ -25,9 +27,13 @@ static gboolean add_row(const OrrProfileMoeRow *row, const GArray *tokens, GArra
                         GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   for (guint i = 0; us && i < MIN(us->len, tokens->len); i++) {
-    OrrCrossvalPoint point = {.keys = {g_array_index(tokens, double, i), (double)row->hidden,
-                                       (double)row->inter, (double)row->topk, (double)row->experts,
-                                       (double)row->tp, (double)row->ep},
+    OrrCrossvalPoint point = {.keys = {[TOKENS] = g_array_index(tokens, double, i),
+                                       [HIDDEN] = (double)row->hidden,
+                                       [INTER] = (double)row->inter,
+                                       [TOPK] = (double)row->topk,
+                                       [EXPERTS] = (double)row->experts,
+                                       [TP] = (double)row->tp,
+                                       [EP] = (double)row->ep},
                               .measured_s = g_array_index(us, double, i) * 1e-6};
     if (!isnan(point.measured_s)) g_array_append_val(points, point);
   }
@@ -58,18 +64,18 @@ static OrrOperator operator_of(const OrrProfile *profile, guint table,
   double imbalance = 0;
   orr_profile_moe_imbalance(moe->distribution, &imbalance);
   return orr_operator_moe("left out", ORR_PASS_FORWARD, (OrrDtype)moe->dtype,
-                          (OrrMoeShape){.tokens = (gint64)at[0],
-                                        .hidden = (gint64)at[1],
-                                        .inter = (gint64)at[2],
-                                        .topk = (gint64)at[3],
-                                        .experts = (gint64)at[4],
-                                        .tp = (gint64)at[5],
-                                        .ep = (gint64)at[6],
+                          (OrrMoeShape){.tokens = (gint64)at[TOKENS],
+                                        .hidden = (gint64)at[HIDDEN],
+                                        .inter = (gint64)at[INTER],
+                                        .topk = (gint64)at[TOPK],
+                                        .experts = (gint64)at[EXPERTS],
+                                        .tp = (gint64)at[TP],
+                                        .ep = (gint64)at[EP],
                                         .imbalance = imbalance});
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
-                   const OrrCrossvalPoint *point) {
+static OrrCost query(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                     const OrrCrossvalPoint *point) {
   OrrOperator op = operator_of(profile, table, point);
   return orr_cost_moe(model, &op);
 }
@@ -77,9 +83,8 @@ static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint t
 static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
                     const OrrCrossvalPoint *point) {
   OrrOperator op = operator_of(profile, table, point);
-  return orr_crossval_bound(model, op.flops / model->peak_flops[op.dtype],
-                            op.bytes / model->device->memory_bytes_per_s);
+  return orr_crossval_bound(model, (OrrDtype)op.dtype, op.flops, op.bytes);
 }
 
 const OrrCrossvalFamily orr_crossval_moe = {
-    "moe", keys, orr_crossval_bounds, n_tables, label, leave_out, ask, region};
+    "moe", keys, orr_crossval_bounds, n_tables, label, leave_out, query, region};

@@ -7,7 +7,7 @@
 #ifndef ORR_CROSSVAL_PRIVATE_H
 #define ORR_CROSSVAL_PRIVATE_H
 
-#include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "calibration/crossval/crossval.h"
 
 G_BEGIN_DECLS
@@ -31,11 +31,16 @@ typedef struct OrrCrossvalFamily {
    * numbers. */
   gboolean (*leave_out)(const OrrProfile *profile, guint table, guint fold,
                         OrrCrossvalFold *ret_fold, GError **error);
-  OrrCost (*ask)(const OrrCostModel *model, const OrrProfile *profile, guint table,
-                 const OrrCrossvalPoint *point);
+  OrrCost (*query)(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                   const OrrCrossvalPoint *point);
   guint (*region)(const OrrCostModel *model, const OrrProfile *profile, guint table,
                   const OrrCrossvalPoint *point);
 } OrrCrossvalFamily;
+
+/* A fold of @profile whose `rest` keeps the constants and the list of kernels, and has no tables. */
+void orr_crossval_fold_init(OrrCrossvalFold *fold, const OrrProfile *profile);
+void orr_crossval_fold_clear(OrrCrossvalFold *fold);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCrossvalFold, orr_crossval_fold_clear)
 
 extern const OrrCrossvalFamily orr_crossval_attention, orr_crossval_collectives,
     orr_crossval_dispatch, orr_crossval_gemm, orr_crossval_moe;
@@ -53,9 +58,9 @@ char *orr_crossval_own_text(OrrCrossvalFold *fold, char *text);
 /* An array of the one pointer, or none; lives as long as the fold. */
 GPtrArray *orr_crossval_own_list(OrrCrossvalFold *fold, gpointer only);
 
-/* Latency, memory or compute: which part of the roofline is the largest. Region names to go with
- * it. */
-guint orr_crossval_bound(const OrrCostModel *model, double compute_s, double memory_s);
+/* The region of a kernel by the largest term of its roofline: latency, memory or compute, as an
+ * index into orr_crossval_bounds. */
+guint orr_crossval_bound(const OrrCostModel *model, OrrDtype dtype, double flops, double bytes);
 extern const char *const orr_crossval_bounds[];
 
 G_END_DECLS

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibration/fit/measured.h"
-#include "calibration/crossval/profile_errors.h"
+#include "calibration/profile/profile_errors.h"
 #include "calibration/profile/profile_private.h"
 #include "calibration/fit/thin.h"
 #include "sim/base/fault.h"
@@ -73,7 +73,7 @@ char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error)
   if (!constants || !thin(profile, device, order, source, error)) return NULL;
   g_autoptr(GPtrArray) tables = orr_crossval_run(profile, device, NULL, error);
   if (!tables) return NULL;
-  g_autofree char *errors = orr_profile_errors_text(tables),
+  g_autofree char *errors = orr_crossval_yaml(tables),
                   *thinned = order->n_rows ? tables_text(profile) : NULL;
   return join(order, device, thinned ? thinned : tables_of(imported), source->str, constants,
               errors);

@@ -18,27 +18,8 @@
 
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
+#include "calibration/profile/profile_format.h"
 #include "sim/base/fault.h"
-
-gboolean orr_measured_dtype(const char *word, OrrDtype *ret_dtype) {
-  static const struct {
-    const char *word;
-    OrrDtype dtype;
-  } words[] = {{"bfloat16", ORR_BF16}, {"float16", ORR_FP16}, {"half", ORR_FP16},
-               {"float", ORR_FP32},    {"float32", ORR_FP32}, {"fp8_block", ORR_FP8},
-               {"nvfp4", ORR_FP4},     {"mxfp4", ORR_FP4}};
-  for (int d = 0; d < ORR_N_DTYPES; d++)
-    if (strcmp(word, orr_dtype_names[d]) == 0) {
-      *ret_dtype = (OrrDtype)d;
-      return TRUE;
-    }
-  for (guint i = 0; i < G_N_ELEMENTS(words); i++)
-    if (strcmp(word, words[i].word) == 0) {
-      *ret_dtype = words[i].dtype;
-      return TRUE;
-    }
-  return FALSE;
-}
 
 /* --- points --- */
 
@@ -91,7 +72,7 @@ gboolean orr_measured_key(const OrrCsv *csv, const OrrCsvLine *line, int column,
     return FALSE;
   }
   OrrDtype dtype;
-  if (!orr_measured_dtype(line->cells[column], &dtype)) {
+  if (!orr_profile_format(line->cells[column], &dtype)) {
     orr_diags_error(diags, line->place, "%s is '%s': unknown number format", csv->header[column],
                     line->cells[column]);
     return FALSE;

@@ -9,7 +9,7 @@
 #ifndef ORR_MEASURED_H
 #define ORR_MEASURED_H
 
-#include "sim/base/dtype.h"
+#include <glib.h>
 
 G_BEGIN_DECLS
 
@@ -30,10 +30,6 @@ typedef struct {
  * constants takes as its base. Newly allocated. NULL with ORR_FAULT_DOCUMENT that names every
  * bad line (and nothing is returned), or ORR_FAULT_RESOURCE. */
 char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error);
-
-/* The format that a collector calls @word ("bfloat16", "half", "fp8" ..., or one of
- * orr_dtype_names). */
-gboolean orr_measured_dtype(const char *word, OrrDtype *ret_dtype);
 
 G_END_DECLS
 

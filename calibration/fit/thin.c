@@ -1,3 +1,6 @@
+/*
+ * thin.c - chooses the rows of a profile to keep, round by round, and makes holes of the others.
+ */
 #include "calibration/fit/thin.h"
 
 #include <math.h>
@@ -9,7 +12,7 @@
 
 enum { GEMM, ATTENTION, MOE, N_KINDS, ROUNDS = 12 };
 
-/* One measured row: a latency in the text of a line of a table. */
+/* One measured row: a latency in the text of one line of a table. */
 typedef struct {
   guint8 kind;
   gboolean is_kept;
@@ -72,15 +75,17 @@ static void set_keys(const OrrProfile *profile, Slot *slot, const GArray *axis,
   }
 }
 
-static gboolean list_line(Thinning *thinning, int kind, guint table, guint line, const GArray *axis,
+/* Lists the rows of the line that @line names (kind, table, line). */
+static gboolean list_line(Thinning *thinning, const Slot *line, const GArray *axis,
                           const GArray *second, GError **error) {
-  g_autoptr(GArray) us =
-      orr_profile_numbers(*text_of(thinning->profile, kind, table, line), TRUE, error);
+  const char *text = *text_of(thinning->profile, line->kind, line->table, line->line);
+  g_autoptr(GArray) us = orr_profile_numbers(text, TRUE, error);
   for (guint i = 0; us && i < us->len; i++) {
     const double time_us = g_array_index(us, double, i);
-    Slot slot = {.kind = (guint8)kind, .table = table, .line = line, .index = i};
-    slot.point.measured_s = time_us * 1e-6;
     if (isnan(time_us)) continue;
+    Slot slot = *line;
+    slot.index = i;
+    slot.point.measured_s = time_us * 1e-6;
     set_keys(thinning->profile, &slot, axis, second);
     g_array_append_val(thinning->slots, slot);
   }
@@ -98,14 +103,15 @@ static gboolean list_table(Thinning *thinning, int kind, guint table, GError **e
           ? orr_profile_numbers(((OrrProfileAttention *)at)->length, FALSE, error)
           : NULL;
   if (!axis || (kind == ATTENTION && !second)) return FALSE;
-  for (guint line = 0; line < lines_of(thinning->profile, kind, table)->len; line++)
-    if (!list_line(thinning, kind, table, line, axis, second, error)) return FALSE;
+  Slot line = {.kind = (guint8)kind, .table = table};
+  for (; line.line < lines_of(thinning->profile, kind, table)->len; line.line++)
+    if (!list_line(thinning, &line, axis, second, error)) return FALSE;
   return TRUE;
 }
 
 /* --- What is kept, as a profile --- */
 
-/* The line's text with '-' for what is not kept; NULL where nothing of it is. */
+/* The line's text with '-' for each row that is not kept; NULL where none is kept. */
 static char *kept_text(const Slot *first, guint n, guint n_places) {
   g_autofree const double **at = g_new0(const double *, n_places);
   guint n_kept = 0;
@@ -141,8 +147,7 @@ static guint line_end(const GArray *slots, guint begin) {
   return end;
 }
 
-/* Sets every line's text to what is kept of it and returns the old ones; NULL texts mark lines
- * with nothing left. */
+/* Sets every line's text to the rows kept, NULL where there are none, and returns the old texts. */
 static GPtrArray *swap_texts(Thinning *thinning) {
   GPtrArray *old = g_ptr_array_new();
   for (guint begin = 0, end; begin < thinning->slots->len; begin = end) {
@@ -166,10 +171,9 @@ static void restore_texts(Thinning *thinning, GPtrArray *old) {
   g_ptr_array_unref(old);
 }
 
-/* Lines with a text, as lists that borrow them, in a profile that borrows all else. */
+/* A profile of the lines that have a text; it borrows the lines and everything else. */
 typedef struct {
   OrrProfile profile;
-  GPtrArray *owned; /* of what to free */
 } View;
 
 static void view_clear(View *view) {
@@ -214,8 +218,8 @@ static GPtrArray *tables_left(const OrrProfile *profile, int kind) {
   return left;
 }
 
-/* Asks what is kept for what is not. */
-static gboolean ask(Thinning *thinning, GError **error) {
+/* Predicts the rows that are not kept from those that are. */
+static gboolean predict_left_out(Thinning *thinning, GError **error) {
   GPtrArray *old = swap_texts(thinning);
   g_auto(View) view = {.profile = *thinning->profile};
   view.profile.gemm = tables_left(thinning->profile, GEMM);
@@ -226,7 +230,7 @@ static gboolean ask(Thinning *thinning, GError **error) {
     Slot *slot = &g_array_index(thinning->slots, Slot, i);
     if (slot->is_kept) continue;
     const OrrCost cost =
-        families[slot->kind]->ask(model, thinning->profile, slot->table, &slot->point);
+        families[slot->kind]->query(model, thinning->profile, slot->table, &slot->point);
     slot->point.modelled_s = cost.time_s;
     slot->error = fabs(cost.time_s / slot->point.measured_s - 1);
   }
@@ -242,7 +246,7 @@ static void keep(Thinning *thinning, guint slot) {
   one->is_kept = TRUE;
 }
 
-/* The first and last row of each table, and every so manieth between them. */
+/* Keeps the first and last row of each table, and about @n rows evenly spread over all tables. */
 static void begin_evenly(Thinning *thinning, guint n) {
   const guint all = thinning->slots->len;
   for (guint i = 0; i < all; i++) {
@@ -268,7 +272,7 @@ static int compare_worst(gconstpointer a, gconstpointer b) {
                               : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* The worst of each line, the worst line first: @n of them come back. */
+/* Keeps the row with the largest error of each line, in the @n lines where it is largest. */
 static void keep_worst(Thinning *thinning, guint n) {
   g_autoptr(GArray) worst = g_array_new(FALSE, FALSE, sizeof(Worst));
   for (guint begin = 0, end; begin < thinning->slots->len; begin = end) {
@@ -289,10 +293,10 @@ static gboolean choose(Thinning *thinning, guint n_rows, GError **error) {
   begin_evenly(thinning, n_rows / 3);
   while (thinning->n_kept < n_rows) {
     const guint left = n_rows - thinning->n_kept;
-    if (!ask(thinning, error)) return FALSE;
+    if (!predict_left_out(thinning, error)) return FALSE;
     keep_worst(thinning, MIN(left, MAX(left / ROUNDS, n_rows / 50 + 1)));
   }
-  return ask(thinning, error);
+  return predict_left_out(thinning, error);
 }
 
 /* --- The whole --- */
@@ -307,7 +311,7 @@ static OrrErrors errors_left_out(const Thinning *thinning) {
   return orr_errors_of(errors);
 }
 
-/* For good: the texts are the kept ones, and lines without one go. */
+/* Makes the choice final: replaces the texts, and drops lines without one. */
 static void apply(Thinning *thinning) {
   g_autoptr(GPtrArray) old = swap_texts(thinning);
   g_ptr_array_foreach(old, (GFunc)(void (*)(void))g_free, NULL);
@@ -330,7 +334,7 @@ gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows,
       if (!list_table(&thinning, kind, t, error)) return FALSE;
   if (n_rows < 2 * n_tables) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "%u rows are too few for %u tables: want %u or more", n_rows, n_tables,
+                "%u rows are too few for %u tables: keep at least %u", n_rows, n_tables,
                 2 * n_tables);
     return FALSE;
   }

@@ -1,13 +1,13 @@
 /*
- * thin.h - fewer rows of a profile: those that the others cannot tell.
+ * thin.h - keeps only the rows of a profile that cannot be interpolated from the rest.
  *
- * Greedy insertion: a start of evenly spread rows; then, round by round, a cost model of what is
- * kept so far is asked for what is not, and the rows that it is farthest from come back, at most
- * one of each line of a table a round, so that a row next to one that has just come back is asked
- * again first. (As greedy triangulation chooses points of a surface: Garland, Heckbert 1995, "Fast
- * polygonal approximation of terrains and height fields".)
+ * Greedy insertion. It starts with evenly spread rows. In each round, a cost model of the rows kept
+ * so far predicts all others, and the rows with the largest errors come back: at most one of each
+ * line of a table, so that a row beside one that just came back is predicted again first. (Garland,
+ * Heckbert 1995, "Fast polygonal approximation of terrains and height fields", choose the points of
+ * a surface this way.)
  *
- * Rows of GEMM, attention and experts; collectives stay whole: they are few.
+ * Rows of GEMM, attention and experts; collectives stay whole, since they are few.
  */
 #ifndef ORR_THIN_H
 #define ORR_THIN_H
@@ -18,11 +18,12 @@ G_BEGIN_DECLS
 
 typedef struct {
   guint n_before, n_kept;
-  OrrErrors left_out; /* of the rows that are gone, asked of those that stay */
+  OrrErrors left_out; /* of the rows dropped, predicted from those kept */
 } OrrThinned;
 
-/* Makes '-' of all but @n_rows rows of @profile, and drops lines and tables with none left;
- * nothing where it has no more than that. ORR_FAULT_USAGE: @n_rows is below two for each table. */
+/* Replaces all but @n_rows rows of @profile by '-', and drops lines without any left; changes nothing
+ * where the profile has no more rows than that. FALSE with ORR_FAULT_USAGE where @n_rows is below
+ * two per table. */
 gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows,
                   OrrThinned *ret_thinned, GError **error);
 

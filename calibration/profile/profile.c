@@ -13,7 +13,7 @@
 
 #include "calibration/profile/profile_moe.h"
 #include "calibration/profile/profile_nccl.h"
-#include "calibration/crossval/profile_errors.h"
+#include "calibration/profile/profile_errors.h"
 #include "calibration/profile/profile_private.h"
 #include "calibration/profile/profile_serving.h"
 #include "sim/base/fault.h"
@@ -311,110 +311,7 @@ static const OrrField profile_fields[] = {
 const OrrFieldTable orr_profile_table = ORR_FIELD_TABLE(
     "profile", "What was measured on one kind of device.", OrrProfile, profile_fields);
 
-/* --- numbers --- */
-
-/* A profile holds tens of thousands of plain decimals, and strtod (with GLib's care for locales)
- * would be most of the time that reading one takes. Up to 15 digits are exact in a double, and
- * so are these powers of ten, so that the one division is the only rounding (Clinger 1990).
- * FALSE for anything longer; an exponent is left to the caller. */
-static gboolean parse_plain(const char *text, const char **ret_end, double *ret_value) {
-  static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-  guint64 digits = 0;
-  int n_digits = 0, n_decimals = -1;
-  for (; g_ascii_isdigit(*text) || (*text == '.' && n_decimals < 0); text++) {
-    if (*text == '.') {
-      n_decimals = 0;
-      continue;
-    }
-    digits = digits * 10 + (guint64)(*text - '0');
-    n_digits++;
-    n_decimals += n_decimals >= 0;
-  }
-  if (n_digits == 0 || n_digits > 15 || n_decimals > 9) return FALSE;
-  *ret_value = (double)digits / tens[MAX(n_decimals, 0)];
-  *ret_end = text;
-  return TRUE;
-}
-
-static gboolean parse_number(const char *text, gboolean holes, const char **ret_end,
-                             double *ret_value) {
-  if (holes && *text == '-' && (text[1] == 0 || g_ascii_isspace(text[1]))) {
-    *ret_value = NAN;
-    *ret_end = text + 1;
-    return TRUE;
-  }
-  if (strspn(text, "0123456789.eE+-") <
-      strcspn(text, " \t\r\n")) /* strtod would take hexadecimal and words too */
-    return FALSE;
-  if (!parse_plain(text, ret_end, ret_value) || (**ret_end && !g_ascii_isspace(**ret_end)))
-    *ret_value = g_ascii_strtod(text, (char **)ret_end);
-  return *ret_end > text && (!**ret_end || g_ascii_isspace(**ret_end)) && isfinite(*ret_value) &&
-         *ret_value > 0;
-}
-
-GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error) {
-  g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(double));
-  while (TRUE) {
-    while (g_ascii_isspace(*text)) text++;
-    if (!*text) return g_steal_pointer(&numbers);
-    double value;
-    const char *end = text;
-    if (!parse_number(text, holes, &end, &value)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "value %u is '%.*s': want a number above 0%s", numbers->len + 1,
-                  (int)MIN(strcspn(text, " \t\r\n"), 40), text, holes ? " or '-'" : "");
-      return NULL;
-    }
-    g_array_append_val(numbers, value);
-    text = end;
-  }
-}
-
 /* --- checks --- */
-
-static OrrPlace place_of(const OrrNode *map, const char *key) {
-  const OrrNode *node = orr_node_get(map, key);
-  return node ? node->place : map->place;
-}
-
-/* How many numbers @text holds; 0 when it is no list of numbers, as told to @diags. */
-static guint check_numbers(const OrrNode *map, const char *key, const char *text, gboolean holes,
-                           OrrDiags *diags) {
-  g_autoptr(GError) error = NULL;
-  g_autoptr(GArray) numbers = orr_profile_numbers(text, holes, &error);
-  if (!numbers)
-    orr_diags_error(diags, place_of(map, key), "%s: %s", key, error->message);
-  else if (numbers->len == 0)
-    orr_diags_error(diags, place_of(map, key), "%s: no numbers", key);
-  return numbers ? numbers->len : 0;
-}
-
-guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text,
-                             OrrDiags *diags) {
-  guint n = check_numbers(map, key, text, FALSE, diags);
-  g_autoptr(GArray) axis = n ? orr_profile_numbers(text, FALSE, NULL) : NULL;
-  for (guint i = 1; i < n; i++)
-    if (g_array_index(axis, double, i) <= g_array_index(axis, double, i - 1)) {
-      orr_diags_error(diags, place_of(map, key), "%s: value %u does not rise", key, i + 1);
-      return 0;
-    }
-  return n;
-}
-
-/* @wanted 0: the axis was wrong, and that was told. */
-void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes,
-                           OrrDiags *diags) {
-  guint n = check_numbers(map, "us", text, holes, diags);
-  if (n && wanted && n != wanted)
-    orr_diags_error(diags, place_of(map, "us"), "us: %u values, but the axes want %u", n, wanted);
-}
-
-/* @key is the row's identity, taken over. */
-void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags) {
-  if (g_hash_table_contains(seen, key))
-    orr_diags_error(diags, map->place, "%s is there twice", key);
-  g_hash_table_add(seen, key);
-}
 
 static void check_gemm(const OrrProfileGemm *gemm, const OrrNode *map, GHashTable *seen,
                        OrrDiags *diags) {
@@ -440,7 +337,8 @@ static void check_attention(const OrrProfileAttention *attention, const OrrNode 
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
     orr_profile_check_row(row_map, row->us, n_batches * n_lengths, TRUE, diags);
     if (row->kv_heads > row->heads || row->heads % row->kv_heads != 0)
-      orr_diags_error(diags, place_of(row_map, "kv-heads"), "kv-heads must divide heads");
+      orr_diags_error(diags, orr_profile_check_place(row_map, "kv-heads"),
+                      "kv-heads must divide heads");
     orr_profile_check_unique(
         seen,
         g_strdup_printf("attention %s %s/%s head-dim %" G_GINT64_FORMAT " heads %" G_GINT64_FORMAT

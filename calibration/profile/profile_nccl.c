@@ -1,4 +1,9 @@
+/*
+ * profile_nccl.c - the field tables of the sections `nccl` and `libraries`.
+ */
 #include "calibration/profile/profile_nccl.h"
+
+const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL};
 
 const char *const orr_nccl_algorithm_words[] = {
     "collnet", "direct", "nvls", "nvls-tree", "pairwise", "pat", "ring", "tree", NULL};

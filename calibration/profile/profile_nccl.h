@@ -1,15 +1,14 @@
 /*
- * profile_nccl.h - the `nccl` section of a profile: what NCCL's algorithms cost under each of its
- * protocols.
+ * profile_nccl.h - the sections `nccl` and `libraries` of a profile: what NCCL's algorithms cost
+ * under each protocol, and what kernels of other libraries took.
  *
- * One row an algorithm and protocol, with the terms of NCCL's own tuning model (NVIDIA/nccl,
- * src/graph/tuning.cc: baseLat, hwLat, the bandwidth caps) and two that it leaves out and
- * measurements show (chunks). cost.h says how they make a time.
+ * `nccl` has one row per algorithm and protocol; nccl_costs.h gives its terms and the formula.
  */
 #ifndef ORR_PROFILE_NCCL_H
 #define ORR_PROFILE_NCCL_H
 
-#include "calibration/cost/cost.h"
+#include "calibration/profile/nccl_costs.h"
+#include "sim/base/field.h"
 
 G_BEGIN_DECLS
 

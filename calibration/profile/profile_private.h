@@ -114,9 +114,12 @@ void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode
  * double, owned by the caller. */
 GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error);
 
-/* What the files of a profile's parts check alike. @map is the part's node; findings are told to
- * @diags. An axis: how many numbers it holds, rising; 0 when it is none. A row: as many numbers
- * as @wanted (0: the axis was wrong already). A key: taken over, told when @seen holds it. */
+/* The checks that all sections share. @map is the section's node, @diags receives the findings.
+ *   place    of the value of @key, or of the map where it has no such key
+ *   axis     the length of the list of numbers, which must rise; 0 where it is not one
+ *   row      needs @wanted numbers (0: the axis was wrong already, so any number is accepted)
+ *   unique   takes over @key, the row's identity, and reports it where @seen holds it already */
+OrrPlace orr_profile_check_place(const OrrNode *map, const char *key);
 guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text,
                              OrrDiags *diags);
 void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes,

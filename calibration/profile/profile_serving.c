@@ -107,8 +107,7 @@ static void check_named_row(const OrrNode *map, const char *key, const char *tex
                             OrrDiags *diags) {
   g_autoptr(GError) error = NULL;
   g_autoptr(GArray) numbers = orr_profile_numbers(text, TRUE, &error);
-  const OrrNode *node = orr_node_get(map, key);
-  const OrrPlace place = node ? node->place : map->place;
+  const OrrPlace place = orr_profile_check_place(map, key);
   if (!numbers)
     orr_diags_error(diags, place, "%s: %s", key, error->message);
   else if (wanted > 0 && numbers->len != wanted)

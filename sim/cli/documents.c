@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "calibration/crossval/profile_errors.h"
+#include "calibration/profile/profile_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"

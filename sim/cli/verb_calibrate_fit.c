@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "calibration/crossval/profile_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/calibrate/calibrate_compare.h"
@@ -157,7 +156,7 @@ int orr_verb_calibrate_errors(OrrLibrary *library, const OrrVerbCalibrate *optio
   }
   g_autoptr(GPtrArray) tables = orr_crossval_run(machine.profile, machine.device, NULL, error);
   if (!tables) return 1;
-  g_autofree char *text = orr_profile_errors_text(tables);
+  g_autofree char *text = orr_crossval_yaml(tables);
   fputs(text, stdout);
   return 0;
 }

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "calibration/ask.h"
+#include "calibration/cost/query.h"
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/show.h"
@@ -22,7 +22,7 @@ static const GOptionEntry options[] = {
 
 static int answer_rows(const OrrCostModel *model, const char *op, GError **error) {
   g_autofree char *text = NULL;
-  if (!orr_ask_rows(model, op, rows, &text, error)) return 2;
+  if (!orr_query_rows(model, op, rows, &text, error)) return 2;
   fputs(text, stdout);
   return 0;
 }
@@ -40,10 +40,10 @@ static void print_json(OrrCost cost, const char *how, const char *note) {
 
 static int answer_one(const OrrCostModel *model, char **args, GError **error) {
   OrrCost cost;
-  if (!orr_ask_operator(model, args[0], (const char *const *)args + 1, &cost, error)) return 2;
+  if (!orr_query_operator(model, args[0], (const char *const *)args + 1, &cost, error)) return 2;
   const char *how =
       orr_cost_how_text(cost.from ? cost.from : orr_cost_carried_from(model), cost.how);
-  g_autofree char *note = orr_ask_note(model, args[0], (const char *const *)args + 1);
+  g_autofree char *note = orr_query_note(model, args[0], (const char *const *)args + 1);
   if (as_json) {
     print_json(cost, how, note);
     return 0;
@@ -55,7 +55,7 @@ static int answer_one(const OrrCostModel *model, char **args, GError **error) {
 }
 
 static int print_operators(const OrrCostModel *model) {
-  g_autofree char *text = orr_ask_help(), *asides = orr_cost_asides(model);
+  g_autofree char *text = orr_query_help(), *asides = orr_cost_asides(model);
   fputs(text, stdout);
   if (*asides)
     printf("\nRows that are not used, because they contradict others; their shapes are "

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibration/ask.h"
+#include "calibration/cost/query.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 #include "sim/base/yaml.h"
@@ -202,7 +202,7 @@ static gboolean compare_operator(const OrrCostModel *model, const char *profile,
                                  const OrrCsv *csv, const char *rows_csv, Comparison *comparison,
                                  OrrDiags *diags, GError **error) {
   g_autofree char *text = NULL;
-  if (!orr_ask_rows(model, op, rows_csv, &text, error)) return FALSE;
+  if (!orr_query_rows(model, op, rows_csv, &text, error)) return FALSE;
   g_auto(GStrv) answered = g_strsplit(text, "\n", -1);
   int latency = orr_csv_column(csv, "latency_us");
   guint n_before = comparison->validation->rows->len;
@@ -236,7 +236,7 @@ static gboolean compare_table(const OrrCostModel *model, const char *profile, co
     gboolean ok = compare_operator(model, profile, *op, csv, rows_csv, comparison, diags, &reason);
     if (ok && !has_op) return TRUE;
     gboolean fits_not =
-        reason && strstr(reason->message, "no column '") != NULL; /* orr_ask_rows' words */
+        reason && strstr(reason->message, "no column '") != NULL; /* orr_query_rows' words */
     if (ok || (!has_op && op[1] && fits_not)) continue;
     g_propagate_error(error, g_steal_pointer(&reason));
     return FALSE;

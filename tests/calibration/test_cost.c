@@ -1,6 +1,7 @@
 /* test_cost.c - which answer is given, how it is known, and how far it is off where a row was
  * left out. */
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "tests/calibration/calibration_sample.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* test_cost_collective.c - a profile's own rows of collectives over those of its base. */
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "tests/calibration/calibration_sample.h"
 
 #include <math.h>

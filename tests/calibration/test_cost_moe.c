@@ -1,6 +1,7 @@
 /* test_cost_moe.c - routed experts: load, roofline, rows, and how far the answer is off where a
  * layer was left out. */
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
 #include "tests/calibration/calibration_sample.h"
 
 #include <math.h>

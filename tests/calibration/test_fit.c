@@ -7,7 +7,7 @@
 #include <glib/gstdio.h>
 
 #include "calibration/crossval/crossval_plot.h"
-#include "calibration/crossval/profile_errors.h"
+#include "calibration/profile/profile_errors.h"
 #include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 #include "tests/calibration/calibration_sample.h"
@@ -73,7 +73,7 @@ static void test_errors_are_written(void) {
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_autoptr(GPtrArray) tables = orr_crossval_run(profile, &round_device, NULL, &error);
   g_assert_no_error(error);
-  g_autofree char *section = orr_profile_errors_text(tables);
+  g_autofree char *section = orr_crossval_yaml(tables);
   g_assert_nonnull(strstr(text, section)); /* what the profile says is what it would say again */
   const OrrProfileErrors *last = profile->errors->pdata[profile->errors->len - 1];
   g_assert_true(g_str_has_prefix(last->kernels, "gemm bf16"));

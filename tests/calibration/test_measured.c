@@ -1,7 +1,7 @@
 /* test_measured.c - a folder of tables becomes a profile; each bad line is named, and then
  * nothing is returned. */
 #include "sim/base/csv.h"
-#include "calibration/ask.h"
+#include "calibration/cost/query.h"
 #include "calibration/fit/measured.h"
 #include "tests/calibration/calibration_sample.h"
 
@@ -195,7 +195,7 @@ static void assert_rows_told(const char *folder, const OrrCostModel *model, cons
                              const char *file, guint n_rows) {
   g_autoptr(GError) error = NULL;
   g_autofree char *path = g_build_filename(folder, file, NULL), *text = NULL;
-  g_assert_true(orr_ask_rows(model, op, path, &text, &error));
+  g_assert_true(orr_query_rows(model, op, path, &text, &error));
   g_assert_no_error(error);
   g_auto(GStrv) lines = g_strsplit(g_strchomp(text), "\n", -1);
   g_assert_cmpuint(g_strv_length(lines), ==, n_rows + 1);

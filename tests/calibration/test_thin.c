@@ -130,7 +130,7 @@ static void test_too_few(void) {
   OrrThinned thinned;
   g_assert_false(orr_thin(profile, &round_device, 1, &thinned, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
-  g_assert_nonnull(strstr(error->message, "want 2 or more"));
+  g_assert_nonnull(strstr(error->message, "keep at least 2"));
 }
 
 int main(int argc, char **argv) {

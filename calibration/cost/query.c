@@ -1,34 +1,33 @@
 /*
- * ask.c - see ask.h. One table says which keys an operator has; key=value pairs, CSV columns and
- * the help come from it.
+ * query.c - reads queries to a cost model from text. One table says which keys an operator has; the
+ * parser of key=value pairs, the columns of a CSV and the help all come from it.
  */
-#include "calibration/ask.h"
+#include "calibration/cost/query.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
+#include "calibration/profile/profile_format.h"
 #include "calibration/profile/profile_moe.h"
 #include "sim/base/csv.h"
-#include "calibration/fit/measured.h"
 #include "sim/base/fault.h"
 
 /* --- operators --- */
 
-/* Whole and above 0; the same or known; above 0; a number format; only 0; balanced or
- * power_law_A; only balanced; 2, 3 or known; yes or no; DeepEP's kernels; TensorRT-LLM's. */
 typedef enum {
-  COUNT,
-  KNOWN_COUNT,
-  SIZE,
-  FORMAT,
-  NO_WINDOW,
-  DISTRIBUTION,
-  BALANCED,
-  PROJECTIONS,
-  YES_NO,
-  DEEPEP_MODE,
-  TRTLLM_SOURCE
+  COUNT,         /* a whole number above 0 */
+  KNOWN_COUNT,   /* a COUNT, or "known" */
+  SIZE,          /* a number above 0 */
+  FORMAT,        /* a number format */
+  NO_WINDOW,     /* 0 */
+  DISTRIBUTION,  /* balanced or power_law_A */
+  BALANCED,      /* balanced */
+  PROJECTIONS,   /* 2, 3 or "known" */
+  YES_NO,        /* yes or no */
+  DEEPEP_MODE,   /* normal or low_latency: DeepEP's kernels */
+  TRTLLM_SOURCE, /* NVLinkTwoSided or NVLinkOneSided: TensorRT-LLM's kernels */
 } KeyKind;
 
 typedef struct {
@@ -37,80 +36,124 @@ typedef struct {
   const char *fallback; /* NULL: required */
 } Key;
 
-enum { MAX_KEYS = 12, DEFAULT_GPUS = 8 }; /* of a node where the profile has no rows of it */
+enum { MAX_KEYS = 12, DEFAULT_GPUS = 8 }; /* of a node, where the profile has no rows of it */
 
 typedef struct {
   const char *name;
   Key keys[MAX_KEYS]; /* ends with a NULL name */
   OrrCost (*answer)(const OrrCostModel *cost, const char *name,
                     const double *values); /* values in the order of keys */
+  /* What one value demands of another: a sentence, or NULL where all is well. May be NULL. */
+  const char *(*refuse)(const double *values);
 } Question;
 
-static OrrCost ask_operator(const OrrCostModel *cost, const OrrOperator *op, double sustained) {
+static OrrCost query_operator(const OrrCostModel *cost, const OrrOperator *op, double sustained) {
   return sustained > 0 ? orr_cost_sustained(cost, op) : orr_cost_operator(cost, op);
 }
 
+enum { GEMM_DTYPE, GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH, GEMM_SUSTAINED };
+
 static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
+  const OrrGemmShape shape = {.batch = (gint64)values[GEMM_BATCH],
+                              .m = (gint64)values[GEMM_M],
+                              .n = (gint64)values[GEMM_N],
+                              .k = (gint64)values[GEMM_K]};
+  const OrrOperator op =
+      orr_operator_gemm("query", ORR_PASS_FORWARD, (OrrDtype)values[GEMM_DTYPE], shape);
   (void)name;
-  OrrOperator op = orr_operator_gemm(
-      "asked", ORR_PASS_FORWARD, (OrrDtype)values[0],
-      (OrrGemmShape){(gint64)values[4], (gint64)values[1], (gint64)values[2], (gint64)values[3]});
-  return ask_operator(cost, &op, values[5]);
+  return query_operator(cost, &op, values[GEMM_SUSTAINED]);
 }
 
-/* values: formats of queries and keys, batch, heads, key heads, head size, window, then the
- * lengths. */
+enum { ATTN_DTYPE, KV_DTYPE, BATCH_SIZE, HEADS, KV_HEADS, HEAD_DIM, WINDOW, ISL, STEP };
+
 static OrrCost answer_attention(const OrrCostModel *cost, const double *values, double queries,
                                 double length) {
-  OrrOperator op = orr_operator_attention("asked", ORR_PASS_FORWARD, (OrrDtype)values[0],
-                                          (OrrAttentionShape){.batch = (gint64)values[2],
-                                                              .q_length = (gint64)queries,
-                                                              .kv_length = (gint64)length,
-                                                              .heads = (gint64)values[3],
-                                                              .kv_heads = (gint64)values[4],
-                                                              .head_dim = (gint64)values[5],
-                                                              .causal = TRUE});
-  return orr_cost_scaled(cost, orr_cost_attention(cost, &op, (OrrDtype)values[1]));
+  const OrrAttentionShape shape = {.batch = (gint64)values[BATCH_SIZE],
+                                   .q_length = (gint64)queries,
+                                   .kv_length = (gint64)length,
+                                   .heads = (gint64)values[HEADS],
+                                   .kv_heads = (gint64)values[KV_HEADS],
+                                   .head_dim = (gint64)values[HEAD_DIM],
+                                   .causal = TRUE};
+  const OrrOperator op =
+      orr_operator_attention("query", ORR_PASS_FORWARD, (OrrDtype)values[ATTN_DTYPE], shape);
+  return orr_cost_scaled(cost, orr_cost_attention(cost, &op, (OrrDtype)values[KV_DTYPE]));
 }
 
 static OrrCost answer_prefill(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
-  return answer_attention(cost, values, values[7], values[7]);
+  return answer_attention(cost, values, values[ISL], values[ISL]);
 }
 
 static OrrCost answer_decode(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
-  return answer_attention(cost, values, 1, values[7] + values[8]);
+  return answer_attention(cost, values, 1, values[ISL] + values[STEP]);
 }
 
+static const char *refuse_attention(const double *values) {
+  return fmod(values[HEADS], values[KV_HEADS]) == 0 ? NULL
+                                                    : "num_key_value_heads must divide num_heads";
+}
+
+enum { MEMORY_BYTES };
+
 static OrrCost answer_memory(const OrrCostModel *cost, const char *name, const double *values) {
+  const OrrOperator op =
+      orr_operator_memory("query", ORR_PASS_FORWARD, ORR_BF16, values[MEMORY_BYTES], 0);
   (void)name;
-  OrrOperator op = orr_operator_memory("asked", ORR_PASS_FORWARD, ORR_BF16, values[0], 0);
   return orr_cost_operator(cost, &op);
 }
 
+static const char topk_above_experts[] = "topk must not be above num_experts";
+
+enum {
+  MOE_DTYPE,
+  MOE_TOKENS,
+  MOE_HIDDEN,
+  MOE_INTER,
+  MOE_TOPK,
+  MOE_EXPERTS,
+  MOE_TP,
+  MOE_EP,
+  MOE_IMBALANCE,
+  MOE_PROJECTIONS,
+  MOE_SUSTAINED
+};
+
 static OrrCost answer_moe(const OrrCostModel *cost, const char *name, const double *values) {
+  const OrrMoeShape shape = {.tokens = (gint64)values[MOE_TOKENS],
+                             .hidden = (gint64)values[MOE_HIDDEN],
+                             .inter = (gint64)values[MOE_INTER],
+                             .topk = (gint64)values[MOE_TOPK],
+                             .experts = (gint64)values[MOE_EXPERTS],
+                             .tp = (gint64)values[MOE_TP],
+                             .ep = (gint64)values[MOE_EP],
+                             .projections = (gint64)values[MOE_PROJECTIONS],
+                             .imbalance = values[MOE_IMBALANCE]};
+  const OrrOperator op =
+      orr_operator_moe("query", ORR_PASS_FORWARD, (OrrDtype)values[MOE_DTYPE], shape);
   (void)name;
-  OrrOperator op = orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0],
-                                    (OrrMoeShape){.tokens = (gint64)values[1],
-                                                  .hidden = (gint64)values[2],
-                                                  .inter = (gint64)values[3],
-                                                  .topk = (gint64)values[4],
-                                                  .experts = (gint64)values[5],
-                                                  .tp = (gint64)values[6],
-                                                  .ep = (gint64)values[7],
-                                                  .projections = (gint64)values[9],
-                                                  .imbalance = values[8]});
-  return ask_operator(cost, &op, values[10]);
+  return query_operator(cost, &op, values[MOE_SUSTAINED]);
 }
+
+static const char *refuse_moe(const double *values) {
+  return fmod(values[MOE_EXPERTS], values[MOE_EP]) != 0 ? "moe_ep_size must divide num_experts"
+         : fmod(values[MOE_INTER], values[MOE_TP]) != 0 ? "moe_tp_size must divide inter_size"
+         : values[MOE_TOPK] > values[MOE_EXPERTS]       ? topk_above_experts
+                                                        : NULL;
+}
+
+enum { N_GPUS, COLLECTIVE_BYTES };
 
 static OrrCost answer_collective(const OrrCostModel *cost, const char *name, const double *values) {
+  const gint64 n_gpus = (gint64)values[N_GPUS];
+  const double bytes = values[COLLECTIVE_BYTES];
   OrrCost answer;
-  if (orr_cost_collective(cost, name, (gint64)values[0], values[1], &answer)) return answer;
-  return orr_cost_collective_ring(cost, name, (gint64)values[0], values[1]);
+  if (orr_cost_collective(cost, name, n_gpus, bytes, &answer)) return answer;
+  return orr_cost_collective_ring(cost, name, n_gpus, bytes);
 }
 
-/* "deepep_dispatch", "alltoall_combine": the part after the first '_' is the kernel's. */
+/* "deepep_dispatch", "alltoall_combine": what follows the first '_' is the kernel's operation. */
 static const char *op_of(const char *name) { return strchr(name, '_') + 1; }
 
 static OrrCost answer_library(const OrrCostModel *cost, const OrrLibraryCall *call) {
@@ -118,67 +161,99 @@ static OrrCost answer_library(const OrrCostModel *cost, const OrrLibraryCall *ca
   return orr_cost_library(cost, call, &answer) ? answer : orr_cost_library_modelled(cost, call);
 }
 
-/* values: mode, nodes, GPUs of a node, tokens, hidden, topk, experts. */
+enum {
+  DEEPEP_LOW_LATENCY,
+  DEEPEP_NODES,
+  DEEPEP_GPUS_PER_NODE,
+  DEEPEP_TOKENS,
+  DEEPEP_HIDDEN,
+  DEEPEP_TOPK,
+  DEEPEP_EXPERTS
+};
+
 static OrrCost answer_deepep(const OrrCostModel *cost, const char *name, const double *values) {
-  OrrLibraryCall call = {.library = values[0] > 0 ? "deepep-low-latency" : "deepep",
+  OrrLibraryCall call = {.library =
+                             values[DEEPEP_LOW_LATENCY] > 0 ? "deepep-low-latency" : "deepep",
                          .op = op_of(name),
-                         .size = values[3],
-                         .hidden = (gint64)values[4],
-                         .topk = (gint64)values[5],
-                         .experts = (gint64)values[6]};
-  gint64 known = values[2] > 0 ? (gint64)values[2] : orr_cost_library_ranks(cost, &call);
-  call.n_ranks = (gint64)values[1] * (known > 0 ? known : DEFAULT_GPUS);
+                         .size = values[DEEPEP_TOKENS],
+                         .hidden = (gint64)values[DEEPEP_HIDDEN],
+                         .topk = (gint64)values[DEEPEP_TOPK],
+                         .experts = (gint64)values[DEEPEP_EXPERTS]};
+  const gint64 given = (gint64)values[DEEPEP_GPUS_PER_NODE];
+  const gint64 known = given > 0 ? given : orr_cost_library_ranks(cost, &call);
+  call.n_ranks = (gint64)values[DEEPEP_NODES] * (known > 0 ? known : DEFAULT_GPUS);
   return answer_library(cost, &call);
 }
 
-/* values: source, format, ranks, tokens, hidden, topk, experts. */
+static const char *refuse_deepep(const double *values) {
+  return values[DEEPEP_TOPK] > values[DEEPEP_EXPERTS] ? topk_above_experts : NULL;
+}
+
+enum {
+  TRTLLM_ONE_SIDED,
+  TRTLLM_DTYPE,
+  TRTLLM_RANKS,
+  TRTLLM_TOKENS,
+  TRTLLM_HIDDEN,
+  TRTLLM_TOPK,
+  TRTLLM_EXPERTS,
+  TRTLLM_DISTRIBUTION
+};
+
 static OrrCost answer_trtllm(const OrrCostModel *cost, const char *name, const double *values) {
-  const OrrLibraryCall call = {.library = values[0] > 0 ? "trtllm-one-sided" : "trtllm-two-sided",
+  const OrrLibraryCall call = {.library = values[TRTLLM_ONE_SIDED] > 0 ? "trtllm-one-sided"
+                                                                       : "trtllm-two-sided",
                                .op = op_of(name),
-                               .dtype = orr_dtype_names[(int)values[1]],
-                               .n_ranks = (gint64)values[2],
-                               .size = values[3],
-                               .hidden = (gint64)values[4],
-                               .topk = (gint64)values[5],
-                               .experts = (gint64)values[6]};
+                               .dtype = orr_dtype_names[(int)values[TRTLLM_DTYPE]],
+                               .n_ranks = (gint64)values[TRTLLM_RANKS],
+                               .size = values[TRTLLM_TOKENS],
+                               .hidden = (gint64)values[TRTLLM_HIDDEN],
+                               .topk = (gint64)values[TRTLLM_TOPK],
+                               .experts = (gint64)values[TRTLLM_EXPERTS]};
   return answer_library(cost, &call);
+}
+
+static const char *refuse_trtllm(const double *values) {
+  return values[TRTLLM_TOPK] > values[TRTLLM_EXPERTS] ? topk_above_experts : NULL;
 }
 
 #define HEAD_KEYS                                                                                  \
-  {"attn_dtype", FORMAT, "bfloat16"}, {"kv_cache_dtype", FORMAT, "bfloat16"},                      \
-      {"batch_size", COUNT, NULL}, {"num_heads", COUNT, NULL},                                     \
-      {"num_key_value_heads", COUNT, NULL}, {"head_dim", COUNT, NULL}, {                           \
-    "window_size", NO_WINDOW, "0"                                                                  \
-  }
+  [ATTN_DTYPE] = {"attn_dtype", FORMAT, "bfloat16"},                                               \
+  [KV_DTYPE] = {"kv_cache_dtype", FORMAT, "bfloat16"}, [BATCH_SIZE] = {"batch_size", COUNT, NULL}, \
+  [HEADS] = {"num_heads", COUNT, NULL}, [KV_HEADS] = {"num_key_value_heads", COUNT, NULL},         \
+  [HEAD_DIM] = {"head_dim", COUNT, NULL}, [WINDOW] = {"window_size", NO_WINDOW, "0"}
 #define COLLECTIVE(name_)                                                                          \
-  { name_, {{"n_gpus", COUNT, NULL}, {"bytes", SIZE, NULL}}, answer_collective }
-
+  {                                                                                                \
+    name_, {[N_GPUS] = {"n_gpus", COUNT, NULL}, [COLLECTIVE_BYTES] = {"bytes", SIZE, NULL}},       \
+        answer_collective, NULL                                                                    \
+  }
 #define DEEPEP(name_)                                                                              \
   {                                                                                                \
     name_,                                                                                         \
-        {{"mode", DEEPEP_MODE, "normal"},                                                          \
-         {"node_num", COUNT, "1"},                                                                 \
-         {"gpus_per_node", KNOWN_COUNT, "known"},                                                  \
-         {"num_token_per_rank", COUNT, NULL},                                                      \
-         {"hidden", COUNT, NULL},                                                                  \
-         {"topk", COUNT, NULL},                                                                    \
-         {"num_experts", COUNT, NULL}},                                                            \
-        answer_deepep                                                                              \
+        {[DEEPEP_LOW_LATENCY] = {"mode", DEEPEP_MODE, "normal"},                                   \
+         [DEEPEP_NODES] = {"node_num", COUNT, "1"},                                                \
+         [DEEPEP_GPUS_PER_NODE] = {"gpus_per_node", KNOWN_COUNT, "known"},                         \
+         [DEEPEP_TOKENS] = {"num_token_per_rank", COUNT, NULL},                                    \
+         [DEEPEP_HIDDEN] = {"hidden", COUNT, NULL},                                                \
+         [DEEPEP_TOPK] = {"topk", COUNT, NULL},                                                    \
+         [DEEPEP_EXPERTS] = {"num_experts", COUNT, NULL}},                                         \
+        answer_deepep, refuse_deepep                                                               \
   }
 #define TRTLLM(name_)                                                                              \
   {                                                                                                \
     name_,                                                                                         \
-        {{"kernel_source", TRTLLM_SOURCE, "NVLinkTwoSided"},                                       \
-         {"moe_dtype", FORMAT, "bfloat16"},                                                        \
-         {"moe_ep_size", COUNT, NULL},                                                             \
-         {"num_tokens", COUNT, NULL},                                                              \
-         {"hidden_size", COUNT, NULL},                                                             \
-         {"topk", COUNT, NULL},                                                                    \
-         {"num_experts", COUNT, NULL},                                                             \
-         {"distribution", BALANCED, "balanced"}},                                                  \
-        answer_trtllm                                                                              \
+        {[TRTLLM_ONE_SIDED] = {"kernel_source", TRTLLM_SOURCE, "NVLinkTwoSided"},                  \
+         [TRTLLM_DTYPE] = {"moe_dtype", FORMAT, "bfloat16"},                                       \
+         [TRTLLM_RANKS] = {"moe_ep_size", COUNT, NULL},                                            \
+         [TRTLLM_TOKENS] = {"num_tokens", COUNT, NULL},                                            \
+         [TRTLLM_HIDDEN] = {"hidden_size", COUNT, NULL},                                           \
+         [TRTLLM_TOPK] = {"topk", COUNT, NULL},                                                    \
+         [TRTLLM_EXPERTS] = {"num_experts", COUNT, NULL},                                          \
+         [TRTLLM_DISTRIBUTION] = {"distribution", BALANCED, "balanced"}},                          \
+        answer_trtllm, refuse_trtllm                                                               \
   }
 
+/* Alphabetical. To add one: an enum of its keys, a function that answers, a line here. */
 static const Question questions[] = {
     COLLECTIVE("all_gather"),
     COLLECTIVE("all_reduce"),
@@ -187,55 +262,63 @@ static const Question questions[] = {
     TRTLLM("alltoall_combine_low_precision"),
     TRTLLM("alltoall_dispatch"),
     TRTLLM("alltoall_prepare"),
-    {"attention_decode", {HEAD_KEYS, {"isl", COUNT, "1"}, {"step", COUNT, NULL}}, answer_decode},
-    {"attention_prefill", {HEAD_KEYS, {"isl", COUNT, NULL}}, answer_prefill},
+    {"attention_decode",
+     {HEAD_KEYS, [ISL] = {"isl", COUNT, "1"}, [STEP] = {"step", COUNT, NULL}},
+     answer_decode,
+     refuse_attention},
+    {"attention_prefill",
+     {HEAD_KEYS, [ISL] = {"isl", COUNT, NULL}},
+     answer_prefill,
+     refuse_attention},
     COLLECTIVE("broadcast"),
     DEEPEP("deepep_combine"),
     DEEPEP("deepep_dispatch"),
     {"gemm",
-     {{"gemm_dtype", FORMAT, "bfloat16"},
-      {"m", COUNT, NULL},
-      {"n", COUNT, NULL},
-      {"k", COUNT, NULL},
-      {"batch", COUNT, "1"},
-      {"sustained", YES_NO, "no"}},
-     answer_gemm},
-    {"memory", {{"bytes", SIZE, NULL}}, answer_memory},
+     {[GEMM_DTYPE] = {"gemm_dtype", FORMAT, "bfloat16"},
+      [GEMM_M] = {"m", COUNT, NULL},
+      [GEMM_N] = {"n", COUNT, NULL},
+      [GEMM_K] = {"k", COUNT, NULL},
+      [GEMM_BATCH] = {"batch", COUNT, "1"},
+      [GEMM_SUSTAINED] = {"sustained", YES_NO, "no"}},
+     answer_gemm,
+     NULL},
+    {"memory", {[MEMORY_BYTES] = {"bytes", SIZE, NULL}}, answer_memory, NULL},
     {"moe_ffn",
-     {{"moe_dtype", FORMAT, "bfloat16"},
-      {"num_tokens", COUNT, NULL},
-      {"hidden_size", COUNT, NULL},
-      {"inter_size", COUNT, NULL},
-      {"topk", COUNT, NULL},
-      {"num_experts", COUNT, NULL},
-      {"moe_tp_size", COUNT, "1"},
-      {"moe_ep_size", COUNT, "1"},
-      {"distribution", DISTRIBUTION, "balanced"},
-      {"projections", PROJECTIONS, "known"},
-      {"sustained", YES_NO, "no"}},
-     answer_moe},
+     {[MOE_DTYPE] = {"moe_dtype", FORMAT, "bfloat16"},
+      [MOE_TOKENS] = {"num_tokens", COUNT, NULL},
+      [MOE_HIDDEN] = {"hidden_size", COUNT, NULL},
+      [MOE_INTER] = {"inter_size", COUNT, NULL},
+      [MOE_TOPK] = {"topk", COUNT, NULL},
+      [MOE_EXPERTS] = {"num_experts", COUNT, NULL},
+      [MOE_TP] = {"moe_tp_size", COUNT, "1"},
+      [MOE_EP] = {"moe_ep_size", COUNT, "1"},
+      [MOE_IMBALANCE] = {"distribution", DISTRIBUTION, "balanced"},
+      [MOE_PROJECTIONS] = {"projections", PROJECTIONS, "known"},
+      [MOE_SUSTAINED] = {"sustained", YES_NO, "no"}},
+     answer_moe,
+     refuse_moe},
     COLLECTIVE("reduce"),
     COLLECTIVE("reduce_scatter"),
     COLLECTIVE("sendrecv"),
 };
 
-/* "all-reduce" is "all_reduce". */
-static const Question *find_question(const char *asked, GError **error) {
+/* Accepts "all-reduce" for "all_reduce". */
+static const Question *find_question(const char *given, GError **error) {
   const char *names[G_N_ELEMENTS(questions) + 1] = {NULL};
-  g_autofree char *name = g_strdelimit(g_strdup(asked), "-", '_');
+  g_autofree char *name = g_strdelimit(g_strdup(given), "-", '_');
   for (guint i = 0; i < G_N_ELEMENTS(questions); i++) {
     if (strcmp(questions[i].name, name) == 0) return &questions[i];
     names[i] = questions[i].name;
   }
   const char *nearest = orr_diag_nearest_word(name, names);
   g_autofree char *allowed = g_strjoinv(", ", (char **)names);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", asked,
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", given,
               nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
               allowed);
   return NULL;
 }
 
-char *orr_ask_help(void) {
+char *orr_query_help(void) {
   GString *help = g_string_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(questions); i++) {
     g_string_append(help, questions[i].name);
@@ -264,16 +347,16 @@ static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
 }
 
 static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
-  static const char *const wants[] = {
+  static const char *const allowed[] = {
       [COUNT] = "a whole number above 0",
-      [KNOWN_COUNT] = "a whole number above 0, or known (the fewest that the profile has rows of)",
+      [KNOWN_COUNT] = "a whole number above 0, or known (the fewest that the profile has rows for)",
       [SIZE] = "a number above 0",
       [FORMAT] = "a number format such as bfloat16",
-      [NO_WINDOW] = "0: windowed attention is not known",
+      [NO_WINDOW] = "0: the profile has no rows of windowed attention",
       [DISTRIBUTION] = "balanced or power_law_A",
-      [BALANCED] = "balanced: other loads were not measured",
+      [BALANCED] = "balanced: other distributions were not measured",
       [PROJECTIONS] = "3 (gate, up, down), 2 (no gate) or known (as measured, else 3)",
-      [YES_NO] = "yes (amid others of its kind, under the board's power limit) or no (a burst)",
+      [YES_NO] = "yes (one of many in a row, under the board's power limit) or no (a short burst)",
       [DEEPEP_MODE] = "normal or low_latency",
       [TRTLLM_SOURCE] = "NVLinkTwoSided or NVLinkOneSided"};
   OrrDtype dtype;
@@ -281,7 +364,7 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
   double value = g_ascii_strtod(text, &end);
   gboolean good = end > text && !*end && isfinite(value);
   if (key->kind == FORMAT) {
-    good = orr_measured_dtype(text, &dtype);
+    good = orr_profile_format(text, &dtype);
     value = good ? dtype : 0;
   } else if (key->kind == PROJECTIONS) {
     gboolean known = strcmp(text, "known") == 0;
@@ -303,7 +386,7 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
   }
   if (!good) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is '%s': want %s", key->name, text,
-                wants[key->kind]);
+                allowed[key->kind]);
     return FALSE;
   }
   *ret_value = value;
@@ -318,30 +401,10 @@ static void set_fallbacks(const Question *question, double *values) {
   }
 }
 
-static gboolean check_exchange(const double *values, GError **error) {
-  if (values[5] <= values[6]) return TRUE;
-  g_set_error_literal(error, ORR_FAULT, ORR_FAULT_USAGE, "topk must not be above num_experts");
-  return FALSE;
-}
-
-static gboolean check_moe(const double *values, GError **error) {
-  const char *wrong = fmod(values[5], values[7]) != 0   ? "moe_ep_size must divide num_experts"
-                      : fmod(values[3], values[6]) != 0 ? "moe_tp_size must divide inter_size"
-                      : values[4] > values[5]           ? "topk must not be above num_experts"
-                                                        : NULL;
+static gboolean check_values(const Question *question, const double *values, GError **error) {
+  const char *wrong = question->refuse ? question->refuse(values) : NULL;
   if (wrong) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_USAGE, wrong);
   return !wrong;
-}
-
-/* What one value says of another. */
-static gboolean check_values(const Question *question, const double *values, GError **error) {
-  if (question->answer == answer_moe) return check_moe(values, error);
-  if (question->answer == answer_deepep || question->answer == answer_trtllm)
-    return check_exchange(values, error);
-  if (question->answer != answer_prefill && question->answer != answer_decode) return TRUE;
-  if (fmod(values[3], values[4]) == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "num_key_value_heads must divide num_heads");
-  return FALSE;
 }
 
 static int find_key(const Question *question, const char *name, gsize length, GError **error) {
@@ -390,30 +453,31 @@ static gboolean answer(const OrrCostModel *cost, const Question *question, const
   *ret_cost = question->answer(cost, question->name, values);
   if (isfinite(ret_cost->time_s)) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "%s: device %s states no link to other devices: scale-up-bandwidth or "
+              "%s: device %s has no link to other devices: scale-up-bandwidth or "
               "host-link-bandwidth is needed",
               question->name, cost->device->name ? cost->device->name : "?");
   return FALSE;
 }
 
-gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name,
-                          const char *const *key_values, OrrCost *ret_cost, GError **error) {
+gboolean orr_query_operator(const OrrCostModel *cost, const char *operator_name,
+                            const char *const *key_values, OrrCost *ret_cost, GError **error) {
   const Question *question = find_question(operator_name, error);
   double values[MAX_KEYS];
   if (!question || !read_pairs(question, key_values, values, error)) return FALSE;
   return answer(cost, question, values, ret_cost, error);
 }
 
-char *orr_ask_note(const OrrCostModel *cost, const char *operator_name,
-                   const char *const *key_values) {
+char *orr_query_note(const OrrCostModel *cost, const char *operator_name,
+                     const char *const *key_values) {
   const Question *question = find_question(operator_name, NULL);
   double values[MAX_KEYS];
   if (!question || question->answer != answer_gemm ||
       !read_pairs(question, key_values, values, NULL))
     return NULL;
-  return values[4] > 1
+  return values[GEMM_BATCH] > 1
              ? NULL
-             : orr_cost_gemm_aside(cost, (OrrDtype)values[0], values[1], values[2], values[3]);
+             : orr_cost_gemm_aside(cost, (OrrDtype)values[GEMM_DTYPE], values[GEMM_M],
+                                   values[GEMM_N], values[GEMM_K]);
 }
 
 /* --- rows --- */
@@ -470,21 +534,21 @@ static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text)
     g_string_append(text, ",,");
   else if (line->cells && read_row(rows, line, values)) {
     g_autoptr(GError) error = NULL;
-    OrrCost told;
-    if (!answer(rows->cost, rows->question, values, &told, &error)) {
+    OrrCost predicted;
+    if (!answer(rows->cost, rows->question, values, &predicted, &error)) {
       orr_diags_error(rows->diags, line->place, "%s", error->message);
       return;
     }
-    g_ascii_formatd(buffer, sizeof buffer, "%.6g", told.time_s * 1e6);
-    const char *how =
-        orr_cost_how_text(told.from ? told.from : orr_cost_carried_from(rows->cost), told.how);
+    g_ascii_formatd(buffer, sizeof buffer, "%.6g", predicted.time_s * 1e6);
+    const char *how = orr_cost_how_text(
+        predicted.from ? predicted.from : orr_cost_carried_from(rows->cost), predicted.how);
     g_string_append_printf(text, ",%s,%s", buffer, how);
   }
   g_string_append_c(text, '\n');
 }
 
-gboolean orr_ask_rows(const OrrCostModel *cost, const char *operator_name, const char *csv_path,
-                      char **ret_text, GError **error) {
+gboolean orr_query_rows(const OrrCostModel *cost, const char *operator_name, const char *csv_path,
+                        char **ret_text, GError **error) {
   const Question *question = find_question(operator_name, error);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = question ? orr_csv_read(csv_path, diags, error) : NULL;

@@ -1,6 +1,6 @@
-/* test_ask.c - questions as text: what is answered, what is refused, and what passes through a
+/* test_query.c - questions as text: what is answered, what is refused, and what passes through a
  * CSV. */
-#include "calibration/ask.h"
+#include "calibration/cost/query.h"
 #include "tests/calibration/calibration_sample.h"
 
 #include <glib/gstdio.h>
@@ -10,11 +10,11 @@
 static OrrProfile *profile;
 static OrrCostModel *model;
 
-static OrrCost ask(const char *operator_name, const char *keys) {
+static OrrCost query(const char *operator_name, const char *keys) {
   g_auto(GStrv) pairs = g_strsplit(keys, " ", -1);
   g_autoptr(GError) error = NULL;
   OrrCost cost = {0};
-  orr_ask_operator(model, operator_name, (const char *const *)pairs, &cost, &error);
+  orr_query_operator(model, operator_name, (const char *const *)pairs, &cost, &error);
   g_assert_no_error(error);
   return cost;
 }
@@ -23,7 +23,8 @@ static void assert_refused(const char *operator_name, const char *keys, const ch
   g_auto(GStrv) pairs = g_strsplit(keys, " ", -1);
   g_autoptr(GError) error = NULL;
   OrrCost cost;
-  g_assert_false(orr_ask_operator(model, operator_name, (const char *const *)pairs, &cost, &error));
+  g_assert_false(
+      orr_query_operator(model, operator_name, (const char *const *)pairs, &cost, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
   g_assert_cmpstr(error->message, ==, expected);
 }
@@ -31,27 +32,27 @@ static void assert_refused(const char *operator_name, const char *keys, const ch
 /* Rows of the A100 profile. The ring: 8.1 us + 2 15 steps of 0.93 us + 2 15/16 1e9 B / (300 GB/s
  * 0.8). */
 static void test_answers(void) {
-  assert_near(ask("gemm", "m=8192 n=4096 k=4096").time_s * 1e6, 1036.0, 1e-9);
-  assert_near(ask("gemm", "gemm_dtype=float16 m=8192 n=4096 k=4096").time_s * 1e6, 1036.0, 1e-9);
-  assert_near(ask("attention_prefill",
-                  "batch_size=1 isl=2048 num_heads=32 num_key_value_heads=32 head_dim=128")
+  assert_near(query("gemm", "m=8192 n=4096 k=4096").time_s * 1e6, 1036.0, 1e-9);
+  assert_near(query("gemm", "gemm_dtype=float16 m=8192 n=4096 k=4096").time_s * 1e6, 1036.0, 1e-9);
+  assert_near(query("attention_prefill",
+                    "batch_size=1 isl=2048 num_heads=32 num_key_value_heads=32 head_dim=128")
                       .time_s *
                   1e6,
               370.9, 1e-9);
-  assert_near(ask("attention_decode",
-                  "batch_size=8 step=4095 num_heads=32 num_key_value_heads=8 head_dim=128")
+  assert_near(query("attention_decode",
+                    "batch_size=8 step=4095 num_heads=32 num_key_value_heads=8 head_dim=128")
                       .time_s *
                   1e6,
               97.96, 1e-9);
-  assert_near(ask("all_reduce", "n_gpus=8 bytes=536870912").time_s * 1e6, 4225.9, 1e-9);
-  assert_near(ask("memory", "bytes=1e9").time_s * 1e6, 2.5 + 1e15 / (0.85 * 2.039e12), 1e-9);
+  assert_near(query("all_reduce", "n_gpus=8 bytes=536870912").time_s * 1e6, 4225.9, 1e-9);
+  assert_near(query("memory", "bytes=1e9").time_s * 1e6, 2.5 + 1e15 / (0.85 * 2.039e12), 1e-9);
   OrrCost moe =
-      ask("moe_ffn",
-          "num_tokens=64 hidden_size=4096 inter_size=1536 topk=8 num_experts=128 moe_ep_size=2 "
-          "distribution=power_law_1.2");
+      query("moe_ffn",
+            "num_tokens=64 hidden_size=4096 inter_size=1536 topk=8 num_experts=128 moe_ep_size=2 "
+            "distribution=power_law_1.2");
   assert_near(moe.time_s * 1e6, 1315.0, 1e-9);
   g_assert_cmpint(moe.how, ==, ORR_HOW_MEASURED);
-  OrrCost ring = ask("all_reduce", "n_gpus=16 bytes=1e9");
+  OrrCost ring = query("all_reduce", "n_gpus=16 bytes=1e9");
   assert_near(ring.time_s * 1e6, 8.1 + 30 * 0.93 + 2 * 15.0 / 16 * 1e15 / 240e9, 1e-9);
   g_assert_cmpint(ring.how, ==, ORR_HOW_MODELLED);
 }
@@ -98,29 +99,30 @@ static void test_refusals(void) {
  * '_'. */
 static void test_exchanges(void) {
   const double latency_us = 8.1 + 7 * 0.93, per_copy_us = 7 / 8.0 * 1e5 / 240e9 * 1e6;
-  assert_near(ask("deepep-combine",
-                  "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16 mode=low_latency")
+  assert_near(query("deepep-combine",
+                    "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16 mode=low_latency")
                       .time_s *
                   1e6,
               latency_us + 2 * 2 * per_copy_us, 1e-9);
-  assert_near(ask("deepep-dispatch",
-                  "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16 mode=low-latency")
+  assert_near(query("deepep-dispatch",
+                    "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16 mode=low-latency")
                       .time_s *
                   1e6,
               latency_us + 2 * per_copy_us, 1e-9);
   OrrCost normal =
-      ask("deepep_dispatch", "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16");
+      query("deepep_dispatch", "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16");
   assert_near(normal.time_s * 1e6, latency_us + 2 * 8 * (1 - 91.0 / 120) * per_copy_us, 1e-9);
   g_assert_cmpint(normal.how, ==, ORR_HOW_MODELLED);
-  assert_near(ask("alltoall_dispatch",
-                  "num_tokens=1000 hidden_size=100 topk=2 num_experts=16 moe_ep_size=8")
+  assert_near(query("alltoall_dispatch",
+                    "num_tokens=1000 hidden_size=100 topk=2 num_experts=16 moe_ep_size=8")
                   .time_s,
               normal.time_s, 1e-15);
   assert_refused("deepep_dispatch", "mode=fast", "mode is 'fast': want normal or low_latency");
   assert_refused("deepep_dispatch", "num_token_per_rank=1 hidden=1 topk=3 num_experts=2",
                  "topk must not be above num_experts");
-  assert_refused("alltoall_combine", "distribution=power_law_1.2",
-                 "distribution is 'power_law_1.2': want balanced: other loads were not measured");
+  assert_refused(
+      "alltoall_combine", "distribution=power_law_1.2",
+      "distribution is 'power_law_1.2': want balanced: other distributions were not measured");
   assert_refused("alltoall_combine", "kernel_source=x",
                  "kernel_source is 'x': want NVLinkTwoSided or NVLinkOneSided");
 }
@@ -135,25 +137,25 @@ static void test_without_scale_up(void) {
   static const char *const keys[] = {"n_gpus=2", "bytes=1e9", NULL};
   g_autoptr(GError) error = NULL;
   OrrCost cost;
-  g_assert_true(orr_ask_operator(pcie, "all_reduce", keys, &cost, NULL));
+  g_assert_true(orr_query_operator(pcie, "all_reduce", keys, &cost, NULL));
   assert_near(cost.time_s, 10e-6 + 1e9 / (31.5e9 * 0.76), 1e-12);
   device.host_link_bytes_per_s = 0;
   g_autoptr(OrrCostModel) alone = model_of(NULL, &device);
-  g_assert_false(orr_ask_operator(alone, "all_reduce", keys, &cost, &error));
+  g_assert_false(orr_query_operator(alone, "all_reduce", keys, &cost, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
   g_assert_cmpstr(error->message, ==,
-                  "all_reduce: device round states no link to other devices: scale-up-bandwidth or "
+                  "all_reduce: device round has no link to other devices: scale-up-bandwidth or "
                   "host-link-bandwidth "
                   "is needed");
 }
 
-static gboolean ask_rows(const char *operator_name, const char *csv, char **ret_text,
-                         GError **error) {
+static gboolean query_rows(const char *operator_name, const char *csv, char **ret_text,
+                           GError **error) {
   g_autofree char *path = NULL;
   int file = g_file_open_tmp("orrery-XXXXXX", &path, NULL);
   g_assert_true(g_close(file, NULL));
   g_assert_true(g_file_set_contents(path, csv, -1, NULL));
-  gboolean done = orr_ask_rows(model, operator_name, path, ret_text, error);
+  gboolean done = orr_query_rows(model, operator_name, path, ret_text, error);
   g_assert_cmpint(g_remove(path), ==, 0);
   return done;
 }
@@ -161,8 +163,8 @@ static gboolean ask_rows(const char *operator_name, const char *csv, char **ret_
 static void test_rows(void) {
   g_autofree char *text = NULL;
   g_autoptr(GError) error = NULL;
-  ask_rows("gemm", "# from\nnote,k,m,n\n\"a, b\",4096,8192,4096\n\nc,4096,8192,4096\n", &text,
-           &error);
+  query_rows("gemm", "# from\nnote,k,m,n\n\"a, b\",4096,8192,4096\n\nc,4096,8192,4096\n", &text,
+             &error);
   g_assert_no_error(error);
   g_assert_cmpstr(text, ==,
                   "# from\nnote,k,m,n,predicted_us,how\n\"a, b\",4096,8192,4096,1036,measured\n\n"
@@ -172,8 +174,8 @@ static void test_rows(void) {
 static void test_rows_of_other_operators(void) {
   g_autofree char *text = NULL;
   g_autoptr(GError) error = NULL;
-  ask_rows("all_reduce", "op,n_gpus,bytes\nall_reduce,8,536870912\nalltoall,8,536870912\n", &text,
-           &error);
+  query_rows("all_reduce", "op,n_gpus,bytes\nall_reduce,8,536870912\nalltoall,8,536870912\n", &text,
+             &error);
   g_assert_no_error(error);
   g_assert_cmpstr(text, ==,
                   "op,n_gpus,bytes,predicted_us,how\nall_reduce,8,536870912,4225.9,measured\n"
@@ -183,18 +185,18 @@ static void test_rows_of_other_operators(void) {
 static void test_bad_rows(void) {
   g_autofree char *text = NULL;
   g_autoptr(GError) missing = NULL, bad = NULL, absent = NULL;
-  g_assert_false(ask_rows("gemm", "m,n\n1,2\n", &text, &missing));
+  g_assert_false(query_rows("gemm", "m,n\n1,2\n", &text, &missing));
   g_assert_error(missing, ORR_FAULT, ORR_FAULT_DOCUMENT);
   g_assert_nonnull(strstr(missing->message, ":1:1: error: no column 'k', which gemm needs"));
-  g_assert_false(ask_rows("gemm", "m,n,k\n1,2,x\n1,2\n", &text, &bad));
+  g_assert_false(query_rows("gemm", "m,n,k\n1,2,x\n1,2\n", &text, &bad));
   g_assert_nonnull(strstr(bad->message, ":3:1: error: 2 cells, but the header has 3"));
-  g_assert_false(orr_ask_rows(model, "gemm", "/nowhere/at/all.csv", &text, &absent));
+  g_assert_false(orr_query_rows(model, "gemm", "/nowhere/at/all.csv", &text, &absent));
   g_assert_error(absent, ORR_FAULT, ORR_FAULT_RESOURCE);
   g_assert_null(text);
 }
 
 static void test_help(void) {
-  g_autofree char *help = orr_ask_help();
+  g_autofree char *help = orr_query_help();
   g_assert_nonnull(
       strstr(help, "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1] [sustained=no]\n"));
 }
@@ -203,14 +205,14 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   profile = shipped_profile("a100-80gb-sxm");
   model = model_of(profile, &a100_device);
-  g_test_add_func("/ask/answers", test_answers);
-  g_test_add_func("/ask/refusals", test_refusals);
-  g_test_add_func("/ask/exchanges", test_exchanges);
-  g_test_add_func("/ask/without-scale-up", test_without_scale_up);
-  g_test_add_func("/ask/rows", test_rows);
-  g_test_add_func("/ask/rows-of-other-operators", test_rows_of_other_operators);
-  g_test_add_func("/ask/bad-rows", test_bad_rows);
-  g_test_add_func("/ask/help", test_help);
+  g_test_add_func("/query/answers", test_answers);
+  g_test_add_func("/query/refusals", test_refusals);
+  g_test_add_func("/query/exchanges", test_exchanges);
+  g_test_add_func("/query/without-scale-up", test_without_scale_up);
+  g_test_add_func("/query/rows", test_rows);
+  g_test_add_func("/query/rows-of-other-operators", test_rows_of_other_operators);
+  g_test_add_func("/query/bad-rows", test_bad_rows);
+  g_test_add_func("/query/help", test_help);
   int status = g_test_run();
   orr_cost_model_free(model);
   orr_profile_free(profile);

@@ -1,7 +1,7 @@
 /*
- * profile_errors.c - see profile_errors.h.
+ * profile_errors.c - the field table of the section `errors`, and its text for `orrery describe`.
  */
-#include "calibration/crossval/profile_errors.h"
+#include "calibration/profile/profile_errors.h"
 
 #include <string.h>
 
@@ -36,37 +36,6 @@ static const OrrField fields[] = {
 const OrrFieldTable orr_profile_errors_table =
     ORR_FIELD_TABLE("profile-errors", "How far a table's answers are from rows that were left out.",
                     OrrProfileErrors, fields);
-
-static void append_share(GString *text, const char *key, double share) {
-  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf(text, ", %s: %s %%", key,
-                         g_ascii_formatd(buffer, sizeof buffer, "%.1f", 100 * share));
-}
-
-static void append_errors(GString *text, const char *kernels, const char *region,
-                          OrrErrors errors) {
-  if (errors.n == 0) return;
-  g_string_append_printf(text, "%s  - {kernels: %s, region: %s, shapes: %u",
-                         text->len ? "" : "errors:\n", kernels, region, errors.n);
-  append_share(text, "mape", errors.mape);
-  append_share(text, "bias", errors.bias);
-  append_share(text, "median", errors.median);
-  append_share(text, "p90", errors.p90);
-  append_share(text, "worst", errors.worst);
-  g_string_append(text, "}\n");
-}
-
-char *orr_profile_errors_text(const GPtrArray *tables) {
-  GString *text = g_string_new(NULL);
-  for (guint t = 0; t < tables->len; t++) {
-    const OrrCrossvalTable *table = tables->pdata[t];
-    append_errors(text, table->label, "all", orr_crossval_errors(table, -1));
-    for (int r = 0; orr_crossval_regions(table)[r]; r++)
-      append_errors(text, table->label, orr_crossval_regions(table)[r],
-                    orr_crossval_errors(table, r));
-  }
-  return g_string_free(text, FALSE);
-}
 
 char *orr_profile_errors_describe(const OrrProfile *profile) {
   GString *text = g_string_new(NULL);

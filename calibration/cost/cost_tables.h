@@ -1,0 +1,61 @@
+/*
+ * cost_tables.h - one table of a profile at a time: made into a grid or curves, and looked up.
+ *
+ * Each cost_FAMILY.c gives these functions. cost.c, query.c and cross-validation call them; everyone
+ * else calls orr_cost_operator and the functions of cost.h.
+ */
+#ifndef ORR_COST_TABLES_H
+#define ORR_COST_TABLES_H
+
+#include "calibration/cost/cost.h"
+#include "calibration/profile/profile_moe.h"
+#include "calibration/profile/profile_private.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrCostAttention OrrCostAttention;   /* cost_attention.c */
+typedef struct OrrCostCollective OrrCostCollective; /* cost_collective.c */
+typedef struct OrrCostMoe OrrCostMoe;               /* cost_moe.c */
+
+gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
+OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op);
+gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype);
+double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n,
+                                double k);
+
+gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table,
+                                  GError **error);
+void orr_cost_attention_free(OrrCostAttention *attention);
+gboolean orr_cost_attention_holds(const OrrCostModel *model, OrrProfilePhase phase, OrrDtype dtype);
+/* A decode step may read keys and values in another format than it computes in. */
+OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
+
+gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GError **error);
+void orr_cost_moe_free(OrrCostMoe *moe);
+OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op);
+gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype);
+
+OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
+
+/* Time at @size on the curve through the rows (@axis rises): a power law between two rows, relative
+ * to the line from the first row to the last one's time per byte. */
+OrrCost orr_cost_collective_between(const GArray *axis, const GArray *us, double size);
+
+gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GError **error);
+
+void orr_cost_serving_init(OrrCostModel *model);
+void orr_cost_serving_clear(OrrCostModel *model);
+gboolean orr_cost_serving_build(OrrCostModel *model, const OrrProfile *profile, GError **error);
+
+gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row,
+                                   GError **error);
+void orr_cost_collective_free(OrrCostCollective *collective);
+
+/* A ring over @n_ranks of one domain, by the profile's constants, over PCIe where the device has
+ * no scale-up link; infinite on a device that states neither. */
+OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks,
+                                 double bytes);
+
+G_END_DECLS
+
+#endif
