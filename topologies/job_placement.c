@@ -13,17 +13,18 @@ const OrrRegistry orr_job_placement_registry = {.family = "job placement", .entr
 
 #define D "%" G_GINT64_FORMAT
 
-static gboolean check(const OrrJobPlacementAsk *ask, const gint64 *gpus, gint64 n, GError **error) {
-  g_autofree gboolean *mine = g_new0(gboolean, ask->n_gpus + 1);
+static gboolean check(const OrrPlacementRequest *request, const gint64 *gpus, gint64 n,
+                      GError **error) {
+  g_autofree gboolean *mine = g_new0(gboolean, request->n_gpus + 1);
   for (gint64 i = 0; i < n; i++) {
-    const char *why = gpus[i] < 0 || gpus[i] >= ask->n_gpus ? "does not exist"
-                      : ask->taken[gpus[i]]                 ? "belongs to an earlier job"
-                      : mine[gpus[i]]                       ? "is named twice"
-                                                            : NULL;
+    const char *why = gpus[i] < 0 || gpus[i] >= request->n_gpus ? "does not exist"
+                      : request->taken[gpus[i]]                 ? "belongs to an earlier job"
+                      : mine[gpus[i]]                           ? "is named twice"
+                                                                : NULL;
     if (why) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")", ask->job, gpus[i], why,
-                  ask->n_gpus - 1);
+                  "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")", request->job, gpus[i],
+                  why, request->n_gpus - 1);
       return FALSE;
     }
     mine[gpus[i]] = TRUE;
@@ -31,22 +32,23 @@ static gboolean check(const OrrJobPlacementAsk *ask, const gint64 *gpus, gint64 
   return TRUE;
 }
 
-gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrJobPlacementAsk *ask, gint64 n,
-                                  gint64 *ret_gpus, GError **error) {
+gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrPlacementRequest *request,
+                                  gint64 n, gint64 *ret_gpus, GError **error) {
   const OrrJobPlacementKind *kind = (const OrrJobPlacementKind *)choice->entry;
-  return kind->choose(choice->params, ask, n, ret_gpus, error) && check(ask, ret_gpus, n, error);
+  return kind->choose(choice->params, request, n, ret_gpus, error) &&
+         check(request, ret_gpus, n, error);
 }
 
-gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *order, gint64 n_order,
-                                gint64 n, gint64 *ret_gpus, GError **error) {
+gboolean orr_job_placement_take(const OrrPlacementRequest *request, const gint64 *order,
+                                gint64 n_order, gint64 n, gint64 *ret_gpus, GError **error) {
   gint64 found = 0;
   for (gint64 i = 0; i < n_order && found < n; i++)
-    if (!ask->taken[order[i]]) ret_gpus[found++] = order[i];
+    if (!request->taken[order[i]]) ret_gpus[found++] = order[i];
   if (found == n) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "job %s needs " D " GPUs and only " D
               " are free: use fewer jobs, smaller jobs or more cluster.nodes",
-              ask->job, n, found);
+              request->job, n, found);
   return FALSE;
 }
 

@@ -1,9 +1,9 @@
 /*
- * machine_fault.h - what can go wrong with a machine, as harm to its parts.
+ * machine_fault.h - what can go wrong with a machine: faults, and their effects on its parts.
  *
- * A kind of fault is an entry: from its parameters it tells which links lose how much of their
- * bandwidth, which GPUs are slow, which nodes are gone. When that happens, and for how long, is the
- * scenario's business (sim/run/faults/faults.h).
+ * A kind of fault is an entry. From its parameters it determines which links lose how much of their
+ * bandwidth, which GPUs are slow, and which nodes are lost. The scenario determines when a fault
+ * strikes and for how long (sim/run/faults/faults.h).
  *
  * To add one: write topologies/faults/NAME.c with one const OrrMachineFaultKind, add it to the
  * array in machine_fault.c and to meson.build. tests/topologies/test_machine_fault.c holds all to
@@ -17,41 +17,47 @@
 
 G_BEGIN_DECLS
 
-typedef enum { ORR_HARM_LINK, ORR_HARM_GPU, ORR_HARM_NODE } OrrHarmKind;
+typedef enum {
+  ORR_FAULT_EFFECT_LINK,
+  ORR_FAULT_EFFECT_GPU,
+  ORR_FAULT_EFFECT_NODE
+} OrrFaultEffectKind;
 
 typedef struct {
-  OrrHarmKind kind;
+  OrrFaultEffectKind kind;
   gint64 index; /* fabric link, GPU or node of the machine */
-  /* LINK: share of its bandwidth that is gone; GPU: kernels take 1 + loss times as long; NODE:
-   * unused */
+  /* LINK: the fraction of its bandwidth that is lost; GPU: kernels take 1 + loss times as long;
+   * NODE: unused */
   double loss;
-} OrrHarm;
+} OrrFaultEffect;
 
+/* The machine that a fault strikes. */
 typedef struct {
   const OrrCluster *cluster;
-  const OrrFabric *fabric; /* the machine's */
-  OrrRandom *random; /* what the document does not name is drawn from it; NULL: it must name all */
-} OrrMachineFaultAsk;
+  const OrrFabric *fabric;
+  OrrRandom *random; /* draws what the document does not name; NULL: it must name everything */
+} OrrFaultTarget;
 
 typedef struct {
   OrrEntry entry;
-  /* Appends to @harms (of OrrHarm); *@ret_what is what results call it, newly allocated.
-   * ORR_FAULT_DOCUMENT where a part does not exist. */
-  gboolean (*strike)(const void *params, const OrrMachineFaultAsk *ask, GArray *harms,
+  /* Appends to @effects (of OrrFaultEffect). *@ret_what is the outage's name in results, newly
+   * allocated. ORR_FAULT_DOCUMENT where a part does not exist. */
+  gboolean (*strike)(const void *params, const OrrFaultTarget *target, GArray *effects,
                      char **ret_what, GError **error);
 } OrrMachineFaultKind;
 
 extern const OrrRegistry orr_machine_fault_registry;
 
-gboolean orr_machine_fault_strike(const OrrChoice *choice, const OrrMachineFaultAsk *ask,
-                                  GArray *harms, char **ret_what, GError **error);
+gboolean orr_machine_fault_strike(const OrrChoice *choice, const OrrFaultTarget *target,
+                                  GArray *effects, char **ret_what, GError **error);
 
-/* For entries: @number, or where that is -1 one below @n that is drawn. FALSE where it is
- * neither. @what: "GPU". */
-gboolean orr_machine_fault_pick(const OrrMachineFaultAsk *ask, const char *what, gint64 number,
+/* For entries: *@ret_number is @number, or, where that is -1, a number below @n drawn from the
+ * target's random stream. FALSE where @number is not below @n, or cannot be drawn. @what names the
+ * part in messages: "GPU". */
+gboolean orr_machine_fault_pick(const OrrFaultTarget *target, const char *what, gint64 number,
                                 gint64 n, gint64 *ret_number, GError **error);
 
-/* Fields that entries share: a `gpu` (-1: drawn) and what is left of a `bandwidth`. */
+/* Fields that entries share: `gpu` (-1: drawn) and `bandwidth`, the fraction that is left. */
 #define ORR_MACHINE_FAULT_GPU(type_, what_)                                                        \
   {                                                                                                \
     .name = "gpu", .kind = ORR_FIELD_INT, .offset = offsetof(type_, gpu), .fallback = "-1",        \
@@ -63,8 +69,9 @@ gboolean orr_machine_fault_pick(const OrrMachineFaultAsk *ask, const char *what,
     .unit = ORR_UNIT_FRACTION, .fallback = "0", .min = 0, .max = 1, .sentence = what_              \
   }
 
-/* For entries: every part of @parts (of OrrFabricPart; consumed) loses @loss of its share. */
-void orr_machine_fault_add_links(GArray *harms, GArray *parts, double loss);
+/* For entries: each cable of @parts (of OrrFabricPart; consumed) loses @loss of its bandwidth; its
+ * link loses the cable's fraction of that. */
+void orr_machine_fault_add_links(GArray *effects, GArray *parts, double loss);
 
 G_END_DECLS
 

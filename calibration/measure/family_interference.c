@@ -5,8 +5,8 @@
  * `beside` is what runs on a second stream for as long as the product is measured, without a gap;
  * `watch` says whose time the row has: the product's, one transfer's of `bytes`, or that transfer's
  * with nothing beside it (alone; m, n and k are 0). A product's slow-down is the ratio to its row
- * with beside=nothing, a transfer's that to its row alone. `orrery calibrate fit` makes
- * overlap-slowdown of the all-reduces' rows (fit_overlap.c).
+ * with beside=nothing, a transfer's that to its row alone. Of the all-reduces' rows `orrery
+ * calibrate fit` makes overlap-slowdown and overlap-collective-slowdown (fit_overlap.c).
  *
  * Exported to interference.csv with these columns.
  */

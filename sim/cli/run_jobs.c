@@ -10,7 +10,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_faults.h"
-#include "sim/run/kinds.h"
+#include "sim/run/answer/kinds.h"
 
 static const OrrJobOutcome *job_at(const GPtrArray *jobs, guint i) { return jobs->pdata[i]; }
 
@@ -19,7 +19,7 @@ static void print_json(const GPtrArray *jobs) {
   for (guint i = 0; i < jobs->len; i++) {
     const OrrJobOutcome *job = job_at(jobs, i);
     g_string_append(out, i > 0 ? ",\n {" : "\n {");
-    orr_show_json_members(out, &orr_job_row_table, &job->row);
+    orr_show_json_members(out, &orr_job_table, &job->row);
     g_string_append(out, ", ");
     orr_show_json_members(out, job->outcome->kind->result, &job->outcome->result);
     orr_summary_faults_json(out, job->outcome);

@@ -11,7 +11,7 @@
 #include "sim/cli/summary_collectives.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_serving.h"
-#include "sim/run/kinds.h"
+#include "sim/run/answer/kinds.h"
 #include "workloads/training/training.h"
 
 G_GNUC_PRINTF(3, 4)

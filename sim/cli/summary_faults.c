@@ -54,8 +54,7 @@ void orr_summary_faults_json(GString *out, const OrrOutcome *outcome) {
   g_string_append(out, ", \"fault\": [");
   for (guint i = 0; i < outcome->faults->len; i++) {
     g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
-    orr_show_json_members(out, &orr_fault_row_table,
-                          &g_array_index(outcome->faults, OrrFaultRow, i));
+    orr_show_json_members(out, &orr_fault_table, &g_array_index(outcome->faults, OrrFaultRow, i));
     g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');

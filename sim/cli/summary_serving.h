@@ -4,7 +4,7 @@
 #ifndef ORR_SUMMARY_SERVING_H
 #define ORR_SUMMARY_SERVING_H
 
-#include "sim/run/kinds.h"
+#include "sim/run/simulate.h"
 
 G_BEGIN_DECLS
 

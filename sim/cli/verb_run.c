@@ -16,7 +16,9 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary.h"
 #include "sim/cli/summary_faults.h"
-#include "sim/run/kinds.h"
+#include "sim/run/answer/kinds.h"
+#include "sim/run/outcome_store.h"
+#include "sim/run/simulate.h"
 
 static char **settings, *database, *trace, *fidelity;
 static char *spans;
@@ -53,9 +55,9 @@ static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode
 }
 
 /* Appends `, "nccl_test": [{...}, ...]`: the rows behind the result. */
-static void add_parts(GString *out, const OrrOutcome *outcome) {
-  const OrrFieldTable *table = outcome->kind->parts;
-  const GArray *rows = *(GArray *const *)((const char *)outcome + outcome->kind->parts_offset);
+static void add_details(GString *out, const OrrOutcome *outcome) {
+  const OrrFieldTable *table = outcome->kind->details;
+  const GArray *rows = orr_outcome_rows(outcome, table);
   g_string_append_printf(out, ", \"%s\": [", table->name);
   for (guint i = 0; i < rows->len; i++) {
     g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
@@ -83,7 +85,7 @@ static void print_json(const OrrOutcome *outcome) {
   g_autoptr(GString) out = g_string_new("{");
   orr_show_json_members(out, outcome->kind->result, &outcome->result);
   add_groups(out, outcome);
-  if (outcome->kind->parts) add_parts(out, outcome);
+  if (outcome->kind->details) add_details(out, outcome);
   orr_summary_faults_json(out, outcome);
   printf("%s}\n", out->str);
 }

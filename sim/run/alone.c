@@ -1,3 +1,7 @@
+/*
+ * alone.c - forks, replays the work in the child, and reads its end through a pipe. The child never
+ * returns: it writes one Answer, or the error that stopped it, and exits.
+ */
 #include "sim/run/alone.h"
 
 #include <errno.h>
@@ -8,9 +12,9 @@
 
 #include "sim/base/fault.h"
 #include "sim/run/replay.h"
-#include "sim/run/simulate_private.h"
+#include "sim/run/run_work.h"
 
-/* What comes through the pipe. */
+/* The message through the pipe. */
 typedef struct {
   OrrAlone alone;
   int code; /* OrrFaultCode, where there is a message */
@@ -25,11 +29,15 @@ static gboolean replay(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret
                        GError **error) {
   const OrrLivePart live = {.work = work};
   const gboolean is_live = orr_work_is_live(work);
-  g_autoptr(OrrEngine) engine = orr_simulate_engine(scenario, work->program, work->contends, error);
+  g_autoptr(OrrEngine) engine = orr_run_work_engine(scenario, work->program, work->contends, error);
   if (!engine) return FALSE;
-  if (!orr_replay(work->program, &live, is_live, engine, keep_end, &ret_alone->end_s, NULL, NULL,
-                  error))
-    return FALSE;
+  const OrrReplaySetup setup = {.program = work->program,
+                                .live = &live,
+                                .n_live = is_live ? 1 : 0,
+                                .engine = engine,
+                                .sink = keep_end,
+                                .user = &ret_alone->end_s};
+  if (!orr_replay(&setup, NULL, error)) return FALSE;
   if (is_live) orr_work_times(work, &ret_alone->end_s, &ret_alone->answer_s);
   return TRUE;
 }
@@ -44,7 +52,7 @@ static void G_GNUC_NORETURN answer_in_child(const OrrScenario *scenario, OrrWork
   _exit(write(fd, &answer, sizeof answer) == (gssize)sizeof answer ? 0 : 1);
 }
 
-static gboolean ask_child(const OrrScenario *scenario, OrrWork *work, Answer *answer) {
+static gboolean run_child(const OrrScenario *scenario, OrrWork *work, Answer *answer) {
   int ends[2], status = 0;
   if (pipe(ends) != 0) return FALSE;
   const pid_t child = fork();
@@ -60,7 +68,7 @@ static gboolean ask_child(const OrrScenario *scenario, OrrWork *work, Answer *an
 gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
                             GError **error) {
   Answer answer = {0};
-  if (!ask_child(scenario, work, &answer)) {
+  if (!run_child(scenario, work, &answer)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s could not be replayed alone",
                 scenario->name);
     return FALSE;

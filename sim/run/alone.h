@@ -1,6 +1,5 @@
 /*
- * alone.h - a work with the machine to itself, in a process of its own: a process has one SimGrid
- * engine.
+ * alone.h - a work with the machine to itself: the baseline that jobs and faults are compared with.
  */
 #ifndef ORR_ALONE_H
 #define ORR_ALONE_H
@@ -10,11 +9,12 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  double end_s;    /* when it ended */
-  double answer_s; /* of a live work: how long its users waited for an answer, mean */
+  double end_s;    /* when the work ended */
+  double answer_s; /* for a live work: mean time that its users wait for an answer */
 } OrrAlone;
 
-/* ORR_FAULT_RESOURCE, or what stopped the work. */
+/* Replays @work in a child process, because a process has one SimGrid engine and the caller needs
+ * it. Fails with ORR_FAULT_RESOURCE, or with the error that stopped the work. */
 gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
                             GError **error);
 

@@ -1,3 +1,6 @@
+/*
+ * jobs.c - the fields of a job, its placement, and the checks of the list.
+ */
 #include "sim/run/jobs.h"
 
 #include "sim/run/scenario.h"
@@ -5,29 +8,29 @@
 #define AT(member_) .offset = offsetof(OrrJobSpec, member_)
 
 static const OrrField fields[] = {
-    {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "What results call the job."},
+    {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "Name of the job in results."},
     {.name = "model",
      .kind = ORR_FIELD_SECTION,
      AT(model),
-     .sentence = "Its model; a workload of collectives has none.",
+     .sentence = "Its model; a workload of collectives needs none.",
      .table = &orr_model_table,
      .document = "model",
      .flags = ORR_FIELD_OPTIONAL},
     {.name = "workload",
      .kind = ORR_FIELD_CHOICE,
      AT(workload),
-     .sentence = "What it runs.",
+     .sentence = "Its workload.",
      .registry = &orr_workload_registry,
      .document = "workload"},
     {.name = "gpus",
      .kind = ORR_FIELD_INT,
      AT(gpus),
-     .sentence = "How many GPUs of the machine it has.",
+     .sentence = "Number of GPUs that it gets.",
      .flags = ORR_FIELD_POSITIVE},
     {.name = "placement",
      .kind = ORR_FIELD_CHOICE,
      AT(placement),
-     .sentence = "Which of those that are free: jobs choose in the order of the list.",
+     .sentence = "Which free GPUs it gets; jobs are placed in the order of the list.",
      .fallback = "packed",
      .registry = &orr_job_placement_registry},
     {.name = "start",
@@ -38,7 +41,7 @@ static const OrrField fields[] = {
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_UNSIGNED},
 };
-const OrrFieldTable orr_job_table =
+const OrrFieldTable orr_job_spec_table =
     ORR_FIELD_TABLE("job", "One of several workloads that share a machine.", OrrJobSpec, fields);
 
 static OrrJobSpec *spec_at(const OrrScenario *scenario, guint index) {
@@ -60,9 +63,10 @@ OrrScenario orr_jobs_scenario(const OrrScenario *scenario, guint index) {
 static gboolean place_one(const OrrScenario *scenario, guint index, gboolean *taken, gint64 *gpus,
                           GError **error) {
   const OrrJobSpec *spec = spec_at(scenario, index);
-  const OrrJobPlacementAsk ask = {&scenario->cluster, taken, orr_cluster_n_gpus(&scenario->cluster),
-                                  (guint64)scenario->seed, spec->name};
-  if (!orr_job_placement_choose(&spec->placement, &ask, spec->gpus, gpus, error)) return FALSE;
+  const OrrPlacementRequest request = {&scenario->cluster, taken,
+                                       orr_cluster_n_gpus(&scenario->cluster),
+                                       (guint64)scenario->seed, spec->name};
+  if (!orr_job_placement_choose(&spec->placement, &request, spec->gpus, gpus, error)) return FALSE;
   for (gint64 i = 0; i < spec->gpus; i++) taken[gpus[i]] = TRUE;
   return TRUE;
 }
@@ -78,6 +82,15 @@ GPtrArray *orr_jobs_place(const OrrScenario *scenario, GError **error) {
   return g_steal_pointer(&places);
 }
 
+gboolean orr_jobs_uses_node(const OrrScenario *scenario, guint index, gint64 node) {
+  if (node < 0) return TRUE;
+  g_autoptr(GPtrArray) places = orr_jobs_place(scenario, NULL);
+  const gint64 *gpus = places ? places->pdata[index] : NULL;
+  for (gint64 g = 0; gpus && g < spec_at(scenario, index)->gpus; g++)
+    if (gpus[g] / scenario->cluster.node.gpus == node) return TRUE;
+  return FALSE;
+}
+
 /* --- Checks --- */
 
 static OrrPlace place_of(const OrrNode *tree, guint index, const char *key) {
@@ -91,7 +104,7 @@ static void check_name(const OrrScenario *scenario, guint index, OrrPlace place,
   for (guint i = 0; i < index; i++)
     if (g_str_equal(spec_at(scenario, i)->name, spec_at(scenario, index)->name))
       orr_diags_error(diags, place,
-                      "two jobs are called '%s': results tell jobs apart by their names",
+                      "two jobs are called '%s': results need a different name for each",
                       spec_at(scenario, index)->name);
 }
 
@@ -106,11 +119,11 @@ static void check_job(OrrScenario *scenario, guint index, const OrrNode *tree, O
     orr_model_settle(&spec->model, place_of(tree, index, "model"), diags);
   else if (!kind->without_model)
     orr_diags_error(diags, place_of(tree, index, "workload"),
-                    "missing key 'model' in job %s: a workload of kind %s runs a model.",
+                    "missing key 'model' in job %s: a workload of kind %s needs a model.",
                     spec->name, kind->entry.name);
   if (spec->gpus > n_gpus)
     orr_diags_error(diags, place_of(tree, index, "gpus"),
-                    "job %s wants %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT,
+                    "job %s needs %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT,
                     spec->name, spec->gpus, n_gpus);
   if (orr_diags_n_errors(diags) > before) return;
   const OrrScenario one = orr_jobs_scenario(scenario, index);
@@ -123,8 +136,8 @@ void orr_jobs_check(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags)
   g_autoptr(GError) error = NULL;
   if (scenario->fidelity == ORR_FIDELITY_FOLDED)
     orr_diags_error(diags, tree->place,
-                    "fidelity: folded with jobs: a job's ranks differ in what other jobs' traffic "
-                    "meets them (allowed: auto, full)");
+                    "fidelity: folded with jobs: other jobs' traffic makes a job's ranks differ "
+                    "(allowed: auto, full)");
   for (guint i = 0; i < scenario->jobs->len; i++) check_job(scenario, i, tree, diags);
   if (orr_diags_n_errors(diags) > before) return;
   g_autoptr(GPtrArray) places = orr_jobs_place(scenario, &error);

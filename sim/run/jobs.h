@@ -1,5 +1,5 @@
 /*
- * jobs.h - several workloads on one machine: the part of a scenario that lists them.
+ * jobs.h - several workloads on one machine: the section of a scenario that lists them.
  *
  *   jobs:
  *     - {name: a, model: gpt3-175b, workload: {...}, gpus: 512, placement: packed}
@@ -25,18 +25,21 @@ typedef struct {
   double start_s;
 } OrrJobSpec;
 
-extern const OrrFieldTable orr_job_table;
+extern const OrrFieldTable orr_job_spec_table;
 
-/* The scenario of job @index of @scenario alone: its model, its workload and its GPUs. It
- * borrows everything. */
+/* Job @index of @scenario as a scenario of its own: its model, workload and number of GPUs. Borrows
+ * everything. */
 OrrScenario orr_jobs_scenario(const OrrScenario *scenario, guint index);
 
-/* The GPUs of every job, in order of the jobs: owned arrays of spec->gpus numbers. NULL with
- * ORR_FAULT_DOCUMENT. */
+/* Places the jobs in the order of the list: for each an owned array of the machine's GPUs, by rank
+ * of the job. NULL with ORR_FAULT_DOCUMENT where the free GPUs do not suffice. */
 GPtrArray *orr_jobs_place(const OrrScenario *scenario, GError **error);
 
-/* Settles the models and checks each job against its part of the machine, names against each
- * other, and that all have room. @tree is the scenario's. */
+/* Whether job @index is placed on @node; TRUE for node -1, which stands for any. */
+gboolean orr_jobs_uses_node(const OrrScenario *scenario, guint index, gint64 node);
+
+/* Settles the models, and checks each job against the cluster, the names against each other, and
+ * that all jobs can be placed. @tree is the scenario's. */
 void orr_jobs_check(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags);
 
 G_END_DECLS

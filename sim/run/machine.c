@@ -1,5 +1,5 @@
 /*
- * machine.c - see machine.h.
+ * machine.c - loads devices and profiles by name, and warns where a profile is of another device.
  */
 #include "sim/run/machine.h"
 
@@ -28,8 +28,8 @@ static gboolean own_device(OrrLibrary *library, const char *name, OrrMachine *ma
   return machine->own != NULL;
 }
 
-/* The device of the profile's rows. A library that does not know it is no fault: its rows are
- * then taken as they are, and orr_machine_warn says so. */
+/* Loads the device that the profile's rows were measured on. A library without that device is not
+ * an error: the rows then count as the machine's own, and orr_machine_warn reports it. */
 static gboolean load_measured_on(OrrLibrary *library, OrrMachine *machine, OrrDiags *diags) {
   const char *rows_of = orr_profile_device(machine->profile);
   g_autofree char *path = orr_library_path(library, "device", rows_of);
@@ -107,15 +107,15 @@ void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
   const gboolean is_other = strcmp(rows_of, device) != 0;
   if (!orr_profile_has_kernels(machine->profile))
     g_ptr_array_add(
-        warnings, g_strdup_printf(
-                      "no kernel of %s was measured: all are modelled from its datasheet", device));
+        warnings,
+        g_strdup_printf("no kernels measured on %s: all are modelled from its datasheet", device));
   else if (!machine->device->profile && is_other)
     g_ptr_array_add(
         warnings,
-        g_strdup_printf("no kernel of %s was measured: those of %s are carried to its datasheet",
+        g_strdup_printf("no kernels measured on %s: those of %s are scaled to its datasheet",
                         device, rows_of));
   if (!machine->measured_on && (is_other || !machine->own))
-    g_ptr_array_add(warnings, g_strdup_printf("the library has no device %s, which the profile was "
-                                              "measured on: its rows are taken as %s's",
+    g_ptr_array_add(warnings, g_strdup_printf("the library has no device %s, on which the profile "
+                                              "was measured: its rows count as %s's",
                                               rows_of, device));
 }

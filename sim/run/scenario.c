@@ -1,7 +1,9 @@
+/*
+ * scenario.c - the fields of a scenario, and the checks that need more than one of them.
+ */
 #include "sim/run/scenario.h"
 
 #include "sim/base/fault.h"
-
 #include "sim/base/yaml.h"
 
 static const char *const engine_words[] = {"auto", "simgrid", "ideal", NULL};
@@ -12,11 +14,11 @@ static const OrrField fields[] = {
     {.name = "name",
      .kind = ORR_FIELD_TEXT,
      AT(name),
-     .sentence = "What results call this scenario."},
+     .sentence = "Name of the scenario in results."},
     {.name = "question",
      .kind = ORR_FIELD_TEXT,
      AT(question),
-     .sentence = "What the scenario asks.",
+     .sentence = "The question that the scenario answers.",
      .flags = ORR_FIELD_OPTIONAL},
     {.name = "cluster",
      .kind = ORR_FIELD_SECTION,
@@ -27,7 +29,7 @@ static const OrrField fields[] = {
     {.name = "model",
      .kind = ORR_FIELD_SECTION,
      AT(model),
-     .sentence = "The model; a workload of collectives has none.",
+     .sentence = "The model; a workload of collectives needs none.",
      .table = &orr_model_table,
      .document = "model",
      .flags = ORR_FIELD_OPTIONAL},
@@ -41,8 +43,8 @@ static const OrrField fields[] = {
     {.name = "jobs",
      .kind = ORR_FIELD_SECTIONS,
      AT(jobs),
-     .sentence = "Instead of model and workload: several of them that share the machine.",
-     .table = &orr_job_table,
+     .sentence = "Several workloads that share the machine, instead of model and workload.",
+     .table = &orr_job_spec_table,
      .flags = ORR_FIELD_OPTIONAL},
     {.name = "faults",
      .kind = ORR_FIELD_SECTIONS,
@@ -53,41 +55,40 @@ static const OrrField fields[] = {
     {.name = "fidelity",
      .kind = ORR_FIELD_WORD,
      AT(fidelity),
-     .sentence = "Replay equivalent ranks once (folded), every one (full), or choose (auto).",
+     .sentence =
+         "Replay equivalent ranks once (folded), replay every rank (full), or choose (auto).",
      .fallback = "auto",
      .words = orr_fidelity_words},
     {.name = "engine",
      .kind = ORR_FIELD_WORD,
      AT(engine),
-     .sentence = "What shares links: SimGrid, nothing (ideal), or ideal where no link can be "
-                 "shared (auto).",
+     .sentence = "Engine that shares links among transfers: simgrid, none (ideal), or ideal where "
+                 "no two transfers can share a link (auto).",
      .fallback = "auto",
      .words = engine_words},
     {.name = "on-missing",
      .kind = ORR_FIELD_WORD,
      AT(on_missing),
      .sentence =
-         "What becomes of a device, operator or number format that no profile holds: another one "
-         "or the "
-         "datasheet stands in, flagged in the results (fallback), or the run is refused (error).",
+         "What to do about a device, operator or number format that no profile holds: use another "
+         "one or the datasheet and flag it in the results (fallback), or refuse to run (error).",
      .fallback = "fallback",
      .words = orr_on_missing_words},
     {.name = "seed",
      .kind = ORR_FIELD_INT,
      AT(seed),
-     .sentence = "Seed of every random stream, and of ECMP's hash.",
+     .sentence = "Seed of all random streams and of ECMP's hash.",
      .fallback = "1",
      .flags = ORR_FIELD_UNSIGNED},
     {.name = "validation",
      .kind = ORR_FIELD_TREE,
      AT(validation),
-     .sentence = "What the columns of a validation set's table mean.",
+     .sentence = "Meaning of the columns of a validation set's table.",
      .flags = ORR_FIELD_OPTIONAL},
     {.name = "sweep",
      .kind = ORR_FIELD_TREE,
      .offset = offsetof(OrrScenario, sweep),
-     .sentence =
-         "Axes, constraints and objectives of `orrery sweep`; `run` runs the scenario without it.",
+     .sentence = "Axes, constraints and objectives of `orrery sweep`; `orrery run` ignores them.",
      .flags = ORR_FIELD_OPTIONAL},
 };
 const OrrFieldTable orr_scenario_table =
@@ -105,7 +106,7 @@ static OrrPlace place_of(const OrrNode *tree, const char *key) {
   return orr_node_place(node ? node : tree);
 }
 
-/* A profile that a device names must be there; one of the device's own name need not. */
+/* A profile that a device names must exist; a profile of the device's own name is optional. */
 static void check_profile(OrrLibrary *library, const OrrDevice *device, OrrPlace place,
                           OrrDiags *diags) {
   g_autofree char *path =
@@ -121,16 +122,24 @@ gboolean orr_scenario_has_jobs(const OrrScenario *scenario) {
   return scenario->jobs && scenario->jobs->len > 0;
 }
 
+gboolean orr_scenario_has_faults(const OrrScenario *scenario) {
+  return scenario->faults && scenario->faults->len > 0;
+}
+
+OrrFaults orr_scenario_faults(const OrrScenario *scenario) {
+  return (OrrFaults){scenario->faults, &scenario->cluster, (guint64)scenario->seed};
+}
+
 /* One workload, or a list of jobs. */
 static void check_work(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   static const char *const instead[] = {"model", "workload"};
   if (!orr_scenario_has_jobs(scenario) && !scenario->workload.entry)
-    orr_diags_error(
-        diags, tree->place,
-        "missing key 'workload' in scenario: what runs on the machine, or a list of jobs");
+    orr_diags_error(diags, tree->place,
+                    "missing key 'workload' in scenario: give a workload, or a list of jobs");
   for (guint i = 0; orr_scenario_has_jobs(scenario) && i < G_N_ELEMENTS(instead); i++)
     if (orr_node_get(tree, instead[i]))
-      orr_diags_error(diags, place_of(tree, instead[i]), "%s beside jobs: each job has its own",
+      orr_diags_error(diags, place_of(tree, instead[i]),
+                      "key '%s' together with 'jobs': each job has its own %s", instead[i],
                       instead[i]);
 }
 
@@ -142,7 +151,7 @@ static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *d
     orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
   else if (!kind->without_model)
     orr_diags_error(diags, tree->place,
-                    "missing key 'model' in scenario: a workload of kind %s runs a model.",
+                    "missing key 'model' in scenario: a workload of kind %s needs a model.",
                     kind->entry.name);
 }
 
@@ -170,9 +179,34 @@ OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, 
 }
 
 void orr_scenario_check(const OrrScenario *scenario, OrrPlace place, OrrDiags *diags) {
-  if (orr_scenario_has_jobs(scenario)) return; /* orr_jobs_check did, against the tree */
+  if (orr_scenario_has_jobs(scenario)) return; /* orr_jobs_check checks them */
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   kind->check(scenario->workload.params, &scenario->model, &scenario->cluster, place, diags);
+}
+
+static const char *refuse_return(const OrrChoice *workload, const OrrCluster *cluster) {
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)workload->entry;
+  return kind && kind->refuse_return ? kind->refuse_return(workload->params, cluster) : NULL;
+}
+
+/* Refuses a node that comes back to a workload that cannot take it up again: now, not when the
+ * node comes back in the middle of a run. */
+static void check_return(const OrrScenario *scenario, const OrrNodeReturn *back, OrrDiags *diags) {
+  const char *lacks = refuse_return(&scenario->workload, &scenario->cluster);
+  if (lacks) orr_diags_error(diags, back->place, "%s", lacks);
+  for (guint j = 0; orr_scenario_has_jobs(scenario) && j < scenario->jobs->len; j++) {
+    const OrrJobSpec *job = scenario->jobs->pdata[j];
+    lacks = refuse_return(&job->workload, &scenario->cluster);
+    if (lacks && orr_jobs_uses_node(scenario, j, back->node))
+      orr_diags_error(diags, back->place, "job %s: %s", job->name, lacks);
+  }
+}
+
+static void check_faults(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  const OrrFaults faults = orr_scenario_faults(scenario);
+  g_autoptr(GArray) returns = orr_faults_check(&faults, tree, diags);
+  for (guint i = 0; i < returns->len; i++)
+    check_return(scenario, &g_array_index(returns, OrrNodeReturn, i), diags);
 }
 
 OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
@@ -181,7 +215,7 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
   const guint before = orr_diags_n_errors(diags);
   if (orr_scenario_has_jobs(scenario)) orr_jobs_check(scenario, tree, diags);
   orr_scenario_check(scenario, place_of(tree, "workload"), diags);
-  orr_faults_check(scenario, tree, diags);
+  check_faults(scenario, tree, diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
 }
 

@@ -1,12 +1,13 @@
 /*
  * simulate_faults.c - one workload on a machine on which things go wrong.
  *
- *   1. where faults come at a rate: compiled as built and replayed in a child, which says how far they are drawn;
- *   2. what strikes is drawn; its marks split the classes that it touches, and no others;
- *   3. compiled, and once more for each set of dead links that routes do without; classes are refined until all agree
- *      on them, so that communication c is the same in all;
- *   4. replayed in a child as it is: what the steps take without faults;
- *   5. replayed: links, lanes and ways change at their dates.
+ *   1. Where faults have a rate: compile the work without faults and replay it in a child. Its end
+ *      says for how long to draw outages.
+ *   2. Draw the outages. Their marks split the rank classes that they touch, and no others.
+ *   3. Compile the work, and once more for each set of dead links that routes avoid. Refine the
+ *      classes until all compilations have the same, so that communication c is the same in all.
+ *   4. Replay it in a child without faults: the baseline of the steps.
+ *   5. Replay it with faults: links, lanes and routes change at their dates.
  */
 #include "sim/run/simulate_faults.h"
 
@@ -16,12 +17,10 @@
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 #include "sim/run/alone.h"
-#include "sim/run/kinds.h"
-#include "sim/run/simulate_private.h"
 
-/* Sets of dead links that a run compiles its communications for. */
+/* A run compiles its communications for at most this many sets of dead links. */
 #define MOST_DETOURS 64
-/* Rounds of refining; then every replica is replayed. */
+/* After this many rounds of refining, every replica is replayed. */
 #define MOST_ROUNDS 8
 
 /* --- Compilation --- */
@@ -33,9 +32,9 @@ typedef struct {
   GPtrArray *outages;
   OrrMarks *marks;
   GArray *detours;    /* of OrrDetour */
-  GPtrArray *fabrics; /* of OrrFabric: one a detour; NULL: as built */
+  GPtrArray *fabrics; /* of OrrFabric, per detour; NULL: as built */
   OrrWork *work;
-  OrrWork **works; /* one a detour; NULL: as built */
+  OrrWork **works; /* per detour; NULL: as built */
   OrrAlone clean;  /* without faults */
 } Faulty;
 
@@ -81,7 +80,7 @@ GPtrArray *orr_simulate_faults_detour_fabrics(const GArray *detours, const OrrFa
 gboolean orr_simulate_faults_check_detours(const GArray *detours, GError **error) {
   if (detours->len <= MOST_DETOURS) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "routes would change %u times, and the most is %d: fewer faults of links, a longer "
+              "routes would change %u times (at most %d): use fewer faults of links, a longer "
               "mtbf, or routing ideal",
               detours->len, MOST_DETOURS);
   return FALSE;
@@ -100,7 +99,7 @@ static gboolean all_agree(const Faulty *faulty) {
   return TRUE;
 }
 
-/* GPUs that any of the works tells apart are told apart in all. */
+/* GPUs in different classes in any of the works get different marks, hence classes in all. */
 static void refine_marks(Faulty *faulty) {
   for (guint g = 0; g < faulty->work->lane_of_gpu->len; g++) {
     guint64 mark = orr_random_hash3(faulty->marks->gpus[g],
@@ -145,7 +144,7 @@ static OrrOutageJob outage_job(const Faulty *faulty) {
                         .gpus_per_node = faulty->scenario->cluster.node.gpus};
 }
 
-/* The program with what happens to it in place of the one without. */
+/* Replaces the work's program with one to which the outages happen. */
 static gboolean strike(Faulty *faulty, GError **error) {
   OrrOutageJob job = outage_job(faulty);
   const OrrProgramPart part = {NULL, faulty->work->program,
@@ -169,13 +168,14 @@ gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrAr
     const OrrFaultSpec *spec = scenario->faults->pdata[outage->spec];
     if (spec->mtbf_s > 0 || outage->begin_s < end_s) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "fault %u (%s) begins at %g s, after the end at %.6g s: it changes nothing",
+                "fault %u (%s) begins at %g s, after the run ends at %.6g s: it has no effect",
                 outage->spec + 1, outage->what, outage->begin_s, end_s);
     return FALSE;
   }
   return TRUE;
 }
 
+/* Over the steps within [@from_s, @to_s], or, where @whole is FALSE, the steps that overlap it. */
 static double mean_step(const GArray *steps, double from_s, double to_s, gboolean whole) {
   double sum = 0;
   guint n = 0;
@@ -190,12 +190,12 @@ static double mean_step(const GArray *steps, double from_s, double to_s, gboolea
   return n > 0 ? sum / n : NAN;
 }
 
-void orr_simulate_faults_rows(const GPtrArray *outages, const GArray *steps, double start_s,
-                              double end_s, double clean_s, GArray *rows) {
-  for (guint i = 0; i < outages->len; i++) {
-    const OrrOutage *outage = outages->pdata[i];
-    if (outage->begin_s > end_s) continue;
-    const double begin_s = outage->begin_s - start_s, over_s = outage->end_s - start_s;
+void orr_simulate_faults_rows(const OrrStruckJob *job, GArray *rows) {
+  const GArray *steps = job->steps;
+  for (guint i = 0; i < job->outages->len; i++) {
+    const OrrOutage *outage = job->outages->pdata[i];
+    if (outage->begin_s > job->end_s) continue;
+    const double begin_s = outage->begin_s - job->start_s, over_s = outage->end_s - job->start_s;
     const OrrFaultRow row = {
         .fault = outage->spec + 1,
         .kind = (char *)outage->kind,
@@ -205,13 +205,13 @@ void orr_simulate_faults_rows(const GPtrArray *outages, const GArray *steps, dou
         .step_before_s = mean_step(steps, 0, begin_s, TRUE),
         .step_during_s = mean_step(steps, begin_s, over_s, FALSE),
         .step_after_s = isfinite(over_s) ? mean_step(steps, over_s, INFINITY, TRUE) : NAN,
-        .step_without_s = steps->len > 0 ? clean_s / steps->len : NAN,
+        .step_without_s = steps->len > 0 ? job->clean_s / steps->len : NAN,
     };
     g_array_append_val(rows, row);
   }
 }
 
-/* A job without one of its nodes has ended: with what it had done until then. */
+/* A job that loses one of its nodes stops there. */
 static gboolean check_loss(const Faulty *faulty, const OrrOutcome *outcome, GError **error) {
   const OrrOutageJob job = outage_job(faulty);
   const OrrOutage *loss = orr_outages_loss(faulty->outages, &job);
@@ -220,7 +220,7 @@ static gboolean check_loss(const Faulty *faulty, const OrrOutcome *outcome, GErr
   for (guint i = 0; i < outcome->steps->len; i++)
     whole += g_array_index(outcome->steps, OrrStepRow, i).end_s <= loss->begin_s;
   g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-              "%s at %g s: the job stopped in step %u, %u of %u steps were whole", loss->what,
+              "%s at %g s: the job stopped in step %u, with %u of %u steps complete", loss->what,
               loss->begin_s, whole, whole, outcome->steps->len);
   return FALSE;
 }
@@ -241,12 +241,13 @@ static void note_end(const Faulty *faulty, double end_s, OrrOutcome *outcome) {
   row->slowdown = row->alone_s > 0 ? row->together_s / row->alone_s : 1;
 }
 
-static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+static gboolean run(Faulty *faulty, const OrrSimulation *simulation, OrrOutcome *outcome,
+                    GError **error) {
   double end_s = 0;
-  OrrSimulation whole = *how;
-  whole.brief = FALSE; /* a steady state is none while things change */
-  if (!orr_simulate_work(faulty->scenario, faulty->fabric, faulty->work, &whole, outcome, &end_s,
-                         error)) {
+  OrrSimulation whole = *simulation;
+  whole.brief = FALSE; /* nothing is steady while things change */
+  const OrrRunWork one = {faulty->scenario, faulty->fabric, faulty->work, &whole};
+  if (!orr_run_work(&one, outcome, &end_s, error)) {
     if (error && g_error_matches(*error, ORR_FAULT, ORR_FAULT_STUCK) &&
         !orr_work_is_live(faulty->work))
       g_prefix_error(error, "job %s: ", faulty->scenario->name);
@@ -256,13 +257,16 @@ static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcom
   if (!orr_simulate_faults_check_end(faulty->scenario, faulty->outages, end_s, error) ||
       !check_loss(faulty, outcome, error))
     return FALSE;
-  orr_simulate_faults_rows(faulty->outages, outcome->steps, 0, end_s, faulty->clean.end_s,
-                           outcome->faults);
+  const OrrStruckJob job = {.outages = faulty->outages,
+                            .steps = outcome->steps,
+                            .end_s = end_s,
+                            .clean_s = faulty->clean.end_s};
+  orr_simulate_faults_rows(&job, outcome->faults);
   if (end_s > ORR_FAULT_HORIZON * faulty->clean.end_s)
     g_ptr_array_add(
         outcome->warnings,
-        g_strdup_printf("the run took more than %d times as long as without faults: those "
-                        "at a rate were drawn for that long",
+        g_strdup_printf("the run took more than %d times as long as without faults: no faults "
+                        "at a rate were drawn after that",
                         ORR_FAULT_HORIZON));
   return TRUE;
 }
@@ -276,14 +280,16 @@ static gboolean find_horizon(const Faulty *faulty, double *ret_horizon_s, GError
 }
 
 gboolean orr_simulate_faults_run(const OrrWorld *world, const OrrScenario *scenario,
-                                 const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+                                 const OrrSimulation *simulation, OrrOutcome *outcome,
+                                 GError **error) {
   g_auto(Faulty) faulty = {.world = *world, .scenario = scenario, .fabric = world->fabric};
+  const OrrFaults faults = orr_scenario_faults(scenario);
   double horizon_s = 0;
-  if (orr_faults_at_rates(scenario) && !find_horizon(&faulty, &horizon_s, error)) return FALSE;
-  faulty.outages = orr_faults_draw(scenario, world->fabric, horizon_s, error);
+  if (orr_faults_at_rates(&faults) && !find_horizon(&faulty, &horizon_s, error)) return FALSE;
+  faulty.outages = orr_faults_draw(&faults, world->fabric, horizon_s, error);
   if (!faulty.outages || !compile_all(&faulty, error) ||
       !orr_alone_simulate(scenario, faulty.work, &faulty.clean, error) || !strike(&faulty, error) ||
-      !run(&faulty, how, outcome, error))
+      !run(&faulty, simulation, outcome, error))
     return FALSE;
   outcome->fidelity = orr_fidelity_words[faulty.work->fidelity];
   return TRUE;

@@ -1,36 +1,44 @@
 /*
- * simulate_faults.h - a workload on a machine on which things go wrong, and what jobs with faults
- * share with it.
+ * simulate_faults.h - a workload on a machine on which things go wrong, and the functions that
+ * several jobs with faults share with it.
  */
 #ifndef ORR_SIMULATE_FAULTS_H
 #define ORR_SIMULATE_FAULTS_H
 
 #include "sim/run/faults/outages.h"
-#include "sim/run/simulate.h"
+#include "sim/run/run_work.h"
 
 G_BEGIN_DECLS
 
-/* Faults at a rate are drawn for this many times the time that the run takes without any. */
+/* Faults at a rate are drawn for this many times the time that the run takes without faults. */
 #define ORR_FAULT_HORIZON 10
 
-/* @scenario with its faults in @world, into @outcome: all but the wall time. ORR_FAULT_STUCK
- * where the job loses a node, or waits for a link for ever; ORR_FAULT_DOCUMENT where a fault
- * begins after the end. */
+/* Runs @scenario with its faults in @world and fills @outcome, all but its wall time.
+ * ORR_FAULT_STUCK where the job loses a node, or waits for a link for ever; ORR_FAULT_DOCUMENT
+ * where a fault begins after the end of the run. */
 gboolean orr_simulate_faults_run(const OrrWorld *world, const OrrScenario *scenario,
-                                 const OrrSimulation *how, OrrOutcome *outcome, GError **error);
+                                 const OrrSimulation *simulation, OrrOutcome *outcome,
+                                 GError **error);
 
-/* One fabric a detour, NULL where nothing is dead; owned. */
+/* One fabric per detour, without its dead links; NULL where nothing is dead. Owned. */
 GPtrArray *orr_simulate_faults_detour_fabrics(const GArray *detours, const OrrFabric *fabric);
-/* that they are not too many */
+/* Refuses more detours than a run compiles communications for. */
 gboolean orr_simulate_faults_check_detours(const GArray *detours, GError **error);
 
+/* Refuses a dated fault that begins after @end_s, and so has no effect. */
 gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrArray *outages,
                                        double end_s, GError **error);
 
-/* What each outage that began before @end_s did to @steps (of OrrStepRow, on the job's clock,
- * which starts at @start_s); @clean_s: what the job takes without. Appends OrrFaultRow. */
-void orr_simulate_faults_rows(const GPtrArray *outages, const GArray *steps, double start_s,
-                              double end_s, double clean_s, GArray *rows);
+/* A job that outages struck. Its steps are on its own clock, which starts at @start_s. */
+typedef struct {
+  const GPtrArray *outages;
+  const GArray *steps; /* of OrrStepRow */
+  double start_s, end_s;
+  double clean_s; /* how long the job takes alone and without faults */
+} OrrStruckJob;
+
+/* Appends to @rows an OrrFaultRow for each outage that began before the job's end. */
+void orr_simulate_faults_rows(const OrrStruckJob *job, GArray *rows);
 
 G_END_DECLS
 

@@ -1,12 +1,12 @@
 /*
- * simulate_jobs.c - jobs side by side.
+ * simulate_jobs.c - jobs next to each other on one machine.
  *
- * Each job is compiled as if its GPUs were a machine of their own (a slice of the fabric, on the
- * same links); the programs are merged and replayed once, and works that are live run beside them
- * on the same clock and the same links. Spans find their way back by stream: each job that is
- * replayed has a ledger of its own, on a clock that starts when the job does. Each job runs alone
- * too, in a child before the parent has its engine: the quotient is what the others cost it - of
- * the time that it takes, or, where it is live, of the time that those wait whom it answers.
+ * Each job is compiled as if its GPUs were a machine of their own: a slice of the fabric, on the
+ * same links. The programs are merged and replayed once; live works run at the same time, on the
+ * same clock and the same links. The stream of a span says which job it belongs to. Each replayed
+ * job has its own ledger, on a clock that starts with the job. Before the parent makes its engine,
+ * each job also runs alone, in a child. The slowdown is the quotient of the two: of the job's time,
+ * or, for a live job, of the time that its users wait for an answer.
  */
 #include "sim/run/simulate_jobs.h"
 
@@ -16,10 +16,9 @@
 #include "sim/base/fault.h"
 #include "sim/engine/program_merge.h"
 #include "sim/run/alone.h"
-#include "sim/run/kinds.h"
+#include "sim/run/outcome_store.h"
 #include "sim/run/replay.h"
 #include "sim/run/simulate_faults.h"
-#include "sim/run/simulate_private.h"
 
 typedef struct {
   const OrrJobSpec *spec;
@@ -29,14 +28,14 @@ typedef struct {
   OrrProgramOffset offset;
   guint32 n_streams;
   GArray *spans;      /* of OrrSpan; NULL: not kept */
-  OrrLedger *ledger;  /* NULL: it is live */
-  guint32 *links;     /* the merged program's number of each of its links */
-  double *link_bytes; /* by link of the job's program: what the job itself sent */
+  OrrLedger *ledger;  /* NULL: the job is live */
+  guint32 *links;     /* number in the merged program of each link of the job */
+  double *link_bytes; /* by link of the job's program: what the job sent */
   gboolean *sent;     /* by comm */
   double end_s;       /* since its start */
-  guint64 n_spans;    /* that it has ended */
+  guint64 n_spans;    /* ended */
   OrrAlone alone;
-  const OrrOutage *loss; /* that ended it; NULL: none */
+  const OrrOutage *loss; /* the outage that stopped it; NULL: none */
 } Job;
 
 typedef struct {
@@ -50,7 +49,7 @@ typedef struct {
   GPtrArray *places;  /* of gint64 *: the machine's GPUs of each job */
   GPtrArray *outages; /* of OrrOutage */
   GArray *detours;    /* of OrrDetour */
-  OrrWork **works;    /* one a detour and job; NULL: as built */
+  OrrWork **works;    /* per detour and job; NULL: as built */
   gboolean keep_spans;
 } Together;
 
@@ -79,7 +78,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Together, together_clear)
 
 /* --- Compilation --- */
 
-/* On @fabric, which is the machine's or does without some links, with what outages harm marked. */
+/* @fabric is a slice of the machine's fabric, or of one that avoids dead links. The parts that
+ * outages affect are marked. */
 static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric *fabric,
                            const gint64 *gpus, GError **error) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)job->spec->workload.entry;
@@ -147,7 +147,7 @@ static OrrOutageJob outage_job(const Together *all, guint i) {
                         all->jobs[i].offset, all->scenario->cluster.node.gpus};
 }
 
-/* A job that loses a node is gone, all of it. */
+/* A job that loses a node stops: all its lanes are lost. */
 static void lose_job(Together *all, guint i) {
   const OrrOutageJob job = outage_job(all, i);
   all->jobs[i].loss = orr_outages_loss(all->outages, &job);
@@ -181,7 +181,7 @@ static gboolean merge(Together *all, GError **error) {
   return orr_program_seal(all->program, error);
 }
 
-static void open_books(Together *all) {
+static void open_ledgers(Together *all) {
   for (guint i = 0; i < all->n; i++) {
     Job *job = &all->jobs[i];
     if (orr_work_is_live(job->work)) continue;
@@ -201,7 +201,7 @@ static Job *job_of(Together *all, guint32 stream) {
   return &all->jobs[i];
 }
 
-/* What the job's own communication @comm put on the links that its program keeps. */
+/* Adds what the job's communication @comm sends over each link that its program keeps. */
 static void note_bytes(Job *job, guint32 comm) {
   const OrrProgram *program = job->work->program;
   guint n_phases = 0, n_uses = 0;
@@ -217,8 +217,8 @@ static void note_bytes(Job *job, guint32 comm) {
   }
 }
 
-/* A span of the merged program, in its job's numbers and on its job's clock. The wait for the
- * start is nobody's. */
+/* Hands a span of the merged program to its job, in the job's numbers and on its clock. The wait
+ * for a job's start is dropped. */
 static void take_span(const OrrSpan *span, void *user) {
   Job *job = job_of(user, span->stream);
   const double start_s = job->spec->start_s;
@@ -233,7 +233,7 @@ static void take_span(const OrrSpan *span, void *user) {
   orr_ledger_span(&own, job->ledger);
 }
 
-/* A job that had ended was not lost; one that was ends with that. */
+/* A job that had ended before the loss was not lost; a job that was lost ends with the loss. */
 static void settle_loss(Job *job) {
   const OrrProgram *program = job->work->program;
   guint64 n_all = 0;
@@ -251,7 +251,7 @@ static void settle_loss(Job *job) {
   if (job->loss) job->end_s = fmax(job->loss->begin_s - job->spec->start_s, 0);
 }
 
-static void close_books(Job *job) {
+static void close_ledger(Job *job) {
   if (orr_work_is_live(job->work)) {
     orr_work_times(job->work, &job->end_s, NULL);
     return;
@@ -270,12 +270,17 @@ static gboolean replay(Together *all, GError **error) {
     live[n_live++] = (OrrLivePart){job->work, job->links, job->spec->start_s};
     contends = contends || job->work->contends;
   }
-  g_autoptr(OrrEngine) engine = orr_simulate_engine(all->scenario, all->program, contends, error);
+  g_autoptr(OrrEngine) engine = orr_run_work_engine(all->scenario, all->program, contends, error);
   if (!engine) return FALSE;
   all->engine = g_strdup(orr_engine_settings(engine));
-  if (!orr_replay(all->program, live, n_live, engine, take_span, all, NULL, &all->replay, error))
-    return FALSE;
-  for (guint i = 0; i < all->n; i++) close_books(&all->jobs[i]);
+  const OrrReplaySetup setup = {.program = all->program,
+                                .live = live,
+                                .n_live = n_live,
+                                .engine = engine,
+                                .sink = take_span,
+                                .user = all};
+  if (!orr_replay(&setup, &all->replay, error)) return FALSE;
+  for (guint i = 0; i < all->n; i++) close_ledger(&all->jobs[i]);
   return TRUE;
 }
 
@@ -288,7 +293,7 @@ static gboolean replay_each_alone(Together *all, GError **error) {
   return TRUE;
 }
 
-/* For how long faults at a rate are drawn. */
+/* How long to draw faults at a rate for. */
 static double horizon(const Together *all) {
   double end_s = 0;
   for (guint i = 0; i < all->n; i++)
@@ -296,12 +301,13 @@ static double horizon(const Together *all) {
   return ORR_FAULT_HORIZON * end_s;
 }
 
-/* With what outages harm marked; where they come at rates, the jobs say first how far those are
- * drawn. */
+/* Draws the outages and compiles the jobs again with the affected parts marked. Where faults have a
+ * rate, the jobs run alone first, to find how long to draw for. */
 static gboolean compile_again(Together *all, GError **error) {
-  if (orr_faults_at_rates(all->scenario) && !replay_each_alone(all, error)) return FALSE;
+  const OrrFaults faults = orr_scenario_faults(all->scenario);
+  if (orr_faults_at_rates(&faults) && !replay_each_alone(all, error)) return FALSE;
   g_ptr_array_unref(all->outages);
-  all->outages = orr_faults_draw(all->scenario, all->world->fabric, horizon(all), error);
+  all->outages = orr_faults_draw(&faults, all->world->fabric, horizon(all), error);
   if (!all->outages) return FALSE;
   all->detours = orr_outages_detours(all->outages, all->world->fabric);
   return orr_simulate_faults_check_detours(all->detours, error) && compile_all(all, error) &&
@@ -311,9 +317,10 @@ static gboolean compile_again(Together *all, GError **error) {
 /* --- Answers --- */
 
 static OrrOutcome *outcome_of(const Together *all, Job *job) {
-  OrrOutcome *outcome = orr_simulate_outcome_new();
+  OrrOutcome *outcome = orr_outcome_new();
   outcome->carried_from = orr_cost_carried_from(all->world->cost);
   OrrReplayed replayed = {.work = job->work,
+                          .cluster = &job->scenario.cluster,
                           .fabric = job->fabric,
                           .ledger = job->ledger,
                           .spans = job->spans,
@@ -323,7 +330,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
     g_ptr_array_add(outcome->warnings, g_strdup(all->world->warnings->pdata[i]));
   outcome->engine = g_strdup(all->engine);
   outcome->fidelity = orr_fidelity_words[job->work->fidelity];
-  orr_simulate_fill_outcome(outcome, &job->scenario, &replayed);
+  orr_run_kind_answer(&replayed, outcome);
   return outcome;
 }
 
@@ -354,11 +361,15 @@ static void add_answer(const Together *all, guint index, GPtrArray *answers) {
     answer->row.alone_s = job->alone.answer_s;
   }
   answer->row.slowdown = answer->row.alone_s > 0 ? answer->row.together_s / answer->row.alone_s : 1;
-  orr_simulate_faults_rows(all->outages, answer->outcome->steps, job->spec->start_s,
-                           answer->row.end_s, job->alone.end_s, answer->outcome->faults);
+  const OrrStruckJob struck = {.outages = all->outages,
+                               .steps = answer->outcome->steps,
+                               .start_s = job->spec->start_s,
+                               .end_s = answer->row.end_s,
+                               .clean_s = job->alone.end_s};
+  orr_simulate_faults_rows(&struck, answer->outcome->faults);
   if (!job->loss) return;
   answer->lost =
-      g_strdup_printf("%s at %g s: the job stopped, %u steps were whole", job->loss->what,
+      g_strdup_printf("%s at %g s: the job stopped with %u steps complete", job->loss->what,
                       job->loss->begin_s, orr_ledger_whole_steps(job->ledger));
 }
 
@@ -370,7 +381,7 @@ static GPtrArray *answer_all(const Together *all, gint64 begin_us, GError **erro
   if (!orr_simulate_faults_check_end(all->scenario, all->outages, end_s, error)) return NULL;
   for (guint i = 0; i < all->n; i++) add_answer(all, i, answers);
   for (guint i = 0; i < answers->len; i++)
-    orr_simulate_fill_wall_time(((OrrJobOutcome *)answers->pdata[i])->outcome, begin_us);
+    orr_outcome_set_wall_time(((OrrJobOutcome *)answers->pdata[i])->outcome, begin_us);
   return g_steal_pointer(&answers);
 }
 
@@ -385,7 +396,7 @@ GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, g
   if (!all.places || !compile_all(&all, error)) return NULL;
   if (orr_scenario_has_faults(scenario) && !compile_again(&all, error)) return NULL;
   if (!replay_each_alone(&all, error) || !merge(&all, error)) return NULL;
-  open_books(&all);
+  open_ledgers(&all);
   if (!replay(&all, error)) return NULL;
   return answer_all(&all, begin, error);
 }

@@ -1,6 +1,6 @@
 /*
  * simulate_jobs.h - several jobs on one machine: each with its own answer, and how much the others
- * cost it.
+ * slow it down.
  */
 #ifndef ORR_SIMULATE_JOBS_H
 #define ORR_SIMULATE_JOBS_H
@@ -10,19 +10,19 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  OrrScenario scenario; /* of the job; borrows from the whole one */
+  OrrScenario scenario; /* of the job; borrows from the scenario that lists it */
   OrrOutcome *outcome;
   OrrJobRow row;
-  char *lost; /* how it ended before its time; NULL: it did not */
+  char *lost; /* what stopped it early; NULL: nothing */
 } OrrJobOutcome;
 
-/* Runs the jobs of @scenario together, then each alone (in a process of its own). Array of
- * OrrJobOutcome, in order of the jobs; @scenario must outlive it. */
+/* Runs each job of @scenario alone (in a process of its own), then all of them together. Array of
+ * OrrJobOutcome, in the order of the jobs; @scenario must outlive it. */
 GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
                              GError **error);
 
-/* A run in the database for each job; rows of `job` tie them to the first one. @ret_run_id is
- * that of the first. */
+/* Stores each job as a run of its own; rows of `job` point to the run of the first job, whose id
+ * *@ret_run_id gets. */
 gboolean orr_simulate_jobs_store(const GPtrArray *jobs, const char *file, OrrStore *store,
                                  gint64 *ret_run_id, GError **error);
 

@@ -1,24 +1,24 @@
 /*
- * steady.c - fast-forward over what repeats itself.
+ * steady.c - finds two equal periods in a row.
  *
- * The machine is deterministic: what follows depends on where each stream stands in its list of
- * ops, on what is under way and since when, and on nothing else (rates follow from the transfers in
- * flight). Let the ops that end in (t, t + d] be those that end in (t + d, t + 2 d], stream by
- * stream, each d later from its begin on, with the same label and with tags (micro-batches) one
- * period of the schedule higher. Then
+ * The machine is deterministic. What follows depends on where each stream stands in its list of
+ * ops, and on which ops are in flight and since when; on nothing else, since rates follow from the
+ * transfers in flight. Compare, stream by stream, the ops that end in (t, t + d] with the ops that
+ * end in (t + d, t + 2 d]. Suppose that each of the latter is d later, from its begin on, has the
+ * same label, and has a tag (micro-batch) one period of the schedule higher. Then
  *
- *   1. each stream stands at t + d where it stood at t, one period of its schedule on;
- *   2. what is under way at t ends within (t, t + d], so its twin is under way at t + d, has begun d later and, as the
- *      transfers in flight were the same ones all along, has as many bytes left;
+ *   1. at t + d each stream stands where it stood at t, one period of its schedule further on;
+ *   2. an op in flight at t ends within (t, t + d], so its counterpart is in flight at t + d and
+ *      began d later; it has as many bytes left, because the same transfers were in flight all along.
  *
- * so the state at t + d is that at t, and a schedule with n more periods in the middle passes
- * through it n more times: it ends n d later, and whatever is summed over its spans grows by n
- * times the sum over one period. This holds on both engines, whether links are shared or not. That
- * every lane runs both forwards and backwards in the period excludes the warm-up, where some stages
- * repeat themselves while others still wait.
+ * So the state at t + d equals the state at t. A schedule with n more periods in the middle passes
+ * through that state n more times: it ends n d later, and every sum over its spans grows by n times
+ * the sum over one period. This holds on all engines, whether links are shared or not. Requiring
+ * that every lane runs forward and backward passes in the period excludes the warm-up, in which
+ * some stages repeat themselves while others still wait.
  *
- * Dates are equal when they differ by less than TOLERANCE of the period: rounding (1e-16 of the
- * date each) and no more.
+ * Dates are equal when they differ by less than TOLERANCE of the period, which allows for rounding
+ * (1e-16 of each date) and no more.
  */
 #include "sim/run/steady.h"
 
@@ -55,7 +55,7 @@ static guint n_of(const Replay *r, guint stream) {
   return r->starts[stream + 1] - r->starts[stream];
 }
 
-/* How many of the stream's spans end by @at_s. */
+/* Number of the stream's spans that end by @at_s. */
 static guint count_until(const Replay *r, guint stream, double at_s) {
   guint low = 0, high = n_of(r, stream);
   while (low < high) {
@@ -68,7 +68,7 @@ static guint count_until(const Replay *r, guint stream, double at_s) {
   return low;
 }
 
-static gboolean are_twins(const Replay *r, const OrrSpan *a, const OrrSpan *b, double period_s) {
+static gboolean are_equal(const Replay *r, const OrrSpan *a, const OrrSpan *b, double period_s) {
   const double tolerance = TOLERANCE * period_s;
   return a->label == b->label && a->n_ops == b->n_ops && a->first == b->first &&
          b->tag - a->tag == r->shift && fabs(b->begin_s - a->begin_s - period_s) <= tolerance &&
@@ -76,7 +76,7 @@ static gboolean are_twins(const Replay *r, const OrrSpan *a, const OrrSpan *b, d
          fabs(b->end_s - a->end_s - period_s) <= tolerance;
 }
 
-/* A forward, a backward, or both: what a pass is, by its label. */
+/* A pass is a forward, a backward, or both, by its label. */
 static void note_pass(const Replay *r, const OrrSpan *span, gboolean *forward, gboolean *backward) {
   const char *name = orr_program_label_name(r->program, span->label);
   *forward = *forward || g_str_has_prefix(name, "forward");
@@ -90,7 +90,7 @@ static gboolean stream_repeats(const Replay *r, guint stream, double from_s, dou
   gboolean forward = FALSE, backward = FALSE;
   if (b - a != c - b) return FALSE;
   for (guint k = a; k < b; k++) {
-    if (!are_twins(r, span_of(r, stream, k), span_of(r, stream, k + b - a), period_s)) return FALSE;
+    if (!are_equal(r, span_of(r, stream, k), span_of(r, stream, k + b - a), period_s)) return FALSE;
     if (is_compute) note_pass(r, span_of(r, stream, k), &forward, &backward);
   }
   return !is_compute || (forward && backward);
@@ -107,8 +107,8 @@ static gboolean all_repeat(const Replay *r, double from_s, double period_s) {
   return TRUE;
 }
 
-/* The middle of the longest time in (from, from + period) in which nothing ends: a cut that
- * rounding does not move. */
+/* The middle of the longest gap between two ends in (from, from + period): rounding does not move
+ * an op across that cut. */
 static gboolean find_cut(const Replay *r, double from_s, double period_s, double *ret_cut_s) {
   guint low = 0, high = r->n;
   while (low < high) {
@@ -128,8 +128,8 @@ static gboolean find_cut(const Replay *r, double from_s, double period_s, double
   return longest_s > 8 * TOLERANCE * period_s;
 }
 
-/* The @n spans of @stream up to @at are twins, as far as labels and tags go, of the @n before
- * them, and forwards as well as backwards are among them. */
+/* Whether the @n spans of @stream up to @at match the @n before them in labels and tags, and
+ * include both forward and backward passes. */
 static gboolean ends_period(const Replay *r, guint stream, guint at, guint n) {
   gboolean forward = FALSE, backward = FALSE;
   for (guint k = 0; k < n; k++) {
@@ -145,14 +145,14 @@ static gboolean last_two_periods(const Replay *r, guint stream, guint *ret_at, g
   for (guint at = n_of(r, stream); at-- > 0;) {
     const OrrSpan *last = span_of(r, stream, at);
     for (guint n = 1; 2 * n <= at && last->tag >= r->shift; n++) {
-      const OrrSpan *twin = span_of(r, stream, at - n);
-      if (twin->label != last->label || last->tag - twin->tag != r->shift) continue;
+      const OrrSpan *before = span_of(r, stream, at - n);
+      if (before->label != last->label || last->tag - before->tag != r->shift) continue;
       if (ends_period(r, stream, at, n)) {
         *ret_at = at - 2 * n;
         *ret_n = n;
         return TRUE;
       }
-      break; /* a micro-batch passes a label once a period */
+      break; /* a micro-batch runs a label once per period */
     }
   }
   return FALSE;
@@ -173,9 +173,10 @@ static gboolean find(const Replay *r, OrrSteady *ret_steady) {
   return FALSE;
 }
 
-gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_a_period,
+gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_per_period,
                          OrrSteady *ret_steady) {
-  Replay r = {program, (const OrrSpan *)(void *)spans->data, spans->len, tags_a_period, NULL, NULL};
+  Replay r = {program, (const OrrSpan *)(void *)spans->data, spans->len, tags_per_period, NULL,
+              NULL};
   sort_by_stream(&r);
   const gboolean is_found = find(&r, ret_steady);
   g_free(r.starts);

@@ -1,5 +1,6 @@
 /*
- * steady.h - the steady state of a pipeline, found in a replay and not computed again.
+ * steady.h - finds the steady state of a pipeline in a replay, so that a run can count it many
+ * times instead of replaying it many times.
  */
 #ifndef ORR_STEADY_H
 #define ORR_STEADY_H
@@ -13,9 +14,9 @@ typedef struct {
       period_s; /* [from, from + period) and [from + period, from + 2 period) are the same */
 } OrrSteady;
 
-/* @spans of a whole replay, in order of end. FALSE where the program has no two equal periods in
- * a row. */
-gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_a_period,
+/* @spans of a whole replay, in the order of their ends. @tags_per_period: by how much one period of
+ * the schedule raises the tags (micro-batches). FALSE where no two periods in a row are equal. */
+gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_per_period,
                          OrrSteady *ret_steady);
 
 G_END_DECLS

@@ -1,9 +1,14 @@
+/*
+ * world.c - makes the costs and the fabric of a machine. Costs of further devices (groups of
+ * replicas may have their own) are made when a workload queries them, and live as long as the
+ * world.
+ */
 #include "sim/run/world.h"
 
 #include "sim/base/fault.h"
 
-/* A device with its profile, and what they cost. on-missing: error refuses one that was not
- * measured itself. */
+/* Loads the profile of @device into @machine and makes its cost model. With on-missing: error, a
+ * device whose costs are not its own measurements is refused. */
 static OrrCostModel *find_costs(OrrRunWorld *world, const OrrDevice *device, OrrMachine *machine,
                                 GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();

@@ -1,6 +1,7 @@
 /*
- * world.h - a machine ready to be simulated on: its profile's costs and its fabric. Made once, used
- * by any number of runs: reading a profile takes a hundred times longer than asking it.
+ * world.h - a machine that is ready to be simulated: its profile's costs and its fabric. Made once
+ * and used by any number of runs, because reading a profile takes a hundred times longer than a
+ * query.
  */
 #ifndef ORR_WORLD_H
 #define ORR_WORLD_H
@@ -14,17 +15,16 @@ typedef struct {
   OrrMachine machine;
   OrrCostModel *cost;
   OrrFabric *fabric;
-  GPtrArray *warnings; /* of char *: what the profile does not hold of its own */
+  GPtrArray *warnings; /* of char *: which costs are not measured on the device itself */
   OrrLibrary *library; /* borrowed */
   gboolean refuses;    /* on-missing: error */
-  GPtrArray *others;   /* machines of other devices, made when they are asked for */
+  GPtrArray *others;   /* costs of other devices, made at their first query */
 } OrrRunWorld;
 
-/* Of @scenario's cluster, seed and on-missing, which must outlive it, and of @library, which
- * must too. */
+/* Made for @scenario's cluster, seed and on-missing. @library and @scenario must outlive it. */
 OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario, GError **error);
-/* For OrrWorld.cost_of; @world is an OrrRunWorld, and @device outlives the asking of its costs.
- * NULL with @error. */
+/* For OrrWorld.cost_of: @world is an OrrRunWorld; @device must outlive the use of its costs. NULL
+ * with @error. */
 const OrrCostModel *orr_run_world_cost_of(void *world, const OrrDevice *device, GError **error);
 void orr_run_world_free(OrrRunWorld *world);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrRunWorld, orr_run_world_free)

@@ -7,7 +7,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
-#include "sim/run/kinds.h"
+#include "sim/run/answer/kinds.h"
 #include "sim/validate/validate_private.h"
 
 static const char *const text_words[ORR_VALIDATE_N_TEXTS] = {"label", "source", "note"};

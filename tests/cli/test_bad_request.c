@@ -52,7 +52,7 @@ static void test_machines(void) {
       "name: leaf0-spine.up}}\n",
       -1);
   assert_refused("run twice.yaml", 2, "GPU 3");
-  assert_refused("run late.yaml --db none", 2, "begins at 5000 s, after the end at");
+  assert_refused("run late.yaml --db none", 2, "begins at 5000 s, after the run ends at");
   assert_refused("run link.yaml", 2, "did you mean 'leaf0-spines.up'?");
 }
 
@@ -93,7 +93,7 @@ static void test_on_missing(void) {
   put("right.yaml", GOOD, -1);
   assert_refused(
       "run right.yaml --db none --set cluster.device=a100-40gb-sxm --set on-missing=error", 2,
-      "those of a100-80gb-sxm are carried to its datasheet (on-missing: error)");
+      "those of a100-80gb-sxm are scaled to its datasheet (on-missing: error)");
   assert_refused("run right.yaml --db none --set on-missing=erorr", 2, "did you mean 'error'?");
 }
 

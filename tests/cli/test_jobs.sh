@@ -121,9 +121,9 @@ bad() { # NAME SED-SCRIPT WANTED
   check "$1" '[ $status -eq 2 ] && grep -q "$wanted" said'
 }
 bad "two jobs of one name" '5s/name: b/name: a/' "two jobs are called 'a'"
-bad "more GPUs than are left" '5s/gpus: 32/gpus: 64/' "job b needs 64 GPUs and only 32 are left"
-bad "more GPUs than there are" '5s/gpus: 32/gpus: 65/' "job b wants 65 GPUs: the cluster has 64"
-bad "a workload beside jobs" '3s/^/workload: {kind: collectives}\n/' "workload beside jobs"
+bad "more GPUs than are left" '5s/gpus: 32/gpus: 64/' "job b needs 64 GPUs and only 32 are free"
+bad "more GPUs than there are" '5s/gpus: 32/gpus: 65/' "job b needs 65 GPUs: the cluster has 64"
+bad "a workload beside jobs" '3s/^/workload: {kind: collectives}\n/' "together with .jobs."
 bad "an unknown placement" '5s/gpus: 32/gpus: 32, placement: spred/' "did you mean 'spread'"
 bad "folded" '3s/^/fidelity: folded\n/' "fidelity: folded with jobs"
 
@@ -147,7 +147,7 @@ check "a job that loses a node stops, the other goes on, exit 1" \
    near "$(number b end_s)" 0.02 1e-9 && near "$(number a slowdown)" 1.44 0.02'
 bad "a fault of a link that does not exist" '3s/^/faults: [{fault: {kind: link, name: leaf7-spines.up}}]\n/' \
   "no link 'leaf7-spines.up': did you mean 'leaf0-spines.up'"
-bad "a fault after the end" '3s/^/faults: [{at: 9 s, fault: {kind: slow-gpu, gpu: 1}}]\n/' "after the end at"
+bad "a fault after the end" '3s/^/faults: [{at: 9 s, fault: {kind: slow-gpu, gpu: 1}}]\n/' "after the run ends at"
 "$orrery" run apart.yaml --db none --trace x.json > said 2>&1
 status=$?
 check "a trace of several jobs is refused, exit 2" '[ $status -eq 2 ] && grep -q -- "--trace is for one workload" said'

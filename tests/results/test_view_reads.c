@@ -1,6 +1,6 @@
 /*
  * test_view_reads.c - the tables and columns that views say they read are ones that a run writes: a
- * fact that is renamed in sim/run/answer/rows.c, and not in the views, would else be taken for one
+ * fact that is renamed in sim/run/answer/rows.inc, and not in the views, would else be taken for one
  * that was never recorded.
  */
 #include <string.h>

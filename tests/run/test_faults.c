@@ -257,9 +257,9 @@ static void test_return(void) {
 
 static void refusals(void) {
   assert_refused("ideal", "{at: 0.05 s, fault: {kind: node-lost, node: 2}}",
-                 "node 2 lost at 0.05 s: the job stopped in step 0, 0 of 2 steps were whole");
+                 "node 2 lost at 0.05 s: the job stopped in step 0, with 0 of 2 steps complete");
   assert_refused("ideal", "{at: 50 s, fault: {kind: slow-gpu, gpu: 2}}",
-                 "begins at 50 s, after the end at");
+                 "begins at 50 s, after the run ends at");
   assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}",
                  "job test: stage 0, replica 0 has waited since ");
   assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}",
@@ -269,13 +269,13 @@ static void refusals(void) {
   assert_refused("ecmp", "{at: 0.05 s, fault: {kind: switch, name: leaf1}}",
                  "which went down at 0.05 s and stays down");
   assert_refused("ideal", "{at: 1 s, fault: {kind: slow-gpu, gpu: 64}}",
-                 "test.yaml:8:27: error: GPU 64 does not exist: the machine has 0 to 63");
+                 "test.yaml:8:27: error: GPU 64 does not exist (the machine has 0 to 63)");
   assert_refused("ideal", "{at: 1 s, until: 1 s, fault: {kind: slow-gpu, gpu: 6}}",
                  "until must be later");
   assert_refused("ideal", "{at: 1 s, duration: 1 s, fault: {kind: slow-gpu, gpu: 6}}",
-                 "duration is of faults at a rate");
+                 "duration without mtbf");
   assert_refused("ideal", "{at: 1 s, fault: {kind: slow-gpu}}",
-                 "which GPU? One is drawn only where the fault has an mtbf");
+                 "which GPU? Name one, or give the fault an mtbf to draw one");
   assert_refused("ideal", "{at: 1 s, fault: {kind: slow-gpo}}", "did you mean 'slow-gpu'");
 }
 

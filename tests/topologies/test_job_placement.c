@@ -19,8 +19,8 @@ static char *place(const char *name, const void *params, const gboolean *taken, 
   gint64 gpus[N_GPUS + 1];
   const OrrChoice choice = {.entry = orr_registry_find(&orr_job_placement_registry, name),
                             .params = (void *)params};
-  const OrrJobPlacementAsk ask = {&cluster, taken ? taken : nobody, N_GPUS, 7, "a"};
-  if (orr_job_placement_choose(&choice, &ask, n, gpus, &error))
+  const OrrPlacementRequest request = {&cluster, taken ? taken : nobody, N_GPUS, 7, "a"};
+  if (orr_job_placement_choose(&choice, &request, n, gpus, &error))
     return orr_job_placement_text(gpus, n);
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
   return g_strdup(error->message);

@@ -1,5 +1,5 @@
 /*
- * test_machine_fault.c - what names stand for, what kinds of faults harm, routes that do without
+ * test_machine_fault.c - what names stand for, what kinds of faults effect, routes that do without
  * dead links.
  */
 #include <string.h>
@@ -173,21 +173,22 @@ static void avoiding(gconstpointer routing) {
   machine_clear(&m);
 }
 
-/* What each kind says and harms. */
+/* What each kind says and effects. */
 static void kinds(void) {
   static const struct {
     const char *text, *what;
-    OrrHarmKind kind;
-    gint64 index; /* of the first harm; -1: not looked at */
+    OrrFaultEffectKind kind;
+    gint64 index; /* of the first effect; -1: not looked at */
     double loss;
     guint n;
   } cases[] = {
-      {"{kind: link, name: gpu3.nic, bandwidth: 25 %}", "gpu3.nic at 25 %", ORR_HARM_LINK, -1, 0.75,
-       2},
-      {"{kind: nic, gpu: 3}", "NIC of GPU 3 down", ORR_HARM_LINK, -1, 1, 2},
-      {"{kind: slow-gpu, gpu: 5, slower: 20 %}", "GPU 5 20 % slower", ORR_HARM_GPU, 5, 0.2, 1},
-      {"{kind: node-lost, node: 7}", "node 7 lost", ORR_HARM_NODE, 7, 0, 1},
-      {"{kind: switch, name: spine0}", "spine0 down", ORR_HARM_LINK, -1, 1, 64},
+      {"{kind: link, name: gpu3.nic, bandwidth: 25 %}", "gpu3.nic at 25 %", ORR_FAULT_EFFECT_LINK,
+       -1, 0.75, 2},
+      {"{kind: nic, gpu: 3}", "NIC of GPU 3 down", ORR_FAULT_EFFECT_LINK, -1, 1, 2},
+      {"{kind: slow-gpu, gpu: 5, slower: 20 %}", "GPU 5 20 % slower", ORR_FAULT_EFFECT_GPU, 5, 0.2,
+       1},
+      {"{kind: node-lost, node: 7}", "node 7 lost", ORR_FAULT_EFFECT_NODE, 7, 0, 1},
+      {"{kind: switch, name: spine0}", "spine0 down", ORR_FAULT_EFFECT_LINK, -1, 1, 64},
   };
   static const OrrField field = {.name = "fault",
                                  .kind = ORR_FIELD_CHOICE,
@@ -196,22 +197,22 @@ static void kinds(void) {
   static const OrrFieldTable table = {"test", "A test.", sizeof(OrrChoice), &field, 1};
   Machine m;
   machine_init(&m, "ecmp");
-  const OrrMachineFaultAsk ask = {&m.cluster, m.fabric, NULL};
+  const OrrFaultTarget target = {&m.cluster, m.fabric, NULL};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = g_strdup_printf("fault: %s\n", cases[i].text);
     g_autoptr(OrrDiags) diags = orr_diags_new();
     g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "fault.yaml", diags);
-    g_autoptr(GArray) harms = g_array_new(FALSE, TRUE, sizeof(OrrHarm));
+    g_autoptr(GArray) effects = g_array_new(FALSE, TRUE, sizeof(OrrFaultEffect));
     g_autofree char *what = NULL;
     OrrChoice choice;
     g_assert_true(orr_field_read(&table, tree, NULL, diags, &choice));
-    g_assert_true(orr_machine_fault_strike(&choice, &ask, harms, &what, NULL));
-    const OrrHarm *harm = &g_array_index(harms, OrrHarm, 0);
+    g_assert_true(orr_machine_fault_strike(&choice, &target, effects, &what, NULL));
+    const OrrFaultEffect *effect = &g_array_index(effects, OrrFaultEffect, 0);
     g_assert_cmpstr(what, ==, cases[i].what);
-    g_assert_cmpuint(harms->len, ==, cases[i].n);
-    g_assert_cmpint(harm->kind, ==, cases[i].kind);
-    g_assert_cmpfloat(harm->loss, ==, cases[i].loss);
-    if (cases[i].index >= 0) g_assert_cmpint(harm->index, ==, cases[i].index);
+    g_assert_cmpuint(effects->len, ==, cases[i].n);
+    g_assert_cmpint(effect->kind, ==, cases[i].kind);
+    g_assert_cmpfloat(effect->loss, ==, cases[i].loss);
+    if (cases[i].index >= 0) g_assert_cmpint(effect->index, ==, cases[i].index);
     orr_field_clear(&table, &choice);
   }
   machine_clear(&m);

@@ -1,15 +1,15 @@
 /*
- * broken_link.c - link: a link, or a cable of two, with less bandwidth or none.
+ * broken_link.c - link: a link, or a cable (a link in each direction), with less bandwidth or none.
  *
  *   fault: {kind: link, name: leaf0-spine1}                       both directions, down
- *   fault: {kind: link, name: gpu3.nvlink.tx, bandwidth: 25 %}    one direction, a quarter of its bandwidth left
+ *   fault: {kind: link, name: gpu3.nvlink.tx, bandwidth: 25 %}    one direction, 1/4 left
  *
- * Names are those of `describe cluster --collective` and of the view hot-links; "a<>b" is both
- * directions of a cable between switches a and b. Where routing spreads flows evenly (ideal,
- * adaptive) the cables of a leaf or pod are one trunk: a cable's name is then its share of the
- * trunk, 1 of n.
+ * `describe cluster --collective` and the view hot-links list the names; "a<>b" is both directions
+ * of a cable between switches a and b. Where routing spreads flows evenly (ideal, adaptive), the
+ * cables of a leaf or pod form one trunk: a cable's name then stands for its fraction of the trunk,
+ * 1 of n.
  *
- *   bandwidth left = built * (1 - share of the cable * (1 - bandwidth))
+ *   bandwidth left = built * (1 - fraction of the cable * (1 - bandwidth))
  */
 #include "topologies/machine_fault.h"
 
@@ -25,17 +25,17 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, name),
      .sentence = "The link, or the cable: a link's name without its direction."},
-    ORR_MACHINE_FAULT_BANDWIDTH(Params, "What is left of its bandwidth; 0 is down."),
+    ORR_MACHINE_FAULT_BANDWIDTH(Params, "Fraction of its bandwidth that is left; 0: down."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("link", "Parameters of the fault link.", Params, fields);
 
-static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms,
+static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {
   const Params *params = data;
-  GArray *parts = orr_fabric_find_links(ask->fabric, params->name, error);
+  GArray *parts = orr_fabric_find_links(target->fabric, params->name, error);
   if (!parts) return FALSE;
-  orr_machine_fault_add_links(harms, parts, 1 - params->bandwidth);
+  orr_machine_fault_add_links(effects, parts, 1 - params->bandwidth);
   *ret_what = params->bandwidth > 0
                   ? g_strdup_printf("%s at %g %%", params->name, 100 * params->bandwidth)
                   : g_strdup_printf("%s down", params->name);

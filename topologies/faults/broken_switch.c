@@ -1,11 +1,11 @@
 /*
- * broken_switch.c - switch: a switch that is gone, with all cables that end on it.
+ * broken_switch.c - switch: a switch that fails, with all cables that end on it.
  *
- *   fault: {kind: switch, name: spine2}     the others carry its share, where routes lead by them
- *   fault: {kind: switch, name: leaf0}      its hosts' network cards have nowhere to go: what they send waits
+ *   fault: {kind: switch, name: spine2}     other spines carry its traffic
+ *   fault: {kind: switch, name: leaf0}      transfers of its hosts' network cards wait
  *
- * Switches have the names that links have: spine2 of leaf0-spine2. In trunks (routing ideal,
- * adaptive) it takes its cables' share of each.
+ * A switch's name is its part of a link's name: spine2 of leaf0-spine2. From trunks (routing ideal,
+ * adaptive) the fault takes the fraction that the switch's cables are.
  */
 #include "topologies/machine_fault.h"
 
@@ -19,22 +19,22 @@ static const OrrField fields[] = {
     {.name = "name",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, name),
-     .sentence = "The switch, as links name it."},
+     .sentence = "The switch, as in the names of its links."},
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("switch", "Parameters of the fault switch.", Params, fields);
 
-static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms,
+static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {
   const Params *params = data;
-  GArray *parts = orr_fabric_find_switch(ask->fabric, params->name, error);
+  GArray *parts = orr_fabric_find_switch(target->fabric, params->name, error);
   if (!parts) return FALSE;
-  orr_machine_fault_add_links(harms, parts, 1);
+  orr_machine_fault_add_links(effects, parts, 1);
   *ret_what = g_strdup_printf("%s down", params->name);
   return TRUE;
 }
 
 const OrrMachineFaultKind orr_fault_switch = {
-    .entry = {"switch", "A switch that is gone, with its cables.", &table},
+    .entry = {"switch", "A switch that fails, with its cables.", &table},
     .strike = strike,
 };

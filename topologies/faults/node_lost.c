@@ -1,10 +1,10 @@
 /*
- * node_lost.c - node-lost: a node that is gone, and with it the job that runs on it.
+ * node_lost.c - node-lost: a node that fails, and with it the job that runs on it.
  *
  *   fault: {kind: node-lost, node: 3}
  *
- * A training job cannot go on without one of its ranks: it ends there, with that as the reason.
- * Restart from a checkpoint is not modelled.
+ * A training job cannot go on without one of its ranks: it stops there, and reports this as the
+ * reason. Restarting from a checkpoint is not modelled.
  */
 #include "topologies/machine_fault.h"
 
@@ -21,24 +21,25 @@ static const OrrField fields[] = {
      .fallback = "-1",
      .min = -1,
      .max = 1e9,
-     .sentence = "The node of the machine; -1: drawn, where the fault has an mtbf."},
+     .sentence = "The node of the machine; -1: drawn at random (needs mtbf)."},
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("node-lost", "Parameters of the fault node-lost.", Params, fields);
 
-static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms,
+static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {
-  const gint64 per_node = ask->cluster->node.gpus,
-               n = (orr_cluster_n_gpus(ask->cluster) + per_node - 1) / per_node;
-  OrrHarm harm = {ORR_HARM_NODE, 0, 0};
-  if (!orr_machine_fault_pick(ask, "node", ((const Params *)data)->node, n, &harm.index, error))
+  const gint64 per_node = target->cluster->node.gpus,
+               n = (orr_cluster_n_gpus(target->cluster) + per_node - 1) / per_node;
+  OrrFaultEffect effect = {ORR_FAULT_EFFECT_NODE, 0, 0};
+  if (!orr_machine_fault_pick(target, "node", ((const Params *)data)->node, n, &effect.index,
+                              error))
     return FALSE;
-  g_array_append_val(harms, harm);
-  *ret_what = g_strdup_printf("node %" G_GINT64_FORMAT " lost", harm.index);
+  g_array_append_val(effects, effect);
+  *ret_what = g_strdup_printf("node %" G_GINT64_FORMAT " lost", effect.index);
   return TRUE;
 }
 
 const OrrMachineFaultKind orr_fault_node_lost = {
-    .entry = {"node-lost", "A node that is gone, and the job on it.", &table},
+    .entry = {"node-lost", "A node that fails, with the job on it.", &table},
     .strike = strike,
 };

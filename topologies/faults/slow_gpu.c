@@ -3,9 +3,9 @@
  *
  *   fault: {kind: slow-gpu, gpu: 5, slower: 20 %}     kernels take 1.2 times as long
  *
- * Its tensor-parallel group waits for it in each collective, its pipeline for its stage, and all
- * replicas for its gradients: one GPU slows the job. Collectives take what they take: they are
- * bound by links.
+ * Its tensor-parallel group waits for it in each collective, its pipeline waits for its stage, and
+ * all replicas wait for its gradients: one GPU slows down the job. Collectives are not slower:
+ * links bound them.
  */
 #include "topologies/machine_fault.h"
 
@@ -17,8 +17,7 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    ORR_MACHINE_FAULT_GPU(Params,
-                          "The GPU of the machine; -1: drawn, where the fault has an mtbf."),
+    ORR_MACHINE_FAULT_GPU(Params, "The GPU of the machine; -1: drawn at random (needs mtbf)."),
     {.name = "slower",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, slower),
@@ -31,16 +30,16 @@ static const OrrField fields[] = {
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("slow-gpu", "Parameters of the fault slow-gpu.", Params, fields);
 
-static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms,
+static gboolean strike(const void *data, const OrrFaultTarget *target, GArray *effects,
                        char **ret_what, GError **error) {
   const Params *params = data;
-  OrrHarm harm = {ORR_HARM_GPU, 0, params->slower};
-  if (!orr_machine_fault_pick(ask, "GPU", params->gpu, orr_cluster_n_gpus(ask->cluster),
-                              &harm.index, error))
+  OrrFaultEffect effect = {ORR_FAULT_EFFECT_GPU, 0, params->slower};
+  if (!orr_machine_fault_pick(target, "GPU", params->gpu, orr_cluster_n_gpus(target->cluster),
+                              &effect.index, error))
     return FALSE;
-  g_array_append_val(harms, harm);
+  g_array_append_val(effects, effect);
   *ret_what =
-      g_strdup_printf("GPU %" G_GINT64_FORMAT " %g %% slower", harm.index, 100 * params->slower);
+      g_strdup_printf("GPU %" G_GINT64_FORMAT " %g %% slower", effect.index, 100 * params->slower);
   return TRUE;
 }
 

@@ -36,22 +36,23 @@ static gboolean read_range(const char *text, gint64 *ret_first, gint64 *ret_last
   return *text == '\0' && *ret_last >= *ret_first;
 }
 
-static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
-                       GError **error) {
+static gboolean choose(const void *data, const OrrPlacementRequest *request, gint64 n,
+                       gint64 *ret_gpus, GError **error) {
   gint64 found = 0;
   for (char **text = ((const Params *)data)->gpus; text && *text; text++) {
     gint64 first = 0, last = 0;
     if (!read_range(*text, &first, &last)) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)", ask->job, *text);
+                  "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)", request->job,
+                  *text);
       return FALSE;
     }
-    if (last >= ask->n_gpus) { /* before any counting: a range can name 2^63 GPUs */
+    if (last >= request->n_gpus) { /* before any counting: a range can name 2^63 GPUs */
       g_set_error(
           error, ORR_FAULT, ORR_FAULT_DOCUMENT,
           "job %s: '%s' names GPUs that do not exist (the cluster has GPUs 0 to %" G_GINT64_FORMAT
           ")",
-          ask->job, *text, ask->n_gpus - 1);
+          request->job, *text, request->n_gpus - 1);
       return FALSE;
     }
     for (gint64 gpu = first; gpu <= last; gpu++, found++)
@@ -60,7 +61,7 @@ static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n
   if (found == n) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "job %s needs %" G_GINT64_FORMAT " GPUs and its placement names %" G_GINT64_FORMAT,
-              ask->job, n, found);
+              request->job, n, found);
   return FALSE;
 }
 

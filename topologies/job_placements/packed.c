@@ -7,12 +7,12 @@
 
 extern const OrrJobPlacementKind orr_placement_packed;
 
-static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n,
+static gboolean choose(const void *params, const OrrPlacementRequest *request, gint64 n,
                        gint64 *ret_gpus, GError **error) {
-  g_autofree gint64 *order = g_new(gint64, ask->n_gpus);
+  g_autofree gint64 *order = g_new(gint64, request->n_gpus);
   (void)params;
-  for (gint64 gpu = 0; gpu < ask->n_gpus; gpu++) order[gpu] = gpu;
-  return orr_job_placement_take(ask, order, ask->n_gpus, n, ret_gpus, error);
+  for (gint64 gpu = 0; gpu < request->n_gpus; gpu++) order[gpu] = gpu;
+  return orr_job_placement_take(request, order, request->n_gpus, n, ret_gpus, error);
 }
 
 const OrrJobPlacementKind orr_placement_packed = {

@@ -25,24 +25,26 @@ static const OrrField fields[] = {
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("rail-aligned", "The same GPUs of every node.", Params, fields);
 
-static gboolean is_free_everywhere(const OrrJobPlacementAsk *ask, gint64 place, gint64 n_nodes) {
+static gboolean is_free_everywhere(const OrrPlacementRequest *request, gint64 place,
+                                   gint64 n_nodes) {
   for (gint64 node = 0; node < n_nodes; node++)
-    if (ask->taken[node * ask->cluster->node.gpus + place]) return FALSE;
+    if (request->taken[node * request->cluster->node.gpus + place]) return FALSE;
   return TRUE;
 }
 
-static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
-                       GError **error) {
-  const gint64 per_node = ask->cluster->node.gpus, rails = ((const Params *)data)->gpus_per_node;
-  const gint64 n_nodes = MIN((n + rails - 1) / rails, ask->n_gpus / per_node);
+static gboolean choose(const void *data, const OrrPlacementRequest *request, gint64 n,
+                       gint64 *ret_gpus, GError **error) {
+  const gint64 per_node = request->cluster->node.gpus,
+               rails = ((const Params *)data)->gpus_per_node;
+  const gint64 n_nodes = MIN((n + rails - 1) / rails, request->n_gpus / per_node);
   g_autofree gint64 *places = g_new(gint64, per_node);
   g_autofree gint64 *order = g_new(gint64, n_nodes * per_node + 1);
   gint64 n_places = 0, n_order = 0;
   for (gint64 place = 0; place < per_node && n_places < rails; place++)
-    if (is_free_everywhere(ask, place, n_nodes)) places[n_places++] = place;
+    if (is_free_everywhere(request, place, n_nodes)) places[n_places++] = place;
   for (gint64 node = 0; node < n_nodes; node++)
     for (gint64 i = 0; i < n_places; i++) order[n_order++] = node * per_node + places[i];
-  return orr_job_placement_take(ask, order, n_order, n, ret_gpus, error);
+  return orr_job_placement_take(request, order, n_order, n, ret_gpus, error);
 }
 
 const OrrJobPlacementKind orr_placement_rail_aligned = {

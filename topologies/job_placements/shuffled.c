@@ -18,22 +18,23 @@ static void shuffle(gint64 *items, gint64 n, OrrRandom *random) {
   }
 }
 
-static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n,
+static gboolean choose(const void *params, const OrrPlacementRequest *request, gint64 n,
                        gint64 *ret_gpus, GError **error) {
-  const gint64 per_node = ask->cluster->node.gpus,
-               n_nodes = (ask->n_gpus + per_node - 1) / per_node;
-  g_autofree char *name = g_strconcat("placement ", ask->job, NULL);
-  OrrRandom random = orr_random_stream(ask->seed, name);
+  const gint64 per_node = request->cluster->node.gpus,
+               n_nodes = (request->n_gpus + per_node - 1) / per_node;
+  g_autofree char *name = g_strconcat("placement ", request->job, NULL);
+  OrrRandom random = orr_random_stream(request->seed, name);
   g_autofree gint64 *nodes = g_new(gint64, n_nodes);
-  g_autofree gint64 *order = g_new(gint64, ask->n_gpus + 1);
+  g_autofree gint64 *order = g_new(gint64, request->n_gpus + 1);
   gint64 n_order = 0;
   (void)params;
   for (gint64 node = 0; node < n_nodes; node++) nodes[node] = node;
   shuffle(nodes, n_nodes, &random);
   for (gint64 i = 0; i < n_nodes; i++)
-    for (gint64 gpu = nodes[i] * per_node; gpu < MIN((nodes[i] + 1) * per_node, ask->n_gpus); gpu++)
+    for (gint64 gpu = nodes[i] * per_node; gpu < MIN((nodes[i] + 1) * per_node, request->n_gpus);
+         gpu++)
       order[n_order++] = gpu;
-  return orr_job_placement_take(ask, order, n_order, n, ret_gpus, error);
+  return orr_job_placement_take(request, order, n_order, n, ret_gpus, error);
 }
 
 const OrrJobPlacementKind orr_placement_random = {

@@ -11,28 +11,28 @@
 
 extern const OrrJobPlacementKind orr_placement_spread;
 
-static GArray *free_nodes(const OrrJobPlacementAsk *ask) {
-  const gint64 per_node = ask->cluster->node.gpus;
+static GArray *free_nodes(const OrrPlacementRequest *request) {
+  const gint64 per_node = request->cluster->node.gpus;
   GArray *nodes = g_array_new(FALSE, FALSE, sizeof(gint64));
-  for (gint64 node = 0; (node + 1) * per_node <= ask->n_gpus; node++) {
+  for (gint64 node = 0; (node + 1) * per_node <= request->n_gpus; node++) {
     gint64 n_free = 0;
-    for (gint64 i = 0; i < per_node; i++) n_free += !ask->taken[node * per_node + i];
+    for (gint64 i = 0; i < per_node; i++) n_free += !request->taken[node * per_node + i];
     if (n_free == per_node) g_array_append_val(nodes, node);
   }
   return nodes;
 }
 
-static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n,
+static gboolean choose(const void *params, const OrrPlacementRequest *request, gint64 n,
                        gint64 *ret_gpus, GError **error) {
-  const gint64 per_node = ask->cluster->node.gpus, needed = (n + per_node - 1) / per_node;
-  g_autoptr(GArray) nodes = free_nodes(ask);
+  const gint64 per_node = request->cluster->node.gpus, needed = (n + per_node - 1) / per_node;
+  g_autoptr(GArray) nodes = free_nodes(request);
   (void)params;
   if (needed > (gint64)nodes->len) {
     g_set_error(
         error, ORR_FAULT, ORR_FAULT_DOCUMENT,
         "job %s needs %" G_GINT64_FORMAT
         " whole nodes and only %u are free: use fewer jobs, smaller jobs or more cluster.nodes",
-        ask->job, needed, nodes->len);
+        request->job, needed, nodes->len);
     return FALSE;
   }
   for (gint64 i = 0; i < n; i++) {

@@ -1,3 +1,7 @@
+/*
+ * collective_rows.c - one row per size, of nccl_test and of collective, and the result, which is
+ * that of the last size but for the mean bus bandwidth.
+ */
 #include "sim/run/answer/collective_rows.h"
 
 #include <math.h>
@@ -71,7 +75,7 @@ static void add_warnings(const OrrBenchWork *work, OrrOutcome *outcome) {
                     g_strdup_printf("%u sizes lie outside the measured range of the profile", n));
 }
 
-/* A flow is told by its span; steps by the marks between sizes. */
+/* A size replayed as one flow has a span; a size replayed step by step ends at a mark. */
 static double time_of(const OrrReplayed *replayed, const OrrBenchWork *work, guint i) {
   if (work->params.replay == ORR_BENCH_FLOW) {
     const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
@@ -82,10 +86,8 @@ static double time_of(const OrrReplayed *replayed, const OrrBenchWork *work, gui
   return g_array_index(ends, double, i) - (i > 0 ? g_array_index(ends, double, i - 1) : 0);
 }
 
-void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
-                         OrrOutcome *outcome) {
+void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrBenchWork *work = (const OrrBenchWork *)replayed->work;
-  (void)scenario;
   for (guint i = 0; i < work->sizes->len; i++) {
     const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
     const OrrNcclTestRow test =

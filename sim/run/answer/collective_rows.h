@@ -1,17 +1,16 @@
 /*
- * collective_rows.h - a replayed run of collectives as rows.
+ * collective_rows.h - the rows of a replayed run of collectives: a line of nccl-tests per size.
  */
 #ifndef ORR_COLLECTIVE_ROWS_H
 #define ORR_COLLECTIVE_ROWS_H
 
-#include "sim/run/kinds.h"
+#include "sim/run/answer/kinds.h"
 
 G_BEGIN_DECLS
 
-void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
-                         OrrOutcome *outcome);
+void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
-/* "nvls-tree simple, modelled, latency 12 %": how the last size's time came about. Newly
+/* "nvls-tree simple, modelled, latency 12 %": what explains the time of the last size. Newly
  * allocated. */
 char *orr_collective_rows_explain(const OrrOutcome *outcome);
 

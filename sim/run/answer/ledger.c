@@ -1,3 +1,9 @@
+/*
+ * ledger.c - keeps one account per lane and one per label.
+ *
+ * An account's clock is the end of the compute stream's last span. Spans of other streams are kept
+ * as flights until the compute stream moves on: close_gap then attributes the gap to them.
+ */
 #include "sim/run/answer/ledger.h"
 
 #include <math.h>
@@ -10,17 +16,17 @@ typedef struct {
 
 typedef struct {
   double seconds[ORR_N_TIMES];
-  double clock_s;  /* the compute stream is accounted for up to here */
-  GArray *flights; /* of Interval: communications of other streams since then */
+  double clock_s;  /* all time before this is accounted for */
+  GArray *flights; /* of Interval: communications of other streams that ended since then */
   guint steps;
   double marked[ORR_N_TIMES]; /* seconds at the mark */
 } Account;
 
 typedef struct {
   gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
-  gboolean is_step; /* the mark at a step's end */
+  gboolean is_step; /* marks the end of a step */
   double seconds, alone_s;
-  double from_s, to_s, covered_s; /* the window under way, and all before it */
+  double from_s, to_s, covered_s; /* the open window, and the sum of those before */
   guint64 n;
   double marked_seconds, marked_alone_s;
   guint64 marked_n;
@@ -35,7 +41,7 @@ struct OrrLedger {
   guint32 *compute; /* each lane's first stream */
   GArray *step_ends;
   GPtrArray *sums; /* by routine: see sums_of */
-  double later_s;  /* added to every span: what was repeated before it */
+  double later_s;  /* shift of new spans: what was repeated before them */
 };
 
 static void find_compute_streams(OrrLedger *ledger) {
@@ -88,8 +94,8 @@ static gint by_start(gconstpointer a, gconstpointer b) {
   return (x->started_s > y->started_s) - (x->started_s < y->started_s);
 }
 
-/* The compute stream stood still from its clock to @until_s: give that time to the
- * communications under way. */
+/* The compute stream was idle from its clock to @until_s: attributes that time to the
+ * communications in flight. */
 static void close_gap(Account *account, double until_s) {
   if (account->flights->len > 1) g_array_sort(account->flights, by_start);
   for (guint i = 0; i < account->flights->len; i++) {
@@ -111,17 +117,18 @@ static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
   *known = MAX(*known, end_s);
 }
 
-/* Work that lasted longer than its parts was slowed: by the communication beside it, whose kind
- * the difference then is, or by a slow GPU, all parts alike. Noise may make it shorter too. */
+/* Work that lasts longer than the sum of its kinds was slowed down: by an overlapped communication,
+ * whose kind the difference becomes, or by a slow GPU, which stretches all kinds alike. Noise can
+ * also make work shorter. */
 static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   const GArray *parts = ledger->work->label_seconds;
   double seconds[ORR_N_TIMES] = {0}, sum = 0, stretch = 1;
   for (int kind = 0; kind < ORR_N_TIMES && (span->label + 1) * ORR_N_TIMES <= parts->len; kind++)
     sum += seconds[kind] = g_array_index(parts, double, span->label *ORR_N_TIMES + kind);
   const double extra_s = span->end_s - span->begin_s - sum;
-  const int beside = span->beside == G_MAXUINT32 ? -1 : label_of(ledger, span->beside)->kind;
-  if (beside >= 0)
-    account->seconds[beside] += extra_s;
+  const int overlapped = span->beside == G_MAXUINT32 ? -1 : label_of(ledger, span->beside)->kind;
+  if (overlapped >= 0)
+    account->seconds[overlapped] += extra_s;
   else if (sum > 0 && fabs(extra_s) > 1e-9 * sum)
     stretch = 1 + extra_s / sum;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += stretch * seconds[kind];
@@ -161,7 +168,7 @@ void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
   }
 }
 
-/* Spans come in order of their ends: one that began in the window under way makes it longer. */
+/* Spans come in the order of their ends: a span that began within the open window extends it. */
 static void cover(Label *label, const OrrSpan *span) {
   if (label->n == 0 || span->started_s > label->to_s) {
     label->covered_s += label->to_s - label->from_s;
@@ -171,14 +178,14 @@ static void cover(Label *label, const OrrSpan *span) {
   label->to_s = span->end_s;
 }
 
-/* Work between BESIDE and MEET. */
-static gboolean is_beside(const OrrOp *ops, guint op) {
+/* Whether @op is WORK between BESIDE and MEET. */
+static gboolean is_overlapped(const OrrOp *ops, guint op) {
   while (op > 0 && ops[op].kind == ORR_OP_WORK) op--;
   return ops[op].kind == ORR_OP_BESIDE;
 }
 
-/* What the first ops of a routine are made of, each alone on its links: seconds[ORR_N_TIMES]
- * before each op and at the end. */
+/* Running sums over the ops of a routine, each alone on its links: seconds[ORR_N_TIMES] before each
+ * op, and at the end. */
 static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   if (routine >= ledger->sums->len) g_ptr_array_set_size(ledger->sums, (gint)routine + 1);
   if (ledger->sums->pdata[routine]) return ledger->sums->pdata[routine];
@@ -187,10 +194,9 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   const OrrOp *ops = orr_program_routine_ops(ledger->work->program, routine, &n);
   g_autofree double *begins = orr_program_routine_begins(ledger->work->program, routine);
   double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * ORR_N_TIMES);
-  int comm =
-      /* what the time is that work does not explain: of the comm beside it, which slows it or
-       * outlasts it */
-      -1;
+  /* The kind of time that work does not explain: of the overlapped communication, which slows the
+   * work down or outlasts it. */
+  int comm = -1;
   for (guint i = 0; i < n; i++) {
     double *after = sums + (gsize)(i + 1) * ORR_N_TIMES, rest_s = begins[i + 1] - begins[i];
     memcpy(after, after - ORR_N_TIMES, ORR_N_TIMES * sizeof *after);
@@ -201,12 +207,12 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
       after[kind] += part_s;
       rest_s -= part_s;
     }
-    if (ops[i].kind != ORR_OP_WORK || is_beside(ops, i)) after[comm] += rest_s;
+    if (ops[i].kind != ORR_OP_WORK || is_overlapped(ops, i)) after[comm] += rest_s;
   }
   return sums;
 }
 
-/* Ops of a routine in one: of the compute stream, as nothing else calls them. */
+/* A span of several ops of a routine. Only compute streams call routines. */
 static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   guint n;
   const OrrOp *ops = orr_program_routine_ops(ledger->work->program, span->routine, &n);

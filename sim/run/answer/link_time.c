@@ -1,3 +1,7 @@
+/*
+ * link_time.c - picks the busiest links, then spreads each communication's bytes over the bins that
+ * it overlaps.
+ */
 #include "sim/run/answer/link_time.h"
 
 #include <math.h>
@@ -14,7 +18,7 @@ static double utilization(const OrrReplayed *replayed, guint32 link) {
   return replayed->link_bytes[link] / orr_program_link_bandwidth(replayed->work->program, link);
 }
 
-/* The busiest first; of equals the lower number. */
+/* Busiest first; equal links by number. */
 static void choose_links(Tally *tally, const OrrReplayed *replayed) {
   for (guint32 link = 0; link < orr_program_n_links(tally->program); link++) {
     if (orr_program_link_stands_for(tally->program, link) == 0 || replayed->link_bytes[link] <= 0)
@@ -76,7 +80,7 @@ void orr_link_time_add(const OrrReplayed *replayed, OrrOutcome *outcome) {
   tally->end_s = replayed->replay.end_s;
   choose_links(tally, replayed);
   g_autofree gboolean *seen = g_new0(gboolean, orr_program_n_comms(tally->program) + 1);
-  for (guint i = 0; i < replayed->spans->len; i++) { /* every member has a span of it */
+  for (guint i = 0; i < replayed->spans->len; i++) { /* each of its members has a span: count one */
     const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
     if (span->comm == G_MAXUINT32 || seen[span->comm]) continue;
     seen[span->comm] = orr_program_comm_members(tally->program, span->comm) > 1;

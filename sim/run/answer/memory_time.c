@@ -1,10 +1,17 @@
+/*
+ * memory_time.c - walks each stage's compute stream: the compiled work says at which op each pass
+ * ends (moment_ops), and the spans say when that op ran.
+ *
+ *   total = fixed + the most that the stage has held so far (the allocator returns nothing)
+ *         + flat copies during the update
+ */
 #include "sim/run/answer/memory_time.h"
 
 #include <string.h>
 
 #include "workloads/training/training.h"
 
-/* A compute stream's ops, and its spans in their order: one for each WORK and COMM. */
+/* A compute stream's ops, and its spans in the same order: one per WORK and COMM. */
 typedef struct {
   const OrrOp *ops;
   guint n_ops, at;
@@ -12,7 +19,7 @@ typedef struct {
   guint next;
 } Walk;
 
-/* The first lane of each stage has its compute stream first. */
+/* The compute stream of the stage's first lane: the lane's first stream. */
 static guint32 stream_of(const OrrTrainingWork *work, gint64 stage) {
   guint lane = 0;
   while (g_array_index(work->lane_stage, gint64, lane) != stage) lane++;
@@ -28,8 +35,8 @@ static void collect_spans(const OrrReplayed *replayed, Walk *walk_of_stream[]) {
   }
 }
 
-/* On to op @to: from when to when its work was. FALSE: there was none, or it was never done (a
- * GPU was lost). */
+/* Moves on to op @to and reports when the ops before it ran. FALSE: they take no time, or never
+ * ran, because a GPU was lost. */
 static gboolean advance(Walk *walk, guint to, double *ret_begin_s, double *ret_end_s) {
   gboolean any = FALSE;
   for (; walk->at < to && walk->at < walk->n_ops; walk->at++) {
@@ -44,7 +51,7 @@ static gboolean advance(Walk *walk, guint to, double *ret_begin_s, double *ret_e
   return any;
 }
 
-/* What of a stage does not change, and the most that it has held so far of what does. */
+/* The fixed memory of a stage, and the most that it has held so far of the rest. */
 typedef struct {
   double fixed, held, update;
 } Level;
@@ -60,8 +67,8 @@ static OrrMemoryTimeRow row_of(const OrrMemoryMoment *moment, const OrrStageMemo
                                Level *level) {
   const double tensors = moment->activations + moment->working,
                most = peak->activations + peak->working;
-  const double gaps = most > 0 ? peak->fragmentation / most
-                               : 0; /* of each byte; those between buffers among them */
+  /* Fragmentation per byte of tensors, with the gaps between buffers. */
+  const double gaps = most > 0 ? peak->fragmentation / most : 0;
   const gboolean is_update = moment->activations == 0 && moment->chunk < 0;
   level->held = MAX(level->held, tensors * (1 + gaps) + moment->gradients);
   return (OrrMemoryTimeRow){

@@ -1,3 +1,12 @@
+/*
+ * serving_rows.c - a finished serving run as rows.
+ *
+ *   requests       latencies and percentiles as serving_rows.h defines them, per class and overall
+ *   replicas       each keeps sums over its steps (OrrServedReplica); ratios of these sums are the
+ *                  means over the time of steps: used blocks, running requests, busy time
+ *   trace          where the arrivals come from a measured trace: errors against its latencies
+ *   prices         energy and cost per output token, of the GPUs for the time that they were held
+ */
 #include "sim/run/answer/serving_rows.h"
 
 #include <math.h>
@@ -7,11 +16,8 @@
 
 static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
 const OrrResultGroup orr_serving_groups[] = {
-    {"ttft_s", offsetof(OrrServingResult, ttft), latency_members},
-    {"tpot_s", offsetof(OrrServingResult, tpot), latency_members},
-    {"itl_s", offsetof(OrrServingResult, itl), latency_members},
-    {"e2e_s", offsetof(OrrServingResult, e2e), latency_members},
-    {"queue_s", offsetof(OrrServingResult, queue), latency_members},
+#define LATENCIES(name, member, sentence) {name "_s", offsetof(ROW, member), latency_members},
+#include "sim/run/answer/rows.inc"
     {NULL, 0, NULL},
 };
 
@@ -22,9 +28,9 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-double orr_serving_rows_percentile(const double *sorted, guint n, double share) {
+double orr_serving_rows_percentile(const double *sorted, guint n, double fraction) {
   if (n == 0) return 0;
-  const double place = share * (n - 1);
+  const double place = fraction * (n - 1);
   const guint below = (guint)place, above = MIN(below + 1, n - 1);
   return sorted[below] + (sorted[above] - sorted[below]) * (place - below);
 }
@@ -41,7 +47,7 @@ static OrrLatencies latencies_of(GArray *values) {
       orr_serving_rows_percentile(data, n, 0.95), orr_serving_rows_percentile(data, n, 0.99)};
 }
 
-/* --- gaps: values that stand for many --- */
+/* --- Gaps between tokens: each value stands for many equal gaps --- */
 
 static int compare_gaps(const void *a, const void *b) {
   const float x = ((const OrrTokenGap *)a)->gap_s, y = ((const OrrTokenGap *)b)->gap_s;
@@ -54,8 +60,8 @@ static double gap_at(const GArray *gaps, guint64 rank, guint *at, guint64 *befor
   return g_array_index(gaps, OrrTokenGap, *at).gap_s;
 }
 
-static double gap_percentile(const GArray *gaps, guint64 n, double share) {
-  const double place = share * (double)(n - 1);
+static double gap_percentile(const GArray *gaps, guint64 n, double fraction) {
+  const double place = fraction * (double)(n - 1);
   const guint64 below = (guint64)place, above = MIN(below + 1, n - 1);
   guint at = 0;
   guint64 before = 0;
@@ -77,9 +83,9 @@ static OrrLatencies gap_latencies(GArray *gaps) {
                         gap_percentile(gaps, n, 0.95), gap_percentile(gaps, n, 0.99)};
 }
 
-/* --- requests --- */
+/* --- Requests --- */
 
-/* A request as its client sees it. */
+/* The latencies of a request that its client sees. */
 typedef struct {
   double queue_s, ttft_s, tpot_s, e2e_s;
   gboolean good;
@@ -100,8 +106,8 @@ static Seen see(const OrrServing *params, const OrrServedRequest *request) {
                .e2e_s = request->end_s - request->arrival_s + token_s};
   if (request->output > 1) seen.tpot_s = (seen.e2e_s - seen.ttft_s) / (request->output - 1);
   const OrrSlo *slo = slo_of(params, request->group);
-  /* Of one token there is no time per token after the first: 0 to vLLM, and to AIPerf an
-   * objective that is not met. */
+  /* A request of one output token has no time per token after the first. vLLM counts it as 0,
+   * AIPerf as an objective that is not met. */
   const gboolean has_gap = request->output > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
   seen.good = (slo->ttft_s <= 0 || seen.ttft_s <= slo->ttft_s) &&
               (slo->tpot_s <= 0 || (has_gap && seen.tpot_s <= slo->tpot_s)) &&
@@ -133,7 +139,7 @@ static void counted_clear(Counted *counted) {
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
 }
 
-/* @group: G_MAXUINT counts all. */
+/* Counts the requests of class @group; G_MAXUINT: of all classes. */
 static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
@@ -154,7 +160,7 @@ static void count_requests(const OrrServingWork *work, guint group, Counted *cou
   }
 }
 
-/* --- against a measured trace --- */
+/* --- Comparison with a measured trace --- */
 
 typedef struct {
   double ttft_s, tpot_s, e2e_s; /* NAN: not measured */
@@ -197,7 +203,7 @@ static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
   }
 }
 
-/* --- the answer --- */
+/* --- The result --- */
 
 static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingResult *result) {
   result->ttft = latencies_of(counted->ttft);
@@ -228,40 +234,41 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
     result->offered_rps = (double)(work->requests->len + work->rejected) / work->last_arrival_s;
 }
 
-/* Of a replica's caches. */
+/* Blocks of the key-value caches of a replica. */
 static double blocks_of(const OrrServingWork *work, gint64 replica) {
   const OrrServedGroup *group = orr_serving_group(work, (guint)replica);
   return (double)(group->n_blocks * group->params.parallel.dp_attention);
 }
 
-static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
+static void fill_from_replicas(const OrrServingWork *work, OrrServingResult *result) {
   double held_s = 0, starting_s = 0, room = 0, most_s = 0, stepped_s = 0, used = 0, running = 0,
          busy_s = 0, comm_s = 0, hits = 0, asked = 0;
   double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
   gint64 loads = 0;
   for (gint64 i = 0; i < work->params.replicas; i++) {
-    const OrrServedReplica *books = &work->replicas[i];
+    const OrrServedReplica *replica = &work->replicas[i];
     const double blocks = blocks_of(work, i);
-    stepped_s += books->busy_s + books->host_s;
-    room += (books->busy_s + books->host_s) * blocks;
-    used += books->used_block_s;
-    running += books->running_s;
-    busy_s += books->busy_s;
-    most_s = fmax(most_s, books->busy_s);
-    comm_s += books->comm_s;
-    hits += (double)books->hit_tokens;
-    asked += (double)books->looked_up_tokens;
-    result->preemptions += books->preemptions;
-    for (int tier = 0; tier < ORR_N_TIERS; tier++) below[tier] += (double)books->tier_tokens[tier];
-    loads += books->adapter_loads;
-    result->starts += books->starts;
-    held_s += books->held_s;
-    starting_s += books->starting_s;
-    checks += (double)books->checks;
-    drafted += (double)books->drafted;
-    accepted += (double)books->accepted;
-    result->steps += books->steps;
-    result->kv_peak = fmax(result->kv_peak, books->peak_blocks / blocks);
+    stepped_s += replica->busy_s + replica->host_s;
+    room += (replica->busy_s + replica->host_s) * blocks;
+    used += replica->used_block_s;
+    running += replica->running_s;
+    busy_s += replica->busy_s;
+    most_s = fmax(most_s, replica->busy_s);
+    comm_s += replica->comm_s;
+    hits += (double)replica->hit_tokens;
+    asked += (double)replica->looked_up_tokens;
+    result->preemptions += replica->preemptions;
+    for (int tier = 0; tier < ORR_N_TIERS; tier++)
+      below[tier] += (double)replica->tier_tokens[tier];
+    loads += replica->adapter_loads;
+    result->starts += replica->starts;
+    held_s += replica->held_s;
+    starting_s += replica->starting_s;
+    checks += (double)replica->checks;
+    drafted += (double)replica->drafted;
+    accepted += (double)replica->accepted;
+    result->steps += replica->steps;
+    result->kv_peak = fmax(result->kv_peak, replica->peak_blocks / blocks);
   }
   result->kv_utilization = room > 0 ? used / room : 0;
   result->running_mean = stepped_s > 0 ? running / stepped_s : 0;
@@ -271,9 +278,10 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   result->replica_imbalance = busy_s > 0 ? most_s * (double)work->params.replicas / busy_s : 0;
   result->comm_fraction = busy_s > 0 ? comm_s / busy_s : 0;
   result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
-  double *const shares[] = {&result->prefix_host_rate, &result->prefix_ssd_rate,
-                            &result->prefix_remote_rate};
-  for (int tier = 0; tier < ORR_N_TIERS; tier++) *shares[tier] = hits > 0 ? below[tier] / hits : 0;
+  double *const fractions[] = {&result->prefix_host_rate, &result->prefix_ssd_rate,
+                               &result->prefix_remote_rate};
+  for (int tier = 0; tier < ORR_N_TIERS; tier++)
+    *fractions[tier] = hits > 0 ? below[tier] / hits : 0;
   result->adapter_loads = loads;
   result->acceptance_rate = drafted > 0 ? accepted / drafted : 0;
   result->tokens_per_check = checks > 0 ? 1 + accepted / checks : 1;
@@ -291,14 +299,14 @@ static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) 
 
 static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
   const OrrServingMetricsParams *metrics = &work->params.metrics;
-  const double share =
+  const double power =
       result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
-  double gpus = 0, watts = 0; /* of those that replicas hold: others are somebody else's */
+  double gpus = 0, watts = 0; /* only GPUs that replicas hold: others are free for other use */
   for (gint64 i = 0; i < work->params.replicas && work->end_s > 0; i++) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
     const double held = work->replicas[i].held_s / work->end_s * (double)group->gpus;
     gpus += held;
-    watts += share * group->cluster.device.tdp_watts * held;
+    watts += power * group->cluster.device.tdp_watts * held;
   }
   const double encoders = (double)work->params.encoders.replicas, busy = result->encoder_busy;
   gpus += encoders;
@@ -311,8 +319,9 @@ static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
       metrics->price_per_gpu_hour * gpus / 3600 / tokens_per_s * 1e6;
 }
 
-/* The second half of the arrivals waited for ever longer: queues grew to the end, and by more
- * than a passing burst. */
+/* Whether queues grew until the end, by more than a passing burst: the mean wait rises by 20 %
+ * from quarter to quarter in the second half of the requests and exceeds 1 s, and the run needs 5 %
+ * more time after the last arrival. */
 static gboolean is_saturated(const OrrServingWork *work) {
   const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
   if (load->after || work->requests->len < 20) return FALSE;
@@ -338,25 +347,27 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
     g_ptr_array_add(
         outcome->warnings,
         g_strdup_printf(
-            "the queue diverges: %.3g requests/s came, %.3g were served; latencies grow with "
+            "the queue diverges: %.3g requests/s arrive, %.3g are served; latencies grow with "
             "the length of the run",
             result->offered_rps, result->requests_per_s));
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
   if (result->memory_bytes > most_bytes)
     g_ptr_array_add(
         outcome->warnings,
-        g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times what it has",
+        g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times its memory",
                         result->memory_bytes / 0x1p30, result->memory_bytes / most_bytes));
   if (work->missing)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("the device's profile holds no %s: modelled", work->missing));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("the device's profile holds no %s: it is modelled", work->missing));
   if (sum > 0 && work->trust_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("%.0f %% of the steps' time is outside the measured range",
-                                    100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("%.0f %% of the steps' time has costs outside the measured range",
+                        100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));
 }
 
-/* --- rows --- */
+/* --- Rows --- */
 
 static int compare_ids(const void *a, const void *b) {
   const guint32 x = ((const OrrServedRequest *)a)->id, y = ((const OrrServedRequest *)b)->id;
@@ -414,23 +425,23 @@ static void add_steps(const OrrServingWork *work, OrrOutcome *outcome) {
 
 static void add_replicas(const OrrServingWork *work, OrrOutcome *outcome) {
   for (gint64 i = 0; i < work->params.replicas; i++) {
-    const OrrServedReplica *books = &work->replicas[i];
+    const OrrServedReplica *replica = &work->replicas[i];
     const double blocks = blocks_of(work, i);
-    const double stepped_s = fmax(books->busy_s + books->host_s, 1e-12);
+    const double stepped_s = fmax(replica->busy_s + replica->host_s, 1e-12);
     const OrrServingReplicaRow row = {
         .replica = i,
-        .requests = books->requests,
-        .steps = books->steps,
-        .preemptions = books->preemptions,
-        .most_running = books->most_running,
-        .evicted_blocks = books->evicted_blocks,
-        .running_mean = books->running_s / stepped_s,
-        .gpu_busy = work->end_s > 0 ? books->busy_s / work->end_s : 0,
-        .host_fraction = work->end_s > 0 ? books->host_s / work->end_s : 0,
-        .kv_utilization = books->used_block_s / stepped_s / blocks,
-        .kv_peak = books->peak_blocks / blocks,
-        .prefix_hit_rate = books->looked_up_tokens > 0
-                               ? (double)books->hit_tokens / (double)books->looked_up_tokens
+        .requests = replica->requests,
+        .steps = replica->steps,
+        .preemptions = replica->preemptions,
+        .most_running = replica->most_running,
+        .evicted_blocks = replica->evicted_blocks,
+        .running_mean = replica->running_s / stepped_s,
+        .gpu_busy = work->end_s > 0 ? replica->busy_s / work->end_s : 0,
+        .host_fraction = work->end_s > 0 ? replica->host_s / work->end_s : 0,
+        .kv_utilization = replica->used_block_s / stepped_s / blocks,
+        .kv_peak = replica->peak_blocks / blocks,
+        .prefix_hit_rate = replica->looked_up_tokens > 0
+                               ? (double)replica->hit_tokens / (double)replica->looked_up_tokens
                                : 0,
     };
     g_array_append_val(outcome->serving_replicas, row);
@@ -444,10 +455,10 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
     counted_init(&counted);
     count_requests(work, group, &counted);
     const OrrLatencies ttft = latencies_of(counted.ttft), tpot = latencies_of(counted.tpot);
-    const double share = counted.n > 0 ? (double)counted.good / (double)counted.n : 0;
+    const double good = counted.n > 0 ? (double)counted.good / (double)counted.n : 0;
     const OrrServingClassRow row = {.group = interned(class_name(&work->params, group)),
                                     .completed = (gint64)counted.n,
-                                    .share_good = share,
+                                    .good_fraction = good,
                                     .goodput_rps = (double)counted.good /
                                                    fmax(outcome->result.serving.duration_s, 1e-12),
                                     .ttft_mean_s = ttft.mean,
@@ -468,9 +479,7 @@ static void add_turns(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
-void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
-                      OrrOutcome *outcome) {
-  (void)scenario;
+void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   OrrServingWork *work = (OrrServingWork *)replayed->work;
   OrrServingResult *result = &outcome->result.serving;
   Counted counted;
@@ -478,7 +487,7 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   count_requests(work, G_MAXUINT, &counted);
   fill_latencies(work, &counted, result);
   fill_rates(work, &counted, result);
-  fill_books(work, result);
+  fill_from_replicas(work, result);
   fill_encoders(work, result);
   fill_prices(work, result);
   fill_errors(work, result);
@@ -497,8 +506,8 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   result->pp = work->params.parallel.pp;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) outcome->trust[how] = work->trust_s[how];
   if (work->parts.gpu_s > 0) {
-    outcome->attention_share = work->parts.attention_s / work->parts.gpu_s;
-    outcome->experts_share = work->parts.experts_s / work->parts.gpu_s;
+    outcome->attention_fraction = work->parts.attention_s / work->parts.gpu_s;
+    outcome->experts_fraction = work->parts.experts_s / work->parts.gpu_s;
   }
   warn(work, outcome);
   add_requests(work, outcome);
@@ -514,6 +523,6 @@ char *orr_serving_rows_explain(const OrrOutcome *outcome) {
   return g_strdup_printf("batch %.1f, busy %.0f %%, attention %.0f %%, experts %.0f %%, "
                          "collectives %.0f %%, kv %.0f %%",
                          result->running_mean, 100 * result->gpu_busy,
-                         100 * outcome->attention_share, 100 * outcome->experts_share,
+                         100 * outcome->attention_fraction, 100 * outcome->experts_fraction,
                          100 * result->comm_fraction, 100 * result->kv_utilization);
 }

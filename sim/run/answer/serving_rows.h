@@ -1,9 +1,9 @@
 /*
- * serving_rows.h - a serving run as rows.
+ * serving_rows.h - the rows of a serving run, and the definitions of its latencies.
  *
- * Definitions. Percentiles are linear between the two nearest ranks (numpy's default, which both
- * tools use). Requests that arrive in the warm-up are left out; the duration is from the first one
- * counted to the last token.
+ * Percentiles are linear between the two nearest ranks (numpy's default, which both tools below
+ * use). Requests that arrive during the warm-up are not counted. The duration runs from the first
+ * counted arrival to the last token.
  *
  *                vLLM (`vllm bench serve`)                      AIPerf (NVIDIA)
  *   TTFT         first token - arrival                          the same
@@ -14,20 +14,20 @@
 #ifndef ORR_SERVING_ROWS_H
 #define ORR_SERVING_ROWS_H
 
-#include "sim/run/kinds.h"
+#include "sim/run/answer/kinds.h"
 
 G_BEGIN_DECLS
 
 extern const OrrResultGroup orr_serving_groups[];
 
-void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
-                      OrrOutcome *outcome);
+void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
-/* "decode 61 %, ..., kv 43 %, batch 12.3": what made the answer. Newly allocated. */
+/* "batch 12.3, busy 61 %, ..., kv 43 %": what explains the answer. Newly allocated. */
 char *orr_serving_rows_explain(const OrrOutcome *outcome);
 
-/* Of sorted values: linear between the nearest ranks. @share in [0, 1]. 0 where there is none. */
-double orr_serving_rows_percentile(const double *sorted, guint n, double share);
+/* The percentile @fraction (0 to 1) of ascending values, linear between the two nearest ranks; 0
+ * where @n is 0. */
+double orr_serving_rows_percentile(const double *sorted, guint n, double fraction);
 
 G_END_DECLS
 

@@ -1,10 +1,10 @@
 /*
- * trace - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events
- * "X"), which Perfetto and chrome://tracing open. A process is a lane, a thread one of its streams;
- * times are in microseconds.
+ * trace.c - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events
+ * "X"), which Perfetto and chrome://tracing open. A process is a lane, and its threads are the
+ * lane's streams; times are in microseconds.
  */
 #include "sim/base/fault.h"
-#include "sim/run/simulate.h"
+#include "sim/run/answer/outcome.h"
 
 static void add_text(GString *out, const char *text) {
   g_string_append_c(out, '"');
@@ -54,8 +54,8 @@ static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
   g_string_append(out, "}},\n");
 }
 
-/* Counters of a lane's GPU, in GiB: one graph, its parts on top of each other up to what
- * nvidia-smi shows. */
+/* Memory counters of a lane's GPU, in GiB: Perfetto stacks them in one graph, up to what nvidia-smi
+ * shows. */
 static void add_counter(GString *out, gint64 lane, double at_s, const OrrMemoryTimeRow *row,
                         double activations, double working) {
   const double gib = 1 << 30, fixed = row->fixed_bytes;

@@ -1,3 +1,13 @@
+/*
+ * training_rows.c - a replayed training job as rows: times from the ledger, costs and memory from
+ * the compiled work.
+ *
+ *   tokens/s = global batch * sequence / iteration time
+ *   MFU      = model FLOPs / (iteration time * GPUs) / peak        HFU: the same with recomputation
+ *
+ * The iteration time is the run's time over its steps. A checkpoint that is still being written
+ * when the last step ends does not count.
+ */
 #include "sim/run/answer/training_rows.h"
 
 #include <stdlib.h>
@@ -140,14 +150,14 @@ static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed
   }
 }
 
-/* What is still being written after the last step is not part of it. */
+/* When the last step ended: a checkpoint that is still being written then is left out. */
 static double steps_end(const OrrReplayed *replayed, const OrrOutcome *outcome) {
   const gboolean trails = outcome->storage->len > 0 && outcome->steps->len > 0;
   return trails ? g_array_index(outcome->steps, OrrStepRow, outcome->steps->len - 1).end_s
                 : replayed->replay.end_s;
 }
 
-static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
+static void add_memory(const OrrTrainingWork *work, const OrrCluster *cluster,
                        OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
   for (guint i = 0; i < work->memory->len; i++) {
@@ -167,17 +177,16 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
         .context_bytes = stage->context,
         .host_bytes = stage->host,
         .total_bytes = orr_stage_memory_total(stage),
-        .capacity_bytes = scenario->cluster.device.memory_bytes,
+        .capacity_bytes = cluster->device.memory_bytes,
     };
     g_array_append_val(outcome->memory, row);
     r->memory_peak_bytes = MAX(r->memory_peak_bytes, row.total_bytes);
     r->allocator_peak_bytes = MAX(r->allocator_peak_bytes, orr_stage_memory_reserved(stage));
   }
-  r->headroom_bytes = scenario->cluster.device.memory_bytes - r->memory_peak_bytes;
+  r->headroom_bytes = cluster->device.memory_bytes - r->memory_peak_bytes;
   r->host_memory_peak_bytes = work->host_peak_bytes;
-  r->host_headroom_bytes = work->host_peak_bytes > 0
-                               ? scenario->cluster.node.host.memory_bytes - work->host_peak_bytes
-                               : 0;
+  r->host_headroom_bytes =
+      work->host_peak_bytes > 0 ? cluster->node.host.memory_bytes - work->host_peak_bytes : 0;
   r->fits = r->headroom_bytes >= 0 && r->host_headroom_bytes >= 0;
 }
 
@@ -235,27 +244,26 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   fill_rates(r, work);
 }
 
-static void add_warnings(const OrrScenario *scenario, OrrOutcome *outcome) {
+static void add_warnings(const OrrCluster *cluster, OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
   if (r->costs_outside > 0)
     g_ptr_array_add(
         outcome->warnings,
         g_strdup_printf(
-            "operators outside the measured range of the profile: %d, see the view operators",
+            "operators outside the measured range of the profile: %d (see the view operators)",
             (int)r->costs_outside));
   const OrrFootprint footprint = {r->memory_peak_bytes, r->host_memory_peak_bytes};
-  g_autofree char *refusal = orr_footprint_refuse(&footprint, &scenario->cluster);
+  g_autofree char *refusal = orr_footprint_refuse(&footprint, cluster);
   if (!refusal) return;
   g_autofree char *gpu = orr_quantity_format(r->memory_peak_bytes, ORR_UNIT_BYTES);
   g_autofree char *host = orr_quantity_format(r->host_memory_peak_bytes, ORR_UNIT_BYTES);
   g_ptr_array_add(outcome->warnings,
-                  g_strdup_printf("the job needs %s a GPU%s%s: %s", gpu,
-                                  footprint.host_bytes > 0 ? " and of a node's host " : "",
+                  g_strdup_printf("the job needs %s per GPU%s%s: %s", gpu,
+                                  footprint.host_bytes > 0 ? " and, of a node's host memory, " : "",
                                   footprint.host_bytes > 0 ? host : "", refusal));
 }
 
-void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
-                       OrrOutcome *outcome) {
+void orr_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrTrainingWork *work = (const OrrTrainingWork *)replayed->work;
   add_steps(replayed, outcome);
   add_lanes(work, replayed, outcome);
@@ -264,12 +272,12 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   add_collectives(work, replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
   orr_link_time_add(replayed, outcome);
-  add_memory(work, scenario, outcome);
+  add_memory(work, replayed->cluster, outcome);
   add_activations(work, outcome);
   orr_memory_time_add(replayed, outcome);
   add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);
-  add_warnings(scenario, outcome);
+  add_warnings(replayed->cluster, outcome);
 }
 
 /* --- Explanations --- */
@@ -284,8 +292,8 @@ static int compare_parts(gconstpointer a, gconstpointer b) {
   return x->amount > y->amount ? -1 : x->amount < y->amount;
 }
 
-/* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest, as shares of the sum. Equal ones
- * keep their order. */
+/* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest parts, in percent of the sum.
+ * Equal parts keep their order. */
 static char *largest_parts(Part *parts, guint n) {
   g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(Part));
   GString *text = g_string_new(NULL);
@@ -309,7 +317,7 @@ char *orr_training_rows_explain(const OrrOutcome *outcome) {
   return largest_parts(parts, ORR_N_TIMES);
 }
 
-/* Of the stage that holds most. */
+/* The parts of the stage that holds most. */
 char *orr_training_rows_memory_parts(const OrrOutcome *outcome) {
   const OrrMemoryRow *peak = NULL;
   for (guint i = 0; outcome->memory && i < outcome->memory->len; i++) {

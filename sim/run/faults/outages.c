@@ -1,13 +1,16 @@
 /*
  * outages.c - outages as changes of a program.
  *
- * Harm to one thing may come from several outages at once. Losses of a link add up, to all of it at
- * most; a GPU's slow-downs multiply; a lane is as slow as its slowest GPU, since its ranks meet in
- * every layer:
+ * Several outages may affect one thing at the same time. Losses of a link add up, at most to the
+ * whole link; slow-downs of a GPU multiply; a lane is as slow as its slowest GPU, since its ranks
+ * meet in every layer:
  *
  *   link:  1 ---+     +---        lane:  factor(t) = max over its GPUs of the product of (1 + loss)
  *        1/2    +--+  |
  *          0       +--+
+ *
+ * Detours: when a link is dead and routes can avoid it, every job is compiled again on the fabric
+ * without it. From the date on, its communications take the paths of that compilation.
  */
 #include "sim/run/faults/outages.h"
 
@@ -18,8 +21,8 @@
 
 static const OrrOutage *outage_at(const GPtrArray *outages, guint i) { return outages->pdata[i]; }
 
-static const OrrHarm *harm_at(const OrrOutage *outage, guint i) {
-  return &g_array_index(outage->harms, OrrHarm, i);
+static const OrrFaultEffect *effect_at(const OrrOutage *outage, guint i) {
+  return &g_array_index(outage->effects, OrrFaultEffect, i);
 }
 
 /* --- Marks --- */
@@ -30,15 +33,15 @@ static guint64 bits_of(double value) {
   return bits;
 }
 
-/* What happens to a part and when: parts that this is equal for may be alike. Sums do not depend
- * on an order. */
-static guint64 mark_of(const OrrOutage *outage, const OrrHarm *harm) {
+/* A hash of what happens to a part and when. Parts with equal sums of marks may be in one class; a
+ * sum does not depend on the order of the outages. */
+static guint64 mark_of(const OrrOutage *outage, const OrrFaultEffect *effect) {
   return orr_random_hash3(
-      orr_random_hash3(bits_of(outage->begin_s), bits_of(outage->end_s), harm->kind),
-      bits_of(harm->loss), 8);
+      orr_random_hash3(bits_of(outage->begin_s), bits_of(outage->end_s), effect->kind),
+      bits_of(effect->loss), 8);
 }
 
-/* Machine GPU -> GPU of the job + 1. */
+/* GPU of the machine -> GPU of the job + 1. */
 static GHashTable *index_gpus(const gint64 *gpus, gint64 n_gpus) {
   GHashTable *index = g_hash_table_new(g_direct_hash, g_direct_equal);
   for (gint64 i = 0; i < n_gpus; i++)
@@ -57,17 +60,17 @@ OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64
   marks->gpus = g_new0(guint64, n_gpus + 1);
   marks->links = g_hash_table_new(g_direct_hash, g_direct_equal);
   for (guint i = 0; i < outages->len; i++)
-    for (guint h = 0; h < outage_at(outages, i)->harms->len; h++) {
-      const OrrHarm *harm = harm_at(outage_at(outages, i), h);
-      const guint64 mark = mark_of(outage_at(outages, i), harm);
-      const gpointer link = GSIZE_TO_POINTER(harm->index);
-      const gint64 gpu = harm->kind == ORR_HARM_GPU ? job_gpu(index, harm->index) : -1;
+    for (guint h = 0; h < outage_at(outages, i)->effects->len; h++) {
+      const OrrFaultEffect *effect = effect_at(outage_at(outages, i), h);
+      const guint64 mark = mark_of(outage_at(outages, i), effect);
+      const gpointer link = GSIZE_TO_POINTER(effect->index);
+      const gint64 gpu = effect->kind == ORR_FAULT_EFFECT_GPU ? job_gpu(index, effect->index) : -1;
       if (gpu >= 0) marks->gpus[gpu] += mark;
-      if (harm->kind == ORR_HARM_LINK)
+      if (effect->kind == ORR_FAULT_EFFECT_LINK)
         g_hash_table_insert(
             marks->links, link,
             GSIZE_TO_POINTER(GPOINTER_TO_SIZE(g_hash_table_lookup(marks->links, link)) + mark));
-      any = any || gpu >= 0 || harm->kind == ORR_HARM_LINK;
+      any = any || gpu >= 0 || effect->kind == ORR_FAULT_EFFECT_LINK;
     }
   return any ? g_steal_pointer(&marks) : NULL;
 }
@@ -86,7 +89,7 @@ static gint by_value(gconstpointer a, gconstpointer b) {
   return (x > y) - (x < y);
 }
 
-/* Ascending, each once. */
+/* Sorts ascending and drops duplicates. */
 static void sort_dates(GArray *dates) {
   guint n = 0;
   g_array_sort(dates, by_value);
@@ -96,95 +99,97 @@ static void sort_dates(GArray *dates) {
   g_array_set_size(dates, n);
 }
 
-/* One harm to one thing, for a time. */
+/* One effect on one thing, from begin_s to end_s. */
 typedef struct {
   double begin_s, end_s, loss;
-  gint64 part; /* a lane's: which GPU */
-} Spell;
+  gint64 gpu; /* of a lane: which of its GPUs */
+} Interval;
 
-static GArray *dates_of(const GArray *spells) {
+static GArray *dates_of(const GArray *intervals) {
   GArray *dates = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = 0; i < spells->len; i++) {
-    const Spell *spell = &g_array_index(spells, Spell, i);
-    g_array_append_val(dates, spell->begin_s);
-    if (isfinite(spell->end_s)) g_array_append_val(dates, spell->end_s);
+  for (guint i = 0; i < intervals->len; i++) {
+    const Interval *interval = &g_array_index(intervals, Interval, i);
+    g_array_append_val(dates, interval->begin_s);
+    if (isfinite(interval->end_s)) g_array_append_val(dates, interval->end_s);
   }
   sort_dates(dates);
   return dates;
 }
 
-static gboolean is_on(const Spell *spell, double at_s) {
-  return spell->begin_s <= at_s && at_s < spell->end_s;
+static gboolean is_on(const Interval *interval, double at_s) {
+  return interval->begin_s <= at_s && at_s < interval->end_s;
 }
 
-static double link_factor(const GArray *spells, double at_s) {
+static double link_factor(const GArray *intervals, double at_s) {
   double left = 1;
-  for (guint i = 0; i < spells->len; i++)
-    if (is_on(&g_array_index(spells, Spell, i), at_s)) left -= g_array_index(spells, Spell, i).loss;
-  return left < 1e-9 ? 0 : left; /* n times 1/n may miss 1 by a rounding */
+  for (guint i = 0; i < intervals->len; i++)
+    if (is_on(&g_array_index(intervals, Interval, i), at_s))
+      left -= g_array_index(intervals, Interval, i).loss;
+  return left < 1e-9 ? 0 : left; /* n times 1/n may differ from 1 by rounding */
 }
 
-static double gpu_factor(const GArray *spells, gint64 gpu, double at_s) {
+static double gpu_factor(const GArray *intervals, gint64 gpu, double at_s) {
   double factor = 1;
-  for (guint i = 0; i < spells->len; i++) {
-    const Spell *spell = &g_array_index(spells, Spell, i);
-    if (spell->part == gpu && is_on(spell, at_s)) factor *= 1 + spell->loss;
+  for (guint i = 0; i < intervals->len; i++) {
+    const Interval *interval = &g_array_index(intervals, Interval, i);
+    if (interval->gpu == gpu && is_on(interval, at_s)) factor *= 1 + interval->loss;
   }
   return factor;
 }
 
-static double lane_factor(const GArray *spells, double at_s) {
+static double lane_factor(const GArray *intervals, double at_s) {
   double factor = 1;
-  for (guint i = 0; i < spells->len; i++)
-    factor = MAX(factor, gpu_factor(spells, g_array_index(spells, Spell, i).part, at_s));
+  for (guint i = 0; i < intervals->len; i++)
+    factor = MAX(factor, gpu_factor(intervals, g_array_index(intervals, Interval, i).gpu, at_s));
   return factor;
 }
 
-/* --- Harm by thing --- */
+/* --- Effects by thing: link, lane or GPU --- */
 
-/* Things in the order of their first harm, so that nothing depends on a table's order. */
+/* Things in the order of their first effect: a hash table's order must not order events. */
 typedef struct {
-  GArray *things;     /* of gint64 */
-  GPtrArray *spells;  /* of GArray of Spell */
-  GHashTable *places; /* thing -> place + 1 */
-} Harmed;
+  GArray *things;       /* of gint64 */
+  GPtrArray *intervals; /* of GArray of Interval */
+  GHashTable *places;   /* thing -> place + 1 */
+} Affected;
 
-static void harmed_init(Harmed *harmed) {
-  *harmed = (Harmed){g_array_new(FALSE, FALSE, sizeof(gint64)),
-                     g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
-                     g_hash_table_new(g_direct_hash, g_direct_equal)};
+static void affected_init(Affected *affected) {
+  *affected = (Affected){g_array_new(FALSE, FALSE, sizeof(gint64)),
+                         g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
+                         g_hash_table_new(g_direct_hash, g_direct_equal)};
 }
 
-static void harmed_clear(Harmed *harmed) {
-  g_array_unref(harmed->things);
-  g_ptr_array_unref(harmed->spells);
-  g_hash_table_unref(harmed->places);
+static void affected_clear(Affected *affected) {
+  g_array_unref(affected->things);
+  g_ptr_array_unref(affected->intervals);
+  g_hash_table_unref(affected->places);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Harmed, harmed_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Affected, affected_clear)
 
-static void add_spell(Harmed *harmed, gint64 thing, const OrrOutage *outage, const OrrHarm *harm) {
-  gsize place = GPOINTER_TO_SIZE(g_hash_table_lookup(harmed->places, GSIZE_TO_POINTER(thing)));
+static void add_interval(Affected *affected, gint64 thing, const OrrOutage *outage,
+                         const OrrFaultEffect *effect) {
+  gsize place = GPOINTER_TO_SIZE(g_hash_table_lookup(affected->places, GSIZE_TO_POINTER(thing)));
   if (!place) {
-    g_array_append_val(harmed->things, thing);
-    g_ptr_array_add(harmed->spells, g_array_new(FALSE, FALSE, sizeof(Spell)));
-    place = harmed->things->len;
-    g_hash_table_insert(harmed->places, GSIZE_TO_POINTER(thing), GSIZE_TO_POINTER(place));
+    g_array_append_val(affected->things, thing);
+    g_ptr_array_add(affected->intervals, g_array_new(FALSE, FALSE, sizeof(Interval)));
+    place = affected->things->len;
+    g_hash_table_insert(affected->places, GSIZE_TO_POINTER(thing), GSIZE_TO_POINTER(place));
   }
-  const Spell spell = {outage->begin_s, outage->end_s, harm->loss, harm->index};
-  g_array_append_val((GArray *)harmed->spells->pdata[place - 1], spell);
+  const Interval interval = {outage->begin_s, outage->end_s, effect->loss, effect->index};
+  g_array_append_val((GArray *)affected->intervals->pdata[place - 1], interval);
 }
 
-static void find_links(Harmed *harmed, const GPtrArray *outages) {
+static void find_links(Affected *affected, const GPtrArray *outages) {
   for (guint i = 0; i < outages->len; i++)
-    for (guint h = 0; h < outage_at(outages, i)->harms->len; h++)
-      if (harm_at(outage_at(outages, i), h)->kind == ORR_HARM_LINK)
-        add_spell(harmed, harm_at(outage_at(outages, i), h)->index, outage_at(outages, i),
-                  harm_at(outage_at(outages, i), h));
+    for (guint h = 0; h < outage_at(outages, i)->effects->len; h++)
+      if (effect_at(outage_at(outages, i), h)->kind == ORR_FAULT_EFFECT_LINK)
+        add_interval(affected, effect_at(outage_at(outages, i), h)->index, outage_at(outages, i),
+                     effect_at(outage_at(outages, i), h));
 }
 
 /* --- Links --- */
 
-/* Fabric link -> the program's + 1, as orr_program_merge numbers them. */
+/* Fabric link -> link of the program + 1, as orr_program_merge numbers them. */
 static GHashTable *number_links(const OrrOutageJob *jobs, guint n_jobs) {
   GHashTable *numbers = g_hash_table_new(g_direct_hash, g_direct_equal);
   for (guint j = 0; j < n_jobs; j++)
@@ -197,16 +202,16 @@ static GHashTable *number_links(const OrrOutageJob *jobs, guint n_jobs) {
 }
 
 static void apply_links(OrrProgram *program, GHashTable *numbers, const GPtrArray *outages) {
-  g_auto(Harmed) harmed;
-  harmed_init(&harmed);
-  find_links(&harmed, outages);
-  for (guint i = 0; i < harmed.things->len; i++) {
+  g_auto(Affected) affected;
+  affected_init(&affected);
+  find_links(&affected, outages);
+  for (guint i = 0; i < affected.things->len; i++) {
     const gpointer number =
-        g_hash_table_lookup(numbers, GSIZE_TO_POINTER(g_array_index(harmed.things, gint64, i)));
-    g_autoptr(GArray) dates = dates_of(harmed.spells->pdata[i]);
+        g_hash_table_lookup(numbers, GSIZE_TO_POINTER(g_array_index(affected.things, gint64, i)));
+    g_autoptr(GArray) dates = dates_of(affected.intervals->pdata[i]);
     for (guint d = 0; number && d < dates->len; d++)
       orr_program_fault(program, g_array_index(dates, double, d), GPOINTER_TO_UINT(number) - 1,
-                        link_factor(harmed.spells->pdata[i], g_array_index(dates, double, d)));
+                        link_factor(affected.intervals->pdata[i], g_array_index(dates, double, d)));
   }
 }
 
@@ -215,22 +220,24 @@ static void apply_links(OrrProgram *program, GHashTable *numbers, const GPtrArra
 static void apply_slow_gpus(OrrProgram *program, const OrrOutageJob *job,
                             const GPtrArray *outages) {
   g_autoptr(GHashTable) index = index_gpus(job->gpus, job->n_gpus);
-  g_auto(Harmed) harmed;
-  harmed_init(&harmed);
+  g_auto(Affected) affected;
+  affected_init(&affected);
   for (guint i = 0; i < outages->len; i++)
-    for (guint h = 0; h < outage_at(outages, i)->harms->len; h++) {
-      const OrrHarm *harm = harm_at(outage_at(outages, i), h);
-      const gint64 gpu = harm->kind == ORR_HARM_GPU ? job_gpu(index, harm->index) : -1;
+    for (guint h = 0; h < outage_at(outages, i)->effects->len; h++) {
+      const OrrFaultEffect *effect = effect_at(outage_at(outages, i), h);
+      const gint64 gpu = effect->kind == ORR_FAULT_EFFECT_GPU ? job_gpu(index, effect->index) : -1;
       const guint32 lane =
           gpu >= 0 ? g_array_index(job->work->lane_of_gpu, guint32, gpu) : ORR_NO_LANE;
-      if (lane != ORR_NO_LANE) add_spell(&harmed, lane, outage_at(outages, i), harm);
+      if (lane != ORR_NO_LANE) add_interval(&affected, lane, outage_at(outages, i), effect);
     }
-  for (guint i = 0; i < harmed.things->len; i++) {
-    const guint32 lane = job->offset.first_lane + (guint32)g_array_index(harmed.things, gint64, i);
-    g_autoptr(GArray) dates = dates_of(harmed.spells->pdata[i]);
+  for (guint i = 0; i < affected.things->len; i++) {
+    const guint32 lane =
+        job->offset.first_lane + (guint32)g_array_index(affected.things, gint64, i);
+    g_autoptr(GArray) dates = dates_of(affected.intervals->pdata[i]);
     for (guint d = 0; d < dates->len; d++)
-      orr_program_slow_lane(program, g_array_index(dates, double, d), lane,
-                            lane_factor(harmed.spells->pdata[i], g_array_index(dates, double, d)));
+      orr_program_slow_lane(
+          program, g_array_index(dates, double, d), lane,
+          lane_factor(affected.intervals->pdata[i], g_array_index(dates, double, d)));
   }
 }
 
@@ -238,9 +245,8 @@ static gboolean is_kernels(int kind) {
   return kind <= ORR_TIME_MEMORY || kind == ORR_TIME_OPTIMIZER;
 }
 
-/* A slow GPU slows kernels, not the collectives and launches that are part of the same piece of
- * work. */
-static void share_labels(OrrProgram *program, const OrrOutageJob *job) {
+/* A slow GPU slows down kernels, but not the collectives and launches within the same op. */
+static void slow_kernels_only(OrrProgram *program, const OrrOutageJob *job) {
   const GArray *parts = job->work->label_seconds;
   for (guint32 label = 0; (label + 1) * ORR_N_TIMES <= parts->len; label++) {
     double sum = 0, kernels = 0;
@@ -256,12 +262,13 @@ static void share_labels(OrrProgram *program, const OrrOutageJob *job) {
 const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job) {
   if (orr_work_is_live(job->work)) return NULL;
   for (guint i = 0; i < outages->len; i++)
-    for (guint h = 0; h < outage_at(outages, i)->harms->len; h++)
+    for (guint h = 0; h < outage_at(outages, i)->effects->len; h++)
       for (gint64 g = 0;
-           g < job->n_gpus && harm_at(outage_at(outages, i), h)->kind == ORR_HARM_NODE; g++) {
+           g < job->n_gpus && effect_at(outage_at(outages, i), h)->kind == ORR_FAULT_EFFECT_NODE;
+           g++) {
         const gboolean used = g_array_index(job->work->lane_of_gpu, guint32, g) != ORR_NO_LANE;
         if (used && (job->gpus ? job->gpus[g] : g) / job->gpus_per_node ==
-                        harm_at(outage_at(outages, i), h)->index)
+                        effect_at(outage_at(outages, i), h)->index)
           return outage_at(outages, i);
       }
   return NULL;
@@ -279,11 +286,11 @@ static void add_node(GArray *changes, const OrrOutage *outage, gint64 node,
   }
 }
 
-static void add_slow(GArray *changes, gint64 gpu, const GArray *spells) {
-  g_autoptr(GArray) dates = dates_of(spells);
+static void add_slow(GArray *changes, gint64 gpu, const GArray *intervals) {
+  g_autoptr(GArray) dates = dates_of(intervals);
   for (guint d = 0; d < dates->len; d++) {
     const double at_s = g_array_index(dates, double, d);
-    const OrrGpuChange change = {at_s, gpu, FALSE, lane_factor(spells, at_s)};
+    const OrrGpuChange change = {at_s, gpu, FALSE, lane_factor(intervals, at_s)};
     g_array_append_val(changes, change);
   }
 }
@@ -297,34 +304,35 @@ static gint by_date(gconstpointer a, gconstpointer b) {
 GArray *orr_outages_gpu_changes(const GPtrArray *outages, const OrrOutageJob *job) {
   GArray *changes = g_array_new(FALSE, TRUE, sizeof(OrrGpuChange));
   g_autoptr(GHashTable) index = index_gpus(job->gpus, job->n_gpus);
-  g_auto(Harmed) harmed;
-  harmed_init(&harmed);
+  g_auto(Affected) affected;
+  affected_init(&affected);
   for (guint i = 0; i < outages->len; i++)
-    for (guint h = 0; h < outage_at(outages, i)->harms->len; h++) {
-      const OrrHarm *harm = harm_at(outage_at(outages, i), h);
-      const gint64 gpu = harm->kind == ORR_HARM_GPU ? job_gpu(index, harm->index) : -1;
-      if (gpu >= 0) add_spell(&harmed, gpu, outage_at(outages, i), harm);
-      if (harm->kind == ORR_HARM_NODE) add_node(changes, outage_at(outages, i), harm->index, job);
+    for (guint h = 0; h < outage_at(outages, i)->effects->len; h++) {
+      const OrrFaultEffect *effect = effect_at(outage_at(outages, i), h);
+      const gint64 gpu = effect->kind == ORR_FAULT_EFFECT_GPU ? job_gpu(index, effect->index) : -1;
+      if (gpu >= 0) add_interval(&affected, gpu, outage_at(outages, i), effect);
+      if (effect->kind == ORR_FAULT_EFFECT_NODE)
+        add_node(changes, outage_at(outages, i), effect->index, job);
     }
-  for (guint i = 0; i < harmed.things->len; i++)
-    add_slow(changes, g_array_index(harmed.things, gint64, i), harmed.spells->pdata[i]);
+  for (guint i = 0; i < affected.things->len; i++)
+    add_slow(changes, g_array_index(affected.things, gint64, i), affected.intervals->pdata[i]);
   g_array_sort(changes, by_date);
   return changes;
 }
 
-/* --- Other ways --- */
+/* --- Detours --- */
 
 static void clear_detour(gpointer detour) {
   g_clear_pointer(&((OrrDetour *)detour)->dead, g_hash_table_unref);
 }
 
-/* Links that routes may do without, dead, and known to be, at @at_s; NULL: none. */
-static GHashTable *dead_links(const Harmed *harmed, const OrrFabric *fabric, double at_s) {
+/* The links that are known to be dead at @at_s and that routes can avoid; NULL: none. */
+static GHashTable *dead_links(const Affected *affected, const OrrFabric *fabric, double at_s) {
   GHashTable *dead = NULL;
-  for (guint i = 0; i < harmed->things->len; i++) {
-    const guint32 link = (guint32)g_array_index(harmed->things, gint64, i);
+  for (guint i = 0; i < affected->things->len; i++) {
+    const guint32 link = (guint32)g_array_index(affected->things, gint64, i);
     if (!orr_fabric_can_leave(fabric, link)) continue;
-    if (link_factor(harmed->spells->pdata[i], at_s) > 0) continue;
+    if (link_factor(affected->intervals->pdata[i], at_s) > 0) continue;
     if (!dead) dead = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_hash_table_add(dead, GUINT_TO_POINTER(link));
   }
@@ -341,15 +349,15 @@ static gboolean same_set(GHashTable *a, GHashTable *b) {
   return TRUE;
 }
 
-/* What routes know: spells that begin and end with their detection. */
-static void find_known(Harmed *harmed, const GPtrArray *outages) {
+/* Outages as routing sees them: they begin and end `detection` late. */
+static void find_known(Affected *affected, const GPtrArray *outages) {
   for (guint i = 0; i < outages->len; i++) {
     OrrOutage known = *outage_at(outages, i);
     known.begin_s += known.detection_s;
     known.end_s += known.detection_s;
-    for (guint h = 0; h < known.harms->len; h++)
-      if (harm_at(&known, h)->kind == ORR_HARM_LINK)
-        add_spell(harmed, harm_at(&known, h)->index, &known, harm_at(&known, h));
+    for (guint h = 0; h < known.effects->len; h++)
+      if (effect_at(&known, h)->kind == ORR_FAULT_EFFECT_LINK)
+        add_interval(affected, effect_at(&known, h)->index, &known, effect_at(&known, h));
   }
 }
 
@@ -357,18 +365,18 @@ GArray *orr_outages_detours(const GPtrArray *outages, const OrrFabric *fabric) {
   GArray *detours = g_array_new(FALSE, TRUE, sizeof(OrrDetour));
   g_array_set_clear_func(detours, clear_detour);
   g_autoptr(GArray) dates = g_array_new(FALSE, FALSE, sizeof(double));
-  g_auto(Harmed) harmed;
-  harmed_init(&harmed);
-  find_known(&harmed, outages);
-  for (guint i = 0; i < harmed.spells->len; i++) {
-    g_autoptr(GArray) more = dates_of(harmed.spells->pdata[i]);
+  g_auto(Affected) affected;
+  affected_init(&affected);
+  find_known(&affected, outages);
+  for (guint i = 0; i < affected.intervals->len; i++) {
+    g_autoptr(GArray) more = dates_of(affected.intervals->pdata[i]);
     g_array_append_vals(dates, more->data, more->len);
   }
   sort_dates(dates);
   GHashTable *last = NULL;
   for (guint i = 0; i < dates->len; i++) {
     OrrDetour detour = {g_array_index(dates, double, i),
-                        dead_links(&harmed, fabric, g_array_index(dates, double, i))};
+                        dead_links(&affected, fabric, g_array_index(dates, double, i))};
     if (same_set(last, detour.dead)) {
       clear_detour(&detour);
       continue;
@@ -384,8 +392,8 @@ typedef struct {
   OrrProgram *program;
   GHashTable *numbers; /* fabric link -> program link + 1 */
   const OrrWork *own, *other;
-  guint32 *paths;    /* by path of the other work: the program's + 1; 0: not there yet */
-  GHashTable *alike; /* own path << 32 | other path -> 1 equal, 2 not */
+  guint32 *paths;    /* path of the other work -> path of the program + 1; 0: not added yet */
+  GHashTable *alike; /* own path << 32 | other path -> 1: equal, 2: not */
 } Detouring;
 
 static guint32 link_number(Detouring *d, guint32 other_link) {
@@ -479,6 +487,6 @@ void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jo
   for (guint j = 0; j < n_jobs; j++) {
     if (orr_work_is_live(jobs[j].work)) continue;
     apply_slow_gpus(program, &jobs[j], outages);
-    share_labels(program, &jobs[j]);
+    slow_kernels_only(program, &jobs[j]);
   }
 }

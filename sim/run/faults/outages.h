@@ -1,6 +1,6 @@
 /*
- * outages.h - outages as changes of a program: links that fail, lanes that slow down or are lost,
- * other ways.
+ * outages.h - outages as changes of a program: links lose bandwidth, lanes slow down or are lost,
+ * communications take other paths.
  */
 #ifndef ORR_OUTAGES_H
 #define ORR_OUTAGES_H
@@ -11,39 +11,39 @@
 
 G_BEGIN_DECLS
 
-/* A job whose program is part of the one that outages change. */
+/* A job whose program is part of the program that outages change. */
 typedef struct {
   const OrrWork *work;
-  const gint64 *gpus; /* the machine's number of each of its GPUs; NULL: the same */
+  const gint64 *gpus; /* the machine's number of each of its GPUs; NULL: the same numbers */
   gint64 n_gpus;
   OrrProgramOffset offset;
   gint64 gpus_per_node;
 } OrrOutageJob;
 
-/* The marks of a job's GPUs and of links, for OrrWorld; NULL where nothing of it is harmed but
- * nodes. */
+/* Marks for OrrWorld on the links that outages affect and on those of the job's GPUs; NULL where
+ * outages affect nodes alone. */
 OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64 n_gpus);
 void orr_outages_free_marks(OrrMarks *marks); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMarks, orr_outages_free_marks)
 
-/* A stretch of time in which links are dead that routes may do without. */
+/* From a date on, the dead links that routes avoid. */
 typedef struct {
   double at_s;
-  GHashTable *dead; /* fabric link -> anything; NULL: none */
+  GHashTable *dead; /* set of fabric links; NULL: none */
 } OrrDetour;
 
-/* The stretches, by their begin; none where nothing can be done without. Array of OrrDetour,
- * owned. */
+/* The detours by date, each different from the one before; none where routes can avoid no dead
+ * link. Array of OrrDetour, owned. */
 GArray *orr_outages_detours(const GPtrArray *outages, const OrrFabric *fabric);
 
-/* Puts @outages into @program, not sealed: @jobs' programs side by side in that order. @works[d
- * * n_jobs + j] is job j compiled for detour d, NULL where that is its own work; @detours may be
- * NULL. */
+/* Applies @outages to @program, which is not sealed and consists of the programs of @jobs, in that
+ * order. @works[d * n_jobs + j] is job j compiled for detour d; NULL: its own work, as built.
+ * @detours may be NULL. */
 void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jobs,
                        const GPtrArray *outages, const GArray *detours, OrrWork *const *works);
 
-/* When and how @job is lost: the first outage that takes a node of it; NULL: none, or it is live
- * and goes on. */
+/* The first outage that takes a node of @job, which stops there; NULL: none, or the job is live and
+ * goes on. */
 const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job);
 
 /* What happens to the GPUs of a live @job: array of OrrGpuChange, by date; owned. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/run/kinds.h"
+#include "sim/run/simulate.h"
 #include "tests/workloads/scenario_fixture.h"
 #include "workloads/collectives/collective_bench.h"
 
@@ -172,7 +172,7 @@ static void test_refused(void) {
   assert_refused("workload.root=32", "root 32 is not one of the 32 ranks");
   assert_refused("workload.algorithm=rings", "unknown algorithm 'rings'");
   assert_refused("workload={kind: training, parallel: {tp: 8, pp: 1}, batch: {global: 8}}",
-                 "a workload of kind training runs a model");
+                 "a workload of kind training needs a model");
 }
 
 int main(int argc, char **argv) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/base/yaml.h"
-#include "sim/run/kinds.h"
+#include "sim/run/simulate.h"
 #include "workloads/serving/serving.h"
 
 static const char serving_text[] = "schema: scenario/1\n"

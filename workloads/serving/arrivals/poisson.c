@@ -1,5 +1,6 @@
 /*
- * poisson.c - independent requests: intervals are exponential with mean 1 / rate.
+ * poisson.c - requests that know nothing of each other: distances are exponential with mean 1 /
+ * rate.
  *
  *   workload: {load: {kind: poisson, rate: 4}}
  */
@@ -15,7 +16,7 @@ static const OrrField fields[] = {
     {.name = "rate",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, rate),
-     .sentence = "Mean requests per second.",
+     .sentence = "Requests a second, mean.",
      .flags = ORR_FIELD_POSITIVE},
 };
 static const OrrFieldTable table =

@@ -1,10 +1,10 @@
 /*
- * speculation_none.c - no drafts: every step writes one token per request.
+ * speculation_none.c - every step writes one token of each request.
  *
  *   workload: {engine: {speculation: none}}
  */
 #include "workloads/serving/speculation/speculation.h"
 
 const OrrSpeculator orr_speculator_none = {
-    .entry = {"none", "No drafts: a step writes one token per request.", NULL},
+    .entry = {"none", "Nothing is guessed: a step writes one token of each request.", NULL},
 };

@@ -1,0 +1,50 @@
+/*
+ * kinds.c - the array of kinds, and how an answer is made: the members that all results share here,
+ * the rest by the kind.
+ */
+#include "sim/run/answer/kinds.h"
+
+#include "sim/run/answer/collective_rows.h"
+#include "sim/run/answer/serving_rows.h"
+#include "sim/run/answer/training_rows.h"
+#include "workloads/collectives/collective_bench.h"
+#include "workloads/serving/serving.h"
+#include "workloads/training/training.h"
+
+/* Alphabetical, like the registry of workloads. */
+static const OrrRunKind kinds[] = {
+    {.kind = &orr_collectives_kind,
+     .result = &orr_collectives_result_table,
+     .rows = orr_collective_rows,
+     .explain = orr_collective_rows_explain,
+     .view = "nccl-tests",
+     .details = &orr_nccl_test_table},
+    {.kind = &orr_serving_kind,
+     .result = &orr_serving_result_table,
+     .rows = orr_serving_rows,
+     .explain = orr_serving_rows_explain,
+     .view = "serving",
+     .groups = orr_serving_groups},
+    {.kind = &orr_training_kind,
+     .result = &orr_training_result_table,
+     .rows = orr_training_rows,
+     .explain = orr_training_rows_explain,
+     .view = "breakdown"},
+};
+
+const OrrRunKind *orr_run_kind_named(const char *name) {
+  for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
+    if (g_strcmp0(kinds[i].kind->entry.name, name) == 0) return &kinds[i];
+  return NULL;
+}
+
+const OrrRunKind *orr_run_kind(const OrrWorkloadKind *kind) {
+  return orr_run_kind_named(kind->entry.name);
+}
+
+void orr_run_kind_answer(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  outcome->kind = orr_run_kind(replayed->work->kind);
+  orr_outcome_set_integer(outcome, "n-gpus", replayed->work->n_gpus);
+  orr_outcome_set_integer(outcome, "events", (gint64)replayed->replay.n_events);
+  outcome->kind->rows(replayed, outcome);
+}

@@ -1,0 +1,93 @@
+/*
+ * outcome.c - the life of an outcome. One table, made from rows.inc, says where OrrOutcome keeps
+ * the rows of each table; making, freeing, finding and storing them walk over it.
+ */
+#include "sim/run/answer/outcome.h"
+
+#include "sim/run/answer/kinds.h"
+
+static const struct {
+  const OrrFieldTable *table;
+  size_t offset;
+} arrays[] = {
+#define ROWS(table, member, sentence) {&orr_##table##_table, offsetof(OrrOutcome, member)},
+#include "sim/run/answer/rows.inc"
+};
+
+static GArray **array_at(const OrrOutcome *outcome, guint i) {
+  return (GArray **)(void *)((char *)outcome + arrays[i].offset);
+}
+
+OrrOutcome *orr_outcome_new(void) {
+  OrrOutcome *outcome = g_new0(OrrOutcome, 1);
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+    *array_at(outcome, i) = g_array_new(FALSE, TRUE, (guint)arrays[i].table->size);
+  outcome->names = g_string_chunk_new(1024);
+  outcome->warnings = g_ptr_array_new_with_free_func(g_free);
+  return outcome;
+}
+
+void orr_outcome_free(OrrOutcome *outcome) {
+  if (!outcome) return;
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(*array_at(outcome, i));
+  g_string_chunk_free(outcome->names);
+  g_ptr_array_unref(outcome->warnings);
+  g_free(outcome->engine);
+  if (outcome->own_job) g_free(outcome->own_job->gpus);
+  g_free(outcome->own_job);
+  g_free(outcome);
+}
+
+const GArray *orr_outcome_rows(const OrrOutcome *outcome, const OrrFieldTable *table) {
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+    if (arrays[i].table == table) return *array_at(outcome, i);
+  return NULL;
+}
+
+static void *result_member(OrrOutcome *outcome, const char *name) {
+  for (size_t i = 0; i < outcome->kind->result->n_fields; i++)
+    if (g_str_equal(outcome->kind->result->fields[i].name, name))
+      return (char *)&outcome->result + outcome->kind->result->fields[i].offset;
+  g_return_val_if_reached(NULL);
+}
+
+void orr_outcome_set_integer(OrrOutcome *outcome, const char *name, gint64 value) {
+  *(gint64 *)result_member(outcome, name) = value;
+}
+
+void orr_outcome_set_wall_time(OrrOutcome *outcome, gint64 begin_us) {
+  outcome->wall_time_s = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
+  *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;
+}
+
+/* --- Storing --- */
+
+static gboolean store_all(OrrStore *store, const OrrFieldTable *table, const GArray *rows,
+                          GError **error) {
+  for (guint i = 0; i < rows->len; i++)
+    if (!orr_store_add_row(store, table, rows->data + (gsize)i * table->size, error)) return FALSE;
+  return TRUE;
+}
+
+static gboolean store_trust(const OrrOutcome *outcome, OrrStore *store, GError **error) {
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) {
+    const OrrCostTrustRow row = {(char *)orr_cost_how_text(outcome->carried_from, (OrrHow)how),
+                                 outcome->trust[how]};
+    if (row.seconds > 0 && !orr_store_add_row(store, &orr_cost_trust_table, &row, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean orr_outcome_store_rows(const OrrOutcome *outcome, OrrStore *store, GError **error) {
+  if (!orr_store_add_row(store, outcome->kind->result, &outcome->result, error)) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+    if (!store_all(store, arrays[i].table, *array_at(outcome, i), error)) return FALSE;
+  if (!store_trust(outcome, store, error)) return FALSE;
+  if (outcome->job && !orr_store_add_row(store, &orr_job_table, outcome->job, error)) return FALSE;
+  for (guint i = 0; i < outcome->warnings->len; i++) {
+    const OrrWarningRow row = {outcome->warnings->pdata[i]};
+    if (!orr_store_add_row(store, &orr_warning_table, &row, error)) return FALSE;
+  }
+  return TRUE;
+}

@@ -1,0 +1,44 @@
+/*
+ * replayed.c - rows of spans and links, which runs of every kind have. Spans of category "step"
+ * mark where a step ends; links that stand for none were dropped by folding. Neither becomes a row.
+ */
+#include "sim/run/answer/replayed.h"
+
+static char *interned(const char *text) { return (char *)g_intern_string(text); }
+
+void orr_replayed_add_spans(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrProgram *program = replayed->work->program;
+  for (guint i = 0; replayed->spans && i < replayed->spans->len; i++) {
+    const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
+    const OrrSpanRow row = {
+        .lane = orr_program_stream_lane(program, span->stream),
+        .stream = interned(orr_program_stream_name(program, span->stream)),
+        .name = interned(orr_program_label_name(program, span->label)),
+        .category = interned(orr_program_label_category(program, span->label)),
+        .micro_batch = span->tag,
+        .begin_s = span->begin_s,
+        .started_s = span->started_s,
+        .end_s = span->end_s,
+    };
+    if (!g_str_equal(row.category, "step")) g_array_append_val(outcome->spans, row);
+  }
+}
+
+void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrProgram *program = replayed->work->program;
+  for (guint32 link = 0; link < orr_program_n_links(program); link++) {
+    const guint32 stands_for = orr_program_link_stands_for(program, link);
+    if (stands_for == 0) continue;
+    const double bandwidth = orr_program_link_bandwidth(program, link);
+    const OrrLinkRow row = {
+        .link = g_string_chunk_insert(outcome->names, orr_program_link_name(program, link)),
+        .kind = interned(orr_fabric_link_kind(replayed->fabric,
+                                              g_array_index(replayed->work->links, guint32, link))),
+        .stands_for = stands_for,
+        .bandwidth_bytes_per_s = bandwidth,
+        .bytes = replayed->link_bytes[link],
+        .utilization = replayed->link_bytes[link] / (bandwidth * replayed->replay.end_s),
+    };
+    g_array_append_val(outcome->links, row);
+  }
+}

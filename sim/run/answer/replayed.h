@@ -1,0 +1,28 @@
+/*
+ * replayed.h - a work that has been replayed: what the rows of an answer are read from.
+ */
+#ifndef ORR_REPLAYED_H
+#define ORR_REPLAYED_H
+
+#include "sim/run/answer/ledger.h"
+#include "sim/run/answer/outcome.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const OrrWork *work;
+  const OrrCluster *cluster; /* of this job alone */
+  const OrrFabric *fabric;
+  OrrLedger *ledger;   /* NULL: the work is live, and keeps its own statistics */
+  const GArray *spans; /* of OrrSpan; NULL: not kept */
+  double *link_bytes;  /* by program link */
+  OrrReplay replay;
+} OrrReplayed;
+
+/* Adds the rows that runs of every kind have: of `span`, and of `link_use`. */
+void orr_replayed_add_spans(const OrrReplayed *replayed, OrrOutcome *outcome);
+void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome);
+
+G_END_DECLS
+
+#endif

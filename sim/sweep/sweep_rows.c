@@ -1,0 +1,293 @@
+/*
+ * sweep_rows.c - a sweep in the results database.
+ *
+ * The sweep is a run of kind "sweep", number S, with the whole document; point p is the run S + 1 +
+ * p, whoever simulated it and when, so that the rows do not depend on the number of workers. A
+ * point's run holds its settings in place of a document, its axes as params, its result, and the
+ * mean time by kind as one lane of all GPUs: what the views of runs read, in well under 2 KB.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/sweep/sampler.h"
+#include "sim/sweep/sweep_store.h"
+
+#define COLUMN(type_, name_, kind_, member_, flags_, sentence_)                                    \
+  {                                                                                                \
+    .name = name_, .kind = kind_, .offset = offsetof(type_, member_), .sentence = sentence_,       \
+    .flags = flags_                                                                                \
+  }
+
+typedef struct {
+  gint64 n_points, n_combinations;
+  char *sampler, *objective, *constraints;
+} SweepRow;
+
+static const OrrField sweep_fields[] = {
+    COLUMN(SweepRow, "n-points", ORR_FIELD_INT, n_points, 0,
+           "Points; point p is the run run_id + 1 + p. These numbers are reserved for it."),
+    COLUMN(SweepRow, "n-combinations", ORR_FIELD_INT, n_combinations, 0,
+           "Combinations of the axes' values."),
+    COLUMN(SweepRow, "sampler", ORR_FIELD_TEXT, sampler, 0, "What chose the points."),
+    COLUMN(SweepRow, "objective", ORR_FIELD_TEXT, objective, 0,
+           "What is best; several are separated by '; '."),
+    COLUMN(SweepRow, "constraints", ORR_FIELD_TEXT, constraints, 0,
+           "What points satisfy, separated by '; '."),
+};
+const OrrFieldTable orr_sweep_table =
+    ORR_FIELD_TABLE("sweep", "One row a sweep.", SweepRow, sweep_fields);
+
+typedef struct {
+  char *reason;
+  gint64 combinations;
+} ExcludedRow;
+
+static const OrrField excluded_fields[] = {
+    COLUMN(ExcludedRow, "reason", ORR_FIELD_TEXT, reason, 0,
+           "The constraint, or what the workload's checks found, with # for numbers."),
+    COLUMN(ExcludedRow, "combinations", ORR_FIELD_INT, combinations, 0,
+           "How many combinations it excluded."),
+};
+const OrrFieldTable orr_sweep_excluded_table =
+    ORR_FIELD_TABLE("sweep_excluded", "One row a reason why combinations of a sweep are no points.",
+                    ExcludedRow, excluded_fields);
+
+typedef struct {
+  gint64 sweep, point, rung;
+  int status;
+  char *reason;
+  gboolean eligible;
+  double score[ORR_SWEEP_MOST_OBJECTIVES];
+} PointRow;
+
+static const OrrField point_fields[] = {
+    COLUMN(PointRow, "sweep", ORR_FIELD_INT, sweep, ORR_FIELD_RUN, "The sweep's run."),
+    COLUMN(PointRow, "point", ORR_FIELD_INT, point, 0, "The point's number in it, from 0."),
+    COLUMN(PointRow, "rung", ORR_FIELD_INT, rung, 0,
+           "The sampler's rung; the last one is the answer."),
+    {.name = "status",
+     .kind = ORR_FIELD_WORD,
+     .offset = offsetof(PointRow, status),
+     .sentence = "ok; unfit: its memory does not fit, it was not simulated; refused; failed; "
+                 "crashed; timeout.",
+     .words = orr_point_words},
+    COLUMN(PointRow, "reason", ORR_FIELD_TEXT, reason, ORR_FIELD_OPTIONAL, "Why it is not ok."),
+    COLUMN(PointRow, "eligible", ORR_FIELD_BOOL, eligible, 0,
+           "ok, and the constraints on results hold."),
+    COLUMN(PointRow, "objective-1", ORR_FIELD_REAL, score[0], 0, "The first objective's value."),
+    COLUMN(PointRow, "objective-2", ORR_FIELD_REAL, score[1], 0, "The second's."),
+    COLUMN(PointRow, "objective-3", ORR_FIELD_REAL, score[2], 0, "The third's."),
+    COLUMN(PointRow, "objective-4", ORR_FIELD_REAL, score[3], 0, "The fourth's."),
+};
+const OrrFieldTable orr_sweep_point_table =
+    ORR_FIELD_TABLE("sweep_point", "One row a point of a sweep.", PointRow, point_fields);
+
+/* --- The sweep --- */
+
+static char *join_rules(const GPtrArray *rules) {
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < rules->len; i++)
+    g_string_append_printf(text, "%s%s", i > 0 ? "; " : "",
+                           ((const OrrSweepRule *)rules->pdata[i])->text);
+  return g_string_free(text, FALSE);
+}
+
+static gboolean add_excluded(OrrStore *store, const GArray *excluded, GError **error) {
+  for (guint i = 0; i < excluded->len; i++) {
+    const OrrSweepExclusion *one = &g_array_index(excluded, OrrSweepExclusion, i);
+    const ExcludedRow row = {one->reason, (gint64)one->n};
+    if (!orr_store_add_row(store, &orr_sweep_excluded_table, &row, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean add_question(OrrStore *store, const char *question, GError **error) {
+  return !question || orr_store_add_param(store, "question", question, error);
+}
+
+gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint64 n_points,
+                               const GArray *excluded, gint64 *sweep, GError **error) {
+  const OrrRunFacts facts = {.id = *sweep,
+                             .scenario = plan->base->name,
+                             .kind = "sweep",
+                             .file = plan->file,
+                             .hash = plan->hash,
+                             .resolved = plan->resolved,
+                             .tool_version = ORR_VERSION,
+                             .engine = "",
+                             .fidelity = ""};
+  g_autofree char *objective = join_rules(plan->objectives),
+                  *constraints = join_rules(plan->wheres);
+  const SweepRow row = {(gint64)n_points, (gint64)plan->n_combinations,
+                        (char *)plan->section.sampler.entry->name, objective, constraints};
+  if (!orr_store_begin_run(store, &facts, sweep, error)) return FALSE;
+  if (!add_question(store, plan->base->question, error) ||
+      !orr_store_add_row(store, &orr_sweep_table, &row, error) ||
+      !add_excluded(store, excluded, error)) {
+    orr_store_abandon_run(store);
+    return FALSE;
+  }
+  return orr_store_end_run(store, 0, error);
+}
+
+/* --- A point --- */
+
+/* What the point lays on the sweep's scenario, and its hash: of the sweep's document and this
+ * text. */
+static char *settings_text(const OrrSweepPlan *plan, const OrrSweepAnswer *answer,
+                           char *const *settings) {
+  GString *text = g_string_new("# The scenario of the sweep with\n");
+  const OrrNode *rung = orr_sweep_rung(plan, answer->rung);
+  for (guint i = 0; rung && i < orr_node_length(rung); i++)
+    g_string_append_printf(text, "%s: %s\n", ((const OrrNode *)rung->keys->pdata[i])->text,
+                           ((const OrrNode *)rung->items->pdata[i])->text);
+  for (; *settings; settings++) {
+    const char *equals = strchr(*settings, '=');
+    g_string_append_printf(text, "%.*s: %s\n", (int)(equals - *settings), *settings, equals + 1);
+  }
+  return g_string_free(text, FALSE);
+}
+
+static char *hash_point(const OrrSweepPlan *plan, const OrrSweepAnswer *answer) {
+  g_autofree char *text =
+      g_strdup_printf("%s %u %" G_GUINT64_FORMAT, plan->hash, answer->rung, answer->combination);
+  return g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}
+
+static gboolean add_params(OrrStore *store, char *const *settings, GError **error) {
+  for (; *settings; settings++) {
+    char *equals = strchr(*settings, '=');
+    *equals = '\0';
+    const gboolean is_added = orr_store_add_param(store, *settings, equals + 1, error);
+    *equals = '=';
+    if (!is_added) return FALSE;
+  }
+  return TRUE;
+}
+
+/* One lane stands for all GPUs: the mean. */
+static gboolean add_times(OrrStore *store, const OrrSweepAnswer *answer, GError **error) {
+  static char all[] = "all GPUs";
+  double end_s = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) end_s += answer->seconds[kind];
+  if (!(end_s > 0)) return TRUE;
+  const OrrLaneRow lane = {.name = all,
+                           .multiplicity = answer->result.training.n_gpus,
+                           .wait_s = answer->seconds[ORR_TIME_BUBBLE],
+                           .other_s = answer->seconds[ORR_TIME_HOST],
+                           .comm_s = NAN,
+                           .compute_s = NAN,
+                           .end_s = end_s};
+  if (!orr_store_add_row(store, &orr_lane_table, &lane, error)) return FALSE;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+    const OrrTimeRow row = {0, (char *)orr_time_words[kind], answer->seconds[kind],
+                            answer->seconds[kind] / end_s};
+    if (row.seconds > 0 && !orr_store_add_row(store, &orr_time_kind_table, &row, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean add_rows(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep,
+                         const OrrSweepAnswer *answer, char *const *settings, GError **error) {
+  const gboolean ok = answer->status == ORR_POINT_OK;
+  PointRow row = {sweep,
+                  (gint64)answer->point,
+                  answer->rung,
+                  answer->status,
+                  ok ? NULL : (char *)answer->reason,
+                  answer->eligible,
+                  {NAN, NAN, NAN, NAN}};
+  for (guint i = 0; ok && i < plan->objectives->len; i++) row.score[i] = answer->score[i];
+  if (!orr_store_add_row(store, &orr_sweep_point_table, &row, error) ||
+      !add_params(store, settings, error))
+    return FALSE;
+  if (!ok) return TRUE;
+  return orr_store_add_row(store, plan->kind->result, &answer->result, error) &&
+         (plan->kind->result != &orr_training_result_table || add_times(store, answer, error));
+}
+
+gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep,
+                               const OrrSweepAnswer *answer, GError **error) {
+  g_auto(GStrv) settings = orr_sweep_settings(plan, answer->combination);
+  g_autofree char *text = settings_text(plan, answer, settings), *hash = hash_point(plan, answer);
+  const OrrRunFacts facts = {
+      .scenario = plan->base->name,
+      .kind = plan->base->workload.entry->name,
+      .file = plan->file,
+      .hash = hash,
+      .resolved = text,
+      .tool_version = ORR_VERSION,
+      .engine = answer->engine,
+      .fidelity = answer->status == ORR_POINT_OK ? answer->folded ? "folded" : "full" : "",
+      .wall_time_s = answer->wall_time_s,
+      .id = sweep + 1 + (gint64)answer->point};
+  if (!orr_store_begin_run(store, &facts, NULL, error)) return FALSE;
+  if (!add_rows(store, plan, sweep, answer, settings, error)) {
+    orr_store_abandon_run(store);
+    return FALSE;
+  }
+  return orr_store_end_run(store, answer->wall_time_s, error);
+}
+
+/* --- Going on --- */
+
+static gint64 number_at(const OrrAnswer *answer, guint row, guint column) {
+  const char *text = ((char **)answer->rows->pdata[row])[column];
+  return text ? g_ascii_strtoll(text, NULL, 10) : 0;
+}
+
+static gboolean has_sweeps(OrrStore *store) {
+  g_autoptr(OrrAnswer) answer = orr_store_query(
+      store, "SELECT count(*) FROM sqlite_schema WHERE name IN ('sweep', 'sweep_point')", 0, NULL);
+  return answer && number_at(answer, 0, 0) > 0;
+}
+
+gboolean orr_sweep_store_find(OrrStore *store, const OrrSweepPlan *plan, gint64 run,
+                              gint64 *ret_sweep, guint64 *ret_n_points, GError **error) {
+  *ret_sweep = 0;
+  if (!has_sweeps(store)) return TRUE;
+  g_autofree char *sql =
+      g_strdup_printf("SELECT run.id, sweep.n_points FROM run JOIN sweep ON sweep.run_id = run.id"
+                      " WHERE run.hash = '%s' AND %" G_GINT64_FORMAT " IN (0, run.id)"
+                      " ORDER BY run.id DESC LIMIT 1",
+                      plan->hash, run);
+  g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
+  if (!answer) return FALSE;
+  if (answer->rows->len == 0) return TRUE;
+  *ret_sweep = number_at(answer, 0, 0);
+  *ret_n_points = (guint64)number_at(answer, 0, 1);
+  return TRUE;
+}
+
+#define WINDOW 4096 /* points asked for at once: memory does not grow with the sweep */
+
+gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, OrrSweepVisit visit,
+                               void *user, GError **error) {
+  g_autoptr(OrrAnswer) known = orr_store_query(
+      store, "SELECT count(*) FROM sqlite_schema WHERE name = 'sweep_point'", 0, error);
+  if (!known) return FALSE;
+  for (guint64 from = 0; number_at(known, 0, 0) > 0 && from < n_points; from += WINDOW) {
+    g_autofree char *sql =
+        g_strdup_printf("SELECT point, rung, status, eligible, objective_1, objective_2, "
+                        "objective_3, objective_4, reason FROM sweep_point"
+                        " WHERE run_id > %" G_GINT64_FORMAT " AND run_id <= %" G_GINT64_FORMAT
+                        " AND sweep = %" G_GINT64_FORMAT " ORDER BY run_id",
+                        sweep + (gint64)from, sweep + (gint64)MIN(from + WINDOW, n_points), sweep);
+    g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
+    if (!answer) return FALSE;
+    for (guint r = 0; r < answer->rows->len; r++) {
+      char **row = answer->rows->pdata[r];
+      OrrSweepAnswer one = {.point = (guint64)number_at(answer, r, 0),
+                            .rung = (guint32)number_at(answer, r, 1),
+                            .eligible = (gint32)number_at(answer, r, 3)};
+      while (orr_point_words[one.status] && strcmp(orr_point_words[one.status], row[2]) != 0)
+        one.status++;
+      for (guint i = 0; i < ORR_SWEEP_MOST_OBJECTIVES; i++)
+        one.score[i] = row[4 + i] ? g_ascii_strtod(row[4 + i], NULL) : NAN;
+      if (row[8]) g_strlcpy(one.reason, row[8], sizeof one.reason);
+      visit(&one, user);
+    }
+  }
+  return TRUE;
+}

@@ -1,3 +1,0 @@
-/*
- * part_2.h - one of six headers in a folder without a README.
- */

@@ -1,3 +1,0 @@
-/*
- * part_3.h - one of six headers in a folder without a README.
- */
