@@ -7,87 +7,72 @@
 
 static const char *const verified_words[] = {"yes", "no", "unchecked", NULL};
 
-#define COLUMN(name_, kind_, member_, unit_, sentence_)                                            \
-  {                                                                                                \
-    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRow, member_),                      \
-    .sentence = sentence_, .unit = unit_, .flags = ORR_FIELD_OPTIONAL                              \
-  }
-#define TEXT(name_, member_, sentence_)                                                            \
-  COLUMN(name_, ORR_FIELD_TEXT, member_, ORR_UNIT_NONE, sentence_)
-#define NUMBER(name_, member_, unit_, sentence_)                                                   \
-  COLUMN(name_, ORR_FIELD_REAL, member_, unit_, sentence_)
-#define COUNT(name_, member_, sentence_)                                                           \
-  COLUMN(name_, ORR_FIELD_INT, member_, ORR_UNIT_NONE, sentence_)
-
 static const OrrField fields[] = {
-    TEXT("family", family, "Family of microkernels."),
-    TEXT("shape", shape, "What was asked of it: each column of the family as key=value."),
-    NUMBER("median-us", median_us, ORR_UNIT_NONE,
-           "Time of one call in microseconds, median over the repeats."),
-    NUMBER("best-us", best_us, ORR_UNIT_NONE, "The fastest repeat's, in microseconds."),
-    NUMBER("spread", spread, ORR_UNIT_FRACTION,
-           "Between the 10th and the 90th percentile, as a share of the median."),
-    COUNT("repeats", repeats, "Repeats that were timed."),
-    COUNT("calls", calls, "Calls a repeat."),
-    TEXT("method", method,
-         "graph: calls replayed from a CUDA graph; stream: launched one by one on a stream that is "
-         "held until all are "
-         "posted; unheld: likewise, but the device did not wait, so that the host's time may be in "
-         "it; host: a wall "
-         "clock."),
-    TEXT("setting", setting,
-         "How it ran where there is a choice: fast-accumulation or full-accumulation (fp8 "
-         "products), warm-l2 (operands "
-         "too small to leave the L2 cache between calls)."),
-    NUMBER("flops", flops, ORR_UNIT_NONE, "FLOPs of one call."),
-    NUMBER("bytes", bytes, ORR_UNIT_BYTES, "Bytes that one call must move at least."),
-    NUMBER("watts", watts, ORR_UNIT_WATTS,
-           "Board power, mean over half a second of it once settled; one row in four."),
-    NUMBER("sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ,
-           "Clock of the SMs: mean over that time, or amid the timing."),
-    NUMBER("memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ, "Clock of the memory, likewise."),
-    {.name = "verified",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(OrrMeasureRow, verified),
-     .words = verified_words,
-     .sentence = "Whether a sample of the output equals a double-precision reference; unchecked: "
-                 "there is none.",
-     .flags = ORR_FIELD_OPTIONAL},
-    NUMBER("max-error", max_error, ORR_UNIT_NONE,
-           "Largest error of the sample, relative to the output's scale."),
-    TEXT("device", device, "The device, as its driver calls it."),
-    TEXT("driver", driver, "Version of the driver."),
-    TEXT("cuda", cuda, "Version of CUDA's runtime."),
-    TEXT("cublas", cublas, "Version of cuBLASLt."),
-    TEXT("cudnn", cudnn, "Version of cuDNN."),
-    TEXT("nccl", nccl, "Version of NCCL."),
-    COUNT("n-ranks", n_ranks, "GPUs of the job."),
-    NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ,
-           "Most that the SMs' clock may be."),
-    NUMBER("power-limit-watts", power_limit_watts, ORR_UNIT_WATTS, "The board's power limit."),
-    COUNT("harness", harness,
-          "Version of the way of measuring; rows of an older one are measured again."),
-    TEXT("date", date, "When the calibration was begun (UTC, ISO 8601)."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "family", family, "Family of microkernels."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "shape", shape,
+                    "What was asked of it: each column of the family as key=value."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "median-us", median_us, ORR_UNIT_NONE,
+                    "Time of one call in microseconds, median over the repeats."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "best-us", best_us, ORR_UNIT_NONE,
+                    "The fastest repeat's, in microseconds."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "spread", spread, ORR_UNIT_FRACTION,
+                    "Between the 10th and the 90th percentile, as a share of the median."),
+    ORR_COLUMN_INT(OrrMeasureRow, "repeats", repeats, "Repeats that were timed."),
+    ORR_COLUMN_INT(OrrMeasureRow, "calls", calls, "Calls a repeat."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "method", method,
+                    "graph: calls replayed from a CUDA graph; stream: launched one by one on a "
+                    "stream that is held until all are posted; unheld: likewise, but the device "
+                    "did not wait, so that the host's time may be in it; host: a wall clock."),
+    ORR_COLUMN_TEXT(
+        OrrMeasureRow, "setting", setting,
+        "How it ran where there is a choice: fast-accumulation or full-accumulation (fp8 "
+        "products), warm-l2 (operands too small to leave the L2 cache between calls)."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "flops", flops, ORR_UNIT_NONE, "FLOPs of one call."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "bytes", bytes, ORR_UNIT_BYTES,
+                    "Bytes that one call must move at least."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "watts", watts, ORR_UNIT_WATTS,
+                    "Board power, mean over half a second of it once settled; one row in four."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ,
+                    "Clock of the SMs: mean over that time, or amid the timing."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ,
+                    "Clock of the memory, likewise."),
+    ORR_COLUMN_WORD(OrrMeasureRow, "verified", verified, verified_words,
+                    "Whether a sample of the output equals a double-precision reference; "
+                    "unchecked: there is none."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "max-error", max_error, ORR_UNIT_NONE,
+                    "Largest error of the sample, relative to the output's scale."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "device", device, "The device, as its driver calls it."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "driver", driver, "Version of the driver."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "cuda", cuda, "Version of CUDA's runtime."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "cublas", cublas, "Version of cuBLASLt."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "cudnn", cudnn, "Version of cuDNN."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "nccl", nccl, "Version of NCCL."),
+    ORR_COLUMN_INT(OrrMeasureRow, "n-ranks", n_ranks, "GPUs of the job."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ,
+                    "Most that the SMs' clock may be."),
+    ORR_COLUMN_REAL(OrrMeasureRow, "power-limit-watts", power_limit_watts, ORR_UNIT_WATTS,
+                    "The board's power limit."),
+    ORR_COLUMN_INT(OrrMeasureRow, "harness", harness,
+                   "Version of the way of measuring; rows of an older one are measured again."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "date", date, "When the calibration was begun (UTC, ISO 8601)."),
 };
 const OrrFieldTable orr_measure_row_table = ORR_FIELD_TABLE(
     "kernel_sample", "One row a microkernel that was measured.", OrrMeasureRow, fields);
 
-#define OF_REFUSAL(name_, kind_, member_, sentence_)                                               \
-  {                                                                                                \
-    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRefusal, member_),                  \
-    .sentence = sentence_                                                                          \
-  }
 static const OrrField refusal_fields[] = {
-    OF_REFUSAL("family", ORR_FIELD_TEXT, family, "Family of microkernels."),
-    OF_REFUSAL("shape", ORR_FIELD_TEXT, shape,
-               "What was asked of it: each column of the family as key=value."),
-    OF_REFUSAL("rank", ORR_FIELD_INT, rank,
-               "The rank that could not, of a job of several; else 0."),
-    OF_REFUSAL("ends-job", ORR_FIELD_BOOL, ends_job, "Whether nothing could be measured after it."),
-    OF_REFUSAL("reason", ORR_FIELD_TEXT, reason, "Why it was not measured."),
-    OF_REFUSAL("device", ORR_FIELD_TEXT, device, "The device, as its driver calls it."),
-    OF_REFUSAL("driver", ORR_FIELD_TEXT, driver, "Version of the driver."),
-    OF_REFUSAL("date", ORR_FIELD_TEXT, date, "When the calibration was begun (UTC, ISO 8601)."),
+    ORR_FIELD_TEXT(OrrMeasureRefusal, "family", family, NULL, "Family of microkernels."),
+    ORR_FIELD_TEXT(OrrMeasureRefusal, "shape", shape, NULL,
+                   "What was asked of it: each column of the family as key=value."),
+    ORR_FIELD_INT(OrrMeasureRefusal, "rank", rank, NULL,
+                  "The rank that could not, of a job of several; else 0."),
+    ORR_FIELD_BOOL(OrrMeasureRefusal, "ends-job", ends_job, NULL,
+                   "Whether nothing could be measured after it."),
+    ORR_FIELD_TEXT(OrrMeasureRefusal, "reason", reason, NULL, "Why it was not measured."),
+    ORR_FIELD_TEXT(OrrMeasureRefusal, "device", device, NULL,
+                   "The device, as its driver calls it."),
+    ORR_FIELD_TEXT(OrrMeasureRefusal, "driver", driver, NULL, "Version of the driver."),
+    ORR_FIELD_TEXT(OrrMeasureRefusal, "date", date, NULL,
+                   "When the calibration was begun (UTC, ISO 8601)."),
 };
 const OrrFieldTable orr_measure_refusal_table = ORR_FIELD_TABLE(
     "kernel_refusal", "One row a microkernel that was asked for and could not be measured.",

@@ -173,15 +173,8 @@ typedef struct {
 } World;
 
 static const OrrField device_fields[] = {
-    {.name = "name",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(Device, name),
-     .sentence = "Its name."},
-    {.name = "gpus",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Device, gpus),
-     .fallback = "1",
-     .sentence = "How many."},
+    ORR_FIELD_TEXT(Device, "name", name, NULL, "Its name."),
+    ORR_FIELD_INT(Device, "gpus", gpus, "1", "How many."),
 };
 static const OrrFieldTable device_table =
     ORR_FIELD_TABLE("device", "A device.", Device, device_fields);
@@ -189,18 +182,10 @@ static const OrrEntry training = {"training", "Trains.", &device_table};
 static const OrrEntry *const workload_entries[] = {&training, NULL};
 static const OrrRegistry workloads = {"workload", workload_entries};
 static const OrrField world_fields[] = {
-    {.name = "device",
-     .kind = ORR_FIELD_SECTION,
-     .offset = offsetof(World, device),
-     .table = &device_table,
-     .document = "device",
-     .sentence = "The device."},
-    {.name = "workload",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(World, workload),
-     .registry = &workloads,
-     .document = "workload",
-     .sentence = "The work."},
+    ORR_FIELD_SECTION(World, "device", device, &device_table, NULL, "The device.",
+                      .document = "device"),
+    ORR_FIELD_CHOICE(World, "workload", workload, &workloads, NULL, "The work.",
+                     .document = "workload"),
 };
 static const OrrFieldTable world_table = ORR_FIELD_TABLE("world", "A world.", World, world_fields);
 

@@ -15,19 +15,9 @@ typedef struct {
 } Link;
 
 static const OrrField link_fields[] = {
-    {.name = "other",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Link, other),
-     .sentence = "A run.",
-     .flags = ORR_FIELD_RUN},
-    {.name = "end-s",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Link, end_s),
-     .sentence = "A time."},
-    {.name = "wall-time-s",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Link, wall_time_s),
-     .sentence = "A time."},
+    ORR_FIELD_INT(Link, "other", other, NULL, "A run.", .flags = ORR_FIELD_RUN),
+    ORR_FIELD_REAL(Link, "end-s", end_s, ORR_UNIT_NONE, NULL, "A time."),
+    ORR_FIELD_REAL(Link, "wall-time-s", wall_time_s, ORR_UNIT_NONE, NULL, "A time."),
 };
 static const OrrFieldTable link_table = ORR_FIELD_TABLE("link_row", "A row.", Link, link_fields);
 
@@ -37,15 +27,10 @@ typedef struct {
 typedef struct {
   gint64 sweep;
 } PointRow;
-static const OrrField sweep_row_fields[] = {{.name = "n-points",
-                                             .kind = ORR_FIELD_INT,
-                                             .offset = offsetof(SweepRow, n_points),
-                                             .sentence = "Points."}};
-static const OrrField point_row_fields[] = {{.name = "sweep",
-                                             .kind = ORR_FIELD_INT,
-                                             .offset = offsetof(PointRow, sweep),
-                                             .sentence = "The sweep.",
-                                             .flags = ORR_FIELD_RUN}};
+static const OrrField sweep_row_fields[] = {
+    ORR_FIELD_INT(SweepRow, "n-points", n_points, NULL, "Points.")};
+static const OrrField point_row_fields[] = {
+    ORR_FIELD_INT(PointRow, "sweep", sweep, NULL, "The sweep.", .flags = ORR_FIELD_RUN)};
 static const OrrFieldTable sweep_row_table =
     ORR_FIELD_TABLE("sweep", "A sweep.", SweepRow, sweep_row_fields);
 static const OrrFieldTable point_row_table =
