@@ -71,8 +71,7 @@ static void assert_lint(const OrrField *field, const char *wanted) {
 
 /* One fixture a rule: each differs from a good field in one thing. */
 static void test_lint_refuses(void) {
-  const OrrField good = {
-      .name = "tp", .kind = ORR_FIELD_INT, SAMPLE(tp), .fallback = "1", .sentence = "Ranks."};
+  const OrrField good = ORR_FIELD_INT(Sample, "tp", tp, "1", "Ranks.");
   OrrField bad = good;
   bad.name = "tensor_parallel";
   assert_lint(&bad, "kebab-case");
@@ -92,15 +91,9 @@ static void test_lint_refuses(void) {
   assert_lint(&bad, "outside");
 }
 
-/* The words of a default are read with the rules of the user's text: a required key it leaves
- * out is missed. */
+/* A default is read by the rules of a user's text: a required key that it leaves out is an error. */
 static void test_lint_reads_section_defaults(void) {
-  const OrrField field = {.name = "fault",
-                          .kind = ORR_FIELD_SECTION,
-                          SAMPLE(batch),
-                          .fallback = "{}",
-                          .table = &fault_table,
-                          .sentence = "A fault."};
+  const OrrField field = ORR_FIELD_SECTION(Sample, "fault", batch, &fault_table, "{}", "A fault.");
   assert_lint(&field, "missing key 'name'");
 }
 
