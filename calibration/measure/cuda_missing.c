@@ -1,5 +1,5 @@
 /*
- * cuda_missing.c - stands for cuda/ where Orrery was built without the CUDA toolkit.
+ * cuda_missing.c - replaces cuda/ in an Orrery that was built without the CUDA toolkit.
  */
 #include "calibration/measure/device_layer.h"
 #include "sim/base/fault.h"

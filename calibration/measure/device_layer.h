@@ -1,16 +1,17 @@
 /*
- * device_layer.h - the seam between what is measured and what it is measured on.
+ * device_layer.h - the interface between measurements and the device that runs them.
  *
- * Two implementations: `cuda` (cuda/, built where the toolkit is) and `fake` (fake_layer.c), an
- * analytic device with a clock of its own, so that plans, budgets, resumption and exports are
- * tested where there is no GPU.
+ * It has two implementations: `cuda` (cuda/, built if the toolkit is present) and `fake`
+ * (fake_layer.c), an analytic device with its own clock, which tests plans, budgets, resumption and
+ * exports without a GPU.
  *
- * Life of a measurement: prepare (allocate, fill with random data, pick an algorithm), time (warm
- * up, repeat over rotated buffers), verify (a sample against a double-precision reference),
- * release. One kernel at a time.
+ * A measurement runs prepare (allocate, fill with random data, choose an algorithm), time (warm up,
+ * repeat over rotated buffers), verify (compare a sample with a double-precision reference),
+ * release. One kernel is measured at a time.
  *
- * Errors: ORR_FAULT_USAGE from prepare says that this device or library has no such kernel, or no
- * memory for it: the shape is passed over. Anything else ends the session: a CUDA error is sticky.
+ * Errors: ORR_FAULT_USAGE from prepare means that this device or library lacks such a kernel, or
+ * the memory for it: the shape is skipped. Any other error ends the session, because CUDA errors
+ * are sticky.
  */
 #ifndef ORR_DEVICE_LAYER_H
 #define ORR_DEVICE_LAYER_H
@@ -20,16 +21,16 @@
 
 G_BEGIN_DECLS
 
-/* The device and the software it runs with, as they were found. Texts are owned. */
+/* The device and its software, as found. The struct owns the texts. */
 typedef struct {
   char *device, *driver, *cuda, *cublas, *cudnn,
-      *nccl;                      /* versions; "" where a library was not found */
+      *nccl;                      /* versions; "" if a library was not found */
   gint64 sms, compute_capability; /* 90: sm_90 */
-  gint64 n_gpus;                  /* of this process, peers that can be reached */
-  gint64 n_ranks, rank;           /* GPUs of the whole job, and the first of this process */
+  gint64 n_gpus;                  /* GPUs of this process; they reach each other */
+  gint64 n_ranks, rank;           /* GPUs of the whole job, and the first one of this process */
   double memory_bytes, memory_bytes_per_s, l2_bytes;
-  double sm_clock_limit_hz, memory_clock_limit_hz; /* most that the board allows now */
-  double power_limit_watts;                        /* NAN: NVML was not found */
+  double sm_clock_limit_hz, memory_clock_limit_hz; /* current limits of the board */
+  double power_limit_watts;                        /* NAN without NVML */
   double flops[ORR_N_DTYPES]; /* dense peaks by architecture, SMs and clock; 0: no such format */
 } OrrBenchFacts;
 
@@ -37,48 +38,48 @@ void orr_bench_facts_clear(OrrBenchFacts *facts);
 
 typedef struct {
   double flops, bytes; /* of one call */
-  OrrDtype dtype;      /* whose peak bounds it */
-  double bytes_per_s;  /* what bounds the bytes; 0: the device's memory */
+  OrrDtype dtype;      /* the format whose peak rate applies */
+  double bytes_per_s;  /* the rate for the bytes; 0: the device's memory */
 } OrrShapeWork;
 
 typedef struct {
-  double warm_up_s, burst_s; /* at least that long each */
+  double warm_up_s, burst_s; /* minimum duration of each */
   guint min_repeats, max_repeats;
   double settle_s,
-      /* power is watched that long after the timing (power_window.h); watch_s 0: it is not */
+      /* how long power is watched after the timing (power_window.h); watch_s 0: not at all */
       watch_s;
 } OrrTimingRule;
 
 typedef struct {
   double median_us, best_us; /* of one call */
   double spread;             /* (90th - 10th percentile) / median over the repeats */
-  guint repeats, calls;      /* repeats, and calls a repeat */
+  guint repeats, calls;      /* number of repeats, and calls per repeat */
   const char *method;        /* as measure_row.c describes it */
-  double watts, sm_clock_hz, memory_clock_hz; /* NAN where unknown */
-  char setting[64]; /* words with blanks between: see measure_row.c; often "" */
+  double watts, sm_clock_hz, memory_clock_hz; /* NAN if unknown */
+  char setting[64]; /* words separated by blanks, see measure_row.c; often "" */
 } OrrTiming;
 
-/* The board at one moment, for a report; NAN or -1 where unknown. */
+/* The state of the board at one moment, for a report; NAN or -1 if unknown. */
 typedef struct {
   double watts, sm_clock_hz, memory_clock_hz, celsius;
-  gint64 throttle;    /* NVML's clock event reasons, a bit each; 1: idle */
-  gint64 n_processes; /* with a context on the device, this one included */
+  gint64 throttle;    /* NVML's clock event reasons, one bit each; 1: idle */
+  gint64 n_processes; /* processes with a context on the device, this one included */
   int persistence, ecc;
 } OrrBenchState;
 
 typedef struct {
-  guint n_samples;         /* 0: there is nothing to check */
-  double max_error, limit; /* of |found - reference| / scale; what the format allows */
+  guint n_samples;         /* 0: no sample was checked */
+  double max_error, limit; /* largest |found - reference| / scale, and the limit for the format */
 } OrrVerdict;
 
-/* How the ranks of a job are. */
+/* The state of the ranks of a job. */
 typedef struct {
-  gint64 rank; /* that is worst off; -1: all are well */
+  gint64 rank; /* the rank with the gravest failure; -1: none */
   gboolean ends_job;
-  char reason[256]; /* cut off at a character's end */
+  char reason[256]; /* truncated at a character boundary */
 } OrrJobWord;
 
-/* The word of @rank with that reason. */
+/* Makes the word of @rank with that reason. */
 OrrJobWord orr_job_word(gint64 rank, const char *reason, gboolean ends_job);
 
 typedef struct OrrBench OrrBench;   /* an open device */
@@ -90,27 +91,29 @@ typedef struct {
   void (*close)(OrrBench *bench);
   const OrrBenchFacts *(*facts)(const OrrBench *bench);
   OrrBenchState (*state)(OrrBench *bench);
-  double (*clock_s)(OrrBench *bench); /* seconds since it was opened: what a budget is spent of */
+  double (*clock_s)(OrrBench *bench); /* seconds since it was opened; budgets are spent in this
+                                       * time */
   OrrKernel *(*prepare)(OrrBench *bench, const OrrShape *shape, GError **error);
   gboolean (*time)(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
                    GError **error);
   gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error);
   void (*release)(OrrKernel *kernel);
-  /* All ranks of a job get rank 0's number: they must measure the same collective next. */
+  /* Gives all ranks of a job rank 0's number: they must all measure the same collective next. */
   gboolean (*agree)(OrrBench *bench, gint64 *number, GError **error);
-  /* All ranks of a job say how it went before they go on together: @mine is NULL or why this
-   * rank cannot, and @mine_ends_job whether nobody can. @ret_word gets the word of the rank that
-   * is worst off, the same on all. In a job of one it is this one's. */
+  /* All ranks of a job report before they continue together: @mine is NULL or the reason why
+   * this rank cannot continue, and @mine_ends_job whether then no rank can. All ranks get the
+   * same @ret_word, that of the rank with the gravest failure. In a job of one it is this rank's
+   * own. */
   gboolean (*settle)(OrrBench *bench, const char *mine, gboolean mine_ends_job,
                      OrrJobWord *ret_word, GError **error);
-  /* This rank has failed amid what all do together: calls in flight are given up, and the others
-   * are told why, so that none waits for it. The bench can be closed then, and nothing else. */
+  /* Call if this rank fails during a joint operation: it aborts calls in flight and reports the
+   * reason to the others, so that none waits for it. Afterwards the bench can only be closed. */
   void (*fail)(OrrBench *bench, const char *reason);
 } OrrDeviceLayer;
 
 extern const OrrDeviceLayer orr_fake_layer;
 
-/* The GPU's layer; NULL with ORR_FAULT_RESOURCE, which says what is missing, where Orrery was
+/* The layer of real GPUs; NULL with ORR_FAULT_RESOURCE that says what is missing if Orrery was
  * built without CUDA. */
 const OrrDeviceLayer *orr_cuda_layer_find(GError **error);
 

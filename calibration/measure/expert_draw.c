@@ -12,7 +12,7 @@ static double integral(double slope, double start, double u) {
   return pow(slope * u + start, power + 1) / ((power + 1) * slope);
 }
 
-/* The law's mean over each of @n equal parts of [0, 1], the greatest first, scaled to @total. */
+/* The mean of the law over each of @n equal parts of [0, 1], in falling order, scaled to @total. */
 static void make_shares(gint64 tokens, gint64 n, double total, double *ret_shares) {
   const gboolean is_many = total > (double)n;
   const double low = is_many ? 1 : 0.01, high = is_many ? fmax(0.8 * (double)tokens, 1.001) : 2;
@@ -24,8 +24,8 @@ static void make_shares(gint64 tokens, gint64 n, double total, double *ret_share
   }
 }
 
-/* Whole numbers: running sums are rounded, so that they add up; what is above @tokens goes to
- * the next experts. */
+/* Rounds running sums, so that whole numbers add up; a load above @tokens passes the rest to the
+ * next experts. */
 void orr_expert_draw_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads) {
   const gint64 total = tokens * topk;
   g_autofree double *shares = g_new(double, n);
@@ -35,7 +35,7 @@ void orr_expert_draw_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loa
   for (gint64 i = 0; i < n; i++) {
     sum += shares[i];
     const gint64 left = total - given,
-                 after = (n - 1 - i) * tokens; /* that the experts after it can take at most */
+                 after = (n - 1 - i) * tokens; /* the most that the experts after it can take */
     const gint64 wanted = i == n - 1 ? left : (gint64)floor(sum + 0.5) - given;
     ret_loads[i] = CLAMP(wanted, MAX(left - after, 0), MIN(left, tokens));
     given += ret_loads[i];
@@ -59,8 +59,8 @@ static void draw_evenly(gint64 tokens, gint64 topk, gint64 n, gint32 *ret_chosen
           (gint32)(((tokens < stride ? t * stride / tokens : t) + j * stride) % n);
 }
 
-/* Experts one after the other fill the columns of [tokens, topk]: one with at most `tokens`
- * choices meets no token twice, since its choices are next to each other modulo `tokens`. */
+/* Experts fill the columns of [tokens, topk] one after another. An expert with at most `tokens`
+ * choices never meets a token twice, because its choices are adjacent modulo `tokens`. */
 void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed,
                      gint32 *ret_chosen) {
   if (is_balanced) {

@@ -1,6 +1,6 @@
 /*
- * expert_draw.h - which experts each token chooses in a measured mixture-of-experts layer, and
- * whose share is measured.
+ * expert_draw.h - draws the experts that each token of a measured mixture-of-experts layer chooses,
+ * and selects the rank whose load is measured.
  *
  *   balanced    a token's choices lie stride = experts / topk apart, so that they are spread over the ranks; token t
  *               begins at t, or at t stride / tokens where there are fewer tokens than that (as the collector's
@@ -11,11 +11,11 @@
  *               Q(u) = ((hi^-0.2 - lo^-0.2) u + lo^-0.2)^(1 / -0.2). lo = 1 and hi = 0.8 tokens where tokens topk >
  *               experts, else 0.01 and 2. No expert gets more than all tokens. Then the experts are shuffled.
  *
- * The law and its ends are those of `power_law_1.2` in NVIDIA aiconfigurator's collector
- * (power_law_logits_v3), which draws the loads at random; quantiles have the same law without the
- * draw's luck, and are what cost_moe.c computes with. Like the collector, the rank that is measured
- * is the one with the most tokens: a layer waits for it. (A random rank's share is about the mean;
- * exported under that name, it would be believed to be the fullest's.)
+ * The law and its limits are those of `power_law_1.2` in NVIDIA aiconfigurator's collector
+ * (power_law_logits_v3), which draws the loads at random. Quantiles follow the same law without the
+ * randomness of a draw, and cost_moe.c uses the same quantiles. Like the collector, the session
+ * measures the rank with the most tokens, because a layer waits for it. (The load of a random rank
+ * is close to the mean; exported under this name it would be taken for the largest.)
  */
 #ifndef ORR_EXPERT_DRAW_H
 #define ORR_EXPERT_DRAW_H
@@ -24,7 +24,7 @@
 
 G_BEGIN_DECLS
 
-/* Tokens of each of @n experts, in falling order, @tokens * @topk in all and at most @tokens
+/* The tokens of each of @n experts in falling order: @tokens * @topk in total, at most @tokens
  * each. @topk <= @n. */
 void orr_expert_draw_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads);
 
@@ -32,9 +32,8 @@ void orr_expert_draw_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loa
 void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed,
                      gint32 *ret_chosen);
 
-/* The first expert of the rank with the most choices, of ranks that hold @per_rank experts each;
- * the lowest of equals.
- */
+/* The first expert of the rank with the most choices, if each rank holds @per_rank experts; ties
+ * go to the lowest rank. */
 gint64 orr_expert_draw_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank);
 
 G_END_DECLS

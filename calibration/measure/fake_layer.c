@@ -1,14 +1,15 @@
 /*
- * fake_layer.c - an analytic device behind the seam: an H100-like roofline with waves, noise of 1
- * %, and a clock that its kernels alone move. Nothing is measured: it is for tests and for seeing
- * what `orrery calibrate` does.
+ * fake_layer.c - an analytic device: an H100-like roofline with waves, 1 % of noise, and a clock
+ * that only its kernels advance. It measures nothing; it serves tests, and shows what `orrery
+ * calibrate` does.
  *
  *   time = roofline * (1.25 + 0.25 sin(3 log2(flops + bytes))) * (1 + 0.01 noise)
  *
- * which neighbours cannot guess well, so that the plan has something to refine. Beside a transfer a
- * product takes 1.2 times as long, a transfer beside a product 1.5 times, without noise. mxfp8 and
- * nvfp4 are not there, buffers of 8 GiB do not fit, and permute answers wrongly on 4096 rows, so
- * that refusals and failed verification are seen.
+ * which cannot be interpolated well from neighbours, so the plan has something to refine.
+ * Concurrent with a transfer, a product takes 1.2 times as long; a transfer concurrent with a
+ * product takes 1.5 times as long, without noise. mxfp8 and nvfp4 are missing, buffers of 8 GiB do
+ * not fit, and permute gives wrong results on 4096 rows, so that refusals and failed verification
+ * occur.
  */
 #include <math.h>
 #include <string.h>
@@ -103,7 +104,7 @@ static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **
   return kernel;
 }
 
-/* What runs beside slows it. */
+/* The slow-down by concurrent work. */
 static double slow_down(const OrrShape *shape) {
   if (strcmp(shape->family->entry.name, "interference") != 0) return 1;
   if (strcmp(orr_shape_word(shape, "watch"), "transfer") == 0) return 1.5;

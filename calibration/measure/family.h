@@ -1,14 +1,14 @@
 /*
- * family.h - families of microkernels: what can be measured, on which shapes.
+ * family.h - families of microkernels: what can be measured, and on which shapes.
  *
  * Each family is one file family_NAME.c with one `const OrrMeasureFamily`: its columns, its plan (a
- * grid of shapes), how much work a shape is (for the trend between points and to refuse what would
- * take too long), and the CSV files that its rows are exported to. How a kernel is launched is the
- * device layer's business (device_layer.h).
+ * grid of shapes), the work of a shape (for the trend between points, and to refuse shapes that
+ * would take too long), and the CSV files to which its rows are exported. The device layer launches
+ * the kernels (device_layer.h).
  *
- * To add one: write family_NAME.c, add it to the array in family.c and to meson.build, give cuda/ a
- * function that prepares it (cuda_private.h) and the table in cuda_layer.c a line, then
- * docs/reference/generate.sh.
+ * To add one: write family_NAME.c, add it to the array in family.c and to meson.build, add a
+ * function that prepares it to cuda/ (cuda_private.h) and a line to the table in cuda_layer.c, then
+ * run docs/reference/generate.sh.
  */
 #ifndef ORR_FAMILY_H
 #define ORR_FAMILY_H
@@ -23,20 +23,21 @@ G_BEGIN_DECLS
 /* One CSV file of an export. */
 typedef struct {
   const char *file, *header;
-  /* Appends one line; FALSE, with nothing appended, where the shape does not belong into this
-   * file. */
+  /* Appends one line; FALSE, with nothing appended, if this file does not take the shape. */
   gboolean (*line)(const OrrShape *shape, const OrrMeasureRow *row, GString *text);
 } OrrMeasureTable;
 
 struct OrrMeasureFamily {
   OrrEntry entry;
-  const OrrShapeColumn *columns; /* ends with a NULL name */
-  guint min_gpus;                /* GPUs it needs */
-  const char *untold;            /* what fewer cannot tell; NULL where min_gpus is 1 */
+  const OrrShapeColumn *columns; /* terminated by a NULL name */
+  guint min_gpus;                /* minimum number of GPUs */
+  const char
+      *skipped_name; /* what is skipped with fewer GPUs, for messages; NULL if min_gpus is 1 */
   void (*plan)(const OrrMeasureFamily *family, const OrrBenchFacts *facts,
                GArray *shapes); /* appends OrrShape */
   OrrShapeWork (*work)(const OrrShape *shape, const OrrBenchFacts *facts);
-  /* ends with a NULL file; the first that takes a row has it; NULL: the general one */
+  /* terminated by a NULL file; a row goes to the first file that takes it; NULL: the general
+   * file */
   const OrrMeasureTable *tables;
 };
 
@@ -48,8 +49,8 @@ guint orr_family_n_columns(const OrrMeasureFamily *family);
 /* Appends the shape with these values, in the order of the columns. */
 void orr_family_add(const OrrMeasureFamily *family, GArray *shapes, const gint64 *values);
 
-/* Seconds that the roofline of the datasheet-like @facts gives, with 2 us for the launch: the
- * trend between measured points, never an answer. */
+/* The time by the roofline of the datasheet-like @facts, in seconds, plus 2 us for the launch:
+ * the trend between measured points, never an answer. */
 double orr_family_roofline(const OrrShape *shape, const OrrBenchFacts *facts);
 
 G_END_DECLS

@@ -1,14 +1,14 @@
 /*
- * family_attention_decode.c - fused attention of one new token a sequence over its cache, through
+ * family_attention_decode.c - fused attention of one new token per sequence over its cache, through
  * cuDNN.
  *
- * Each of `batch` sequences has `length` cached tokens. `spread` even: all have that many; mixed:
- * sequence i has a share between 1/batch and 1 of it, as a batch in service has (cuDNN's padding
- * mask, lengths on the device). FLOPs 2 batch heads length (head-dim + v-dim), bytes: the keys and
- * values in use.
+ * Each of `batch` sequences has `length` cached tokens with `spread` even. With mixed, sequence i
+ * has between 1/batch and all of that length, as in a batch in service (cuDNN's padding mask,
+ * lengths on the device). FLOPs 2 batch heads length (head-dim + v-dim); bytes: the keys and values
+ * in use.
  *
- * Exported to attention_decode.csv where even and v-dim = head-dim; the context length is isl +
- * step there.
+ * Exported to attention_decode.csv if even and v-dim = head-dim; there the context length is isl +
+ * step.
  */
 #include "calibration/measure/family.h"
 

@@ -1,7 +1,6 @@
 /*
- * family_attention_mixed.c - fused attention of a batch as a server with chunked prefill has it,
- * through cuDNN: a chunk of one prompt, on the part of it that is in the cache already, beside
- * decodes of many lengths.
+ * family_attention_mixed.c - fused attention of a batch of a server with chunked prefill, through
+ * cuDNN: one chunk of a prompt over its cached prefix, together with decodes of many lengths.
  *
  *   together   one kernel over all sequences, each with its own rows and keys (cuDNN's padding mask and a causal mask
  *              aligned to each sequence's end): what FlashAttention's varlen call is
@@ -11,8 +10,8 @@
  * prefix + chunk (chunk + 1) / 2 + length (decodes + 1) / 2, FLOPs are 4 heads pairs head-dim;
  * bytes: keys and values in use, queries and outputs.
  *
- * What it tells beside attention-prefill and attention-decode: whether a mixed batch takes the sum
- * of its parts, or less. Exported to attention_mixed.csv with these columns.
+ * In addition to attention-prefill and attention-decode it shows whether a mixed batch takes the
+ * sum of its parts or less. Exported to attention_mixed.csv with these columns.
  */
 #include "calibration/measure/family.h"
 
@@ -26,7 +25,7 @@ static const OrrShapeColumn columns[] = {{"dtype", dtypes, TRUE},  {"way", ways,
                                          {"length", NULL, FALSE},  {NULL, NULL, FALSE}};
 enum { DTYPE, WAY, HEAD_DIM, HEADS, KV_HEADS, CHUNK, PREFIX, DECODES, LENGTH };
 
-/* Llama 3 8B and 70B on one GPU and on eight, and multi-head attention. */
+/* Llama 3 8B and 70B on one GPU and on eight GPUs, and multi-head attention. */
 static const gint64 heads[][2] = {{32, 8}, {64, 8}, {8, 1}, {32, 32}};
 static const gint64 prefixes[] = {0, 2048, 8192, 32768};
 

@@ -1,14 +1,14 @@
 /*
  * family_attention_prefill.c - fused attention over whole prompts through cuDNN: forward and
- * backward, causal or not, with a prefix that is in the cache already, grouped queries.
+ * backward, causal or not, over a cached prefix, with grouped queries.
  *
- * `length` new tokens attend to `prefix` cached ones and to each other; causal masks are aligned to
- * the bottom right. With pairs = length * prefix + length (length + 1) / 2 under the mask (length
- * (prefix + length) without), FLOPs are 2 batch heads pairs (head-dim + v-dim), 2.5 times that
- * backward (five products for two; Dao 2023, FlashAttention-2, section 3.1.2). Bytes: q, k, v and
- * the output once; backward those and their gradients.
+ * `length` new tokens attend to `prefix` cached tokens and to each other; causal masks are aligned
+ * to the bottom right. With pairs = length * prefix + length (length + 1) / 2 under the mask
+ * (length (prefix + length) without), FLOPs are 2 batch heads pairs (head-dim + v-dim), and 2.5
+ * times as many backward (five products instead of two; Dao 2023, FlashAttention-2, section 3.1.2).
+ * Bytes: q, k, v and the output once; backward, those and their gradients.
  *
- * Exported to attention_prefill.csv where forward, causal, with no prefix and v-dim = head-dim.
+ * Exported to attention_prefill.csv if forward, causal, without prefix and v-dim = head-dim.
  */
 #include "calibration/measure/family.h"
 

@@ -1,13 +1,13 @@
 /*
  * family_collective.c - NCCL's collectives over all GPUs of the job.
  *
- * One process has all its visible GPUs; under Slurm or mpirun each process has one GPU and NCCL's
- * id goes through a shared file. Sizes are nccl-tests': `bytes` is the whole buffer (all-gather:
- * the gathered one; all-to-all: what a rank sends, itself included; send-recv: one message, each
- * rank to the next). Calls follow one another in a stream, 20 a repeat as nccl-tests has them, all
- * posted before the first begins (cuda_collective.c); the time is one call's, the slowest GPU's.
- * Out of place. Sums for reductions, in fp16, bf16, fp32 and fp8 (e4m3); what only copies is
- * measured in fp16 alone, the all-to-all of experts in fp8 too.
+ * One process uses all its visible GPUs; under Slurm or mpirun each process has one GPU, and NCCL's
+ * id is passed through a shared file. Sizes are nccl-tests': `bytes` is the whole buffer
+ * (all-gather: the gathered buffer; all-to-all: what a rank sends, including to itself; send-recv:
+ * one message from each rank to the next). Calls follow one another in a stream, 20 per repeat as
+ * in nccl-tests, all posted before the first begins (cuda_collective.c). The time is that of one
+ * call on the slowest GPU. Out of place. Reductions sum, in fp16, bf16, fp32 and fp8 (e4m3);
+ * operations that only copy are measured in fp16, the all-to-all of experts also in fp8.
  *
  * Exported to collectives.csv: the columns of NVIDIA aiconfigurator's nccl_perf table.
  */
@@ -24,7 +24,8 @@ static const OrrShapeColumn columns[] = {{"op", ops, TRUE},
                                          {"bytes", NULL, FALSE},
                                          {NULL, NULL, FALSE}};
 
-/* What only copies takes the same time in any format; NCCL adds 8-bit numbers from sm_90 on. */
+/* Operations that only copy take the same time in any format; NCCL adds 8-bit numbers from sm_90
+ * on. */
 static gboolean is_there(int op, int dtype, const OrrBenchFacts *facts) {
   const gboolean adds = op == ALL_REDUCE || op == REDUCE_SCATTER || op == REDUCE;
   if (dtype == FP8) return (adds || op == ALL_TO_ALL) && facts->compute_capability >= 90;
@@ -32,7 +33,7 @@ static gboolean is_there(int op, int dtype, const OrrBenchFacts *facts) {
 }
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
-  static const int order[] = {FP16, BF16, FP32, FP8}; /* a profile's rows are fp16's */
+  static const int order[] = {FP16, BF16, FP32, FP8}; /* a profile's rows are fp16 */
   for (guint i = 0; i < G_N_ELEMENTS(order); i++)
     for (int op = 0; ops[op]; op++)
       for (gint64 bytes = 1024; bytes <= (gint64)1 << 33 && is_there(op, order[i], facts);
@@ -71,7 +72,7 @@ const OrrMeasureFamily orr_family_collective = {
               NULL},
     .columns = columns,
     .min_gpus = 2,
-    .untold = "collectives",
+    .skipped_name = "collectives",
     .plan = plan,
     .work = work,
     .tables = tables};

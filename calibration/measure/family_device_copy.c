@@ -1,9 +1,10 @@
 /*
- * family_device_copy.c - copies by the copy engines: pinned host memory to the device and back,
- * both ways at once (`bytes` each way), within the device, and to a peer GPU. Host memory is on the
- * NUMA node of the GPU (numa.h).
+ * family_device_copy.c - copies by the copy engines: between pinned host memory and the device, one
+ * direction at a time or both at once (`bytes` in each direction), within the device, and to a peer
+ * GPU. Host memory is on the GPU's NUMA node (numa.h).
  *
- * bytes_per_s of the trend is 50 GB/s for the host's link, 2 bytes a copied byte within the device.
+ * The trend assumes 50 GB/s for the host link, and 2 bytes of traffic per copied byte within the
+ * device.
  */
 #include "calibration/measure/family.h"
 
@@ -36,6 +37,6 @@ const OrrMeasureFamily orr_family_device_copy = {
               NULL},
     .columns = columns,
     .min_gpus = 1,
-    .untold = "copies to a peer GPU (NVLink or PCIe)",
+    .skipped_name = "copies to a peer GPU (NVLink or PCIe)",
     .plan = plan,
     .work = work};

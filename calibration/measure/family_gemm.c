@@ -6,19 +6,19 @@
  *   dgrad     x[m,k] w[k,n]       dx = dy w        m tokens, n inputs, k outputs
  *   wgrad     x[k,m]^T w[k,n]     dw = dy^T x      m outputs, n inputs, k tokens
  *
- * m, n and k are those of the product itself, so a layer with weight w[N,K] on M tokens asks
- * forward m=M n=N k=K, dgrad m=M n=K k=N, wgrad m=N n=K k=M. fp8 is e4m3 with one scale a tensor;
- * mxfp8 and nvfp4 have a scale for each 32 and 16 elements (OCP MX 1.0; sm_100 on). Under them
- * backward products are as Transformer Engine's: of fp8 the gradient dy is e5m2 (its HYBRID
- * recipe), of mxfp8 and nvfp4 it has the format of the others. Up to sm_90, and for nvfp4
- * everywhere, the tensor cores want both operands with k innermost: frameworks then keep a
- * transposed copy, which is what is measured; making the copy is not in the time. Where they take
- * any layout (fp8 and mxfp8 on sm_100), operands lie as above. Results are 16-bit for these
- * formats, else of the operands'. fp8 and mxfp8 use fast accumulation in forward products and not
- * in backward ones, as Transformer Engine does (accumulation.h); the row's setting says so.
+ * m, n and k are those of the product itself: a layer with weight w[N,K] on M tokens needs forward
+ * m=M n=N k=K, dgrad m=M n=K k=N, wgrad m=N n=K k=M. fp8 is e4m3 with one scale per tensor; mxfp8
+ * and nvfp4 have one scale per 32 and 16 elements (OCP MX 1.0; sm_100 on). Backward products follow
+ * Transformer Engine: for fp8 the gradient dy is e5m2 (its HYBRID recipe), for mxfp8 and nvfp4 it
+ * has the format of the others. Up to sm_90, and for nvfp4 everywhere, tensor cores require both
+ * operands with k innermost. Frameworks then keep a transposed copy, which is what is measured; the
+ * time does not include making the copy. Where tensor cores take any layout (fp8 and mxfp8 on
+ * sm_100), operands are laid out as above. Results are 16-bit for these formats, otherwise in the
+ * operands' format. fp8 and mxfp8 use fast accumulation in forward products but not in backward
+ * ones, as Transformer Engine does (accumulation.h); the row's setting states it.
  *
- * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv where forward
- * and unbatched.
+ * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv if forward and
+ * unbatched.
  */
 #include "calibration/measure/family.h"
 
@@ -30,7 +30,8 @@ static const OrrShapeColumn columns[] = {
     {"dtype", dtypes, TRUE}, {"layout", layouts, TRUE}, {"batch", NULL, TRUE}, {"m", NULL, FALSE},
     {"n", NULL, FALSE},      {"k", NULL, FALSE},        {NULL, NULL, FALSE}};
 
-/* Token counts with those just above and below a tile of 64, 128 and 256, where the waves step. */
+/* Token counts, including those just above and below tiles of 64, 128 and 256, where the waves
+ * step. */
 static const gint64 rows[] = {1,    4,    16,   32,   64,   96,    128,   129,
                               192,  256,  320,  384,  512,  640,   768,   1024,
                               1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536};
@@ -56,7 +57,7 @@ static void plan_products(const OrrMeasureFamily *family, GArray *shapes, int dt
         const gint64 weight[] = {dtype, layout, 1, widths[j], widths[l], rows[i]};
         if (layout != 2)
           orr_family_add(family, shapes, forward);
-        else if (rows[i] >= 16) /* k is the tokens there */
+        else if (rows[i] >= 16) /* k is the number of tokens there */
           orr_family_add(family, shapes, weight);
       }
 }
@@ -73,7 +74,7 @@ static void plan_batched(const OrrMeasureFamily *family, GArray *shapes, int dty
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
   static const int order[] = {BF16, FP8,  NVFP4, MXFP8,
-                              FP16, TF32, FP32}; /* what is asked for most comes first */
+                              FP16, TF32, FP32}; /* the most used formats first */
   for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
     if (!is_there(order[i], facts)) continue;
     for (int layout = 0; layout < 3; layout++) plan_products(family, shapes, order[i], layout);
@@ -94,7 +95,7 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
                         .dtype = dtype};
 }
 
-/* Formats as `orrery import measured` knows them; mxfp8 is another kernel than fp8, and has no
+/* Formats that `orrery import measured` reads. mxfp8 is a different kernel than fp8 and has no
  * word there. */
 static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
   static const char *const words[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL, "fp4"};

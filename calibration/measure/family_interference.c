@@ -1,12 +1,12 @@
 /*
- * family_interference.c - how much a matrix product (bf16, forward) slows down beside a transfer,
- * and the transfer beside it.
+ * family_interference.c - the slow-down of a matrix product (bf16, forward) by a concurrent
+ * transfer, and of the transfer by the product.
  *
- * `beside` is what runs on a second stream for as long as the product is measured, without a gap;
- * `watch` says whose time the row has: the product's, one transfer's of `bytes`, or that transfer's
- * with nothing beside it (alone; m, n and k are 0). A product's slow-down is the ratio to its row
- * with beside=nothing, a transfer's that to its row alone. Of the all-reduces' rows `orrery
- * calibrate fit` makes overlap-slowdown and overlap-collective-slowdown (fit_overlap.c).
+ * `beside` names the work that runs on a second stream, without a gap, while the product is
+ * measured. `watch` selects the time of the row: the product's, that of one transfer of `bytes`, or
+ * that of the same transfer with nothing concurrent (alone; m, n and k are 0). A product's
+ * slow-down is the ratio to its row with beside=nothing, a transfer's the ratio to its row `alone`.
+ * `orrery calibrate fit` computes overlap-slowdown from the all-reduces' rows (fit_overlap.c).
  *
  * Exported to interference.csv with these columns.
  */
@@ -62,6 +62,6 @@ const OrrMeasureFamily orr_family_interference = {
               "A matrix product beside a copy or an all-reduce: the slow-down of both.", NULL},
     .columns = columns,
     .min_gpus = 1,
-    .untold = "a matrix product beside a collective",
+    .skipped_name = "a matrix product beside a collective",
     .plan = plan,
     .work = work};

@@ -1,12 +1,12 @@
 /*
- * family_launch.c - what it costs to launch a kernel that does nothing, `kernels` of them in a row.
+ * family_launch.c - the cost of launching a kernel that does nothing, `kernels` of them in a row.
  *
  *   stream   the host's clock around kernels launches, with no wait between: what the host needs for one
  *   graph    CUDA events around a graph of kernels nodes, on a stream that is held until the graph is launched: the gap
  *            that the device leaves between kernels
  *   wait     one launch and a wait for its end: the round trip
  *
- * The time is that of one kernel.
+ * The time is per kernel.
  */
 #include "calibration/measure/family.h"
 

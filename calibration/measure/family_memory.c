@@ -1,8 +1,7 @@
 /*
- * family_memory.c - kernels that memory bounds, over `rows` rows of `width` elements
- * (cuda/kernel.cu).
+ * family_memory.c - memory-bound kernels over `rows` rows of `width` elements (cuda/kernel.cu).
  *
- * What each reads and writes a row, in elements of the dtype (and 4-byte words beside them):
+ * Reads and writes of each kernel per row, in elements of the dtype (and in 4-byte words):
  *
  *   copy                    1 in, 1 out
  *   bias-gelu               1 in, 1 out
@@ -16,8 +15,8 @@
  *   adam                    grad 1 in, weight 1 out; master, m and v 4 bytes each, in and out
  *   permute                 1 in, 1 out, rows in random order
  *
- * Backward norms add their weight gradients to 4-byte sums of `width`, atomically, one partial sum
- * a block.
+ * Backward norms add their weight gradients to 4-byte sums of `width` elements, atomically, with
+ * one partial sum per block.
  */
 #include "calibration/measure/family.h"
 

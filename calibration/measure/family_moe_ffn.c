@@ -1,18 +1,18 @@
 /*
- * family_moe_ffn.c - the routed experts of one rank's share of a mixture-of-experts layer: permute,
+ * family_moe_ffn.c - the routed experts that one rank holds of a mixture-of-experts layer: permute,
  * grouped product to 2 * inter-size, SwiGLU, grouped product back to hidden-size, weighted sum.
  *
  * `num-tokens` tokens choose `topk` of `num-experts` experts, of which this rank holds num-experts
- * / ep; tokens by expert are even (balanced) or follow the power law with exponent 1.2 that NVIDIA
- * aiconfigurator calls power_law_1.2 (power-law). What is measured is the share of the rank with
- * the most tokens: see expert_draw.h.
+ * / ep. The tokens per expert are equal (balanced) or follow the power law with exponent 1.2 that
+ * NVIDIA aiconfigurator calls power_law_1.2 (power-law). The rank with the most tokens is measured:
+ * see expert_draw.h.
  *
- * FLOPs 6 tokens topk/ep hidden inter; bytes: the weights of the experts that are hit, and the
- * tokens in and out of each kernel. Grouped products are cuBLAS's cublasGemmGroupedBatchedEx in 16
- * bits. It has no narrower formats: fp8, mxfp8 and nvfp4 (as family_gemm.c has them) go through
- * cuBLASLt, a product an expert over four streams, rows of an expert padded to 16 (nvfp4: 32), as
- * Transformer Engine's GroupedLinear does; tokens come quantised, SwiGLU quantises its result, and
- * results are bf16. Exported to moe_ffn.csv, mxfp8 to moe_ffn_more.csv.
+ * FLOPs 6 tokens topk/ep hidden inter; bytes: the weights of the experts that receive tokens, and
+ * the input and output of each kernel. Grouped products are cuBLAS's cublasGemmGroupedBatchedEx in
+ * 16 bits. It supports no narrower formats, so fp8, mxfp8 and nvfp4 (as in family_gemm.c) go
+ * through cuBLASLt, one product per expert over four streams, with an expert's rows padded to 16
+ * (nvfp4: 32), as Transformer Engine's GroupedLinear does. Tokens arrive quantised, SwiGLU
+ * quantises its result, and results are bf16. Exported to moe_ffn.csv, mxfp8 to moe_ffn_more.csv.
  */
 #include "calibration/measure/family.h"
 

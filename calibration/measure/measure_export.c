@@ -26,7 +26,7 @@ static int compare_known(gconstpointer a, gconstpointer b) {
   if (by_family) return by_family;
   for (guint c = 0; c < ORR_SHAPE_COLUMNS; c++)
     if (x->shape.at[c] != y->shape.at[c]) return x->shape.at[c] < y->shape.at[c] ? -1 : 1;
-  return (x->row > y->row) - (x->row < y->row); /* rows are one array, oldest first */
+  return (x->row > y->row) - (x->row < y->row); /* rows of one array, oldest first */
 }
 
 static gboolean same_shape(const Known *a, const Known *b) {
@@ -130,7 +130,7 @@ static void string_free(gpointer text) { g_string_free(text, TRUE); }
 static guint count_rows(const char *text) {
   guint n = 0;
   for (const char *c = text; *c; c++) n += *c == '\n';
-  return n - 2; /* the source and the header */
+  return n - 2; /* without the source and header lines */
 }
 
 static int compare_files(gconstpointer a, gconstpointer b) {
@@ -145,7 +145,7 @@ GPtrArray *orr_measure_export(const GArray *rows, GError **error) {
   for (guint i = 0; i < known->len; i++) {
     const Known *one = &g_array_index(known, Known, i);
     if (i + 1 == known->len || !same_shape(one, one + 1))
-      write_row(texts, one); /* the newest of a shape */
+      write_row(texts, one); /* the newest row of each shape */
   }
   GPtrArray *files = g_ptr_array_new_with_free_func(file_free);
   GHashTableIter iter;
@@ -157,6 +157,6 @@ GPtrArray *orr_measure_export(const GArray *rows, GError **error) {
                             count_rows(((GString *)text)->str)};
     g_ptr_array_add(files, file);
   }
-  g_ptr_array_sort(files, compare_files); /* the table has no order of its own */
+  g_ptr_array_sort(files, compare_files); /* hash tables have no order */
   return files;
 }

@@ -7,8 +7,8 @@
  *   collectives.csv                   system,table,dtype,version,op,n_gpus,bytes,latency_us
  *   FAMILY.csv                        the family's own columns, then latency_us: all that has no place above
  *
- * Each begins with a '#' line: device, software, source. Of several rows of one shape the newest
- * counts. Rows that failed verification are left out.
+ * Each file begins with a '#' line: device, software, source. If several rows have the same shape,
+ * the newest is exported. Rows that failed verification are left out.
  */
 #ifndef ORR_MEASURE_EXPORT_H
 #define ORR_MEASURE_EXPORT_H
@@ -22,9 +22,9 @@ typedef struct {
   guint n_rows;
 } OrrExportFile;
 
-/* GPtrArray of OrrExportFile, by name, in the order of the rows' shapes. @rows: OrrMeasureRow of
- * one device, oldest first. NULL with ORR_FAULT_DOCUMENT where rows are of different devices or
- * of a shape that is no shape. */
+/* A GPtrArray of OrrExportFile, sorted by name, with rows in the order of their shapes. @rows:
+ * OrrMeasureRow of one device, oldest first. NULL with ORR_FAULT_DOCUMENT if rows belong to
+ * different devices or have an invalid shape. */
 GPtrArray *orr_measure_export(const GArray *rows, GError **error);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
 /*
- * measure_plan.c - see measure_plan.h.
+ * measure_plan.c - keeps the candidates of a session and picks the next one.
  *
- * Candidates lie slice by slice in one array. A slice keeps its best candidate until something of
- * it is marked, so that a step costs one slice's work: shapes x measured distances.
+ * Candidates are stored slice by slice in one array. A slice caches its best candidate until one of
+ * its points is marked, so a step costs the work of one slice: shapes x measured distances.
  */
 #include "calibration/measure/measure_plan.h"
 
@@ -16,17 +16,17 @@ typedef enum { OPEN, MEASURED, DROPPED } State;
 typedef struct {
   OrrShape shape;
   double x
-      /* place: log2 of each interpolated number, scaled to [0, 1] within the slice */
+      /* position: log2 of each interpolated number, scaled to [0, 1] within the slice */
       [ORR_SHAPE_COLUMNS];
-  double roofline_s, residual; /* log(time / roofline), where measured */
-  double disagreement;         /* e of measure_plan.h, where measured */
+  double roofline_s, residual; /* log(time / roofline), once measured */
+  double disagreement;         /* e of measure_plan.h, once measured */
   State state;
 } Candidate;
 
 typedef struct {
   guint begin, end;
   guint n_axes, n_measured;
-  gboolean is_fresh; /* @best and @score hold */
+  gboolean is_fresh; /* @best and @score are up to date */
   gint64 best;
   double score;
 } Slice;
@@ -119,8 +119,8 @@ static void add_candidate(OrrMeasurePlan *plan, const OrrShape *shape) {
                       GUINT_TO_POINTER(plan->candidates->len));
 }
 
-/* The shapes of a family's plan, with those of a slice together: in the order of each slice's
- * first. */
+/* Adds the shapes of a family's plan, grouped by slice, in the order of each slice's first
+ * shape. */
 void orr_measure_plan_add(OrrMeasurePlan *plan, const OrrMeasureFamily *family) {
   g_autoptr(GArray) shapes = g_array_new(FALSE, FALSE, sizeof(OrrShape));
   family->plan(family, plan->facts, shapes);
@@ -152,7 +152,7 @@ typedef struct {
   double d2[NEIGHBOURS];
 } Near;
 
-/* The nearest measured candidates of the slice but for @self, nearest first. */
+/* The nearest measured candidates of the slice other than @self, nearest first. */
 static Near near_of(const OrrMeasurePlan *plan, const Slice *slice, guint self) {
   Near near = {0};
   const Candidate *candidate = candidate_at(plan, self);
@@ -229,7 +229,8 @@ void orr_measure_plan_drop(OrrMeasurePlan *plan, const OrrShape *shape) {
 
 /* --- What is next --- */
 
-/* How far from all that is measured; the first of a slice is the one nearest to its middle. */
+/* The distance from all measured points; the first seed of a slice is the point nearest to its
+ * middle. */
 static double seed_score(const OrrMeasurePlan *plan, const Slice *slice, guint index) {
   const Near near = near_of(plan, slice, index);
   if (near.n) return near.d2[0];
@@ -265,7 +266,7 @@ static const OrrMeasureFamily *family_of(const OrrMeasurePlan *plan, const Slice
   return candidate_at(plan, slice->begin)->shape.family;
 }
 
-/* Seeds that the slice's family has in all its slices: what it had of the turns so far. */
+/* The number of seeds that the slice's family has taken so far, over all its slices. */
 static guint seeds_of_family(const OrrMeasurePlan *plan, const Slice *slice) {
   guint n = 0;
   for (guint s = 0; s < plan->slices->len; s++) {
@@ -276,8 +277,8 @@ static guint seeds_of_family(const OrrMeasurePlan *plan, const Slice *slice) {
   return n;
 }
 
-/* Whether @slice comes before @best: a seed before a refinement; of seeds the family that had
- * the fewest, in it the slice that has the fewest; of refinements the highest score. */
+/* Whether @slice comes before @best: a seed comes before a refinement; among seeds, the family
+ * with the fewest and within it the slice with the fewest; among refinements, the highest score. */
 static gboolean comes_before(const OrrMeasurePlan *plan, const Slice *slice, const Slice *best) {
   const gboolean seeds = is_seeding(slice);
   if (!best || seeds != is_seeding(best)) return !best || seeds;

@@ -1,5 +1,5 @@
 /*
- * measure_row.h - one measured kernel with everything that it was measured with: a row of table
+ * measure_row.h - one measured kernel and the conditions of its measurement: a row of table
  * kernel_sample.
  */
 #ifndef ORR_MEASURE_ROW_H
@@ -30,17 +30,17 @@ typedef struct {
 
 extern const OrrFieldTable orr_measure_row_table;
 
-/* Counts the ways in which kernels have been measured: a change that moves times adds one, and
- * rows of before are measured again.
+/* Version of the measuring method. A change that moves times increments it, and older rows are
+ * measured again.
  *   0  events on an idle stream; operands counted whole; fp8 without fast accumulation
  *   1  held streams, sets by the bytes that are touched, fp8 as Transformer Engine accumulates, the fullest rank of a
  *      skewed layer, power over a window */
 enum { ORR_MEASURE_HARNESS = 1 };
 
-/* A kernel that was asked for and could not be measured: a row of table kernel_refusal. */
+/* A requested kernel that could not be measured: a row of table kernel_refusal. */
 typedef struct {
   char *family, *shape;
-  gint64 rank; /* that said so first */
+  gint64 rank; /* the rank that reported it first */
   int ends_job;
   char *reason, *device, *driver, *date;
 } OrrMeasureRefusal;
@@ -56,14 +56,14 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
                           const OrrBenchFacts *facts, const OrrTiming *timing,
                           const OrrVerdict *verdict, const char *date);
 
-/* TRUE where @row was measured on the same device under the same driver, libraries, clock and
- * power limit, over as many ranks, in the same way: then it need not be measured again. */
+/* TRUE if @row was measured on the same device with the same driver, libraries, clock and power
+ * limit, number of ranks and method: it need not be measured again. */
 gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *facts);
 
 /* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the
  * name in kebab-case. Newly allocated. */
 char *orr_measure_row_device_name(const char *device);
-/* Whether it is one of those. */
+/* Whether a shipped device has that name. */
 gboolean orr_measure_row_device_is_shipped(const char *device);
 
 G_END_DECLS

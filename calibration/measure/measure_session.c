@@ -13,7 +13,7 @@ const OrrTimingRule orr_timing_default = {.warm_up_s = 0.02,
 
 enum {
   LONGEST_MS = 100
-}; /* of one call, by the roofline: a burst of seven is then below a second */
+}; /* longest call by the roofline: a burst of seven calls then takes less than a second */
 
 typedef struct {
   const OrrDeviceLayer *layer;
@@ -22,10 +22,10 @@ typedef struct {
   const OrrBenchFacts *facts;
   OrrMeasurePlan *plan;
   OrrMeasureOutcome outcome;
-  GHashTable *told; /* reasons for passing over, each told once */
+  GHashTable *told; /* reasons for skipping, each reported once */
 } Session;
 
-/* Rank 0 alone tells and keeps. */
+/* Only rank 0 reports and stores. */
 static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord *word,
                        GError **error) {
   const OrrMeasureOrder *order = session->order;
@@ -45,19 +45,19 @@ static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord
 
 /* --- The plan --- */
 
-/* Whether the ranks are processes of their own, which must be told what comes next. */
+/* Whether the ranks are separate processes, which must learn what comes next. */
 static gboolean is_job(const Session *session) {
   return session->facts->n_ranks > session->facts->n_gpus;
 }
 
-/* What all ranks of a job measure together; the rest is rank 0's alone. One process measures all
- * by itself. */
+/* Whether all ranks of a job measure the family together; rank 0 measures the others. A single
+ * process measures everything itself. */
 static gboolean is_for_all(const Session *session, const OrrMeasureFamily *family) {
   return is_job(session) && family->min_gpus > 1;
 }
 
-/* Whether anything is asked that all ranks measure; all know the same families, so none needs to
- * tell the others. */
+/* Whether any requested family is measured by all ranks; all know the same families, so they
+ * need not exchange the answer. */
 static gboolean has_common_part(const Session *session) {
   gboolean has = FALSE;
   for (guint i = 0; session->order->families[i]; i++)
@@ -108,7 +108,7 @@ static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming
   return fine;
 }
 
-/* Verified before it is timed: repeats may work in place. */
+/* Verifies before timing, because repeats may work in place. */
 static gboolean run_kernel(Session *session, OrrKernel *kernel, OrrTiming *ret_timing,
                            OrrVerdict *ret_verdict, GError **error) {
   OrrTimingRule rule = session->order->rule;
@@ -118,7 +118,8 @@ static gboolean run_kernel(Session *session, OrrKernel *kernel, OrrTiming *ret_t
          session->layer->time(kernel, &rule, ret_timing, error);
 }
 
-/* This rank's @reason (NULL: none) becomes the job's word, where the ranks measure @together. */
+/* Agrees on the job's word from each rank's @reason (NULL: none), if the ranks measure
+ * @together. */
 static gboolean settle(Session *session, gboolean together, const GError *reason,
                        OrrJobWord *ret_word, GError **error) {
   const gboolean ends_job = reason && !g_error_matches(reason, ORR_FAULT, ORR_FAULT_USAGE);
@@ -128,7 +129,7 @@ static gboolean settle(Session *session, gboolean together, const GError *reason
   return TRUE;
 }
 
-/* TRUE where the session goes on: the shape was measured, or all pass it over. */
+/* TRUE if the session continues: the shape was measured, or all ranks skip it. */
 static gboolean take_word(Session *session, const OrrShape *shape, const OrrJobWord *word,
                           GError **error) {
   g_autofree char *text = orr_shape_text(shape);
@@ -178,7 +179,7 @@ static gint64 pick(Session *session) {
   return session->outcome.spent_s < session->order->budget_s ? next : -1;
 }
 
-/* With @together all ranks measure what rank 0 picks, and end when it does. */
+/* With @together all ranks measure what rank 0 picks, and end when rank 0 ends. */
 static gboolean spend(Session *session, gboolean together, GError **error) {
   for (;;) {
     gint64 next = pick(session);
@@ -189,7 +190,7 @@ static gboolean spend(Session *session, gboolean together, GError **error) {
   }
 }
 
-/* Whatever ends one rank of a job ends all: the others would wait for it. */
+/* A failure that ends one rank of a job ends all ranks, which would otherwise wait for it. */
 static gboolean spend_and_tell(Session *session, gboolean together, GError **error) {
   g_autoptr(GError) reason = NULL;
   if (spend(session, together, &reason)) return TRUE;
@@ -217,8 +218,8 @@ gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench,
   Session session = {
       .layer = layer, .bench = bench, .order = order, .facts = layer->facts(bench), .told = told};
   gboolean is_complete = TRUE;
-  /* What all ranks measure comes first and may take half of the budget, so that the others are
-   * done then. */
+  /* Joint measurements come first and may take half of the budget, so that the other ranks are
+   * then done. */
   OrrMeasureOrder together = *order;
   together.budget_s = order->budget_s / 2;
   session.order = &together;

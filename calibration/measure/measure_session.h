@@ -1,12 +1,12 @@
 /*
- * measure_session.h - spends a budget on a device: picks shapes, measures them, verifies them,
- * hands rows on.
+ * measure_session.h - spends a time budget on a device: chooses shapes, measures and verifies them,
+ * and passes rows on.
  *
- * Under a job of several ranks every rank runs the session; rank 0 picks and keeps the rows, the
- * others follow it. There only families over all GPUs are measured by all; the rest is rank 0's
- * alone.
+ * In a job of several ranks every rank runs the session; rank 0 chooses shapes and stores rows, and
+ * the others follow. All ranks measure the families that need all GPUs together; rank 0 measures
+ * the rest.
  *
- * A shape that all measure:
+ * A shape measured by all ranks:
  *
  *   agree         what rank 0 picked
  *   prepare       each for itself: here memory runs out, on one rank maybe
@@ -15,11 +15,11 @@
  *   verify, time
  *   settle        likewise
  *
- * Power is watched for one new row in four: it takes 0.8 s, where a row's timing takes 0.14 s, so
- * that half of the budget stays with the times. All ranks count the rows alike.
+ * Power is watched for one new row in four: it takes 0.8 s, while the timing of a row takes 0.14 s,
+ * so half of the budget remains for timing. All ranks count the rows in the same way.
  *
- * A rank that fails between the two ends the others by the layer's `fail`: they wait for a call
- * that never comes.
+ * A rank that fails between the two `settle` ends the others through the layer's `fail`: they would
+ * wait for a call that never comes.
  */
 #ifndef ORR_MEASURE_SESSION_H
 #define ORR_MEASURE_SESSION_H
@@ -31,14 +31,16 @@ G_BEGIN_DECLS
 typedef struct {
   double budget_s;
   const OrrMeasureFamily *const *families; /* NULL-terminated */
-  const GArray *known; /* of OrrMeasureRow: measured before with the same set-up; may be NULL */
-  const char *date;    /* of all rows */
+  const GArray *known; /* of OrrMeasureRow: rows measured earlier with the same set-up; may be
+                        * NULL */
+  const char *date;    /* date of all rows */
   OrrTimingRule rule;
-  /* Each new row; FALSE with @error ends the session. */
+  /* Called with each new row; FALSE with @error ends the session. */
   gboolean (*row)(const OrrMeasureRow *row, void *user, GError **error);
-  /* Each shape that could not be measured; may be NULL. */
+  /* Called with each shape that could not be measured; may be NULL. */
   gboolean (*refusal)(const OrrMeasureRefusal *refusal, void *user, GError **error);
-  void (*note)(const char *text, void *user); /* what was passed over, and why; each reason once */
+  void (*note)(const char *text, void *user); /* reports what was skipped and why; each reason
+                                               * once */
   void (*progress)(double spent_s, double budget_s, void *user);
   void *user;
 } OrrMeasureOrder;
@@ -46,11 +48,11 @@ typedef struct {
 typedef struct {
   guint n_new, n_known, n_passed_over, n_wrong; /* rows; shapes; rows that failed verification */
   double spent_s;
-  gboolean is_complete; /* nothing is left in the plan */
+  gboolean is_complete; /* the plan is empty */
 } OrrMeasureOutcome;
 
 extern const OrrTimingRule orr_timing_default;
-enum { ORR_WATCHED_ONE_IN = 4 }; /* new rows, whose power is watched */
+enum { ORR_WATCHED_ONE_IN = 4 }; /* power is watched for one new row in this many */
 
 /* The plan of a session of one process over these families (NULL-terminated). */
 OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts,

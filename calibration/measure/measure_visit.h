@@ -1,7 +1,7 @@
 /*
- * measure_visit.h - one calibration as a row of table kernel_session: what was asked, what came of
- * it, and how the board was before and after. A board that is slowed by heat, by its power limit or
- * by another process measures something else: who reads the rows must be able to see it.
+ * measure_visit.h - one calibration as a row of table kernel_session: what was requested, the
+ * outcome, and the state of the board before and after. A board slowed by heat, by its power limit
+ * or by another process gives different times, so readers of the rows must be able to see it.
  */
 #ifndef ORR_MEASURE_VISIT_H
 #define ORR_MEASURE_VISIT_H
@@ -18,7 +18,7 @@ typedef struct {
   double budget_s, spent_s;
   gint64 n_new, n_known, n_passed_over, n_wrong;
   int is_complete;
-  char *failure; /* what ended it early; "" */
+  char *failure; /* what ended it early; "": nothing */
   double watts_before, watts_after, sm_clock_hz_before, sm_clock_hz_after, celsius_before,
       celsius_after;
   double memory_clock_hz_before, memory_clock_hz_after;
@@ -28,8 +28,8 @@ typedef struct {
 
 extern const OrrFieldTable orr_measure_visit_table;
 
-/* Why the clocks are not the highest, in words of NVML's clock event reasons: "idle", "power
- * limit", ...; "none", "unknown" for -1. Newly allocated. */
+/* Why the clocks are below their maximum, in words for NVML's clock event reasons: "idle",
+ * "power limit", ...; "none"; "unknown" for -1. Newly allocated. */
 char *orr_measure_visit_throttle_words(gint64 reasons);
 
 /* Copies what it needs; clear with orr_field_clear(&orr_measure_visit_table, visit). @failure

@@ -9,7 +9,7 @@ enum { MODE_PREFERRED = 1, MOST_NODES = 1024 }; /* MPOL_PREFERRED of linux/mempo
 
 int orr_numa_node(const char *sysfs, const char *bus) {
   g_autofree char *name = g_ascii_strdown(bus, -1),
-                  *text = NULL; /* sysfs has lower-case hexadecimal */
+                  *text = NULL; /* sysfs writes hexadecimal in lower case */
   g_autofree char *path = g_build_filename(sysfs, "bus", "pci", "devices", name, "numa_node", NULL);
   gint64 node = -1;
   if (!g_file_get_contents(path, &text, NULL, NULL)) return -1;
@@ -23,7 +23,7 @@ static void prefer(void *memory, gsize bytes, int node) {
   unsigned long mask[MOST_NODES / BITS] = {0};
   mask[node / BITS] = 1ul << (node % BITS);
   (void)syscall(SYS_mbind, memory, bytes, MODE_PREFERRED, mask, (unsigned long)MOST_NODES,
-                0); /* may be forbidden */
+                0); /* the call may be forbidden */
 #else
   (void)memory, (void)bytes, (void)node;
 #endif
@@ -33,7 +33,7 @@ void *orr_numa_alloc(gsize bytes, int node) {
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   if (node >= 0) prefer(memory, bytes, node);
-  memset(memory, 0, bytes); /* the first touch takes the pages */
+  memset(memory, 0, bytes); /* the first touch allocates the pages */
   return memory;
 }
 

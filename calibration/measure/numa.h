@@ -1,10 +1,10 @@
 /*
  * numa.h - host memory on the NUMA node of a PCI device.
  *
- * A copy between a GPU and pinned memory of the other socket crosses the sockets' link: it measures
- * that link. Which node a GPU hangs on is in sysfs (Documentation/ABI/testing/sysfs-bus-pci:
- * numa_node; -1: the platform does not say). Pages are bound by mbind(2) before they are touched;
- * the driver pins them where they are. The system call is made without libnuma.
+ * A copy between a GPU and pinned memory of the other socket crosses the link between sockets and
+ * measures that link. sysfs names the node of a GPU (Documentation/ABI/testing/sysfs-bus-pci:
+ * numa_node; -1: the platform does not state it). mbind(2) binds pages before they are touched; the
+ * driver then pins them where they are. The system call is made without libnuma.
  */
 #ifndef ORR_NUMA_H
 #define ORR_NUMA_H

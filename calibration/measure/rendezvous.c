@@ -18,12 +18,13 @@ static const struct {
 static gboolean read_number(const char *name, gint64 *ret_number, GError **error) {
   const char *text = g_getenv(name);
   if (text && g_ascii_string_to_signed(text, 10, 0, 1 << 20, ret_number, NULL)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s is '%s': want a whole number", name,
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s is '%s': must be a whole number", name,
               text ? text : "");
   return FALSE;
 }
 
-/* Names the job and its step, so that an older job's file is not taken for this one's. */
+/* The file name contains the job and its step, so that an older job's file is not mistaken for
+ * this job's. */
 static char *file_of(const char *folder, const char *job, const char *step) {
   const char *j = g_getenv(job), *s = *step ? g_getenv(step) : NULL;
   g_autofree char *name = g_strdup_printf("orrery-nccl-%s-%s", j ? j : "job", s ? s : "0");
@@ -59,7 +60,7 @@ void orr_rendezvous_clear(OrrRendezvous *rendezvous) { g_clear_pointer(&rendezvo
 static gboolean write_bytes(const char *file, const void *bytes, gsize n, GError **error) {
   g_autoptr(GError) reason = NULL;
   if (g_file_set_contents(file, bytes, (gssize)n, &reason))
-    return TRUE; /* writes beside, then renames */
+    return TRUE; /* writes a temporary file, then renames it */
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "ORRERY_RENDEZVOUS: %s", reason->message);
   return FALSE;
 }
@@ -93,7 +94,7 @@ char *orr_rendezvous_failed(const OrrRendezvous *rendezvous) {
   return g_file_get_contents(file, &text, NULL, NULL) ? text : NULL;
 }
 
-/* Gives up where another has failed, or at @until_us. */
+/* Gives up if another rank has failed, or at @until_us. */
 static gboolean may_wait_on(const OrrRendezvous *rendezvous, gint64 until_us, double timeout_s,
                             const char *what, GError **error) {
   g_autofree char *failed = orr_rendezvous_failed(rendezvous);
@@ -103,11 +104,12 @@ static gboolean may_wait_on(const OrrRendezvous *rendezvous, gint64 until_us, do
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
                 "rank %" G_GINT64_FORMAT " waited %g s for %s", rendezvous->rank, timeout_s, what);
   else
-    return g_usleep(20000), TRUE; /* a shared file system has no other way to be told */
+    return g_usleep(20000), TRUE; /* a shared file system sends no notification */
   return FALSE;
 }
 
-/* The ranks that have not come: "rank 3", or "ranks 3, 5, 9 and 12 more"; NULL where all have. */
+/* The ranks that have not arrived, e.g. "rank 3", or "ranks 3, 5, 9 and 12 more"; NULL if all
+ * have. */
 static char *missing_ranks(const OrrRendezvous *rendezvous) {
   g_autoptr(GString) text = g_string_new(NULL);
   guint n = 0;
@@ -126,7 +128,7 @@ gboolean orr_rendezvous_meet(const OrrRendezvous *rendezvous, double timeout_s, 
   g_autofree char *mine = beside(rendezvous, "here", rendezvous->rank);
   if (!write_bytes(mine, "", 0, error)) return FALSE;
   for (gint64 rank = 0; rank < rendezvous->n_ranks;
-       rank++) { /* one file a look, however large the job */
+       rank++) { /* one file per look, however large the job */
     g_autofree char *file = beside(rendezvous, "here", rank);
     while (!g_file_test(file, G_FILE_TEST_EXISTS)) {
       g_autofree char *missing =

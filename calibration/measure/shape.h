@@ -1,5 +1,5 @@
 /*
- * shape.h - what one microkernel is asked to do: a family and a value for each of its columns.
+ * shape.h - the shape of one microkernel: a family and a value for each of its columns.
  *
  * A column is a whole number (m, n, k, bytes ...) or a word (dtype, layout ...). The text form,
  * which the results database keeps, is "dtype=bf16 layout=forward batch=1 m=4096 n=4096 k=4096":
@@ -18,8 +18,9 @@ typedef struct OrrMeasureFamily OrrMeasureFamily;
 
 typedef struct {
   const char *name;
-  const char *const *words; /* NULL: a whole number, 0 or more */
-  /* a number that is not interpolated over: each value has a table of its own; words always */
+  const char *const *words; /* NULL: the column is a whole number, 0 or more */
+  /* a number over which rows are not interpolated: each value has its own table; always so for
+   * words */
   gboolean is_slice;
 } OrrShapeColumn;
 
@@ -30,7 +31,8 @@ typedef struct {
 
 char *orr_shape_text(const OrrShape *shape); /* newly allocated */
 
-/* FALSE with ORR_FAULT_DOCUMENT for a column that is missing, unknown, twice there or no value. */
+/* FALSE with ORR_FAULT_DOCUMENT for a column that is missing, unknown, duplicate or has an
+ * invalid value. */
 gboolean orr_shape_parse(const OrrMeasureFamily *family, const char *text, OrrShape *ret_shape,
                          GError **error);
 

@@ -10,13 +10,13 @@ static gboolean may_wait(const OrrStreamCalls *calls, gpointer user, int stream,
   if (calls->now_us(user) <= until_us) return TRUE;
   g_set_error(
       error, ORR_FAULT, ORR_FAULT_RESOURCE,
-      "work on the GPU did not end in %g s: the GPU hangs, or a rank has failed without a word",
+      "work on the GPU did not end in %g s: the GPU hangs, or a rank failed without reporting it",
       limit_s);
   return FALSE;
 }
 
-/* Short calls are polled eagerly, so that they are not kept waiting; long ones do not burn a
- * core. */
+/* Polls short calls at once, so that they are not delayed, and long ones less often, so that
+ * they do not keep a core busy. */
 static gboolean wait_for(const OrrStreamCalls *calls, gpointer user, int stream, gint64 until_us,
                          double limit_s, GError **error) {
   gint64 look_us = calls->now_us(user) + LOOK_US;

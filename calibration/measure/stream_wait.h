@@ -2,13 +2,12 @@
  * stream_wait.h - waiting for streams that may never end.
  *
  * A collective waits for its peers on the GPU. If one of them has failed, cudaStreamSynchronize and
- * cudaDeviceSynchronize wait for ever. So the host asks each stream whether it is done
- * (cudaStreamQuery), four times a second also whether there is still anybody to wait for
- * (ncclCommGetAsyncError, the folder of the job), and gives up after a time limit: the
- * communicators are aborted (ncclCommAbort), which ends what they have in flight. nccl-tests does
- * the same (testStreamSynchronize).
+ * cudaDeviceSynchronize wait for ever. So the host polls each stream (cudaStreamQuery), checks four
+ * times per second whether the peers are still alive (ncclCommGetAsyncError, the folder of the
+ * job), and gives up after a time limit: it aborts the communicators (ncclCommAbort), which ends
+ * their work in flight. nccl-tests does the same (testStreamSynchronize).
  *
- * The calls that ask are a table, so that the order of questions is tested without a GPU.
+ * The calls are a table, so that their order can be tested without a GPU.
  */
 #ifndef ORR_STREAM_WAIT_H
 #define ORR_STREAM_WAIT_H
@@ -28,8 +27,8 @@ typedef struct {
   void (*pause)(gpointer user, gint64 us);
 } OrrStreamCalls;
 
-/* Waits for streams 0 to @n_streams - 1, in turn. FALSE, after give_up: one failed, hope ended,
- * or @limit_s passed (ORR_FAULT_RESOURCE). */
+/* Waits for streams 0 to @n_streams - 1 in turn. FALSE, after give_up: a stream or a peer
+ * failed, or @limit_s passed (ORR_FAULT_RESOURCE). */
 gboolean orr_stream_wait(const OrrStreamCalls *calls, gpointer user, int n_streams, double limit_s,
                          GError **error);
 

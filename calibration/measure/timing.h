@@ -1,20 +1,19 @@
 /*
- * timing.h - what turns repeats into a row's time, and keeps the host's time out of it.
+ * timing.h - computes a row's time from repeats and keeps the host's time out of it.
  *
- * A repeat lies between two CUDA events. An event that is recorded on an idle stream takes its time
- * at once, before the host has launched what follows: the launch of a graph (5 to 10 us, and more
- * for many nodes) would count as the kernels' time. So a repeat begins with a kernel that holds the
- * stream:
+ * A repeat lies between two CUDA events. An event recorded on an idle stream takes its time at
+ * once, before the host has launched what follows: the launch of a graph (5 to 10 us, and more for
+ * many nodes) would count as kernel time. So a repeat begins with a kernel that holds the stream:
  *
  *   stream   | hold ........ |begin| call call call ... |end|
  *   host     post all of these      ^ not reached yet when the host has posted the last of them
  *
- * NVIDIA's nvbench does so with a kernel that waits for the host's word, DeepEP's benchmark with a
- * large kernel and a barrier ("to eliminate the unbalanced CPU launch overhead": bench_kineto);
- * ours waits a fixed time, so that a host that blocks on a full launch queue cannot wait for ever.
- * After posting, the host asks whether `begin` has been reached. If it has, the repeat does not
- * count and the next one holds four times as long. Where even ORR_HOLD_MOST_US is too short,
- * repeats are taken as they are and the row's method is `unheld`.
+ * NVIDIA's nvbench holds the stream with a kernel that waits for a flag from the host, DeepEP's
+ * benchmark with a large kernel and a barrier ("to eliminate the unbalanced CPU launch overhead":
+ * bench_kineto). This one waits for a fixed time, so that a host that blocks on a full launch queue
+ * cannot wait for ever. After posting, the host checks whether `begin` has been reached. If so, the
+ * repeat does not count and the next one holds four times as long. If even ORR_HOLD_MOST_US is too
+ * short, repeats count as they are and the row's method is `unheld`.
  */
 #ifndef ORR_TIMING_H
 #define ORR_TIMING_H
@@ -23,10 +22,10 @@
 
 G_BEGIN_DECLS
 
-/* Sorts @us and fills in the median, the best, the spread and the number of repeats. */
+/* Sorts @us and sets the median, the best, the spread and the number of repeats. */
 void orr_timing_summarize(double *us, guint n, OrrTiming *timing);
 
-/* A timing of which nothing is known but @method and the calls of a repeat. */
+/* A timing with only @method and the calls per repeat set. */
 OrrTiming orr_timing_of(const char *method, guint calls);
 
 /* Adds a word to the timing's setting. */
@@ -36,17 +35,16 @@ void orr_timing_set(OrrTiming *timing, const char *word);
 #define ORR_HOLD_MOST_US 50000.0
 
 typedef struct {
-  double us; /* that the next repeat is held; 0: no longer */
+  double us; /* how long the next repeat is held; 0: no longer */
 } OrrHold;
 
 OrrHold orr_hold_new(void);
-/* A repeat of that hold is over; @was_held: the host had posted all before it ended. TRUE: the
- * repeat counts. FALSE: repeat it, with the hold as it is now. */
+/* Call after a repeat with that hold; @was_held: the host had posted everything before the hold
+ * ended. TRUE: the repeat counts. FALSE: repeat it, with the new hold. */
 gboolean orr_hold_take(OrrHold *hold, gboolean was_held);
 const char *orr_hold_method(const OrrHold *hold, gboolean is_graph);
 
-/* The hold for all ranks of a job, of which none can repeat alone: three times what posting
- * took. */
+/* The hold for all ranks of a job, none of which can repeat alone: three times the posting time. */
 double orr_hold_for(double post_us);
 
 G_END_DECLS

@@ -171,7 +171,7 @@ static void list_left_out(const OrrBenchFacts *facts, GPtrArray *families, GPtrA
   const gint64 n_gpus = MAX(facts->n_gpus, facts->n_ranks);
   for (guint i = 0; i < families->len && n_gpus < 2; i++) {
     const OrrMeasureFamily *family = families->pdata[i];
-    if (family->untold) g_ptr_array_add(left_out, (gpointer)family->untold);
+    if (family->skipped_name) g_ptr_array_add(left_out, (gpointer)family->skipped_name);
   }
 }
 
