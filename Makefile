@@ -40,7 +40,7 @@ sanitize: setup
 	@ninja -C build-sanitize --quiet
 	@tests/run.sh build-sanitize
 
-# The figures of accuracy in README.md and docs/modelling.md, written anew: five minutes of a processor.
+# Writes the accuracy figures of README.md and docs/ anew: five minutes of a processor.
 accuracy: build
 	@python3 docs/accuracy.py $(BUILD)/orrery
 

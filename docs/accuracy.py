@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""accuracy.py ORRERY [--check] [--quick] - the figures of accuracy in README.md and docs/modelling.md, from the program.
+"""accuracy.py ORRERY [--check] [--quick] - writes the accuracy figures of README.md and docs/ from `orrery validate`.
 
-Runs `orrery validate` set by set and rewrites
-  README.md          what stands between <!-- accuracy --> and <!-- /accuracy -->
-  docs/modelling.md  the figures between <!-- accuracy: training --> and <!-- /accuracy -->: cells two to four of each
-                     row that begins with a set's name (the explanations are written by hand) and the sentence above;
-                     between <!-- accuracy: serving --> and <!-- /accuracy --> the rows that SERVING lists; between
-                     <!-- accuracy: kernels --> and <!-- /accuracy --> the table of kernels left out
---check changes nothing, prints what would change, and exits with 1 where there is any. --quick runs the sets of a few
-seconds alone: with --check, lines of other sets are not compared.
+Whatever stands between `<!-- accuracy: NAME -->` and `<!-- /accuracy -->` on any page is rewritten. NAME is
+  sets SET...        a table, a line of LINES for each set named; `sets` alone: README's table, with its headings
+  training           cells two to four of each row that begins with a set's name (a person writes what explains the error),
+                     and the sentence above
+  serving            the rows that SERVING lists
+  kernels            the table of kernels left out, one row a profile
+  costs SET          a table of a cost validation set: kernels by region, the range over profiles
+  SET[/PART] WHAT [METRIC]   one figure within a sentence; WHAT is n, mape, bias, median, worst or within-15
+--check changes nothing, prints what would change, and exits with 1 if anything would. --quick runs only the sets that
+take a few seconds: with --check, figures of other sets are not compared.
 
-error = simulated / measured - 1, as `orrery validate` has it, so that above 0 the simulation says more. Steps of training
-are compared as times whatever was published (measured / simulated - 1 of tokens or FLOPs per second), so that sets can be
-summed. "Compared" counts figures: a serving point has two. Refused rows are not in it; `orrery validate SET` lists them.
+error = simulated / measured - 1, as `orrery validate` has it, so above 0 the simulation says more. Steps of training are
+compared as times whatever was published (measured / simulated - 1 of tokens or FLOPs per second), so that sets can be
+summed. "Compared" counts figures: a serving point has two. Refused rows are not counted; `orrery validate SET` lists
+them.
 """
+import glob
 import json
 import os
 import re
@@ -36,7 +40,7 @@ LINES = [
     ("megatron-sc21", None, None, "iteration time, 1.7B to 1T parameters, 32 to 3,072 A100s"),
     ("korthikanti-layers", None, None, "forward and backward of one layer, TP 8, with and without SP and recomputation"),
     ("training", None, None, "these two and all other sets of published steps "
-     "([by set, and why](docs/modelling.md#how-far-training-is-off))"),
+     "([by set, and why](docs/modelling/training-accuracy.md))"),
     ("training", None, MEMORY, "memory of the same runs, where it is published"),
     ("training-vtrain-single", None, None, "one node, whose rows look computed rather than measured: not in the sum above"),
     ("Collectives", None, None, None),
@@ -56,8 +60,13 @@ LINES = [
     ("serving-splitwise", None, ("ttft_mean_s",), "Splitwise's batches of vLLM 0.2 on H100: ttft"),
     ("serving-splitwise", None, ("tpot_mean_s",), "the same: tpot"),
 ]
+# Lines that README leaves out and pages of docs/modelling name: `sets NAME` takes those of both lists.
+MORE_LINES = [
+    ("training-bloom", None, MEMORY, "memory: nvidia-smi"),
+    ("training-torchtitan", None, MEMORY, "memory: the allocator's peak"),
+]
 
-# Rows of docs/modelling.md's table of serving, by their first cell: the part of the set, and what their labels match.
+# Rows of the table of serving, by their first cell: the part of the set, and what their labels match.
 SERVING = {
     "dense models on one node": ("dense", ""),
     "vLLM, Llama-3.1-70B fp8, H100": ("dense", r"vllm \S+Llama-3.1-70B h100"),
@@ -74,7 +83,7 @@ SERVING = {
     "prefill and decode apart, GB200 (DeepSeek, Kimi), B200": ("disaggregated", ""),
 }
 
-# Columns of docs/modelling.md's table of kernels: what `orrery validate gemm attention moe` calls them.
+# Columns of the table of kernels: what `orrery validate gemm attention moe` calls them.
 KERNELS = [(r"gemm bf16",), (r"gemm fp8",), (r"gemm fp4",), (r"attention prefill bf16/bf16",),
            (r"attention decode bf16/bf16", r"attention decode bf16/fp8"), (r"moe bf16 .*",), (r"moe fp8 .*",)]
 PROFILES = {"A100-80GB": "a100-80gb-sxm", "H100": "h100-sxm", "H200": "h200-sxm", "B200": "b200", "GB200": "gb200"}
@@ -109,12 +118,13 @@ class Validation:
             found.append(1 / (1 + row["error"]) - 1 if metric in RATES else row["error"])
         return found
 
-    def kernels(self):
-        """Mean errors of kernels left out: (profile, kernels) -> per cent, as the program prints them."""
-        text = subprocess.run([self.orrery, "validate", "gemm", "attention", "moe", "--db", "none"], check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-        found = re.findall(r"^  (\S+) +(\S.*?\S) +all +\d+ +([\d.]+) %", text, re.M)
-        return {(profile, kernels): float(mape) for profile, kernels, mape in found}
+    def costs(self, *names):
+        """Mean errors of cost validation sets: (profile, kernels, region) -> (n, mape)."""
+        found = {}
+        for name in names:
+            for cost in self.of(name).get("costs", []):
+                found[cost["profile"], cost["kernels"], cost["region"]] = (cost["n"], cost["mape"])
+        return found
 
     def n_rows(self, name):
         """Rows of the table: those compared, and those refused."""
@@ -122,8 +132,8 @@ class Validation:
         return len({row["row"] for row in one.get("rows", [])} | {row["row"] for row in one.get("refused", [])})
 
 
-def percent(share, sign=""):
-    return f"{100 * share:{sign}.1f} %"
+def percent(fraction, sign=""):
+    return f"{100 * fraction:{sign}.1f} %"
 
 
 def cells(errors):
@@ -138,21 +148,50 @@ def wanted(name, quick):
     return not quick or name in QUICK
 
 
-def table(validation, quick):
-    """The lines of README's table; None for those that --quick leaves out."""
+def line_of(validation, name, part, metrics, what):
+    return f"| `{name}`: {what} | " + " | ".join(cells(validation.errors(name, part, metrics))) + " |"
+
+
+def table(names, validation, quick):
+    """The lines of README's table, or of @names; None for those that --quick leaves out."""
     lines = ["| Set | Compared | MAPE | Bias | Median | Worst |", "|---|---|---|---|---|---|"]
-    for name, part, metrics, what in LINES:
+    for name, part, metrics, what in LINES if not names else LINES + MORE_LINES:
+        if names and name not in names:
+            continue
         if what is None:
             lines.append(f"| **{name}** | | | | | |")
-        elif wanted(name, quick):
-            lines.append(f"| `{name}`: {what} | " + " | ".join(cells(validation.errors(name, part, metrics))) + " |")
         else:
-            lines.append(None)
+            lines.append(line_of(validation, name, part, metrics, what) if wanted(name, quick) else None)
     return lines
 
 
+def costs(name, validation):
+    """Kernels by region of a cost validation set, each cell the range over the profiles."""
+    found = validation.costs(name)
+    regions = list(dict.fromkeys(region for _, _, region in found if region != "all"))
+    lines = ["| Kernels | " + " | ".join(regions) + " |", "|---|" + "---|" * len(regions)]
+    for kernels_name in dict.fromkeys(kernels_name for _, kernels_name, _ in found):
+        shown = []
+        for region in regions:
+            sizes = [f"{100 * mape:.1f}" for (_, k, r), (_, mape) in found.items() if k == kernels_name and r == region]
+            low, high = (min(sizes, key=float), max(sizes, key=float)) if sizes else ("", "")
+            shown.append(low if low == high else f"{low}-{high}")
+        lines.append(f"| {kernels_name} | " + " | ".join(shown) + " |")
+    return lines
+
+
+def figure(name, validation):
+    """One figure: SET[/PART] WHAT [METRIC]."""
+    which, what, *metric = name.split()
+    one, _, part = which.partition("/")
+    errors = validation.errors(one, part or None, tuple(metric) or None)
+    if what == "within-15":
+        return f"{sum(abs(e) <= 0.15 for e in errors)}"
+    return dict(zip(("n", "mape", "bias", "median", "worst"), cells(errors)))[what]
+
+
 def training(old, validation, quick):
-    """The same lines of docs/modelling.md with new figures."""
+    """The same lines of the table of training with new figures."""
     lines = []
     for line in old:
         row = re.match(r"\| `([a-z0-9.-]+)` \|", line)
@@ -165,7 +204,7 @@ def training(old, validation, quick):
             near = sum(abs(e) <= 0.15 for e in errors) / len(errors)
             count, mape, bias = cells(errors)[:3]
             lines.append(f"`orrery validate training`: {count} of {rows:,} rows compared, times {mape} off in the mean, "
-                         f"bias {bias}, {100 * near:.0f} % within 15 % (the aim is 8 % and 90 %).")
+                         f"bias {bias}, {100 * near:.0f} % within 15 %.")
         elif row and wanted(row.group(1), quick):
             parts = line.split(" | ")
             parts[1:4] = cells(validation.errors(row.group(1), None, None))[:3]
@@ -195,13 +234,13 @@ def serving(old, validation, quick):
 
 def kernels(old, validation):
     """The same for the table of kernels: a range where balanced and skewed experts differ."""
-    errors = validation.kernels()
+    errors = validation.costs("gemm", "attention", "moe")
 
     def cell(profile, pattern):
-        found = [e for (of, name), e in errors.items() if of == profile and re.fullmatch(pattern, name)]
-        if not found:
-            return ""
-        return f"{min(found)}" if min(found) == max(found) else f"{min(found)}-{max(found)}"
+        found = [f"{100 * mape:.1f}" for (of, name, region), (_, mape) in errors.items()
+                 if of == profile and region == "all" and re.fullmatch(pattern, name)]
+        low, high = (min(found, key=float), max(found, key=float)) if found else ("", "")
+        return low if low == high else f"{low}-{high}"
 
     lines = []
     for line in old:
@@ -213,21 +252,48 @@ def kernels(old, validation):
     return lines
 
 
-def rewrite(path, begin, make, check):
-    """Replaces the block of @path that follows @begin; the differences, as text."""
-    text = open(path, encoding="utf-8").read()
-    at = text.index(begin) + len(begin) + 1
-    end = text.index("<!-- /accuracy -->", at)
-    old = text[at:end].rstrip("\n").split("\n")
-    new = make(old)
-    if len(new) != len(old) and None in new:
-        return [f"{path}: {len(old)} lines, wanted {len(new)}"]
-    new = [line if line is not None else old[i] for i, line in enumerate(new)]
-    differing = [f"{path}:\n- {a}\n+ {b}" for a, b in zip(old, new) if a != b]
-    if len(old) != len(new):
-        differing.append(f"{path}: {len(old)} lines, now {len(new)}")
-    if not check:
-        open(path, "w", encoding="utf-8").write(text[:at] + "\n".join(new) + "\n" + text[end:])
+def rows_of(name, old, validation, quick):
+    """The lines of the block @name, where @old are its lines so far; None for a line that stays."""
+    kind, *names = name.split()
+    if kind == "sets":
+        return table(names, validation, quick)
+    if kind == "training":
+        return training(old, validation, quick)
+    if kind == "serving":
+        return serving(old, validation, quick)
+    if quick:
+        return [None] * len(old)
+    return costs(names[0], validation) if kind == "costs" else kernels(old, validation)
+
+
+def rewrite(path, validation, check, quick):
+    """Rewrites every block and figure of @path; returns the differences, as text."""
+    text, differing = open(path, encoding="utf-8").read(), []
+
+    def block(match):
+        name, old = match[2], match[3].rstrip("\n").split("\n")
+        new = rows_of(name, old, validation, quick)
+        if len(new) != len(old) and None in new:
+            differing.append(f"{path}: {len(old)} lines of '{name}', wanted {len(new)}")
+            return match[0]
+        new = [line if line is not None else old[i] for i, line in enumerate(new)]
+        differing.extend(f"{path}:\n- {a}\n+ {b}" for a, b in zip(old, new) if a != b)
+        if len(old) != len(new):
+            differing.append(f"{path}: {len(old)} lines of '{name}', now {len(new)}")
+        return match[1] + "\n".join(new) + "\n" + match[4]
+
+    def within(match):
+        if quick and re.split("[ /]", match[2])[0] not in QUICK:
+            return match[0]
+        new = figure(match[2], validation)
+        if new != match[3]:
+            differing.append(f"{path}: {match[2]} is {new}, not {match[3]}")
+        return match[1] + new + match[4]
+
+    changed = re.sub(r"(<!-- accuracy: ([^>]*?) -->\n)(.*?)(<!-- /accuracy -->)", block, text, flags=re.S)
+    changed = re.sub(r"(<!-- accuracy: ([^>]*?) -->)([^\n]*?)(<!-- /accuracy -->)", within, changed)
+    if not check and changed != text:
+        open(path, "w", encoding="utf-8").write(changed)
     return differing
 
 
@@ -238,15 +304,11 @@ def main(arguments):
         sys.exit("usage: accuracy.py ORRERY [--check] [--quick]")
     os.environ.setdefault("ORRERY_SHIPPED", ROOT)
     validation = Validation(names[0])
-    found = rewrite(f"{ROOT}/README.md", "<!-- accuracy -->", lambda old: table(validation, quick), check)
-    found += rewrite(f"{ROOT}/docs/modelling.md", "<!-- accuracy: training -->",
-                     lambda old: training(old, validation, quick), check)
-    found += rewrite(f"{ROOT}/docs/modelling.md", "<!-- accuracy: serving -->",
-                     lambda old: serving(old, validation, quick), check)
-    found += rewrite(f"{ROOT}/docs/modelling.md", "<!-- accuracy: kernels -->",
-                     lambda old: kernels(old, validation), check)
-    print("\n".join(found) if found else "README.md and docs/modelling.md say what validate says")
+    pages = [f"{ROOT}/README.md"] + sorted(glob.glob(f"{ROOT}/docs/*.md") + glob.glob(f"{ROOT}/docs/modelling/*.md"))
+    found = [line for page in pages for line in rewrite(page, validation, check, quick)]
+    print("\n".join(found) if found else "the accuracy figures of README.md and docs/ are what validate says")
     return 1 if found and check else 0
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -18,7 +18,7 @@
  * they count as carried over. The distance is over the logarithms of hidden, d, ranks (1) and
  * experts (1/10; low-latency 1/2: it sends an expert's messages). Rows of as many ranks answer
  * where there are any: others cross another network, and what they say is flagged as outside.
- * Errors: docs/modelling.md.
+ * Errors: docs/modelling/collectives.md.
  */
 #include <math.h>
 #include <string.h>

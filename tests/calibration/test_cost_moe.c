@@ -245,7 +245,7 @@ static void compare_row(const OrrCostModel *model, const OrrProfileMoe *table,
 }
 
 /* Every seventh layer and split, of the first table. All in turn: A100 8.1 %, B200 7.5 %
- * (docs/modelling.md). */
+ * (docs/modelling/). */
 static void assert_left_out(const char *name, const OrrDevice *device) {
   g_autoptr(OrrProfile) profile = shipped_profile(name);
   OrrProfileMoe *table = profile->moe->pdata[0];

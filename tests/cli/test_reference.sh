@@ -2,9 +2,8 @@
 # test_reference.sh ORRERY figures|no-figures - the documentation says what the program says. TAP, a line a file:
 #   docs/reference/*.md      equals what docs/reference/generate.sh writes with this program
 #   README.md, docs/*.md     their ```yaml blocks that begin with "schema:" are documents that `orrery check` finds fine
-#   README.md, docs/*.md     their relative links lead to files
-#   README.md, modelling.md  their figures of accuracy are what docs/accuracy.py writes, for the sets of a few seconds; not
-#                            with no-figures (sanitizers take a minute for the same figures)
+#   README.md, docs/         their accuracy figures are what docs/accuracy.py writes, for the sets that take a few seconds;
+#                            not with no-figures (under sanitizers the same figures take a minute)
 #   training-dgxc.csv        holds each measurement once
 # A block with a `name:` joins a library, so that documents may name each other.
 set -u
@@ -60,10 +59,6 @@ cut_documents() {
     { text = text $0 "\n" }' "$1"
 }
 
-links_of() {
-  grep -o '](\([^)#]*\)' "$1" | sed 's/^](//' | grep -v '^[a-z]*:' | grep -v '^$'
-}
-
 for file in "$root"/README.md "$root"/docs/*.md; do
   cut_documents "$file" > "$work/documents"
   : > "$work/said"
@@ -72,15 +67,10 @@ for file in "$root"/README.md "$root"/docs/*.md; do
       cat "$work/answer" >> "$work/said"
   done < "$work/documents"
   report "$(basename "$file"): its $(grep -c . "$work/documents") documents are fine" "$work/said"
-  links_of "$file" > "$work/links"
-  while read -r link; do
-    [ -e "$(dirname "$file")/$link" ] || echo "no such file: $link"
-  done < "$work/links" > "$work/said"
-  report "$(basename "$file"): its links lead to files" "$work/said"
 done
 if [ "$2" = figures ]; then
   python3 "$root/docs/accuracy.py" "$orrery" --check --quick > "$work/found" 2>&1 && : > "$work/found"
-  report "README.md, modelling.md: their figures of the quick sets are what validate says ('make accuracy' writes them)" \
+  report "README.md, docs/: the accuracy figures of the quick sets are what validate says ('make accuracy' writes them)" \
     "$work/found"
 fi
 # A measurement that several releases' tables repeat is in the set once: rows differ in more than release and title.

@@ -89,7 +89,7 @@ static void rates(gconstpointer kind) {
   }
 }
 
-/* Work w beside a comm of c from its begin: min(w x, w + c (1 - 1/x)), as docs/modelling.md has
+/* Work w beside a comm of c from its begin: min(w x, w + c (1 - 1/x)), as docs/modelling/ has
  * it. */
 static void closed_form(gconstpointer kind) {
   for (int i = 0; i < 50; i++) {

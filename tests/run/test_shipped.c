@@ -61,7 +61,7 @@ static void test_fit(void) {
 }
 
 /* Seconds a step, and how far off the answer may be: what 90 % of the validation sets' rows of
- * the kind are within (docs/modelling.md). Of Llama 3 TFLOP/s a GPU, which are 380 to 430 over
+ * the kind are within (docs/modelling/). Of Llama 3 TFLOP/s a GPU, which are 380 to 430 over
  * the configurations of its table. */
 static const struct {
   const char *scenario, *source;

@@ -2,7 +2,7 @@
  * training.h - the training workload: data, tensor, sequence, context, expert and pipeline
  * parallelism, as Megatron-LM, DeepSpeed and FSDP run them.
  *
- * What is replayed (docs/modelling.md has the equations):
+ * What is replayed (docs/modelling/ has the equations):
  *  1. A lane is one tensor-parallel group of one pipeline stage of one data-parallel replica: its tp ranks meet in at
  *     least two blocking collectives a layer, so they move in lock-step. `full` has a lane for each (stage, replica);
  *     `folded` one for each stage and class of replicas whose routes and link loads are the same (training_fold.h).
