@@ -12,7 +12,7 @@
  * where gpu is serving_cost.h's and host = step + sequences * sequence: scheduling, preparing
  * inputs, sampling's bookkeeping and detokenisation between two steps.
  *
- * Invariants, checked while it runs: blocks are neither lost nor made (serving_kv.h); the time
+ * Invariants, checked while it runs: blocks are neither lost nor made (kv.h); the time
  * integral of the number of requests in the system is the sum of their times in it (Little 1961),
  * to rounding.
  */
@@ -24,7 +24,7 @@
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/serving/routers/router.h"
 #include "workloads/serving/schedulers/scheduler.h"
-#include "workloads/serving/serving_cost.h"
+#include "workloads/serving/cost/serving_cost.h"
 #include "workloads/serving/speculation/speculation.h"
 #include "workloads/workload.h"
 
@@ -33,7 +33,7 @@ G_BEGIN_DECLS
 typedef struct {
   double step_s, sequence_s; /* host time of a step; of each of its sequences */
   gboolean async;            /* beside the GPU's work */
-  double piece_s;            /* of the front end, for what a step gave a request: serving_front.c */
+  double piece_s;            /* of the front end, for what a step gave a request: frontend.c */
   /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
   double token_s;
 } OrrServingHost;
@@ -45,7 +45,7 @@ typedef struct {
   OrrLoraFields shape;
 } OrrServingLora;
 
-/* What a request that queues has read to host memory; see serving_reads.c. */
+/* What a request that queues has read to host memory; see cache_tiers.c. */
 typedef enum {
   ORR_PREFETCH_NONE,
   ORR_PREFETCH_BEST_EFFORT,
@@ -53,7 +53,7 @@ typedef enum {
   ORR_PREFETCH_TIMEOUT
 } OrrPrefetchPolicy;
 
-/* Below HBM; see serving_tiers.h. */
+/* Below HBM; see tiers.h. */
 typedef struct {
   int prefetch; /* OrrPrefetchPolicy */
   gint64 prefetch_threshold;
@@ -147,7 +147,7 @@ typedef struct {
 
 typedef enum { ORR_BEAMS_FRONT_END, ORR_BEAMS_ENGINE } OrrBeamsBy;
 
-/* See serving_encoders.c. */
+/* See encoders.c. */
 typedef struct {
   gint64 replicas;     /* of one GPU each; 0: images are encoded where prompts are computed */
   gint64 cache, batch; /* tokens of images; 0: max-num-batched-tokens */
@@ -155,7 +155,7 @@ typedef struct {
   double overhead_s;
 } OrrEncoderPool;
 
-/* See serving_beam_search.c. */
+/* See beam_search.c. */
 typedef struct {
   gint64 width; /* 1: none */
   int by;       /* OrrBeamsBy */
@@ -258,8 +258,8 @@ typedef struct {
   const char *state; /* static: "off", "starting", "up", "draining", "down" */
 } OrrServedTurn;
 
-typedef struct OrrServingWires OrrServingWires; /* what transfers load: serving_wires.c */
-typedef struct OrrFleet OrrFleet;               /* what is under way: serving_fleet.c */
+typedef struct OrrServingWires OrrServingWires; /* what transfers load: serving_paths.c */
+typedef struct OrrFleet OrrFleet;               /* what is under way: fleet.c */
 
 typedef struct {
   OrrWork work;      /* first */

@@ -24,17 +24,17 @@ guint orr_serving_n_groups(const OrrServing *params);
 /* of a stage, the last one at most */
 gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
 
-/* serving_fleet.c */
+/* fleet.c */
 gboolean orr_serving_begin(OrrWork *work, const OrrLivePlace *place, GError **error);
 gboolean orr_serving_finish(OrrWork *work, GError **error);
 void orr_serving_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s);
 void orr_fleet_free(OrrFleet *fleet); /* NULL is fine */
 
-/* --- a replica on the clock: serving_replica.c --- */
+/* --- a replica on the clock: replica.c --- */
 
 typedef struct OrrDoor OrrDoor;
 typedef struct OrrHandover OrrHandover;
-typedef struct OrrLife OrrLife; /* serving_life.h */
+typedef struct OrrLife OrrLife; /* life.h */
 typedef struct OrrHanded OrrHanded;
 typedef struct OrrEncoders OrrEncoders;
 typedef struct OrrReplica OrrReplica;
@@ -45,11 +45,11 @@ struct OrrFleet {
   OrrEngine *engine;
   const OrrLink *links; /* the engine's, by link of the work's program */
   double start_s; /* all dates here are the engine's; what is written down counts from start_s */
-  OrrPool *flows; /* transfers that have not ended (serving_wires.c) */
+  OrrPool *flows; /* transfers that have not ended (serving_paths.c) */
   gint64 n_flows;
-  OrrPool *reads, *prefetches; /* of steps, of requests that queue (serving_reads.c) */
-  OrrPool *rounds;             /* of beam searches, between two steps (serving_beam_search.c) */
-  OrrPool *deliveries;         /* NULL: none yet; serving_front.c */
+  OrrPool *reads, *prefetches; /* of steps, of requests that queue (cache_tiers.c) */
+  OrrPool *rounds;             /* of beam searches, between two steps (beam_search.c) */
+  OrrPool *deliveries;         /* NULL: none yet; frontend.c */
   gint64 in_system, n_coming;  /* requests; those that will come after another one's end */
   OrrLife *life;               /* NULL: all replicas are up from beginning to end */
   double next_look_s;          /* of the scaler: no run of steps goes past it */
@@ -74,14 +74,14 @@ struct OrrFleet {
   guint64 seen_steps, step_stride;
 };
 
-/* serving_refusals.c: a part of orr_serving_check */
+/* refusals.c: a part of orr_serving_check */
 void orr_serving_refuse(const OrrServing *params, const OrrModel *model, OrrPlace place,
                         OrrDiags *diags);
 
-/* serving_objectives.c: once the costs are there */
+/* objectives.c: once the costs are there */
 gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error);
 
-/* serving_books.c */
+/* tally.c */
 void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
 /* 1: its figures do; 0: it came in the warm-up */
@@ -99,9 +99,9 @@ double orr_fleet_swap_seconds(const OrrFleet *fleet, guint group, const OrrCore 
 /* Blocks of its cache that @bytes of a tier hold. */
 gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, guint group, double bytes);
 
-/* --- beam search in the front end: serving_beam_search.c --- */
+/* --- beam search in the front end: beam_search.c --- */
 
-OrrPool *orr_reads_steps(void); /* serving_reads.c */
+OrrPool *orr_reads_steps(void); /* cache_tiers.c */
 OrrPool *orr_reads_prefetches(void);
 
 OrrPool *orr_beam_search_rounds(void);
@@ -142,7 +142,7 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests);
 /* Closes the books; ORR_FAULT_STUCK where requests are left that no step could serve. */
 gboolean orr_replica_close(OrrReplica *replica, GError **error);
 
-/* --- what transfers load: serving_wires.c --- */
+/* --- what transfers load: serving_paths.c --- */
 
 typedef struct {
   OrrLinkUse *uses; /* of links of the work's program */
@@ -177,7 +177,7 @@ void orr_fleet_close_transfers(OrrFleet *fleet);
 void orr_fleet_transfer(OrrFleet *fleet, const OrrServingWay *way, double bytes, double delay_s,
                         OrrEngineCall done, void *user);
 
-/* --- from the door to a replica: serving_door.c --- */
+/* --- from the door to a replica: gateway.c --- */
 
 /* To replicas [first, first + n), which are made after it; limited: by params.admission. */
 OrrDoor *orr_door_new(OrrFleet *fleet, guint first, guint n, gboolean is_limited);
@@ -191,7 +191,7 @@ gboolean orr_door_any_open(OrrDoor *door);
 gint64 orr_door_n_waiting(const OrrDoor *door);
 void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there);
 
-/* --- images on GPUs of their own: serving_encoders.c; NULL is fine where it says so --- */
+/* --- images on GPUs of their own: encoders.c; NULL is fine where it says so --- */
 
 OrrEncoders *orr_encoders_new(OrrFleet *fleet, GError **error);
 void orr_encoders_free(OrrEncoders *encoders); /* NULL is fine */
@@ -207,7 +207,7 @@ gboolean
 orr_encoders_change(OrrEncoders *encoders,
                     const OrrGpuChange *change); /* FALSE: not of an encoder. NULL is fine */
 
-/* --- prefill and decode apart: serving_handover.c --- */
+/* --- prefill and decode apart: handover.c --- */
 
 typedef struct {
   gboolean is_apart; /* its prompt is prefilled elsewhere than it decodes */

@@ -2,7 +2,7 @@
  * test_serving_kv.c - blocks of the cache: held, shared, used again, evicted, and never lost.
  */
 #include "sim/base/random.h"
-#include "workloads/serving/serving_kv.h"
+#include "workloads/serving/core/kv.h"
 
 static void clear(OrrRequest *request) { g_clear_pointer(&request->block_ids, g_free); }
 

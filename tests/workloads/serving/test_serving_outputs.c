@@ -2,7 +2,7 @@
  * test_serving_outputs.c - several outputs of a prompt, and low-rank adapters.
  */
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/serving/serving_adapters.h"
+#include "workloads/serving/stations/adapters.h"
 
 #define ALONE "workload.load={kind: closed-loop, concurrency: 1};"
 

@@ -2,7 +2,7 @@
  * test_serving_states.c - sequences with a state: kept where blocks end, found again, handed over.
  */
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/serving/serving_kv.h"
+#include "workloads/serving/core/kv.h"
 
 static OrrKv *three_of_state(gint64 n_blocks) {
   const OrrKvLayout layout = {.state_blocks = 2.5}; /* three whole blocks */

@@ -18,7 +18,7 @@
 
 #include "sim/base/library.h"
 #include "workloads/lengths.h"
-#include "workloads/serving/serving_request.h"
+#include "workloads/serving/core/request.h"
 
 G_BEGIN_DECLS
 

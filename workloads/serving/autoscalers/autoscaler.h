@@ -2,7 +2,7 @@
  * autoscaler.h - how many replicas a fleet wants.
  *
  * Asked every `interval` for each pool (prefill and decode, where they are apart) with what it has
- * seen since the last time. What becomes of the answer is the fleet's business (serving_life.c): it
+ * seen since the last time. What becomes of the answer is the fleet's business (life.c): it
  * keeps within `least` and `replicas`, starts at once, and goes down only to the most that was
  * wanted in the last `down-after`.
  *

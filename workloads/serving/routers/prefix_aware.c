@@ -3,7 +3,7 @@
  * it (cache_aware).
  *
  * The router hears nothing from engines: it remembers, for each replica, the prompts that it sent
- * there (a cache of blocks, least recently used out first; here the engine's own, serving_kv.h, of
+ * there (a cache of blocks, least recently used out first; here the engine's own, kv.h, of
  * `remembered` tokens). So it may send to a block that the engine has evicted since, or to one that
  * waits to be computed.
  *
@@ -18,7 +18,7 @@
  *   workload: {replicas: 4, router: {kind: prefix-aware}, engine: {prefix-caching: radix, scheduler: sglang}}
  */
 #include "workloads/serving/routers/router.h"
-#include "workloads/serving/serving_kv.h"
+#include "workloads/serving/core/kv.h"
 
 typedef struct {
   double cache_threshold, balance_rel;

@@ -14,7 +14,7 @@
 
 #include "sim/base/field.h"
 #include "sim/base/random.h"
-#include "workloads/serving/serving_request.h"
+#include "workloads/serving/core/request.h"
 
 G_BEGIN_DECLS
 

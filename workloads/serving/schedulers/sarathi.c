@@ -24,7 +24,8 @@ static const OrrField fields[] = {
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "scheduler-sarathi", "Sarathi-Serve: decodes first, prompts fill the chunk.", Params, fields);
 
-static void plan(OrrCore *core, const void *data) {
+static void plan(OrrCore *core, const void *data, gpointer state) {
+  (void)state;
   const Params *params = data;
   const gint64 saved = MAX(core->budget - params->chunk, 0);
   orr_scheduler_decodes(core);

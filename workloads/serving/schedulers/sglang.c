@@ -2,12 +2,13 @@
  * sglang.c - SGLang's scheduler (python/sglang/srt/managers/scheduler.py, v0.5): longest cached
  * prefix first.
  *
- * While somebody waits and there is room, a step is prompts alone, `chunked-prefill-size` tokens at
- * most, of which one prompt may be a part; else it is decodes. Of the waiting, the one with the
- * longest prefix in the cache is next (schedule-policy lpm; first come, first served where more
- * than 128 wait, as SGLang does). Admission counts on running requests to write new_token_ratio of
- * what is left of their outputs: 0.7 at first, less with every decode down to 0.098, and up again
- * when the cache ran full and requests were retracted.
+ * While requests wait and there is room, a step computes prompts alone: at most
+ * `chunked-prefill-size` tokens, of which one prompt can be cut. Otherwise it computes decodes. The
+ * waiting request with the longest prefix in the cache is next (schedule-policy lpm); when more
+ * than 128 wait, the first to come is, as in SGLang. Admission expects running requests to write
+ * new_token_ratio of what is left of their outputs. The ratio falls with every decode, from
+ * init_new_token_ratio to min_new_token_ratio, and rises again when the cache is full and requests
+ * are retracted.
  *
  *   workload: {engine: {scheduler: {kind: sglang, chunked-prefill-size: 8192}}}
  */
@@ -21,6 +22,10 @@ typedef struct {
 } Params;
 
 enum { MOST_SORTED = 128, MOST_NEW_TOKENS = 4096 };
+typedef struct {
+  double new_token_ratio; /* of their outputs, what running requests are expected to write yet */
+} State;
+
 /* init_new_token_ratio 0.7, min_new_token_ratio 0.14 of it, within 600 decodes: global_config.py */
 #define RATIO_INIT 0.7
 #define RATIO_LEAST (RATIO_INIT * 0.14)
@@ -30,7 +35,7 @@ static const OrrField fields[] = {
     {.name = "chunked-prefill-size",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, chunk),
-     .sentence = "Most prompt tokens of a step.",
+     .sentence = "Most prompt tokens in a step.",
      .fallback = "8192",
      .flags = ORR_FIELD_POSITIVE},
     {.name = "enable-mixed-chunk",
@@ -42,15 +47,22 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(Params, longest_prefix),
      .sentence =
-         "Order the waiting by what of them is in the cache; else first come, first served.",
+         "Order the waiting requests by the length of their cached prefix; else first come, first "
+         "served.",
      .fallback = "true"},
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("scheduler-sglang",
                     "SGLang: longest cached prefix first, prompts before decodes.", Params, fields);
 
-static OrrRequest *pick(OrrCore *core, GPtrArray *heap) {
-  const Params *params = core->scheduler_params;
+static gpointer open(void) {
+  State *state = g_new(State, 1);
+  *state = (State){.new_token_ratio = RATIO_INIT};
+  return state;
+}
+
+static OrrRequest *pick(OrrCore *core, const void *data, GPtrArray *heap) {
+  const Params *params = data;
   OrrRequest *best = heap->pdata[0];
   if (!params->longest_prefix || heap->len > MOST_SORTED) return best;
   gint64 longest = -1;
@@ -68,19 +80,20 @@ static double still_to_write(const OrrRequest *request) {
   return MIN(request->output - request->generated, (gint32)MOST_NEW_TOKENS);
 }
 
-/* Tokens that running requests are expected to write, and the outputs of new ones. */
-static double promised(const OrrCore *core) {
+/* Tokens that running requests are expected to write: the ratio of their outputs, or the whole
+ * output of one that has not begun to write. */
+static double promised(const OrrCore *core, const State *state) {
   double sum = 0;
   for (guint i = 0; i < core->running->len; i++) {
     const OrrRequest *request = core->running->pdata[i];
-    sum += still_to_write(request) * (request->generated > 0 ? core->new_token_ratio : 1);
+    sum += still_to_write(request) * (request->generated > 0 ? state->new_token_ratio : 1);
   }
   return sum;
 }
 
-static void admit(OrrCore *core) {
+static void admit(OrrCore *core, const State *state) {
   OrrRequest *request;
-  double expected = promised(core);
+  double expected = promised(core, state);
   while (core->budget > 0 && (gint64)core->running->len < core->limits.max_sequences &&
          (request = orr_core_first(core))) {
     const double room = (double)(orr_kv_n_free(core->kv) * orr_kv_block_size(core->kv)) - expected;
@@ -89,43 +102,47 @@ static void admit(OrrCore *core) {
       break;
     if (!orr_core_admit(core, request, core->budget, FALSE, 0)) break;
     expected += still_to_write(request);
-    if (orr_request_left(request) > request->scheduled) break; /* one prompt at a time is cut */
+    if (orr_request_left(request) > request->scheduled)
+      break; /* only one prompt of a step is cut */
   }
 }
 
-static void retracted(OrrCore *core) {
+static void retracted(const OrrCore *core, State *state) {
   double written = 0, wanted = 0;
   for (guint i = 0; i < core->running->len; i++) {
     const OrrRequest *request = core->running->pdata[i];
     written += request->generated;
     wanted += MIN(request->output, (gint32)MOST_NEW_TOKENS);
   }
-  core->new_token_ratio = fmin(1, (written + 20.0 * core->running->len) / fmax(wanted, 1));
+  state->new_token_ratio = fmin(1, (written + 20.0 * core->running->len) / fmax(wanted, 1));
 }
 
-static void plan(OrrCore *core, const void *data) {
+static void plan(OrrCore *core, const void *data, gpointer own) {
   const Params *params = data;
+  State *state = own;
   const gint64 budget = core->budget;
   core->budget = MIN(core->budget, params->chunk);
   for (guint i = 0; i < core->running->len && core->budget > 0;
-       i++) { /* the prompt that was cut goes on */
+       i++) { /* continues the prompt that was cut */
     OrrRequest *request = core->running->pdata[i];
     if (!request->is_in_flight && !orr_request_decodes(request) &&
         !orr_core_give(core, request, MIN(orr_request_left(request), core->budget)))
       break;
   }
-  admit(core);
+  admit(core, state);
   if (core->batch->len > 0 && !params->mixed_chunk) return;
   core->budget = budget;
   orr_scheduler_decodes(core);
   if (core->has_preempted)
-    retracted(core);
+    retracted(core, state);
   else if (core->batch->len > 0)
-    core->new_token_ratio = fmax(core->new_token_ratio - RATIO_DECAY, RATIO_LEAST);
+    state->new_token_ratio = fmax(state->new_token_ratio - RATIO_DECAY, RATIO_LEAST);
 }
 
 const OrrScheduler orr_scheduler_sglang = {
     .entry = {"sglang", "SGLang: prompts before decodes, the longest cached prefix first.", &table},
+    .open = open,
+    .close = g_free,
     .plan = plan,
     .pick = pick,
 };

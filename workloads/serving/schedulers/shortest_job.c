@@ -31,8 +31,9 @@ static double key(const OrrRequest *request, const void *data) {
   return (double)request->prompt + (params->by == 1 ? request->output : 0);
 }
 
-static void plan(OrrCore *core, const void *params) {
+static void plan(OrrCore *core, const void *params, gpointer state) {
   (void)params;
+  (void)state;
   orr_scheduler_running(core, 0);
   orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
 }

@@ -1,8 +1,9 @@
 /*
- * static_batching.c - FasterTransformer's batches: nobody joins before all have ended.
+ * static_batching.c - FasterTransformer's batches: no request joins before all have ended.
  *
- * A batch is filled from the waiting, computes its prompts in one step, and decodes until its
- * longest output ends; who ended earlier still takes part in each step, for nothing.
+ * A batch is filled from the waiting requests, computes its prompts in one step, and decodes until
+ * its longest output ends. The slot of a request that ended earlier is still computed in each step,
+ * for nothing.
  *
  *   makespan of n equal batches = n (t_prefill + (longest output - 1) t_decode)
  *
@@ -10,20 +11,37 @@
  */
 #include "workloads/serving/schedulers/scheduler.h"
 
-static void plan(OrrCore *core, const void *params) {
+typedef struct {
+  gint64 slots;   /* of the batch, when it began */
+  gint64 padding; /* slots whose request has ended */
+} State;
+
+static gpointer open(void) { return g_new0(State, 1); }
+
+static void plan(OrrCore *core, const void *params, gpointer data) {
+  State *state = data;
   (void)params;
+  state->padding = 0;
   if (core->running->len == 0) {
     orr_scheduler_whole_prompts(core, ORR_RESERVE_ALL);
-    core->slots = core->running->len;
+    state->slots = core->running->len;
     return;
   }
-  core->padding = core->slots - (gint64)core->running->len;
+  state->padding = state->slots - (gint64)core->running->len;
   orr_scheduler_decodes(core);
+}
+
+static gint64 padding(const OrrCore *core, gpointer state) {
+  (void)core;
+  return ((const State *)state)->padding;
 }
 
 const OrrScheduler orr_scheduler_static = {
     .entry = {"static", "Static batching: a batch runs until its longest output ends.", NULL},
+    .open = open,
+    .close = g_free,
     .plan = plan,
+    .padding = padding,
     .reserves = TRUE,
     .without_chunks = TRUE,
 };

@@ -33,7 +33,8 @@ static const OrrField fields[] = {
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params, fields);
 
-static void plan(OrrCore *core, const void *data) {
+static void plan(OrrCore *core, const void *data, gpointer state) {
+  (void)state;
   const Params *params = data;
   orr_scheduler_running(core, params->longest_chunk);
   if (params->chunked_prefill)

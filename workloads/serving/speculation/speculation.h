@@ -14,7 +14,7 @@
  *
  * Draws depend on the seed, the request and its place in the output alone, not on who else runs.
  *
- * A guesser is an entry: it says which layers draft (as a model of its own, which serving_draft.h
+ * A guesser is an entry: it says which layers draft (as a model of its own, which drafter.h
  * costs like any), what else they need, and what the host does. To add one: write
  * workloads/serving/speculation/NAME.c with one `const OrrSpeculator` whose parameters begin with
  * OrrSpeculation, add it to the array in speculation.c and to meson.build.

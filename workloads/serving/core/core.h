@@ -1,0 +1,151 @@
+/*
+ * core.h - an engine core: waiting and running requests, the cache, and the batch that a
+ * scheduler makes.
+ *
+ * What vLLM v1 calls EngineCore, one for each attention data-parallel rank. A scheduler
+ * (schedulers/scheduler.h) calls orr_core_give and its kin to fill a batch, which the replica
+ * (replica.h) then runs.
+ *
+ *        add           admit              finish
+ *   ---------> waiting -----> running ------------->
+ *                 ^   preempt    |
+ *                 +--------------+
+ *
+ * Invariants
+ *  1. A request is in `waiting`, in `running`, or in neither; what is in the batch is in `running`.
+ *  2. After a step, free and held blocks add up to all, and the held ones are those of the running and of what is set aside
+ *     (orr_core_conserves).
+ */
+#ifndef ORR_CORE_H
+#define ORR_CORE_H
+
+#include "workloads/serving/stations/adapters.h"
+#include "workloads/serving/cost/drafter.h"
+#include "workloads/serving/core/kv.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_PREEMPT_RECOMPUTE, ORR_PREEMPT_SWAP } OrrPreemption;
+
+/* Limits that every scheduler keeps. */
+typedef struct {
+  gint64 max_sequences;      /* running at once */
+  gint64 max_batched_tokens; /* a step */
+  gint64 longest;            /* tokens of a request, guesses among them */
+  gint64 watermark_blocks;   /* left free by an admission */
+  /* an admission needs room for the whole prompt, not for its first chunk alone */
+  gboolean reserve_prompt;
+  OrrPreemption preemption;
+} OrrCoreLimits;
+
+typedef struct OrrScheduler OrrScheduler;
+
+typedef struct {
+  OrrCoreLimits limits;
+  const OrrScheduler *scheduler;
+  const void *scheduler_params;
+  gpointer scheduler_state; /* NULL: it has none; owned */
+  OrrKv *kv;
+  OrrAdapters *adapters;     /* NULL: none; owned */
+  const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
+  GPtrArray *running;        /* in order of admission */
+  GPtrArray **
+      waiting; /* heaps (orr_request_is_before): one, or one a client where the scheduler is fair */
+  guint n_queues, n_waiting;
+  void (*stop_prefetch)(OrrRequest *request); /* one that waited begins */
+  /* of the waiting: those that this plan passes over; back in their places when it is made */
+  GPtrArray *aside;
+  gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
+  double *served;        /* by queue: what fairness counts */
+  gint64 more_sequences; /* of the running: beams, beyond one of each request */
+  double beam_skew;      /* see beams.h */
+  guint64 beam_seed;
+  /* the batch in the making, or running */
+  GPtrArray *batch; /* requests with `scheduled` > 0 */
+  OrrStepShape shape;
+  gint64 budget;                     /* tokens left */
+  gint64 swapped_tokens;             /* moved between host and device by this batch */
+  gint64 copied_blocks;              /* of beams, before this batch */
+  gint64 loaded_adapters;            /* to the GPU, before this batch */
+  gint64 joined_adapters;            /* of those that have joined since the last plan */
+  gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
+  /* What the plan in the making does not know yet: it was made when the step before it began
+   * (replica.c). */
+  double sees_until_s; /* requests that came later are passed over */
+  gint64 late_seats,
+      late_blocks; /* of requests that the step before ended: not given to others yet */
+  gboolean has_preempted;
+  gint64 preemptions, hit_tokens, looked_up_tokens;
+  gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens, those from below */
+  gint64 adapter_loads;
+  gint64 checks, drafted,
+      accepted; /* decodes, guesses among their tokens, and those that were right */
+  guint n_expected,
+      n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
+  gint64 parked_blocks; /* that those hold */
+} OrrCore;
+
+/* takes @kv */
+void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
+                   const void *scheduler_params, guint n_clients, OrrKv *kv);
+void orr_core_clear(OrrCore *core);
+
+void orr_core_add(OrrCore *core, OrrRequest *request); /* to the waiting */
+
+/* Lets the scheduler fill the batch, and sums it up in core->shape. FALSE: there is nothing to
+ * run. */
+gboolean orr_core_plan(OrrCore *core, double now_s);
+
+/* Room for the prompt of a request that is computed elsewhere; what its prefix cache has of it
+ * counts as computed. FALSE: there is none now. Later it joins the running, and decodes. */
+gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
+void orr_core_join(OrrCore *core, OrrRequest *request);
+/* now: there is a slot for its adapter */
+gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request);
+void orr_core_unexpect(OrrCore *core, OrrRequest *request); /* it comes no more */
+/* one that has ended, whose cache was kept for another replica */
+void orr_core_release(OrrCore *core, OrrRequest *request);
+
+gboolean orr_core_conserves(const OrrCore *core); /* invariant 2; O(running) */
+
+/* Every request that waits or runs, appended to @requests; none holds a block afterwards. The
+ * core is to be cleared. */
+void orr_core_take_all(OrrCore *core, GPtrArray *requests);
+
+/* --- what schedulers call --- */
+
+/* The first waiting request by key, of the queue that is served least; NULL: none. One whose
+ * adapter finds no slot, or whose prefix is still being read, is passed over in this plan, as
+ * vLLM does (scheduler.py: "Scheduling would exceed max_loras, skip"). */
+OrrRequest *orr_core_first(OrrCore *core);
+
+/* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses
+ * beside them as far as the budget goes; of a prompt whose states are kept, those up to the end
+ * of a block, perhaps none. FALSE, and nothing done, without room. */
+gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
+
+/* Moves a waiting request to the running with at most @most tokens of what its prefix cache
+ * lacks; whole: all of it or nothing. @reserve_tokens: room for so many tokens is taken at once
+ * (0: for what is given). FALSE: no room. */
+gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole,
+                        gint64 reserve_tokens);
+
+/* Takes the cache of a running request and puts it back to the waiting. */
+void orr_core_preempt(OrrCore *core, OrrRequest *request);
+
+/* Gives to a running request; makes room by preempting the last of the running: by key, or else
+ * by admission. FALSE: it was itself the last, and is preempted. */
+gboolean orr_core_give_or_preempt(OrrCore *core, OrrRequest *request, gint64 tokens);
+
+/* --- the end of a step --- */
+
+typedef void (*OrrCoreFinish)(OrrRequest *request, void *user);
+/* Every sequence of @batch (the core's, or one that a pipeline was working on) has its tokens:
+ * computes, generates, and ends what has its output. @token is called for each request that
+ * generated one, before @finish. */
+void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
+                          OrrCoreFinish finish, void *user);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * kv.h - the paged key-value cache of one engine core, and what of it can be used again.
+ *
+ * Memory is n blocks of block_size tokens. A request holds whole blocks; a block is held by all
+ * requests that share it. Without prefix caching only numbers are kept. With it a full block is
+ * named by its content (the hash chain of vLLM, the path in SGLang's radix tree: both name all
+ * tokens up to its end) and, once nobody holds it, stays until its room is needed, least recently
+ * used first and the tail of a prompt before its head, so that no block outlives the ones before
+ * it.
+ *
+ * Layers with a window keep the last tokens of it alone, layers with a state a state whatever the
+ * length: a sequence of t tokens takes
+ *
+ *   ceil(state + ((1 - w) t + w min(t, window + size)) / size)    blocks, w: the windowed layers' share of a block's bytes
+ *
+ * as vLLM's hybrid cache does in the sum of its groups. What can be used again is kept whole:
+ * layers with a window keep all tokens, and a state is kept as it was where a block ended at which
+ * a step ended (vLLM's mamba_cache_mode align, its default): ceil(state) blocks, named by all
+ * tokens up to there. A sequence has as many for the state it goes on with; a prompt that is found
+ * again goes on from the last state on its way.
+ *
+ *   tokens   | block | block | block | blo        states kept at steps' ends:     ^       ^
+ *   found      as far as the last ^ that all blocks before are there for
+ *
+ * Invariant: free + held = n, where held counts a shared block once; orr_kv_check says whether it
+ * is so.
+ */
+#ifndef ORR_KV_H
+#define ORR_KV_H
+
+#include "workloads/serving/core/request.h"
+#include "workloads/serving/core/tiers.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_PREFIX_NONE, ORR_PREFIX_BLOCK_HASH, ORR_PREFIX_RADIX } OrrPrefixCaching;
+extern const char *const orr_prefix_words[]; /* "none", "block-hash", "radix", NULL */
+
+/* What a sequence takes beside a block for each block_size tokens; all zero: nothing. */
+typedef struct {
+  double window_share; /* of a block's bytes, in layers with a window */
+  gint64 window;       /* tokens */
+  double state_blocks; /* of a sequence, whatever its length */
+} OrrKvLayout;
+
+gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens);
+/* The most tokens that @blocks hold; at most G_MAXINT32. */
+gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks);
+
+typedef struct OrrKv OrrKv;
+
+OrrKv *orr_kv_new(gint64 n_blocks, gint64 block_size, OrrPrefixCaching caching);
+void orr_kv_free(OrrKv *kv);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrKv, orr_kv_free)
+
+/* Before any use. With a prefix cache only the state counts, in whole blocks. */
+void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout);
+gboolean orr_kv_keeps_states(const OrrKv *kv); /* steps of prompts are to end where blocks do */
+
+gint64 orr_kv_n_blocks(const OrrKv *kv);
+gint64 orr_kv_n_free(const OrrKv *kv); /* reusable ones included */
+gint64 orr_kv_block_size(const OrrKv *kv);
+gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens); /* how many @tokens take */
+gint64 orr_kv_room(const OrrKv *kv, gint64 blocks);      /* how many tokens @blocks hold */
+
+/* Tokens of the prompt that are in the cache: whole blocks, and never the whole prompt, whose
+ * last token must be computed for its logits. Touches nothing. */
+gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request);
+/* Tokens of the prompt after those, in tiers below: @ret_tokens of each. 0 where there are none.
+ * Touches nothing. */
+gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hit,
+                           gint64 ret_tokens[ORR_N_TIERS]);
+/* What @request would need beyond what it holds and shares for its first @tokens, of which @hit
+ * are shared. */
+gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, gint64 hit);
+
+/* Takes the first @hit tokens, as looked up, from the cache; sets computed and hit. */
+void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit);
+/* After that, the tokens up to @end from below: they are computed too, and named. There is room
+ * for them. */
+void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end);
+/* Makes room for the first @tokens tokens; FALSE, and nothing done, where there is not enough. */
+gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
+/* blocks, of which there are as many; without a prefix cache */
+void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n);
+/* Gives blocks back, the last ones first, that neither the first @tokens tokens nor @least
+ * blocks need. */
+void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least);
+/* Names blocks that @request has filled since @computed_before. */
+void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before);
+void orr_kv_release(OrrKv *kv, OrrRequest *request);
+
+/* What is named, or found again, is kept in @tiers too, which outlive the cache; with a prefix
+ * cache alone. */
+void orr_kv_back(OrrKv *kv, const OrrTiers *tiers);
+void orr_kv_forget(OrrKv *kv); /* all names: nothing is found again */
+
+/* @tell is called for each block that gets a name or loses it. */
+typedef void (*OrrKvTell)(guint64 key, gboolean is_there, void *user);
+void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user);
+
+gint64 orr_kv_n_evicted(const OrrKv *kv); /* named blocks whose room was needed */
+/* blocks, those of its state included */
+gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request);
+/* Whether free and held blocks are all there are, and those held are the @blocks that requests
+ * hold in all: each once, or fewer where a prefix cache lets them share. O(1). */
+gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks);
+gboolean orr_kv_check(
+    /* and the list of the free ones; O(1) where there is no cache, else O(blocks) */
+    const OrrKv *kv);
+
+G_END_DECLS
+
+#endif

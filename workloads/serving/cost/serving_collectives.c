@@ -1,0 +1,105 @@
+/*
+ * serving_collectives.c - see serving_collectives.h.
+ */
+#include "workloads/serving/cost/serving_collectives.h"
+
+#include "workloads/collectives/collective.h"
+
+/* The largest message that engines give to their own all-reduce: vLLM's max_size on NVLink
+ * (custom_all_reduce.py), and the end of the measured rows. */
+#define CUSTOM_MOST_BYTES (8.0 * 1024 * 1024)
+
+static gint64 ranks_of(const OrrServingCostParams *params) {
+  return params->shard.tp * MAX(params->shard.dp, 1);
+}
+
+static gint64 *gpus_of(const OrrServingCostParams *params, gint64 n) {
+  gint64 *gpus = g_new(gint64, n);
+  for (gint64 i = 0; i < n; i++) gpus[i] = params->first_gpu + i;
+  return gpus;
+}
+
+static const OrrCollectiveAlgorithm *choose(const OrrServingCostParams *params,
+                                            const OrrCollectiveContext *context,
+                                            const OrrCollectiveCall *call) {
+  const char *name = params->all_reduce;
+  if (call->op != ORR_ALL_REDUCE || g_str_equal(name, "nccl")) return NULL;
+  const gboolean is_auto = g_str_equal(name, "auto");
+  const OrrCollectiveAlgorithm *algorithm =
+      (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(
+          &orr_collective_registry, is_auto ? "custom-vllm" : name);
+  if (!algorithm || !algorithm->library) return algorithm;
+  return call->bytes <= CUSTOM_MOST_BYTES && algorithm->supports(context, call) ? algorithm : NULL;
+}
+
+static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollectiveOp op, double bytes,
+                               GError **error) {
+  const OrrCollectiveContext context = {.fabric = params->world->fabric,
+                                        .cost = params->world->cost};
+  g_autofree gint64 *gpus = gpus_of(params, params->shard.tp);
+  const OrrCollectiveCall call = {
+      .op = op, .bytes = bytes, .gpus = gpus, .n = (guint)params->shard.tp};
+  return orr_collective_plan(&context, &call, choose(params, &context, &call), error);
+}
+
+/* Who takes tokens to their experts: DeepEP's low-latency kernels for as many as their buffers
+ * are made for (128 a rank: num_max_dispatch_tokens_per_rank in its README), its normal ones for
+ * more. */
+static const OrrCollectiveAlgorithm *choose_exchange(const OrrServingCostParams *params,
+                                                     gint64 tokens) {
+  const char *name = params->all_to_all;
+  if (g_str_equal(name, "nccl")) return NULL;
+  if (g_str_equal(name, "auto")) name = tokens <= 128 ? "deepep-low-latency" : "deepep";
+  return (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(&orr_collective_registry,
+                                                                          name);
+}
+
+static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, const OrrOperator *op,
+                                        GError **error) {
+  const OrrCollectiveContext context = {.fabric = params->world->fabric,
+                                        .cost = params->world->cost};
+  g_autofree gint64 *gpus = gpus_of(params, ranks_of(params));
+  const OrrExpertExchange exchange = {.tokens = (double)op->comm.tokens,
+                                      .hidden = op->comm.hidden,
+                                      .topk = op->comm.topk,
+                                      .experts = op->comm.experts,
+                                      .bytes_per_element = orr_dtype_bytes((OrrDtype)op->dtype),
+                                      .experts_dtype = (OrrDtype)op->dtype,
+                                      .is_combine = g_str_equal(op->name, "combine")};
+  const OrrCollectiveCall call = {.op = ORR_ALL_TO_ALL,
+                                  .bytes = orr_expert_exchange_bytes(&exchange),
+                                  .gpus = gpus,
+                                  .n = (guint)ranks_of(params),
+                                  .exchange = &exchange};
+  return orr_collective_plan(&context, &call, choose_exchange(params, op->comm.tokens), error);
+}
+
+static OrrCollectivePlan *plan_operator(const OrrServingCostParams *params, const OrrOperator *op,
+                                        GError **error) {
+  if (op->comm.op == ORR_COMM_ALL_TO_ALL) return plan_exchange(params, op, error);
+  return plan(params, op->comm.op == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE,
+              op->bytes, error);
+}
+
+OrrCost orr_serving_collective(const OrrServingCostParams *params, const OrrOperator *op) {
+  g_autoptr(OrrCollectivePlan) planned = plan_operator(params, op, NULL);
+  return planned ? (OrrCost){planned->predicted_s, planned->how} : (OrrCost){0, ORR_HOW_MODELLED};
+}
+
+gboolean orr_serving_try_collectives(const OrrServingCostParams *params, GError **error) {
+  const OrrModel *model = params->world->model;
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  if (params->shard.tp > 1) {
+    g_autoptr(OrrCollectivePlan) planned = plan(params, ORR_ALL_REDUCE, 1 << 20, error);
+    if (!planned) return FALSE;
+  }
+  for (guint k = 0; k < orr_model_n_layer_kinds(model); k++)
+    orr_inference_experts(model, k, &params->shard, ranks_of(params), operators);
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_COMM) continue;
+    g_autoptr(OrrCollectivePlan) planned = plan_exchange(params, op, error);
+    if (!planned) return FALSE;
+  }
+  return TRUE;
+}

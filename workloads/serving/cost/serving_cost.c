@@ -1,0 +1,550 @@
+/*
+ * serving_cost.c - see serving_cost.h.
+ */
+#include "workloads/serving/cost/serving_cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "workloads/serving/cost/serving_collectives.h"
+#include "workloads/serving/cost/serving_experts.h"
+
+enum {
+  N_HOWS = ORR_HOW_OUTSIDE + 1,
+  RUNGS = 64,
+  LADDER = RUNGS * 24,
+  MOST_QUERIES = 1 + ORR_MOST_DRAFTED
+};
+
+/* What depends on a number of tokens (or sequences) alone. */
+typedef struct {
+  double total_s, comm_s; /* total_s below 0: not asked yet */
+  double bytes;           /* that its kernels move */
+  double by_how[N_HOWS];
+  guint kernels;
+} Piece;
+
+typedef struct {
+  float core_s[LADDER]; /* of one decode core; NAN: not asked yet */
+  guint8 how[LADDER];
+} Ladder;
+
+/* Layers that are alike. */
+typedef struct {
+  guint kind;
+  gint64 n, n_of_largest_stage;
+  OrrInferenceHeads heads;
+  gboolean has_core;         /* it attends */
+  const OrrCostBatch *batch; /* measured whole steps; NULL: prefill and decode apart */
+  GPtrArray
+      *ladders[1 + MOST_QUERIES]; /* by queries of a decode: Ladder* by decodes; NULL elements */
+  OrrInferenceHeads decode_heads;
+  GArray *pieces;  /* Piece by tokens */
+  GArray *experts; /* Piece by tokens of all ranks */
+  GArray *shared;  /* Piece by tokens: shared experts */
+  GArray *prompts; /* Piece by tokens of prompts, or blocks of keys that they see */
+  GArray *decodes; /* Piece by tokens that decode */
+} Kind;
+
+struct OrrServingCost {
+  OrrServingCostParams params;
+  Kind *kinds;
+  guint n_kinds;
+  GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, logits */
+  GArray *candidates;                    /* Piece by logits */
+  GArray *encoder;                       /* Piece by images */
+  GArray *operators;                     /* scratch */
+  double trust[N_HOWS];
+  OrrServingParts parts;
+};
+
+/* --- life --- */
+
+static gint64 layers_of_kind(const OrrModel *model, guint kind, gint64 first, gint64 n) {
+  gint64 count = 0;
+  for (gint64 layer = first; layer < first + n; layer++)
+    count += orr_model_layer_kind(model, layer) == kind;
+  return count;
+}
+
+static void init_kind(OrrServingCost *cost, guint k) {
+  const OrrServingCostParams *params = &cost->params;
+  const OrrModel *model = params->world->model;
+  Kind *kind = &cost->kinds[k];
+  const gint64 stage = (model->layers + params->pp - 1) / params->pp;
+  *kind = (Kind){.kind = k, .n = layers_of_kind(model, k, 0, model->layers)};
+  for (gint64 first = 0; first < model->layers; first += stage)
+    kind->n_of_largest_stage =
+        MAX(kind->n_of_largest_stage,
+            layers_of_kind(model, k, first, MIN(stage, model->layers - first)));
+  kind->heads = orr_inference_heads(model, k, &params->shard);
+  kind->decode_heads = orr_inference_decode_heads(model, k, &params->shard);
+  kind->has_core = orr_inference_attends(model, k);
+  const OrrBatchAttention of = {.dtype = params->shard.activations,
+                                .kv_dtype = params->shard.kv,
+                                .heads = kind->heads.heads,
+                                .kv_heads = kind->heads.kv_heads,
+                                .head_dim = kind->heads.head_dim};
+  kind->batch = orr_cost_batch_find(params->world->cost, &of);
+  for (guint q = 0; q <= MOST_QUERIES; q++)
+    kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
+  GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts,
+                             &kind->decodes};
+  for (guint i = 0; i < G_N_ELEMENTS(pieces); i++)
+    *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
+}
+
+/* Where gaps of the profile are refused, they are before the first step. */
+static gboolean check_missing(OrrServingCost *cost, GError **error);
+
+OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
+  OrrServingCost *cost = g_new0(OrrServingCost, 1);
+  cost->params = *params;
+  cost->n_kinds = orr_model_n_layer_kinds(params->world->model);
+  cost->kinds = g_new0(Kind, cost->n_kinds);
+  for (guint k = 0; k < cost->n_kinds; k++) init_kind(cost, k);
+  cost->embedding = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->final_norm = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->head = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->candidates = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->encoder = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  if (orr_serving_try_collectives(params, error) && check_missing(cost, error)) return cost;
+  orr_serving_cost_free(cost);
+  return NULL;
+}
+
+void orr_serving_cost_free(OrrServingCost *cost) {
+  if (!cost) return;
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    for (guint q = 0; q <= MOST_QUERIES; q++) g_ptr_array_unref(cost->kinds[k].ladders[q]);
+    GArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts, cost->kinds[k].shared,
+                              cost->kinds[k].prompts, cost->kinds[k].decodes};
+    for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_array_unref(pieces[i]);
+  }
+  g_free(cost->kinds);
+  g_array_unref(cost->embedding);
+  g_array_unref(cost->final_norm);
+  g_array_unref(cost->head);
+  g_array_unref(cost->candidates);
+  g_array_unref(cost->encoder);
+  g_array_unref(cost->operators);
+  g_free(cost);
+}
+
+OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost) { return cost->parts; }
+
+const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->trust; }
+
+/* --- pieces --- */
+
+static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) {
+  const OrrCostModel *model = cost->params.world->cost;
+  OrrCost answer;
+  if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collective(&cost->params, op);
+  if (op->kind == ORR_OPERATOR_MOE)
+    return orr_serving_experts(model, op, cost->params.shard.activations);
+  if (op->kind == ORR_OPERATOR_MEMORY &&
+      orr_cost_serving_token_kernel(model, op->name, (double)op->memory.rows,
+                                    (double)op->memory.width, &answer))
+    return answer;
+  return orr_cost_sustained(model, op);
+}
+
+static void sum_operators(OrrServingCost *cost, Piece *piece) {
+  *piece = (Piece){0};
+  for (guint i = 0; i < cost->operators->len; i++) {
+    const OrrOperator *op = &g_array_index(cost->operators, OrrOperator, i);
+    const OrrCost answer = operator_cost(cost, op);
+    piece->total_s += answer.time_s;
+    piece->by_how[answer.how] += answer.time_s;
+    if (op->kind == ORR_OPERATOR_COMM)
+      piece->comm_s += answer.time_s;
+    else
+      piece->bytes += op->bytes;
+    piece->kernels++;
+  }
+  g_array_set_size(cost->operators, 0);
+}
+
+static Piece *piece_at(GArray *pieces, gint64 size, gboolean *ret_known) {
+  const guint old = pieces->len;
+  if (size >= (gint64)old) {
+    g_array_set_size(pieces, (guint)size + 1);
+    for (guint i = old; i <= (guint)size; i++) g_array_index(pieces, Piece, i).total_s = -1;
+  }
+  Piece *piece = &g_array_index(pieces, Piece, size);
+  *ret_known = piece->total_s >= 0;
+  return piece;
+}
+
+static const Piece *layer_piece(OrrServingCost *cost, Kind *kind, gint64 tokens) {
+  gboolean known;
+  Piece *piece = piece_at(kind->pieces, tokens, &known);
+  if (known) return piece;
+  orr_inference_layer(cost->params.world->model, kind->kind, &cost->params.shard, tokens,
+                      cost->operators);
+  sum_operators(cost, piece);
+  piece->kernels++; /* the attention core */
+  return piece;
+}
+
+typedef void (*PartOperators)(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                              gint64 size, GArray *operators);
+
+static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *pieces,
+                               PartOperators decompose, gint64 size) {
+  gboolean known;
+  Piece *piece = piece_at(pieces, size, &known);
+  if (known) return piece;
+  if (size > 0)
+    decompose(cost->params.world->model, kind->kind, &cost->params.shard, size, cost->operators);
+  sum_operators(cost, piece);
+  return piece;
+}
+
+/* Keys in whole tiles of products: what is remembered for prompts goes by these, or, with a
+ * state, by tokens. */
+enum { KEYS_A_TILE = 64 };
+
+static void prompts_by_keys(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                            gint64 tiles, GArray *operators) {
+  orr_inference_prompts(model, kind, shard, tiles * KEYS_A_TILE, tiles * KEYS_A_TILE, operators);
+}
+
+static void prompts_by_tokens(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                              gint64 tokens, GArray *operators) {
+  orr_inference_prompts(model, kind, shard, tokens, tokens, operators);
+}
+
+/* Keys that all chunks see, in whole sequences: their own tokens and what was computed before. */
+static double chunk_keys(const OrrStepShape *shape) {
+  const double own = shape->chunk / shape->n_chunks;
+  return shape->chunk + shape->n_chunks * fmax(0, shape->chunk_key_sum / shape->chunk - own / 2);
+}
+
+static const Piece *prompt_piece(OrrServingCost *cost, const Kind *kind,
+                                 const OrrStepShape *shape) {
+  if (shape->chunk <= 0) return part_piece(cost, kind, kind->prompts, prompts_by_tokens, 0);
+  if (!kind->has_core)
+    return part_piece(cost, kind, kind->prompts, prompts_by_tokens, (gint64)shape->chunk);
+  if (!kind->decode_heads.latent) return part_piece(cost, kind, kind->prompts, prompts_by_keys, 1);
+  const gint64 tiles = (gint64)ceil(chunk_keys(shape) / KEYS_A_TILE);
+  return part_piece(cost, kind, kind->prompts, prompts_by_keys, tiles);
+}
+
+typedef void (*EndOperators)(const OrrModel *model, const OrrInferenceShard *shard, gint64 size,
+                             GArray *operators);
+
+static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators decompose,
+                              gint64 size) {
+  gboolean known;
+  Piece *piece = piece_at(pieces, size, &known);
+  if (known) return piece;
+  if (size > 0) decompose(cost->params.world->model, &cost->params.shard, size, cost->operators);
+  sum_operators(cost, piece);
+  return piece;
+}
+
+/* --- the attention core --- */
+
+static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceHeads *heads,
+                                 gint64 batch, gint64 queries, gint64 keys) {
+  return orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations,
+                                (OrrAttentionShape){.batch = batch,
+                                                    .q_length = queries,
+                                                    .kv_length = keys,
+                                                    .heads = heads->heads,
+                                                    .kv_heads = heads->kv_heads,
+                                                    .head_dim = heads->head_dim,
+                                                    .causal = TRUE,
+                                                    .value_dim = heads->value_dim,
+                                                    .latent = heads->latent});
+}
+
+static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries,
+                        gint64 keys) {
+  const OrrOperator op = core_operator(cost, &kind->heads, batch, queries, keys);
+  const OrrCostModel *model = cost->params.world->cost;
+  return orr_cost_limited(model, &op,
+                          orr_cost_serving_attention_over(model, &op, cost->params.shard.kv));
+}
+
+/* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that
+ * there really are. */
+static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind,
+                            const OrrStepShape *shape) {
+  const double n = shape->n_chunks, queries = shape->chunk / n;
+  double history = fmax(0, shape->chunk_key_sum / shape->chunk - queries / 2);
+  if (kind->heads.window > 0) history = fmin(history, (double)kind->heads.window);
+  OrrCost answer =
+      ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries), (gint64)ceil(queries + history));
+  const double mean_pairs =
+      n * (ceil(queries) * floor(history) + ceil(queries) * (ceil(queries) + 1) / 2);
+  if (shape->n_chunks > 1 && mean_pairs > 0 && kind->heads.window == 0) {
+    const double floor_s = ask_core(cost, kind, 1, 1, 2).time_s; /* what any core takes */
+    const double ratio = shape->chunk_pairs / mean_pairs;
+    answer.time_s = floor_s + fmax(0, answer.time_s - floor_s) * ratio;
+  }
+  return answer;
+}
+
+static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
+  if (decodes >= ladders->len) g_ptr_array_set_size(ladders, (gint)decodes + 1);
+  if (!ladders->pdata[decodes]) {
+    Ladder *ladder = g_new(Ladder, 1);
+    for (guint i = 0; i < LADDER; i++) ladder->core_s[i] = NAN;
+    ladders->pdata[decodes] = ladder;
+  }
+  return ladders->pdata[decodes];
+}
+
+static double rung_keys(guint rung) { return ceil(exp2((double)rung / RUNGS)); }
+
+/* Queries beyond one are more heads over the same keys: no row was measured with them. */
+static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes,
+                          guint queries, gint64 keys) {
+  OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
+  if (queries == 1)
+    return orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+  op.attention.heads *= queries;
+  const OrrCost answer =
+      orr_cost_serving_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+  return (OrrCost){answer.time_s, ORR_HOW_MODELLED};
+}
+
+typedef struct {
+  guint decodes, queries; /* of each */
+} Decodes;
+
+static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, Decodes of, guint i) {
+  if (isnan(ladder->core_s[i])) {
+    const OrrCost answer =
+        ask_decode(cost, kind, of.decodes, of.queries, MAX((gint64)rung_keys(i), 2));
+    ladder->core_s[i] = (float)answer.time_s;
+    ladder->how[i] = (guint8)answer.how;
+  }
+  return ladder->core_s[i];
+}
+
+static OrrCost decode_core(OrrServingCost *cost, Kind *kind, Decodes of, double keys_mean) {
+  Ladder *ladder = ladder_of(kind->ladders[of.queries], of.decodes);
+  guint i = MIN((guint)(RUNGS * log2(fmax(keys_mean, 1))), (guint)LADDER - 2);
+  while (i > 0 && rung_keys(i) > keys_mean) i--;
+  const double low = rung_keys(i), high = rung_keys(i + 1);
+  const double below = rung(cost, kind, ladder, of, i);
+  const double share = high > low ? (keys_mean - low) / (high - low) : 0;
+  if (share <= 0) return (OrrCost){below, ladder->how[i]};
+  const double above = rung(cost, kind, ladder, of, i + 1);
+  return (OrrCost){below + (above - below) * share, MAX(ladder->how[i], ORR_HOW_INTERPOLATED)};
+}
+
+/* Tokens of a decode: one, and guesses; where not all have as many, the next whole number above
+ * their mean. */
+static guint queries_of(const OrrStepShape *shape) {
+  if (shape->decodes == 0) return 1;
+  return CLAMP((guint)ceil((shape->tokens - shape->chunk) / shape->decodes), 1, MOST_QUERIES);
+}
+
+static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape) {
+  const double n = (double)kind->n, all = shape->decodes ? shape->key_sum / shape->decodes : 0;
+  const double mean = kind->heads.window > 0 ? fmin(all, (double)kind->heads.window) : all;
+  const guint queries = queries_of(shape);
+  if (kind->batch && kind->heads.window == 0 && queries == 1) {
+    const OrrBatchAttention asked = {.chunk = shape->chunk,
+                                     .chunk_keys =
+                                         shape->chunk > 0 ? shape->chunk_key_sum / shape->chunk : 0,
+                                     .decodes = shape->decodes,
+                                     .keys_mean = mean,
+                                     .keys_least = shape->keys_least,
+                                     .keys_most = shape->keys_most};
+    const OrrCost whole = orr_cost_batch_attention(cost->params.world->cost, kind->batch, &asked);
+    cost->trust[whole.how] += n * whole.time_s;
+    return whole.time_s;
+  }
+  double core_s = 0;
+  if (shape->chunk > 0) {
+    const OrrCost prefill = prefill_core(cost, kind, shape);
+    cost->trust[prefill.how] += n * prefill.time_s;
+    core_s += prefill.time_s;
+  }
+  if (shape->decodes > 0) {
+    const OrrCost decode = decode_core(cost, kind, (Decodes){shape->decodes, queries}, mean);
+    cost->trust[decode.how] += n * decode.time_s;
+    core_s += decode.time_s;
+  }
+  return core_s;
+}
+
+/* --- steps --- */
+
+/* What shared experts add to the @routed ones. In graphs of few tokens the two run beside each
+ * other (a second stream: TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, to 1,024
+ * tokens; vLLM, to 256: VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD), as long as the longer one
+ * and no shorter than the memory takes for both; what the routed ones exchange runs beside too. */
+static double shared_seconds(const OrrServingCost *cost, const Piece *routed, const Piece *shared,
+                             gint64 tokens) {
+  static const gint64 most_beside = 256;
+  if (tokens > MIN(cost->params.graph_largest, most_beside) || routed->total_s <= 0)
+    return shared->total_s;
+  const double memory_s =
+      (routed->bytes + shared->bytes) / cost->params.world->cluster->device.memory_bytes_per_s;
+  return fmax(fmax(shared->total_s, memory_s) - routed->total_s, 0);
+}
+
+gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens) {
+  if (!cost->params.pads || tokens > cost->params.graph_largest || tokens <= 2) return tokens;
+  if (tokens <= 4) return 4;
+  const gint64 step = tokens <= 256 ? 8 : 16;
+  return MIN((tokens + step - 1) / step * step, cost->params.graph_largest);
+}
+
+static void add_trust(OrrServingCost *cost, const Piece *piece, double n) {
+  for (int how = 0; how < N_HOWS; how++) cost->trust[how] += n * piece->by_how[how];
+}
+
+static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *shape,
+                     OrrStepTime *time, guint *kernels) {
+  const Piece *const ends[] = {
+      end_piece(cost, cost->embedding, orr_inference_embedding, padded),
+      end_piece(cost, cost->final_norm, orr_inference_final_norm, padded),
+      end_piece(cost, cost->head, orr_inference_head, shape->logits),
+      end_piece(cost, cost->candidates, orr_inference_candidates, shape->candidates),
+  };
+  double last_s = 0; /* of the last stage, which is the busiest */
+  for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
+    time->gpu_s += ends[i]->total_s;
+    time->comm_s += ends[i]->comm_s;
+    if (i > 0) last_s += ends[i]->total_s;
+    *kernels += ends[i]->kernels;
+    add_trust(cost, ends[i], 1);
+  }
+  time->stage_s += cost->params.pp > 1 ? last_s : last_s + ends[0]->total_s;
+}
+
+/* Not remembered: both numbers change from step to step. */
+static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, OrrStepTime *time,
+                         guint *kernels) {
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    const Kind *kind = &cost->kinds[k];
+    Piece piece;
+    if (kind->n == 0) continue;
+    orr_inference_adapters(cost->params.world->model, k, &cost->params.shard, &cost->params.lora,
+                           padded, adapters, cost->operators);
+    sum_operators(cost, &piece);
+    time->gpu_s += (double)kind->n * piece.total_s;
+    time->stage_s += (double)kind->n_of_largest_stage * piece.total_s;
+    *kernels += (guint)kind->n * piece.kernels;
+    add_trust(cost, &piece, (double)kind->n);
+  }
+}
+
+OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
+  OrrStepTime time = {0};
+  const gint64 padded = orr_serving_cost_padded(cost, (gint64)shape->tokens);
+  const gint64 group =
+      cost->params.shard.dp > 1 && shape->group_tokens > 0 ? (gint64)shape->group_tokens : padded;
+  guint kernels = 0;
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    Kind *kind = &cost->kinds[k];
+    if (kind->n == 0) continue; /* an encoder's */
+    const gint64 decoded = (gint64)(shape->tokens - shape->chunk);
+    const Piece *const routed = part_piece(cost, kind, kind->experts, orr_inference_experts, group);
+    const Piece *const shared =
+        part_piece(cost, kind, kind->shared, orr_inference_shared_experts, padded);
+    const Piece *const pieces[] = {
+        layer_piece(cost, kind, padded),
+        routed,
+        prompt_piece(cost, kind, shape),
+        part_piece(cost, kind, kind->decodes, orr_inference_decodes, decoded),
+    };
+    const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
+    const double shared_s = shared_seconds(cost, routed, shared, padded);
+    double layer_s = core_s + shared_s;
+    kernels += (guint)kind->n * shared->kernels;
+    add_trust(cost, shared, n);
+    for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) {
+      layer_s += pieces[i]->total_s;
+      time.comm_s += n * pieces[i]->comm_s;
+      kernels += (guint)kind->n * pieces[i]->kernels;
+      add_trust(cost, pieces[i], n);
+    }
+    time.gpu_s += n * layer_s;
+    time.attention_s += n * core_s;
+    cost->parts.experts_s += n * (routed->total_s + shared_s);
+    time.stage_s += (double)kind->n_of_largest_stage * layer_s;
+  }
+  add_ends(cost, padded, shape, &time, &kernels);
+  if (shape->adapters > 0 && cost->params.lora.rank > 0)
+    add_adapters(cost, padded, shape->adapters, &time, &kernels);
+  if (shape->images > 0) {
+    const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);
+    time.gpu_s += encoded->total_s;
+    time.stage_s += encoded->total_s;
+    add_trust(cost, encoded, 1);
+  }
+  if (cost->params.is_eager && padded > cost->params.graph_largest) {
+    const double launches_s =
+        kernels * orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
+    time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
+    time.gpu_s = fmax(time.gpu_s, launches_s);
+  }
+  cost->parts.gpu_s += time.gpu_s;
+  cost->parts.attention_s += time.attention_s;
+  return time;
+}
+
+double orr_serving_cost_images(OrrServingCost *cost, gint64 images) {
+  const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, images);
+  add_trust(cost, encoded, 1);
+  return encoded->total_s;
+}
+
+/* --- what the profile does not hold --- */
+
+static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {
+  const OrrCostModel *model = cost->params.world->cost;
+  const gboolean is_known =
+      op->kind == ORR_OPERATOR_MOE && !orr_serving_experts_are_missing(model, op);
+  char *what = is_known ? NULL : orr_cost_missing(model, op);
+  if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
+    g_ptr_array_add(missing, what);
+  else
+    g_free(what);
+}
+
+static void note_core(const OrrServingCost *cost, const Kind *kind, GPtrArray *missing) {
+  if (!kind->has_core || kind->batch) return;
+  OrrOperator decode = core_operator(cost, &kind->decode_heads, 1, 1, 1024);
+  const OrrOperator prompt = core_operator(cost, &kind->heads, 1, 1024, 1024);
+  decode.dtype = (guint8)cost->params.shard.kv; /* tables go by what keys are kept in */
+  note_missing(cost, &decode, missing);
+  note_missing(cost, &prompt, missing);
+}
+
+char *orr_serving_cost_missing(OrrServingCost *cost) {
+  const OrrModel *model = cost->params.world->model;
+  g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    if (cost->kinds[k].n == 0) continue;
+    orr_inference_layer(model, k, &cost->params.shard, 1, operators);
+    orr_inference_experts(model, k, &cost->params.shard, 1, operators);
+    note_core(cost, &cost->kinds[k], missing);
+  }
+  for (guint i = 0; i < operators->len; i++)
+    note_missing(cost, &g_array_index(operators, OrrOperator, i), missing);
+  if (missing->len == 0) return NULL;
+  g_ptr_array_add(missing, NULL);
+  return g_strjoinv(", ", (char **)missing->pdata);
+}
+
+static gboolean check_missing(OrrServingCost *cost, GError **error) {
+  g_autofree char *missing =
+      orr_cost_refuses_gaps(cost->params.world->cost) ? orr_serving_cost_missing(cost) : NULL;
+  if (!missing) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "the device's profile holds no %s (on-missing: error)", missing);
+  return FALSE;
+}

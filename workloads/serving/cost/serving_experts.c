@@ -1,0 +1,55 @@
+/*
+ * serving_experts.c - see serving_experts.h.
+ */
+#include "workloads/serving/cost/serving_experts.h"
+
+#include "workloads/grouped_experts.h"
+
+static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
+  g_autofree char *missing = orr_cost_missing(model, op);
+  return !missing;
+}
+
+/* Products of the experts' format. */
+static gboolean holds_products(const OrrCostModel *model, const OrrOperator *op) {
+  const OrrOperator product =
+      orr_operator_gemm("experts", op->pass, (OrrDtype)op->dtype,
+                        (OrrGemmShape){1, 1, op->moe.inter, op->moe.hidden});
+  return holds(model, &product);
+}
+
+static gboolean is_narrow(const OrrOperator *op) {
+  return orr_dtype_bytes((OrrDtype)op->dtype) < 2;
+}
+
+static void add_move(const OrrCostModel *model, const char *name, double bytes, OrrCost *sum) {
+  const OrrOperator move = orr_operator_memory(name, ORR_PASS_FORWARD, ORR_BF16, bytes, 0);
+  const OrrCost cost = orr_cost_operator(model, &move);
+  sum->time_s += cost.time_s;
+  sum->how = MAX(sum->how, cost.how);
+}
+
+static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op,
+                            OrrDtype activations) {
+  double pairs = 0, active = 0;
+  orr_cost_moe_load(&op->moe, &pairs, &active);
+  const double tokens = MIN((double)op->moe.tokens, pairs), hidden = (double)op->moe.hidden;
+  const double wide = orr_dtype_bytes(activations), narrow = orr_dtype_bytes((OrrDtype)op->dtype);
+  OrrCost sum = orr_grouped_experts(model, op, activations, orr_cost_sustained);
+  add_move(model, "permute", (tokens * wide + pairs * narrow) * hidden, &sum);
+  add_move(model, "unpermute", (tokens + pairs) * wide * hidden, &sum);
+  return sum;
+}
+
+OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op,
+                            OrrDtype activations) {
+  const OrrCost fused = orr_cost_sustained(model, op);
+  if (!is_narrow(op)) return fused;
+  const OrrCost grouped = grouped_cost(model, op, activations);
+  if (!holds(model, op) && holds_products(model, op)) return grouped;
+  return grouped.time_s < fused.time_s ? grouped : fused;
+}
+
+gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op) {
+  return !holds(model, op) && !(is_narrow(op) && holds_products(model, op));
+}

@@ -1,0 +1,420 @@
+/*
+ * life.c - replicas that come and go: autoscaling, nodes that are lost, and cold starts.
+ *
+ *            wanted                weights are there
+ *     OFF ----------> STARTING ---------------------> UP ----------> DRAINING
+ *      ^                 ^ |                          | ^  not wanted   |  |
+ *      |       node back | | node lost                | +--- wanted ----+  |
+ *      |                 | v                node lost |                    |
+ *      |                DOWN <------------------------+                    |
+ *      +------------------------------- empty -----------------------------+
+ *
+ * A start takes `start.overhead` (a container, CUDA's context, graphs), then each GPU reads its
+ * weights from the file system, as a flow on the fabric that meets whatever else is there.
+ *
+ * A lost node takes with it the replicas that have a GPU on it. Their requests go to others, which
+ * compute prompt and what had been generated again (Dynamo's request migration), or fail, as
+ * `on-failure` says. A slow GPU slows its replica's kernels from the next step on.
+ *
+ * Invariants
+ *  1. Only replicas that are UP are given requests; DRAINING ones finish what they have.
+ *  2. A call on the calendar that a loss has made void is told by its generation.
+ *  3. The scaler is asked as long as something can still happen: a fleet that is stuck ends.
+ */
+#include "workloads/serving/fleet/life.h"
+
+#include <math.h>
+
+#include "workloads/serving/autoscalers/autoscaler.h"
+
+typedef enum { OFF, STARTING, UP, DRAINING, DOWN } State;
+static const char *const state_words[] = {"off", "starting", "up", "draining", "down"};
+
+typedef struct {
+  OrrLife *life;
+  guint index;
+  State state;
+  guint generation; /* of its start */
+  guint n_lost;     /* of its GPUs */
+  double since_s;   /* of the state */
+  double busy_s;    /* of its books, when the scaler was asked last */
+  double *slow;     /* by GPU: kernels take so many times as long; NULL: none ever does */
+} One;
+
+/* Replicas that are scaled together. */
+typedef struct {
+  OrrLife *life;
+  guint first, n;
+  GArray *wishes;       /* of Wish: of the last down-after */
+  double asked_s, up_s; /* of the replicas, until then and since */
+} Pool;
+
+typedef struct {
+  double at_s;
+  guint n;
+} Wish;
+
+typedef struct {
+  One *one;
+  guint generation;
+} Start;
+
+typedef struct {
+  OrrLife *life;
+  guint index; /* of the work's gpu_changes */
+} Change;
+
+struct OrrLife {
+  OrrFleet *fleet;
+  One *all;
+  Pool pools[2];
+  guint n_pools, n_starting, n_changes_left;
+  gboolean is_open; /* the job has begun */
+  OrrPool *starts;
+  Change *changes;
+  guint64 answered, in_time;
+};
+
+static const OrrServing *params_of(const OrrLife *life) { return &life->fleet->work->params; }
+
+static double now(const OrrLife *life) { return orr_engine_now(life->fleet->engine); }
+
+static gboolean is_held(State state) {
+  return state == STARTING || state == UP || state == DRAINING;
+}
+
+static Pool *pool_of(OrrLife *life, guint index) {
+  return &life->pools[life->n_pools > 1 && index >= life->pools[1].first];
+}
+
+/* The last request has ended: what befalls replicas later is no part of the run. */
+static gboolean is_over(const OrrLife *life) {
+  const OrrFleet *fleet = life->fleet;
+  return life->is_open && fleet->next_arrival_s == G_MAXDOUBLE && fleet->n_coming == 0 &&
+         fleet->in_system == 0;
+}
+
+/* Whether anything is under way that is not the scaler's own. */
+static gboolean goes_on(const OrrLife *life) {
+  OrrFleet *fleet = life->fleet;
+  if (fleet->in_system == 0) return !is_over(life);
+  if (fleet->next_arrival_s < G_MAXDOUBLE || fleet->n_coming > 0) return TRUE;
+  if (life->n_starting > 0 || life->n_changes_left > 0 || fleet->n_flows > 0 ||
+      orr_encoders_are_busy(fleet->encoders))
+    return TRUE;
+  for (gint64 i = 0; i < params_of(life)->replicas; i++)
+    if (orr_replica_is_stepping(fleet->replicas[i])) return TRUE;
+  return FALSE;
+}
+
+/* --- states --- */
+
+static void enter(One *one, State state) {
+  OrrLife *life = one->life;
+  OrrServedReplica *books = &life->fleet->work->replicas[one->index];
+  const double now_s = now(life), spent_s = now_s - one->since_s;
+  if (is_held(one->state)) books->held_s += spent_s;
+  if (one->state == UP || one->state == DRAINING) pool_of(life, one->index)->up_s += spent_s;
+  if (one->state == STARTING) life->n_starting--;
+  if (one->state == STARTING && state == UP) {
+    books->starts++;
+    books->starting_s += spent_s;
+  }
+  if (state == STARTING) life->n_starting++;
+  one->state = state;
+  one->since_s = now_s;
+  const OrrServedTurn turn = {now_s - life->fleet->start_s, (gint32)one->index, state_words[state]};
+  g_array_append_val(life->fleet->work->turns, turn);
+}
+
+static void is_started(void *user) {
+  Start *start = user;
+  One *one = start->one;
+  const gboolean is_void = start->generation != one->generation;
+  OrrFleet *fleet = one->life->fleet;
+  orr_pool_give(one->life->starts, start);
+  if (is_void || fleet->error || is_over(one->life)) return;
+  enter(one, UP);
+  orr_door_left(fleet->door);
+  if (fleet->decode_door) orr_door_left(fleet->decode_door);
+  if (fleet->handover) orr_handover_look(fleet->handover);
+}
+
+static void begin_start(One *one) {
+  OrrLife *life = one->life;
+  const OrrReplicaStart *params = &params_of(life)->start;
+  Start *start = orr_pool_take(life->starts);
+  *start = (Start){one, ++one->generation};
+  enter(one, STARTING);
+  if (params->weights)
+    orr_fleet_transfer(life->fleet, orr_serving_load_way(life->fleet->work, one->index),
+                       orr_serving_load_bytes(life->fleet->work, one->index), params->overhead_s,
+                       is_started, start);
+  else
+    orr_engine_after(life->fleet->engine, params->overhead_s, is_started, start);
+}
+
+gboolean orr_life_is_up(const OrrLife *life, guint replica) {
+  return !life || life->all[replica].state == UP;
+}
+
+static void look(void *user) {
+  One *one = user;
+  OrrReplica *replica = one->life->fleet->replicas[one->index];
+  if (one->state != DRAINING || !orr_replica_is_empty(replica) || one->life->fleet->error) return;
+  orr_replica_forget(replica);
+  enter(one, OFF);
+}
+
+/* Not at once: the replica may be in the middle of its step's end. */
+void orr_life_idle(OrrLife *life, guint replica) {
+  if (life && life->all[replica].state == DRAINING)
+    orr_engine_after(life->fleet->engine, 0, look, &life->all[replica]);
+}
+
+void orr_life_first_token(OrrLife *life, double ttft_s) {
+  const double asked_s = params_of(life)->slo.ttft_s;
+  life->answered++;
+  life->in_time += asked_s <= 0 || ttft_s <= asked_s;
+}
+
+/* --- nodes and GPUs --- */
+
+static void lose(One *one) {
+  OrrFleet *fleet = one->life->fleet;
+  g_autoptr(GPtrArray) requests = g_ptr_array_new();
+  const State before = one->state;
+  one->generation++;
+  enter(one, DOWN);
+  if (before == OFF || before == STARTING) return;
+  if (fleet->handover) orr_handover_lose(fleet->handover, one->index, requests);
+  if (fleet->encoders) orr_encoders_lose_replica(fleet->encoders, one->index, requests);
+  orr_replica_lose(fleet->replicas[one->index], requests);
+  for (guint i = 0; i < requests->len; i++) fleet->homeless(fleet, requests->pdata[i]);
+}
+
+static void slow_down(One *one, gint64 gpu, double factor) {
+  const gint64 n = orr_serving_group(one->life->fleet->work, one->index)->gpus;
+  double most = 1;
+  if (!one->slow) {
+    one->slow = g_new(double, n);
+    for (gint64 i = 0; i < n; i++) one->slow[i] = 1;
+  }
+  one->slow[gpu] = factor;
+  for (gint64 i = 0; i < n; i++) most = MAX(most, one->slow[i]);
+  orr_replica_slow(one->life->fleet->replicas[one->index], most);
+}
+
+static const OrrServedGroup *group_of(const OrrServingWork *work, gint64 gpu) {
+  guint g = 0;
+  while (g + 1 < work->groups->len &&
+         gpu >= g_array_index(work->groups, OrrServedGroup, g + 1).first_gpu)
+    g++;
+  return &g_array_index(work->groups, OrrServedGroup, g);
+}
+
+static void change(void *user) {
+  const Change *at = user;
+  OrrLife *life = at->life;
+  const OrrServingWork *work = life->fleet->work;
+  const OrrGpuChange *it = &g_array_index(work->work.gpu_changes, OrrGpuChange, at->index);
+  life->n_changes_left--;
+  if (life->fleet->error || it->gpu >= work->work.n_gpus || is_over(life)) return;
+  if (orr_encoders_change(life->fleet->encoders, it)) return;
+  const OrrServedGroup *group = group_of(work, it->gpu);
+  const gint64 gpu = it->gpu - group->first_gpu;
+  One *one = &life->all[group->first + gpu / group->gpus];
+  if (!it->is_node) {
+    slow_down(one, gpu % group->gpus, it->factor);
+    return;
+  }
+  if (it->factor > 0)
+    one->n_lost--;
+  else if (one->n_lost++ == 0 && life->is_open)
+    lose(one);
+  if (it->factor > 0 && one->n_lost == 0 && one->state == DOWN) begin_start(one);
+}
+
+static void plan_changes(OrrLife *life) {
+  const GArray *changes = life->fleet->work->work.gpu_changes;
+  if (!changes) return;
+  life->changes = g_new(Change, changes->len + 1);
+  life->n_changes_left = changes->len;
+  for (guint i = 0; i < changes->len; i++) {
+    life->changes[i] = (Change){life, i};
+    orr_engine_at(life->fleet->engine, g_array_index(changes, OrrGpuChange, i).at_s, change,
+                  &life->changes[i]);
+  }
+}
+
+/* --- scaling --- */
+
+static guint count(const OrrLife *life, const Pool *pool, State state) {
+  guint n = 0;
+  for (guint i = 0; i < pool->n; i++) n += life->all[pool->first + i].state == state;
+  return n;
+}
+
+static OrrPoolView view_of(OrrLife *life, Pool *pool) {
+  OrrFleet *fleet = life->fleet;
+  OrrPoolView view = {
+      .n_up = count(life, pool, UP), .answered = life->answered, .in_time = life->in_time};
+  double busy_s = 0, up_s = pool->up_s;
+  view.n_started = view.n_up + count(life, pool, STARTING);
+  view.requests = orr_door_n_waiting(pool->first == 0 ? fleet->door : fleet->decode_door);
+  for (guint i = pool->first; i < pool->first + pool->n; i++) {
+    One *one = &life->all[i];
+    const double all_s = fleet->work->replicas[i].busy_s;
+    view.requests += orr_replica_n_requests(fleet->replicas[i]);
+    busy_s += all_s - one->busy_s;
+    one->busy_s = all_s;
+    if (one->state == UP || one->state == DRAINING)
+      up_s += now(life) - fmax(one->since_s, pool->asked_s);
+  }
+  view.busy = up_s > 0 ? fmin(busy_s / up_s, 1) : 0;
+  pool->asked_s = now(life);
+  pool->up_s = 0;
+  return view;
+}
+
+/* The most that was wanted in the last down-after. */
+static guint most_wanted(Pool *pool, guint wanted) {
+  const double now_s = now(pool->life),
+               since_s = now_s - params_of(pool->life)->autoscaling.down_after_s;
+  const Wish wish = {now_s, wanted};
+  g_array_append_val(pool->wishes, wish);
+  guint kept = 0, most = 0;
+  for (guint i = 0; i < pool->wishes->len; i++) {
+    const Wish *old = &g_array_index(pool->wishes, Wish, i);
+    if (old->at_s < since_s) continue;
+    most = MAX(most, old->n);
+    g_array_index(pool->wishes, Wish, kept++) = *old;
+  }
+  g_array_set_size(pool->wishes, kept);
+  return most;
+}
+
+/* Those that drain are taken back before others start; the first start first, and the last go
+ * first. */
+static void go_up(OrrLife *life, Pool *pool, guint n) {
+  for (guint i = pool->first; n > 0 && i < pool->first + pool->n; i++)
+    if (life->all[i].state == DRAINING) {
+      enter(&life->all[i], UP);
+      n--;
+    }
+  for (guint i = pool->first; n > 0 && i < pool->first + pool->n; i++)
+    if (life->all[i].state == OFF && life->all[i].n_lost == 0) {
+      begin_start(&life->all[i]);
+      n--;
+    }
+}
+
+static void go_down(OrrLife *life, Pool *pool, guint n) {
+  for (guint i = pool->first + pool->n; n > 0 && i-- > pool->first;)
+    if (life->all[i].state == UP) {
+      enter(&life->all[i], DRAINING);
+      orr_life_idle(life, i);
+      n--;
+    }
+}
+
+static void scale(OrrLife *life, Pool *pool) {
+  const OrrAutoscaling *params = &params_of(life)->autoscaling;
+  const OrrAutoscaler *scaler = (const OrrAutoscaler *)params->by.entry;
+  const OrrPoolView view = view_of(life, pool);
+  const guint least = MIN((guint)params->least, pool->n);
+  const guint asked = CLAMP(scaler->wanted(params->by.params, &view), least, pool->n);
+  const guint wanted = most_wanted(pool, asked);
+  if (asked > view.n_started)
+    go_up(life, pool, asked - view.n_started);
+  else if (wanted < view.n_up)
+    go_down(life, pool, view.n_up - wanted);
+}
+
+static void ask(void *user);
+
+static void ask_later(OrrLife *life) {
+  life->fleet->next_look_s = now(life) + params_of(life)->autoscaling.interval_s;
+  orr_engine_at(life->fleet->engine, life->fleet->next_look_s, ask, life);
+}
+
+static void ask(void *user) {
+  OrrLife *life = user;
+  if (life->fleet->error) return;
+  for (guint i = 0; i < life->n_pools; i++) scale(life, &life->pools[i]);
+  life->answered = life->in_time = 0;
+  life->fleet->next_look_s = G_MAXDOUBLE;
+  if (goes_on(life)) ask_later(life);
+}
+
+/* --- life --- */
+
+static gboolean scales(const OrrServing *params) {
+  const OrrAutoscaler *scaler = (const OrrAutoscaler *)params->autoscaling.by.entry;
+  return scaler && scaler->wanted != NULL;
+}
+
+static void add_pool(OrrLife *life, guint first, guint n) {
+  const OrrServing *params = params_of(life);
+  const guint begin = scales(params) ? MIN((guint)params->autoscaling.least, n) : n;
+  Pool *pool = &life->pools[life->n_pools++];
+  *pool = (Pool){.life = life,
+                 .first = first,
+                 .n = n,
+                 .wishes = g_array_new(FALSE, FALSE, sizeof(Wish)),
+                 .asked_s = now(life)};
+  for (guint i = first; i < first + n; i++) {
+    One *one = &life->all[i];
+    one->since_s = now(life);
+    if (one->n_lost > 0)
+      enter(one, DOWN);
+    else if (i - first < begin && params->start.warm)
+      enter(one, UP);
+    else if (i - first < begin)
+      begin_start(one);
+  }
+}
+
+static void open_pools(void *user) {
+  OrrLife *life = user;
+  const OrrServing *params = params_of(life);
+  const guint prefill = (guint)params->disaggregation.prefill, n = (guint)params->replicas;
+  life->is_open = TRUE;
+  add_pool(life, 0, prefill > 0 ? prefill : n);
+  if (prefill > 0) add_pool(life, prefill, n - prefill);
+  if (scales(params)) ask_later(life);
+}
+
+gboolean orr_life_is_eventful(const OrrServing *params) {
+  return scales(params) || !params->start.warm;
+}
+
+OrrLife *orr_life_new(OrrFleet *fleet) {
+  const OrrServing *params = &fleet->work->params;
+  if (!orr_life_is_eventful(params) && !fleet->work->work.gpu_changes) return NULL;
+  OrrLife *life = g_new(OrrLife, 1);
+  *life = (OrrLife){.fleet = fleet,
+                    .all = g_new0(One, params->replicas),
+                    .starts = orr_pool_new(sizeof(Start), NULL)};
+  for (gint64 i = 0; i < params->replicas; i++)
+    life->all[i] = (One){.life = life, .index = (guint)i};
+  plan_changes(life);
+  orr_engine_at(fleet->engine, fleet->start_s, open_pools, life);
+  return life;
+}
+
+void orr_life_free(OrrLife *life) {
+  if (!life) return;
+  for (gint64 i = 0; i < params_of(life)->replicas; i++) g_free(life->all[i].slow);
+  for (guint i = 0; i < life->n_pools; i++) g_array_unref(life->pools[i].wishes);
+  orr_pool_free(life->starts);
+  g_free(life->all);
+  g_free(life->changes);
+  g_free(life);
+}
+
+void orr_life_close(const OrrLife *life, double end_s) {
+  for (gint64 i = 0; i < params_of(life)->replicas; i++)
+    if (is_held(life->all[i].state))
+      life->fleet->work->replicas[i].held_s += fmax(end_s - life->all[i].since_s, 0);
+}

@@ -1,0 +1,52 @@
+/*
+ * objectives.c - whether anybody could meet the objectives that a scenario sets.
+ */
+#include "sim/base/fault.h"
+#include "workloads/serving/serving_private.h"
+
+/* An objective below what an empty engine needs can be met by nobody. */
+static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *whose,
+                          GError **error) {
+  const double token_s = fleet->work->params.engine.host.token_s;
+  const OrrStepShape prompt = {.tokens = 1,
+                               .chunk = 1,
+                               .chunk_key_sum = 0.5,
+                               .chunk_pairs = 1,
+                               .n_chunks = 1,
+                               .sequences = 1,
+                               .logits = 1};
+  const OrrStepShape decode = {.tokens = 1,
+                               .decodes = 1,
+                               .key_sum = 2,
+                               .keys_least = 2,
+                               .keys_most = 2,
+                               .sequences = 1,
+                               .logits = 1};
+  const double first_s = orr_serving_cost_step(fleet->costs[0], &prompt).gpu_s + token_s;
+  const double next_s = orr_serving_cost_step(fleet->costs[0], &decode).gpu_s;
+  const struct {
+    const char *name;
+    double asked_s, least_s;
+  } all[] = {
+      {"ttft", slo->ttft_s, first_s}, {"tpot", slo->tpot_s, next_s}, {"e2e", slo->e2e_s, first_s}};
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
+    if (all[i].asked_s <= 0 || all[i].asked_s >= all[i].least_s) continue;
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+        "%s.%s: %.3g ms can be met by nothing: one token alone on an empty engine takes %.3g ms",
+        whose, all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error) {
+  const OrrServing *params = &fleet->work->params;
+  if (!check_slo(fleet, &params->slo, "workload.slo", error)) return FALSE;
+  for (guint i = 0; params->classes && i < params->classes->len; i++) {
+    const OrrRequestClass *one = params->classes->pdata[i];
+    g_autofree char *whose = g_strdup_printf("workload.classes.%s.slo", one->name);
+    if (!check_slo(fleet, &one->slo, whose, error)) return FALSE;
+  }
+  return TRUE;
+}

@@ -1,0 +1,487 @@
+/*
+ * serving_check.c - whether an engine can be what a scenario asks, and how large its cache is.
+ *
+ *   cache = memory * gpu-memory-utilization - reserved - weights - activations(most tokens, most sequences)
+ *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
+ *
+ * of one GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a
+ * step of max-num-batched-tokens tokens.
+ */
+#include <math.h>
+
+#include "sim/base/fault.h"
+#include "workloads/collectives/collective.h"
+#include "workloads/serving/fleet/life.h"
+
+#define D "%" G_GINT64_FORMAT
+
+OrrInferenceShard orr_serving_shard(const OrrServing *params) {
+  return (OrrInferenceShard){.tp = params->parallel.tp,
+                             .dp = params->parallel.dp_attention,
+                             .quantized = orr_quantized((OrrQuantization)params->quantization),
+                             .ep = params->parallel.ep,
+                             .imbalance = params->parallel.imbalance,
+                             .weights = (OrrDtype)params->precision,
+                             .activations = (OrrDtype)params->activations,
+                             .kv = (OrrDtype)params->kv_dtype};
+}
+
+static gint64 gpus_of(const OrrServingParallel *parallel) {
+  return parallel->tp * parallel->pp * parallel->dp_attention;
+}
+
+guint orr_serving_n_groups(const OrrServing *params) {
+  return 1 + (params->groups ? params->groups->len : 0);
+}
+
+gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model) {
+  return (model->layers + params->parallel.pp - 1) / params->parallel.pp;
+}
+
+/* Of group @g: 0 is that of `replicas`; where those are not told, they are what the others leave
+ * of the GPUs. */
+static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
+  OrrServing own = *params;
+  const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
+  if (group) {
+    own.replicas = group->replicas;
+    own.parallel = group->parallel;
+    return own;
+  }
+  gint64 left = orr_cluster_n_gpus(cluster);
+  for (guint i = 0; params->groups && i < params->groups->len; i++) {
+    const OrrReplicaGroup *other = params->groups->pdata[i];
+    left -= other->replicas * gpus_of(&other->parallel);
+  }
+  left -= params->encoders.replicas;
+  if (own.replicas == 0) own.replicas = MAX(left / gpus_of(&own.parallel), 1);
+  return own;
+}
+
+static OrrCluster cluster_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
+  OrrCluster own = *cluster;
+  const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
+  if (group && group->device.name) own.device = group->device;
+  return own;
+}
+
+gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster) {
+  gint64 sum = 0;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++)
+    sum += params_of(params, g, cluster).replicas;
+  return sum;
+}
+
+OrrLora orr_serving_lora(const OrrServing *params) {
+  const OrrServingLora *lora = &params->engine.lora;
+  return lora->adapters > 0 ? orr_lora_settle(&lora->shape, (OrrPlace){0}, NULL) : (OrrLora){0};
+}
+
+gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model) {
+  return model->encoder.layers > 0 ? params->images * (gint64)orr_encoder_decoder_tokens(model) : 0;
+}
+
+static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
+  return params->engine.max_model_len > 0 ? params->engine.max_model_len : model->context;
+}
+
+/* --- memory --- */
+
+typedef struct {
+  double weights, activations, budget, kv_per_token, state, adapter;
+  OrrKvLayout layout;
+  gint64 blocks, room; /* of the cache; tokens of one request that it holds */
+} Memory;
+
+/* What guesses tokens lies on the last stage, beside the largest at worst. */
+static void add_drafter(const OrrServing *params, const OrrModel *model,
+                        const OrrInferenceShard *shard, Memory *memory) {
+  const OrrChoice *choice = &params->engine.speculation;
+  double weights, kv;
+  OrrDraft draft;
+  if (orr_speculation_of(choice).tokens == 0) return;
+  ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
+  orr_draft_memory(&draft, shard, &weights, &kv);
+  memory->weights += weights;
+  memory->kv_per_token += kv;
+}
+
+static Memory memory_of(const OrrServing *params, const OrrModel *model,
+                        const OrrCluster *cluster) {
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const gint64 stage = orr_serving_layers(params, model);
+  Memory memory = {.budget = cluster->device.memory_bytes * params->engine.memory_utilization};
+  const OrrLora lora = orr_serving_lora(params);
+  double windowed = 0;
+  for (gint64 first = 0; first < model->layers; first += stage) {
+    const gint64 n = MIN(stage, model->layers - first);
+    const gboolean is_last = first + n >= model->layers;
+    memory.weights = fmax(memory.weights,
+                          orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
+    memory.kv_per_token =
+        fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
+    memory.state = fmax(memory.state, orr_inference_state_bytes(model, &shard, first, n));
+    memory.adapter =
+        fmax(memory.adapter, orr_inference_adapter_bytes(model, &shard, &lora, first, n));
+    windowed = fmax(windowed, orr_inference_window_bytes(model, &shard, first, n));
+  }
+  add_drafter(params, model, &shard, &memory);
+  memory.weights +=
+      memory.adapter * (double)MIN(params->engine.lora.adapters, params->engine.lora.slots);
+  memory.activations = orr_inference_activation_bytes(
+      model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
+  const double left =
+      memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
+  const double block = memory.kv_per_token * (double)params->engine.block_size;
+  if (block > 0 && params->engine.prefix_caching == ORR_PREFIX_NONE)
+    memory.layout =
+        (OrrKvLayout){windowed / memory.kv_per_token, model->window.size, memory.state / block};
+  else if (block > 0)
+    memory.layout.state_blocks = ceil(memory.state / block);
+  memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks
+                                               : (gint64)fmax(0, floor(left / block));
+  memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
+  return memory;
+}
+
+static void check_memory(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster,
+                         OrrPlace place, OrrDiags *diags) {
+  const Memory memory = memory_of(params, model, cluster);
+  const double gib = 1 << 30;
+  const double fixed = memory.weights + memory.activations + params->engine.reserved_bytes;
+  const gboolean fits =
+      params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
+  if (!fits)
+    orr_diags_error(diags, place,
+                    "model %s does not fit: a GPU of tp " D " and pp " D
+                    " holds %.1f GiB of weights, %.1f of "
+                    "activations and %.1f reserved, of %.1f GiB that %s gives the engine: raise tp "
+                    "or pp, or lower "
+                    "the precision",
+                    model->name, params->parallel.tp, params->parallel.pp, memory.weights / gib,
+                    memory.activations / gib, params->engine.reserved_bytes / gib,
+                    memory.budget / gib, cluster->device.name);
+}
+
+/* --- lengths --- */
+
+/* Distributions without an end are held to what there is room for; what is asked for by number
+ * is not. */
+static void check_room(const OrrServing *params, const OrrModel *model, gint64 room,
+                       const char *of_what, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  const gint64 prompt = orr_lengths_largest(&params->input),
+               output = orr_lengths_largest(&params->output);
+  if (load && !load->is_trace && prompt < G_MAXINT32 && output < G_MAXINT32 &&
+      prompt + params->shared_prefix + orr_serving_image_tokens(params, model) + output > room)
+    orr_diags_error(diags, place,
+                    "a request of up to " D " + " D " tokens is longer than the %s of " D
+                    " tokens: give input.most or "
+                    "output.most",
+                    prompt + params->shared_prefix + orr_serving_image_tokens(params, model),
+                    output, of_what, room);
+}
+
+static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                          OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  if (!load || load->is_trace) return;
+  orr_lengths_check(&params->input, "input", place, diags);
+  orr_lengths_check(&params->output, "output", place, diags);
+  check_room(params, model, longest_request(params, model), "context", place, diags);
+}
+
+static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  if (load && load->check) load->check(params->load.params, place, diags);
+}
+
+static void check_algorithm(const char *what, const char *name, OrrPlace place, OrrDiags *diags) {
+  if (g_str_equal(name, "auto") || g_str_equal(name, "nccl") ||
+      orr_registry_find(&orr_collective_registry, name))
+    return;
+  g_autofree const char **names = orr_registry_names(&orr_collective_registry);
+  g_autofree char *known = g_strjoinv(", ", (char **)names);
+  orr_diags_error(diags, place, "unknown %s '%s' (allowed: auto, nccl, %s)", what, name, known);
+}
+
+static void check_engine(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                         OrrDiags *diags) {
+  const OrrEngineParams *engine = &params->engine;
+  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
+  if (engine->max_model_len > model->context)
+    orr_diags_error(diags, place,
+                    "engine.max-model-len (" D ") is above the context (" D ") of model %s",
+                    engine->max_model_len, model->context, model->name);
+  if (scheduler && !scheduler->without_chunks &&
+      engine->max_num_batched_tokens < engine->max_num_seqs)
+    orr_diags_error(diags, place,
+                    "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
+                    engine->max_num_batched_tokens, engine->max_num_seqs);
+  check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
+}
+
+/* Products in a format that the device does not compute in would run as something else. */
+static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,
+                          OrrDiags *diags) {
+  const OrrQuantized *quantized = orr_quantized((OrrQuantization)params->quantization);
+  const OrrDtype products = quantized && quantized->products != ORR_N_DTYPES ? quantized->products
+                            : quantized ? (OrrDtype)params->activations
+                                        : (OrrDtype)params->precision;
+  if (quantized && params->precision != ORR_BF16)
+    orr_diags_error(
+        diags, place, "quantization (%s) and precision (%s) exclude each other: the one says both",
+        orr_quantization_words[params->quantization], orr_dtype_names[params->precision]);
+  else if (orr_device_peak_flops(device, products) <= 0)
+    orr_diags_error(diags, place,
+                    "%s %s: device %s does not multiply %s; weights alone may be narrow: "
+                    "quantization awq, gptq, "
+                    "mxfp4 or fp8-weights",
+                    quantized ? "quantization" : "precision",
+                    quantized ? orr_quantization_words[params->quantization]
+                              : orr_dtype_names[params->precision],
+                    device->name, orr_dtype_names[products]);
+}
+
+/* Layers with a state, and images. */
+static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                        OrrDiags *diags) {
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const gboolean has_state = orr_inference_state_bytes(model, &shard, 0, model->layers) > 0;
+  if (has_state && orr_speculation_of(&params->engine.speculation).tokens > 0)
+    orr_diags_error(diags, place,
+                    "engine.speculation: model %s has layers that keep a state, which cannot "
+                    "forget wrong guesses: use "
+                    "none",
+                    model->name);
+  const OrrCacheTiers *tiers = &params->engine.tiers;
+  if (params->engine.prefix_caching == ORR_PREFIX_NONE &&
+      tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
+    orr_diags_error(diags, place,
+                    "engine.cache-tiers keep what prefix-caching names: set engine.prefix-caching "
+                    "to block-hash or "
+                    "radix");
+  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->host_bytes <= 0)
+    orr_diags_error(
+        diags, place,
+        "engine.cache-tiers.prefetch reads to host memory: give engine.cache-tiers.host");
+  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->ssd_bytes + tiers->remote_bytes <= 0)
+    orr_diags_error(diags, place,
+                    "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
+  if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
+  if (params->images > 0 && model->encoder.layers == 0)
+    orr_diags_error(diags, place, "images (" D ") of prompts: model %s has no encoder",
+                    params->images, model->name);
+}
+
+/* What drafts must be able to run as the model does. */
+static void check_speculation(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                              OrrDiags *diags) {
+  const OrrChoice *choice = &params->engine.speculation;
+  const OrrSpeculation speculation = orr_speculation_of(choice);
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const guint before = orr_diags_n_errors(diags);
+  OrrDraft draft;
+  if (speculation.tokens == 0) return;
+  orr_speculation_check(choice, model, place, diags);
+  if (speculation.tokens >= params->engine.max_num_batched_tokens)
+    orr_diags_error(diags, place,
+                    "num-speculative-tokens (" D
+                    ") and one more do not go into a step of max-num-batched-tokens (" D ")",
+                    speculation.tokens, params->engine.max_num_batched_tokens);
+  if (orr_diags_n_errors(diags) > before) return;
+  ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
+  if (draft.model.layers > 0) orr_inference_check(&draft.model, &shard, place, diags);
+}
+
+static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrPlace place,
+                                 OrrDiags *diags) {
+  const OrrDisaggregation *apart = &params->disaggregation;
+  if (apart->prefill == 0) return;
+  if (apart->prefill >= replicas)
+    orr_diags_error(diags, place,
+                    "disaggregation.prefill (" D ") leaves none of the " D
+                    " replicas to decode: give at most " D,
+                    apart->prefill, replicas, replicas - 1);
+  if (apart->transfer == ORR_TRANSFER_PER_LAYER && params->admission.queue >= 0)
+    orr_diags_error(
+        diags, place,
+        "admission.queue and disaggregation.transfer per-layer exclude each other: room at the "
+        "decoder comes first, and nobody is rejected after that");
+}
+
+const char *orr_serving_refuse_return(const void *params, const OrrCluster *cluster) {
+  if (!((const OrrServing *)params)->start.weights || cluster->storage.servers > 0) return NULL;
+  return "a replica whose node comes back reads its weights from a file system, and the cluster "
+         "has none: give "
+         "cluster.storage, or start.weights: false";
+}
+
+static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster,
+                       OrrPlace place, OrrDiags *diags) {
+  const OrrAutoscaling *scaling = &params->autoscaling;
+  if (orr_life_is_eventful(params) && params->start.weights && cluster->storage.servers == 0)
+    orr_diags_error(
+        diags, place,
+        "replicas that start read their weights from a file system, and the cluster has none: give "
+        "cluster.storage, or start.weights: false");
+  if (scaling->least > replicas)
+    orr_diags_error(diags, place, "autoscaling.least (" D ") is above the " D " replicas",
+                    scaling->least, replicas);
+  if (scaling->by.entry && g_str_equal(scaling->by.entry->name, "slo") && params->slo.ttft_s <= 0)
+    orr_diags_error(diags, place, "autoscaling by slo needs slo.ttft: that is what it goes by");
+}
+
+/* A queue that is limited where every request gets in at once would never be used. */
+static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  if (params->admission.queue >= 0 && params->admission.in_flight == 0)
+    orr_diags_error(diags, place,
+                    "admission.queue (" D
+                    ") limits nothing without admission.in-flight: give that too",
+                    params->admission.queue);
+}
+
+/* What each group must be able to run by itself. */
+static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device,
+                        OrrPlace place, OrrDiags *diags) {
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  orr_inference_check(model, &shard, place, diags);
+  if (params->parallel.pp > model->layers)
+    orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s",
+                    params->parallel.pp, model->layers, model->name);
+  check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
+  check_speculation(params, model, place, diags);
+  check_formats(params, device, place, diags);
+}
+
+static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                       OrrDiags *diags) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  double gpus = 0;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = params_of(params, g, cluster);
+    gpus += (double)own.replicas * (double)own.parallel.tp * (double)own.parallel.pp *
+            (double)own.parallel.dp_attention;
+    g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas,
+                           own.parallel.tp, own.parallel.pp, own.parallel.dp_attention);
+  }
+  if (params->encoders.replicas > 0) {
+    gpus += (double)params->encoders.replicas;
+    g_string_append_printf(text, " + encoders " D, params->encoders.replicas);
+  }
+  if (gpus > (double)orr_cluster_n_gpus(cluster))
+    orr_diags_error(diags, place,
+                    "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has " D
+                    " in use",
+                    text->str, gpus, orr_cluster_n_gpus(cluster));
+}
+
+/* Each group's memory, and whether the longest request fits the smallest cache. */
+static void check_room_of_groups(const OrrServing *params, const OrrModel *model,
+                                 const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const guint before = orr_diags_n_errors(diags);
+  gint64 least = G_MAXINT64;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = params_of(params, g, cluster);
+    const OrrCluster machine = cluster_of(params, g, cluster);
+    check_memory(&own, model, &machine, place, diags);
+    least = MIN(least, memory_of(&own, model, &machine).room);
+  }
+  if (orr_diags_n_errors(diags) == before)
+    check_room(params, model, least, "key-value cache", place, diags);
+}
+
+void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster,
+                       OrrPlace place, OrrDiags *diags) {
+  const OrrServing *params = data;
+  const guint before = orr_diags_n_errors(diags);
+  const gint64 replicas = orr_serving_replicas(params, cluster);
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = params_of(params, g, cluster);
+    const OrrCluster machine = cluster_of(params, g, cluster);
+    check_group(&own, model, &machine.device, place, diags);
+  }
+  check_gpus(params, cluster, place, diags);
+  check_engine(params, model, place, diags);
+  check_admission(params, place, diags);
+  check_parts(params, model, place, diags);
+  orr_serving_refuse(params, model, place, diags);
+  check_disaggregation(params, replicas, place, diags);
+  check_life(params, replicas, cluster, place, diags);
+  check_load(params, place, diags);
+  check_lengths(params, model, place, diags);
+  if (orr_diags_n_errors(diags) == before)
+    check_room_of_groups(params, model, cluster, place, diags);
+}
+
+/* --- compilation --- */
+
+static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
+  const OrrWorld *world = work->world;
+  const OrrServing own = params_of(params, g, world->cluster);
+  const OrrCluster cluster = cluster_of(params, g, world->cluster);
+  const Memory memory = memory_of(&own, world->model, &cluster);
+  const OrrServedGroup group = {.params = own,
+                                .cluster = cluster,
+                                .first = work->params.replicas,
+                                .first_gpu = work->work.n_gpus,
+                                .gpus = gpus_of(&own.parallel),
+                                .n_blocks = memory.blocks,
+                                .weight_bytes = memory.weights,
+                                .kv_bytes_per_token = memory.kv_per_token,
+                                .activation_bytes = memory.activations,
+                                .state_bytes = memory.state,
+                                .budget_bytes = memory.budget,
+                                .adapter_bytes = memory.adapter,
+                                .kv_layout = memory.layout};
+  g_array_append_val(work->groups, group);
+  work->params.replicas += own.replicas;
+  work->work.n_gpus += own.replicas * group.gpus;
+  work->longest = MIN(work->longest, memory.room);
+  work->replicas = g_renew(OrrServedReplica, work->replicas, work->params.replicas);
+  for (gint64 i = group.first; i < work->params.replicas; i++)
+    work->replicas[i] = (OrrServedReplica){.group = g};
+}
+
+static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world) {
+  OrrServingWork *work = g_new0(OrrServingWork, 1);
+  work->work = (OrrWork){.kind = &orr_serving_kind,
+                         .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL
+                                                                          : ORR_FIDELITY_FOLDED};
+  work->params = *params;
+  work->params.replicas = 0;
+  work->own_world = *world;
+  work->world = &work->own_world;
+  work->longest = longest_request(params, world->model);
+  work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
+  work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
+  work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
+  work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServedTurn));
+  work->groups = g_array_new(FALSE, FALSE, sizeof(OrrServedGroup));
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) add_group(work, params, g);
+  work->first_encoder = work->work.n_gpus;
+  work->work.n_gpus += params->encoders.replicas;
+  return work;
+}
+
+OrrWork *orr_serving_compile(const void *data, const OrrWorld *world, GError **error) {
+  OrrServingWork *work = work_new(data, world);
+  if (orr_serving_wires_plan(work, error)) return &work->work;
+  orr_work_free(&work->work);
+  return NULL;
+}
+
+void orr_serving_work_free(OrrWork *base) {
+  OrrServingWork *work = (OrrServingWork *)base;
+  orr_fleet_free(work->fleet);
+  orr_serving_wires_free(work->wires);
+  g_array_unref(work->requests);
+  g_array_unref(work->steps);
+  g_array_unref(work->gaps);
+  g_array_unref(work->turns);
+  g_array_unref(work->groups);
+  g_free(work->replicas);
+  g_free(work->missing);
+  g_free(work);
+}

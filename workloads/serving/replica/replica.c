@@ -1,0 +1,529 @@
+/*
+ * replica.c - one engine on the clock: steps, one after another, or (pp > 1) as many under
+ * way as stages.
+ *
+ *   pp = 1    plan at t, run to t + d, finish, plan again
+ *   pp > 1    a batch takes pp stage times; others, with other requests, follow it a stage time apart
+ *
+ * Steps that are alike are taken at once. While every running request decodes, nobody waits, the
+ * cache has room and no request ends, a step differs from the one before in context lengths alone:
+ * up to the first of these (and to the next arrival that is known) the ends of all steps are worked
+ * out together, and the requests are brought forward in one go. An arrival in between cuts the run
+ * of steps at the first end that is not before it. The answer is that of single steps, to the last
+ * bit (tests/workloads/serving/test_serving.c); `fidelity: full` takes single steps.
+ */
+#include <math.h>
+
+#include "sim/base/fault.h"
+#include "workloads/serving/fleet/life.h"
+#include "workloads/serving/replica/replica_private.h"
+
+enum { LONGEST_RUN = 1024 };
+
+/* --- life --- */
+
+static void tell_of_block(guint64 key, gboolean is_there, void *user) {
+  const OrrReplica *replica = user;
+  OrrFleet *fleet = replica->fleet;
+  const gboolean decodes =
+      fleet->handover && replica->index >= fleet->work->params.disaggregation.prefill;
+  orr_door_block(decodes ? fleet->decode_door : fleet->door, (guint)replica->index, key, is_there);
+}
+
+void orr_replica_open_cores(OrrReplica *replica) {
+  OrrFleet *fleet = replica->fleet;
+  const OrrServingWork *work = fleet->work;
+  const OrrEngineParams *engine = &work->params.engine;
+  const OrrCoreLimits limits = {
+      .max_sequences = engine->max_num_seqs,
+      .max_batched_tokens = engine->max_num_batched_tokens,
+      .longest = work->longest,
+      .watermark_blocks = (gint64)ceil(engine->watermark * (double)replica->group->n_blocks),
+      .reserve_prompt = engine->reserve_prompt,
+      .preemption = (OrrPreemption)engine->preemption,
+  };
+  const guint n_clients = work->params.classes ? work->params.classes->len : 1;
+  for (guint i = 0; i < replica->n_cores; i++) {
+    OrrKv *kv = orr_kv_new(replica->group->n_blocks, engine->block_size,
+                           (OrrPrefixCaching)engine->prefix_caching);
+    orr_kv_lay_out(kv, &replica->group->kv_layout);
+    if (fleet->sees_blocks) orr_kv_observe(kv, tell_of_block, replica);
+    orr_kv_back(kv, &replica->tiers);
+    orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry,
+                  engine->scheduler.params, n_clients, kv);
+    replica->cores[i].stop_prefetch = orr_prefetch_stop;
+    replica->cores[i].beam_skew = work->params.beams.skew;
+    replica->cores[i].beam_seed = (guint64)work->world->seed;
+    replica->cores[i].drafter = fleet->drafters[replica->books->group];
+    replica->cores[i].adapters =
+        orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
+  }
+}
+
+OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
+  OrrReplica *replica = g_new0(OrrReplica, 1);
+  *replica = (OrrReplica){.fleet = fleet,
+                          .index = index,
+                          .slow = 1,
+                          .group = orr_serving_group(fleet->work, (guint)index),
+                          .books = &fleet->work->replicas[index],
+                          .step_end_s = G_MAXDOUBLE,
+                          .flights = orr_pipeline_flights(),
+                          .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
+                          .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
+  replica->n_cores = (guint)replica->group->params.parallel.dp_attention;
+  replica->cores = g_new0(OrrCore, replica->n_cores);
+  const OrrCacheTiers *tiers = &fleet->work->params.engine.tiers;
+  const guint group = replica->books->group;
+  replica->tiers.stores[ORR_TIER_HOST] =
+      orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->host_bytes));
+  replica->tiers.stores[ORR_TIER_SSD] =
+      orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->ssd_bytes));
+  replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
+  replica->tiers.host_alone = tiers->prefetch != ORR_PREFETCH_NONE;
+  orr_replica_open_cores(replica);
+  return replica;
+}
+
+void orr_replica_free(OrrReplica *replica) {
+  if (!replica) return;
+  for (guint i = 0; i < replica->n_cores; i++) orr_core_clear(&replica->cores[i]);
+  g_free(replica->cores);
+  orr_tier_store_free(replica->tiers.stores[ORR_TIER_HOST]);
+  orr_tier_store_free(replica->tiers.stores[ORR_TIER_SSD]);
+  orr_pool_free(replica->flights);
+  g_queue_clear(&replica->expected);
+  g_queue_clear(&replica->joined);
+  g_queue_clear(&replica->newcomers);
+  g_array_unref(replica->ends);
+  g_array_unref(replica->new_blocks);
+  g_free(replica);
+}
+
+gint64 orr_replica_n_requests(const OrrReplica *replica) { return replica->n_requests; }
+
+gint64 orr_replica_n_waiting(const OrrReplica *replica) {
+  gint64 sum = 0;
+  for (guint i = 0; i < replica->n_cores; i++) sum += replica->cores[i].n_waiting;
+  return sum;
+}
+
+gint64 orr_replica_claimed_blocks(const OrrReplica *replica) {
+  gint64 waiting = 0;
+  for (guint i = 0; i < replica->n_cores; i++) waiting += replica->cores[i].waiting_tokens;
+  return orr_replica_held_blocks(replica) + waiting / orr_kv_block_size(replica->cores[0].kv);
+}
+
+/* --- what a step takes --- */
+
+/* A slow GPU slows its group's kernels: they meet in every layer. */
+OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape) {
+  OrrStepTime time = orr_fleet_step_time(replica->fleet, replica->books->group, shape);
+  if (replica->slow == 1) return time;
+  const double more_s = (replica->slow - 1) * (time.gpu_s - time.comm_s);
+  time.gpu_s += more_s;
+  time.stage_s += more_s / (double)replica->group->params.parallel.pp;
+  return time;
+}
+
+/* GPUs and host, one after the other or beside each other. */
+static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape,
+                      double extra_s) {
+  const OrrStepTime time = orr_replica_step_time(replica, shape);
+  const double host_s =
+                   orr_fleet_host_seconds(replica->fleet, replica->books->group, shape->sequences),
+               gpu_s = time.gpu_s + extra_s;
+  const double step_s =
+      replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
+  return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
+}
+
+static double end_of(const OrrReplica *replica, guint k) {
+  return g_array_index(replica->ends, Step, k).end_s;
+}
+
+static void count_work(OrrReplica *replica, guint n_steps) {
+  for (guint k = 0; k < n_steps; k++) {
+    const Step *step = &g_array_index(replica->ends, Step, k);
+    replica->books->busy_s += step->gpu_s;
+    replica->books->comm_s += step->comm_s;
+    replica->books->host_s += step->wait_s;
+    replica->books->tokens += step->tokens;
+  }
+}
+
+/* --- books --- */
+
+gint64 orr_replica_held_blocks(const OrrReplica *replica) {
+  gint64 sum = 0;
+  for (guint i = 0; i < replica->n_cores; i++)
+    sum += orr_kv_n_blocks(replica->cores[i].kv) - orr_kv_n_free(replica->cores[i].kv);
+  return sum;
+}
+
+/* --- runs of alike steps --- */
+
+/* How many steps may be taken at once from the batch that was planned: 1 where they are not
+ * alike. */
+static guint run_length(const OrrReplica *replica) {
+  const OrrCore *core = &replica->cores[0];
+  if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks ||
+      replica->n_cores > 1 || core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 ||
+      core->batch->len != core->running->len || core->shape.decodes != core->batch->len ||
+      core->drafter || orr_kv_keeps_states(core->kv) || core->more_sequences > 0)
+    return 1;
+  gint64 steps = LONGEST_RUN;
+  for (guint i = 0; i < core->batch->len; i++) {
+    const OrrRequest *request = core->batch->pdata[i];
+    steps = MIN(steps, (gint64)request->output - request->generated);
+  }
+  return (guint)MAX(steps, 1);
+}
+
+/* Blocks that each step of a run takes beyond those of the batch itself; shortens the run to
+ * what there is room for. */
+static guint plan_blocks(OrrReplica *replica, guint steps) {
+  const OrrCore *core = &replica->cores[0];
+  g_array_set_size(replica->new_blocks, steps);
+  for (guint k = 0; k < steps; k++) g_array_index(replica->new_blocks, gint64, k) = 0;
+  for (guint i = 0; i < core->batch->len; i++) {
+    const OrrRequest *request = core->batch->pdata[i];
+    gint64 blocks = request->blocks; /* step k computes token computed + k + 1 */
+    for (gint64 k; (k = orr_kv_room(core->kv, blocks) - request->computed) < (gint64)steps;
+         blocks++)
+      g_array_index(replica->new_blocks, gint64, MAX(k, 0))++;
+  }
+  gint64 left = orr_kv_n_free(core->kv);
+  for (guint k = 1; k < steps; k++) {
+    left -= g_array_index(replica->new_blocks, gint64, k);
+    if (left < 0) return k;
+  }
+  return steps;
+}
+
+static void plan_run(OrrReplica *replica, guint steps) {
+  OrrCore *core = &replica->cores[0];
+  OrrFleet *fleet = replica->fleet;
+  const guint n = core->batch->len;
+  if (steps > 1) steps = plan_blocks(replica, steps);
+  double end_s = replica->begin_s;
+  g_array_set_size(replica->ends, 0);
+  for (guint k = 0; k < steps; k++) {
+    if (k > 0 && end_s >= fmin(fleet->next_arrival_s, fleet->next_look_s)) break;
+    OrrStepShape shape = core->shape;
+    shape.key_sum += (double)n * k;
+    shape.keys_least += k;
+    shape.keys_most += k;
+    const Step step =
+        step_from(replica, end_s, &shape,
+                  k == 0 ? orr_fleet_swap_seconds(replica->fleet, replica->books->group, core) : 0);
+    g_array_append_val(replica->ends, step);
+    end_s = step.end_s;
+  }
+  replica->is_run = replica->ends->len > 1;
+}
+
+/* All but the last step of a run: requests are brought forward to where the last step begins. */
+static void take_run(OrrReplica *replica) {
+  OrrCore *core = &replica->cores[0];
+  const guint before_last = replica->ends->len - 1;
+  double begin_s = replica->begin_s;
+  guint n_counted = 0;
+  for (guint i = 0; i < core->batch->len; i++)
+    n_counted += orr_fleet_counts(replica->fleet, core->batch->pdata[i]);
+  for (guint k = 0; k < before_last; k++) {
+    const double end_s = end_of(replica, k);
+    OrrStepShape shape = core->shape;
+    if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
+    orr_replica_note_step(replica, begin_s, end_s, &shape);
+    if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, n_counted);
+    for (guint i = 0; replica->fleet->work->params.engine.host.piece_s > 0 && i < core->batch->len;
+         i++)
+      if (!((const OrrRequest *)core->batch->pdata[i])->lists_candidates)
+        orr_replica_stream(replica, end_s);
+    begin_s = end_s;
+  }
+  const double first_end_s = end_of(replica, 0);
+  for (guint i = 0; i < core->batch->len; i++) {
+    OrrRequest *request = core->batch->pdata[i];
+    const gint32 computed = request->computed;
+    orr_fleet_note_gaps(replica->fleet, first_end_s - request->last_token_s,
+                        orr_fleet_counts(replica->fleet, request));
+    orr_kv_grow(core->kv, request, computed + before_last + 1);
+    request->computed += (gint32)before_last;
+    request->generated += (gint32)before_last;
+    request->last_token_s = begin_s;
+    orr_kv_publish(core->kv, request, computed);
+  }
+  if (core->n_queues > 1)
+    for (guint i = 0; i < core->batch->len; i++)
+      core->served[((const OrrRequest *)core->batch->pdata[i])->client % core->n_queues] +=
+          2.0 * before_last;
+  replica->begin_s = begin_s;
+}
+
+/* The run ends in the middle of a step: what of it has ended is taken. */
+void orr_replica_break_run(OrrReplica *replica) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  guint done = 0;
+  if (replica->step_end_s == G_MAXDOUBLE || !replica->is_run) return;
+  while (done + 1 < replica->ends->len && end_of(replica, done) <= now_s) done++;
+  if (done == 0) return;
+  count_work(replica, done);
+  g_array_set_size(replica->ends, done + 1);
+  take_run(replica);
+}
+
+/* --- one step --- */
+
+void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch) {
+  OrrCore *core = &replica->cores[i];
+  OrrFleet *fleet = replica->fleet;
+  orr_core_finish_step(core, batch, orr_engine_now(fleet->engine), orr_replica_on_token,
+                       orr_replica_on_finish, replica);
+  if (!orr_core_conserves(core) && !fleet->error)
+    g_set_error_literal(&fleet->error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                        "blocks of the key-value cache were lost or made");
+}
+
+static void step_ends(void *user) {
+  OrrReplica *replica = user;
+  OrrFleet *fleet = replica->fleet;
+  const double now_s = orr_engine_now(fleet->engine);
+  if (fleet->error || !orr_engine_same_date(now_s, replica->step_end_s))
+    return; /* the run was cut since then */
+  count_work(replica, replica->ends->len);
+  if (replica->ends->len > 1) take_run(replica);
+  replica->used_blocks = orr_replica_held_blocks(replica);
+  OrrStepShape shape = {0};
+  for (guint i = 0; i < replica->n_cores; i++) {
+    shape.tokens += replica->cores[i].shape.tokens;
+    shape.chunk += replica->cores[i].shape.chunk;
+    shape.decodes += replica->cores[i].shape.decodes;
+  }
+  orr_replica_note_step(replica, replica->begin_s, now_s, &shape);
+  replica->step_end_s = G_MAXDOUBLE;
+  for (guint i = 0; i < replica->n_cores; i++) orr_replica_finish_unseen(replica, i);
+  orr_replica_plan(replica);
+}
+
+void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s) {
+  for (guint c = 0; replica->fleet->handover && c < replica->n_cores; c++) {
+    const GPtrArray *batch = replica->cores[c].batch;
+    for (guint i = 0; i < batch->len; i++) {
+      OrrRequest *request = batch->pdata[i];
+      if (request->is_twin) orr_handover_chunk(request, request->scheduled, step_s);
+    }
+  }
+}
+
+/* The step that is planned. All cores step together, as long as the slowest; a core without a
+ * batch waits. */
+static void launch(OrrReplica *replica) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  replica->begin_s = now_s;
+  replica->used_blocks = orr_replica_held_blocks(replica);
+  if (replica->n_cores == 1) {
+    plan_run(replica, run_length(replica));
+  } else {
+    Step longest = {now_s};
+    gint64 tokens = 0;
+    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores,
+                            replica->n_cores);
+    for (guint i = 0; i < replica->n_cores; i++) {
+      OrrCore *core = &replica->cores[i];
+      if (core->batch->len == 0) continue;
+      const Step step =
+          step_from(replica, now_s, &core->shape,
+                    orr_fleet_swap_seconds(replica->fleet, replica->books->group, core));
+      tokens += step.tokens;
+      if (step.end_s >= longest.end_s) longest = step;
+    }
+    longest.tokens = tokens;
+    g_array_set_size(replica->ends, 0);
+    g_array_append_val(replica->ends, longest);
+    replica->is_run = FALSE;
+  }
+  orr_replica_tell_of_chunks(replica, end_of(replica, 0) - now_s);
+  replica->step_end_s = end_of(replica, replica->ends->len - 1);
+  orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
+}
+
+static gboolean plan_cores(OrrReplica *replica, double now_s) {
+  gboolean any = FALSE;
+  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
+  return any;
+}
+static void begin_step(OrrReplica *replica, double now_s) {
+  gboolean any = plan_cores(replica, now_s);
+  orr_replica_see_all(replica); /* replica_async.c */
+  if (!any && replica->fleet->work->params.engine.host.async) any = plan_cores(replica, now_s);
+  if (any && !orr_reads_begin(replica)) launch(replica);
+}
+
+void orr_replica_launch(OrrReplica *replica) {
+  if (replica->group->params.parallel.pp == 1) {
+    launch(replica);
+    return;
+  }
+  orr_pipeline_launch(replica);
+  orr_replica_plan(replica);
+}
+
+/* Of cores alike, the one with the most blocks that nobody holds. */
+static OrrCore *roomiest(OrrReplica *replica) {
+  OrrCore *best = &replica->cores[0];
+  for (guint i = 1; i < replica->n_cores; i++)
+    if (orr_kv_n_free(replica->cores[i].kv) > orr_kv_n_free(best->kv)) best = &replica->cores[i];
+  return best;
+}
+
+/* Those whose cache has come; without a slot for its adapter a request is passed over. */
+static void join(OrrReplica *replica) {
+  for (GList *link = replica->joined.head, *next; link; link = next) {
+    OrrRequest *request = link->data;
+    OrrCore *core = &replica->cores[request->core];
+    next = link->next;
+    if (!orr_core_can_join(core, request)) continue;
+    g_queue_delete_link(&replica->joined, link);
+    orr_core_join(core, request);
+  }
+}
+
+/* Between two steps: those whose cache has come join, and others find room. */
+static void settle(OrrReplica *replica) {
+  for (OrrRequest *request; (request = g_queue_pop_head(&replica->newcomers));)
+    orr_prefetch_begin(replica, request);
+  join(replica);
+  for (OrrRequest *request; (request = g_queue_peek_head(&replica->expected));) {
+    OrrCore *core = roomiest(replica);
+    request->core = (guint16)(core - replica->cores);
+    if (!orr_core_reserve(core, request)) break;
+    g_queue_pop_head(&replica->expected);
+    orr_handover_room(request->handed);
+  }
+}
+
+/* What can begin now, begins. */
+void orr_replica_plan(OrrReplica *replica) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  if (replica->fleet->error || replica->n_reading > 0) return;
+  if (replica->group->params.parallel.pp > 1) {
+    do settle(replica);
+    while (orr_pipeline_begin_batch(replica, now_s));
+  } else if (replica->step_end_s == G_MAXDOUBLE) {
+    settle(replica);
+    begin_step(replica, now_s);
+  }
+}
+
+/* --- requests --- */
+
+static OrrCore *least_loaded(OrrReplica *replica) {
+  OrrCore *best = &replica->cores[0];
+  for (guint i = 1; i < replica->n_cores; i++) {
+    OrrCore *core = &replica->cores[i];
+    if (core->n_waiting + core->running->len < best->n_waiting + best->running->len) best = core;
+  }
+  return best;
+}
+
+/* The run of steps ends where the newcomer can join. */
+static void cut_run(OrrReplica *replica, double now_s) {
+  guint keep = 1;
+  while (keep < replica->ends->len && end_of(replica, keep - 1) < now_s) keep++;
+  if (keep >= replica->ends->len) return;
+  g_array_set_size(replica->ends, keep);
+  replica->step_end_s = end_of(replica, keep - 1);
+  orr_engine_at(replica->fleet->engine, fmax(replica->step_end_s, now_s), step_ends, replica);
+}
+
+static void called(void *user) {
+  OrrReplica *replica = user;
+  replica->is_called = FALSE;
+  orr_replica_plan(replica);
+}
+
+/* Something has changed: what it means is seen between two steps, with all else that comes at
+ * this moment. */
+void orr_replica_notice(OrrReplica *replica) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  if (replica->step_end_s != G_MAXDOUBLE) {
+    if (replica->is_run) cut_run(replica, now_s);
+  } else if (!replica->is_called) {
+    replica->is_called = TRUE;
+    orr_engine_at(replica->fleet->engine, now_s, called, replica);
+  }
+}
+
+static void enter(OrrReplica *replica, OrrRequest *request) {
+  request->replica = replica->index;
+  replica->n_requests++;
+}
+
+void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
+  OrrCore *core = least_loaded(replica);
+  replica->n_requests++;
+  output->added_s = orr_engine_now(replica->fleet->engine);
+  orr_core_add(core, output);
+  output->core = (guint16)(core - replica->cores);
+  g_queue_push_tail(&replica->newcomers, output);
+}
+
+void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
+  enter(replica, request);
+  request->core = (guint16)(least_loaded(replica) - replica->cores);
+  if (request->encoding)
+    orr_encoders_fetch(replica->fleet->encoders, replica, request);
+  else
+    orr_replica_seat(replica, request);
+}
+
+void orr_replica_seat(OrrReplica *replica, OrrRequest *request) {
+  if (orr_beam_search_takes(replica->fleet, request)) {
+    orr_beam_search_begin(replica, request);
+    return;
+  }
+  request->added_s = orr_engine_now(replica->fleet->engine);
+  orr_core_add(&replica->cores[request->core], request);
+  g_queue_push_tail(&replica->newcomers, request);
+  orr_replica_notice(replica);
+}
+
+gint64 orr_replica_cached(OrrReplica *replica, const OrrRequest *request) {
+  return orr_kv_lookup(least_loaded(replica)->kv, request);
+}
+
+void orr_replica_expect(OrrReplica *replica, OrrRequest *request) {
+  enter(replica, request);
+  g_queue_push_tail(&replica->expected, request);
+  orr_replica_notice(replica);
+}
+
+void orr_replica_join(OrrReplica *replica, OrrRequest *request) {
+  g_queue_push_tail(&replica->joined, request);
+  orr_replica_notice(replica);
+}
+
+void orr_replica_release(OrrReplica *replica, OrrRequest *request) {
+  orr_core_release(&replica->cores[request->core], request);
+  orr_replica_notice(replica);
+}
+
+gboolean orr_replica_close(OrrReplica *replica, GError **error) {
+  for (guint i = 0; i < replica->n_cores; i++) {
+    OrrCore *core = &replica->cores[i];
+    orr_replica_close_core(replica, core);
+    if (!orr_kv_check(core->kv)) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                  "blocks of the key-value cache were lost or made");
+      return FALSE;
+    }
+  }
+  if (replica->n_requests == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
+              "replica %d: %" G_GINT64_FORMAT
+              " requests wait for ever: none of them finds room in the key-value cache",
+              replica->index, replica->n_requests);
+  return FALSE;
+}

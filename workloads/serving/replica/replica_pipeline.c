@@ -1,0 +1,133 @@
+/*
+ * replica_pipeline.c - a replica with pp > 1: as many batches under way as stages, each with other
+ * requests.
+ *
+ *   stage 0   | a | b | c | a |        a batch takes pp stage times, and the next may begin a stage time after it
+ *   stage 1       | a | b | c | a
+ */
+#include <math.h>
+
+#include "workloads/serving/replica/replica_private.h"
+
+/* A batch that a pipeline works on. */
+typedef struct {
+  OrrReplica *replica;
+  GPtrArray **batches; /* by core; kept from batch to batch */
+  guint n_batches, generation;
+} InFlight;
+
+static void clear_flight(gpointer data) {
+  InFlight *flight = data;
+  for (guint i = 0; i < flight->n_batches; i++) g_ptr_array_unref(flight->batches[i]);
+  g_free(flight->batches);
+}
+
+OrrPool *orr_pipeline_flights(void) { return orr_pool_new(sizeof(InFlight), clear_flight); }
+
+static void mark(const GPtrArray *batch, gboolean is_in_flight) {
+  for (guint i = 0; i < batch->len; i++)
+    ((OrrRequest *)batch->pdata[i])->is_in_flight = is_in_flight;
+}
+
+static void batch_ends(void *user) {
+  InFlight *flight = user;
+  OrrReplica *replica = flight->replica;
+  if (replica->fleet->error) return;
+  if (flight->generation != replica->generation) {
+    orr_pool_give(replica->flights, flight);
+    return;
+  }
+  for (guint i = 0; i < flight->n_batches; i++) mark(flight->batches[i], FALSE);
+  for (guint i = 0; i < flight->n_batches; i++)
+    orr_replica_finish_step(replica, i, flight->batches[i]);
+  orr_pool_give(replica->flights, flight);
+  replica->n_in_flight--;
+  orr_replica_plan(replica);
+}
+
+static InFlight *take_batches(OrrReplica *replica) {
+  InFlight *flight = orr_pool_take(replica->flights);
+  flight->replica = replica;
+  flight->generation = replica->generation;
+  if (!flight->batches) {
+    flight->n_batches = replica->n_cores;
+    flight->batches = g_new(GPtrArray *, replica->n_cores);
+    for (guint i = 0; i < replica->n_cores; i++) flight->batches[i] = g_ptr_array_new();
+  }
+  for (guint i = 0; i < replica->n_cores; i++) {
+    g_ptr_array_set_size(flight->batches[i], 0);
+    g_ptr_array_extend(flight->batches[i], replica->cores[i].batch, NULL, NULL);
+    mark(flight->batches[i], TRUE);
+  }
+  return flight;
+}
+
+/* Where a stage's time goes. */
+typedef struct {
+  double stage_s, busy_s, comm_s, host_s;
+} Stage;
+
+static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
+  const double pp = (double)replica->group->params.parallel.pp;
+  const OrrStepTime time = orr_replica_step_time(replica, &core->shape);
+  const double host_s =
+      orr_fleet_host_seconds(replica->fleet, replica->books->group, core->shape.sequences);
+  const gboolean async = replica->fleet->work->params.engine.host.async;
+  const double stage_s = (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) +
+                         orr_fleet_swap_seconds(replica->fleet, replica->books->group, core);
+  return (Stage){stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s};
+}
+
+/* The slowest core's, for which the others wait in each layer; @ret_shape: what all compute. */
+static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
+  Stage longest = {0};
+  if (replica->n_cores > 1)
+    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores,
+                            replica->n_cores);
+  for (guint i = 0; i < replica->n_cores; i++) {
+    const OrrCore *core = &replica->cores[i];
+    if (core->batch->len == 0) continue;
+    const Stage stage = stage_of(replica, core);
+    if (stage.stage_s >= longest.stage_s) longest = stage;
+    ret_shape->tokens += core->shape.tokens;
+    ret_shape->chunk += core->shape.chunk;
+    ret_shape->decodes += core->shape.decodes;
+  }
+  return longest;
+}
+
+/* A batch is planned when the one whose place it takes has come back, with the requests of that
+ * one (vLLM's step_with_batch_queue): those of different batches never meet in one. It waits for
+ * the first stage. With attention data parallelism a batch is one of each core.
+ *
+ *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
+void orr_pipeline_launch(OrrReplica *replica) {
+  const gint64 pp = replica->group->params.parallel.pp;
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  OrrStepShape shape = {0};
+  const Stage stage = longest_stage(replica, &shape);
+  const double begin_s = fmax(now_s, replica->stage_free_s);
+  const double end_s =
+      fmax(replica->last_done_s + stage.stage_s, begin_s + (double)pp * stage.stage_s);
+  InFlight *flight = take_batches(replica);
+  replica->books->busy_s += stage.busy_s;
+  replica->books->comm_s += stage.comm_s;
+  replica->books->host_s += stage.host_s;
+  replica->books->tokens += (gint64)shape.tokens;
+  replica->used_blocks = orr_replica_held_blocks(replica);
+  orr_replica_note_step(replica, begin_s, begin_s + stage.stage_s, &shape);
+  replica->last_done_s = end_s;
+  orr_replica_tell_of_chunks(replica, end_s - now_s);
+  replica->stage_free_s = begin_s + stage.stage_s;
+  replica->n_in_flight++;
+  orr_engine_at(replica->fleet->engine, end_s, batch_ends, flight);
+}
+
+gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
+  gboolean any = FALSE;
+  if ((gint64)replica->n_in_flight >= replica->group->params.parallel.pp) return FALSE;
+  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
+  if (!any || orr_reads_begin(replica)) return FALSE;
+  orr_pipeline_launch(replica);
+  return TRUE;
+}
