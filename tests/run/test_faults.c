@@ -1,8 +1,8 @@
 /*
- * test_faults.c - runs on a machine on which things go wrong: folded is full, closed forms, what
- * changes nothing.
+ * test_faults.c - runs on a machine on which things go wrong: folded equals full, closed forms, and
+ * faults without an effect.
  *
- * Each simulation runs in a child of its own: SimGrid allows one engine a process.
+ * Each simulation runs in a child process, because SimGrid allows one engine per process.
  */
 #include <math.h>
 #include <string.h>
@@ -78,8 +78,8 @@ static Answer fine(const char *fidelity, const char *routing, const char *parall
   return answer;
 }
 
-/* One random break of symmetry on one random job: the classes that it touches split, and folded
- * is full. */
+/* One random fault on one random job: the rank classes that it touches split, and folded equals
+ * full. */
 static void folded_is_full(void) {
   static const char *const parallels[] = {"{tp: 4, pp: 4, dp: 4}", "{tp: 2, pp: 2, dp: 16}",
                                           "{tp: 8, pp: 2, dp: 4}", "{tp: 1, pp: 4, dp: 16}",
@@ -119,11 +119,11 @@ static void folded_is_full(void) {
     g_assert_cmpfloat(a.clean_s, <=, a.end_s * (1 + 1e-9));
     n_less += a.lanes < b.lanes;
   }
-  g_assert_cmpuint(n_less, >, 10); /* else nothing was folded, and the test tells nothing */
+  g_assert_cmpuint(n_less, >, 10); /* else nothing was folded, and nothing tested */
 }
 
-/* One slow GPU: its replica is a class of its own, and the other three replicas are one, 2
- * classes of 4 stages. */
+/* One slow GPU: its replica is a class of its own, and the other three replicas form one: 2 classes
+ * of 4 stages. */
 static void classes(void) {
   const Answer a = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", NULL);
   const Answer b = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "",
@@ -132,8 +132,8 @@ static void classes(void) {
   g_assert_cmpuint(b.lanes, ==, 8);
 }
 
-/* One GPU alone, 30 % slower all the time: kernels take 1.3 times as long, launches what they
- * took. */
+/* A job of one GPU that is 30 % slower all the time: kernels take 1.3 times as long, launches are
+ * unchanged. */
 static void slow_from_the_start(void) {
   const char *const text =
       "schema: scenario/1\nname: one\ncluster: {base: dgx-a100-superpod, nodes: 1, gpus: 1}\n"
@@ -151,8 +151,8 @@ static void slow_from_the_start(void) {
   g_assert_true(isnan(b.fault.step_before_s) && isnan(b.fault.step_after_s));
 }
 
-/* A fault that takes nothing changes nothing, to the last digits; neither does one on a part
- * that is not used. */
+/* A fault that takes nothing, or that strikes a part which the job does not use, changes nothing,
+ * to the last digits. */
 static void nothing_happens(void) {
   static const char *const faults[] = {
       "{at: 0.1 s, fault: {kind: slow-gpu, gpu: 9, slower: 0 %}}",
@@ -165,13 +165,13 @@ static void nothing_happens(void) {
     const Answer a = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", faults[i]);
     g_test_message("%s: %.17g and %.17g s", faults[i], a.end_s, a.clean_s);
     g_assert_cmpfloat_with_epsilon(a.end_s, a.clean_s, 1e-9);
-    /* collectives over links that may change are no part of work: what runs beside them is told
-     * a little differently */
+    /* Collectives over links that may change are replayed apart from work, which changes the work
+     * that overlaps them a little. */
     g_assert_cmpfloat_with_epsilon(a.clean_s, 2 * clean.result.iteration_time_s, 2e-3 * a.clean_s);
   }
 }
 
-/* A worse fault is not faster: less bandwidth, for longer, slower. */
+/* A worse fault (less bandwidth, longer, slower) never makes the run faster. */
 static void worse_is_slower(void) {
   static const char *const ladder[] = {
       "{at: 0.02 s, until: 0.04 s, fault: {kind: nic, gpu: 3, bandwidth: 50 %}}",
@@ -188,9 +188,9 @@ static void worse_is_slower(void) {
   }
 }
 
-/* Under ecmp a dead cable is left after the detection time: the sooner, the better, and never
- * for good. While it lasts nothing comes through, so a detection of 1 s costs about 1 s more
- * than one of 0. */
+/* Under ecmp, routes avoid a dead cable after the detection time: sooner is better, and the job
+ * always goes on. Until then nothing gets through, so a detection of 1 s costs about 1 s more than
+ * a detection of 0. */
 static void reroutes(void) {
   const char *const form = "{at: 0.05 s, detection: %g s, fault: {kind: switch, name: spine0}}";
   double end_s[2];
@@ -202,7 +202,7 @@ static void reroutes(void) {
   g_assert_cmpfloat_with_epsilon(end_s[1] - end_s[0], 1, 0.05);
 }
 
-/* At a rate: the same seed, the same faults; another seed, others. */
+/* At a rate: the same seed draws the same faults; another seed draws others. */
 static void at_a_rate(void) {
   const char *const fault =
       "{mtbf: 50 ms, duration: 20 ms, fault: {kind: slow-gpu, slower: 100 %}}";
@@ -221,9 +221,9 @@ static void assert_refused(const char *routing, const char *fault, const char *w
     g_error("%s: wanted '%s', got '%s'", fault, wanted, a.error);
 }
 
-/* A node that comes back to a serving replica, on a machine with no file system to read the
- * weights from: found at the place of the date of return, before anything is simulated. With
- * storage, or weights that are there, it is fine. */
+/* A node comes back to a serving replica, on a machine without a file system to read the weights
+ * from: refused at the place of the date of return, before anything is simulated. With storage, or
+ * with weights that are in memory already, it is accepted. */
 static void test_return(void) {
   static const struct {
     const char *cluster, *start, *fault, *wanted;

@@ -1,13 +1,13 @@
 /*
- * test_jobs.c - training jobs side by side on one machine, against the same job alone on a machine
- * of its own.
+ * test_jobs.c - training jobs together on one machine, compared with the same job alone on a
+ * machine of its own.
  *
- * Jobs on nodes of their own share no link, so each must answer exactly what it answers alone: the
+ * Jobs on separate nodes share no link, so each must report exactly what it reports alone: the
  * iteration, and the time by kind. Gradients and parameters overlap with compute here, so spans
- * name the communication that slowed them: numbers of the merged program, which each job must get
- * back in its own.
+ * name the communication that slowed them down, in numbers of the merged program. Each job must get
+ * it back in its own numbers.
  *
- * Each simulation runs in a child of its own: SimGrid allows one engine a process.
+ * Each simulation runs in a child process, because SimGrid allows one engine per process.
  */
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 /*
- * test_machine.c - one way to a device and its profile: by name or from a scenario the answers are
- * the same.
+ * test_machine.c - a device and its profile, found by name or from a scenario: both give the same
+ * costs.
  */
 #include <glib/gstdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static double gemm_seconds(const OrrMachine *machine) {
   return orr_cost_operator(model, &op).time_s;
 }
 
-/* @what of the first warning, or NULL. */
+/* @what is part of the first warning; NULL: no warning. */
 static void assert_warned(const OrrMachine *machine, const char *what) {
   g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
   orr_machine_warn(machine, warnings);
@@ -49,11 +49,11 @@ static void assert_warned(const OrrMachine *machine, const char *what) {
     g_error("'%s' does not say '%s'", (char *)warnings->pdata[0], what);
 }
 
-/* A device that was measured, one that borrows another's rows, one with its datasheet alone, and
- * one of which nothing is known: by name and from a device that a scenario holds. */
+/* A measured device, one that uses another device's rows, one with a datasheet alone, and a bare
+ * one: each by name, and from a device that a scenario holds. */
 static void test_both_ways(void) {
   static const char *const names[] = {"h100-sxm", "a100-40gb-sxm", "l40s", "bare"};
-  static const char *const warnings[] = {NULL, "those of a100-80gb-sxm are carried",
+  static const char *const warnings[] = {NULL, "those of a100-80gb-sxm are scaled",
                                          "all are modelled", "no measured profile of bare"};
   put("devices", "bare.yaml", "schema: device/1\nbase: h100-sxm\nname: bare\n");
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
@@ -69,8 +69,8 @@ static void test_both_ways(void) {
   remove_file("devices", "bare.yaml");
 }
 
-/* A device with twice the rates and bandwidth of its rows' device: half the time, but for the
- * overhead of 2.6 us. */
+/* A device with twice the rates and bandwidth of the device that its rows were measured on takes
+ * half the time, but for the overhead of 2.6 us. */
 static void test_changed_device(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) plain = {NULL}, changed = {NULL};
@@ -87,9 +87,9 @@ static const char profile_text[] =
     "schema: profile/1\nname: strange\ndevice: nowhere\ngemm:\n"
     "- dtype: bf16\n  source: s\n  m: \"4096\"\n  rows:\n  - {n: 4096, k: 4096, us: \"321\"}\n";
 
-/* Rows of a device that the library does not know are taken as they are, and that is told; a
- * profile alone, whose only device that is, has nothing to be asked with. A device that names a
- * profile that is not there is an error. */
+/* Rows measured on a device that the library lacks count as the machine's own, with a warning. Such
+ * a profile without a device is an error, since nothing can scale or model its gaps. A device that
+ * names a profile that does not exist is an error. */
 static void test_unknown(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL}, alone = {NULL}, missing = {NULL};

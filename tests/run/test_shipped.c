@@ -1,10 +1,10 @@
 /*
- * test_shipped.c - the scenarios that are shipped: each fits its machine's memory or says that it
- * is meant not to, and those of a paper answer near the paper's figure.
+ * test_shipped.c - the shipped scenarios: each fits its machine's memory or says that it does not,
+ * and scenarios from a paper give results near the paper's figures.
  *
- * A scenario of one workload is read and its footprint computed, without a replay. A scenario that
- * does not fit by design, as one that compares what fits with what does not, has "does not fit by
- * itself" in its comments, which fails where it fits after all.
+ * The test reads each scenario with one workload and computes its footprint, without a replay. A
+ * scenario that does not fit by design (say, to compare configurations that fit with some that do
+ * not) has "does not fit by itself" in its comments; the test fails where it fits after all.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static OrrScenario *scenario_of(const char *name) {
   return scenario;
 }
 
-/* NULL: it fits, or its kind of workload refuses to run where it does not (serving,
+/* NULL: it fits, or its kind of workload itself refuses to run where it does not (serving,
  * collectives). */
 static char *refusal_of(const OrrScenario *scenario) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
@@ -60,9 +60,9 @@ static void test_fit(void) {
   if (faults->len) g_error("scenarios:%s", faults->str);
 }
 
-/* Seconds a step, and how far off the answer may be: what 90 % of the validation sets' rows of
- * the kind are within (docs/modelling/). Of Llama 3 TFLOP/s a GPU, which are 380 to 430 over
- * the configurations of its table. */
+/* Published seconds per step, and the largest error allowed: 90 % of the rows of the validation
+ * sets of this kind are within it (docs/modelling/). For Llama 3, TFLOP/s per GPU: 380 to 430
+ * over the configurations of its table. */
 static const struct {
   const char *scenario, *source;
   double step_s, tflops, most;
@@ -81,7 +81,7 @@ static const struct {
     {"megatron-sc21-1t", "SC21, table 1", 102.6, 0, 0.15},
 };
 
-/* Without contention, which one process may ask many times. */
+/* On the ideal engine, without contention, which one process can run many times. */
 static void test_published(void) {
   g_autoptr(GString) faults = g_string_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {

@@ -1,8 +1,8 @@
 /*
- * test_storage.c - checkpoints and data on a file system: closed forms, folded is full, what
- * contends and what hides.
+ * test_storage.c - checkpoints and data on a file system: closed forms, folded equals full, which
+ * transfers contend, and which hide behind compute.
  *
- * Each simulation runs in a child of its own: SimGrid allows one engine a process.
+ * Each simulation runs in a child process, because SimGrid allows one engine per process.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 typedef struct {
   gboolean fine;
   char error[400];
-  double iteration_s, storage_s; /* the latter: what compute waited for */
+  double iteration_s, storage_s; /* storage_s: time that compute waited */
   OrrStorageRow rows[4];
   guint n, lanes;
 } Answer;
@@ -69,10 +69,10 @@ static Answer fine(const char *fidelity, const char *parallel, const char *stora
 #define ONE_STAGE "{tp: 8, pp: 1, dp: 8}"
 #define SAVED ", steps: 2, checkpoint: {every: 1}"
 
-/* 64 GPUs of 8 nodes write B bytes each at once; PCIe of a GPU is 31.5 GB/s at 0.76, 23.94, and
- * so is that of the switch above two of them. The slowest of
+/* 64 GPUs of 8 nodes write B bytes each at once. PCIe of a GPU is 31.5 GB/s at an efficiency of
+ * 0.76, 23.94 GB/s, and so is PCIe of the switch above two of them. The write takes the longest of
  *
- *   B / pcie        2 B / switch        8 B / node        64 B / (servers * server)        64 B / aggregate */
+ *   B / pcie    2 B / switch    8 B / node    64 B / (servers * server)    64 B / aggregate */
 static void isolated(void) {
   static const struct {
     const char *storage;
@@ -92,11 +92,11 @@ static void isolated(void) {
        "aggregate-bandwidth: 10 "
        "GB/s}",
        64 / 10e9},
-      /* one server a file, in turn: 22 of 64 files on the fullest of 3 */
+      /* one server per file, in rotation: 22 of 64 files on the fullest of 3 */
       {"max-nodes: 0, storage: {servers: 3, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, "
        "stripes: 1}",
        22 / 5e9},
-      /* two of three, GPU g on 2g and 2g + 1 mod 3: 128 halves, 43 on the fullest */
+      /* two of 3 servers per file, GPU g on 2g and 2g + 1 mod 3: 128 halves, 43 on one */
       {"max-nodes: 0, storage: {servers: 3, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, "
        "stripes: 2}",
        43 / 2.0 / 5e9},
@@ -113,9 +113,9 @@ static void isolated(void) {
   }
 }
 
-/* 14 bytes a parameter: 12 l h^2 + 13 l h of the layers (GPT with biases), V h of the embedding,
- * s h of positions, 2 h of the last norm; the vocabulary is padded by 8 * 128 = 1,024 where it
- * must be: 51,200 is 50 of those. */
+/* 14 bytes per parameter: 12 l h^2 + 13 l h for the layers (GPT with biases), V h for the
+ * embedding, s h for positions, 2 h for the last norm. The vocabulary is padded to a multiple of
+ * 8 * 128 = 1,024: 51,200 is 50 times that. */
 static void bytes(void) {
   const double l = 8, h = 4096,
                parameters = l * (12 * h * h + 13 * h) + 51200 * h + 2048 * h + 2 * h;
@@ -124,13 +124,13 @@ static void bytes(void) {
            "max-nodes: 0, storage: {servers: 8, server-bandwidth: 9 GB/s, node-bandwidth: 9 GB/s}",
            SAVED);
   g_test_message("%.9g bytes, wanted %.9g", a.rows[0].bytes, 14 * parameters);
-  /* positions, norms and biases are on all 8 tensor-parallel ranks, and each writes its own: 7 s
-   * h more, and little */
+  /* All 8 tensor-parallel ranks hold positions, norms and biases, and each writes its copy: 7 s h
+   * more for positions, and little for the rest. */
   g_assert_cmpfloat(a.rows[0].bytes, >=, 14 * (parameters + 7 * 2048 * h));
   g_assert_cmpfloat(a.rows[0].bytes, <=, 14 * (parameters + 7 * 2048 * h) * 1.005);
 }
 
-/* Sharded or not, sync or not, over both attachments, over PCIe, with data: folded is full. */
+/* Sharded or not, sync or not, over both attachments, over PCIe, with data: folded equals full. */
 static void folded_is_full(void) {
   static const char *const storages[] = {
       "max-nodes: 0, storage: {servers: 4, server-bandwidth: 20 GB/s, node-bandwidth: 25 GB/s}",
@@ -158,8 +158,8 @@ static void folded_is_full(void) {
     }
 }
 
-/* Twice as fast servers and NICs, half the time; a write costs the step what it takes, a step
- * without none. */
+/* Servers and NICs twice as fast halve the time. A synchronous write lengthens its step by its
+ * time; a step without a write is unchanged. */
 static void scales(void) {
   const Answer none = fine("auto", ONE_STAGE, "max-nodes: 0", ", steps: 2");
   const Answer slow =
@@ -174,9 +174,9 @@ static void scales(void) {
   g_assert_cmpfloat_with_epsilon(slow.iteration_s - none.iteration_s, slow.rows[0].wall_s, 1e-6);
 }
 
-/* Asynchronous: the step waits for the copy to the host, 2 B / switch, where the write ends
- * before the next checkpoint; else for that write too, so that in the long run a checkpoint
- * takes as long as its write. */
+/* Asynchronous: the step waits for the copy to the host, 2 B / switch. Where the write outlasts the
+ * interval to the next checkpoint, the step waits for the write, too, so that in the long run a
+ * checkpoint takes as long as its write. */
 static void async(void) {
   const char *const more = ", steps: 3, checkpoint: {every: 1, mode: async}";
   const Answer none = fine("auto", ONE_STAGE, "max-nodes: 0", ", steps: 3");
@@ -189,17 +189,17 @@ static void async(void) {
       "max-nodes: 0, storage: {servers: 1, server-bandwidth: 10 GB/s, node-bandwidth: 200 GB/s}",
       more);
   g_assert_cmpuint(fast.n, ==, 2);                             /* the write, the snapshot */
-  const double copy_s = 2 * fast.rows[1].bytes / 64 / 23.94e9; /* two GPUs a PCIe switch */
+  const double copy_s = 2 * fast.rows[1].bytes / 64 / 23.94e9; /* two GPUs per PCIe switch */
   g_assert_cmpfloat_with_epsilon(fast.rows[1].wall_s, copy_s, 1e-9);
   g_assert_cmpfloat_with_epsilon(fast.iteration_s - none.iteration_s, copy_s,
                                  0.02 * none.iteration_s);
   g_assert_cmpfloat(slow.rows[0].wall_s, >, none.iteration_s);
-  /* the end of step 3 is behind two writes and their copies */
+  /* step 3 ends after two writes and their copies */
   g_assert_cmpfloat(3 * slow.iteration_s, >, 2 * slow.rows[0].wall_s);
 }
 
-/* On the compute fabric, oversubscribed, an asynchronous write takes bandwidth from the gradient
- * reduction of the next step; over a network of its own it does not. */
+/* On an oversubscribed compute fabric, an asynchronous write takes bandwidth from the gradient
+ * reduction of the next step; on a network of its own it does not. */
 static void contends(void) {
   const char *const more = ", steps: 4, checkpoint: {every: 1, mode: async}";
   const Answer own = fine(
@@ -227,7 +227,7 @@ static void refusals(void) {
           "node-bandwidth must be greater than 0");
   refused("max-nodes: 0, storage: {servers: 2, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s, "
           "attach: fabric}",
-          SAVED, "has no meaning");
+          SAVED, "does not apply");
   refused("max-nodes: 0, storage: {servers: 2, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s, "
           "stripes: 3}",
           SAVED, "stripes is 3, but there are 2");

@@ -1,6 +1,6 @@
 /*
- * collective_rows.c - one row per size, of nccl_test and of collective, and the result, which is
- * that of the last size but for the mean bus bandwidth.
+ * collective_rows.c - adds one row per size to nccl_test and to collective. The result repeats the
+ * last size, plus the mean bus bandwidth over all sizes.
  */
 #include "sim/run/answer/collective_rows.h"
 

@@ -26,7 +26,7 @@ typedef struct {
   gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
   gboolean is_step; /* marks the end of a step */
   double seconds, alone_s;
-  double from_s, to_s, covered_s; /* the open window, and the sum of those before */
+  double from_s, to_s, covered_s; /* the open window, and the sum of closed ones */
   guint64 n;
   double marked_seconds, marked_alone_s;
   guint64 marked_n;
