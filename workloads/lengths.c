@@ -1,7 +1,7 @@
 /*
- * lengths.c - see lengths.h.
+ * lengths.c - draws lengths from a distribution or from the quantiles of published traces.
  *
- * Quantiles of traces: 0, 5, ... 100 %, between which a length is linear.
+ * Quantiles of traces at 0, 5, ... 100 %; between two quantiles the length is linear.
  *   azure-conversation, azure-code   Azure LLM inference traces 2023 (CC-BY-4.0; Patel et al., Splitwise, ISCA 2024):
  *                                    19,366 and 8,819 requests of 2023-11-16
  *   mooncake-conversation            Mooncake FAST'25 conversation trace (Apache-2.0; Qin et al. 2025), 12,031 requests
@@ -53,18 +53,19 @@ static const OrrField fields[] = {
     {.name = "kind",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(OrrLengths, kind),
-     .sentence = "The distribution, or the trace whose lengths are drawn.",
+     .sentence = "The distribution, or the trace from which lengths are drawn.",
      .fallback = "constant",
      .words = kind_words,
      .aliases = kind_aliases},
     INTEGER("tokens", tokens, "0",
-            "Mean; uniform-up-to: the largest; constant: all. 0, of a trace: the trace's own."),
+            "Mean; for uniform-up-to the largest, for constant every length. For a trace, 0 keeps "
+            "the trace's own mean."),
     {.name = "ratio",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrLengths, ratio),
-     .sentence = "Uniform: half of the range, as a share of the mean (vLLM's "
-                 "--random-range-ratio), below 1; "
-                 "uniform-up-to: the least length, as a share of the largest (SGLang's).",
+     .sentence =
+         "Uniform: half of the range, as a fraction of the mean (vLLM's --random-range-ratio), "
+         "below 1; uniform-up-to: the least length, as a share of the largest (SGLang's).",
      .fallback = "0",
      .unit = ORR_UNIT_FRACTION,
      .min = 0,
@@ -72,17 +73,18 @@ static const OrrField fields[] = {
     {.name = "sigma",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrLengths, sigma),
-     .sentence = "Normal: standard deviation as a share of the mean; lognormal: of the logarithm.",
+     .sentence =
+         "Normal: standard deviation as a fraction of the mean; lognormal: of the logarithm.",
      .fallback = "0.5",
      .min = 0,
      .max = 10},
-    INTEGER("least", least, "1", "No length is below it."),
-    INTEGER("most", most, "0", "No length is above it; 0: no limit."),
+    INTEGER("least", least, "1", "Smallest length."),
+    INTEGER("most", most, "0", "Largest length; 0: no limit."),
 };
 const OrrFieldTable orr_lengths_table =
-    ORR_FIELD_TABLE("lengths", "How many tokens prompts or outputs have.", OrrLengths, fields);
+    ORR_FIELD_TABLE("lengths", "Numbers of tokens of prompts or outputs.", OrrLengths, fields);
 
-/* Of straight lines between the quantiles. */
+/* The mean of straight lines between the quantiles. */
 static double mean_of_quantiles(const int *quantiles) {
   double sum = 0;
   for (int i = 0; i + 1 < N_QUANTILES; i++) sum += (quantiles[i] + quantiles[i + 1]) / 2.0;
@@ -101,7 +103,8 @@ static double draw_named(const OrrLengths *lengths, OrrRandom *random) {
   return (quantiles[i] + (quantiles[i + 1] - quantiles[i]) * (place - i)) * scale_of(lengths);
 }
 
-/* The least and the largest of a uniform kind. Benchmark clients draw no length of 0 either. */
+/* The smallest and the largest length of a uniform kind. Like benchmark clients, it never draws
+ * 0. */
 static void find_range(const OrrLengths *lengths, gint64 *ret_low, gint64 *ret_high) {
   const double tokens = (double)lengths->tokens;
   const gboolean is_around = lengths->kind == UNIFORM;

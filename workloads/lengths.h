@@ -1,5 +1,5 @@
 /*
- * lengths.h - how many tokens prompts and outputs have.
+ * lengths.h - distributions of the numbers of tokens of prompts and outputs.
  *
  *   constant       tokens
  *   uniform        whole numbers in [(1 - ratio) tokens, (1 + ratio) tokens], the least rounded down and the largest up:
@@ -12,7 +12,7 @@
  *   named ones     quantiles of a published trace (lengths.c says which), scaled to a mean of `tokens` where that
  *                  is above 0
  *
- * What is drawn is rounded and held within [least, most].
+ * A drawn length is rounded and limited to [least, most].
  */
 #ifndef ORR_LENGTHS_H
 #define ORR_LENGTHS_H
@@ -26,14 +26,15 @@ typedef struct {
   int kind;
   gint64 tokens;
   double ratio, sigma;
-  gint64 least, most; /* most 0: no limit */
+  gint64 least, most; /* limits; most 0: no limit */
 } OrrLengths;
 
 extern const OrrFieldTable orr_lengths_table;
 
 gint64 orr_lengths_draw(const OrrLengths *lengths, OrrRandom *random);
 double orr_lengths_mean(const OrrLengths *lengths);    /* before rounding and limits */
-gint64 orr_lengths_largest(const OrrLengths *lengths); /* that can be drawn; G_MAXINT32: no limit */
+gint64 orr_lengths_largest(const OrrLengths *lengths); /* the largest possible length;
+                                                        * G_MAXINT32: no limit */
 void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place,
                        OrrDiags *diags);
 

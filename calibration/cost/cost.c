@@ -168,7 +168,3 @@ double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernel
 double orr_cost_overlap_slowdown(const OrrCostModel *model) {
   return model->constants->overlap_slowdown;
 }
-
-double orr_cost_overlap_collective_slowdown(const OrrCostModel *model) {
-  return model->constants->overlap_collective_slowdown;
-}

@@ -154,9 +154,6 @@ OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model);
 /* How many times longer compute takes while a collective runs beside it (1 where the profile
  * does not say). */
 double orr_cost_overlap_slowdown(const OrrCostModel *model);
-/* How many times longer a collective takes while compute runs beside it, likewise; no replay
- * applies it yet. */
-double orr_cost_overlap_collective_slowdown(const OrrCostModel *model);
 
 /* Host time between two kernels that a stream of small kernels cannot go below (launch bound),
  * seconds. Eager software dispatches several operators (views, random-number states, autograd's

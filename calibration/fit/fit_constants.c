@@ -176,38 +176,35 @@ static void add_line(OrrProfileConstants *constants, const Line *line, GString *
   add(keys, source, "scale-up-step", step_s * 1e6, " us", "the slope of that line");
 }
 
-/* Both are written only where they were measured: a default that is written would look like a
- * measurement. */
+/* "; the all-reduces 2", "; beside copies ...": what else was measured, for the source. Newly
+ * allocated. */
+static char *other_slowdowns(const OrrFitOverlap *overlap) {
+  GString *text = g_string_new(NULL);
+  if (overlap->n_collective)
+    g_string_append_printf(text, "; the all-reduces take %.3g times as long", overlap->collective);
+  if (overlap->n_compute_by_copy && overlap->n_copy)
+    g_string_append_printf(text, "; beside copies by the copy engines %.3g, and the copies %.3g",
+                           overlap->compute_by_copy, overlap->copy);
+  return g_string_free(text, FALSE);
+}
+
+/* Written only where it was measured: a default in the file would look like a measurement. */
 static void add_overlap(OrrProfileConstants *constants, const OrrFitOverlap *overlap, GString *keys,
                         GString *source) {
-  g_autofree char *copies =
-      overlap->n_compute_by_copy && overlap->n_copy
-          ? g_strdup_printf("; beside copies by the copy engines %.3g, and the copies %.3g",
-                            overlap->compute_by_copy, overlap->copy)
-          : g_strdup("");
-  if (overlap->n_compute) {
-    constants->overlap_slowdown = CLAMP(overlap->compute, 1, 4);
-    g_autofree char *how =
-        g_strdup_printf("measured: the mean of %u matrix products beside all-reduces, each over "
-                        "itself alone%s",
-                        overlap->n_compute, copies);
-    add(keys, source, "overlap-slowdown", constants->overlap_slowdown, "", how);
+  g_autofree char *others = other_slowdowns(overlap);
+  if (overlap->n_compute == 0) {
+    g_string_append_printf(source,
+                           "    overlap-slowdown: assumed 1, no row of a matrix product beside a "
+                           "collective%s.\n",
+                           others);
+    return;
   }
-  if (overlap->n_collective) {
-    constants->overlap_collective_slowdown = CLAMP(overlap->collective, 1, 4);
-    g_autofree char *how = g_strdup_printf(
-        "measured: the mean of %u all-reduces beside matrix products, each over itself alone",
-        overlap->n_collective);
-    add(keys, source, "overlap-collective-slowdown", constants->overlap_collective_slowdown, "",
-        how);
-  }
-  if (overlap->n_compute && overlap->n_collective) return;
-  g_string_append_printf(source,
-                         "    %s: assumed 1, no row of a matrix product beside a collective%s.\n",
-                         overlap->n_compute      ? "overlap-collective-slowdown"
-                         : overlap->n_collective ? "overlap-slowdown"
-                                                 : "overlap-slowdown, overlap-collective-slowdown",
-                         overlap->n_compute ? "" : copies);
+  constants->overlap_slowdown = CLAMP(overlap->compute, 1, 4);
+  g_autofree char *how =
+      g_strdup_printf("measured: the mean of %u matrix products beside all-reduces, each over "
+                      "itself alone%s",
+                      overlap->n_compute, others);
+  add(keys, source, "overlap-slowdown", constants->overlap_slowdown, "", how);
 }
 
 char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap,

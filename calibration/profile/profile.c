@@ -99,15 +99,6 @@ static const OrrField constants_fields[] = {
      .fallback = "1",
      .offset = offsetof(OrrProfileConstants, overlap_slowdown),
      .sentence = "How many times longer compute takes while a collective runs beside it."},
-    {.name = "overlap-collective-slowdown",
-     .kind = ORR_FIELD_REAL,
-     .min = 1,
-     .max = 4,
-     .fallback = "1",
-     .offset = offsetof(OrrProfileConstants, overlap_collective_slowdown),
-     .sentence = "How many times longer a collective takes while compute runs beside it; measured "
-                 "and kept, a "
-                 "replay does not apply it yet."},
     WATTS("static-power", static_power_w,
           "What the board draws beside its tensor cores while they work: leakage, memory, clocks."),
     WATTS("tensor-power", tensor_power_w,

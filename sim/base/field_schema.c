@@ -10,6 +10,12 @@
  *     if it has `base`:  $ref cluster.overlay  --> fabric.overlay  --> fabric.fat-tree.overlay
  *     else:              $ref cluster          --> fabric          --> fabric.fat-tree
  *
+ * $defs begins with `quantity` and `percentage`, numbers with a unit.
+ *
+ * What does not differ between NAME and NAME.overlay is written once. In an overlay, a field that
+ * leads to no other definition is a reference to the same property of NAME; an overlay that would be equal to NAME is
+ * a reference to NAME. NAME.names lists the entries of a choice with their sentences.
+ *
  * A choice is a name or a map. `kind` picks the definition of a map (if-then, so that an editor
  * reports the fault of that kind and not of all). A map without `kind` is of the default's kind;
  * above a base it may be of any.
@@ -70,16 +76,19 @@ static void add_range(GString *out, const OrrField *field) {
 
 #define NUMBER_PATTERN "^[-+]?[0-9_]*[.]?[0-9_]+([eE][-+]?[0-9]+)?"
 
+/* Numbers with a unit, which the definitions of every schema begin with. */
+static const char unit_definitions[] =
+    "\"quantity\":{\"type\":\"string\",\"pattern\":\"" NUMBER_PATTERN " *[A-Za-z]+(/s)?$\"},"
+    "\"percentage\":{\"type\":[\"number\",\"string\"],\"pattern\":\"" NUMBER_PATTERN " *%?$\"}";
+
 static void add_real(GString *out, const OrrField *field) {
-  if (field->unit == ORR_UNIT_NONE) {
+  if (field->unit == ORR_UNIT_FRACTION) {
+    add_member(out, "$ref", "#/$defs/percentage");
+  } else if (field->unit != ORR_UNIT_NONE) {
+    add_member(out, "$ref", "#/$defs/quantity");
+  } else {
     add_member(out, "type", "number");
     add_range(out, field);
-  } else if (field->unit == ORR_UNIT_FRACTION) {
-    add_raw(out, "type", "[\"number\",\"string\"]");
-    add_member(out, "pattern", NUMBER_PATTERN " *%?$");
-  } else {
-    add_member(out, "type", "string");
-    add_member(out, "pattern", NUMBER_PATTERN " *[A-Za-z]+(/s)?$");
   }
 }
 
@@ -233,12 +242,6 @@ static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *
   g_string_append_c(out, '}');
 }
 
-static void add_properties(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table,
-                           Standing standing) {
-  for (size_t i = 0; table && i < table->n_fields; i++)
-    add_field(out, parts, &table->fields[i], standing);
-}
-
 static gboolean is_required(const OrrField *field) {
   return !field->fallback && !(field->flags & ORR_FIELD_OPTIONAL);
 }
@@ -247,6 +250,35 @@ static gboolean has_required(const OrrFieldTable *table) {
   for (size_t i = 0; table && i < table->n_fields; i++)
     if (is_required(&table->fields[i])) return TRUE;
   return FALSE;
+}
+
+/* Fields whose definition is the same above a base: all but sections and choices. Lists replace the
+ * base's list, so their items stand alone either way. */
+static gboolean is_same_above_base(const OrrField *field) {
+  return field->kind != ORR_FIELD_SECTION && field->kind != ORR_FIELD_CHOICE;
+}
+
+static gboolean all_same_above_base(const OrrFieldTable *table) {
+  for (size_t i = 0; table && i < table->n_fields; i++)
+    if (is_required(&table->fields[i]) || !is_same_above_base(&table->fields[i])) return FALSE;
+  return TRUE;
+}
+
+/* @alone: the name of the definition that stands alone. */
+static void add_properties(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table,
+                           const char *alone, Standing standing) {
+  for (size_t i = 0; table && i < table->n_fields; i++) {
+    const OrrField *field = &table->fields[i];
+    if (standing == ALONE || !is_same_above_base(field)) {
+      add_field(out, parts, field, standing);
+      continue;
+    }
+    g_autofree char *path = g_strconcat("#/$defs/", alone, "/properties/", field->name, NULL);
+    add_key(out, field->name);
+    g_string_append_c(out, '{');
+    add_member(out, "$ref", path);
+    g_string_append_c(out, '}');
+  }
 }
 
 static void add_required(GString *out, const OrrFieldTable *table, Standing standing) {
@@ -269,15 +301,9 @@ static void add_document_keys(GString *out, const char *document) {
   g_string_append(out, "},\"base\":{\"type\":\"string\"}");
 }
 
-/* The definition of a section, or of the map of one entry (@kind) of a choice. */
-static void add_map(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
-                    const OrrFieldTable *table, const OrrEntry *kind, Standing standing) {
-  const char *sentence = kind ? kind->sentence : table->sentence;
-  g_autofree char *name =
-      g_strconcat(part->name, kind ? "." : "", kind ? kind->name : "", suffixes[standing], NULL);
-  add_key(out, name);
-  g_string_append(out, "{\"type\":\"object\"");
-  if (sentence) add_member(out, "description", sentence);
+static void add_map_properties(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
+                               const OrrFieldTable *table, const OrrEntry *kind, const char *alone,
+                               Standing standing) {
   g_string_append(out, ",\"properties\":{");
   if (part->document) add_document_keys(out, part->document);
   if (kind) {
@@ -286,8 +312,26 @@ static void add_map(GString *out, const OrrFieldParts *parts, const OrrFieldPart
     add_member(out, "const", kind->name);
     g_string_append_c(out, '}');
   }
-  add_properties(out, parts, table, standing);
+  add_properties(out, parts, table, alone, standing);
   g_string_append_c(out, '}');
+}
+
+/* The definition of a section, or of the map of one entry (@kind) of a choice. */
+static void add_map(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
+                    const OrrFieldTable *table, const OrrEntry *kind, Standing standing) {
+  const char *sentence = kind ? kind->sentence : table->sentence;
+  g_autofree char *alone = g_strconcat(part->name, kind ? "." : "", kind ? kind->name : "", NULL);
+  g_autofree char *name = g_strconcat(alone, suffixes[standing], NULL);
+  add_key(out, name);
+  if (standing == OVERLAY && all_same_above_base(table)) {
+    g_string_append_c(out, '{');
+    add_ref(out, part, kind, ALONE);
+    g_string_append_c(out, '}');
+    return;
+  }
+  g_string_append(out, "{\"type\":\"object\"");
+  if (sentence) add_member(out, "description", sentence);
+  add_map_properties(out, parts, part, table, kind, alone, standing);
   add_required(out, table, standing);
   g_string_append(out, ",\"additionalProperties\":false}");
 }
@@ -308,11 +352,22 @@ static void add_names(GString *out, const OrrRegistry *registry, gboolean bare) 
   g_string_append_c(out, ']');
 }
 
+static gboolean all_bare(const OrrRegistry *registry) {
+  for (guint i = 0; registry->entries[i]; i++)
+    if (has_required(registry->entries[i]->params)) return FALSE;
+  return TRUE;
+}
+
+static void add_names_ref(GString *out, const OrrFieldPart *part) {
+  g_autofree char *path = g_strconcat("#/$defs/", part->name, ".names", NULL);
+  add_member(out, "$ref", path);
+}
+
 /* A map with `kind`: if `kind` is this, then the definition of this. */
 static void add_kinds(GString *out, const OrrFieldPart *part, Standing standing) {
   add_raw(out, "required", "[\"kind\"]");
   g_string_append(out, ",\"properties\":{\"kind\":{");
-  add_names(out, part->registry, FALSE);
+  add_names_ref(out, part);
   g_string_append(out, "}},\"allOf\":[");
   for (guint i = 0; part->registry->entries[i]; i++) {
     comma(out);
@@ -345,9 +400,18 @@ static gboolean has_bare_name(const OrrRegistry *registry) {
   return FALSE;
 }
 
+static void add_names_definition(GString *out, const OrrFieldPart *part) {
+  g_autofree char *name = g_strconcat(part->name, ".names", NULL);
+  add_key(out, name);
+  g_string_append_c(out, '{');
+  add_names(out, part->registry, FALSE);
+  g_string_append_c(out, '}');
+}
+
 static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
                          Standing standing) {
   g_autofree char *name = g_strconcat(part->name, suffixes[standing], NULL);
+  if (standing == ALONE) add_names_definition(out, part);
   add_key(out, name);
   g_string_append(out, "{\"if\":{\"type\":\"object\"},\"then\":{");
   if (standing == OVERLAY)
@@ -359,7 +423,10 @@ static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFiel
     g_string_append(out, ",\"else\":{\"type\":\"string\"}"); /* a name of the library too */
   } else if (has_bare_name(part->registry)) {
     g_string_append(out, ",\"else\":{");
-    add_names(out, part->registry, TRUE);
+    if (all_bare(part->registry))
+      add_names_ref(out, part);
+    else
+      add_names(out, part->registry, TRUE);
     g_string_append_c(out, '}');
   } else {
     add_raw(out, "else", "false");
@@ -407,6 +474,7 @@ static char *json_schema(const OrrFieldParts *parts) {
   add_root(out, root);
   add_key(out, "$defs");
   g_string_append_c(out, '{');
+  g_string_append(out, unit_definitions);
   add_definitions(out, parts, ALONE);
   if (has_documents(parts)) add_definitions(out, parts, OVERLAY);
   g_string_append(out, "}}\n");

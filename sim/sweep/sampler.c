@@ -1,3 +1,6 @@
+/*
+ * sampler.c - the array of samplers, and the uniform sample that several of them use.
+ */
 #include "sim/sweep/sampler.h"
 
 #include <stdlib.h>
@@ -20,7 +23,8 @@ static int compare(gconstpointer a, gconstpointer b) {
   return (x > y) - (x < y);
 }
 
-/* Reservoir sampling (Vitter 1985, algorithm R): one pass, memory of the sample alone. */
+/* Reservoir sampling (Vitter 1985, algorithm R): reads the combinations once and keeps only the
+ * sample. */
 GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *random) {
   GArray *sample = g_array_new(FALSE, FALSE, sizeof(guint64));
   guint64 combination;

@@ -1,9 +1,9 @@
 /*
- * sampler.h - which combinations of a sweep become points.
+ * sampler.h - chooses which combinations of a sweep become points.
  *
- * A sampler is an entry: it chooses the points of the first rung among the combinations that pass
- * the constraints. Those that go by rungs (successive halving) then say how many of a rung go on to
- * the next, and what each rung lays on the scenario.
+ * A sampler is a registry entry. It chooses the points of the first rung among the combinations that
+ * pass the constraints. A sampler with several rungs (successive halving) also decides how many points
+ * of a rung reach the next one, and with which settings each rung changes the scenario.
  *
  * To add one: write sim/sweep/samplers/NAME.c with one `const OrrSampler`, add it to the array in
  * sampler.c and to meson.build.
@@ -16,7 +16,7 @@
 
 G_BEGIN_DECLS
 
-/* What a sampler chooses from. */
+/* The combinations that a sampler chooses from. */
 typedef struct {
   guint n_axes;
   const guint *n_values; /* of each axis */
@@ -29,14 +29,13 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  /* The points of the first rung in order: GArray of guint64. NULL: all that pass (choose is
-   * NULL). */
+  /* The points of the first rung, in order: an array of guint64. May be NULL: all combinations that
+   * pass are points. */
   GArray *(*choose)(const void *params, const OrrSampleSpace *space, OrrRandom *random);
-  /* By rungs; NULL: there is one. */
+  /* May be NULL: there is one rung. */
   guint (*n_rungs)(const void *params);
-  guint64 (*survivors)(const void *params, guint64 n); /* of a rung of n points */
-  const OrrNode *(*rung)(const void *params,
-                         guint rung); /* paths and values; NULL: the scenario as it is */
+  guint64 (*survivors)(const void *params, guint64 n);    /* of the n points of a rung */
+  const OrrNode *(*rung)(const void *params, guint rung); /* paths and values; NULL: none */
 } OrrSampler;
 
 extern const OrrRegistry orr_sampler_registry;
@@ -46,8 +45,8 @@ extern const OrrSampler orr_grid_sampler, orr_latin_hypercube, orr_random_sample
 /* The combination of one value of each axis; the first axis varies slowest. */
 guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values);
 
-/* A uniform sample without replacement of what passes, in order of combination: all where @n is
- * more than there are. */
+/* A uniform sample without replacement of the combinations that pass, in order; all of them if there
+ * are fewer than @n. */
 GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *random);
 
 G_END_DECLS

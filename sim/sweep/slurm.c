@@ -1,3 +1,6 @@
+/*
+ * slurm.c - runs sbatch and squeue, and parses what they print.
+ */
 #include "sim/sweep/slurm.h"
 
 #include <string.h>
@@ -11,16 +14,16 @@ gboolean orr_slurm_check(GError **error) {
     if (path) continue;
     g_set_error(
         error, ORR_FAULT, ORR_FAULT_RESOURCE,
-        "there is no Slurm here: no %s in PATH; --executor local runs the sweep on this machine",
+        "Slurm is not installed: no %s in PATH; --executor local runs the sweep on this machine",
         programs[i]);
     return FALSE;
   }
   return TRUE;
 }
 
-/* What @argv prints. Its complaint becomes @error; @ret_complaint (may be NULL) takes it
- * instead. */
-static char *ask(char **argv, char **ret_complaint, GError **error) {
+/* The output of @argv. On failure its stderr becomes @error, or goes to @ret_complaint unless that is
+ * NULL. */
+static char *run_program(char **argv, char **ret_complaint, GError **error) {
   g_autoptr(GError) reason = NULL;
   g_autofree char *out = NULL, *complaint = NULL;
   int status = 0;
@@ -46,11 +49,11 @@ char *orr_slurm_submit(char *const *options, const char *script, GError **error)
   for (; *options; options++) g_ptr_array_add(argv, *options);
   g_ptr_array_add(argv, (char *)script);
   g_ptr_array_add(argv, NULL);
-  g_autofree char *out = ask((char **)argv->pdata, NULL, error);
+  g_autofree char *out = run_program((char **)argv->pdata, NULL, error);
   if (!out) return NULL;
   g_strdelimit(out, ";\n", '\0'); /* "12;cluster" */
   if (*out) return g_steal_pointer(&out);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "sbatch named no job");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "sbatch printed no job number");
   return NULL;
 }
 
@@ -73,7 +76,7 @@ GArray *orr_slurm_tasks(const char *job, GError **error) {
   char *argv[] = {
       (char *)"squeue",         (char *)"--noheader", (char *)"--array", (char *)"--states=all",
       (char *)"--format=%K %T", (char *)"--jobs",     (char *)job,       NULL};
-  g_autofree char *complaint = NULL, *out = ask(argv, &complaint, error);
+  g_autofree char *complaint = NULL, *out = run_program(argv, &complaint, error);
   GArray *tasks = g_array_new(FALSE, FALSE, sizeof(OrrSlurmTask));
   g_array_set_clear_func(tasks, clear_task);
   if (!out) {
@@ -98,12 +101,12 @@ GArray *orr_slurm_tasks(const char *job, GError **error) {
   return tasks;
 }
 
-char *orr_slurm_array(const gboolean *is_asked, guint n) {
+char *orr_slurm_array(const gboolean *is_in, guint n) {
   GString *text = g_string_new(NULL);
   for (guint i = 0; i < n; i++) {
-    if (!is_asked[i]) continue;
+    if (!is_in[i]) continue;
     const guint first = i;
-    while (i + 1 < n && is_asked[i + 1]) i++;
+    while (i + 1 < n && is_in[i + 1]) i++;
     g_string_append_printf(text, i > first ? "%s%u-%u" : "%s%u", text->len ? "," : "", first, i);
   }
   return g_string_free(text, FALSE);

@@ -1,7 +1,6 @@
 /*
- * slurm.h - what Orrery asks of Slurm, by its own programs: sbatch to submit, squeue to say how the
- * tasks of a job array are. No shell is between; squeue answers in columns that are asked for by
- * name.
+ * slurm.h - the interface to Slurm, through its programs: sbatch submits jobs, squeue lists the states
+ * of their tasks. No shell is involved.
  */
 #ifndef ORR_SLURM_H
 #define ORR_SLURM_H
@@ -10,36 +9,36 @@
 
 G_BEGIN_DECLS
 
-/* Slurm's two dozen states by what they mean to who waits. */
+/* Slurm has two dozen states; these are the ones that matter to a waiting process. */
 typedef enum {
   ORR_SLURM_QUEUED,
   ORR_SLURM_RUNNING,
   ORR_SLURM_DONE,
-  ORR_SLURM_CANCELLED, /* somebody's scancel */
+  ORR_SLURM_CANCELLED, /* by scancel */
   ORR_SLURM_FAILED,
   ORR_N_SLURM_STATES
 } OrrSlurmState;
 
 typedef struct {
-  /* its index in the array; -1: all that are not named, which ended before they were begun */
+  /* its index in the array; -1: all tasks not listed, which ended before they began */
   gint64 task;
   OrrSlurmState state;
   char *word; /* Slurm's own: "TIMEOUT" */
 } OrrSlurmTask;
 
-/* ORR_FAULT_RESOURCE where there is no Slurm here. */
+/* ORR_FAULT_RESOURCE if sbatch or squeue is not installed. */
 gboolean orr_slurm_check(GError **error);
 
-/* sbatch with @options and @script; the job's number, newly allocated. ORR_FAULT_RESOURCE with
- * what sbatch said. */
+/* Runs sbatch with @options and @script; returns the job's number, newly allocated.
+ * ORR_FAULT_RESOURCE with the message of sbatch. */
 char *orr_slurm_submit(char *const *options, const char *script, GError **error);
 
-/* The tasks of @job that Slurm still knows, those that ended within its MinJobAge too; of
- * OrrSlurmTask. */
+/* The tasks of @job (OrrSlurmTask) that Slurm still lists: those that have not ended, or ended less
+ * than MinJobAge ago. */
 GArray *orr_slurm_tasks(const char *job, GError **error);
 
-/* Tasks @is_asked as sbatch --array takes them: "0-3,7"; newly allocated. */
-char *orr_slurm_array(const gboolean *is_asked, guint n);
+/* The tasks i with is_in[i], in the format of sbatch --array: "0-3,7"; newly allocated. */
+char *orr_slurm_array(const gboolean *is_in, guint n);
 
 G_END_DECLS
 

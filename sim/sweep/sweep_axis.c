@@ -1,14 +1,16 @@
 /*
- * sweep_axis.c - axes: short names, and lists of values from what the document says.
+ * sweep_axis.c - short names of paths, and the values of an axis: a list, {from, to, step},
+ * {powers-of}, {divisors-of}, or all.
  */
+#include "sim/sweep/sweep_axis.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/fault.h"
-#include "sim/sweep/sweep_private.h"
+#include "sim/sweep/sweep_facts.h"
 #include "workloads/training/training.h"
 
-/* Short names of paths, in the order of documentation. */
+/* Short names of paths, in the order of the documentation. */
 static const struct {
   const char *name, *path;
 } shorts[] = {
@@ -33,13 +35,13 @@ static const struct {
 
 #define MOST_VALUES 65535
 
-const char *orr_sweep_short_name(const char *path) {
+static const char *short_name_of(const char *path) {
   for (guint i = 0; i < G_N_ELEMENTS(shorts); i++)
     if (strcmp(shorts[i].path, path) == 0) return shorts[i].name;
   return NULL;
 }
 
-const char *orr_sweep_path(const char *name) {
+const char *orr_sweep_axis_path(const char *name) {
   for (guint i = 0; i < G_N_ELEMENTS(shorts); i++)
     if (strcmp(shorts[i].name, name) == 0) return shorts[i].path;
   return name;
@@ -64,17 +66,17 @@ static void add_number(OrrSweepAxis *axis, OrrPlace place, double number) {
 typedef struct {
   OrrSweepAxis *axis;
   const OrrNode *spec;
-  const OrrSweepFacts *facts;
+  const OrrSweepAxisFacts *facts;
   OrrDiags *diags;
 } Reading;
 
-/* The number under @key: a literal, or an expression over facts. */
+/* The number under @key: a literal, or an expression of facts. */
 static gboolean read_number(Reading *r, const char *key, double fallback, double *ret_value) {
   const OrrNode *node = orr_node_get(r->spec, key);
   *ret_value = fallback;
   if (!node) return TRUE;
   if (node->kind != ORR_NODE_SCALAR) {
-    orr_diags_error(r->diags, node->place, "axis %s: %s wants a number or an expression over facts",
+    orr_diags_error(r->diags, node->place, "axis %s: %s takes a number or an expression of facts",
                     r->axis->name, key);
     return FALSE;
   }
@@ -83,7 +85,7 @@ static gboolean read_number(Reading *r, const char *key, double fallback, double
       orr_expression_parse(node->text, node->place, r->facts->names, r->facts->n, r->diags);
   if (!expression) return FALSE;
   if (orr_expression_type(expression) != ORR_VALUE_NUMBER) {
-    orr_diags_error(r->diags, node->place, "axis %s: %s wants a number", r->axis->name, key);
+    orr_diags_error(r->diags, node->place, "axis %s: %s takes a number", r->axis->name, key);
     return FALSE;
   }
   *ret_value = orr_expression_number(expression, r->facts->values);
@@ -97,12 +99,12 @@ static gboolean read_range(Reading *r) {
     return FALSE;
   if (!(step > 0) || !isfinite(from) || !isfinite(to) || (to - from) / step > MOST_VALUES) {
     orr_diags_error(r->diags, r->spec->place,
-                    "axis %s: a range wants from and to, a step above 0, and at most %d values",
+                    "axis %s: a range takes from and to, a step above 0, and at most %d values",
                     r->axis->name, MOST_VALUES);
     return FALSE;
   }
   const guint n = (guint)floor((to - from) / step * (1 + 1e-12) + 1e-9) +
-                  1; /* 0.1 steps end where they should */
+                  1; /* so that steps of 0.1 reach `to` */
   for (guint i = 0; from <= to && i < n; i++) add_number(r->axis, r->spec->place, from + i * step);
   return TRUE;
 }
@@ -114,14 +116,13 @@ static gboolean read_powers(Reading *r) {
     return FALSE;
   if (!(base > 1) || !isfinite(to) || !(from > 0)) {
     orr_diags_error(r->diags, r->spec->place,
-                    "axis %s: powers-of wants a base above 1, a from above 0 and a to",
-                    r->axis->name);
+                    "axis %s: powers-of takes a base above 1, from above 0, and to", r->axis->name);
     return FALSE;
   }
-  if (log(to) / log(base) >= MOST_VALUES) { /* a base of 1.0000001 counts for hours */
+  if (log(to) / log(base) >= MOST_VALUES) { /* a base of 1.0000001 would take hours */
     orr_diags_error(
         r->diags, r->spec->place,
-        "axis %s: there are %.3g powers of %.10g up to %g, and an axis has at most %d values",
+        "axis %s: there are %.3g powers of %.10g up to %g, and an axis takes at most %d values",
         r->axis->name, floor(log(to) / log(base)) + 1, base, to, MOST_VALUES);
     return FALSE;
   }
@@ -130,8 +131,8 @@ static gboolean read_powers(Reading *r) {
   return TRUE;
 }
 
-/* In rising order, and in the square root of @of steps: below it are the divisors, above it what
- * they leave. */
+/* Adds the divisors of @of in rising order, in sqrt(@of) steps: each divisor up to the root has a
+ * counterpart above it. */
 static void add_divisors(OrrSweepAxis *axis, OrrPlace place, gint64 of, double from, double to) {
   gint64 root = (gint64)sqrt((double)of);
   for (gint64 d = 1; d <= root; d++)
@@ -148,7 +149,7 @@ static gboolean read_divisors(Reading *r) {
     return FALSE;
   if (!(of >= 1) || of != floor(of) || of > 1e7) {
     orr_diags_error(r->diags, r->spec->place,
-                    "axis %s: divisors-of wants a whole number from 1 to 10,000,000, found %g",
+                    "axis %s: divisors-of takes a whole number from 1 to 10,000,000, found %g",
                     r->axis->name, of);
     return FALSE;
   }
@@ -177,7 +178,7 @@ static gboolean read_map(Reading *r) {
     return forms[i].read(r);
   }
   orr_diags_error(r->diags, r->spec->place,
-                  "axis %s wants a list, {from, to, step}, {powers-of, to}, {divisors-of}, or all",
+                  "axis %s takes a list, {from, to, step}, {powers-of, to}, {divisors-of}, or all",
                   r->axis->name);
   return FALSE;
 }
@@ -200,7 +201,7 @@ static void add_words_of_field(Reading *r, OrrPlace place) {
 
 static double fact(const Reading *r, OrrSweepFact which) { return r->facts->values[which].number; }
 
-/* Divisors of the GPUs that also divide @of. */
+/* Adds the common divisors of @of and the number of GPUs. */
 static void add_common_divisors(Reading *r, OrrPlace place, gint64 of) {
   const gint64 n_gpus = (gint64)fact(r, ORR_FACT_N_GPUS);
   for (gint64 d = 1; d <= MIN(of, n_gpus); d++)
@@ -226,18 +227,17 @@ static gboolean read_all(Reading *r, OrrPlace place) {
     add_words_of_field(r, place);
   }
   if (r->axis->values->len > 0) return TRUE;
-  orr_diags_error(r->diags, place, "axis %s: what all its values are is not known: give a list",
-                  name);
+  orr_diags_error(r->diags, place, "axis %s: cannot enumerate all its values; give a list", name);
   return FALSE;
 }
 
-/* --- The whole --- */
+/* --- The axis --- */
 
 static gboolean read_list(Reading *r) {
   for (guint i = 0; i < orr_node_length(r->spec); i++) {
     const OrrNode *item = r->spec->items->pdata[i];
     if (item->kind != ORR_NODE_SCALAR) {
-      orr_diags_error(r->diags, item->place, "axis %s: a value is one word or number",
+      orr_diags_error(r->diags, item->place, "axis %s: a value is a single word or number",
                       r->axis->name);
       return FALSE;
     }
@@ -255,7 +255,7 @@ static gboolean read_values(Reading *r) {
   default:
     if (strcmp(r->spec->text, "all") == 0) return read_all(r, r->spec->place);
     orr_diags_error(r->diags, r->spec->place,
-                    "axis %s wants a list, {from, to, step}, {powers-of, to}, {divisors-of}, or "
+                    "axis %s takes a list, {from, to, step}, {powers-of, to}, {divisors-of}, or "
                     "all; found '%s'",
                     r->axis->name, r->spec->text);
     return FALSE;
@@ -282,13 +282,13 @@ static gboolean check_values(const OrrSweepAxis *axis, OrrDiags *diags) {
   if (axis->values->len == 0)
     orr_diags_error(diags, axis->place, "axis %s has no value", axis->name);
   else if (axis->values->len > MOST_VALUES)
-    orr_diags_error(diags, axis->place, "axis %s has %u values, and the most is %d", axis->name,
+    orr_diags_error(diags, axis->place, "axis %s has %u values, at most %d are allowed", axis->name,
                     axis->values->len, MOST_VALUES);
   for (guint i = 0; i < MIN(axis->values->len, 4096); i++)
     for (guint k = 0; k < i; k++) {
       const OrrNode *a = axis->values->pdata[i], *b = axis->values->pdata[k];
       if (strcmp(a->text, b->text) == 0) {
-        orr_diags_error(diags, a->place, "axis %s has the value %s twice", axis->name, a->text);
+        orr_diags_error(diags, a->place, "axis %s: duplicate value %s", axis->name, a->text);
         return FALSE;
       }
     }
@@ -296,9 +296,9 @@ static gboolean check_values(const OrrSweepAxis *axis, OrrDiags *diags) {
 }
 
 OrrSweepAxis *orr_sweep_axis_new(const char *name, OrrPlace place, const OrrNode *spec,
-                                 const OrrSweepFacts *facts, OrrDiags *diags) {
+                                 const OrrSweepAxisFacts *facts, OrrDiags *diags) {
   OrrSweepAxis *axis = g_new0(OrrSweepAxis, 1);
-  const char *path = orr_sweep_path(name), *short_name = orr_sweep_short_name(path);
+  const char *path = orr_sweep_axis_path(name), *short_name = short_name_of(path);
   axis->name = g_strdup(short_name ? short_name : path);
   axis->path = g_strdup(path);
   axis->place = place;

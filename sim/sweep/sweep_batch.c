@@ -1,3 +1,7 @@
+/*
+ * sweep_batch.c - reads and writes the files of the folder DB.slurm: sweep.ini (GKeyFile), the scripts,
+ * and for each task its number of the submission, its progress and its output.
+ */
 #include "sim/sweep/sweep_batch.h"
 
 #include <errno.h>
@@ -9,6 +13,7 @@
 #include <glib/gstdio.h>
 
 #include "sim/base/fault.h"
+#include "sim/sweep/sweep_reasons.h"
 
 #define GROUP "sweep"
 
@@ -82,7 +87,7 @@ void orr_sweep_batch_free(OrrSweepBatch *batch) {
     if (members[i].kind == TEXT) g_free(G_STRUCT_MEMBER(char *, batch, members[i].offset));
   g_strfreev(batch->settings);
   g_free(batch->folder);
-  g_free(batch->is_asked);
+  g_free(batch->is_submitted);
   g_free(batch);
 }
 
@@ -104,9 +109,10 @@ gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error) {
                                g_strv_length(batch->settings));
   for (int status = 0; status < ORR_N_POINT_STATUSES; status++)
     g_key_file_set_int64(file, "before", orr_point_words[status], batch->before[status]);
-  g_autofree gint *asked = g_new0(gint, (gsize)batch->tasks + 1);
-  for (gint64 i = 0; batch->is_asked && i < batch->tasks; i++) asked[i] = batch->is_asked[i];
-  g_key_file_set_integer_list(file, GROUP, "asked", asked, (gsize)batch->tasks);
+  g_autofree gint *submitted = g_new0(gint, (gsize)batch->tasks + 1);
+  for (gint64 i = 0; batch->is_submitted && i < batch->tasks; i++)
+    submitted[i] = batch->is_submitted[i];
+  g_key_file_set_integer_list(file, GROUP, "asked", submitted, (gsize)batch->tasks);
   g_autofree char *path = orr_sweep_batch_path(batch, "sweep.ini");
   return g_key_file_save_to_file(file, path, &reason) || refuse(reason, error);
 }
@@ -117,7 +123,7 @@ char *orr_sweep_batch_keep(const OrrSweepBatch *batch) {
   return g_file_get_contents(path, &text, NULL, NULL) ? text : NULL;
 }
 
-/* Scripts and the list of known points belong to a submission; without one nobody reads them. */
+/* Removes the scripts and the list of known points too: they belong to the submission. */
 void orr_sweep_batch_restore(const OrrSweepBatch *batch, const char *kept) {
   static const char *const names[] = {"sweep.ini", "batch", "merge", "known"};
   g_autofree char *ini = orr_sweep_batch_path(batch, names[0]);
@@ -147,9 +153,9 @@ static void load_members(GKeyFile *file, OrrSweepBatch *batch) {
   for (int status = 0; status < ORR_N_POINT_STATUSES; status++)
     batch->before[status] = g_key_file_get_int64(file, "before", orr_point_words[status], NULL);
   gsize n = 0;
-  g_autofree gint *asked = g_key_file_get_integer_list(file, GROUP, "asked", &n, NULL);
-  batch->is_asked = g_new0(gboolean, (gsize)MAX(batch->tasks, 0) + 1);
-  for (gsize i = 0; i < n && i < (gsize)batch->tasks; i++) batch->is_asked[i] = asked[i];
+  g_autofree gint *submitted = g_key_file_get_integer_list(file, GROUP, "asked", &n, NULL);
+  batch->is_submitted = g_new0(gboolean, (gsize)MAX(batch->tasks, 0) + 1);
+  for (gsize i = 0; i < n && i < (gsize)batch->tasks; i++) batch->is_submitted[i] = submitted[i];
 }
 
 gboolean orr_sweep_batch_exists(const char *db) {
@@ -163,7 +169,7 @@ OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error) {
   g_autoptr(GKeyFile) file = g_key_file_new();
   if (!orr_sweep_batch_exists(db)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: no sweep was submitted for it (there is no %s)", db, path);
+                "%s: no sweep was submitted for it (%s does not exist)", db, path);
     return NULL;
   }
   g_autoptr(GError) reason = NULL;
@@ -175,7 +181,7 @@ OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error) {
   if (batch->file && batch->db && batch->hash && batch->run > 0 && batch->tasks > 0 &&
       batch->n_points > 0)
     return g_steal_pointer(&batch);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: was not written by a submission", path);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: not written by a submission", path);
   return NULL;
 }
 
@@ -185,7 +191,7 @@ gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibra
                                       const char *name, const char *arguments, GError **error) {
   g_autofree char *program = g_file_read_link("/proc/self/exe", NULL),
                   *search = orr_library_search_path(library);
-  const char *forced = g_getenv("ORRERY_BINARY"); /* of tests, which are other programs */
+  const char *forced = g_getenv("ORRERY_BINARY"); /* set by tests, which are other programs */
   g_autofree char *quoted = g_shell_quote(forced ? forced : program ? program : "orrery");
   g_autofree char *quoted_search = g_shell_quote(search), *quoted_db = g_shell_quote(batch->db);
   g_autofree char *text =
@@ -196,7 +202,7 @@ gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibra
   return g_file_set_contents(path, text, -1, &reason) || refuse(reason, error);
 }
 
-/* --- Beginning: the number of the submission --- */
+/* --- task-K.begun: the number of the submission --- */
 
 void orr_sweep_batch_note_begin(const OrrSweepBatch *batch, gint64 task) {
   g_autofree char *path = orr_sweep_batch_task_path(batch, task, "begun");
@@ -210,7 +216,7 @@ gboolean orr_sweep_batch_has_begun(const OrrSweepBatch *batch, gint64 task) {
          g_ascii_strtoll(text, NULL, 10) == batch->submission;
 }
 
-/* --- Progress: "12\tok", then "\t3\tREASON" --- */
+/* --- task-K.progress: lines "12\tok", then "\t3\tREASON" --- */
 
 void orr_sweep_batch_note(const OrrSweepBatch *batch, gint64 task, const OrrSweepReport *report) {
   g_autoptr(GString) text = g_string_new(NULL);
@@ -224,25 +230,14 @@ void orr_sweep_batch_note(const OrrSweepBatch *batch, gint64 task, const OrrSwee
     g_string_append_printf(text, "\t%" G_GUINT64_FORMAT "\t%s\n", one->n, line);
   }
   g_file_set_contents(path, text->str, (gssize)text->len,
-                      NULL); /* it says nothing that is not in the shard */
-}
-
-void orr_sweep_batch_count(GArray *reasons, const char *reason, guint64 n) {
-  for (guint i = 0; i < reasons->len; i++) {
-    OrrSweepExclusion *known = &g_array_index(reasons, OrrSweepExclusion, i);
-    if (strcmp(known->reason, reason) != 0) continue;
-    known->n += n;
-    return;
-  }
-  const OrrSweepExclusion one = {g_strdup(reason), n};
-  g_array_append_val(reasons, one);
+                      NULL); /* on failure nothing is lost: the points are in the shard */
 }
 
 static void add_line(OrrSlurmStatus *status, const char *line) {
   g_auto(GStrv) parts = g_strsplit(line, "\t", 3);
   const guint n_parts = g_strv_length(parts);
   if (n_parts == 3)
-    orr_sweep_batch_count(status->refused, parts[2], g_ascii_strtoull(parts[1], NULL, 10));
+    orr_sweep_reasons_add(status->refused, parts[2], g_ascii_strtoull(parts[1], NULL, 10));
   for (int word = 0; n_parts == 2 && word < ORR_N_POINT_STATUSES; word++)
     if (strcmp(parts[1], orr_point_words[word]) == 0)
       status->by_status[word] += g_ascii_strtoull(parts[0], NULL, 10);
@@ -261,7 +256,7 @@ void orr_sweep_batch_add_notes(const OrrSweepBatch *batch, OrrSlurmStatus *statu
   }
 }
 
-char *orr_sweep_batch_last_words(const OrrSweepBatch *batch, gint64 task) {
+char *orr_sweep_batch_last_line(const OrrSweepBatch *batch, gint64 task) {
   g_autofree char *path = orr_sweep_batch_task_path(batch, task, "out"), *text = NULL;
   if (!g_file_get_contents(path, &text, NULL, NULL)) return NULL;
   g_strchomp(text);

@@ -1,6 +1,6 @@
 /*
- * sweep_batch.h - the folder DB.slurm: what was submitted (sweep.ini), and how far each task says
- * it is (task-K.progress), in small text files that are replaced whole. See sweep_slurm.h.
+ * sweep_batch.h - the folder DB.slurm of a sweep on Slurm (sweep_slurm.h): the submission (sweep.ini)
+ * and the progress of each task (task-K.progress), in small text files that are replaced whole.
  */
 #ifndef ORR_SWEEP_BATCH_H
 #define ORR_SWEEP_BATCH_H
@@ -9,28 +9,29 @@
 
 G_BEGIN_DECLS
 
-/* What is known of a sweep that was submitted. */
+/* A submitted sweep. */
 typedef struct {
   char *folder;
   char *db, *file, *hash;
   char **settings;
   gint64 run, n_points, tasks, cpus, submission;
-  gint64 n_done,
-      n_barren; /* merged at the last submission; submissions in a row that brought no point */
-  gint64 before[ORR_N_POINT_STATUSES]; /* in the database before the first submission */
-  double timeout_s;                    /* of --timeout; 0: the document's */
+  gint64 n_done;   /* points merged at the last submission */
+  gint64 n_barren; /* successive submissions that brought no point */
+  /* Points in the database before the first submission, by status. */
+  gint64 before[ORR_N_POINT_STATUSES];
+  double timeout_s; /* of --timeout; 0: the document's */
   gboolean whole_steps, is_whole;
   char *job, *merge_job;
-  gboolean *is_asked; /* of the last submission, by task */
+  gboolean *is_submitted; /* by task: whether the last submission had it */
 } OrrSweepBatch;
 
 OrrSweepBatch *orr_sweep_batch_new(const char *db);
-/* RESOURCE where none was submitted */
+/* ORR_FAULT_RESOURCE if no sweep was submitted for @db. */
 OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error);
 gboolean orr_sweep_batch_exists(const char *db);
 gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error);
-/* sweep.ini as it is, to put back where the submission that replaces it is refused; NULL: there
- * is none. */
+/* The text of sweep.ini, to restore it if the submission that replaces it is refused; NULL: there is
+ * no sweep.ini. */
 char *orr_sweep_batch_keep(const OrrSweepBatch *batch);
 void orr_sweep_batch_restore(const OrrSweepBatch *batch, const char *kept);
 void orr_sweep_batch_free(OrrSweepBatch *batch);
@@ -40,25 +41,24 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepBatch, orr_sweep_batch_free)
 char *orr_sweep_batch_task_path(const OrrSweepBatch *batch, gint64 task, const char *tail);
 char *orr_sweep_batch_path(const OrrSweepBatch *batch, const char *name);
 
-/* A descriptor that holds the folder against other processes until it is closed; -1 with @error. */
+/* Locks the folder against other processes until the returned descriptor is closed; -1 with @error. */
 int orr_sweep_batch_lock(const char *db, GError **error);
 
+/* Writes the script NAME, which runs `orrery sweep --db DB @arguments` on a node. */
 gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibrary *library,
                                       const char *name, const char *arguments, GError **error);
 
-/* A task says that it began; whether it did since the last submission. */
+/* Records that a task began; and whether it began since the last submission. */
 void orr_sweep_batch_note_begin(const OrrSweepBatch *batch, gint64 task);
 gboolean orr_sweep_batch_has_begun(const OrrSweepBatch *batch, gint64 task);
 
-/* How far a task is; and of all tasks. */
+/* Records the progress of a task; and adds the progress of all tasks to @status. */
 void orr_sweep_batch_note(const OrrSweepBatch *batch, gint64 task, const OrrSweepReport *report);
 void orr_sweep_batch_add_notes(const OrrSweepBatch *batch, OrrSlurmStatus *status);
-/* The last line a task printed, newly allocated; NULL where it printed nothing. */
-char *orr_sweep_batch_last_words(const OrrSweepBatch *batch, gint64 task);
-/* of OrrSweepExclusion */
-void orr_sweep_batch_count(GArray *reasons, const char *reason, guint64 n);
+/* The last line that a task printed, newly allocated; NULL if it printed nothing. */
+char *orr_sweep_batch_last_line(const OrrSweepBatch *batch, gint64 task);
 
-/* Removes the tasks' databases; and what they said. */
+/* Removes the tasks' databases; and their records of progress and output. */
 void orr_sweep_batch_clear_shards(const OrrSweepBatch *batch);
 void orr_sweep_batch_clear_notes(const OrrSweepBatch *batch);
 

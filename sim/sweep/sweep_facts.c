@@ -1,9 +1,11 @@
 /*
- * sweep_facts.c - what expressions may name: facts of a scenario, and what follows from its result.
+ * sweep_facts.c - the table of names, and the code that computes their values. A fact that a kind of
+ * workload does not have is NAN, or "" for a text.
  */
+#include "sim/sweep/sweep_facts.h"
+
 #include <math.h>
 
-#include "sim/sweep/sweep_private.h"
 #include "workloads/training/training.h"
 
 #define NUMBER ORR_VALUE_NUMBER
@@ -17,17 +19,18 @@ const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS] = {
          "Data-parallel size; where the scenario leaves it open, n-gpus / (tp * pp * cp)."},
     [ORR_FACT_CP] = {"cp", NUMBER, "Context-parallel size."},
     [ORR_FACT_EP] = {"ep", NUMBER, "Expert-parallel size."},
-    [ORR_FACT_CHUNKS] = {"chunks", NUMBER, "Model chunks a stage."},
+    [ORR_FACT_CHUNKS] = {"chunks", NUMBER, "Model chunks per stage."},
     [ORR_FACT_SCHEDULE] = {"schedule", TEXT, "The pipeline schedule."},
     [ORR_FACT_MICRO_BATCH] = {"micro-batch", NUMBER, "Sequences in a micro-batch."},
-    [ORR_FACT_MICRO_BATCHES] = {"micro-batches", NUMBER, "Micro-batches a replica a step."},
-    [ORR_FACT_GLOBAL_BATCH] = {"global-batch", NUMBER, "Sequences a step."},
-    [ORR_FACT_SEQUENCE] = {"sequence", NUMBER, "Tokens a sequence."},
-    [ORR_FACT_RECOMPUTE] = {"recompute", TEXT, "What activations are recomputed."},
-    [ORR_FACT_SHARDING] = {"sharding", TEXT, "What replicas share out (optimizer.sharding)."},
+    [ORR_FACT_MICRO_BATCHES] = {"micro-batches", NUMBER, "Micro-batches per replica and step."},
+    [ORR_FACT_GLOBAL_BATCH] = {"global-batch", NUMBER, "Sequences per step."},
+    [ORR_FACT_SEQUENCE] = {"sequence", NUMBER, "Tokens per sequence."},
+    [ORR_FACT_RECOMPUTE] = {"recompute", TEXT, "Which activations are recomputed."},
+    [ORR_FACT_SHARDING] = {"sharding", TEXT,
+                           "What data-parallel ranks shard (optimizer.sharding)."},
     [ORR_FACT_N_GPUS] = {"n-gpus", NUMBER, "GPUs in use."},
     [ORR_FACT_NODES] = {"nodes", NUMBER, "Nodes in use."},
-    [ORR_FACT_GPUS_PER_NODE] = {"gpus-per-node", NUMBER, "GPUs a node has."},
+    [ORR_FACT_GPUS_PER_NODE] = {"gpus-per-node", NUMBER, "GPUs per node."},
     [ORR_FACT_SCALE_UP_DOMAIN] = {"scale-up-domain", NUMBER, "GPUs joined by NVLink."},
     [ORR_FACT_LAYERS] = {"layers", NUMBER, "Layers of the model."},
     [ORR_FACT_HEADS] = {"heads", NUMBER, "Attention heads."},
@@ -35,18 +38,18 @@ const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS] = {
     [ORR_FACT_HIDDEN] = {"hidden", NUMBER, "Hidden size."},
     [ORR_FACT_CAPACITY] = {"memory-capacity-bytes", NUMBER, "Memory of a GPU."},
     [ORR_FACT_TDP] = {"tdp-watts", NUMBER,
-                      "Thermal design power of a GPU; 0 where the device does not say."},
-    [ORR_FACT_PRICE] = {"gpu-hour-price", NUMBER, "The sweep's price of a GPU's hour."},
+                      "Thermal design power of a GPU; 0 if the device does not give it."},
+    [ORR_FACT_PRICE] = {"gpu-hour-price", NUMBER, "The sweep's price of one GPU for one hour."},
 };
 
 const OrrSweepFactName orr_sweep_derived[ORR_N_DERIVED] = {
     [ORR_DERIVED_COST_PER_TOKEN] = {"cost_per_token", NUMBER,
                                     "GPUs * gpu-hour-price / 3600 / tokens_per_s."},
     [ORR_DERIVED_HEADROOM] = {"memory_headroom_bytes", NUMBER,
-                              "A GPU's memory less the most that any holds."},
+                              "A GPU's memory minus the largest amount that any GPU uses."},
     [ORR_DERIVED_ENERGY] =
         {"energy_per_token_j", NUMBER,
-         "GPUs * tdp-watts / tokens_per_s: an upper bound, as if all drew their design power."},
+         "GPUs * tdp-watts / tokens_per_s: an upper bound, with every GPU at its design power."},
 };
 
 const char *orr_sweep_name(guint i, const char **ret_sentence) {
@@ -89,8 +92,8 @@ static void fill_training(const OrrScenario *scenario, OrrValue *values) {
   values[ORR_FACT_SEQUENCE] = number((double)(t->sequence ? t->sequence : scenario->model.context));
 }
 
-/* Serving splits an engine as training does, under the same paths; what it does not have (dp,
- * chunks) stays NAN. */
+/* Serving has sizes of parallelism under the same paths; facts that it does not have (dp, chunks)
+ * stay NAN. */
 static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
   static const struct {
     OrrSweepFact fact;
@@ -107,7 +110,7 @@ static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
   }
 }
 
-/* A word of the workload by path; "" where it has none. */
+/* A word of the workload by path; "" if there is no such path. */
 static const char *word_at(const OrrScenario *scenario, const char *path) {
   void *data = NULL;
   const OrrField *field =
@@ -117,9 +120,8 @@ static const char *word_at(const OrrScenario *scenario, const char *path) {
              : "";
 }
 
-/* Whether some expression asks for the fact: words are looked up by path, which takes a
- * microsecond each. */
-static gboolean is_asked(const OrrSweepPlan *plan, guint slot) {
+/* Whether an expression uses the fact: looking up a word by path takes a microsecond. */
+static gboolean is_used(const OrrSweepPlan *plan, guint slot) {
   const GPtrArray *const rules[] = {plan->wheres, plan->objectives};
   for (guint k = 0; k < G_N_ELEMENTS(rules); k++)
     for (guint i = 0; rules[k] && i < rules[k]->len; i++)
@@ -128,14 +130,14 @@ static gboolean is_asked(const OrrSweepPlan *plan, guint slot) {
   return FALSE;
 }
 
-void orr_sweep_fill_facts(const OrrSweepPlan *plan, const OrrScenario *scenario, OrrValue *values) {
+void orr_sweep_facts_fill(const OrrSweepPlan *plan, const OrrScenario *scenario, OrrValue *values) {
   for (guint i = 0; i < ORR_N_FACTS; i++)
     values[i] = orr_sweep_facts[i].type == ORR_VALUE_TEXT ? text("") : number(NAN);
   if (scenario->workload.entry == &orr_training_kind.entry)
     fill_training(scenario, values);
   else
     fill_parallel(scenario, values);
-  if (is_asked(plan, ORR_FACT_RECOMPUTE))
+  if (is_used(plan, ORR_FACT_RECOMPUTE))
     values[ORR_FACT_RECOMPUTE] = text(word_at(scenario, "workload.recompute"));
   values[ORR_FACT_N_GPUS] = number((double)orr_cluster_n_gpus(&scenario->cluster));
   values[ORR_FACT_NODES] = number((double)orr_cluster_n_nodes(&scenario->cluster));
@@ -150,7 +152,7 @@ void orr_sweep_fill_facts(const OrrSweepPlan *plan, const OrrScenario *scenario,
   values[ORR_FACT_PRICE] = number(plan->section.gpu_hour_price);
 }
 
-/* The member of a result by name; NAN where this kind has none. */
+/* A member of a result by name; NAN if this kind of workload does not have it. */
 static double result_number(const OrrSweepPlan *plan, const OrrResult *result, const char *name) {
   double value = NAN;
   for (size_t i = 0; i < plan->kind->result->n_fields; i++)
@@ -159,7 +161,8 @@ static double result_number(const OrrSweepPlan *plan, const OrrResult *result, c
   return value;
 }
 
-void orr_sweep_fill_result(const OrrSweepPlan *plan, const OrrResult *result, OrrValue *values) {
+void orr_sweep_facts_fill_result(const OrrSweepPlan *plan, const OrrResult *result,
+                                 OrrValue *values) {
   OrrValue *value = &values[plan->first_result];
   for (size_t i = 0; i < plan->kind->result->n_fields; i++) {
     double found;

@@ -1,16 +1,17 @@
 /*
- * sweep_known.c - which points are answered, and how well, as a file that processes elsewhere can
- * read: tasks of a sweep know with it what is done, and what goes on to the next rung, while nobody
- * but its writer opens the database.
+ * sweep_known.c - which points are answered, and their scores, as a text file. With it the tasks of a
+ * sweep on Slurm know which points are done and which reach the next rung, without opening the
+ * database, which only its writer may open.
  *
- *   POINT RUNG STATUS ELIGIBLE SCORE      a line a point, in order; 17 digits bring a double back as it was
+ *   POINT RUNG STATUS ELIGIBLE SCORE    one line per point, in order; 17 digits restore a double exactly
  */
+#include "sim/sweep/sweep_known.h"
+
 #include <math.h>
 #include <stdio.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
-#include "sim/sweep/sweep_store.h"
 
 static void add_line(const OrrSweepAnswer *answer, void *user) {
   char score[G_ASCII_DTOSTR_BUF_SIZE];
@@ -29,7 +30,7 @@ gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, 
   return FALSE;
 }
 
-/* FALSE at the end, or where the line is none. */
+/* FALSE at the end, or for a line that is not valid. */
 static gboolean read_line(char **at, OrrSweepAnswer *ret_answer) {
   char *end = *at;
   OrrSweepAnswer one = {0};
@@ -55,6 +56,6 @@ gboolean orr_sweep_known_visit(const char *path, OrrSweepVisit visit, void *user
   OrrSweepAnswer one;
   while (read_line(&at, &one)) visit(&one, user);
   if (*at == '\0') return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is no list of answers", path);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: not a list of answered points", path);
   return FALSE;
 }

@@ -1,24 +1,26 @@
 /*
- * sweep_needs.c - results that mean nothing until the document gives a number that is 0 by default.
+ * sweep_needs.c - results that mean nothing until the document sets a number that is 0 by default.
  *
- * A cost without a price is 0 at every point, so that minimizing it would pick an arbitrary one and
- * a limit on it would hold everywhere. An objective or a constraint that uses such a result is
- * refused when the document is checked, with the path to set. An axis over that path, or over a
- * part of the document that holds it, gives the number too.
+ * Without a price, the cost is 0 at every point: minimizing it would pick an arbitrary point, and a
+ * limit on it would always hold. So an objective or a constraint that uses such a result is an error,
+ * whose message names the path to set. An axis over that path, or over a section that contains it,
+ * sets the number too.
  */
+#include "sim/sweep/sweep_needs.h"
+
 #include <string.h>
 
-#include "sim/sweep/sweep_private.h"
+#include "sim/sweep/sweep_axis.h"
 
 static const struct {
   const char *result; /* as expressions name it */
-  const char *path,
-      *what; /* the number it needs; a path of the scenario, or of its sweep: section */
+  const char *path;   /* of the scenario, or of its sweep: section */
+  const char *what;   /* the number there */
 } needs[] = {
-    {"gpu-hour-price", "sweep.gpu-hour-price", "a price of a GPU's hour"},
-    {"cost_per_token", "sweep.gpu-hour-price", "a price of a GPU's hour"},
+    {"gpu-hour-price", "sweep.gpu-hour-price", "a price per GPU-hour"},
+    {"cost_per_token", "sweep.gpu-hour-price", "a price per GPU-hour"},
     {"cost-per-million-output-tokens", "workload.metrics.price-per-gpu-hour",
-     "a price of a GPU's hour"},
+     "a price per GPU-hour"},
     {"energy_per_token_j", "cluster.device.tdp", "the device's design power"},
     {"energy-j-per-output-token", "cluster.device.tdp", "the device's design power"},
 };
@@ -40,7 +42,7 @@ static gboolean is_given(const OrrSweepPlan *plan, const char *path) {
   return (field && orr_field_number(field, data, &value) && value > 0) || axis_gives(plan, path);
 }
 
-void orr_sweep_check_needs(const OrrSweepPlan *plan, const OrrExpression *expression,
+void orr_sweep_needs_check(const OrrSweepPlan *plan, const OrrExpression *expression,
                            OrrPlace place, OrrDiags *diags) {
   for (guint slot = 0; slot < plan->names->len; slot++) {
     if (!orr_expression_uses(expression, slot)) continue;

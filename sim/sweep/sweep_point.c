@@ -1,7 +1,14 @@
 /*
- * sweep_point.c - one point simulated in this process, or in a child where it needs a SimGrid
- * engine.
+ * sweep_point.c - checks a point's scenario and its memory, then simulates it.
+ *
+ * A process can run one SimGrid engine in its life, so a point that needs SimGrid runs in a child:
+ *
+ *   worker --fork--> child: simulates, sends the answer, exits 0
+ *                    exits TOO_SHORT_STATUS: the shortened step has no steady state; try a longer one
+ *                    killed: the worker exits too, and the pool tries the point again
  */
+#include "sim/sweep/sweep_point.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,47 +18,22 @@
 #include <unistd.h>
 
 #include "sim/base/fault.h"
-#include "sim/sweep/sweep_private.h"
+#include "sim/sweep/sweep_facts.h"
+#include "sim/sweep/sweep_plan.h"
 
-char **orr_sweep_settings(const OrrSweepPlan *plan, guint64 combination) {
-  GPtrArray *settings = g_ptr_array_new();
-  for (guint i = 0; i < plan->n_axes; i++) {
-    const OrrSweepAxis *axis = plan->axes->pdata[i];
-    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path,
-                                              orr_sweep_value(plan, combination, i)->text));
-  }
-  g_ptr_array_add(settings, NULL);
-  return (char **)g_ptr_array_free(settings, FALSE);
-}
-
-char **orr_sweep_again(const OrrSweepPlan *plan, guint64 combination) {
-  GPtrArray *settings = g_ptr_array_new();
-  g_autofree char *refusal = NULL;
-  g_autofree char *pipeline = orr_sweep_pipeline(plan, combination, &refusal);
-  if (plan->dp_is_open) g_ptr_array_add(settings, g_strdup("workload.parallel.dp=0"));
-  if (pipeline) g_ptr_array_add(settings, g_strconcat("workload.pipeline=", pipeline, NULL));
-  for (guint i = 0; i < plan->n_axes; i++) {
-    const OrrSweepAxis *axis = plan->axes->pdata[i];
-    if ((int)i == plan->schedule_axis || (int)i == plan->chunks_axis) continue;
-    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path,
-                                              orr_sweep_value(plan, combination, i)->text));
-  }
-  g_ptr_array_add(settings, NULL);
-  return (char **)g_ptr_array_free(settings, FALSE);
-}
-
-static void say(OrrSweepAnswer *answer, OrrPointStatus status, const char *reason) {
+static void set_status(OrrSweepAnswer *answer, OrrPointStatus status, const char *reason) {
   answer->status = (gint32)status;
   g_strlcpy(answer->reason, reason, sizeof answer->reason);
 }
 
-static void say_fault(OrrSweepAnswer *answer, const GError *error) {
-  g_autofree char *reason = orr_sweep_reason(error->message);
-  say(answer, orr_fault_exit_status(error) == 2 ? ORR_POINT_REFUSED : ORR_POINT_FAILED, reason);
+static void set_fault(OrrSweepAnswer *answer, const GError *error) {
+  g_autofree char *reason = orr_sweep_reasons_kind(error->message);
+  set_status(answer, orr_fault_exit_status(error) == 2 ? ORR_POINT_REFUSED : ORR_POINT_FAILED,
+             reason);
 }
 
 static void judge(const OrrSweepPlan *plan, OrrValue *values, OrrSweepAnswer *answer) {
-  orr_sweep_fill_result(plan, &answer->result, values);
+  orr_sweep_facts_fill_result(plan, &answer->result, values);
   answer->eligible = TRUE;
   for (guint i = 0; i < plan->wheres->len; i++) {
     const OrrSweepRule *rule = plan->wheres->pdata[i];
@@ -76,21 +58,22 @@ static void fill(const OrrSweepPlan *plan, const OrrOutcome *outcome, OrrValue *
 /* --- A child for SimGrid --- */
 
 typedef struct {
-  pid_t child; /* in the parent: the process that goes on; 0: this one does */
+  pid_t child; /* in the worker: its child; 0: this process simulates */
 } Fork;
 
-#define TOO_SHORT_STATUS 78 /* the child found no steady state */
+#define TOO_SHORT_STATUS 78 /* exit status of a child that found no steady state */
 
 static gboolean fork_here(void *user) {
   Fork *state = user;
   fflush(NULL);
   const pid_t pid = fork();
-  if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with the worker */
+  if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child ends with the worker */
   state->child = pid > 0 ? pid : 0;
-  return pid <= 0; /* where no process is to be had, this one goes on and may use up its engine */
+  return pid <= 0; /* without a child, this process simulates and uses up its engine */
 }
 
-/* The child has sent the answer, unless it died or found nothing to answer: then FALSE. */
+/* Waits for the child, which sends the answer itself; sends one for a child that crashed. FALSE: the
+ * shortened step had no steady state. */
 static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
@@ -100,23 +83,22 @@ static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send,
                                 ? g_strdup_printf("ended by signal %d (%s)", WTERMSIG(status),
                                                   g_strsignal(WTERMSIG(status)))
                                 : g_strdup_printf("left with status %d", WEXITSTATUS(status));
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-    _exit(77); /* as if this process had been killed: try again */
-  say(answer, ORR_POINT_CRASHED, reason);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) _exit(ORR_KILLED_STATUS);
+  set_status(answer, ORR_POINT_CRASHED, reason);
   send(answer, user);
   return TRUE;
 }
 
-/* --- The whole --- */
+/* --- The point --- */
 
-/* FALSE where the answer is known without a simulation. */
+/* Whether the point's memory fits. FALSE: @answer has the reason, and there is nothing to simulate. */
 static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
                      OrrSweepAnswer *answer) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   g_autoptr(GError) error = NULL;
-  const OrrRunWorld *machine = orr_sweep_world(variants, &error);
+  const OrrRunWorld *machine = orr_sweep_variants_world(variants, &error);
   if (!machine) {
-    say_fault(answer, error);
+    set_fault(answer, error);
     return FALSE;
   }
   if (!kind->footprint) return TRUE;
@@ -130,14 +112,14 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
                           .folders = scenario->folders};
   OrrFootprint footprint;
   if (!kind->footprint(scenario->workload.params, &world, &footprint))
-    return TRUE; /* compiling says why */
+    return TRUE; /* compiling reports the error */
   g_autofree char *reason = orr_footprint_refuse(&footprint, &scenario->cluster);
   if (!reason) return TRUE;
-  say(answer, ORR_POINT_UNFIT, reason);
+  set_status(answer, ORR_POINT_UNFIT, reason);
   return FALSE;
 }
 
-/* One attempt; FALSE where the step was shortened too much. */
+/* Simulates the point once; FALSE if the step was shortened too much. */
 static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan,
                         const OrrScenario *scenario, OrrValue *values, guint shorten,
                         OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
@@ -152,22 +134,22 @@ static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan,
                              .shorten = shorten,
                              .too_short = &too_short};
   g_autoptr(OrrOutcome) outcome =
-      orr_simulate_in(orr_sweep_world(variants, NULL), scenario, &how, &error);
+      orr_simulate_in(orr_sweep_variants_world(variants, NULL), scenario, &how, &error);
   if (state.child > 0) return wait_for(state.child, answer, send, user);
   if (too_short && getpid() != self) _exit(TOO_SHORT_STATUS);
   if (too_short) return FALSE;
   if (outcome)
     fill(plan, outcome, values, answer);
   else
-    say_fault(answer, error);
+    set_fault(answer, error);
   answer->wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
   send(answer, user);
   if (getpid() != self) _exit(0);
   return TRUE;
 }
 
-/* A shorter step first, whose steady state stands for what it leaves out; a whole one, which
- * needs none, where it has none. */
+/* Simulates a shortened step, whose steady state stands for the micro-batches that it leaves out; when
+ * it has no steady state, tries longer steps up to the whole one. */
 static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan,
                      const OrrScenario *scenario, OrrValue *values, OrrSweepAnswer *answer,
                      OrrSweepSend send, void *user) {
@@ -182,11 +164,11 @@ void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan,
   g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
   g_autofree char *finding = NULL;
   const OrrScenario *scenario =
-      orr_sweep_scenario(variants, task->combination, task->rung, values, &finding);
-  if (scenario) finding = orr_sweep_check(variants);
+      orr_sweep_variants_scenario(variants, task->combination, task->rung, values, &finding);
+  if (scenario) finding = orr_sweep_variants_check(variants);
   if (finding) {
-    g_autofree char *reason = orr_sweep_reason(finding);
-    say(&answer, ORR_POINT_REFUSED, reason);
+    g_autofree char *reason = orr_sweep_reasons_kind(finding);
+    set_status(&answer, ORR_POINT_REFUSED, reason);
     send(&answer, user);
     return;
   }

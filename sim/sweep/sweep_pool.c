@@ -1,14 +1,15 @@
 /*
- * sweep_pool.c - see sweep_pool.h.
+ * sweep_pool.c - gives points to worker processes and takes their answers.
  *
- *   parent --OrrSweepTask--> worker --OrrSweepAnswer--> parent        two pipes a worker, whole messages
+ *   parent --OrrSweepTask--> worker --OrrSweepAnswer--> parent     two pipes per worker, whole messages
  *
  * Invariants
- *  1. A task that was given out is answered once, or given out again: a worker answers in the order it was asked, so
- *     what it was doing when it died is the first of its queue.
- *  2. A worker that ends by a signal of its own making (SIGSEGV, SIGABRT) crashed on that point, which is recorded. One
- *     that was killed (SIGKILL: somebody, or the system out of memory) did not: the point is tried again, three times.
- *  3. Workers hold no end of another's pipes, and the kernel ends them with the parent.
+ *  1. A task that was given out is answered once or given out again. A worker answers its tasks in order,
+ *     so a worker that dies was simulating the first task of its queue.
+ *  2. A worker that ends by SIGSEGV or SIGABRT crashed on that point, and the crash is recorded. A worker
+ *     that was killed by SIGKILL (by a person, or when the system ran out of memory) did not crash: its
+ *     point is tried up to three times.
+ *  3. A worker holds no pipe ends of other workers, and the kernel ends it with the parent.
  */
 #include "sim/sweep/sweep_pool.h"
 
@@ -28,7 +29,6 @@
 #define MOST_AHEAD 64u
 #define MOST_TRIES 3
 #define POLL_MS 100
-#define KILLED_STATUS 77 /* a worker whose SimGrid child was killed (sweep_point.c) */
 
 typedef struct {
   OrrSweepTask task;
@@ -38,10 +38,10 @@ typedef struct {
 typedef struct {
   pid_t pid; /* 0: not running */
   int to, from;
-  GQueue given; /* of Given, oldest first */
-  gint64 since_us;
-  guint got;
-  char heard[sizeof(OrrSweepAnswer)];
+  GQueue given;    /* of Given, oldest first */
+  gint64 since_us; /* when the first of them began */
+  guint n_read;    /* bytes of the answer that is being read */
+  char answer[sizeof(OrrSweepAnswer)];
 } Worker;
 
 typedef struct {
@@ -49,10 +49,9 @@ typedef struct {
   OrrSweepVariants *variants;
   const OrrSweepCrew *crew;
   Worker *workers;
-  GQueue again; /* of Given: of workers that died */
+  GQueue again; /* of Given: tasks of workers that died */
   guint64 n_answered;
   gint64 begin_us;
-  gboolean dry; /* next() had none */
 } Pool;
 
 /* --- In the worker --- */
@@ -83,7 +82,7 @@ static void send_answer(const OrrSweepAnswer *answer, void *user) {
   if (!write_all(*(const int *)user, answer, sizeof *answer)) _exit(1);
 }
 
-/* What a point gave back is the next one's: pages that go to the system and come again cost a
+/* Keeps freed memory for the next point: returning pages to the system and getting them again takes a
  * tenth of the time. */
 static void keep_memory(void) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -102,46 +101,46 @@ static void worker_main(const Pool *pool, int from_parent, int to_parent) {
 
 /* --- Life of a worker --- */
 
-static void become_worker(const Pool *pool, const int *asked, const int *said) {
+static void become_worker(const Pool *pool, const int *tasks, const int *answers) {
   for (guint i = 0; i < pool->crew->jobs; i++)
     if (pool->workers[i].pid > 0) {
       close(pool->workers[i].to);
       close(pool->workers[i].from);
     }
-  close(asked[1]);
-  close(said[0]);
-  static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  for (guint i = 0; i < G_N_ELEMENTS(asking); i++)
-    signal(asking[i], SIG_IGN); /* the parent decides */
+  close(tasks[1]);
+  close(answers[0]);
+  static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  for (guint i = 0; i < G_N_ELEMENTS(end_signals); i++)
+    signal(end_signals[i], SIG_IGN); /* the parent decides */
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  worker_main(pool, asked[0], said[1]);
+  worker_main(pool, tasks[0], answers[1]);
 }
 
 static gboolean start_worker(Pool *pool, Worker *worker, GError **error) {
-  int asked[2], said[2];
-  const gboolean has_asked = pipe(asked) == 0, has_said = has_asked && pipe(said) == 0;
+  int tasks[2], answers[2];
+  const gboolean has_tasks = pipe(tasks) == 0, has_answers = has_tasks && pipe(answers) == 0;
   fflush(NULL);
-  const pid_t pid = has_said ? fork() : -1;
-  if (pid == 0) become_worker(pool, asked, said);
+  const pid_t pid = has_answers ? fork() : -1;
+  if (pid == 0) become_worker(pool, tasks, answers);
   if (pid > 0) {
-    setpgid(pid, pid); /* here too: whoever comes first */
-    close(asked[0]);
-    close(said[1]);
+    setpgid(pid, pid); /* parent and worker both do this, since either can run first */
+    close(tasks[0]);
+    close(answers[1]);
     worker->pid = pid;
-    worker->to = asked[1];
-    worker->from = said[0];
-    worker->got = 0;
+    worker->to = tasks[1];
+    worker->from = answers[0];
+    worker->n_read = 0;
     return TRUE;
   }
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "no process could be started: %s",
               g_strerror(errno));
-  for (int i = 0; has_asked && i < 2; i++) close(asked[i]);
-  for (int i = 0; has_said && i < 2; i++) close(said[i]);
+  for (int i = 0; has_tasks && i < 2; i++) close(tasks[i]);
+  for (int i = 0; has_answers && i < 2; i++) close(answers[i]);
   return FALSE;
 }
 
-/* Its wait status. */
+/* Waits for a worker; returns its wait status. */
 static int end_worker(Worker *worker) {
   int status = 0;
   close(worker->to);
@@ -157,7 +156,8 @@ static void kill_worker(const Worker *worker) {
 
 /* --- Giving out --- */
 
-static guint how_many_ahead(const Pool *pool) {
+/* How many tasks a worker has at once. */
+static guint tasks_ahead(const Pool *pool) {
   if (pool->n_answered < 4) return 2;
   const double each_s = (double)(g_get_monotonic_time() - pool->begin_us) / G_USEC_PER_SEC *
                         pool->crew->jobs / (double)pool->n_answered;
@@ -169,8 +169,7 @@ static Given *take_next(Pool *pool) {
   if (given) return given;
   if (pool->crew->interrupted && *pool->crew->interrupted) return NULL;
   OrrSweepTask task;
-  pool->dry = !pool->crew->next(&task, pool->crew->user);
-  if (pool->dry) return NULL;
+  if (!pool->crew->next(&task, pool->crew->user)) return NULL;
   given = g_new0(Given, 1);
   given->task = task;
   return given;
@@ -182,9 +181,9 @@ static gboolean give(Worker *worker, Given *given) {
   return write_all(worker->to, &given->task, sizeof given->task);
 }
 
-/* Round after round, so that few tasks are spread. */
+/* Gives one task to each worker per round, so that a few tasks are spread over all workers. */
 static gboolean give_out(Pool *pool, GError **error) {
-  const guint ahead = how_many_ahead(pool);
+  const guint ahead = tasks_ahead(pool);
   for (guint round = 0; round < ahead; round++)
     for (guint i = 0; i < pool->crew->jobs; i++) {
       Worker *worker = &pool->workers[i];
@@ -195,15 +194,16 @@ static gboolean give_out(Pool *pool, GError **error) {
         g_queue_push_head(&pool->again, given);
         return FALSE;
       }
-      give(worker, given); /* a pipe that broke is a worker that died: its end is read below */
+      give(worker, given); /* if the worker died, read_answer notices */
     }
   return TRUE;
 }
 
 /* --- Answers --- */
 
-/* Storing may wait for a lock for longer than a point may take: that is not the workers' time. */
-static void excuse(Pool *pool, gint64 from_us) {
+/* Extends the time limits by the time since @from_us: storing can wait for a lock longer than the
+ * time limit of a point. */
+static void extend_limits(Pool *pool, gint64 from_us) {
   const gint64 stalled_us = g_get_monotonic_time() - from_us;
   for (guint i = 0; i < pool->crew->jobs; i++) pool->workers[i].since_us += stalled_us;
 }
@@ -215,7 +215,7 @@ static gboolean take_answer(Pool *pool, Worker *worker, const OrrSweepAnswer *an
   worker->since_us = begun_us;
   pool->n_answered++;
   const gboolean fine = pool->crew->answer(answer, pool->crew->user, error);
-  excuse(pool, begun_us);
+  extend_limits(pool, begun_us);
   return fine;
 }
 
@@ -237,11 +237,11 @@ static void take_back(Pool *pool, Worker *worker) {
 
 static gboolean was_killed(int status) {
   return (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
-         (WIFEXITED(status) && WEXITSTATUS(status) == KILLED_STATUS);
+         (WIFEXITED(status) && WEXITSTATUS(status) == ORR_KILLED_STATUS);
 }
 
-/* The worker is gone: what it was doing crashed it, or is tried again. */
-static gboolean bury(Pool *pool, Worker *worker, GError **error) {
+/* Handles the end of a worker: its first task crashed it, or is tried again. */
+static gboolean end_task_of(Pool *pool, Worker *worker, GError **error) {
   const int status = end_worker(worker);
   Given *first = g_queue_peek_head(&worker->given);
   gboolean fine = TRUE;
@@ -257,17 +257,17 @@ static gboolean bury(Pool *pool, Worker *worker, GError **error) {
   return fine;
 }
 
-/* Reads what is there; FALSE with @error alone where the crew stops. */
-static gboolean listen_to(Pool *pool, Worker *worker, GError **error) {
+/* Reads from a worker; FALSE with @error when the crew stops. */
+static gboolean read_answer(Pool *pool, Worker *worker, GError **error) {
   const gssize n =
-      read(worker->from, worker->heard + worker->got, sizeof worker->heard - worker->got);
+      read(worker->from, worker->answer + worker->n_read, sizeof worker->answer - worker->n_read);
   if (n < 0 && errno == EINTR) return TRUE;
-  if (n <= 0) return bury(pool, worker, error);
-  worker->got += (guint)n;
-  if (worker->got < sizeof worker->heard) return TRUE;
+  if (n <= 0) return end_task_of(pool, worker, error);
+  worker->n_read += (guint)n;
+  if (worker->n_read < sizeof worker->answer) return TRUE;
   OrrSweepAnswer answer;
-  memcpy(&answer, worker->heard, sizeof answer);
-  worker->got = 0;
+  memcpy(&answer, worker->answer, sizeof answer);
+  worker->n_read = 0;
   return take_answer(pool, worker, &answer, error);
 }
 
@@ -297,11 +297,11 @@ static gboolean wait_for_some(Pool *pool, GError **error) {
   const int wait_ms = (int)CLAMP(pool->crew->timeout_s * 1e3, 1, POLL_MS);
   if (poll(polled, pool->crew->jobs, wait_ms) > 0)
     for (guint i = 0; i < pool->crew->jobs; i++)
-      if (polled[i].revents && !listen_to(pool, &pool->workers[i], error)) return FALSE;
+      if (polled[i].revents && !read_answer(pool, &pool->workers[i], error)) return FALSE;
   const gboolean fine = check_times(pool, error);
   const gint64 begun_us = g_get_monotonic_time();
   if (!fine || !pool->crew->tick(pool->crew->user, error)) return FALSE;
-  excuse(pool, begun_us);
+  extend_limits(pool, begun_us);
   return TRUE;
 }
 
@@ -316,7 +316,7 @@ static void clear(Pool *pool) {
     Worker *worker = &pool->workers[i];
     if (worker->pid > 0) {
       if (!g_queue_is_empty(&worker->given)) kill_worker(worker);
-      end_worker(worker); /* an idle one leaves by itself: nobody asks any more */
+      end_worker(worker); /* an idle worker ends when its pipe is closed */
     }
     g_queue_clear_full(&worker->given, g_free);
   }

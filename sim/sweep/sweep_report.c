@@ -1,15 +1,17 @@
+/*
+ * sweep_report.c - ranks points as their answers arrive; at most ORR_SWEEP_MOST_BEST best points are
+ * kept, and the Pareto front.
+ */
 #include "sim/sweep/sweep_report.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "sim/sweep/sweep_combination.h"
+
 static void clear_best(gpointer best) {
   g_strfreev(((OrrSweepBest *)best)->settings);
   g_strfreev(((OrrSweepBest *)best)->again);
-}
-
-static void clear_exclusion(gpointer exclusion) {
-  g_free(((OrrSweepExclusion *)exclusion)->reason);
 }
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
@@ -21,10 +23,9 @@ OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
     report->objectives[i] = g_strdup(((const OrrSweepRule *)plan->objectives->pdata[i])->text);
   report->best = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
   report->front = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
-  report->refused = g_array_new(FALSE, TRUE, sizeof(OrrSweepExclusion));
+  report->refused = orr_sweep_reasons_new();
   g_array_set_clear_func(report->best, clear_best);
   g_array_set_clear_func(report->front, clear_best);
-  g_array_set_clear_func(report->refused, clear_exclusion);
   return report;
 }
 
@@ -43,7 +44,7 @@ void orr_sweep_report_free(OrrSweepReport *report) {
 
 /* --- Ranking --- */
 
-/* As something to be made small. */
+/* An objective as a quantity to minimize. */
 static double cost(const OrrSweepPlan *plan, const double *score, guint i) {
   return ((const OrrSweepRule *)plan->objectives->pdata[i])->maximize ? -score[i] : score[i];
 }
@@ -65,7 +66,8 @@ static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
   if (best->len > ORR_SWEEP_MOST_BEST) g_array_set_size(best, ORR_SWEEP_MOST_BEST);
 }
 
-/* @a is nowhere worse than @b; of equal ones the first point stays. */
+/* Whether @a is at least as good as @b in every objective, and better in one; among equal points the
+ * first dominates. */
 static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 point_a,
                           const double *b, guint64 point_b) {
   gboolean better = FALSE;
@@ -97,14 +99,7 @@ static void count_refused(OrrSweepReport *report, const OrrSweepAnswer *answer) 
   const char *word = orr_point_words[answer->status];
   g_autofree char *reason =
       *answer->reason ? g_strdup_printf("%s: %s", word, answer->reason) : g_strdup(word);
-  for (guint i = 0; i < report->refused->len; i++) {
-    OrrSweepExclusion *known = &g_array_index(report->refused, OrrSweepExclusion, i);
-    if (strcmp(known->reason, reason) != 0) continue;
-    known->n++;
-    return;
-  }
-  const OrrSweepExclusion one = {g_steal_pointer(&reason), 1};
-  g_array_append_val(report->refused, one);
+  orr_sweep_reasons_add(report->refused, reason, 1);
 }
 
 void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
@@ -126,17 +121,7 @@ void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan,
     for (guint i = 0; i < lists[k]->len; i++) {
       OrrSweepBest *one = &g_array_index(lists[k], OrrSweepBest, i);
       if (one->point != point || one->settings) continue;
-      one->settings = orr_sweep_settings(plan, combination);
-      one->again = orr_sweep_again(plan, combination);
+      one->settings = orr_sweep_combination_settings(plan, combination);
+      one->again = orr_sweep_combination_again(plan, combination);
     }
-}
-
-char *orr_sweep_report_reasons(const GArray *exclusions, guint most) {
-  GString *text = g_string_new(NULL);
-  for (guint i = 0; i < MIN(exclusions->len, most); i++) {
-    const OrrSweepExclusion *one = &g_array_index(exclusions, OrrSweepExclusion, i);
-    g_string_append_printf(text, "%s  %" G_GUINT64_FORMAT " %s", i > 0 ? "\n" : "", one->n,
-                           one->reason);
-  }
-  return g_string_free(text, FALSE);
 }

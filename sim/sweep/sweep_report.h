@@ -1,25 +1,22 @@
 /*
- * sweep_report.h - what a sweep has found so far: counts, the best, the front.
+ * sweep_report.h - collects the report of a sweep: counts, the best points, the Pareto front.
  */
 #ifndef ORR_SWEEP_REPORT_H
 #define ORR_SWEEP_REPORT_H
 
-#include "sim/sweep/sweep_private.h"
+#include "sim/sweep/sweep_point.h"
 
 G_BEGIN_DECLS
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan);
 
-/* @is_last: of the last rung, whose points alone are ranked. */
+/* Counts an answer. @is_last: it is of the last rung, whose points are ranked. */
 void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
                           const OrrSweepAnswer *answer, gboolean is_last);
 
-/* Tells which combination @point is, where it is shown. */
+/* Fills in the settings of @point, if the report shows it. */
 void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point,
                                guint64 combination);
-
-/* "  12 reason", a line each, the @most most frequent. Newly allocated. */
-char *orr_sweep_report_reasons(const GArray *exclusions, guint most);
 
 G_END_DECLS
 

@@ -1,18 +1,19 @@
 /*
- * sweep_run.c - a sweep from its document to its report: points in order, rung after rung, answers
- * into the database.
+ * sweep_run.c - runs a sweep from its document to its report: takes points in order, rung after rung,
+ * and stores their answers.
  *
- * Rows are committed together a few times a second. What a process that dies had not committed is
- * simulated again by
- * --resume: a point is its number in the sampler's order, so nothing is lost and nothing is there twice.
+ * Rows are committed together, a few times per second. When the process dies, --resume simulates the
+ * points that were not committed. A point is identified by its number in the sampler's order, so every
+ * point is stored exactly once.
  */
-#include <math.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/sweep/sampler.h"
+#include "sim/sweep/sweep_known.h"
+#include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_pool.h"
 #include "sim/sweep/sweep_report.h"
+#include "sim/sweep/sweep_rungs.h"
 #include "sim/sweep/sweep_store.h"
 
 #define BATCH_POINTS 1024
@@ -21,17 +22,11 @@
 typedef struct {
   const OrrSweepOrder *order;
   const OrrSweepPlan *plan;
-  const OrrSampler *sampler;
-  OrrSweepStream *stream;
-  OrrStore *store; /* NULL: none */
+  OrrSweepRungs *rungs;
+  OrrStore *store; /* NULL: nothing is stored */
   OrrSweepReport *report;
-  GByteArray *done; /* a bit a point */
-  guint rung, n_rungs;
-  guint64 first, next; /* the rung's first point, and the next one's place in the rung */
-  guint64 n_rung_answered;
-  GArray *rung_combinations; /* of guint64; where there are several rungs */
-  GArray *rung_scores;       /* of double: smaller is better, NAN: out; parallel */
-  guint in_batch;
+  GByteArray *done; /* one bit per point */
+  guint in_batch;   /* points that are not committed yet */
   gint64 batch_us, begin_us;
 } Sweep;
 
@@ -50,78 +45,10 @@ static void set_done(Sweep *sweep, guint64 point) {
   sweep->done->data[point / 8] |= (guint8)(1u << (point % 8));
 }
 
+/* Whether this process simulates the point: it is in its shard, or the order only looks. */
 static gboolean is_mine(const Sweep *sweep, guint64 point) {
   const OrrSweepOrder *order = sweep->order;
   return order->look || order->n_shards == 0 || point % order->n_shards == order->shard;
-}
-
-typedef struct {
-  guint64 combination;
-  double score;
-} Candidate;
-
-static gint better_first(gconstpointer a, gconstpointer b) {
-  const Candidate *x = a, *y = b;
-  const gboolean nx = isnan(x->score), ny = isnan(y->score);
-  if (nx || ny || x->score == y->score)
-    return nx != ny ? (nx ? 1 : -1)
-                    : (x->combination > y->combination) - (x->combination < y->combination);
-  return x->score < y->score ? -1 : 1;
-}
-
-static gint in_order(gconstpointer a, gconstpointer b) {
-  const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
-  return (x > y) - (x < y);
-}
-
-/* The better part of the rung, in order of combination. */
-static void climb(Sweep *sweep) {
-  const guint n = sweep->rung_combinations->len;
-  g_autoptr(GArray) candidates = g_array_new(FALSE, FALSE, sizeof(Candidate));
-  for (guint i = 0; i < n; i++) {
-    const Candidate one = {g_array_index(sweep->rung_combinations, guint64, i),
-                           g_array_index(sweep->rung_scores, double, i)};
-    if (!isnan(one.score)) g_array_append_val(candidates, one);
-  }
-  g_array_sort(candidates, better_first);
-  const guint64 keep =
-      MIN(sweep->sampler->survivors(sweep->plan->section.sampler.params, n), candidates->len);
-  g_array_set_size(sweep->rung_combinations, 0);
-  for (guint i = 0; i < keep; i++)
-    g_array_append_val(sweep->rung_combinations,
-                       g_array_index(candidates, Candidate, i).combination);
-  g_array_sort(sweep->rung_combinations, in_order);
-  g_array_set_size(sweep->rung_scores, 0);
-  for (guint i = 0; i < keep; i++) g_array_append_val(sweep->rung_scores, (double){NAN});
-  sweep->rung++;
-  sweep->first += n;
-  sweep->next = sweep->n_rung_answered = 0;
-}
-
-/* The next combination of the rung: of the stream, or of what was kept of the rung before. */
-static gboolean next_of_rung(Sweep *sweep, guint64 *ret_combination) {
-  if (sweep->rung == 0) {
-    if (!orr_sweep_stream_next(sweep->stream, ret_combination)) return FALSE;
-    if (sweep->n_rungs > 1) {
-      g_array_append_val(sweep->rung_combinations, *ret_combination);
-      g_array_append_val(sweep->rung_scores, (double){NAN});
-    }
-    sweep->next++;
-    return TRUE;
-  }
-  if (sweep->next >= sweep->rung_combinations->len) return FALSE;
-  *ret_combination = g_array_index(sweep->rung_combinations, guint64, sweep->next++);
-  return TRUE;
-}
-
-/* Where a point stands that a run before this one has simulated, its score counts as if it had
- * come now. */
-static void note_score(Sweep *sweep, guint64 point, double score) {
-  if (sweep->n_rungs < 2 || point < sweep->first) return;
-  const guint64 at = point - sweep->first;
-  if (at >= sweep->rung_scores->len) return;
-  const gboolean maximize = ((const OrrSweepRule *)sweep->plan->objectives->pdata[0])->maximize;
-  g_array_index(sweep->rung_scores, double, at) = maximize ? -score : score;
 }
 
 typedef struct {
@@ -133,11 +60,13 @@ static void recall_score(const OrrSweepAnswer *answer, void *user) {
   const Recall *recall = user;
   if (answer->point >= recall->from && answer->point < recall->to &&
       answer->status == ORR_POINT_OK && answer->eligible)
-    note_score(recall->sweep, answer->point, answer->score[0]);
+    orr_sweep_rungs_score(recall->sweep->rungs, answer->point, answer->score[0]);
 }
 
+/* Scores of points of the rung that earlier runs or other processes simulated. */
 static void recall_scores(Sweep *sweep) {
-  Recall recall = {sweep, sweep->first, sweep->first + sweep->rung_combinations->len};
+  Recall recall = {.sweep = sweep};
+  orr_sweep_rungs_range(sweep->rungs, &recall.from, &recall.to);
   g_autoptr(OrrStore) own =
       sweep->report->aside ? orr_store_open_read(sweep->order->db, NULL) : NULL;
   if (sweep->report->n_before > 0 && sweep->store)
@@ -148,20 +77,17 @@ static void recall_scores(Sweep *sweep) {
 
 static gboolean next_task(OrrSweepTask *ret_task, void *user) {
   Sweep *sweep = user;
-  guint64 combination;
   while (TRUE) {
-    while (next_of_rung(sweep, &combination)) {
-      const guint64 point = sweep->first + sweep->next - 1;
-      orr_sweep_report_settings(sweep->report, sweep->plan, point, combination);
-      if (is_done(sweep, point)) sweep->n_rung_answered++;
-      if (is_done(sweep, point) || !is_mine(sweep, point)) continue;
-      *ret_task = (OrrSweepTask){point, combination, sweep->rung};
-      return TRUE;
+    while (orr_sweep_rungs_next(sweep->rungs, ret_task)) {
+      orr_sweep_report_settings(sweep->report, sweep->plan, ret_task->point, ret_task->combination);
+      if (is_done(sweep, ret_task->point))
+        orr_sweep_rungs_answered(sweep->rungs);
+      else if (is_mine(sweep, ret_task->point))
+        return TRUE;
     }
-    if (sweep->rung + 1 >= sweep->n_rungs || sweep->n_rung_answered < sweep->rung_combinations->len)
-      return FALSE;
+    if (!orr_sweep_rungs_can_climb(sweep->rungs)) return FALSE;
     recall_scores(sweep);
-    climb(sweep);
+    orr_sweep_rungs_climb(sweep->rungs);
   }
 }
 
@@ -172,8 +98,8 @@ static gboolean end_batch(Sweep *sweep, GError **error) {
   return !sweep->store || orr_store_end_batch(sweep->store, error);
 }
 
-/* A database beside the sweep's own, which stayed locked: the sweep's row there, under its
- * number, as in a shard. */
+/* When the sweep's database stayed locked and the store went on to another one (results/store.h),
+ * stores the sweep's row there too, under the same number, as in a shard. */
 static gboolean begin_aside(Sweep *sweep, GError **error) {
   OrrSweepReport *report = sweep->report;
   if (report->aside || !orr_store_is_aside(sweep->store)) return TRUE;
@@ -197,10 +123,11 @@ static gboolean take_answer(const OrrSweepAnswer *answer, void *user, GError **e
   const gboolean counts = answer->status == ORR_POINT_OK && answer->eligible;
   if (!store_answer(sweep, answer, error)) return FALSE;
   set_done(sweep, answer->point);
-  sweep->n_rung_answered++;
-  orr_sweep_report_add(sweep->report, sweep->plan, answer, sweep->rung + 1 == sweep->n_rungs);
+  orr_sweep_rungs_answered(sweep->rungs);
+  orr_sweep_report_add(sweep->report, sweep->plan, answer,
+                       orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
   orr_sweep_report_settings(sweep->report, sweep->plan, answer->point, answer->combination);
-  if (counts) note_score(sweep, answer->point, answer->score[0]);
+  if (counts) orr_sweep_rungs_score(sweep->rungs, answer->point, answer->score[0]);
   return sweep->in_batch < BATCH_POINTS || end_batch(sweep, error);
 }
 
@@ -217,13 +144,14 @@ static void before(const OrrSweepTask *task, void *user) {
   sweep->order->before(task->point, sweep->order->user);
 }
 
-/* --- Going on --- */
+/* --- Resuming --- */
 
 static void recall_point(const OrrSweepAnswer *answer, void *user) {
   Sweep *sweep = user;
   set_done(sweep, answer->point);
   sweep->report->n_before++;
-  orr_sweep_report_add(sweep->report, sweep->plan, answer, answer->rung + 1 == sweep->n_rungs);
+  orr_sweep_report_add(sweep->report, sweep->plan, answer,
+                       orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
 }
 
 static void recall_known(const OrrSweepAnswer *answer, void *user) {
@@ -239,10 +167,11 @@ static gboolean begin_store(Sweep *sweep, GError **error) {
                                                              &report->sweep, &n_points, error))
     return FALSE;
   if (order->resume && report->sweep == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--resume: %s has no sweep of this document; one that was changed since begins "
-                "anew without --resume",
-                order->db);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_USAGE,
+        "--resume: %s has no sweep of this document; if the document was changed, run without "
+        "--resume",
+        order->db);
     return FALSE;
   }
   if (report->sweep != 0)
@@ -254,31 +183,20 @@ static gboolean begin_store(Sweep *sweep, GError **error) {
 
 static gboolean begin(Sweep *sweep, GError **error) {
   if (!begin_store(sweep, error)) return FALSE;
-  if (sweep->store) orr_store_keep_aside(sweep->store); /* from here on there are points to lose */
+  if (sweep->store)
+    orr_store_keep_aside(sweep->store); /* from here on a lock must not lose points */
   return (!sweep->order->known ||
           orr_sweep_known_visit(sweep->order->known, recall_known, sweep, error));
 }
 
-/* --- How many --- */
-
-/* Upper bounds of later rungs: points that are not ok go on nowhere. */
-static guint64 count_rungs(const OrrSweepPlan *plan, guint64 first) {
-  const OrrSampler *sampler = (const OrrSampler *)plan->section.sampler.entry;
-  const guint n_rungs = sampler->n_rungs ? sampler->n_rungs(plan->section.sampler.params) : 1;
-  guint64 sum = first;
-  for (guint r = 1; r < n_rungs; r++) {
-    first = sampler->survivors(plan->section.sampler.params, first);
-    sum += first;
-  }
-  return sum;
-}
+/* --- Counting --- */
 
 static void count_points(const OrrSweepPlan *plan, OrrSweepVariants *variants,
                          OrrSweepReport *report) {
   g_autoptr(OrrSweepStream) stream = orr_sweep_stream_new(plan, variants);
   guint64 n = 0, combination;
   while (orr_sweep_stream_next(stream, &combination)) n++;
-  report->n_points = count_rungs(plan, n);
+  report->n_points = orr_sweep_rungs_count(plan, n);
   report->excluded = orr_sweep_stream_excluded(stream);
 }
 
@@ -286,7 +204,7 @@ static gboolean check_count(const Sweep *sweep, GError **error) {
   const OrrSweepReport *report = sweep->report;
   const gint64 most = sweep->plan->section.most;
   if (report->n_points == 0) {
-    g_autofree char *reasons = orr_sweep_report_reasons(report->excluded, 5);
+    g_autofree char *reasons = orr_sweep_reasons_text(report->excluded, 5);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "%s: none of the %" G_GUINT64_FORMAT " combinations can run:\n%s",
                 sweep->order->file, report->n_combinations, reasons);
@@ -295,12 +213,12 @@ static gboolean check_count(const Sweep *sweep, GError **error) {
   if (report->n_points <= (guint64)most || sweep->order->yes) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
               "the sweep has %" G_GUINT64_FORMAT " points, more than %" G_GINT64_FORMAT
-              " (sweep.most): --yes runs them all, a sampler some",
+              " (sweep.most): pass --yes to run all, or set a sampler to run some",
               report->n_points, most);
   return FALSE;
 }
 
-/* --- The whole --- */
+/* --- The sweep --- */
 
 static gboolean simulate(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   const OrrSweepCrew crew = {
@@ -319,6 +237,7 @@ static gboolean simulate(Sweep *sweep, OrrSweepVariants *variants, GError **erro
   return fine ? end_batch(sweep, error) && tick(sweep, error) : FALSE;
 }
 
+/* Counts the points that are left, by shard. */
 static void look(Sweep *sweep) {
   const guint n_shards = MAX(sweep->order->n_shards, 1);
   OrrSweepTask task;
@@ -339,7 +258,7 @@ static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   if (!simulate(sweep, variants, error)) {
     if (sweep->store) {
       orr_store_abandon_batch(sweep->store);
-      g_prefix_error(error, "the sweep stops, what was stored stays, --resume goes on: ");
+      g_prefix_error(error, "the sweep stops; stored points stay, and --resume continues: ");
     }
     return FALSE;
   }
@@ -348,11 +267,9 @@ static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
 }
 
 static void clear(Sweep *sweep) {
-  orr_sweep_stream_free(sweep->stream);
+  orr_sweep_rungs_free(sweep->rungs);
   g_clear_pointer(&sweep->store, orr_store_free);
   g_byte_array_unref(sweep->done);
-  g_array_unref(sweep->rung_combinations);
-  g_array_unref(sweep->rung_scores);
 }
 
 static gboolean open_store(Sweep *sweep, GError **error) {
@@ -370,7 +287,7 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
     return NULL;
   }
   if (order->hash && strcmp(order->hash, plan->hash) != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: was changed since its sweep was begun",
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: changed since its sweep was started",
                 order->file);
     return NULL;
   }
@@ -378,15 +295,11 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
   g_autoptr(OrrSweepVariants) variants = orr_sweep_variants_new(plan);
   g_autoptr(OrrSweepReport) report = orr_sweep_report_new(plan);
   Sweep sweep = {.order = order, .plan = plan, .report = report};
-  sweep.sampler = (const OrrSampler *)plan->section.sampler.entry;
-  sweep.n_rungs = sweep.sampler->n_rungs ? sweep.sampler->n_rungs(plan->section.sampler.params) : 1;
   sweep.done = g_byte_array_new();
-  sweep.rung_combinations = g_array_new(FALSE, FALSE, sizeof(guint64));
-  sweep.rung_scores = g_array_new(FALSE, FALSE, sizeof(double));
   gboolean fine = open_store(&sweep, error);
   if (fine) count_points(plan, variants, report);
   if (fine && (fine = check_count(&sweep, error))) {
-    sweep.stream = orr_sweep_stream_new(plan, variants);
+    sweep.rungs = orr_sweep_rungs_new(plan, variants);
     fine = run(&sweep, variants, error);
   }
   clear(&sweep);

@@ -1,8 +1,9 @@
 /*
- * sweep_section.c - the sweep: section, described once.
+ * sweep_section.c - the fields of the sweep: section; the parser, the reference and the checks use this
+ * one table.
  */
 #include "sim/sweep/sampler.h"
-#include "sim/sweep/sweep_private.h"
+#include "sim/sweep/sweep.h"
 
 const char *const orr_point_words[] = {"ok",      "unfit",   "refused", "failed",
                                        "crashed", "timeout", NULL};
@@ -15,27 +16,27 @@ const char *const orr_point_words[] = {"ok",      "unfit",   "refused", "failed"
 
 static const OrrField slurm_fields[] = {
     SLURM("partition", partition, "The partition to submit to; absent: the cluster's default."),
-    SLURM("account", account, "The account that pays."),
-    SLURM("time", time, "Time limit of one task as sbatch takes it, e.g. 01:00:00."),
-    SLURM("memory", memory, "Memory of one task as sbatch takes it, e.g. 4G."),
-    SLURM("extra", extra, "More options of sbatch, e.g. --qos=low --exclude=node7."),
+    SLURM("account", account, "The account to charge."),
+    SLURM("time", time, "Time limit of one task, in the format of sbatch, e.g. 01:00:00."),
+    SLURM("memory", memory, "Memory of one task, in the format of sbatch, e.g. 4G."),
+    SLURM("extra", extra, "More options for sbatch, e.g. --qos=low --exclude=node7."),
     {.name = "tasks",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrSlurm, tasks),
-     .sentence = "Size of the job array: so many tasks share the points.",
+     .sentence = "Size of the job array; its tasks divide the points between them.",
      .fallback = "8",
      .min = 1,
      .max = 10000},
     {.name = "cpus",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrSlurm, cpus),
-     .sentence = "Cores of one task, each of which runs points.",
+     .sentence = "Cores per task; each core runs points.",
      .fallback = "1",
      .min = 1,
      .max = 1024},
 };
-static const OrrFieldTable slurm_table = ORR_FIELD_TABLE(
-    "slurm", "How a sweep is submitted with --executor slurm.", OrrSlurm, slurm_fields);
+static const OrrFieldTable slurm_table =
+    ORR_FIELD_TABLE("slurm", "How --executor slurm submits a sweep.", OrrSlurm, slurm_fields);
 
 #define TREE(name_, member_, sentence_)                                                            \
   {                                                                                                \
@@ -50,24 +51,21 @@ static const OrrField fields[] = {
          "global-batch, sequence, recompute, sharding, precision, nodes, gpus, model, cluster) and "
          "its values: a list; "
          "{from, to, step}; {powers-of, from, to}; {divisors-of, from, to}, of a number or an "
-         "expression over facts; or "
-         "all."),
+         "expression of facts; or all."),
     TREE("space", space,
-         "Short names whose every value is tried, as if axes said all; the word all: tp, pp, cp, "
+         "Short names of axes to vary over all their values; the word all: tp, pp, cp, "
          "ep, schedule, chunks, "
          "micro-batch, recompute and sharding."),
     TREE("where", where,
-         "Expressions that every point satisfies, one or a list. One that names a result is judged "
-         "after the "
-         "simulation: points that fail it are kept, and are never the best."),
+         "Constraints on points, an expression or a list. An expression that uses a result is "
+         "evaluated after the simulation: points that fail it are stored, but never the best."),
     TREE("objective", objective,
-         "What is best: minimize or maximize and an expression, one or up to four; several make a "
-         "Pareto front. "
-         "Absent: minimize iteration_time_s."),
+         "minimize or maximize and an expression, or a list of up to four; several make a Pareto "
+         "front. Absent: minimize iteration_time_s."),
     {.name = "sampler",
      .kind = ORR_FIELD_CHOICE,
      .offset = offsetof(OrrSweepSection, sampler),
-     .sentence = "Which combinations become points.",
+     .sentence = "How combinations are chosen as points.",
      .fallback = "grid",
      .registry = &orr_sampler_registry},
     {.name = "seed",
@@ -79,26 +77,27 @@ static const OrrField fields[] = {
     {.name = "timeout",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrSweepSection, timeout_s),
-     .sentence = "The longest that one point may take; it is recorded, and the sweep goes on.",
+     .sentence = "Time limit of one point; a timeout is recorded, and the sweep continues.",
      .fallback = "600 s",
      .flags = ORR_FIELD_POSITIVE,
      .unit = ORR_UNIT_SECONDS},
     {.name = "gpu-hour-price",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrSweepSection, gpu_hour_price),
-     .sentence = "What an hour of one GPU costs, in any currency: what cost_per_token counts in.",
+     .sentence =
+         "Price of one GPU for one hour, in any currency; cost_per_token has the same currency.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED},
     {.name = "most",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrSweepSection, most),
-     .sentence = "A sweep of more points asks for --yes.",
+     .sentence = "A sweep with more points needs --yes.",
      .fallback = "100000",
      .flags = ORR_FIELD_POSITIVE},
     {.name = "slurm",
      .kind = ORR_FIELD_SECTION,
      .offset = offsetof(OrrSweepSection, slurm),
-     .sentence = "How it is submitted with --executor slurm.",
+     .sentence = "How --executor slurm submits it.",
      .table = &slurm_table,
      .fallback = "{}"},
 };

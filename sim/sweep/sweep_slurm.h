@@ -1,25 +1,27 @@
 /*
  * sweep_slurm.h - a sweep on a Slurm cluster.
  *
- * Beside the database DB lies the folder DB.slurm, on a file system that all nodes see:
+ * The folder DB.slurm is next to the database DB, on a file system that all nodes see:
  *
- *   submit    begins the sweep in DB, writes batch, merge and sweep.ini, and submits two jobs: an array of tasks, and
- *             one that waits for all of them, however they end (--dependency=afterany), and collects
- *   task K    runs the points p with p % tasks == K into task-K.db, a database of its own; goes on with what is there
- *   collect   merges what the tasks have, and submits again the tasks that have points left, be it that they were
- *             killed or ran out of time, or that a rung of the sampler made new points
+ *   submit    begins the sweep in DB, writes batch, merge and sweep.ini, and submits two jobs: an array
+ *             of tasks, and a job that starts when all tasks have ended, in whatever state
+ *             (--dependency=afterany), and collects
+ *   task K    simulates the points p with p % tasks == K into its own database task-K.db (a shard), and
+ *             continues with the points that are missing there
+ *   collect   merges the shards, and submits again the tasks that have points left: because they were
+ *             killed, ran out of time, or a rung of the sampler made new points
  *
- *   submitted -> tasks run -> collected -> whole: the shards are removed
+ *   submitted -> tasks run -> collected -> complete: the shards are removed
  *        ^                       |
  *        +---- points are left --+     three submissions in a row that bring no point are an error
  *
  * Invariants
- *  1. A point has one number and one task, whatever the round; its run has the number that it would have locally, so
- *     the merged database is the local one, row for row.
- *  2. Each database has one writer: a shard its task, DB whoever collects, one at a time (DB.slurm/lock). Shards of
- *     tasks that run are left alone.
- *  3. Merging takes what is not there yet: a collection that dies is made again.
- *  4. What somebody cancelled is not submitted again but by `--collect` of a person.
+ *  1. A point has the same number and the same task in every submission, and its run the number that it
+ *     would have locally: the merged database is the local one, row for row.
+ *  2. Each database has one writer: a shard its task, DB the process that collects, one at a time
+ *     (DB.slurm/lock). The shards of running tasks are not touched.
+ *  3. Merging skips existing points, so a collection that died can be repeated.
+ *  4. A task that a person cancelled is only submitted again by a person's `--collect`.
  */
 #ifndef ORR_SWEEP_SLURM_H
 #define ORR_SWEEP_SLURM_H
@@ -29,13 +31,13 @@
 
 G_BEGIN_DECLS
 
-/* How far it is. */
+/* The progress of a submitted sweep. */
 typedef struct {
-  gint64 sweep; /* its run */
+  gint64 sweep; /* the run of the sweep */
   char *file, *db, *folder;
   char *job, *merge_job;
   gint64 submission; /* from 1 */
-  guint64 n_points;  /* later rungs counted in full */
+  guint64 n_points;  /* an upper bound when the sampler has rungs */
   guint64 by_status[ORR_N_POINT_STATUSES];
   guint64 n_done;
   GArray *refused; /* of OrrSweepExclusion: points that are not ok, by reason */
@@ -48,17 +50,17 @@ typedef struct {
 void orr_slurm_status_free(OrrSlurmStatus *status);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSlurmStatus, orr_slurm_status_free)
 
-/* Submits the sweep of @order (file, settings, db, timeout_s, resume, yes, whole_steps).
- * ORR_FAULT_RESOURCE where there is no Slurm: nothing was touched. */
+/* Submits the sweep of @order (of its members: file, settings, db, timeout_s, resume, yes,
+ * whole_steps). ORR_FAULT_RESOURCE without Slurm; then nothing has changed. */
 gboolean orr_sweep_slurm_submit(OrrLibrary *library, const OrrSweepOrder *order, GError **error);
 
-/* Task @task of the sweep that was submitted for @db: in the job's process. @interrupted: as of
- * an order. */
+/* Runs task @task of the sweep that was submitted for @db; called in the process of the job.
+ * @interrupted: as in OrrSweepOrder. */
 gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task,
                               const volatile gint *interrupted, GError **error);
 
-/* Merges and, where points are left that nobody works at, submits again. The report is of what
- * is merged. */
+/* Merges the shards, submits again the points that are left and that no task simulates, and reports
+ * the merged points. */
 OrrSweepReport *orr_sweep_slurm_collect(OrrLibrary *library, const char *db, GError **error);
 
 OrrSlurmStatus *orr_sweep_slurm_status(const char *db, GError **error);

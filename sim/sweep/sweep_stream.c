@@ -1,25 +1,30 @@
 /*
- * sweep_stream.c - the combinations that become points, in order; the others counted by reason.
+ * sweep_stream.c - tests combinations one by one against the constraints and the workload's checks.
  *
- * Memory is that of the reasons, however many combinations there are; samplers that choose keep
- * what they chose.
+ * Memory grows with the number of reasons, not of combinations; a sampler that chooses points keeps
+ * its choice.
  */
+#include "sim/sweep/sweep_stream.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "sim/sweep/sampler.h"
-#include "sim/sweep/sweep_private.h"
+#include "sim/sweep/sweep_axis.h"
+#include "sim/sweep/sweep_combination.h"
+#include "sim/sweep/sweep_facts.h"
+#include "sim/sweep/sweep_reasons.h"
 
 struct OrrSweepStream {
   const OrrSweepPlan *plan;
   OrrSweepVariants *variants;
   OrrValue *values;
   guint64 next;         /* combination */
-  GArray *chosen;       /* of guint64; NULL: all that pass */
-  guint at;             /* in it */
+  GArray *chosen;       /* of guint64; NULL: all combinations that pass */
+  guint at;             /* the next index in chosen */
   GHashTable *excluded; /* reason -> guint64 * */
   int tp, pp, cp;       /* axes; -1: none */
-  double n_gpus;        /* 0: varies, or nothing can be said */
+  double n_gpus;        /* 0: varies, or unknown */
 };
 
 static int axis_named(const OrrSweepPlan *plan, const char *name) {
@@ -28,14 +33,15 @@ static int axis_named(const OrrSweepPlan *plan, const char *name) {
   return -1;
 }
 
-/* Where the machine stays the same, splits that do not divide it are told from three numbers. */
+/* When all combinations have the same machine, three numbers decide whether tp * pp * cp divides its
+ * GPUs; most combinations of a large sweep fail this test, and need no scenario. */
 static void prepare_quick_rule(OrrSweepStream *stream) {
   const OrrSweepPlan *plan = stream->plan;
   OrrValue facts[ORR_N_FACTS];
   stream->tp = axis_named(plan, "tp");
   stream->pp = axis_named(plan, "pp");
   stream->cp = axis_named(plan, "cp");
-  orr_sweep_fill_facts(plan, plan->base, facts);
+  orr_sweep_facts_fill(plan, plan->base, facts);
   stream->n_gpus = isnan(facts[ORR_FACT_TP].number) ? 0 : facts[ORR_FACT_N_GPUS].number;
   for (guint i = 0; i < plan->n_axes; i++) {
     const OrrSweepAxis *axis = plan->axes->pdata[i];
@@ -48,7 +54,7 @@ static double axis_number(const OrrSweepStream *stream, guint64 combination, int
   if (axis < 0) return 1;
   const OrrSweepAxis *it = stream->plan->axes->pdata[axis];
   return g_array_index(it->numbers, double,
-                       orr_sweep_value_index(stream->plan, combination, (guint)axis));
+                       orr_sweep_combination_index(stream->plan, combination, (guint)axis));
 }
 
 static gboolean divides(const OrrSweepStream *stream, guint64 combination) {
@@ -76,17 +82,18 @@ static const char *failed_where(const OrrSweepStream *stream) {
   return NULL;
 }
 
-gboolean orr_sweep_stream_passes(OrrSweepStream *stream, guint64 combination) {
+/* Tests a combination, and counts the reason if it fails. */
+static gboolean passes_all(OrrSweepStream *stream, guint64 combination) {
   if (!divides(stream, combination)) {
     exclude(stream, "tp * pp * cp does not divide the GPUs");
     return FALSE;
   }
   g_autofree char *finding = NULL;
   const char *where = NULL;
-  if (orr_sweep_scenario(stream->variants, combination, 0, stream->values, &finding) &&
+  if (orr_sweep_variants_scenario(stream->variants, combination, 0, stream->values, &finding) &&
       !(where = failed_where(stream)))
-    finding = orr_sweep_check(stream->variants);
-  g_autofree char *reason = finding ? orr_sweep_reason(finding)
+    finding = orr_sweep_variants_check(stream->variants);
+  g_autofree char *reason = finding ? orr_sweep_reasons_kind(finding)
                             : where ? g_strconcat("where ", where, NULL)
                                     : NULL;
   if (reason) exclude(stream, reason);
@@ -97,16 +104,14 @@ static gboolean next_passing(guint64 *ret_combination, void *user) {
   OrrSweepStream *stream = user;
   while (stream->next < stream->plan->n_combinations) {
     const guint64 combination = stream->next++;
-    if (!orr_sweep_stream_passes(stream, combination)) continue;
+    if (!passes_all(stream, combination)) continue;
     *ret_combination = combination;
     return TRUE;
   }
   return FALSE;
 }
 
-static gboolean passes(guint64 combination, void *user) {
-  return orr_sweep_stream_passes(user, combination);
-}
+static gboolean passes(guint64 combination, void *user) { return passes_all(user, combination); }
 
 static void choose(OrrSweepStream *stream) {
   const OrrSweepPlan *plan = stream->plan;
@@ -146,26 +151,15 @@ gboolean orr_sweep_stream_next(OrrSweepStream *stream, guint64 *ret_combination)
   return TRUE;
 }
 
-static gint most_first(gconstpointer a, gconstpointer b) {
-  const OrrSweepExclusion *x = a, *y = b;
-  if (x->n != y->n) return x->n > y->n ? -1 : 1;
-  return strcmp(x->reason, y->reason);
-}
-
-static void clear_exclusion(gpointer exclusion) {
-  g_free(((OrrSweepExclusion *)exclusion)->reason);
-}
-
 GArray *orr_sweep_stream_excluded(const OrrSweepStream *stream) {
-  GArray *list = g_array_new(FALSE, FALSE, sizeof(OrrSweepExclusion));
+  GArray *list = orr_sweep_reasons_new();
   GHashTableIter iterator;
   gpointer reason, n;
-  g_array_set_clear_func(list, clear_exclusion);
   g_hash_table_iter_init(&iterator, stream->excluded);
   while (g_hash_table_iter_next(&iterator, &reason, &n)) {
     const OrrSweepExclusion one = {g_strdup(reason), *(guint64 *)n};
     g_array_append_val(list, one);
   }
-  g_array_sort(list, most_first); /* whatever the order of the table was */
+  orr_sweep_reasons_sort(list); /* a hash table has no order */
   return list;
 }

@@ -1,22 +1,26 @@
 /*
  * sweep_variant.c - combinations as scenarios, with as little reading as possible.
  *
- * Axes are of two kinds. A plain one (a number or word of the workload) is assigned in the scenario
- * that was read; all others - the model, the machine, the pipeline's schedule - make another
- * variant, which is read once and kept:
+ * There are two kinds of axes. A plain axis (a number or word of the workload) is assigned in a
+ * scenario that was read before. Every other axis - the model, the machine, the pipeline's schedule -
+ * is structural: its values make another variant of the scenario, which is read once and kept:
  *
- *   combination --structural values--> variant: tree, scenario, where each plain axis lies in it
- *                --plain values------> assigned in place, where they differ from what stands there
- *   variant --cluster, seed, on-missing--> machine: profile, costs, fabric; shared by variants that have the same
+ *   combination --structural values--> variant: tree, scenario, place of each plain axis in it
+ *               --plain values-------> assigned in place, if they differ from the current values
+ *   variant --cluster, seed, on-missing--> machine: profile, costs, fabric; shared by variants with
+ *                                          equal ones
  *
- * Invariant: what a machine was made of (a variant's scenario) outlives it; so all are dropped
- * together, when there are too many.
+ * Invariant: a machine borrows from the scenario it was made of, so that scenario must outlive it.
+ * When there are too many variants, all variants and machines are dropped together.
  */
+#include "sim/sweep/sweep_variant.h"
+
 #include <string.h>
 
 #include "sim/base/yaml.h"
-#include "sim/sweep/sweep_private.h"
-#include "workloads/training/training.h"
+#include "sim/sweep/sweep_axis.h"
+#include "sim/sweep/sweep_combination.h"
+#include "sim/sweep/sweep_facts.h"
 
 #define MOST_VARIANTS 512
 #define NOT_SET G_MAXUINT
@@ -24,15 +28,15 @@
 typedef struct {
   const OrrField *field;
   void *data;
-  guint at; /* the value that stands there: index, or NOT_SET */
+  guint at; /* index of the value assigned last, or NOT_SET */
 } PlainAxis;
 
 typedef struct {
   OrrNode *tree;
   OrrScenario *scenario;
-  char *refusal; /* why there is no scenario */
+  char *refusal; /* the reason when scenario is NULL */
   PlainAxis *plain;
-  const OrrRunWorld *world; /* NULL: not asked for yet */
+  const OrrRunWorld *world; /* NULL: not made yet */
 } Variant;
 
 struct OrrSweepVariants {
@@ -66,15 +70,15 @@ OrrSweepVariants *orr_sweep_variants_new(const OrrSweepPlan *plan) {
 
 void orr_sweep_variants_free(OrrSweepVariants *variants) {
   if (!variants) return;
-  g_hash_table_unref(variants->worlds); /* first: they look into scenarios */
+  g_hash_table_unref(variants->worlds); /* first: machines borrow from scenarios */
   g_hash_table_unref(variants->variants);
   g_string_free(variants->key, TRUE);
   orr_diags_free(variants->diags);
   g_free(variants);
 }
 
-/* The first finding without its place. */
-static char *first_finding(const OrrDiags *diags) {
+/* The first diagnostic without its place; newly allocated. */
+static char *first_message(const OrrDiags *diags) {
   g_autofree char *text = orr_diags_text(diags);
   char *end = strchr(text, '\n');
   if (end) *end = '\0';
@@ -82,53 +86,13 @@ static char *first_finding(const OrrDiags *diags) {
   return g_strdup(message ? message + strlen("error: ") : text);
 }
 
-static void forget_findings(OrrSweepVariants *variants) {
+static void clear_diags(OrrSweepVariants *variants) {
   if (orr_diags_n_errors(variants->diags) + orr_diags_n_warnings(variants->diags) == 0) return;
   orr_diags_free(variants->diags);
   variants->diags = orr_diags_new();
 }
 
-char *orr_sweep_reason(const char *message) {
-  GString *reason = g_string_new(NULL);
-  for (const char *c = message; *c; c++) {
-    const char before = c > message ? c[-1] : ' ';
-    const gboolean in_word = g_ascii_isalnum(before) || strchr("-_.#", before);
-    if (!g_ascii_isdigit(*c) || in_word) {
-      g_string_append_c(reason, *c);
-      continue;
-    }
-    while (g_ascii_isdigit(c[1]) || (c[1] == '.' && g_ascii_isdigit(c[2]))) c++;
-    g_string_append_c(reason, '#');
-  }
-  if (reason->len >= ORR_REASON_BYTES) g_string_truncate(reason, ORR_REASON_BYTES - 1);
-  char *valid = g_utf8_make_valid(reason->str, (gssize)reason->len);
-  g_string_free(reason, TRUE);
-  return valid;
-}
-
 /* --- Making a variant --- */
-
-static const char *value_text(const OrrSweepPlan *plan, guint64 combination, int axis) {
-  return axis < 0 ? NULL : orr_sweep_value(plan, combination, (guint)axis)->text;
-}
-
-/* schedule and chunks are one choice: chunks are parameters of some schedules alone, and a
- * schedule that takes them with one chunk is 1F1B again. */
-char *orr_sweep_pipeline(const OrrSweepPlan *plan, guint64 combination, char **ret_refusal) {
-  const char *schedule = value_text(plan, combination, plan->schedule_axis);
-  const char *chunks = value_text(plan, combination, plan->chunks_axis);
-  if (!chunks) return g_strdup(schedule);
-  const gboolean one = g_str_equal(chunks, "1");
-  const char *kind = schedule ? schedule : one ? "1f1b" : "interleaved-1f1b";
-  const OrrEntry *entry = orr_registry_find(&orr_pipeline_registry, kind);
-  gboolean takes = FALSE;
-  for (size_t i = 0; entry && entry->params && i < entry->params->n_fields; i++)
-    takes = takes || g_str_equal(entry->params->fields[i].name, "chunks");
-  if (entry && takes == one)
-    *ret_refusal = g_strdup(one ? "a schedule that takes chunks has one: that is 1f1b"
-                                : "chunks are for a schedule that takes them");
-  return takes ? g_strdup_printf("{kind: %s, chunks: %s}", kind, chunks) : g_strdup(kind);
-}
 
 static gboolean set(Variant *variant, const char *path, const char *text) {
   g_autoptr(GError) error = NULL;
@@ -140,15 +104,17 @@ static gboolean set(Variant *variant, const char *path, const char *text) {
 static gboolean set_structural(const OrrSweepPlan *plan, Variant *variant, guint64 combination,
                                guint rung) {
   if (plan->schedule_axis >= 0 || plan->chunks_axis >= 0) {
-    g_autofree char *pipeline = orr_sweep_pipeline(plan, combination, &variant->refusal);
+    g_autofree char *pipeline =
+        orr_sweep_combination_pipeline(plan, combination, &variant->refusal);
     if (variant->refusal || !set(variant, "workload.pipeline", pipeline)) return FALSE;
   }
   for (guint i = 0; i < plan->n_axes; i++) {
     const OrrSweepAxis *axis = plan->axes->pdata[i];
     if (axis->is_plain || (int)i == plan->schedule_axis || (int)i == plan->chunks_axis) continue;
-    if (!set(variant, axis->path, orr_sweep_value(plan, combination, i)->text)) return FALSE;
+    if (!set(variant, axis->path, orr_sweep_combination_value(plan, combination, i)->text))
+      return FALSE;
   }
-  const OrrNode *settings = orr_sweep_rung(plan, rung);
+  const OrrNode *settings = orr_sweep_combination_rung(plan, rung);
   for (guint i = 0; settings && i < orr_node_length(settings); i++)
     if (!set(variant, ((const OrrNode *)settings->keys->pdata[i])->text,
              ((const OrrNode *)settings->items->pdata[i])->text))
@@ -177,8 +143,8 @@ static Variant *variant_new(OrrSweepVariants *variants, guint64 combination, gui
   if (variant->scenario)
     find_plain(variants->plan, variant);
   else
-    variant->refusal = first_finding(variants->diags);
-  forget_findings(variants);
+    variant->refusal = first_message(variants->diags);
+  clear_diags(variants);
   return variant;
 }
 
@@ -187,7 +153,8 @@ static void make_key(OrrSweepVariants *variants, guint64 combination, guint rung
   g_string_printf(variants->key, "%u", rung);
   for (guint i = 0; i < plan->n_axes; i++)
     if (!((const OrrSweepAxis *)plan->axes->pdata[i])->is_plain)
-      g_string_append_printf(variants->key, ",%u", orr_sweep_value_index(plan, combination, i));
+      g_string_append_printf(variants->key, ",%u",
+                             orr_sweep_combination_index(plan, combination, i));
 }
 
 static Variant *variant_of(OrrSweepVariants *variants, guint64 combination, guint rung) {
@@ -203,8 +170,9 @@ static Variant *variant_of(OrrSweepVariants *variants, guint64 combination, guin
   return variant;
 }
 
-/* --- Asking --- */
+/* --- Scenarios and machines --- */
 
+/* Assigns the plain axes, and writes the values of all axes into @values. */
 static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 combination,
                        OrrValue *values, char **ret_reason) {
   const OrrSweepPlan *plan = variants->plan;
@@ -221,9 +189,9 @@ static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 com
     values[plan->first_axis + plan->n_axes + i] = *value;
     if (!axis->is_plain || plain->at == at) continue;
     if (!plain->field || !orr_field_assign(plain->field, node, variants->diags, plain->data)) {
-      *ret_reason = plain->field ? first_finding(variants->diags)
-                                 : g_strdup_printf("there is no %s here", axis->path);
-      forget_findings(variants);
+      *ret_reason = plain->field ? first_message(variants->diags)
+                                 : g_strdup_printf("this scenario has no %s", axis->path);
+      clear_diags(variants);
       return FALSE;
     }
     plain->at = at;
@@ -231,8 +199,8 @@ static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 com
   return TRUE;
 }
 
-OrrScenario *orr_sweep_scenario(OrrSweepVariants *variants, guint64 combination, guint rung,
-                                OrrValue *ret_values, char **ret_reason) {
+OrrScenario *orr_sweep_variants_scenario(OrrSweepVariants *variants, guint64 combination,
+                                         guint rung, OrrValue *ret_values, char **ret_reason) {
   Variant *variant = variant_of(variants, combination, rung);
   variants->last = variant;
   *ret_reason = NULL;
@@ -241,15 +209,15 @@ OrrScenario *orr_sweep_scenario(OrrSweepVariants *variants, guint64 combination,
     return NULL;
   }
   if (!assign(variants, variant, combination, ret_values, ret_reason)) return NULL;
-  orr_sweep_fill_facts(variants->plan, variant->scenario, ret_values);
+  orr_sweep_facts_fill(variants->plan, variant->scenario, ret_values);
   return variant->scenario;
 }
 
-char *orr_sweep_check(OrrSweepVariants *variants) {
+char *orr_sweep_variants_check(OrrSweepVariants *variants) {
   const OrrPlace place = {g_intern_static_string("sweep"), 0, 0};
   orr_scenario_check(variants->last->scenario, place, variants->diags);
-  char *finding = orr_diags_n_errors(variants->diags) > 0 ? first_finding(variants->diags) : NULL;
-  forget_findings(variants);
+  char *finding = orr_diags_n_errors(variants->diags) > 0 ? first_message(variants->diags) : NULL;
+  clear_diags(variants);
   return finding;
 }
 
@@ -259,7 +227,7 @@ static char *world_key(const OrrScenario *scenario) {
   return g_strdup_printf("%" G_GINT64_FORMAT " %d %s", scenario->seed, scenario->on_missing, text);
 }
 
-const OrrRunWorld *orr_sweep_world(OrrSweepVariants *variants, GError **error) {
+const OrrRunWorld *orr_sweep_variants_world(OrrSweepVariants *variants, GError **error) {
   Variant *variant = variants->last;
   if (variant->world) return variant->world;
   g_autofree char *key = world_key(variant->scenario);

@@ -45,7 +45,8 @@ static void test_schema(void) {
   g_autofree char *text = orr_field_json_schema(&sample_table, NULL);
   assert_has(text,
              "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"sample\","
-             "\"$ref\":\"#/$defs/sample\",\"$defs\":{\"sample\":{\"type\":\"object\"");
+             "\"$ref\":\"#/$defs/sample\",\"$defs\":{\"quantity\":{");
+  assert_has(text, ",\"sample\":{\"type\":\"object\"");
   assert_has(
       text, "\"tp\":{\"description\":\"Tensor-parallel ranks.\",\"default\":1,\"type\":\"integer\","
             "\"minimum\":1,\"maximum\":64}");
@@ -88,6 +89,8 @@ static void test_schema_of_overlays(void) {
   const char *overlay = strstr(text, "\"sample.overlay\":{");
   g_assert_nonnull(overlay);
   g_assert_null(strstr(overlay, "\"required\":[\"name\"]"));
+  assert_has(overlay, "\"tp\":{\"$ref\":\"#/$defs/sample/properties/tp\"}");
+  assert_has(text, "\"batch.overlay\":{\"$ref\":\"#/$defs/batch\"}");
 }
 
 /* No JSON reader is at hand, but flow YAML holds JSON: what is not well-formed, or has a key
@@ -95,8 +98,9 @@ static void test_schema_of_overlays(void) {
 static void test_schema_is_well_formed(void) {
   g_autofree char *text = orr_field_json_schema(&sample_table, "sample");
   g_autoptr(OrrNode) root = sample_tree(text);
-  g_assert_cmpuint(orr_node_length(orr_node_get(root, "$defs")), ==, 12);
-  /* sample, pipeline with its two entries, batch, fault; and the overlay of each */
+  g_assert_cmpuint(orr_node_length(orr_node_get(root, "$defs")), ==, 15);
+  /* quantity, percentage; sample, pipeline with its two entries, batch, fault, and the overlay of
+   * each; the names of the pipelines */
 }
 
 int main(int argc, char **argv) {

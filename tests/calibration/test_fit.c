@@ -135,8 +135,7 @@ static void test_overlap_is_assumed(void) {
   g_autofree char *text = fit(NULL);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_assert_cmpfloat(profile->constants.overlap_slowdown, ==, 1);
-  g_assert_nonnull(strstr(profile->constants.source,
-                          "overlap-slowdown, overlap-collective-slowdown: assumed 1"));
+  g_assert_nonnull(strstr(profile->constants.source, "overlap-slowdown: assumed 1"));
   g_assert_null(strstr(text, "\n  overlap-slowdown: "));
 }
 

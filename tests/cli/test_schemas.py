@@ -1,11 +1,12 @@
 """test_schemas.py ORRERY ROOT - the JSON Schemas of `orrery schema` against the shipped documents, as an editor uses
 them: PyYAML reads the document, jsonschema validates it, and nothing of Orrery's own reader takes part. TAP.
 
-Three claims:
+Four claims:
   1. Every document that `orrery check` accepts and we ship is valid, by file and as `import` and `describe` write it.
   2. No plain scalar of a shipped document changes its type between YAML 1.1 (PyYAML) and YAML 1.2's core schema (most
      editors): 5e9 is a text in 1.1, `on` is true, 1:30 is 90.
-  3. The schemas still refuse: what a user gets wrong is invalid, at the key that is wrong.
+  3. The workload and the sweep of every shipped scenario are valid by the schema of their own kind.
+  4. The schemas still refuse: what a user gets wrong is invalid, at the key that is wrong.
 """
 
 import json
@@ -47,9 +48,9 @@ def validator(kind):
     return validators[kind]
 
 
-def fault_of(document):
-    """None, or where and why @document is invalid."""
-    kind = str(document["schema"]).split("/", maxsplit=1)[0]
+def fault_of(document, kind=None):
+    """None, or where and why @document, of @kind or of the kind that it names, is invalid."""
+    kind = kind or str(document["schema"]).split("/", maxsplit=1)[0]
     error = jsonschema.exceptions.best_match(validator(kind).iter_errors(document))
     return error and f"{'.'.join(str(step) for step in error.absolute_path)}: {error.message[:200]}"
 
@@ -112,6 +113,21 @@ for kind_name in sorted(kinds):
     check_texts(f"shipped {kind_name}", kinds[kind_name])
 pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
 check_texts("README and docs", [(page.name, text) for page in pages for text in blocks(page)])
+
+# --- sections of scenarios, by the schema of their own kind ---
+
+sections = {"workload": [], "sweep": []}
+for path, content in kinds["scenario"]:
+    tree = yaml.load(content, Loader=Loader)
+    if "base" not in tree and "base" not in tree.get("workload", {"base": "there are jobs"}):
+        sections["workload"].append((path, {"schema": "workload/1"} | tree["workload"]))
+    if "sweep" in tree:
+        sections["sweep"].append((path, tree["sweep"]))
+for section, found in sections.items():
+    faults = [f"{path}: {fault}" for path, tree in found if (fault := fault_of(tree, section))]
+    report(f"{section} sections: {len(found)} are valid", faults if found else ["there are none"])
+kinds_found = {tree["kind"] for _, tree in sections["workload"]}
+report("workload sections of every kind", [] if kinds_found == {"collectives", "serving", "training"} else [str(kinds_found)])
 
 # --- what the program writes ---
 

@@ -416,40 +416,41 @@ static void test_bad_input(void) {
     const char *section, *message;
   } cases[] = {
       {"", "the scenario has no sweep: section"},
-      {"sweep: {axes: {}}\n", "bad.yaml:10:8: error: a sweep wants axes"},
+      {"sweep: {axes: {}}\n", "bad.yaml:10:8: error: a sweep needs axes"},
       {"sweep: {axes: {workload.parallell.tp: [1]}}\n",
        "bad.yaml:10:16: error: axis workload.parallell.tp: path 'workload.parallell.tp': unknown "
        "key 'parallell' in "
        "workload: did you mean 'parallel'?"},
-      {"sweep: {axes: {tp: 8}}\n", "axis tp wants a list"},
+      {"sweep: {axes: {tp: 8}}\n", "axis tp takes a list"},
       {"sweep: {axes: {tp: []}}\n", "axis tp has no value"},
-      {"sweep: {axes: {tp: [1, 1]}}\n", "axis tp has the value 1 twice"},
-      {"sweep: {axes: {tp: [1], workload.parallel.tp: [2]}}\n", "axis tp is there twice"},
+      {"sweep: {axes: {tp: [1, 1]}}\n", "axis tp: duplicate value 1"},
+      {"sweep: {axes: {tp: [1], workload.parallel.tp: [2]}}\n", "duplicate axis tp"},
       {"sweep: {axes: {tp: [1, two]}}\n", "bad.yaml:10:24: error: 'tp' must be a whole number"},
       {"sweep: {axes: {tp: {divisors-of: n-gpu}}}\n",
        "bad.yaml:10:34: error: expression 'n-gpu': unknown name 'n-gpu': did you mean 'n-gpus'?"},
-      {"sweep: {axes: {tp: {divisor-of: 8}}}\n", "axis tp wants a list"},
+      {"sweep: {axes: {tp: {divisor-of: 8}}}\n", "axis tp takes a list"},
       {"sweep: {axes: {tp: {from: 1, to: 8, stop: 2}}}\n",
        "unknown key 'stop' (allowed: from, to, step)"},
       {"sweep: {axes: {tp: {from: 1, to: 8, step: 0}}}\n", "a step above 0"},
       {"sweep: {axes: {tp: {from: -1e308, to: 1e308}}}\n", "at most 65535 values"},
       {"sweep: {axes: {tp: {powers-of: 1.0000001, to: 1e9}}}\n", /* ln 1e9 / ln 1.0000001 = 2.07e8: it never ended */
-       "axis tp: there are 2.07e+08 powers of 1.0000001 up to 1e+09, and an axis has at most 65535 "
+       "axis tp: there are 2.07e+08 powers of 1.0000001 up to 1e+09, and an axis takes at most "
+       "65535 "
        "values"},
-      {"sweep: {axes: {workload.data-parallel.bucket: all}}\n",
-       "what all its values are is not known"},
-      {"sweep: {axes: {tp: [1]}, where: tp + 1}\n", "neither true nor false"},
+      {"sweep: {axes: {workload.data-parallel.bucket: all}}\n", "cannot enumerate all its values"},
+      {"sweep: {axes: {tp: [1]}, where: tp + 1}\n", "is not a condition"},
       {"sweep: {axes: {tp: [1]}, where: [tq < 2]}\n",
        "bad.yaml:10:34: error: expression 'tq < 2': unknown name 'tq'"},
       {"sweep: {axes: {tp: [1]}, where: [\"tp < recompute\"]}\n",
        "bad.yaml:10:40: error: expression 'tp < recompute': '<' wants a number"},
       {"sweep: {axes: {tp: [1]}, objective: iteration_time_s}\n",
-       "objective wants minimize or maximize"},
+       "objective takes minimize or maximize"},
       {"sweep: {axes: {tp: [1]}, objective: minimize iteration_tim_s}\n",
        "bad.yaml:10:46: error: expression 'iteration_tim_s': unknown name 'iteration_tim_s': did "
        "you mean "
        "'iteration-time-s'?"},
-      {"sweep: {axes: {tp: [1]}, objective: minimize recompute}\n", "is text, and has no smallest"},
+      {"sweep: {axes: {tp: [1]}, objective: minimize recompute}\n",
+       "is text, and only numbers can be minimized"},
       {"sweep: {axes: {tp: [1]}, sampler: grit}\n", "did you mean 'grid'?"},
       {"sweep: {axes: {tp: [1]}, timeout: 5}\n", "'timeout'"},
       {"sweep: {axis: {tp: [1]}}\n", "unknown key 'axis' in sweep: did you mean 'axes'?"},
@@ -457,13 +458,13 @@ static void test_bad_input(void) {
        "none of the 2 combinations can run:\n  2 tp * pp * cp does not divide the GPUs"},
       {"sweep: {axes: {tp: [1]}, sampler: {kind: successive-halving, rungs: [{engin: ideal}]}}\n",
        "rungs: path 'engin': unknown key 'engin'"},
-      {"sweep: {space: some}\n", "space is the word all"},
+      {"sweep: {space: some}\n", "space takes the word all"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
     assert_refused(cases[i].section, ORR_FAULT_DOCUMENT, cases[i].message);
   assert_refused("sweep: {axes: {global-batch: {from: 16, to: 1600, step: 16}}, most: 50}\n",
                  ORR_FAULT_USAGE,
-                 "the sweep has 100 points, more than 50 (sweep.most): --yes runs them all");
+                 "the sweep has 100 points, more than 50 (sweep.most): pass --yes to run all");
 }
 
 static void test_bad_resume(void) {

@@ -52,7 +52,7 @@ END
 PATH=/nowhere "$orrery" sweep grid.yaml --executor slurm --db none.db > said 2>&1
 status=$?
 check "without Slurm it says so, with status 1" \
-  '[ $status = 1 ] && grep -q "there is no Slurm here: no sbatch in PATH; --executor local runs" said && [ ! -e none.db ]'
+  '[ $status = 1 ] && grep -q "Slurm is not installed: no sbatch in PATH; --executor local runs" said && [ ! -e none.db ]'
 "$orrery" sweep --status --db none.db > said 2>&1
 status=$?
 check "--status of nothing" '[ $status = 1 ] && grep -q "none.db: no sweep was submitted for it" said && [ ! -e none.db.slurm ]'
@@ -101,7 +101,7 @@ check "--resume of a whole sweep submits nothing" '[ "$(runs ghosts.db)" = 3 ]'
 refused grid.yaml --db half.db
 status=$?
 check "where only the job that merges is refused, the tasks' number and the remedy are said" \
-  '[ $status = 1 ] && grep -q "job 17, the tasks, is submitted, the job that merges is not: --collect merges" said &&
+  '[ $status = 1 ] && grep -q "job 17 with the tasks is submitted, but not the job that merges them; use --collect" said &&
    grep -q QOSMaxSubmit said && [ "$(runs half.db)" = 1 ]'
 
 # Where a daemon does not come up, none stays: here slurmctld is one that ends at once.
@@ -219,7 +219,7 @@ submit grid.yaml killed.db
 check "tasks that wait are queued, and no point is done" 'grep -q "5 queued, 0 running, 0 done" said && grep -q "0 of" said'
 submit grid.yaml killed.db
 status=$?
-check "one sweep at a time for a database" '[ $status = 2 ] && grep -q "is not whole: --status says how far" said'
+check "one sweep at a time for a database" '[ $status = 2 ] && grep -q "is not complete: --status prints its progress" said'
 job_of() { "$orrery" sweep --status --db "$1" --json | sed -n 's/.*"job": "\([0-9]*\)".*/\1/p'; }
 scancel "$(job_of killed.db)_1"
 submit grid.yaml cancelled.db
@@ -234,7 +234,7 @@ check "a task that somebody cancels is not submitted again by itself, and named"
 "$orrery" sweep --status --db cancelled.db > said 2>&1
 check "nor is a whole array" 'grep -q "0 done, 5 cancelled" said && grep -q "0 of 58 done" said'
 "$orrery" sweep --status --db changed.db > said 2>&1
-check "a document that was changed meanwhile is said to be" 'grep -q "changed.yaml: was changed since its sweep was begun" said'
+check "a document that was changed meanwhile is said to be" 'grep -q "changed.yaml: changed since its sweep was started" said'
 
 # --- Submitted again ---
 "$orrery" sweep --collect --db killed.db > said 2>&1

@@ -1,11 +1,10 @@
 /*
  * latin-hypercube - points that spread over every axis (McKay, Beckman, Conover 1979).
  *
- * For n points, each axis' values are dealt out n times in equal shares and shuffled, axis by axis,
- * so that every value is tried n / values times (give or take one) whatever the other axes do.
- * Combinations that the constraints exclude, and repetitions, are dropped, and another design is
- * laid on top until there are n points or so many designs were tried: constraints that exclude
- * nearly everything leave fewer points than asked for.
+ * A design of n points repeats the values of each axis equally often and shuffles them, axis by axis.
+ * So every value is tried n / values times (give or take one), whatever the other axes do. Combinations
+ * that the constraints exclude, and repetitions, are dropped, and further designs are added until there
+ * are n points, or 64 designs: constraints that exclude nearly everything leave fewer than n points.
  *
  *   sampler: {kind: latin-hypercube, points: 200}
  */
@@ -19,7 +18,7 @@ static const OrrField fields[] = {
     {.name = "points",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, points),
-     .sentence = "How many; fewer, where the constraints leave too few.",
+     .sentence = "Number of points; fewer if the constraints exclude too much.",
      .fallback = "100",
      .min = 1,
      .max = 1e6},
@@ -33,7 +32,7 @@ static const OrrFieldTable table =
 static void deal(const OrrSampleSpace *space, guint n, guint *values, OrrRandom *random) {
   for (guint a = 0; a < space->n_axes; a++) {
     const guint first =
-        (guint)orr_random_below(random, space->n_values[a]); /* whose share is one larger */
+        (guint)orr_random_below(random, space->n_values[a]); /* the values that occur once more */
     for (guint r = 0; r < n; r++)
       values[(gsize)r * space->n_axes + a] = (first + r) % space->n_values[a];
     for (guint r = n; r > 1; r--) { /* Fisher, Yates */

@@ -1,5 +1,5 @@
 /*
- * random - some of the combinations that pass the constraints, all as likely, none twice.
+ * random - a uniform sample, without replacement, of the combinations that pass the constraints.
  *
  *   sampler: {kind: random, points: 500}
  */
@@ -13,7 +13,7 @@ static const OrrField fields[] = {
     {.name = "points",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, points),
-     .sentence = "How many; all, where there are fewer.",
+     .sentence = "Number of points; all combinations if there are fewer.",
      .fallback = "100",
      .min = 1,
      .max = 1e8},
@@ -26,6 +26,6 @@ static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom
 }
 
 const OrrSampler orr_random_sampler = {
-    .entry = {"random", "Some of the combinations that pass, all as likely, none twice.", &table},
+    .entry = {"random", "A uniform random sample of the combinations that pass.", &table},
     .choose = choose,
 };

@@ -1,11 +1,11 @@
 /*
- * successive-halving - all points cheaply, the better part again at the next rung (Jamieson,
- * Talwalkar 2016).
+ * successive-halving - simulates all points cheaply, and the best of them again in more detail
+ * (Jamieson, Talwalkar 2016).
  *
- * Each rung lays its settings on the scenario; the best `keep` of a rung by the first objective go
- * on to the next, in order of combination. The last rung is the answer. By default there are two:
- * folded without contention (engine: ideal, fidelity: folded), which is a lower bound of the time,
- * and the scenario as it is.
+ * Each rung changes the scenario by its settings. The best fraction `keep` of a rung, by the first
+ * objective, reaches the next rung, in order of combination. The last rung has the result. By default
+ * there are two rungs: folded without contention (engine: ideal, fidelity: folded), which gives a
+ * lower bound of the time, and the unchanged scenario.
  *
  *   sampler: {kind: successive-halving, points: 2000, keep: 0.25}
  *   sampler: {kind: successive-halving, rungs: [{engine: ideal, fidelity: folded}, {fidelity: folded}, {}]}
@@ -24,14 +24,14 @@ static const OrrField fields[] = {
     {.name = "points",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, points),
-     .sentence = "Points of the first rung, drawn as by random; 0: all that pass.",
+     .sentence = "Number of points of the first rung, a random sample; 0: all that pass.",
      .fallback = "0",
      .min = 0,
      .max = 1e8},
     {.name = "keep",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, keep),
-     .sentence = "Share of a rung's points that go on to the next; one at least.",
+     .sentence = "Fraction of a rung's points that reach the next rung; at least one point does.",
      .fallback = "25 %",
      .unit = ORR_UNIT_FRACTION,
      .min = 1e-6,
@@ -39,8 +39,7 @@ static const OrrField fields[] = {
     {.name = "rungs",
      .kind = ORR_FIELD_TREE,
      .offset = offsetof(Params, rungs),
-     .sentence =
-         "What each rung lays on the scenario, cheapest first: a list of maps of paths and values.",
+     .sentence = "The settings of each rung, cheapest first: a list of maps of paths and values.",
      .fallback = "[{engine: ideal, fidelity: folded}, {}]"},
 };
 static const OrrFieldTable table =
@@ -65,7 +64,7 @@ static const OrrNode *rung(const void *params, guint i) {
 }
 
 const OrrSampler orr_successive_halving = {
-    .entry = {"successive-halving", "All points cheaply, the better part again in full.", &table},
+    .entry = {"successive-halving", "All points cheaply, then the best of them in full.", &table},
     .choose = choose,
     .n_rungs = n_rungs,
     .survivors = survivors,

@@ -121,11 +121,9 @@ static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
   g_assert_no_error(error);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   assert_near(profile->constants.overlap_slowdown, 1.2, 1e-3);
-  assert_near(profile->constants.overlap_collective_slowdown, 1.5, 1e-3);
   g_assert_nonnull(strstr(profile->constants.source,
                           "overlap-slowdown: measured: the mean of 16 matrix products"));
-  g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
-  assert_near(orr_cost_overlap_collective_slowdown(model), 1.5, 1e-3);
+  g_assert_nonnull(strstr(profile->constants.source, "the all-reduces take 1.5 times as long"));
 }
 
 /* A second session measures nothing twice; with all measured there is nothing left. */

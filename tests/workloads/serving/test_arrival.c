@@ -108,7 +108,7 @@ static void test_bad_traces(void) {
   g_autofree char *negative = g_strconcat(azure, "2023-11-16 18:15:46.5,-3,1\n", NULL);
   with_file("t.csv", negative, "kind: azure", "t.csv:2:1: error: a prompt of -3 tokens");
   g_autofree char *absurd = g_strconcat(azure, "2023-11-16 18:15:46.5,3e12,1\n", NULL);
-  with_file("t.csv", absurd, "kind: azure", "want a whole number from 1 to 100000000");
+  with_file("t.csv", absurd, "kind: azure", "must be a whole number from 1 to 100000000");
   with_file("t.csv", azure, "kind: azure", "the trace has no request");
   with_file("t.csv", "TIMESTAMP,ContextToken,GeneratedTokens\nx,1,1\n", "kind: azure",
             "t.csv:1:1: error: there is no column ContextTokens; is it 'ContextToken'?");
@@ -126,8 +126,8 @@ static void test_bad_traces(void) {
             "t.json:2:1: error: found 'x'");
   with_file("t.json", "7", "kind: sharegpt", "t.json:1:1: error: found '7'");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n1700000000.5,100,20\n", "kind: csv",
-            "t.csv:2:1: error: the first request comes at 1700000000 s: want seconds since the "
-            "begin, not a date");
+            "t.csv:2:1: error: the first request comes at 1700000000 s: give seconds since the "
+            "start, not a date");
   serving_refused("workload.load={kind: csv, file: nowhere.csv}", "there is no trace nowhere.csv");
 }
 

@@ -29,15 +29,18 @@ gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *cont
 
 /* --- traces --- */
 
-enum { LONGEST = 100000000 }; /* tokens; above any context, and below what would overflow */
+enum {
+  LONGEST = 100000000
+}; /* tokens; longer than any context, and small enough not to
+                               * overflow */
 static const double latest_s =
-    1e8; /* three years: beyond it are dates, of which doubles lose the microseconds */
+    1e8; /* three years: larger values are dates, for which doubles lose the microseconds */
 
 char *orr_arrival_find(const char *path, char *const *folders, const char *whose, GError **error) {
   g_autoptr(GString) searched = g_string_new(NULL);
   for (; folders && *folders && !g_path_is_absolute(path); folders++) {
     const gboolean is_here =
-        strcmp(*folders, ".") == 0; /* messages have the name as the user wrote it */
+        strcmp(*folders, ".") == 0; /* messages show the name as the user wrote it */
     g_autofree char *below = is_here ? g_strdup(path) : g_build_filename(*folders, path, NULL);
     if (g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
     if (!is_here) g_string_append_printf(searched, ", nor %s", below);
@@ -80,8 +83,8 @@ gboolean orr_trace_next(gpointer data, OrrRequest *ret_request) {
 static gboolean is_length(double tokens, const char *what, double least, OrrPlace place,
                           OrrDiags *diags) {
   if (tokens >= least && tokens <= LONGEST && tokens == (double)(gint64)tokens) return TRUE;
-  orr_diags_error(diags, place, "%s of %g tokens: want a whole number from %g to %d", what, tokens,
-                  least, LONGEST);
+  orr_diags_error(diags, place, "%s of %g tokens: must be a whole number from %g to %d", what,
+                  tokens, least, LONGEST);
   return FALSE;
 }
 
@@ -95,7 +98,7 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
   }
   if (n == 0 && time_s > latest_s) {
     orr_diags_error(diags, place,
-                    "the first request comes at %.10g s: want seconds since the begin, not a date",
+                    "the first request comes at %.10g s: give seconds since the start, not a date",
                     time_s);
     return;
   }
@@ -135,7 +138,8 @@ OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, cons
     OrrRequest *request = &g_array_index(trace->requests, OrrRequest, i);
     request->arrival_s *= time_scale;
     if (time_scale != 1)
-      request->measured_first_s = request->measured_end_s = 0; /* of another load */
+      request->measured_first_s = request->measured_end_s = 0; /* times measured under another
+                                                                * load */
   }
   return trace;
 }

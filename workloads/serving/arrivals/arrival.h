@@ -1,14 +1,14 @@
 /*
- * arrival.h - when requests come, and what they are.
+ * arrival.h - arrival processes: when requests arrive, and how long they are.
  *
- * A load is open where requests come whatever the engine does (rates, traces), closed where a
- * request comes because another one has ended (a number kept in flight, conversations). The fleet
- * asks for the next request, and tells of each one that ends:
+ * A load is open if requests arrive regardless of the engine's progress (rates, traces). It is
+ * closed if a request arrives because another one has ended (a number kept in flight,
+ * conversations). The fleet requests the next arrival, and reports each request that ends:
  *
  *   next    the next request known in advance; times never fall. FALSE: there is no more.
  *   after   a request that follows from one that has ended, at ret->arrival_s >= now. FALSE: none does.
  *
- * An entry fills the times, and of traces and conversations the lengths; lengths that it leaves 0
+ * An entry sets the times and, for traces and conversations, the lengths. Lengths that it leaves 0
  * are drawn from the workload's `input` and `output` (orr_arrival_fill). To add one: write
  * workloads/serving/arrivals/NAME.c with one `const OrrArrival`, add it to the array in arrival.c
  * and to meson.build.
@@ -22,41 +22,43 @@
 
 G_BEGIN_DECLS
 
-/* What an entry may draw on. */
+/* The inputs of an entry. */
 typedef struct {
-  gint64 requests; /* how many at most; 0: as many as a trace has, else 1000 */
+  gint64 requests; /* maximum number of requests; 0: all of a trace, otherwise 1000 */
   const OrrLengths *input, *output;
   guint64 seed;
-  char *const *folders; /* where traces may lie (workload.h) */
-  gint64 longest;       /* tokens of a request, prompt and output; 0: no limit */
+  char *const *folders; /* folders to search for traces (workload.h) */
+  gint64 longest;       /* maximum tokens of prompt and output together; 0: no limit */
 } OrrArrivalContext;
 
 typedef struct {
   OrrEntry entry;
-  gboolean is_trace;                                                  /* brings its lengths along */
-  void (*check)(const void *params, OrrPlace place, OrrDiags *diags); /* NULL: fields say it all */
+  gboolean is_trace;                                                  /* the entry provides
+                                                                       * lengths */
+  void (*check)(const void *params, OrrPlace place, OrrDiags *diags); /* checks that span fields;
+                                                                       * NULL: none */
   gpointer (*open)(const void *params, const OrrArrivalContext *context, GError **error);
   gboolean (*next)(gpointer state, OrrRequest *ret_request);
   gboolean (*after)(gpointer state, OrrRequest *ended, double now_s,
-                    OrrRequest *ret_request); /* NULL: open */
+                    OrrRequest *ret_request); /* NULL: an open load */
   void (*close)(gpointer state);
-  /* Closed form of the mean rate in requests a second over a long time; NULL or 0: has none. */
+  /* Closed form of the long-term mean rate in requests per second; NULL or 0: none. */
   double (*oracle)(const void *params);
 } OrrArrival;
 
 extern const OrrRegistry orr_arrival_registry;
 
-/* The path of a trace that a document names: below the first of @folders that holds it, else as
- * it is. The document's own folder is the first, so that its meaning does not depend on where it
- * is run. Newly allocated; NULL with ORR_FAULT_DOCUMENT, which begins with @whose, the
- * scenario's path of what asks for it. */
+/* The path of a trace that a document names: below the first of @folders that holds it,
+ * otherwise unchanged. The document's own folder is the first, so the result does not depend on
+ * the working directory. Newly allocated; NULL with ORR_FAULT_DOCUMENT that begins with @whose,
+ * the scenario path of the field that names the trace. */
 char *orr_arrival_find(const char *path, char *const *folders, const char *whose, GError **error);
 
-/* The bytes of a trace, of at most ORR_FILE_MAX_DATA; NULL with ORR_FAULT_RESOURCE, which names
- * it. */
+/* The bytes of a trace, at most ORR_FILE_MAX_DATA; NULL with ORR_FAULT_RESOURCE that names the
+ * file. */
 GBytes *orr_trace_map(const char *path, GError **error);
 
-/* --- rates: what constant, poisson, gamma, diurnal and ramp share --- */
+/* --- rates: shared by constant, poisson, gamma, diurnal and ramp --- */
 
 typedef struct {
   const void *params;
@@ -68,24 +70,24 @@ typedef struct {
 gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *context,
                                GError **error);
 
-/* --- rows: what traces share --- */
+/* --- rows: shared by traces --- */
 
 typedef struct {
   GArray *requests; /* OrrRequest, in order of time */
   GPtrArray *spans; /* of guint64 *, owned; NULL */
   guint at;
-  gint64 longest; /* as the context's */
+  gint64 longest; /* as in OrrArrivalContext */
 } OrrTrace;
 
 OrrTrace *orr_trace_new(const OrrArrivalContext *context);
 void orr_trace_free(gpointer trace);
 gboolean orr_trace_next(gpointer trace, OrrRequest *ret_request);
-/* Appends a row of a trace: checks that time does not go back and that lengths are sane;
- * findings at @place. @time_s is since the trace's own zero. */
+/* Appends a row of a trace. Checks that time does not decrease and that lengths are valid; adds
+ * findings at @place. @time_s counts from the trace's own start. */
 void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output, OrrPlace place,
                    OrrDiags *diags);
-/* Cuts, rescales and checks what was read; takes @trace. NULL where there is no request or
- * @diags has errors. */
+/* Limits, rescales and checks the rows. Takes @trace. NULL if there is no request or @diags has
+ * errors. */
 OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, const char *path,
                            OrrDiags *diags, GError **error);
 

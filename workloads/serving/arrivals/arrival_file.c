@@ -1,5 +1,5 @@
 /*
- * arrival_file.c - see arrival_file.h.
+ * arrival_file.c - the fields of loads that come from a file, and a reader of CSV traces.
  */
 #include "workloads/serving/arrivals/arrival_file.h"
 
@@ -12,7 +12,7 @@ static const OrrField fields[] = {
     {.name = "speed",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrTraceFile, speed),
-     .sentence = "How many times faster than it was recorded the trace is played.",
+     .sentence = "Factor by which the trace is replayed faster than it was recorded.",
      .fallback = "1",
      .flags = ORR_FIELD_POSITIVE},
 };
@@ -21,8 +21,9 @@ const OrrFieldTable orr_trace_file_table =
 
 enum { MOST_COLUMNS = 3 };
 
-/* The header is not quoted: a document that a stranger wrote may name any file, and the first
- * line of a file that is no trace may be a secret. A name that is nearly the wanted one is. */
+/* Messages do not quote the header: a document from a stranger can name any file, and the first
+ * line of a file that is not a trace may be a secret. A name that almost matches the expected
+ * one is quoted. */
 static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int *at,
                              OrrDiags *diags) {
   const OrrCsvLine *header = csv->lines->pdata[csv->header_line];

@@ -1,5 +1,5 @@
 /*
- * arrival_file.h - what loads that are read from files share.
+ * arrival_file.h - shared by loads that are read from files.
  */
 #ifndef ORR_ARRIVAL_FILE_H
 #define ORR_ARRIVAL_FILE_H
@@ -16,12 +16,13 @@ typedef struct {
 
 extern const OrrFieldTable orr_trace_file_table;
 
-/* One line of a CSV; @at: where the columns are. @zero_s: the row's own, 0 at first. */
+/* Reads one line of a CSV; @at: the index of each column. @zero_s belongs to the row function, 0
+ * at first. */
 typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
                             const int *at, double *zero_s, OrrDiags *diags);
 
-/* At most three columns. NULL with all findings: a missing column is told with those that there
- * are. */
+/* Reads a CSV with at most three required columns. NULL with all findings; the message for a
+ * missing column counts the columns of the header. */
 OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
                                     const char *const *columns, OrrTraceRow add_row,
                                     GError **error);

@@ -1,9 +1,9 @@
 /*
- * azure.c - the traces that Azure published of its LLM inference services: CSV with TIMESTAMP,
+ * azure.c - traces that Azure published of its LLM inference services: CSV with TIMESTAMP,
  * ContextTokens and GeneratedTokens (github.com/Azure/AzurePublicDataset, CC-BY-4.0; Patel et al.,
  * Splitwise, ISCA 2024).
  *
- * The first request comes at 0 s; `speed` 2 plays the trace twice as fast.
+ * The first request arrives at 0 s; `speed: 2` replays the trace twice as fast.
  *
  *   workload: {load: {kind: azure, file: AzureLLMInferenceTrace_conv.csv}}
  */
@@ -32,7 +32,7 @@ static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, 
   double time_s, prompt, output;
   if (!read_time(line->cells[at[0]], &time_s)) {
     orr_diags_error(diags, line->place,
-                    "TIMESTAMP '%.40s' is no time: want 2023-11-16 18:15:46.680",
+                    "TIMESTAMP '%.40s' is not a time such as 2023-11-16 18:15:46.680",
                     line->cells[at[0]]);
     return;
   }

@@ -2,9 +2,9 @@
  * closed_loop.c - a number of requests kept in flight, as benchmark clients with --max-concurrency
  * do.
  *
- * `concurrency` clients each send a request, and the next one `think` after its end. The first ones
- * come together, or `stagger` apart. With no think time, throughput times mean latency is the
- * concurrency (Little 1961).
+ * Each of `concurrency` clients sends a request, and the next one `think` after the previous one
+ * ended. The first requests arrive together, or `stagger` apart. Without think time, throughput
+ * times mean latency equals the concurrency (Little 1961).
  *
  *   workload: {load: {kind: closed-loop, concurrency: 64, requests-per-client: 10}}
  */
@@ -25,22 +25,22 @@ static const OrrField fields[] = {
     {.name = "requests-per-client",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, per_client),
-     .sentence = "Requests in all are that many times the concurrency where `requests` does not "
-                 "say; 0: 10.",
+     .sentence = "Requests per client: their total is that many times the concurrency where "
+                 "`requests` does not say; 0: 10.",
      .fallback = "0",
      .min = 0,
      .max = 1e7},
     {.name = "think",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, think_s),
-     .sentence = "From the end of a request to the client's next one.",
+     .sentence = "Time from the end of a request to the client's next one.",
      .fallback = "0 s",
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_UNSIGNED},
     {.name = "stagger",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, stagger_s),
-     .sentence = "From one client's first request to the next client's.",
+     .sentence = "Time from one client's first request to the next client's.",
      .fallback = "0 s",
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_UNSIGNED},
@@ -50,7 +50,7 @@ static const OrrFieldTable table =
 
 typedef struct {
   const Params *params;
-  gint64 clients, first, left; /* in all; that have not begun; requests that have not come */
+  gint64 clients, first, left; /* clients; clients that have not started; requests left to send */
 } State;
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {

@@ -1,5 +1,5 @@
 /*
- * constant.c - requests at equal distances: 1 / rate seconds from one to the next.
+ * constant.c - requests at equal intervals of 1 / rate seconds.
  *
  *   workload: {load: {kind: constant, rate: 4}}
  */
@@ -13,11 +13,11 @@ static const OrrField fields[] = {
     {.name = "rate",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, rate),
-     .sentence = "Requests a second.",
+     .sentence = "Requests per second.",
      .flags = ORR_FIELD_POSITIVE},
 };
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("load-constant", "Requests at equal distances.", Params, fields);
+    ORR_FIELD_TABLE("load-constant", "Requests at equal intervals.", Params, fields);
 
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   OrrRateState *state = data;
@@ -30,7 +30,7 @@ static gboolean next(gpointer data, OrrRequest *ret_request) {
 static double oracle(const void *params) { return ((const Params *)params)->rate; }
 
 const OrrArrival orr_arrival_constant = {
-    .entry = {"constant", "Open loop: requests at equal distances.", &table},
+    .entry = {"constant", "Open loop: requests at equal intervals.", &table},
     .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,

@@ -1,8 +1,8 @@
 /*
- * csv_trace.c - a plain CSV: arrival_s, input_tokens and output_tokens, in order of time; lines
- * that begin with '#' are comments. With first_token_s and last_token_s, dates on the same clock at
- * which an engine was measured, each request's error is told beside it (view request-errors,
- * *_error_* of the result). Further columns are ignored.
+ * csv_trace.c - a plain CSV with arrival_s, input_tokens and output_tokens, in order of time; lines
+ * that begin with '#' are comments. If it also has first_token_s and last_token_s, times on the
+ * same clock measured on a real engine, the results contain the error of each request (view
+ * request-errors, *_error_* of the result). Further columns are ignored.
  *
  *   workload: {load: {kind: csv, file: requests.csv}}
  */

@@ -1,10 +1,10 @@
 /*
- * gamma.c - bursts: distances follow a gamma distribution of shape `burstiness` and mean 1 / rate,
+ * gamma.c - bursts: intervals follow a gamma distribution of shape `burstiness` and mean 1 / rate,
  * as `vllm bench serve --burstiness` draws them.
  *
- * 1 is a Poisson process; below 1 requests come in bursts (the distances' coefficient of variation
- * is 1 / sqrt(shape)), above 1 more evenly. Drawn by Marsaglia and Tsang (2000), with their boost
- * for shapes below 1.
+ * 1 is a Poisson process. Below 1 requests arrive in bursts (the coefficient of variation of the
+ * intervals is 1 / sqrt(shape)), above 1 more evenly. Drawn by the method of Marsaglia and Tsang
+ * (2000), with their boost for shapes below 1.
  *
  *   workload: {load: {kind: gamma, rate: 4, burstiness: 0.25}}
  */
@@ -20,7 +20,7 @@ static const OrrField fields[] = {
     {.name = "rate",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, rate),
-     .sentence = "Requests a second, mean.",
+     .sentence = "Mean requests per second.",
      .flags = ORR_FIELD_POSITIVE},
     {.name = "burstiness",
      .kind = ORR_FIELD_REAL,
@@ -55,7 +55,7 @@ static gboolean next(gpointer data, OrrRequest *ret_request) {
 static double oracle(const void *params) { return ((const Params *)params)->rate; }
 
 const OrrArrival orr_arrival_gamma = {
-    .entry = {"gamma", "Open loop: gamma-distributed distances, bursts below burstiness 1.",
+    .entry = {"gamma", "Open loop: gamma-distributed intervals, bursts below burstiness 1.",
               &table},
     .open = orr_arrival_open_rate,
     .next = next,

@@ -1,9 +1,9 @@
 /*
  * mooncake.c - the traces of Mooncake (github.com/kvcache-ai/Mooncake, Apache-2.0; Qin et al., FAST
- * 2025): a JSON object a line with timestamp (ms), input_length, output_length and hash_ids.
+ * 2025): one JSON object per line with timestamp (ms), input_length, output_length and hash_ids.
  *
- * Each of hash_ids stands for 512 tokens of the prompt and all that comes before them, so that
- * equal ids are equal prefixes: what a prefix cache can use again.
+ * Each hash_id stands for 512 tokens of the prompt and everything before them, so equal ids mean
+ * equal prefixes, which a prefix cache can reuse.
  *
  *   workload: {load: {kind: mooncake, file: conversation_trace.jsonl}}
  */
@@ -16,7 +16,7 @@ enum { SPAN_TOKENS = 512 };
 
 typedef struct {
   double time_ms, prompt, output;
-  guint found; /* a bit for each of the three */
+  guint found; /* one bit for each of the three keys */
   GArray *ids; /* of guint64 */
 } Row;
 

@@ -1,6 +1,5 @@
 /*
- * poisson.c - requests that know nothing of each other: distances are exponential with mean 1 /
- * rate.
+ * poisson.c - independent requests: intervals are exponential with mean 1 / rate.
  *
  *   workload: {load: {kind: poisson, rate: 4}}
  */
@@ -16,7 +15,7 @@ static const OrrField fields[] = {
     {.name = "rate",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, rate),
-     .sentence = "Requests a second, mean.",
+     .sentence = "Mean requests per second.",
      .flags = ORR_FIELD_POSITIVE},
 };
 static const OrrFieldTable table =

@@ -1,11 +1,11 @@
 /*
- * ramp.c - a Poisson process whose rate grows (or falls) linearly from one value to another, and
- * stays there.
+ * ramp.c - a Poisson process whose rate changes linearly from one value to another and then stays
+ * there.
  *
  *   rate(t) = from + (to - from) min(t / duration, 1)
  *
- * As `vllm bench serve --ramp-up-strategy linear`. With r exponential steps of the integrated rate,
- * the time of an arrival is where the integral reaches the sum of them.
+ * As `vllm bench serve --ramp-up-strategy linear`. An arrival's time is where the integral of the
+ * rate reaches the sum of exponential steps.
  *
  *   workload: {load: {kind: ramp, from: 1, to: 20, duration: 10 min}}
  */
@@ -23,8 +23,8 @@ typedef struct {
     .sentence = (sentence_), .flags = ORR_FIELD_POSITIVE                                           \
   }
 static const OrrField fields[] = {
-    RATE("from", from, "Requests a second at the start."),
-    RATE("to", to, "Requests a second at the end of the ramp, and after it."),
+    RATE("from", from, "Requests per second at the start."),
+    RATE("to", to, "Requests per second at the end of the ramp, and afterwards."),
     {.name = "duration",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, duration_s),
@@ -35,7 +35,7 @@ static const OrrField fields[] = {
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-ramp", "A rate that grows.", Params, fields);
 
-/* When the integrated rate from @now_s on reaches @wanted. */
+/* The time at which the integral of the rate from @now_s reaches @wanted. */
 static double reach(const Params *params, double now_s, double wanted) {
   const double slope = (params->to - params->from) / params->duration_s;
   if (now_s < params->duration_s) {

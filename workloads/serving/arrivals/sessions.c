@@ -1,11 +1,12 @@
 /*
- * sessions.c - conversations: each turn's prompt is all that was said before and the new question.
+ * sessions.c - conversations: each turn's prompt consists of the conversation so far and a new
+ * question.
  *
- * Conversations begin as a Poisson process. A turn's prompt is the system prompt, which all share,
- * the conversation so far (questions and answers), and a question of `input` tokens; its answer has
- * `output` tokens; the next turn comes an exponential `think` after it. Turns follow a geometric
- * distribution of mean `turns`. What the conversation so far costs depends on the engine's prefix
- * cache.
+ * Conversations begin as a Poisson process. The prompt of a turn consists of the system prompt,
+ * which all conversations share, the conversation so far (questions and answers), and a question of
+ * `input` tokens. Its answer has `output` tokens; the next turn follows after an exponential
+ * `think` time. The number of turns is geometric with mean `turns`. The engine's prefix cache
+ * decides what the conversation so far costs.
  *
  *   workload: {load: {kind: sessions, rate: 0.5, turns: 5, think: 20 s, system-prompt: 1000}}
  */
@@ -22,33 +23,33 @@ static const OrrField fields[] = {
     {.name = "rate",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, rate),
-     .sentence = "Conversations that begin in a second, mean.",
+     .sentence = "Mean number of conversations that begin per second.",
      .flags = ORR_FIELD_POSITIVE},
     {.name = "turns",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, turns),
-     .sentence = "Requests of a conversation, mean.",
+     .sentence = "Mean number of requests per conversation.",
      .fallback = "5",
      .min = 1,
      .max = 1e6},
     {.name = "think",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, think_s),
-     .sentence = "From an answer to the next question, mean.",
+     .sentence = "Mean time from an answer to the next question.",
      .fallback = "10 s",
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_UNSIGNED},
     {.name = "system-prompt",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, system_prompt),
-     .sentence = "Tokens that every conversation begins with.",
+     .sentence = "Tokens with which every conversation begins.",
      .fallback = "0",
      .min = 0,
      .max = 1e7},
     {.name = "longest",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, longest),
-     .sentence = "A conversation ends before a prompt and its answer grow beyond so many tokens.",
+     .sentence = "A conversation ends before a prompt and its answer exceed this many tokens.",
      .fallback = "32768",
      .min = 1,
      .max = 1e8},
@@ -58,7 +59,7 @@ static const OrrFieldTable table =
 
 typedef struct {
   guint64 id;
-  gint32 tokens; /* said so far, the system prompt included */
+  gint32 tokens; /* tokens of the conversation so far, with the system prompt */
 } Session;
 
 typedef struct {
@@ -83,7 +84,7 @@ static gpointer open_load(const void *params, const OrrArrivalContext *context, 
   return state;
 }
 
-/* FALSE where the next turn would be too long. */
+/* FALSE if the next turn would be too long. */
 static gboolean ask(State *state, Session *session, double time_s, OrrRequest *ret_request) {
   const gint64 question = orr_lengths_draw(state->context.input, &state->lengths);
   const gint64 answer = orr_lengths_draw(state->context.output, &state->lengths);

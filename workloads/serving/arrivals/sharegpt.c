@@ -4,12 +4,13 @@
  *   {"prompt_len": 512, "output_len": 128}        also prompt_tokens, input_length, ...; an optional "timestamp" (s)
  *   {"conversations": [{"value": question}, {"value": answer}]}            ShareGPT
  *
- * or such objects a line, with "prompt": text and "output_tokens" in place of lengths where they
- * are for vLLM's benchmark (--dataset-name custom); or what `vllm bench serve --save-detailed`
- * writes: an object with the lists input_lens and output_lens. Of ShareGPT the first question and
- * answer count, as in vLLM's benchmark, at `characters-per-token` (there is no tokenizer here; 4 is
- * usual for English); pairs that vLLM leaves out are left out (below 4 tokens, prompts above 1,024,
- * both above 2,048). Requests without a time come by a Poisson process of `rate` (0: all at once).
+ * or one such object per line, with "prompt": text and "output_tokens" instead of lengths in files
+ * for vLLM's benchmark (--dataset-name custom); or the output of `vllm bench serve
+ * --save-detailed`: an object with the lists input_lens and output_lens. For ShareGPT, the first
+ * question and answer count, as in vLLM's benchmark, at `characters-per-token` (there is no
+ * tokenizer here; 4 is usual for English). Pairs that vLLM drops are dropped (fewer than 4 tokens,
+ * prompts above 1,024, both together above 2,048). Requests without a time arrive by a Poisson
+ * process of `rate` (0: all at once).
  *
  *   workload: {load: {kind: sharegpt, file: ShareGPT_V3.json, rate: 10}}
  */
@@ -34,19 +35,19 @@ static const OrrField fields[] = {
     {.name = "speed",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, file) + offsetof(OrrTraceFile, speed),
-     .sentence = "How many times faster than it was recorded the trace is played.",
+     .sentence = "Factor by which the trace is replayed faster than it was recorded.",
      .fallback = "1",
      .flags = ORR_FIELD_POSITIVE},
     {.name = "rate",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, rate),
-     .sentence = "Requests a second where the file has no times; 0: all at once.",
+     .sentence = "Requests per second if the file has no times; 0: all at once.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED},
     {.name = "characters-per-token",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, characters_per_token),
-     .sentence = "How long a token is where the file holds text.",
+     .sentence = "Characters per token, for files that hold text.",
      .fallback = "4",
      .min = 0.1,
      .max = 100},
@@ -69,9 +70,9 @@ typedef struct {
 } Reader;
 
 typedef struct {
-  double time_s, prompt, output; /* below 0: not given */
-  double text;      /* tokens of a prompt that is given as text, where it is not given in tokens */
-  gboolean is_pair; /* a conversation's first question and answer */
+  double time_s, prompt, output; /* < 0: not given */
+  double text;                   /* tokens of a prompt given as text rather than as a number */
+  gboolean is_pair;              /* a conversation's first question and answer */
 } Row;
 
 static const Row nothing = {-1, -1, -1, -1, FALSE};
@@ -203,7 +204,7 @@ static void read_object(Reader *reader, OrrJson *json) {
     row = nothing;
     row.prompt = g_array_index(prompts, double, i);
     row.output = g_array_index(outputs, double, i);
-    if (row.output > 0) add(reader, &row, place); /* 0: it failed */
+    if (row.output > 0) add(reader, &row, place); /* 0: the request failed */
   }
 }
 

@@ -1,10 +1,10 @@
 /*
- * autoscaler_none.c - as many replicas as the document says, from beginning to end.
+ * autoscaler_none.c - a fixed number of replicas throughout the run.
  *
  *   workload: {replicas: 4, autoscaling: {by: none}}
  */
 #include "workloads/serving/autoscalers/autoscaler.h"
 
 const OrrAutoscaler orr_autoscaler_none = {
-    .entry = {"none", "All replicas are there from beginning to end.", NULL},
+    .entry = {"none", "A fixed number of replicas throughout the run.", NULL},
 };

@@ -1,13 +1,13 @@
 /*
- * queue.c - so many requests a replica: those that it has, and those that wait for one (KEDA and
- * Knative on concurrency).
+ * queue.c - a target number of requests per replica, running and waiting (KEDA and Knative on
+ * concurrency).
  *
  *   wanted = ceil(requests / target)
  *
  *   workload: {replicas: 8, autoscaling: {by: {kind: queue, target: 16}, least: 1}}
  *
- * Oracle: at a rate r of requests that take s each, r s are in the system (Little), so r s / target
- * replicas are up.
+ * Oracle: at a rate r of requests that take s each, r s requests are in the system (Little), so r s
+ * / target replicas are up.
  */
 #include "workloads/serving/autoscalers/autoscaler.h"
 
@@ -19,12 +19,12 @@ static const OrrField fields[] = {
     {.name = "target",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, target),
-     .sentence = "Requests of a replica, in it and waiting.",
+     .sentence = "Requests per replica, running and waiting.",
      .fallback = "16",
      .flags = ORR_FIELD_POSITIVE},
 };
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("autoscaler-queue", "Requests a replica.", Params, fields);
+    ORR_FIELD_TABLE("autoscaler-queue", "Requests per replica.", Params, fields);
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;
@@ -33,8 +33,7 @@ static guint wanted(const void *data, const OrrPoolView *view) {
 }
 
 const OrrAutoscaler orr_autoscaler_queue = {
-    .entry = {"queue",
-              "As many replicas as keep their requests, waiting ones included, at a number each.",
+    .entry = {"queue", "Enough replicas for a target number of requests each, running and waiting.",
               &table},
     .wanted = wanted,
 };

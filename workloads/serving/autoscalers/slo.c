@@ -1,17 +1,17 @@
 /*
- * slo.c - replicas by what users get: the share of first tokens within slo.ttft.
+ * slo.c - replicas by service level: the fraction of first tokens within slo.ttft.
  *
  *   share < target            as many again as are missing: n + ceil(n * (target - share)), once all that started
  *                             are up
  *   share met and busy < idle n - 1
  *
- * Objectives do not say by how much a fleet is too large, so it goes down a replica at a time,
- * while its GPUs are idle.
+ * An objective does not show by how much a fleet is too large, so the fleet shrinks by one replica
+ * at a time, while its GPUs are idle.
  *
  *   workload: {replicas: 8, slo: {ttft: 1 s}, autoscaling: {by: {kind: slo, target: 95 %}, least: 1}}
  *
- * Oracle: with an objective that every request meets the fleet goes to `least`, with one that none
- * meets to `replicas`.
+ * Oracle: with an objective that every request meets, the fleet shrinks to `least`; with one that
+ * no request meets, it grows to `replicas`.
  */
 #include <math.h>
 
@@ -28,11 +28,12 @@ typedef struct {
     .max = 1                                                                                       \
   }
 static const OrrField fields[] = {
-    SHARE("target", target, "95 %", "Share of the first tokens that come within slo.ttft."),
-    SHARE("idle", idle, "50 %", "A replica less where GPUs compute for less of the time."),
+    SHARE("target", target, "95 %", "Target fraction of first tokens within slo.ttft."),
+    SHARE("idle", idle, "50 %",
+          "Remove a replica if GPUs compute for less than this fraction of the time."),
 };
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("autoscaler-slo", "What users get.", Params, fields);
+    ORR_FIELD_TABLE("autoscaler-slo", "Service level.", Params, fields);
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;
@@ -46,7 +47,7 @@ static guint wanted(const void *data, const OrrPoolView *view) {
 }
 
 const OrrAutoscaler orr_autoscaler_slo = {
-    .entry = {"slo", "As many replicas as keep a share of the first tokens within slo.ttft.",
+    .entry = {"slo", "Enough replicas to keep a fraction of the first tokens within slo.ttft.",
               &table},
     .wanted = wanted,
 };

@@ -1,16 +1,17 @@
 /*
- * utilization.c - GPUs that are so busy (Kubernetes' horizontal autoscaler on GPU utilisation).
+ * utilization.c - a target for the busy time of GPUs (Kubernetes' horizontal autoscaler on GPU
+ * utilisation).
  *
  *   wanted = ceil(up * busy / target)
  *
- * An engine that decodes one request computes all the time: busy says that there is work, not how
- * much more there could be. A fleet that is up for any load at all is seen as full, which is why
- * the field scales on queues instead.
+ * An engine that decodes a single request computes all the time: `busy` shows that there is work,
+ * not how much more the engine could take. A fleet with any load at all therefore looks full, which
+ * is why the field scales on queues instead.
  *
  *   workload: {replicas: 8, autoscaling: {by: {kind: utilization, target: 80 %}, least: 1}}
  *
- * Oracle: where replicas are never shared by two requests, the load r s of rate and time is the
- * busy GPUs: r s / target replicas are up.
+ * Oracle: if no two requests share a replica, the offered load r s equals the number of busy GPUs:
+ * r s / target replicas are up.
  */
 #include "workloads/serving/autoscalers/autoscaler.h"
 
@@ -22,7 +23,7 @@ static const OrrField fields[] = {
     {.name = "target",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, target),
-     .sentence = "Share of the time that a replica's GPUs compute.",
+     .sentence = "Fraction of the time for which a replica's GPUs compute.",
      .fallback = "80 %",
      .unit = ORR_UNIT_FRACTION,
      .min = 0.01,
@@ -39,7 +40,7 @@ static guint wanted(const void *data, const OrrPoolView *view) {
 }
 
 const OrrAutoscaler orr_autoscaler_utilization = {
-    .entry = {"utilization", "As many replicas as keep their GPUs busy for a share of the time.",
+    .entry = {"utilization", "Enough replicas to keep their GPUs busy for a fraction of the time.",
               &table},
     .wanted = wanted,
 };

@@ -1,19 +1,19 @@
 /*
- * kv_aware.c - the replica with the least to do for this prompt: blocks to compute and blocks it
- * holds (NVIDIA Dynamo).
+ * kv_aware.c - the replica with the lowest cost for this prompt: blocks to compute plus blocks in
+ * use (NVIDIA Dynamo).
  *
  *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has) + blocks of its requests
  *
- * (held, and those that waiting requests will hold: Dynamo counts a request as active from when it
- * is routed); the least wins (Dynamo's KV router at temperature 0). Engines tell which blocks their
- * caches name and forget; with `staleness` these events, and the blocks held, are known that much
- * later, so that a block may be counted on that is gone, and two requests that begin alike may go
- * to different replicas because neither has been heard of yet.
+ * (blocks in use, and those that waiting requests will use: Dynamo counts a request as active from
+ * the moment it is routed). The lowest cost wins (Dynamo's KV router at temperature 0). Engines
+ * report which blocks enter and leave their caches. With `staleness`, these events and the numbers
+ * of used blocks arrive that much later, so the router may count on a block that is gone, and two
+ * requests with the same prefix may go to different replicas because neither has been reported yet.
  *
  *   workload: {replicas: 4, router: {kind: kv-aware, staleness: 50 ms}, engine: {prefix-caching: block-hash}}
  *
- * Oracle: with no staleness the index is the caches' own content; with staleness longer than the
- * run it is empty, and the router goes by the loads of the first report.
+ * Oracle: without staleness the index equals the caches' content; with a staleness longer than the
+ * run it is empty, and the router uses the loads of the first report.
  */
 #include "workloads/serving/routers/router.h"
 
@@ -25,7 +25,7 @@ static const OrrField fields[] = {
     {.name = "overlap-weight",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, overlap_weight),
-     .sentence = "What a block to be computed weighs, beside one that is held.",
+     .sentence = "Weight of a block to compute, relative to a block in use.",
      .fallback = "1",
      .flags = ORR_FIELD_UNSIGNED},
     ORR_ROUTER_STALENESS(Params, staleness_s),
@@ -43,8 +43,9 @@ typedef struct {
 typedef struct {
   const Params *params;
   OrrRouterLoads loads;
-  GHashTable **index; /* one a replica: key -> how many of its cores have it; only looked up */
-  GArray *events;     /* of Event, those before `at` are in the index */
+  GHashTable **index; /* one per replica: key -> number of its cores that have the block; only
+                       * looked up, never iterated */
+  GArray *events;     /* of Event; those before `at` are already in the index */
   guint at;
 } State;
 
@@ -123,10 +124,10 @@ static gboolean sees_blocks(const void *params) {
 }
 
 const OrrRouter orr_router_kv_aware = {
-    .entry =
-        {"kv-aware",
-         "The replica with the fewest blocks to compute and held, by its cache's events (Dynamo).",
-         &table},
+    .entry = {"kv-aware",
+              "The replica with the fewest blocks to compute and in use, by its cache's events "
+              "(Dynamo).",
+              &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

@@ -1,12 +1,13 @@
 /*
- * least_loaded.c - the replica with the least load; equals in turn.
+ * least_loaded.c - the replica with the lowest load; ties in round-robin order.
  *
- * With loads that are known late the least loaded one gets all requests until the next report,
- * which is worse than a random choice once a report spans many arrivals (Mitzenmacher 2000).
+ * If loads are reported late, the least loaded replica receives all requests until the next report.
+ * That is worse than a random choice once a report spans many arrivals (Mitzenmacher 2000).
  *
  *   workload: {replicas: 4, router: {kind: least-loaded, by: requests, staleness: 0 s}}
  *
- * Oracle: with `by: requests`, no staleness and no departures, numbers differ by 1 at most.
+ * Oracle: with `by: requests`, without staleness and departures, the numbers of requests differ by
+ * 1 at most.
  */
 #include "workloads/serving/routers/router.h"
 
@@ -19,14 +20,14 @@ static const OrrField fields[] = {
     {.name = "by",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(Params, by),
-     .sentence = "What counts as load: requests there, requests that wait there, or blocks of the "
-                 "cache held.",
+     .sentence = "What counts as load: requests at the replica, requests that wait there, or "
+                 "blocks of the cache held.",
      .fallback = "requests",
      .words = orr_router_load_words},
     ORR_ROUTER_STALENESS(Params, staleness_s),
 };
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("router-least-loaded", "The least load.", Params, fields);
+    ORR_FIELD_TABLE("router-least-loaded", "The lowest load.", Params, fields);
 
 static gpointer open_router(const void *data, const OrrRouterView *view) {
   const Params *params = data;
@@ -50,7 +51,7 @@ static gboolean sees_blocks(const void *data) {
 }
 
 const OrrRouter orr_router_least_loaded = {
-    .entry = {"least-loaded", "The replica with the least load.", &table},
+    .entry = {"least-loaded", "The replica with the lowest load.", &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

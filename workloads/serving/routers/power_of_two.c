@@ -1,15 +1,15 @@
 /*
- * power_of_two.c - the less loaded of two replicas drawn at random (with `choices`, of d; of one: a
+ * power_of_two.c - the less loaded of two random replicas (with `choices`: of d; with one choice, a
  * random replica).
  *
  * Azar et al. 1994, Mitzenmacher 2001: n requests over n replicas leave at most ln ln n / ln d +
- * O(1) on any, where one random choice leaves about ln n / ln ln n. The share of replicas with at
- * least i requests follows, for large n,
+ * O(1) on any replica, where one random choice leaves about ln n / ln ln n. For large n, the
+ * fraction of replicas with at least i requests follows
  *
  *   ds_i/dt = s_{i-1}^d - s_i^d,   s_0 = 1,  t = requests over replicas          (the oracle of the test)
  *
- * Draws are with replacement among the open ones. It takes old loads well, since not everybody runs
- * to the same place.
+ * Draws are with replacement among the open replicas. The router tolerates late loads well, since
+ * requests do not all go to the same replica.
  *
  *   workload: {replicas: 16, router: {kind: power-of-two, choices: 2, staleness: 0.1 s}}
  */
@@ -24,7 +24,7 @@ static const OrrField fields[] = {
     {.name = "choices",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, choices),
-     .sentence = "Replicas that are drawn; 1: the router is random.",
+     .sentence = "Number of random replicas to compare; 1: a random router.",
      .fallback = "2",
      .min = 1,
      .max = 1000},
@@ -74,7 +74,7 @@ static void close_router(gpointer data) {
 }
 
 const OrrRouter orr_router_power_of_two = {
-    .entry = {"power-of-two", "The less loaded of two replicas that are drawn at random.", &table},
+    .entry = {"power-of-two", "The less loaded of two random replicas.", &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

@@ -1,19 +1,19 @@
 /*
- * prefix_aware.c - the replica that was sent most of this prompt before, as SGLang's router guesses
- * it (cache_aware).
+ * prefix_aware.c - the replica that received most of this prompt before, as SGLang's router
+ * estimates it (cache_aware).
  *
- * The router hears nothing from engines: it remembers, for each replica, the prompts that it sent
- * there (a cache of blocks, least recently used out first; here the engine's own, kv.h, of
- * `remembered` tokens). So it may send to a block that the engine has evicted since, or to one that
- * waits to be computed.
+ * The router gets no reports from engines. For each replica it remembers the prompts that it sent
+ * there (a cache of `remembered` tokens in blocks, least recently used out first; the same code as
+ * the engine's cache, kv.h). It may therefore count on a block that the engine has evicted
+ * since, or that still waits to be computed.
  *
  *   if most - least requests > balance-abs and most > balance-rel * least:   the replica with the fewest requests
  *   else if the best match covers > cache-threshold of the prompt:           the best match
  *   else                                                                     the one that remembers least
  *
  * Thresholds default to the flags of SGLang's router (`--cache-threshold 0.3`,
- * `--balance-abs-threshold 64`, `--balance-rel-threshold 1.5`; its documentation of 2025,
- * recalled).
+ * `--balance-abs-threshold 64`, `--balance-rel-threshold 1.5`; its documentation of 2025, from
+ * memory).
  *
  *   workload: {replicas: 4, router: {kind: prefix-aware}, engine: {prefix-caching: radix, scheduler: sglang}}
  */
@@ -29,28 +29,28 @@ static const OrrField fields[] = {
     {.name = "cache-threshold",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, cache_threshold),
-     .sentence = "Share of a prompt that a match must cover.",
+     .sentence = "Fraction of a prompt that a match must cover.",
      .fallback = "0.3",
      .min = 0,
      .max = 1},
     {.name = "balance-abs",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, balance_abs),
-     .sentence = "Difference of requests between replicas above which balance may come first.",
+     .sentence = "Difference in requests between replicas above which balance can take precedence.",
      .fallback = "64",
      .flags = ORR_FIELD_UNSIGNED},
     {.name = "balance-rel",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, balance_rel),
-     .sentence = "Ratio of requests between replicas above which balance comes first, where the "
-                 "difference is met.",
+     .sentence = "Ratio of requests between replicas above which balance takes precedence, if the "
+                 "difference is also exceeded.",
      .fallback = "1.5",
      .min = 1,
      .max = 1e9},
     {.name = "remembered",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, remembered),
-     .sentence = "Tokens of prompts that are remembered for each replica.",
+     .sentence = "Tokens of prompts to remember per replica.",
      .fallback = "1000000",
      .min = 1,
      .max = 1e10},
@@ -61,8 +61,8 @@ static const OrrFieldTable table =
 typedef struct {
   const Params *params;
   OrrRouterLoads loads;
-  OrrKv **memory;  /* one a replica */
-  gint64 *n_known; /* blocks that each was sent and did not remember */
+  OrrKv **memory;  /* one per replica */
+  gint64 *n_known; /* blocks sent to each replica that its memory did not hold */
 } State;
 
 static gpointer open_router(const void *data, const OrrRouterView *view) {
@@ -85,7 +85,7 @@ static void close_router(gpointer data) {
   g_free(state);
 }
 
-/* The prompt goes through the replica's memory as a request that ends at once. */
+/* Passes the prompt through the replica's memory as a request that ends at once. */
 static void remember(State *state, guint replica, const OrrRequest *request) {
   OrrKv *memory = state->memory[replica];
   OrrRequest sent = *request;
@@ -141,7 +141,7 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
 const OrrRouter orr_router_prefix_aware = {
     .entry =
         {"prefix-aware",
-         "The replica that was sent most of the prompt before, unless load is uneven (SGLang).",
+         "The replica that received most of the prompt before, unless load is uneven (SGLang).",
          &table},
     .open = open_router,
     .pick = pick,

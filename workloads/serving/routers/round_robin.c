@@ -1,9 +1,9 @@
 /*
- * round_robin.c - replicas in turn, whatever they hold.
+ * round_robin.c - replicas in cyclic order, regardless of load.
  *
  *   workload: {replicas: 4, router: round-robin}
  *
- * Oracle: after k n requests to n open replicas each has had k.
+ * Oracle: after k n requests to n open replicas each has received k.
  */
 #include "workloads/serving/routers/router.h"
 
@@ -27,7 +27,7 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
 }
 
 const OrrRouter orr_router_round_robin = {
-    .entry = {"round-robin", "Replicas in turn, whatever they hold.", NULL},
+    .entry = {"round-robin", "Replicas in cyclic order, regardless of load.", NULL},
     .open = open_router,
     .pick = pick,
     .close = g_free,

@@ -24,7 +24,7 @@ void orr_router_loads_init(OrrRouterLoads *loads, const OrrRouterView *view, Orr
 
 void orr_router_loads_clear(OrrRouterLoads *loads) { g_clear_pointer(&loads->seen, g_free); }
 
-/* Reports come at whole multiples of the staleness; what they said is asked for at the first
+/* Reports are due at whole multiples of the staleness; their values are read at the first
  * decision after one. */
 static void report(OrrRouterLoads *loads, double now_s) {
   if (loads->seen_s >= 0 && now_s < loads->seen_s + loads->staleness_s) return;

@@ -1,10 +1,10 @@
 /*
- * router.h - which replica a request goes to.
+ * router.h - routers choose the replica of each request.
  *
- * A router sees replicas through an OrrRouterView, nothing else: how many there are, which take
- * requests, and what load each has. It may see loads late: `staleness` is the time between two
- * reports, and until the next one all decisions are made on the last (what Mitzenmacher, "How
- * useful is old information?", 2000, calls the periodic update model).
+ * A router sees replicas only through an OrrRouterView: their number, which of them accept
+ * requests, and the load of each. It may see loads late: `staleness` is the time between two
+ * reports, and all decisions until the next report use the last one (the periodic update model of
+ * Mitzenmacher, "How useful is old information?", 2000).
  *
  * To add one: write workloads/serving/routers/NAME.c with one `const OrrRouter`, add it to the
  * array in router.c and to meson.build, and its oracle to tests/workloads/serving/test_router.c.
@@ -21,51 +21,53 @@ G_BEGIN_DECLS
 typedef enum { ORR_LOAD_REQUESTS, ORR_LOAD_WAITING, ORR_LOAD_KV_BLOCKS } OrrRouterLoad;
 extern const char *const orr_router_load_words[]; /* "requests", "waiting", "kv-blocks", NULL */
 
-/* The replicas, as a router sees them. Functions answer for now. */
+/* The replicas as a router sees them. The functions return current values. */
 typedef struct {
   void *user;
   guint n;
-  gint64 block_size; /* tokens of a block of their caches */
+  gint64 block_size; /* tokens per block of their caches */
   guint64 seed;
   gboolean (*is_open)(void *user,
-                      guint replica); /* takes requests; one does whenever a router is asked */
+                      guint replica); /* whether it accepts requests; at least one does whenever
+                                       * a router is called */
   gint64 (*load)(void *user, guint replica, OrrRouterLoad by);
 } OrrRouterView;
 
 typedef struct {
   OrrEntry entry;
   gpointer (*open)(const void *params, const OrrRouterView *view);
-  guint (*pick)(gpointer state, const OrrRequest *request, double now_s); /* of an open replica */
+  guint (*pick)(gpointer state, const OrrRequest *request, double now_s); /* mandatory; returns
+                                                                           * an open replica */
   void (*close)(gpointer state);
-  /* A block of @replica's prefix cache got a name or lost it; NULL: not interested. */
+  /* Called when a block enters or leaves @replica's prefix cache; NULL: not needed. */
   void (*on_block)(gpointer state, guint replica, guint64 key, gboolean is_there, double now_s);
-  gboolean (*sees_blocks)(const void *params); /* needs blocks step by step; NULL: no */
+  gboolean (*sees_blocks)(const void *params); /* whether on_block is needed; NULL: no */
 } OrrRouter;
 
 extern const OrrRegistry orr_router_registry;
 
-/* --- what several routers do alike --- */
+/* --- shared by several routers --- */
 
 /* Loads as last reported. */
 typedef struct {
   OrrRouterView view;
   OrrRouterLoad by;
   double staleness_s, seen_s;
-  gint64 *seen; /* NULL: loads are never late */
-  guint after;  /* the last pick: of equals, the next one after it is taken */
+  gint64 *seen; /* NULL: loads are always current */
+  guint after;  /* the last pick; ties go to the next replica after it */
 } OrrRouterLoads;
 
 void orr_router_loads_init(OrrRouterLoads *loads, const OrrRouterView *view, OrrRouterLoad by,
                            double staleness_s);
 void orr_router_loads_clear(OrrRouterLoads *loads);
 gint64 orr_router_loads_at(OrrRouterLoads *loads, guint replica, double now_s);
-/* The least loaded of the open ones; equals in turn. */
+/* The open replica with the lowest load; ties in round-robin order. */
 guint orr_router_loads_least(OrrRouterLoads *loads, double now_s);
 
 #define ORR_ROUTER_STALENESS(type_, member_)                                                       \
   {                                                                                                \
     .name = "staleness", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_),               \
-    .sentence = "Time between two reports of what replicas hold; 0: always known.",                \
+    .sentence = "Time between two load reports of replicas; 0: loads are always current.",         \
     .fallback = "0 s", .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                       \
   }
 

@@ -1,14 +1,14 @@
 /*
- * session_affinity.c - a conversation stays where it began.
+ * session_affinity.c - a conversation stays on the replica where it began.
  *
  * Rendezvous hashing (Thaler, Ravishankar 1998): the open replica with the largest
- * hash(conversation, replica). When a replica goes, its conversations alone move, evenly over the
- * others. Requests without a conversation go to the replica with the fewest requests; `by: class`
- * holds a class of requests together instead, `by: prefix` a shared system prompt.
+ * hash(conversation, replica). When a replica closes, only its conversations move, evenly over the
+ * others. Requests without a conversation go to the replica with the fewest requests. `by: class`
+ * keeps a class of requests together instead, `by: prefix` a shared system prompt.
  *
  *   workload: {replicas: 4, router: {kind: session-affinity, by: session}}
  *
- * Oracle: closing one of n replicas moves the conversations that it had and no other.
+ * Oracle: closing one of n replicas moves its conversations and no others.
  */
 #include "workloads/serving/routers/router.h"
 
@@ -23,7 +23,7 @@ static const OrrField fields[] = {
     {.name = "by",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(Params, by),
-     .sentence = "What stays together: conversations, classes, or prompts that begin alike.",
+     .sentence = "What stays together: conversations, classes, or prompts with the same beginning.",
      .fallback = "session",
      .words = by_words},
 };
@@ -72,8 +72,8 @@ static void close_router(gpointer data) {
 }
 
 const OrrRouter orr_router_session_affinity = {
-    .entry = {"session-affinity", "A conversation stays where it began (rendezvous hashing).",
-              &table},
+    .entry = {"session-affinity",
+              "A conversation stays on the replica where it began (rendezvous hashing).", &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

@@ -6,7 +6,7 @@
  *   step of the draft      the same tokens, since its own cache needs them, then k - 1 times one token of each request
  *
  * as vLLM v1 drafts (vllm/v1/spec_decode/eagle.py and draft_model.py, v0.19), on the same
- * tensor-parallel group. Its weights and its cache take memory that the model's cache then lacks.
+ * tensor-parallel group. Its weights and cache take memory from the model's cache.
  *
  *   workload: {engine: {speculation: {kind: draft-model, model: llama-3.2-1b, num-speculative-tokens: 4,
  *                                     acceptance: [0.7]}}}
@@ -46,7 +46,7 @@ static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft)
   (void)target;
   *ret_draft =
       (OrrDraft){.model = params->model, .has_embedding = TRUE, .has_head = TRUE, .found = 1};
-  g_autoptr(OrrDiags) diags = orr_diags_new(); /* check() has told them */
+  g_autoptr(OrrDiags) diags = orr_diags_new(); /* check() has reported them */
   orr_model_settle(&ret_draft->model, (OrrPlace){0}, diags);
 }
 

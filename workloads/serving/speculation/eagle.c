@@ -4,9 +4,9 @@
  *
  *   [hidden states, embedding] --projection (joined h -> h)--> one layer like the model's first --head--> token
  *
- * EAGLE joins the last hidden state and the token's embedding (2), EAGLE-3 three layers' states
- * before it (3), and has a head of a smaller vocabulary of its own (32,000 for Llama 3.1). Drafts
- * run as draft_model.c says.
+ * EAGLE joins the last hidden state and the token's embedding (2). EAGLE-3 first joins the states
+ * of three layers (3), and has a head with a smaller vocabulary of its own (32,000 for Llama 3.1).
+ * Drafting proceeds as in draft_model.c.
  *
  *   workload: {engine: {speculation: {kind: eagle, num-speculative-tokens: 3, acceptance: [0.8, 0.7, 0.65]}}}
  */
@@ -36,7 +36,7 @@ static const OrrField fields[] = {
     {.name = "draft-vocab",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, vocab),
-     .sentence = "Tokens of a head of its own; 0: it uses the model's.",
+     .sentence = "Vocabulary of its own head; 0: it uses the model's head.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED},
 };

@@ -4,9 +4,9 @@
  *
  *   [hidden state, embedding of the next token] --projection (2 h -> h)--> a layer like the last --the model's head-->
  *
- * One module drafts all tokens, one after another, as vLLM runs it; its layer is of the kind of the
- * model's last one, experts and all. Drafts run as draft_model.c says. DeepSeek measured 85 to 90 %
- * for the second token (section 5.4.3).
+ * One module drafts all tokens, one after another, as in vLLM; its layer is of the kind of the
+ * model's last layer, including experts. Drafting proceeds as in draft_model.c. DeepSeek measured
+ * 85 to 90 % acceptance for the second token (section 5.4.3).
  *
  *   workload: {engine: {speculation: {kind: mtp, num-speculative-tokens: 1, acceptance: [0.85]}}}
  */

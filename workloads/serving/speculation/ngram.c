@@ -1,11 +1,11 @@
 /*
- * ngram.c - drafts are copied from where the last words stood before, in the prompt or the output
- * (prompt lookup).
+ * ngram.c - copies drafts from an earlier occurrence of the last tokens, in the prompt or the
+ * output (prompt lookup).
  *
  * Saxena 2023 (github apoorvumang/prompt-lookup-decoding); vLLM's ngram
- * (vllm/v1/spec_decode/ngram_proposer.py). Nothing runs on the GPUs; where the last n tokens do not
- * stand anywhere before, the step writes one token: `found` is how often they do. The host looks
- * for them, `lookup` for each sequence of a step.
+ * (vllm/v1/spec_decode/ngram_proposer.py). Nothing runs on the GPUs. If the last n tokens do not
+ * occur earlier, the step writes one token; `found` is the probability that they do. The host
+ * searches for them, which takes `lookup` per sequence and step.
  *
  *   workload: {engine: {speculation: {kind: ngram, num-speculative-tokens: 5, acceptance: [0.6], found: 40 %}}}
  */
@@ -21,15 +21,14 @@ static const OrrField fields[] = {
     {.name = "found",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, found),
-     .sentence =
-         "Probability that the last tokens stand somewhere before, so that there is a draft.",
+     .sentence = "Probability that the last tokens occur earlier, so that there is a draft.",
      .unit = ORR_UNIT_FRACTION,
      .min = 0,
      .max = 1},
     {.name = "lookup",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, lookup_s),
-     .sentence = "Host time of looking for them, for each sequence of a step.",
+     .sentence = "Host time of the search, per sequence and step.",
      .fallback = "0 s",
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_UNSIGNED},
@@ -44,7 +43,8 @@ static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft)
 }
 
 const OrrSpeculator orr_speculator_ngram = {
-    .entry = {"ngram", "Drafts are copied from where the last tokens stood before (prompt lookup).",
+    .entry = {"ngram",
+              "Copies drafts from an earlier occurrence of the last tokens (prompt lookup).",
               &table},
     .draft = draft,
 };

@@ -1,10 +1,10 @@
 /*
- * speculation_none.c - every step writes one token of each request.
+ * speculation_none.c - no drafts: every step writes one token per request.
  *
  *   workload: {engine: {speculation: none}}
  */
 #include "workloads/serving/speculation/speculation.h"
 
 const OrrSpeculator orr_speculator_none = {
-    .entry = {"none", "Nothing is guessed: a step writes one token of each request.", NULL},
+    .entry = {"none", "No drafts: a step writes one token per request.", NULL},
 };

@@ -1,16 +1,19 @@
 /*
- * sweep_rows.c - a sweep in the results database.
+ * sweep_store.c - a sweep in the results database.
  *
- * The sweep is a run of kind "sweep", number S, with the whole document; point p is the run S + 1 +
- * p, whoever simulated it and when, so that the rows do not depend on the number of workers. A
- * point's run holds its settings in place of a document, its axes as params, its result, and the
- * mean time by kind as one lane of all GPUs: what the views of runs read, in well under 2 KB.
+ * The sweep is a run of kind "sweep", number S, with the whole document. Point p is the run S + 1 + p,
+ * whatever process simulates it and when, so that the rows do not depend on the number of workers. A
+ * point's run has its settings instead of a document, its axes as params, its result, and the mean
+ * time by kind as one lane for all GPUs. This is what the views of runs read, in less than 2 KB.
  */
+#include "sim/sweep/sweep_store.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "sim/sweep/sampler.h"
-#include "sim/sweep/sweep_store.h"
+#include "sim/sweep/sweep_combination.h"
+#include "sim/sweep/sweep_plan.h"
 
 #define COLUMN(type_, name_, kind_, member_, flags_, sentence_)                                    \
   {                                                                                                \
@@ -25,17 +28,17 @@ typedef struct {
 
 static const OrrField sweep_fields[] = {
     COLUMN(SweepRow, "n-points", ORR_FIELD_INT, n_points, 0,
-           "Points; point p is the run run_id + 1 + p. These numbers are reserved for it."),
+           "Number of points; point p is the run run_id + 1 + p, and these numbers are reserved."),
     COLUMN(SweepRow, "n-combinations", ORR_FIELD_INT, n_combinations, 0,
-           "Combinations of the axes' values."),
-    COLUMN(SweepRow, "sampler", ORR_FIELD_TEXT, sampler, 0, "What chose the points."),
+           "Number of combinations of the axes' values."),
+    COLUMN(SweepRow, "sampler", ORR_FIELD_TEXT, sampler, 0, "The sampler that chose the points."),
     COLUMN(SweepRow, "objective", ORR_FIELD_TEXT, objective, 0,
-           "What is best; several are separated by '; '."),
+           "The objectives, separated by '; '."),
     COLUMN(SweepRow, "constraints", ORR_FIELD_TEXT, constraints, 0,
-           "What points satisfy, separated by '; '."),
+           "The constraints, separated by '; '."),
 };
 const OrrFieldTable orr_sweep_table =
-    ORR_FIELD_TABLE("sweep", "One row a sweep.", SweepRow, sweep_fields);
+    ORR_FIELD_TABLE("sweep", "One row per sweep.", SweepRow, sweep_fields);
 
 typedef struct {
   char *reason;
@@ -44,12 +47,12 @@ typedef struct {
 
 static const OrrField excluded_fields[] = {
     COLUMN(ExcludedRow, "reason", ORR_FIELD_TEXT, reason, 0,
-           "The constraint, or what the workload's checks found, with # for numbers."),
+           "The constraint, or the message of the workload's check, with # for numbers."),
     COLUMN(ExcludedRow, "combinations", ORR_FIELD_INT, combinations, 0,
-           "How many combinations it excluded."),
+           "Number of combinations that it excluded."),
 };
 const OrrFieldTable orr_sweep_excluded_table =
-    ORR_FIELD_TABLE("sweep_excluded", "One row a reason why combinations of a sweep are no points.",
+    ORR_FIELD_TABLE("sweep_excluded", "One row per reason for excluding combinations of a sweep.",
                     ExcludedRow, excluded_fields);
 
 typedef struct {
@@ -61,26 +64,32 @@ typedef struct {
 } PointRow;
 
 static const OrrField point_fields[] = {
-    COLUMN(PointRow, "sweep", ORR_FIELD_INT, sweep, ORR_FIELD_RUN, "The sweep's run."),
-    COLUMN(PointRow, "point", ORR_FIELD_INT, point, 0, "The point's number in it, from 0."),
+    COLUMN(PointRow, "sweep", ORR_FIELD_INT, sweep, ORR_FIELD_RUN, "The run of the sweep."),
+    COLUMN(PointRow, "point", ORR_FIELD_INT, point, 0,
+           "The number of the point in the sweep, from 0."),
     COLUMN(PointRow, "rung", ORR_FIELD_INT, rung, 0,
-           "The sampler's rung; the last one is the answer."),
+           "The rung of the sampler; the last rung has the result."),
     {.name = "status",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(PointRow, status),
-     .sentence = "ok; unfit: its memory does not fit, it was not simulated; refused; failed; "
+     .sentence = "ok; unfit: its memory does not fit, so it was not simulated; refused; failed; "
                  "crashed; timeout.",
      .words = orr_point_words},
-    COLUMN(PointRow, "reason", ORR_FIELD_TEXT, reason, ORR_FIELD_OPTIONAL, "Why it is not ok."),
+    COLUMN(PointRow, "reason", ORR_FIELD_TEXT, reason, ORR_FIELD_OPTIONAL,
+           "Why the point is not ok."),
     COLUMN(PointRow, "eligible", ORR_FIELD_BOOL, eligible, 0,
-           "ok, and the constraints on results hold."),
-    COLUMN(PointRow, "objective-1", ORR_FIELD_REAL, score[0], 0, "The first objective's value."),
-    COLUMN(PointRow, "objective-2", ORR_FIELD_REAL, score[1], 0, "The second's."),
-    COLUMN(PointRow, "objective-3", ORR_FIELD_REAL, score[2], 0, "The third's."),
-    COLUMN(PointRow, "objective-4", ORR_FIELD_REAL, score[3], 0, "The fourth's."),
+           "Whether the point is ok and satisfies the constraints on results."),
+    COLUMN(PointRow, "objective-1", ORR_FIELD_REAL, score[0], 0,
+           "The value of the first objective."),
+    COLUMN(PointRow, "objective-2", ORR_FIELD_REAL, score[1], 0,
+           "The value of the second objective."),
+    COLUMN(PointRow, "objective-3", ORR_FIELD_REAL, score[2], 0,
+           "The value of the third objective."),
+    COLUMN(PointRow, "objective-4", ORR_FIELD_REAL, score[3], 0,
+           "The value of the fourth objective."),
 };
 const OrrFieldTable orr_sweep_point_table =
-    ORR_FIELD_TABLE("sweep_point", "One row a point of a sweep.", PointRow, point_fields);
+    ORR_FIELD_TABLE("sweep_point", "One row per point of a sweep.", PointRow, point_fields);
 
 /* --- The sweep --- */
 
@@ -132,12 +141,11 @@ gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint6
 
 /* --- A point --- */
 
-/* What the point lays on the sweep's scenario, and its hash: of the sweep's document and this
- * text. */
+/* The settings of the point, as the document of its run. */
 static char *settings_text(const OrrSweepPlan *plan, const OrrSweepAnswer *answer,
                            char *const *settings) {
   GString *text = g_string_new("# The scenario of the sweep with\n");
-  const OrrNode *rung = orr_sweep_rung(plan, answer->rung);
+  const OrrNode *rung = orr_sweep_combination_rung(plan, answer->rung);
   for (guint i = 0; rung && i < orr_node_length(rung); i++)
     g_string_append_printf(text, "%s: %s\n", ((const OrrNode *)rung->keys->pdata[i])->text,
                            ((const OrrNode *)rung->items->pdata[i])->text);
@@ -165,7 +173,7 @@ static gboolean add_params(OrrStore *store, char *const *settings, GError **erro
   return TRUE;
 }
 
-/* One lane stands for all GPUs: the mean. */
+/* Adds the mean time of all GPUs by kind, as one lane. */
 static gboolean add_times(OrrStore *store, const OrrSweepAnswer *answer, GError **error) {
   static char all[] = "all GPUs";
   double end_s = 0;
@@ -209,7 +217,7 @@ static gboolean add_rows(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep
 
 gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep,
                                const OrrSweepAnswer *answer, GError **error) {
-  g_auto(GStrv) settings = orr_sweep_settings(plan, answer->combination);
+  g_auto(GStrv) settings = orr_sweep_combination_settings(plan, answer->combination);
   g_autofree char *text = settings_text(plan, answer, settings), *hash = hash_point(plan, answer);
   const OrrRunFacts facts = {
       .scenario = plan->base->name,
@@ -230,7 +238,7 @@ gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64
   return orr_store_end_run(store, answer->wall_time_s, error);
 }
 
-/* --- Going on --- */
+/* --- Resuming --- */
 
 static gint64 number_at(const OrrAnswer *answer, guint row, guint column) {
   const char *text = ((char **)answer->rows->pdata[row])[column];
@@ -260,7 +268,7 @@ gboolean orr_sweep_store_find(OrrStore *store, const OrrSweepPlan *plan, gint64 
   return TRUE;
 }
 
-#define WINDOW 4096 /* points asked for at once: memory does not grow with the sweep */
+#define WINDOW 4096 /* points per query, so that memory does not grow with the sweep */
 
 gboolean orr_sweep_store_visit(OrrStore *store, gint64 sweep, guint64 n_points, OrrSweepVisit visit,
                                void *user, GError **error) {

@@ -1,0 +1,34 @@
+/*
+ * sweep_combination.h - what a combination stands for: one value of each axis, and the settings that
+ * turn the base scenario into its scenario.
+ */
+#ifndef ORR_SWEEP_COMBINATION_H
+#define ORR_SWEEP_COMBINATION_H
+
+#include "sim/sweep/sweep_plan.h"
+
+G_BEGIN_DECLS
+
+/* The value of @axis, and its index. */
+guint orr_sweep_combination_index(const OrrSweepPlan *plan, guint64 combination, guint axis);
+const OrrNode *orr_sweep_combination_value(const OrrSweepPlan *plan, guint64 combination,
+                                           guint axis);
+
+/* The values as texts, "workload.parallel.tp=8"; a newly allocated strv. */
+char **orr_sweep_combination_settings(const OrrSweepPlan *plan, guint64 combination);
+
+/* The texts for --set of `orrery run` that make the base scenario this combination; a newly
+ * allocated strv. */
+char **orr_sweep_combination_again(const OrrSweepPlan *plan, guint64 combination);
+
+/* The pipeline that the axes schedule and chunks select, as YAML; NULL when neither is an axis.
+ * *@ret_refusal: set when they contradict each other. Both newly allocated. */
+char *orr_sweep_combination_pipeline(const OrrSweepPlan *plan, guint64 combination,
+                                     char **ret_refusal);
+
+/* The settings that the sampler adds at @rung, a map; NULL: none. */
+const OrrNode *orr_sweep_combination_rung(const OrrSweepPlan *plan, guint rung);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * sweep_plan_axes.c - reads `axes:` and `space:` into axes, checks that their paths exist and take
+ * their values, and decides which of them can be assigned in place.
+ */
+#include "sim/sweep/sweep_plan_axes.h"
+
+#include <string.h>
+
+#include "sim/sweep/sweep_axis.h"
+#include "sim/sweep/sweep_facts.h"
+
+static const OrrSweepAxis *axis_at(const OrrSweepPlan *plan, guint i) {
+  return plan->axes->pdata[i];
+}
+
+/* --- dp --- */
+
+/* The names of all axes as @sweep has them, before the axes are read. */
+static GPtrArray *written_names(const OrrNode *sweep) {
+  GPtrArray *names = g_ptr_array_new();
+  const OrrNode *axes = orr_node_get(sweep, "axes"), *space = orr_node_get(sweep, "space");
+  for (guint i = 0; axes && axes->keys && i < axes->keys->len; i++)
+    g_ptr_array_add(names, ((const OrrNode *)axes->keys->pdata[i])->text);
+  for (guint i = 0; space && space->kind == ORR_NODE_LIST && i < orr_node_length(space); i++)
+    if (((const OrrNode *)space->items->pdata[i])->text)
+      g_ptr_array_add(names, ((const OrrNode *)space->items->pdata[i])->text);
+  if (space && space->kind == ORR_NODE_SCALAR) g_ptr_array_add(names, (char *)"tp");
+  return names;
+}
+
+static gboolean is_split(const char *path) {
+  return g_str_equal(path, "workload.parallel.tp") || g_str_equal(path, "workload.parallel.pp") ||
+         g_str_equal(path, "workload.parallel.cp");
+}
+
+/* With dp open (0), the workload computes it from the GPUs, tp, pp and cp. Only training has an open
+ * dp; serving has replicas, which do not depend on tp and pp. */
+gboolean orr_sweep_plan_axes_open_dp(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags,
+                                     GError **error) {
+  g_autoptr(GPtrArray) names = written_names(sweep);
+  static const char dp[] = "workload.parallel.dp";
+  void *data = NULL;
+  const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, dp, &data);
+  gboolean splits = FALSE;
+  for (guint i = 0; i < names->len; i++) {
+    const char *path = orr_sweep_axis_path(names->pdata[i]);
+    if (g_str_equal(path, dp)) return TRUE;
+    splits = splits || is_split(path);
+  }
+  plan->dp_is_open = field && splits;
+  if (!plan->dp_is_open) return TRUE;
+  g_autoptr(OrrNode) open = orr_node_new_scalar(plan->tree->place, "0");
+  return orr_field_assign(field, open, diags, data) &&
+         orr_field_set(&orr_scenario_table, plan->tree, dp, open->text, error);
+}
+
+/* --- Axes --- */
+
+/* Whether the field at @path can be assigned in a scenario that is read: a number or a word of the
+ * workload. */
+static gboolean is_plain(const OrrSweepPlan *plan, const char *path) {
+  void *data = NULL;
+  const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, path, &data);
+  if (!field || !orr_field_is_plain(field) || g_str_has_prefix(path, "workload.pipeline."))
+    return FALSE;
+  return g_str_has_prefix(path, "workload.") || g_str_equal(path, "fidelity") ||
+         g_str_equal(path, "engine");
+}
+
+/* Checks that the path exists and takes the first value; for a plain axis, every value. */
+static gboolean check_axis(const OrrSweepPlan *plan, const OrrSweepAxis *axis, OrrDiags *diags) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) copy = orr_node_copy(plan->tree);
+  const OrrNode *first = axis->values->pdata[0];
+  if (strcmp(axis->name, "chunks") != 0 &&
+      !orr_field_set(&orr_scenario_table, copy, axis->path, first->text, &error)) {
+    orr_diags_error(diags, axis->place, "axis %s: %s", axis->name, error->message);
+    return FALSE;
+  }
+  void *data = NULL;
+  const OrrField *field =
+      axis->is_plain ? orr_field_assign_member(&orr_scenario_table, plan->base, axis->path, &data)
+                     : NULL;
+  const guint before = orr_diags_n_errors(diags);
+  char kept[sizeof(double)];
+  const size_t size = field && (field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_WORD)
+                          ? sizeof(int)
+                          : sizeof kept;
+  if (field) memcpy(kept, (char *)data + field->offset, size);
+  for (guint i = 0; field && i < axis->values->len; i++)
+    orr_field_assign(field, axis->values->pdata[i], diags, data);
+  if (field) memcpy((char *)data + field->offset, kept, size);
+  return orr_diags_n_errors(diags) == before;
+}
+
+static void add_axis(OrrSweepPlan *plan, const char *name, OrrPlace place, const OrrNode *spec,
+                     OrrDiags *diags) {
+  OrrValue facts[ORR_N_FACTS];
+  orr_sweep_facts_fill(plan, plan->base, facts);
+  const OrrSweepAxisFacts known = {(const OrrExpressionName *)(void *)plan->names->data, facts,
+                                   ORR_N_FACTS, plan->base};
+  OrrSweepAxis *axis = orr_sweep_axis_new(name, place, spec, &known, diags);
+  if (!axis) return;
+  for (guint i = 0; i < plan->axes->len; i++)
+    if (g_str_equal(axis_at(plan, i)->path, axis->path)) {
+      orr_diags_error(diags, place, "duplicate axis %s", axis->name);
+      orr_sweep_axis_free(axis);
+      return;
+    }
+  axis->is_plain = is_plain(plan, axis->path);
+  if (g_str_equal(axis->name, "schedule")) plan->schedule_axis = (int)plan->axes->len;
+  if (g_str_equal(axis->name, "chunks")) plan->chunks_axis = (int)plan->axes->len;
+  g_ptr_array_add(plan->axes, axis);
+  check_axis(plan, axis, diags);
+}
+
+static const char *const whole_space[] = {
+    "tp", "pp", "cp", "ep", "schedule", "chunks", "micro-batch", "recompute", "sharding", NULL};
+
+/* Whether the model has experts, which ep distributes. */
+static gboolean has_experts(const OrrSweepPlan *plan) {
+  static const char *const paths[] = {"model.experts", "model.moe.experts", "model.n-experts",
+                                      NULL};
+  double n = 0;
+  for (guint i = 0; paths[i]; i++) {
+    void *data = NULL;
+    const OrrField *field =
+        orr_field_assign_member(&orr_scenario_table, plan->base, paths[i], &data);
+    if (field && orr_field_number(field, data, &n) && n > 1) return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean is_axis(const OrrSweepPlan *plan, const char *name) {
+  const OrrNode *axes = plan->section.axes;
+  for (guint i = 0; axes && i < orr_node_length(axes); i++)
+    if (g_str_equal(orr_sweep_axis_path(((const OrrNode *)axes->keys->pdata[i])->text),
+                    orr_sweep_axis_path(name)))
+      return TRUE;
+  return FALSE;
+}
+
+/* Adds an axis with all its values for each name in `space:` that is not in `axes:`. */
+static void add_space(OrrSweepPlan *plan, OrrDiags *diags) {
+  const OrrNode *space = plan->section.space;
+  if (!space) return;
+  g_autoptr(OrrNode) all = orr_node_new_scalar(space->place, "all");
+  if (space->kind == ORR_NODE_LIST) {
+    for (guint i = 0; i < orr_node_length(space); i++) {
+      const OrrNode *item = space->items->pdata[i];
+      if (item->kind != ORR_NODE_SCALAR)
+        orr_diags_error(diags, item->place, "space takes short names of axes");
+      else if (!is_axis(plan, item->text))
+        add_axis(plan, item->text, item->place, all, diags);
+    }
+  } else if (space->kind == ORR_NODE_SCALAR && g_str_equal(space->text, "all")) {
+    for (guint i = 0; whole_space[i]; i++)
+      if (!is_axis(plan, whole_space[i]) &&
+          (!g_str_equal(whole_space[i], "ep") || has_experts(plan)))
+        add_axis(plan, whole_space[i], space->place, all, diags);
+  } else {
+    orr_diags_error(diags, space->place,
+                    "space takes the word all, or a list of short names of axes");
+  }
+}
+
+void orr_sweep_plan_axes_add(OrrSweepPlan *plan, OrrDiags *diags) {
+  const OrrNode *axes = plan->section.axes;
+  add_space(plan, diags);
+  if (axes && axes->kind != ORR_NODE_MAP) {
+    orr_diags_error(diags, axes->place, "axes takes a map of paths and their values");
+    return;
+  }
+  for (guint i = 0; axes && i < orr_node_length(axes); i++) {
+    const OrrNode *key = axes->keys->pdata[i];
+    add_axis(plan, key->text, key->place, axes->items->pdata[i], diags);
+  }
+  plan->n_axes = plan->axes->len;
+}

@@ -1,0 +1,31 @@
+/*
+ * sweep_reasons.h - counts of reasons: why combinations are not points, why points are not ok, why
+ * tasks failed. Messages that differ only in their numbers are one reason.
+ */
+#ifndef ORR_SWEEP_REASONS_H
+#define ORR_SWEEP_REASONS_H
+
+#include "sim/sweep/sweep.h"
+
+G_BEGIN_DECLS
+
+#define ORR_REASON_BYTES 240
+
+/* An empty array of OrrSweepExclusion that owns its texts. */
+GArray *orr_sweep_reasons_new(void);
+
+/* Adds @n to the count of @reason. */
+void orr_sweep_reasons_add(GArray *reasons, const char *reason, guint64 n);
+
+/* Sorts by count, most frequent first, then by text. */
+void orr_sweep_reasons_sort(GArray *reasons);
+
+/* "  12 reason", one line for each of the first @most. Newly allocated. */
+char *orr_sweep_reasons_text(const GArray *reasons, guint most);
+
+/* @message with its numbers replaced by "#", shortened to ORR_REASON_BYTES. Newly allocated. */
+char *orr_sweep_reasons_kind(const char *message);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * sweep_variant.h - turns combinations into scenarios, and reads as few documents as possible.
+ */
+#ifndef ORR_SWEEP_VARIANT_H
+#define ORR_SWEEP_VARIANT_H
+
+#include "sim/run/world.h"
+#include "sim/sweep/sweep_plan.h"
+
+G_BEGIN_DECLS
+
+/* A cache of scenarios and their machines. A fork copies it; processes do not share it. */
+typedef struct OrrSweepVariants OrrSweepVariants;
+
+OrrSweepVariants *orr_sweep_variants_new(const OrrSweepPlan *plan);
+void orr_sweep_variants_free(OrrSweepVariants *variants);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepVariants, orr_sweep_variants_free)
+
+/* The scenario of @combination with the settings of @rung, unchecked; owned by @variants, valid until
+ * the next call. Writes facts and axes into @ret_values (plan->names->len values). NULL: *@ret_reason
+ * (newly allocated) is the reason. */
+OrrScenario *orr_sweep_variants_scenario(OrrSweepVariants *variants, guint64 combination,
+                                         guint rung, OrrValue *ret_values, char **ret_reason);
+
+/* Checks the scenario of the last call. NULL, or the first error, newly allocated. */
+char *orr_sweep_variants_check(OrrSweepVariants *variants);
+
+/* The machine of the scenario of the last call. NULL with @error. */
+const OrrRunWorld *orr_sweep_variants_world(OrrSweepVariants *variants, GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,3 @@
+/*
+ * part_1.h - one of six headers in a folder without a README.
+ */
