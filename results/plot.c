@@ -1,7 +1,13 @@
+/*
+ * plot.c - writes the data file and the script of a plot, and runs gnuplot on them.
+ */
 #include "results/plot.h"
 
 #include <string.h>
 
+#include <glib/gstdio.h>
+
+#include "sim/base/fault.h"
 #include "sim/base/gnuplot.h"
 
 /* Made from results/plots/ by embed.sh. */
@@ -19,7 +25,7 @@ const OrrPlot *orr_plot_find(const char *name) {
   return NULL;
 }
 
-/* Colours that can be told apart in print and by the colour-blind (after Okabe and Ito 2008). */
+/* Colours that print and colour-blind readers keep apart (after Okabe and Ito 2008). */
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#d55e00", "#b3a400", "#7f7f7f",
                                       "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};
@@ -83,4 +89,34 @@ char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_p
                          strcmp(terminal, "dumb") == 0 ? "series + 1" : "7");
   g_string_append(script, plot->script);
   return g_string_free(script, FALSE);
+}
+
+static gboolean write_file(const char *path, const char *text, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  if (g_file_set_contents(path, text, -1, &reason)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  return FALSE;
+}
+
+/* The view's question without what follows its question mark. */
+static char *title_of(const OrrPlot *plot) {
+  const char *question = orr_view_find(plot->name)->question;
+  return g_strndup(question, strcspn(question, "?") + (strchr(question, '?') != NULL));
+}
+
+gboolean orr_plot_draw(const OrrPlot *plot, const OrrAnswer *answer, const char *output,
+                       const char *terminal, char **ret_text, GError **error) {
+  guint blocks = 0;
+  g_autofree char *data_path = g_strconcat(output, ".dat", NULL),
+                  *script_path = g_strconcat(output, ".gp", NULL);
+  g_autofree char *data = orr_plot_data(answer, &blocks), *title = title_of(plot);
+  g_autofree char *script = orr_plot_script(plot, title, data_path, blocks, output, terminal);
+  g_autofree char *script_name = orr_gnuplot_path(script_path);
+  const char *const args[] = {script_name, NULL};
+  if (!write_file(data_path, data, error) || !write_file(script_path, script, error) ||
+      !orr_gnuplot_run(args, data_path, ret_text, error))
+    return FALSE;
+  g_unlink(data_path);
+  g_unlink(script_path);
+  return TRUE;
 }

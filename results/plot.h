@@ -1,17 +1,23 @@
 /*
- * plot.h - pictures of views: what gnuplot is given.
+ * plot.h - pictures of views, drawn by gnuplot: the only code that draws. `orrery plot` writes one to a
+ * file; the report embeds them (report_picture.c).
  *
- * A plot is a view and a gnuplot script of the same name, results/plots/NAME.gp, compiled in. Its
- * data is the view's answer: the first column is the series; rows of one series are a block
- * (gnuplot's `index`) under a line with the series' name (columnheader(1)); the other columns
- * follow from column 1 on, texts in quotes, NULL as "?".
+ * A plot is a view and a gnuplot script of the same name, results/plots/NAME.gp, compiled in. The
+ * view's answer becomes the data file: the first column names the series; the rows of a series form a
+ * block (gnuplot's `index`) under a line with the series' name (columnheader(1)); the other columns
+ * follow, counted from 1; texts are in quotes, and NULL is "?".
  *
- * Texts reach gnuplot as data or in single quotes, so that it never runs a part of one (gnuplot.h).
+ *   view            data file                   script
+ *   fit|8|232.6     "fit"                       plot for [i = 0:blocks - 1] data index i
+ *   fit|16|455.1    8 232.6                          using 1:2 title columnheader(1)
+ *                   16 455.1
  *
- * A script reads the variables data and blocks; the functions short(value) ("232.6k") and
- * dot(series) (its point type: letters differ where there is no colour); terminal, output and title
- * are set before it. To add one: a view whose first column is `series`, results/plots/NAME.gp (a
- * first comment line says what it shows), and its line in meson.build.
+ * Texts reach gnuplot as data or in single quotes, so that it never executes one (gnuplot.h).
+ *
+ * The lines before the script set terminal, output and title, the variables `data` and `blocks`, and the
+ * functions short(value) ("232.6k") and dot(series) (a point type; without colour, one letter per
+ * series). To add a plot: a view whose first column is `series`, results/plots/NAME.gp (its first line
+ * is a comment that says what it shows), and its line in meson.build.
  */
 #ifndef ORR_PLOT_H
 #define ORR_PLOT_H
@@ -29,11 +35,17 @@ typedef struct {
 const OrrPlot *orr_plot_entries(guint *ret_n); /* alphabetical; static */
 const OrrPlot *orr_plot_find(const char *name);
 
-/* The answer as gnuplot's blocks; newly allocated. *@ret_blocks is how many there are. */
+/* Draws @answer, which is @plot's view, into the file @output with gnuplot's @terminal ("svg", ...).
+ * With the terminal "dumb" the picture is text, in *@ret_text (newly allocated; else NULL), and @output
+ * only names the files of the next sentence. Where gnuplot fails or is not installed, @output.dat and
+ * @output.gp remain, and the message says how to draw them by hand. */
+gboolean orr_plot_draw(const OrrPlot *plot, const OrrAnswer *answer, const char *output,
+                       const char *terminal, char **ret_text, GError **error);
+
+/* For tests. The answer as gnuplot's blocks; *@ret_blocks is their number. Newly allocated. */
 char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks);
 
-/* The whole script, which draws @data_path into @output with gnuplot's @terminal ("svg", ...;
- * "dumb": text to stdout, @output is not used). Newly allocated. */
+/* For tests. The whole script that draws @data_path into @output. Newly allocated. */
 char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_path, guint blocks,
                       const char *output, const char *terminal);
 

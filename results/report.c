@@ -1,87 +1,67 @@
 /*
- * report.c - a run's views as one HTML page.
+ * report.c - writes a run's views as one HTML page.
  *
- * Sections are a table: a view, its heading, and a picture where it has one. A view without rows is
- * left out, so the page of a training run, of a benchmark of collectives or of a validation are
- * made by the same code.
+ * A table lists the sections: a view, its heading, and whether it shows as a table or as its plot. A
+ * view without rows is skipped, so one list serves training, serving, collectives, sweeps and
+ * validations.
  */
 #include <string.h>
 
 #include "results/report_private.h"
 #include "sim/base/fault.h"
 
+typedef enum { SHOW_TABLE, SHOW_TILES, SHOW_PICTURE } Show; /* tiles: a table below them too */
+
 typedef struct {
   const char *view, *heading;
-  /* of the run that it is for: views of sweeps and validations show others' too; NULL: any */
-  const char *kind;
-  void (*append_picture)(GString *html, const OrrAnswer *answer);
-  gboolean is_picture_only;
-  OrrBinding bindings[2]; /* what the view takes */
+  const char
+      *kind; /* of the run; views of sweeps and validations would show other runs'. NULL: any */
+  Show show;
+  OrrBinding bindings[2]; /* the view's parameters */
   guint n_bindings;
 } Section;
 
 /* In the order of the page. */
 static const Section sections[] = {
-    {.view = "summary", .heading = "The answer", .append_picture = orr_report_append_tiles},
-    {.view = "nccl-tests", .heading = "The answer"},
-    {.view = "best", .heading = "The best configurations", .kind = "sweep"},
+    {.view = "summary", .heading = "Result", .show = SHOW_TILES},
+    {.view = "nccl-tests", .heading = "Result"},
+    {.view = "best", .heading = "Best configurations", .kind = "sweep"},
     {.view = "validation", .heading = "Against measurements", .kind = "validation"},
     {.view = "measured-simulated",
      .heading = "Measured and simulated",
      .kind = "validation",
-     .append_picture = orr_report_append_measured,
-     .is_picture_only = TRUE},
+     .show = SHOW_PICTURE},
     {.view = "latencies", .heading = "Latencies"},
     {.view = "serving-classes", .heading = "Classes of requests"},
     {.view = "warnings", .heading = "Warnings"},
-    {.view = "front",
-     .heading = "What one objective costs in the other",
-     .kind = "sweep",
-     .append_picture = orr_report_append_front,
-     .is_picture_only = TRUE},
-    {.view = "sensitivity",
-     .heading = "What each axis does",
-     .kind = "sweep",
-     .append_picture = orr_report_append_effects},
-    {.view = "heat-map",
-     .heading = "Two axes",
-     .kind = "sweep",
-     .append_picture = orr_report_append_heat_map,
-     .is_picture_only = TRUE},
-    {.view = "point-breakdown",
+    {.view = "front", .heading = "Pareto front", .kind = "sweep", .show = SHOW_PICTURE},
+    {.view = "sensitivity", .heading = "Effect of each axis", .kind = "sweep"},
+    {.view = "heat-map", .heading = "Two axes", .kind = "sweep", .show = SHOW_PICTURE},
+    {.view = "time-breakdown",
      .heading = "Where the time of the best points goes",
      .kind = "sweep",
-     .append_picture = orr_report_append_stacks,
-     .is_picture_only = TRUE},
-    {.view = "failures", .heading = "What was not answered, and why", .kind = "sweep"},
-    {.view = "breakdown",
-     .heading = "Where the time goes",
-     .append_picture = orr_report_append_bar},
+     .show = SHOW_PICTURE},
+    {.view = "failures", .heading = "Points without an answer", .kind = "sweep"},
+    {.view = "breakdown", .heading = "Where the time goes"},
     {.view = "timeline",
-     .heading = "When it happens",
-     .append_picture = orr_report_append_timeline,
-     .is_picture_only = TRUE,
+     .heading = "Time line",
+     .show = SHOW_PICTURE,
      .bindings = {{"lanes", "16"}, {"parts", "600"}},
      .n_bindings = 2},
-    {.view = "critical-path", .heading = "What the step waits for"},
-    {.view = "serving-timeline",
-     .heading = "Load and cache over time",
-     .append_picture = orr_report_append_load,
-     .is_picture_only = TRUE},
-    {.view = "batch-sizes", .heading = "Batches", .append_picture = orr_report_append_batches},
+    {.view = "critical-path", .heading = "Critical path"},
+    {.view = "serving-timeline", .heading = "Load and cache over time", .show = SHOW_PICTURE},
+    {.view = "batch-sizes", .heading = "Batch sizes"},
     {.view = "serving", .heading = "Replicas"},
-    {.view = "slowest-requests", .heading = "The slowest requests"},
+    {.view = "slowest-requests", .heading = "Slowest requests"},
     {.view = "memory", .heading = "Memory"},
     {.view = "activations", .heading = "Activations of the stage that holds most"},
     {.view = "collectives", .heading = "Communication"},
-    {.view = "hot-links", .heading = "The busiest links"},
+    {.view = "hot-links", .heading = "Busiest links"},
     {.view = "storage", .heading = "Checkpoints and data"},
     {.view = "faults", .heading = "Faults"},
-    {.view = "provenance",
-     .heading = "How costs are known",
-     .append_picture = orr_report_append_provenance},
+    {.view = "provenance", .heading = "How costs are known"},
     {.view = "operators", .heading = "Kernels"},
-    {.view = "slowest-ranks", .heading = "The slowest ranks"},
+    {.view = "slowest-ranks", .heading = "Slowest ranks"},
     {.view = "validation-rows", .heading = "Row by row", .kind = "validation"},
 };
 
@@ -95,17 +75,13 @@ static const char style[] =
     "th,td{padding:.2em .7em;text-align:left;border-bottom:1px solid #eceff2;white-space:nowrap}\n"
     "th{cursor:pointer;background:#f4f6f8}td.n,th.n{text-align:right;font-variant-numeric:tabular-"
     "nums}\n"
-    "svg{width:100%;font-size:10px}pre{background:#f4f6f8;padding:1em;overflow-x:auto;font-size:."
-    "82em}\n"
-    ".legend span{margin-right:1.2em;font-size:.85em}.legend "
-    "i{display:inline-block;width:.9em;height:.9em;"
-    "margin-right:.35em;vertical-align:-.1em}\n"
+    "img{width:100%}pre{background:#f4f6f8;padding:1em;overflow-x:auto;font-size:.82em}\n"
+    "td.b{background:linear-gradient(90deg,var(--fill) var(--bar),transparent 0)}\n"
     "td.t{white-space:normal;min-width:22em}\n"
     ".tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.8em 0}.tiles div{flex:1 1 "
     "9em;background:#f4f6f8;padding:.7em "
     "1em;"
-    "font-size:.82em;color:#5b6b7a}.tiles b{font-size:1.9em;color:#1c2733}\n"
-    ".axes path{stroke:#e3e7eb}.axes text{fill:#5b6b7a}.line{fill:none;stroke-width:1.6}\n";
+    "font-size:.82em;color:#5b6b7a}.tiles b{font-size:1.9em;color:#1c2733}\n";
 
 /* Sorts a table by the column whose head is clicked; numbers by data-value. */
 static const char script[] =
@@ -117,69 +93,6 @@ static const char script[] =
     "v===undefined?row.cells[i].textContent:v===''?NaN:+v};\n"
     "Array.from(body.rows).sort(function(a,b){var x=key(a),y=key(b);\n"
     "return (x<y?1:x>y?-1:0)*(down?1:-1)}).forEach(function(row){body.appendChild(row)})})});\n";
-
-void orr_report_append_text(GString *html, const char *text) {
-  g_autofree char *escaped = g_markup_escape_text(text ? text : "", -1);
-  g_string_append(html, escaped);
-}
-
-const char *orr_report_cell(const OrrAnswer *answer, guint row, const char *column) {
-  for (guint i = 0; i < answer->n_columns; i++)
-    if (strcmp(answer->columns[i], column) == 0) return ((char **)answer->rows->pdata[row])[i];
-  return NULL;
-}
-
-/* What a column means: the sentence in the head of the view's file. */
-static char *column_sentence(const OrrView *view, const char *column) {
-  g_autofree char *begin = g_strconcat("\n-- ", column, ": ", NULL);
-  const char *found = strstr(view->sql, begin);
-  if (!found) return NULL;
-  found += strlen(begin);
-  return g_strndup(found, strcspn(found, "\n"));
-}
-
-static void append_head(GString *html, const OrrView *view, const OrrAnswer *answer) {
-  g_string_append(html, "<thead><tr>");
-  for (guint i = 0; i < answer->n_columns; i++) {
-    g_autofree char *sentence = column_sentence(view, answer->columns[i]);
-    g_string_append_printf(html, "<th%s title=\"", answer->is_number[i] ? " class=\"n\"" : "");
-    orr_report_append_text(html, sentence);
-    g_string_append(html, "\">");
-    orr_report_append_text(html, answer->columns[i]);
-    g_string_append(html, "</th>");
-  }
-  g_string_append(html, "</tr></thead>\n");
-}
-
-/* A number is shown with six significant digits; the whole of it is beside it. */
-static void append_cell(GString *html, const char *cell, gboolean is_number) {
-  char shown[G_ASCII_DTOSTR_BUF_SIZE];
-  if (!is_number) {
-    g_string_append(html, cell && strlen(cell) > 40 ? "<td class=\"t\">" : "<td>");
-    orr_report_append_text(html, cell);
-  } else if (!cell) {
-    g_string_append(html, "<td class=\"n\" data-value=\"\">");
-  } else {
-    const gboolean is_whole = !strpbrk(cell, ".e");
-    if (!is_whole) g_ascii_formatd(shown, sizeof shown, "%.6g", g_ascii_strtod(cell, NULL));
-    g_string_append_printf(html, "<td class=\"n\" data-value=\"%s\">%s", cell,
-                           is_whole ? cell : shown);
-  }
-  g_string_append(html, "</td>");
-}
-
-static void append_table(GString *html, const OrrView *view, const OrrAnswer *answer) {
-  g_string_append_printf(html, "<table id=\"%s\">\n", view->name);
-  append_head(html, view, answer);
-  g_string_append(html, "<tbody>\n");
-  for (guint r = 0; r < answer->rows->len; r++) {
-    g_string_append(html, "<tr>");
-    for (guint i = 0; i < answer->n_columns; i++)
-      append_cell(html, ((char **)answer->rows->pdata[r])[i], answer->is_number[i]);
-    g_string_append(html, "</tr>\n");
-  }
-  g_string_append(html, "</tbody></table>\n");
-}
 
 static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, const char *kind,
                                const Section *section, GError **error) {
@@ -194,8 +107,10 @@ static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, co
   g_string_append(html, "</h2>\n<p class=\"note\">");
   orr_report_append_text(html, view->question);
   g_string_append(html, "</p>\n");
-  if (section->append_picture) section->append_picture(html, answer);
-  if (!section->is_picture_only) append_table(html, view, answer);
+  if (section->show == SHOW_PICTURE)
+    return orr_report_append_picture(html, orr_plot_find(view->name), answer, error);
+  if (section->show == SHOW_TILES) orr_report_append_tiles(html, answer);
+  orr_report_append_table(html, view, answer);
   return TRUE;
 }
 

@@ -47,6 +47,11 @@ char *orr_gnuplot_path(const char *path) {
   return g_path_is_absolute(path) ? g_strdup(path) : g_strconcat("./", path, NULL);
 }
 
+gboolean orr_gnuplot_is_installed(void) {
+  g_autofree char *program = g_find_program_in_path("gnuplot");
+  return program != NULL;
+}
+
 static void refuse_missing(const char *kept, const char *by_hand, GError **error) {
   g_set_error(
       error, ORR_FAULT, ORR_FAULT_RESOURCE,
@@ -78,11 +83,10 @@ gboolean orr_gnuplot_run(const char *const *args, const char *kept, char **ret_t
   g_ptr_array_add(argv, (char *)"-d"); /* pictures are the same for everyone */
   for (; *args; args++) g_ptr_array_add(argv, (char *)*args);
   g_ptr_array_add(argv, NULL);
-  g_autofree char *program = g_find_program_in_path("gnuplot");
   g_autofree char *by_hand = command_line(argv), *text = NULL, *said = NULL;
   g_autoptr(GError) reason = NULL;
   int status = 0;
-  if (!program) {
+  if (!orr_gnuplot_is_installed()) {
     refuse_missing(kept, by_hand, error);
     return FALSE;
   }

@@ -27,6 +27,8 @@ void orr_gnuplot_append_quoted(GString *script, const char *text);
  * escapes. */
 void orr_gnuplot_append_datum(GString *data, const char *text);
 
+gboolean orr_gnuplot_is_installed(void);
+
 /* The same file by a name that begins with '/' or '.'. Newly allocated. */
 char *orr_gnuplot_path(const char *path);
 

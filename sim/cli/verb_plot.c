@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <glib/gstdio.h>
-
 #include "results/plot.h"
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
@@ -67,35 +65,6 @@ static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *b
   return g_steal_pointer(&answer);
 }
 
-static gboolean write_file(const char *path, const char *text, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  if (g_file_set_contents(path, text, -1, &reason)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return FALSE;
-}
-
-/* Writes the data and the script next to @picture and draws it; removes both files on success. */
-static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *picture,
-                     const char *term, GError **error) {
-  guint blocks = 0;
-  const char *question = orr_view_find(plot->name)->question;
-  g_autofree char *title =
-      g_strndup(question, strcspn(question, "?") + (strchr(question, '?') != NULL));
-  g_autofree char *data_path = g_strconcat(picture, ".dat", NULL),
-                  *script_path = g_strconcat(picture, ".gp", NULL);
-  g_autofree char *data = orr_plot_data(answer, &blocks), *text = NULL;
-  g_autofree char *script = orr_plot_script(plot, title, data_path, blocks, picture, term);
-  g_autofree char *script_name = orr_gnuplot_path(script_path);
-  const char *const args[] = {script_name, NULL};
-  if (!write_file(data_path, data, error) || !write_file(script_path, script, error) ||
-      !orr_gnuplot_run(args, data_path, &text, error))
-    return FALSE;
-  if (text) fputs(text, stdout);
-  g_unlink(data_path);
-  g_unlink(script_path);
-  return TRUE;
-}
-
 static gboolean check_paths(const char *database, const char *picture, GError **error) {
   g_autofree char *data = g_strconcat(picture, ".dat", NULL),
                   *script = g_strconcat(picture, ".gp", NULL);
@@ -119,8 +88,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *term = !bindings ? NULL : terminal ? "dumb" : orr_gnuplot_terminal(picture, error);
   if (!term || !check_paths(args[0], picture, error)) return 2;
   g_autoptr(OrrAnswer) answer = ask(args[0], plot, bindings, error);
-  if (!answer || !draw(plot, answer, picture, term, error)) return 1;
-  if (!terminal) printf("%s\n", picture);
+  g_autofree char *text = NULL;
+  if (!answer || !orr_plot_draw(plot, answer, picture, term, &text, error)) return 1;
+  if (terminal)
+    fputs(text, stdout);
+  else
+    printf("%s\n", picture);
   return 0;
 }
 
