@@ -129,7 +129,7 @@ static void test_sizes(void) {
       {"pp: 2, dp: 1", "pp: 4, dp: 1",
        ":7:13: error: tp * pp * dp = 2 * 4 * 1 = 8 GPUs, but the cluster has 4 in use"},
       {"dp: 1", "dp: 1, context-inner: 2",
-       ":7:50: error: parallel.context-inner (2) is of context: hierarchical"},
+       ":7:50: error: parallel.context-inner (2) needs context: hierarchical"},
       {"heads: 16", "heads: 15", "'hidden' 1024 is no multiple of 'heads' 15"},
       {"heads: 16", "heads: 1", "1 attention heads cannot be split over tp = 2"},
       {"layers: 4", "layers: 5", "layers (5) cannot be divided by pp * chunks (2 * 1)"},
@@ -334,7 +334,7 @@ static void test_too_much_says_what_would_do(void) {
   g_assert_null(strstr(of_ecmp, "fidelity"));
   g_autofree char *steps = g_strconcat(run, "--set workload.steps=200", NULL),
                   *of_steps = refusal(steps);
-  assert_has(of_steps, "What would do: workload.steps ");
+  assert_has(of_steps, "What would help: workload.steps ");
   g_assert_null(strstr(of_steps, "fidelity"));
   g_autofree char *noise = g_strconcat(run, "--set workload.noise.rank=0.01", NULL),
                   *of_noise = refusal(noise);
@@ -354,7 +354,7 @@ static void test_too_much(void) {
                  "cluster.max-nodes=0 "
                  "--set workload.parallel.dp=0 --set workload.batch.global=2000000 "
                  "--set 'cluster.fabric={kind: fat-tree, levels: 3, radix: 65536}'",
-                 2, "the job has 8000000 GPUs, and the most is 1048576");
+                 2, "the job has 8000000 GPUs, and the limit is 1048576");
 }
 
 /* Hardware and models that do not go together, each on the command line. */

@@ -1,13 +1,28 @@
+/*
+ * training.c - the entry: the document's fields with a sentence each, and the kind that checks and
+ * compiles them.
+ *
+ * Sections that only one file reads have their tables in that file: packing, offload, memory,
+ * loader, noise.
+ */
 #include "workloads/training/training.h"
 
-#include "workloads/training/training_private.h"
+#include "workloads/training/cost/training_packing.h"
+#include "workloads/training/emit/training_loader.h"
+#include "workloads/training/emit/training_noise.h"
+#include "workloads/training/job/training_offload.h"
+#include "workloads/training/memory/training_handover.h"
+#include "workloads/training/memory/training_memory.h"
+#include "workloads/training/memory/training_overhead.h"
+#include "workloads/training/training_check.h"
+#include "workloads/training/training_compile.h"
 
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const moments_words[] = {"fp32", "bf16", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
-const char *const orr_launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts",
-                                          NULL};
+static const char *const launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts",
+                                             NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
 
 /* Products of three sizes stay within 64 bits. */
@@ -136,7 +151,7 @@ static const OrrField comm_fields[] = {
          "Each tp rank sends 1/tp of the boundary tensor, which is gathered over NVLink (SC21, "
          "section 4.1).",
          "true"),
-    WORD(OrrPipelineComm, "runtime", runtime, orr_pipeline_runtime_words,
+    WORD(OrrPipelineComm, "runtime", runtime, orr_training_handover_words,
          "What a stage holds of tensors on their way: megatron one each way; torch "
          "(torch.distributed.pipelining) those "
          "of all micro-batches until the step ends; auto: torch under fsdp and hsdp.",
@@ -300,7 +315,7 @@ static const OrrField training_fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e8},
-    PART("packing", packing, orr_packing_table,
+    PART("packing", packing, orr_training_packing_table,
          "Documents that share a sequence and do not see each other.", "{}"),
     FLAG(OrrTraining, "evaluation", evaluation,
          "Forwards alone: no backward, gradients, optimizer, and nothing kept for them.", "false"),
@@ -333,7 +348,7 @@ static const OrrField training_fields[] = {
          "before 2.12.",
          "modern"),
     WORD(
-        OrrTraining, "launches", launches, orr_launches_words,
+        OrrTraining, "launches", launches, launches_words,
         "How the host launches kernels: ahead of the GPU; blocking, each after the end of the one "
         "before "
         "(CUDA_LAUNCH_BLOCKING=1); as graphs, one launch for a run of kernels (CUDA graphs); or as "
@@ -370,7 +385,8 @@ static const OrrField training_fields[] = {
      .max = 1e5},
     PART("lora", lora, orr_lora_table, "Low-rank adapters on frozen weights (LoRA, QLoRA).", "{}"),
     PART("optimizer", optimizer, optimizer_table, "The optimizer and its sharding.", "{}"),
-    PART("offload", offload, orr_offload_table, "What is kept in the memory of the hosts.", "{}"),
+    PART("offload", offload, orr_training_offload_table, "What is kept in the memory of the hosts.",
+         "{}"),
     PART("data-parallel", data_parallel, data_parallel_table, "How replicas reduce gradients.",
          "{}"),
     {.name = "collectives",
@@ -386,7 +402,7 @@ static const OrrField training_fields[] = {
      .fallback = "1",
      .min = 1,
      .max = 1e6},
-    PART("memory", memory, orr_overhead_table,
+    PART("memory", memory, orr_training_overhead_table,
          "What libraries take of a GPU's memory for themselves; 0 where it is not to be counted.",
          "{}"),
     PART("checkpoint", checkpoint, checkpoint_table, "Checkpoints on the cluster's storage.", "{}"),
@@ -398,8 +414,9 @@ static const OrrField training_fields[] = {
      .flags = ORR_FIELD_UNSIGNED,
      .sentence = "What one sequence (or image) is on the cluster's storage, read a step ahead; 0: "
                  "not modelled."},
-    PART("loader", loader, orr_loader_table, "Data that hosts prepare beside training.", "{}"),
-    PART("noise", noise, orr_noise_table,
+    PART("loader", loader, orr_training_loader_table, "Data that hosts prepare beside training.",
+         "{}"),
+    PART("noise", noise, orr_training_noise_table,
          "Stragglers: kernels and GPUs that do not all take the same time, seeded by the "
          "scenario's seed.",
          "{}"),
@@ -424,6 +441,6 @@ const OrrWorkloadKind orr_training_kind = {
               &orr_training_table},
     .check = orr_training_check,
     .compile = orr_training_compile,
-    .footprint = orr_training_footprint,
+    .footprint = orr_training_memory_footprint,
     .work_free = work_free,
 };

@@ -1,8 +1,12 @@
 /*
- * training_check - what single fields of a training job cannot check: sizes against each other, the
- * model, the machine. Each finding says which rule is broken, with the values.
+ * training_check - checks what single fields cannot: sizes against each other, against the model,
+ * and against the machine. Each finding names the broken rule and the values.
  */
-#include "workloads/training/training_private.h"
+#include "workloads/training/training_check.h"
+
+#include "workloads/training/cost/training_packing.h"
+#include "workloads/training/job/training_job.h"
+#include "workloads/training/training_refusals.h"
 
 #define D "%" G_GINT64_FORMAT
 
@@ -14,19 +18,18 @@ typedef struct {
   OrrDiags *diags;
 } Check;
 
-/* Where the section stands, of which a finding is. */
+/* The place of the section at @path, for a finding. */
 static OrrPlace at(const Check *check, const char *path) {
   return orr_node_place_in(check->place, path);
 }
 
-/* Expert groups are cut from a stage's ranks anew: they lie inside a replica, or take whole
+/* Expert groups divide a stage's ranks anew: each lies inside one replica, or covers whole
  * replicas. */
 static void check_axes(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
-  const gint64 etp = orr_training_shard(check->params, check->model).etp, block = etp * p->ep,
+  const gint64 etp = orr_job_shard(check->params, check->model).etp, block = etp * p->ep,
                replica = p->tp * p->cp;
-  const gint64 all =
-      replica * orr_training_replicas(check->params, orr_cluster_n_gpus(check->cluster));
+  const gint64 all = replica * orr_job_replicas(check->params, orr_cluster_n_gpus(check->cluster));
   if (p->ep == 1 && etp == 1) return;
   if (all % block != 0)
     orr_diags_error(check->diags, at(check, "parallel"),
@@ -39,7 +42,7 @@ static void check_axes(const Check *check) {
                     etp, p->ep, p->tp, p->cp);
 }
 
-/* What the model's experts cannot get, and ways of saying it that exclude each other. */
+/* Loads that the model's experts cannot have, and fields that exclude each other. */
 static void check_load(const Check *check) {
   const OrrExpertDispatch *experts = &check->params->experts;
   const OrrExpertLoadKind *kind = (const OrrExpertLoadKind *)experts->load.entry;
@@ -48,19 +51,18 @@ static void check_load(const Check *check) {
       kind->refuse ? kind->refuse(experts->load.params, check->model->moe.experts) : NULL;
   if (refusal) orr_diags_error(check->diags, at(check, "experts"), "%s", refusal);
   if (experts->pads && !(experts->capacity > 0))
-    orr_diags_error(
-        check->diags, at(check, "experts"),
-        "experts.pad-to-capacity wants a capacity to fill experts up to: set experts.capacity");
+    orr_diags_error(check->diags, at(check, "experts"),
+                    "experts.pad-to-capacity needs a capacity to pad to: set experts.capacity");
   if (experts->imbalance > 0 && experts->capacity > 0)
     orr_diags_error(check->diags, at(check, "experts"),
-                    "experts.capacity (%g) cuts what experts.load says, and experts.imbalance (%g) "
-                    "is another way to "
-                    "say it: give experts.load, as {kind: zipf, exponent: 0.5}",
+                    "experts.capacity (%g) limits the tokens of experts.load, but "
+                    "experts.imbalance (%g) replaces that field: give experts.load instead, as "
+                    "{kind: zipf, exponent: 0.5}",
                     experts->capacity, experts->imbalance);
   if (experts->imbalance > 0 && kind != &orr_expert_load_balanced)
     orr_diags_error(
         check->diags, at(check, "experts"),
-        "experts.imbalance (%g) and experts.load (%s) both say how tokens spread: give one of them",
+        "experts.imbalance (%g) and experts.load (%s) both set how tokens spread: give only one",
         experts->imbalance, kind->entry.name);
 }
 
@@ -68,25 +70,24 @@ static void check_context(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   if (p->context_inner > 1 && p->context != ORR_CONTEXT_HIERARCHICAL)
     orr_diags_error(check->diags, at(check, "parallel.context-inner"),
-                    "parallel.context-inner (" D ") is of context: hierarchical, and context is %s",
+                    "parallel.context-inner (" D ") needs context: hierarchical, but context is %s",
                     p->context_inner, orr_context_words[p->context]);
 }
 
 static void check_modules(const Check *check) {
   g_autoptr(GError) error = NULL;
   guint modules = 0;
-  if (!orr_training_modules(check->params, &modules, &error))
+  if (!orr_layout_modules(check->params, &modules, &error))
     orr_diags_error(check->diags, at(check, "recompute-modules"), "%s", error->message);
 }
 
-/* Classes of replicas are found by looking at every route of every replica: seconds and some GB
- * here. */
+/* Folding compares every route of every replica: at this size it takes seconds and some GB. */
 #define MOST_GPUS 1048576
 
 static void check_gpus(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   const gint64 n_gpus = orr_cluster_n_gpus(check->cluster);
-  const gint64 dp = orr_training_replicas(check->params, n_gpus);
+  const gint64 dp = orr_job_replicas(check->params, n_gpus);
   const gint64 all = p->tp * p->cp * p->pp * dp;
   g_autofree char *cp = p->cp > 1 ? g_strdup_printf(D " * ", p->cp) : g_strdup("");
   if (all != n_gpus)
@@ -96,22 +97,21 @@ static void check_gpus(const Check *check) {
                     p->cp > 1 ? "cp * " : "", p->tp, cp, p->pp, dp, all, n_gpus);
   else if (n_gpus > MOST_GPUS)
     orr_diags_error(check->diags, at(check, "parallel"),
-                    "the job has " D " GPUs, and the most is %d", n_gpus, MOST_GPUS);
+                    "the job has " D " GPUs, and the limit is %d", n_gpus, MOST_GPUS);
 }
 
 static void check_split(const Check *check, const OrrPipelineKind *schedule,
                         const OrrPipelineShape *shape) {
   const gint64 n_blocks = orr_pipeline_n_blocks(schedule, shape);
-  if (n_blocks > MOST_GPUS) return; /* more than GPUs: said elsewhere */
+  if (n_blocks > MOST_GPUS) return; /* more than GPUs: reported elsewhere */
   g_autoptr(GError) error = NULL;
   OrrPlace place = at(check, "pipeline-split");
-  if (place.node == check->place.node)
-    place = at(check, "parallel"); /* nothing is said of the split */
+  if (place.node == check->place.node) place = at(check, "parallel"); /* no such section */
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
   if (!orr_layout_cut(check->params, check->model, shape, n_blocks, layers, &error))
     orr_diags_error(check->diags, place, "%s", error->message);
   g_autofree char *refusal =
-      error ? NULL : orr_training_refuse_offloaded_layers(check->params, layers, n_blocks);
+      error ? NULL : orr_training_refusals_offloaded_layers(check->params, layers, n_blocks);
   if (refusal) orr_diags_error(check->diags, place, "%s", refusal);
 }
 
@@ -120,7 +120,7 @@ static void check_schedule(const Check *check) {
   const OrrParallel *p = &params->parallel;
   const OrrPipelineKind *schedule = (const OrrPipelineKind *)params->pipeline.entry;
   if (!schedule) return;
-  const gint64 dp = orr_training_replicas(params, orr_cluster_n_gpus(check->cluster));
+  const gint64 dp = orr_job_replicas(params, orr_cluster_n_gpus(check->cluster));
   OrrPipelineShape shape = orr_pipeline_shape(&params->pipeline, p->pp, 0);
   check_split(check, schedule, &shape);
   if (shape.chunks > 1 && shape.stages == 1)
@@ -136,19 +136,19 @@ static void check_schedule(const Check *check) {
   shape.micro_batches = params->batch.global_size / per_round;
   g_autofree char *refusal = schedule->refuse(&shape);
   g_autofree char *offload =
-      refusal ? NULL : orr_training_refuse_offload(params, check->cluster, &shape);
+      refusal ? NULL : orr_training_refusals_offload(params, check->cluster, &shape);
   if (refusal) orr_diags_error(check->diags, at(check, "pipeline"), "%s", refusal);
   if (offload) orr_diags_error(check->diags, at(check, "offload"), "%s", offload);
 }
 
 static void check_sharding(const Check *check) {
   g_autofree char *refusal =
-      orr_training_refuse_sharding(check->params, check->model, check->cluster);
+      orr_training_refusals_sharding(check->params, check->model, check->cluster);
   if (refusal) orr_diags_error(check->diags, at(check, "optimizer"), "%s", refusal);
 }
 
 static void check_overlap(const Check *check) {
-  g_autofree char *refusal = orr_training_refuse_overlap(check->params, check->cluster);
+  g_autofree char *refusal = orr_training_refusals_overlap(check->params, check->cluster);
   if (refusal) orr_diags_error(check->diags, at(check, "parallel.tp-comm-overlap"), "%s", refusal);
 }
 
@@ -173,7 +173,7 @@ static void check_collectives(const Check *check) {
                   known);
 }
 
-/* The storage format, and those of linear layers' products. */
+/* The device must support the storage format and the formats of linear layers' products. */
 static void check_precision(const Check *check) {
   const OrrDevice *device = &check->cluster->device;
   const OrrPrecisionRecipe *recipe = orr_precision_recipe(check->params->precision);
@@ -188,14 +188,14 @@ static void check_precision(const Check *check) {
   }
   if (recipe->block_scaled && !(orr_device_peak_flops(device, ORR_FP4) > 0))
     orr_diags_error(check->diags, at(check, "precision"),
-                    "precision is %s, but device %s has no block-scaled tensor cores (those that "
-                    "multiply fp4, from "
-                    "Blackwell on): use fp8-blockwise, fp8-current or fp8-delayed",
+                    "precision is %s, but device %s has no block-scaled tensor cores (which "
+                    "multiply fp4, from Blackwell on): use fp8-blockwise, fp8-current or "
+                    "fp8-delayed",
                     orr_precision_words[check->params->precision], device->name);
 }
 
 static void check_storage(const Check *check) {
-  if (!orr_training_uses_storage(check->params) || check->cluster->storage.servers > 0) return;
+  if (!orr_job_uses_storage(check->params) || check->cluster->storage.servers > 0) return;
   orr_diags_error(
       check->diags, at(check, "checkpoint"),
       "checkpoints and data need a file system, and the cluster has none: set cluster.storage");
@@ -227,13 +227,13 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_context(&check);
   check_modules(&check);
   check_gpus(&check);
-  const OrrShard shard = orr_training_shard(params, model);
+  const OrrShard shard = orr_job_shard(params, model);
   orr_transformer_check(model, &shard, at(&check, "parallel"), diags);
   check_schedule(&check);
   check_sharding(&check);
   check_overlap(&check);
   check_collectives(&check);
   check_storage(&check);
-  orr_training_check_packing(params, model, at(&check, "packing"), diags);
+  orr_training_packing_check(params, model, at(&check, "packing"), diags);
   check_evaluation(&check);
 }

@@ -1,10 +1,20 @@
 /*
- * training_compile - a training job from parameters to a sealed program with its facts.
+ * training_compile - a training job from its document to a sealed program, with the rows that
+ * describe it.
+ *
+ *   job -> costs -> plan -> (too large?) -> operations         and memory, which needs only the job
  */
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/training/training_private.h"
+#include "workloads/training/comm/training_plan.h"
+#include "workloads/training/comm/training_run_time.h"
+#include "workloads/training/cost/training_costs.h"
+#include "workloads/training/emit/training_limit.h"
+#include "workloads/training/emit/training_program.h"
+#include "workloads/training/memory/training_memory.h"
+#include "workloads/training/training.h"
+#include "workloads/training/training_compile.h"
 
 static OrrTrainingWork *work_new(const OrrJob *job) {
   OrrTrainingWork *work = g_new0(OrrTrainingWork, 1);
@@ -30,18 +40,18 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   return work;
 }
 
-/* Of what runs again operator by operator, of all ranks a step: no closed form says which
- * products those are. */
+/* Of recomputation operator by operator, over all ranks of a step: no closed form says which
+ * products run again. */
 static double operators_again_flops(const OrrJob *job) {
   const double ranks =
       (double)(job->tp * job->cp) * job->params->batch.global_size / job->params->batch.micro;
   double flops = 0;
   for (gint64 b = 0; b < orr_job_n_blocks(job); b++)
     for (guint i = 0; i < job->layout.blocks[b]->len; i++) {
-      const OrrPart *part = orr_job_part(job, g_array_index(job->layout.blocks[b], guint, i));
-      if (part->unit != ORR_UNIT_LAYER) continue;
+      const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(job->layout.blocks[b], guint, i));
+      if (spec->type != ORR_LAYER_TRANSFORMER) continue;
       g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
-      orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules,
+      orr_transformer_layer_recompute(job->world->model, spec->kind, &job->shard, spec->modules,
                                       again);
       for (guint o = 0; o < again->len; o++) flops += g_array_index(again, OrrOperator, o).flops;
     }
@@ -55,11 +65,11 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
   work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
   if (job->params->recompute == ORR_RECOMPUTE_OPERATORS)
     work->hardware_flops += operators_again_flops(job);
-  if (job->shard.lora.rank > 0) { /* no products by weight */
+  if (job->shard.lora.rank > 0) { /* frozen weights have no products by weight */
     work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
     work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
   }
-  if (packed) { /* the core's pairs are fewer, in all of its passes */
+  if (packed) { /* the attention core has fewer pairs, in all of its passes */
     const double matrix = 3 * orr_model_matrix_flops(model, batch, sequence);
     const double core = orr_model_flops(model, batch, sequence) - matrix;
     work->model_flops -= core * (1 - packed->pairs);
@@ -75,48 +85,48 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
       orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }
 
-/* The first layer of the first stage, alone. */
+/* The first transformer layer of the first stage. */
 static double layer_seconds(const OrrJob *job, const OrrTrainingCosts *costs,
                             const OrrTrainingPlan *plan, OrrRunKind run) {
-  double sum = 0, backlog_s = 0, seconds[ORR_N_TIMES] = {0};
-  const GArray *units = orr_job_units(job, 0, 0);
-  for (guint i = 0; i < units->len && i < 2; i++) {
-    const guint part = g_array_index(units, guint, i);
-    if (orr_job_part(job, part)->unit != ORR_UNIT_LAYER) continue;
-    orr_training_add_run(job, plan, 0, &costs->parts[part].runs[run], 1, &backlog_s, seconds);
+  double sum = 0;
+  OrrRunTime time = {0};
+  const GArray *layers = orr_job_layers(job, 0, 0);
+  for (guint i = 0; i < layers->len && i < 2; i++) {
+    const guint spec = g_array_index(layers, guint, i);
+    if (orr_job_spec(job, spec)->type != ORR_LAYER_TRANSFORMER) continue;
+    orr_run_time_add(&time, &plan->layers, 0, &costs->layers[spec].runs[run], 1);
     break;
   }
-  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += time.seconds[kind];
   return sum;
 }
 
 static OrrJob shortened(const OrrJob *job, OrrTrainingWork *work) {
   OrrJob shorter = *job;
-  shorter.shape.micro_batches = orr_training_replayed_micro_batches(job);
+  shorter.shape.micro_batches = orr_training_limit_micro_batches(job);
   const gint64 left_out = job->shape.micro_batches - shorter.shape.micro_batches;
   work->work.period = left_out > 0 ? job->schedule->period(&job->shape) : 0;
   work->work.n_left_out = left_out > 0 ? left_out / work->work.period : 0;
   return shorter;
 }
 
-/* Stragglers are all different: no replica stands for another. */
+/* Noise and packed documents make all replicas different: none can represent another. */
 static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GError **error) {
   *ret_fidelity = job->world->fidelity;
-  const gboolean packs = orr_packing_is_on(&job->params->packing);
-  if ((!packs && !orr_noise_is_on(&job->params->noise)) || job->dp == 1) return TRUE;
+  const gboolean packs = orr_training_packing_is_on(&job->params->packing);
+  if ((!packs && !orr_training_noise_is_on(&job->params->noise)) || job->dp == 1) return TRUE;
   if (packs && job->world->fidelity == ORR_FIDELITY_FOLDED) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "workload.packing gives each of the %" G_GINT64_FORMAT
-                " replicas other documents, so that none stands for another: take fidelity auto or "
-                "full, not folded",
-                job->dp);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+        "workload.packing gives each of the %" G_GINT64_FORMAT
+        " replicas different documents, so they cannot be folded: set fidelity auto or full",
+        job->dp);
     return FALSE;
   }
   if (job->world->fidelity == ORR_FIDELITY_FOLDED) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
-                " replicas different, so that none stands for another: take fidelity auto or full, "
-                "not folded",
+                " replicas different, so they cannot be folded: set fidelity auto or full",
                 job->params->noise.rank, job->params->noise.kernel, job->dp);
     return FALSE;
   }
@@ -140,32 +150,32 @@ static void note_storage(OrrTrainingWork *work, const OrrJob *job) {
 static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work,
                         GError **error) {
   OrrTrainingPlan plan;
-  const OrrJob replayed = shortened(job, work); /* shares what @job owns */
+  const OrrJob replayed = shortened(job, work); /* owns nothing itself */
   g_autofree double *optimizer_s = g_new(double, job->pp);
   for (gint64 stage = 0; stage < job->pp; stage++)
-    optimizer_s[stage] = orr_training_optimizer_seconds(costs, job, stage);
+    optimizer_s[stage] = orr_training_costs_optimizer_s(costs, job, stage);
   OrrFidelity fidelity;
   if (!settle_fidelity(job, &fidelity, error)) return FALSE;
   const gboolean planned =
       orr_training_plan_init(&plan, job, costs, fidelity, work->work.program, error) &&
-      orr_training_check_ops(job, costs, &plan, error);
+      orr_training_limit_check(job, costs, &plan, error);
   if (planned) {
-    orr_training_emit(&replayed, costs, &plan, optimizer_s, work);
+    orr_training_program_emit(&(OrrEmission){&replayed, costs, &plan, optimizer_s, work});
     work->work.fidelity =
         plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
             ? ORR_FIDELITY_FOLDED
             : ORR_FIDELITY_FULL;
     work->layer_forward_s = layer_seconds(job, costs, &plan, ORR_RUN_FORWARD);
     work->layer_backward_s = layer_seconds(job, costs, &plan, ORR_RUN_BACKWARD);
-    work->work.links = g_array_ref(plan.wires.links);
+    work->work.links = g_array_ref(plan.traffic.links);
     note_storage(work, job);
-    work->collectives = g_array_ref(plan.wires.collectives);
+    work->collectives = g_array_ref(plan.traffic.collectives);
   }
   orr_training_plan_clear(&plan);
   return planned && orr_program_seal(work->work.program, error);
 }
 
-/* FALSE with all that the profile does not hold, each once. */
+/* FALSE, listing everything that the profile lacks, each once. */
 static gboolean check_missing(const OrrJob *job, const GArray *operators, GError **error) {
   g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; job->world->on_missing == ORR_ON_MISSING_ERROR && i < operators->len; i++) {
@@ -195,9 +205,9 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
   training->costs_outside = costs.outside;
   note_flops(training, job, costs.packed);
   if (compiled) {
-    orr_training_memory(job, training->memory, training->moments, training->activations);
-    /* as long as the schedule, which may be too long */
-    training->host_peak_bytes = orr_training_host_peak(job, training->memory);
+    orr_training_memory(
+        job, &(OrrMemoryRows){training->memory, training->moments, training->activations});
+    training->host_peak_bytes = orr_training_memory_host_peak(job, training->memory);
   }
   orr_training_costs_clear(&costs);
   return compiled ? g_steal_pointer(&work) : NULL;

@@ -134,10 +134,10 @@ static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *repl
 static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed,
                         OrrOutcome *outcome) {
   for (int use = 0; use < ORR_N_STORAGE_USES; use++) {
-    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, orr_training_storage_name(use));
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, orr_storage_use_name(use));
     if (work->storage_bytes[use] <= 0 || times.n == 0) continue;
     const OrrStorageRow row = {
-        .name = interned(orr_training_storage_name(use)),
+        .name = interned(orr_storage_use_name(use)),
         .count = work->storage_counts[use],
         .bytes = work->storage_bytes[use],
         .alone_s = times.alone_s / (double)times.n,

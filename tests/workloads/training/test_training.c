@@ -256,7 +256,7 @@ static void test_refusals(void) {
       {"workload.pipeline-split.layout=Et*0|t*4|t*4|t*4L", "a number of 1 or more"},
       {"workload.pipeline-split.layout=E(t*99999)*99999|t|t|tL", "too long"},
       {"workload.pipeline-split={first: 3}", "leave 13 of small's 16 layers to 3 stages"},
-      {"workload.pipeline-split={first: 4, count-loss: true}", "one way to cut at a time"},
+      {"workload.pipeline-split={first: 4, count-loss: true}", "give only one of layout"},
       {"workload.pipeline-split={count-loss: true}",
        "layers (16) with embedding or loss counted (1)"},
       {"model.layers=5;workload.pipeline-split.fill=true", "layers (5) cannot be divided"},

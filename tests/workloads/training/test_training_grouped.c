@@ -153,9 +153,9 @@ static void test_refusals(void) {
   refuse("workload.experts.load=zipf;workload.experts.imbalance=1.2",
          "imbalance (1.2) and experts.load (zipf) both");
   refuse("workload.experts.capacity=1;workload.experts.imbalance=1.2",
-         "is another way to say it: give experts.load");
+         "replaces that field: give experts.load");
   refuse("workload.experts.pad-to-capacity=true",
-         "wants a capacity to fill experts up to: set experts.capacity");
+         "needs a capacity to pad to: set experts.capacity");
   refuse("workload.experts.load={kind: zipf, exponent: -1}", "'exponent' must be");
   refuse("workload.experts.load=zipff", "did you mean 'zipf'");
   refuse("workload.parallel={ep: 512}", "ep = 512 is more than the model's 256 experts");
@@ -163,7 +163,7 @@ static void test_refusals(void) {
   refuse("workload.parallel={order: ep-tp-cp-dp-pp}", "may name ep once, after tp");
   refuse("workload.parallel={ep: 8, order: tp-cp-dp-ep-pp};workload.optimizer.sharding={kind: "
          "hsdp, group: 8}",
-         "has ep after dp: experts would reach over copies");
+         "has ep after dp: expert groups would span copies");
   refuse("workload.precision=nvfp4", "device h100-sxm");
 }
 

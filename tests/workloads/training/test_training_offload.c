@@ -224,7 +224,7 @@ static void test_refusals(void) {
        "not say"},
       {"cluster.node.host.memory=0 B", "give both or neither"},
       {"workload.offload.activations=2;workload.pipeline=zb-h1",
-       "zb-h1, which cuts backwards in two"},
+       "zb-h1, which splits backwards in two"},
       {"workload.offload.optimizer=1;workload.pipeline=dualpipe",
        "dualpipe, which holds the model twice"},
       {"workload.offload.activations=5", "5 layers of each chunk, and the largest chunk has 4"},
@@ -232,7 +232,7 @@ static void test_refusals(void) {
       {"workload.offload={optimizer: 0.5, parameters: true};workload.parallel={tp: 1, pp: 1, dp: "
        "64};"
        "workload.optimizer.sharding=zero-3",
-       "offload.parameters needs offload.optimizer: 1, which is 0.5"},
+       "offload.parameters needs offload.optimizer: 1, but it is 0.5"},
       {"workload.offload={optimizer: 1, parameters: true};workload.optimizer.sharding=zero-1",
        "with optimizer.sharding zero-1 each rank holds all: use zero-3, fsdp or hsdp"},
       {"workload.offload={optimizer: 1, parameters: true};workload.parallel={tp: 4, pp: 1, dp: "

@@ -92,7 +92,7 @@ static void test_folded_is_full(void) {
 }
 
 static void test_refusals(void) {
-  assert_refused(OVERLAP("userbuffers"), "userbuffers (tp is 4) wants sequence-parallel: true");
+  assert_refused(OVERLAP("userbuffers"), "userbuffers (tp is 4) needs sequence-parallel: true");
   assert_refused(
       "cluster.nodes=2;workload.parallel={tp: 16, pp: 1, dp: 1, sequence-parallel: true};" OVERLAP(
           "async-tp"),

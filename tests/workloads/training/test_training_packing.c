@@ -148,7 +148,7 @@ static void assert_refused(const char *sets, const char *says) {
 
 static void test_refusals(void) {
   assert_refused("workload.packing.documents.tokens=1000;workload.attention=unfused",
-                 "knows no block-diagonal mask");
+                 "has no block-diagonal mask");
   assert_refused("workload.packing.documents.tokens=1000;fidelity=folded",
                  "gives each of the 8 replicas");
   assert_refused("workload.packing.documents.kind=lognormal", "packing.documents");

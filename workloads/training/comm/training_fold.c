@@ -1,30 +1,31 @@
 /*
- * training_fold - which data-parallel replicas are the same, so that one of each class is replayed
- * for all.
+ * training_fold - finds the data-parallel replicas that are alike.
  *
- * Replicas run the same program; they differ only in the links that their pipeline transfers and
- * tensor-parallel collectives cross, and in what else loads those. Colour refinement
+ * Replicas run the same program. They differ only in the links that their pipeline transfers and
+ * tensor-parallel collectives cross, and in what else loads those links. Colour refinement
  * (Weisfeiler-Leman on replicas and links) finds the coarsest classes that are safe:
  *
- *   colour(link)    = bandwidth, mark, and the sum over crossings of (boundary, direction, colour(replica)), and what
- *                     other collectives put on it
+ *   colour(link)    = bandwidth, mark, the sum over crossings of (boundary, direction, colour(replica)), and the load
+ *                     of other communications
  *   colour(replica) = the sum over its routes of (boundary, direction, latency, colours of the links in order)
  *
- * starting from the marks of its GPUs (OrrMarks), and, where expert groups join replicas, the
- * colours of those it meets, until no class splits. Two replicas of one colour then see links of
- * equal bandwidth under equal load, so by induction over events their transfers start and end
- * together: replaying one, with its transfers loading every link that any member of the class uses,
- * is exact. Sums of hashes do not depend on any order; a collision of 64-bit hashes would merge two
- * classes (probability below 1e-10 for a million replicas).
+ * It starts from the marks of a replica's GPUs (OrrMarks), adds the colours of the replicas that it
+ * meets in expert groups, and ends when no class splits. Two replicas of one colour then see links
+ * of equal bandwidth under equal load. By induction over events their transfers start and end
+ * together, so it is exact to replay one of them whose transfers load every link that any member of
+ * the class uses. Sums of hashes do not depend on any order. A collision of 64-bit hashes would
+ * merge two classes (probability below 1e-10 for a million replicas).
  */
 #include <string.h>
 
 #include "sim/base/random.h"
-#include "workloads/training/training_private.h"
+#include "workloads/training/comm/training_fold.h"
+#include "workloads/training/job/training_groups.h"
+#include "workloads/training/job/training_offload.h"
 
 typedef struct {
   guint32 replica;
-  /* what crosses: 2 * stage + direction, or 2 * pp + stage for the stage's tp group */
+  /* which kind of traffic: 2 * stage + direction for stages, 2 * pp + stage for its tp group, ... */
   guint32 boundary;
   guint32 first, n; /* its links */
   double latency_s;
@@ -66,32 +67,31 @@ static void add_pair(Refinement *r, guint32 replica, gint64 stage, guint32 bound
   g_array_append_val(r->crossings, crossing);
 }
 
-/* Context and expert groups: any rank may send to any other of its group. */
-static void add_comb_crossings(Refinement *r, guint32 replica, gint64 stage,
-                               OrrOperatorGroup group) {
-  const OrrComb comb = orr_group_comb(r->job, group);
-  const gint64 n = orr_job_replica_ranks(r->job), block = comb.stride * comb.size;
+/* Context and expert groups: any rank can send to any other of its group. */
+static void add_all_pairs(Refinement *r, guint32 replica, gint64 stage, OrrOperatorGroup group) {
+  const OrrGrouping grouping = orr_grouping_of(r->job, group);
+  const gint64 n = orr_job_replica_ranks(r->job), block = grouping.stride * grouping.size;
   const guint32 boundary = (2 + group) * r->job->pp + stage;
-  if (comb.size == 1) return;
+  if (grouping.size == 1) return;
   for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
-    for (gint64 k = 0; k < comb.size; k++) {
-      const gint64 peer = rank / block * block + rank % comb.stride + k * comb.stride;
+    for (gint64 k = 0; k < grouping.size; k++) {
+      const gint64 peer = rank / block * block + rank % grouping.stride + k * grouping.stride;
       if (peer != rank) add_pair(r, replica, stage, boundary, rank, peer);
     }
 }
 
-/* The tensor-parallel groups' links: other collectives may load them while the group uses them. */
+/* The tensor-parallel groups' links: other collectives can load them at the same time. */
 static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrJob *job = r->job;
   const gint64 n = orr_job_replica_ranks(job), first = replica * n;
   for (gint64 t = 0; t < n && job->tp > 1; t++)
     add_pair(r, replica, stage, 2 * job->pp + stage, first + t,
              first + t / job->tp * job->tp + (t + 1) % job->tp);
-  add_comb_crossings(r, replica, stage, ORR_GROUP_CP);
-  add_comb_crossings(r, replica, stage, ORR_GROUP_EP);
+  add_all_pairs(r, replica, stage, ORR_GROUP_CP);
+  add_all_pairs(r, replica, stage, ORR_GROUP_EP);
 }
 
-/* To the servers of each rank's file. */
+/* The routes to the servers of each rank's file. */
 static void add_storage_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrStorage *storage = &r->job->world->cluster->storage;
   const gint64 n = orr_job_replica_ranks(r->job);
@@ -107,7 +107,7 @@ static void add_storage_crossings(Refinement *r, guint32 replica, gint64 stage) 
     }
 }
 
-/* Each rank's way to its host, and the memory there. */
+/* Each rank's route to its host, and the host's memory. */
 static void add_offload_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrFabric *fabric = r->job->world->fabric;
   const gint64 n = orr_job_replica_ranks(r->job);
@@ -132,9 +132,9 @@ static void add_replica(Refinement *r, guint32 replica) {
     add_crossings(r, replica, next, stage, 2 * stage + 1);
   }
   for (gint64 stage = 0; stage < pp; stage++) add_group_crossings(r, replica, stage);
-  for (gint64 stage = 0; stage < pp && orr_training_uses_storage(r->job->params); stage++)
+  for (gint64 stage = 0; stage < pp && orr_job_uses_storage(r->job->params); stage++)
     add_storage_crossings(r, replica, stage);
-  for (gint64 stage = 0; stage < pp && orr_training_offloads(r->job->params); stage++)
+  for (gint64 stage = 0; stage < pp && orr_training_offload_is_on(r->job->params); stage++)
     add_offload_crossings(r, replica, stage);
 }
 
@@ -168,9 +168,9 @@ static guint64 colour_crossing(const Refinement *r, const Crossing *crossing) {
   return colour;
 }
 
-/* Whom a replica meets in its expert groups, whatever their order. */
-static void colour_teams(const Refinement *r, guint64 *next) {
-  const gint64 span = orr_group_span(r->job, ORR_GROUP_EP);
+/* Adds the colours of the replicas that each one meets in its expert groups, in any order. */
+static void colour_groups(const Refinement *r, guint64 *next) {
+  const gint64 span = orr_grouping_span(r->job, ORR_GROUP_EP);
   for (gint64 first = 0; span > 1 && first < r->job->dp; first += span) {
     guint64 sum = 0;
     for (gint64 d = first; d < first + span; d++) sum += orr_random_hash3(r->colour[d], 0, 5);
@@ -185,10 +185,10 @@ static void refine(Refinement *r, guint64 *next) {
     const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
     next[crossing->replica] += colour_crossing(r, crossing);
   }
-  colour_teams(r, next);
+  colour_groups(r, next);
 }
 
-/* Numbers the classes in order of their first replica. */
+/* Numbers the classes in the order of their first replicas. */
 static guint number_classes(const guint64 *colour, guint32 n, guint32 *class_of) {
   g_autoptr(GHashTable) known = g_hash_table_new(g_int64_hash, g_int64_equal);
   for (guint32 i = 0; i < n; i++) {
@@ -199,11 +199,12 @@ static guint number_classes(const guint64 *colour, guint32 n, guint32 *class_of)
   return g_hash_table_size(known);
 }
 
-/* What its GPUs are, each at its place; the first replica may be the one that writes. */
+/* Marks of the GPUs, each at its rank; and of the first replica, where it alone writes
+ * checkpoints. */
 static void colour_by_marks(const OrrJob *job, guint64 *colour) {
   const OrrMarks *marks = job->world->marks;
   const gint64 n = orr_job_replica_ranks(job);
-  if (orr_training_uses_storage(job->params) && !job->params->checkpoint.sharded)
+  if (orr_job_uses_storage(job->params) && !job->params->checkpoint.sharded)
     colour[0] += orr_random_hash3(1, 1, 7);
   for (gint64 stage = 0; marks && marks->gpus && stage < job->pp; stage++)
     for (gint64 rank = 0; rank < n * job->dp; rank++) {
@@ -239,7 +240,7 @@ static void list_classes(OrrFold *fold, gint64 dp) {
   }
 }
 
-/* The least class of the team that @replica is in: teams of equal classes have it in common. */
+/* The least class in @replica's group: groups of equal classes have the same. */
 static guint32 least_class(const OrrFold *fold, gint64 replica) {
   const gint64 begin = replica / fold->span * fold->span;
   guint32 least = fold->class_of[begin];
@@ -247,15 +248,15 @@ static guint32 least_class(const OrrFold *fold, gint64 replica) {
   return least;
 }
 
-/* Teams are numbered in the order of their least classes, which are their first. */
-static void list_teams(OrrFold *fold) {
-  fold->n_teams = 0;
+/* Numbers the groups in the order of their least classes. */
+static void list_groups(OrrFold *fold) {
+  fold->n_groups = 0;
   fold->uniform = TRUE;
-  memset(fold->team_size, 0, fold->n * sizeof *fold->team_size);
+  memset(fold->group_size, 0, fold->n * sizeof *fold->group_size);
   for (guint class = 0; class < fold->n; class ++) {
     const guint32 least = least_class(fold, fold->first[class]);
-    fold->team_of[class] = least == class ? fold->n_teams++ : fold->team_of[least];
-    if (++fold->team_size[fold->team_of[class]] > 1) fold->uniform = FALSE;
+    fold->group_of[class] = least == class ? fold->n_groups++ : fold->group_of[least];
+    if (++fold->group_size[fold->group_of[class]] > 1) fold->uniform = FALSE;
   }
 }
 
@@ -265,27 +266,52 @@ void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, const
       .class_of = g_new0(guint32, job->dp),
       .first = g_new0(guint32, job->dp),
       .size = g_new0(guint32, job->dp),
-      .span = orr_group_span(job, ORR_GROUP_EP),
-      .team_of = g_new0(guint32, job->dp),
-      .team_size = g_new0(guint32, job->dp),
+      .span = orr_grouping_span(job, ORR_GROUP_EP),
+      .group_of = g_new0(guint32, job->dp),
+      .group_size = g_new0(guint32, job->dp),
   };
   if (fidelity != ORR_FIDELITY_FULL || fold->span > 1) {
     fold_by_colour(fold, job, load);
     list_classes(fold, job->dp);
-    list_teams(fold);
+    list_groups(fold);
   }
   if (fidelity != ORR_FIDELITY_FULL) return;
   const gboolean uniform = fold->span == 1 || fold->uniform;
   fold->n = job->dp;
   for (gint64 i = 0; i < job->dp; i++) fold->class_of[i] = i;
   list_classes(fold, job->dp);
-  list_teams(fold);
+  list_groups(fold);
   fold->uniform = uniform;
 }
 
 void orr_fold_clear(OrrFold *fold) {
-  guint32 *const lists[] = {fold->class_of, fold->first, fold->size, fold->team_of,
-                            fold->team_size};
+  guint32 *const lists[] = {fold->class_of, fold->first, fold->size, fold->group_of,
+                            fold->group_size};
   for (guint i = 0; i < G_N_ELEMENTS(lists); i++) g_free(lists[i]);
   *fold = (OrrFold){0};
+}
+
+gint64 *orr_fold_class_ranks(const OrrFold *fold, const OrrJob *job, guint class) {
+  gint64 *firsts = g_new(gint64, fold->size[class]);
+  guint n = 0;
+  for (gint64 d = fold->first[class]; d < job->dp; d++)
+    if (fold->class_of[d] == class) firsts[n++] = d * orr_job_replica_ranks(job);
+  return firsts;
+}
+
+gint64 *orr_fold_group_ranks(const OrrFold *fold, const OrrJob *job, guint class, guint *ret_n) {
+  gint64 *firsts = g_new(gint64, job->dp);
+  *ret_n = 0;
+  for (gint64 d = 0; d < job->dp; d += fold->span)
+    if (fold->group_of[fold->class_of[d]] == fold->group_of[class])
+      firsts[(*ret_n)++] = d * orr_job_replica_ranks(job);
+  return firsts;
+}
+
+guint orr_fold_leader(const OrrFold *fold, guint lane, gint64 span) {
+  const guint class = lane % fold->n;
+  if (span == 1) return lane;
+  for (guint leader = 0; leader < class; leader++)
+    if (fold->group_of[leader] == fold->group_of[class]) return lane - class + leader;
+  return lane;
 }

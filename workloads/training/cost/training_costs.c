@@ -1,14 +1,18 @@
 /*
- * training_costs - operators to seconds.
+ * training_costs - turns the operators of each layer into runs, and adds up what they cost.
  *
- * A run is what a lane does for one unit (a layer, the embedding, the head) in one direction:
- * segments of work between collectives of the lane's groups. Each operator's cost goes to its kind
- * of time. Where the host cannot launch kernels and collectives as fast as the GPU ends them, the
- * run lasts as long as the launches (the profile's host-launch, or eager-operators times
- * eager-operator for each) and the difference is host time: the GPU's queue runs dry. Where
- * launches are blocking the two add up, and all launches are host time; a graph is one launch.
+ * Each operator's cost goes to its kind of time. Where the host cannot launch kernels and
+ * collectives as fast as the GPU finishes them, the GPU's queue runs dry: the run takes as long as
+ * the launches (the profile's host-launch, or eager-operators times eager-operator, for each), and
+ * the difference is host time. Blocking launches add up with the GPU's work, and all of them are
+ * host time. A graph is one launch.
  */
-#include "workloads/training/training_private.h"
+#include "workloads/training/cost/training_costs.h"
+
+#include "workloads/training/cost/training_launches.h"
+#include "workloads/training/cost/training_operator_cost.h"
+#include "workloads/training/cost/training_overlap.h"
+#include "workloads/training/job/training_offload.h"
 
 static OrrTimeKind time_of(const OrrOperator *op) {
   if (op->pass == ORR_PASS_OPTIMIZER) return ORR_TIME_OPTIMIZER;
@@ -18,7 +22,7 @@ static OrrTimeKind time_of(const OrrOperator *op) {
                                                                        : ORR_TIME_MEMORY;
 }
 
-/* @times a step, on a rank that has the phase. */
+/* Adds @times operators per step to the rows of the phase. */
 static void remember(OrrTrainingCosts *costs, const char *phase, guint times, const OrrOperator *op,
                      OrrCost cost) {
   for (guint i = 0; i < costs->operators->len; i++) {
@@ -39,116 +43,139 @@ static OrrSegment *new_segment(OrrRun *run) {
   return &g_array_index(run->segments, OrrSegment, run->segments->len - 1);
 }
 
-/* What may run beside a collective: as many operators as the model says; else, in the
- * tensor-parallel group, after an input gradient's the weight gradients that follow, after a
- * re-gather for the weight gradient the input gradient that follows (Megatron's
- * LinearWithGradAccumulationAndAsyncCommunication). Else nothing: it blocks. */
+/* Tokens of the fullest rank over those of a balanced one, where @comm is an exchange between
+ * experts under imbalance; else 1. */
+static double fullest_rank(const OrrJob *job, const OrrOperator *comm) {
+  const gint64 group = job->ep * job->etp;
+  if (comm->comm.group != ORR_GROUP_EP || !(job->shard.imbalance > 0) || comm->comm.topk <= 0)
+    return 1;
+  double pairs = 0, active = 0;
+  const OrrMoeShape shape = {.tokens = comm->comm.tokens * group,
+                             .hidden = comm->comm.hidden,
+                             .inter = 1,
+                             .topk = comm->comm.topk,
+                             .experts = comm->comm.experts,
+                             .tp = 1,
+                             .ep = job->ep,
+                             .imbalance = job->shard.imbalance};
+  orr_cost_moe_load(&shape, &pairs, &active);
+  return MAX(1, pairs * (double)job->ep / ((double)shape.tokens * (double)shape.topk));
+}
+
+/* Which operators overlap a collective: as many as the model says. Else, in the tensor-parallel
+ * group, the weight gradients after an input gradient's collective, and the input gradient after a
+ * re-gather for the weight gradient (Megatron's LinearWithGradAccumulationAndAsyncCommunication).
+ * Else none: the collective blocks. */
 typedef struct {
-  int pass;   /* -1: none */
-  guint left; /* operators of any pass */
-} Beside;
+  int pass;   /* operators of this pass; -1: none */
+  guint left; /* or this many operators of any pass */
+} Overlap;
 
-static Beside beside_of(const OrrJob *job, const OrrOperator *comm) {
-  if (comm->comm.n_overlap > 0) return (Beside){-1, comm->comm.n_overlap};
+static const Overlap no_overlap = {-1, 0};
+
+static Overlap overlap_of(const OrrJob *job, const OrrOperator *comm) {
+  if (comm->comm.n_overlap > 0) return (Overlap){-1, comm->comm.n_overlap};
   if (comm->comm.group != ORR_GROUP_TP || !job->params->parallel.async_tp_all_reduce)
-    return (Beside){-1, 0};
-  if (comm->pass == ORR_PASS_DGRAD) return (Beside){ORR_PASS_WGRAD, 0};
-  return (Beside){comm->pass == ORR_PASS_WGRAD ? ORR_PASS_DGRAD : -1, 0};
+    return no_overlap;
+  if (comm->pass == ORR_PASS_DGRAD) return (Overlap){ORR_PASS_WGRAD, 0};
+  return (Overlap){comm->pass == ORR_PASS_WGRAD ? ORR_PASS_DGRAD : -1, 0};
 }
 
-static gboolean is_beside(Beside beside, const OrrOperator *op) {
-  return op->kind != ORR_OPERATOR_COMM && (beside.left > 0 || (int)op->pass == beside.pass);
+static gboolean is_open(Overlap overlap) { return overlap.pass >= 0 || overlap.left > 0; }
+
+static gboolean accepts(Overlap overlap, const OrrOperator *op) {
+  return op->kind != ORR_OPERATOR_COMM && (overlap.left > 0 || (int)op->pass == overlap.pass);
 }
 
-static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean beside) {
+static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean overlaps) {
   OrrSegment *segment = &g_array_index(run->segments, OrrSegment, run->segments->len - 1);
   segment->comm = comm->comm.op;
   segment->group = comm->comm.group;
   segment->comm_bytes = comm->bytes;
-  segment->beside = beside;
+  segment->overlaps = overlaps;
   return new_segment(run);
 }
 
-static void add_launches(const OrrJob *job, const OrrOperator *op, OrrRun *run) {
-  const guint n = op->launched                    ? 0
-                  : op->kind == ORR_OPERATOR_COMM ? 1
-                                                  : orr_training_operators(job, op);
-  run->launched += op->launched;
-  run->kernels += n;
-  if (op->kind == ORR_OPERATOR_MOE) run->expert_kernels += n;
-}
+/* A run being filled from lists of operators. */
+typedef struct {
+  OrrTrainingCosts *costs;
+  const OrrJob *job;
+  guint times; /* how often a step runs it on a rank that has it; 0: not listed in costs */
+  OrrRun *run;
+  OrrLaunchCounts *launches;
+} RunBuilder;
 
-static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase,
-                             guint times, GArray *operators, OrrRun *run) {
-  OrrSegment *segment = new_segment(run);
-  Beside beside = {-1, 0}; /* what the open segment is for, while a collective runs beside it */
+static void append_operators(const RunBuilder *builder, const char *phase, GArray *operators) {
+  OrrTrainingCosts *costs = builder->costs;
+  const OrrJob *job = builder->job;
+  OrrSegment *segment = new_segment(builder->run);
+  Overlap overlap = no_overlap; /* which operators the open segment accepts; all, if not open */
   for (guint i = 0; i < operators->len; i++) {
     OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     op->kernels = job->shard.kernels;
-    if ((beside.pass >= 0 || beside.left > 0) && !is_beside(beside, op)) {
-      beside = (Beside){-1, 0};
-      segment = new_segment(run); /* waits for the collective */
+    if (is_open(overlap) && !accepts(overlap, op)) {
+      overlap = no_overlap;
+      segment = new_segment(builder->run); /* waits for the collective */
     }
+    orr_launch_counts_add(builder->launches, job, op);
     if (op->kind == ORR_OPERATOR_COMM) {
-      beside = beside_of(job, op);
-      op->bytes *= orr_training_fullest(job, op);
-      add_launches(job, op, run);
-      segment = end_segment(run, op, beside.pass >= 0 || beside.left > 0);
+      overlap = overlap_of(job, op);
+      op->bytes *= fullest_rank(job, op);
+      segment = end_segment(builder->run, op, is_open(overlap));
       continue;
     }
     OrrCost cost = orr_training_operator_cost(job, op);
     if (op->kind == ORR_OPERATOR_ATTENTION && costs->packed) cost.time_s *= costs->packed->mean;
     segment->seconds[time_of(op)] += cost.time_s;
     segment->squares += cost.time_s * cost.time_s;
-    add_launches(job, op, run);
-    if (times > 0) remember(costs, phase, times, op, cost);
-    if (beside.left > 0 && --beside.left == 0) segment = new_segment(run);
+    if (builder->times > 0) remember(costs, phase, builder->times, op, cost);
+    if (overlap.left > 0 && --overlap.left == 0) segment = new_segment(builder->run);
   }
 }
 
-/* "layer-forward"; where the model has layers of several kinds, "layer-1-forward". */
-static const char *phase_of(const OrrJob *job, const OrrPart *part, const char *what) {
-  static const char *const units[] = {"embedding", "layer", "mtp", "head"};
+/* "layer-forward", or "layer-1-forward" where the model has layers of several kinds. */
+static const char *phase_of(const OrrJob *job, const OrrLayerSpec *spec, const char *what) {
+  static const char *const types[] = {"embedding", "layer", "mtp", "head"};
   const gboolean numbered =
-      part->unit == ORR_UNIT_LAYER && orr_model_n_layer_kinds(job->world->model) > 1;
-  g_autofree char *kind = numbered ? g_strdup_printf("-%u", part->kind) : g_strdup("");
-  g_autofree char *phase = g_strconcat(units[part->unit], kind, "-", what, NULL);
+      spec->type == ORR_LAYER_TRANSFORMER && orr_model_n_layer_kinds(job->world->model) > 1;
+  g_autofree char *kind = numbered ? g_strdup_printf("-%u", spec->kind) : g_strdup("");
+  g_autofree char *phase = g_strconcat(types[spec->type], kind, "-", what, NULL);
   return g_intern_string(phase);
 }
 
-static void list_forward(const OrrJob *job, const OrrPart *part, GArray *operators) {
+static void list_forward(const OrrJob *job, const OrrLayerSpec *spec, GArray *operators) {
   const OrrModel *model = job->world->model;
-  switch (part->unit) {
-  case ORR_UNIT_EMBEDDING:
+  switch (spec->type) {
+  case ORR_LAYER_EMBEDDING:
     orr_transformer_embedding_forward(model, &job->shard, operators);
     break;
-  case ORR_UNIT_LAYER:
-    orr_transformer_layer_forward(model, part->kind, &job->shard, operators);
+  case ORR_LAYER_TRANSFORMER:
+    orr_transformer_layer_forward(model, spec->kind, &job->shard, operators);
     orr_training_overlap(job, operators);
     break;
-  case ORR_UNIT_MTP:
+  case ORR_LAYER_MTP:
     orr_transformer_mtp_forward(model, &job->shard, operators);
     break;
-  case ORR_UNIT_HEAD:
+  case ORR_LAYER_HEAD:
     orr_transformer_head_forward(model, &job->shard, operators);
     break;
   }
 }
 
-static void list_backward(const OrrJob *job, const OrrPart *part, GArray *operators) {
+static void list_backward(const OrrJob *job, const OrrLayerSpec *spec, GArray *operators) {
   const OrrModel *model = job->world->model;
-  switch (part->unit) {
-  case ORR_UNIT_EMBEDDING:
+  switch (spec->type) {
+  case ORR_LAYER_EMBEDDING:
     orr_transformer_embedding_backward(model, &job->shard, operators);
     break;
-  case ORR_UNIT_LAYER:
-    orr_transformer_layer_backward(model, part->kind, &job->shard, operators);
+  case ORR_LAYER_TRANSFORMER:
+    orr_transformer_layer_backward(model, spec->kind, &job->shard, operators);
     orr_training_overlap(job, operators);
     break;
-  case ORR_UNIT_MTP:
+  case ORR_LAYER_MTP:
     orr_transformer_mtp_backward(model, &job->shard, operators);
     break;
-  case ORR_UNIT_HEAD:
+  case ORR_LAYER_HEAD:
     orr_transformer_head_backward(model, &job->shard, operators);
     break;
   }
@@ -156,18 +183,17 @@ static void list_backward(const OrrJob *job, const OrrPart *part, GArray *operat
 
 static GArray *operators_new(void) { return g_array_new(FALSE, TRUE, sizeof(OrrOperator)); }
 
-static void cost_recompute(OrrTrainingCosts *costs, const OrrJob *job, const OrrPart *part,
-                           guint times, OrrRun *run) {
-  if (part->unit != ORR_UNIT_LAYER) return;
+static void append_recompute(const RunBuilder *builder, const OrrLayerSpec *spec) {
+  const OrrJob *job = builder->job;
+  if (spec->type != ORR_LAYER_TRANSFORMER) return;
   g_autoptr(GArray) operators = operators_new();
-  orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules,
+  orr_transformer_layer_recompute(job->world->model, spec->kind, &job->shard, spec->modules,
                                   operators);
   orr_training_overlap(job, operators);
-  if (operators->len > 0)
-    append_operators(costs, job, phase_of(job, part, "recompute"), times, operators, run);
+  if (operators->len > 0) append_operators(builder, phase_of(job, spec, "recompute"), operators);
 }
 
-/* The operators of a cut backward: those of weights' gradients, or all others. */
+/* Half of a split backward: the operators of weight gradients, or all others. */
 static GArray *half_of(const GArray *operators, gboolean weights) {
   GArray *half = operators_new();
   for (guint i = 0; i < operators->len; i++) {
@@ -177,66 +203,77 @@ static GArray *half_of(const GArray *operators, gboolean weights) {
   return half;
 }
 
-/* Units of the part on the first stage that has one, times the micro-batches that pass each. */
-static guint times_of(const OrrJob *job, guint part) {
+/* How often a step runs layers of @spec, on the first stage that has one. */
+static guint times_of(const OrrJob *job, guint spec) {
   for (gint64 stage = 0; stage < job->pp; stage++)
-    if (orr_job_count(job, stage, part) > 0)
-      return orr_job_count(job, stage, part) * orr_job_passes(job);
+    if (orr_job_n_layers(job, stage, spec) > 0)
+      return orr_job_n_layers(job, stage, spec) * orr_job_passes(job);
   return 0;
 }
 
-static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
-  const OrrPart *part = orr_job_part(job, index);
-  OrrRun *runs = costs->parts[index].runs;
-  const guint times = times_of(job, index);
-  for (int kind = 0; kind < ORR_N_RUNS; kind++)
-    runs[kind].segments = g_array_new(FALSE, TRUE, sizeof(OrrSegment));
+/* @spec: what is recomputed first; NULL: nothing. */
+static void cost_run(const RunBuilder *like, OrrRun *run, const OrrLayerSpec *spec,
+                     const char *phase, GArray *operators) {
+  const OrrJob *job = like->job;
+  OrrLaunchCounts launches = {0};
+  RunBuilder builder = *like;
+  builder.run = run;
+  builder.launches = &launches;
+  run->segments = g_array_new(FALSE, TRUE, sizeof(OrrSegment));
+  if (spec) append_recompute(&builder, spec);
+  append_operators(&builder, phase, operators);
+  run->host_s = orr_launch_counts_host_s(&launches, job);
+  run->serial = job->params->launches == ORR_LAUNCHES_BLOCKING;
+}
+
+static void cost_layer(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
+  const OrrLayerSpec *spec = orr_job_spec(job, index);
+  OrrRun *runs = costs->layers[index].runs;
+  const RunBuilder listed = {.costs = costs, .job = job, .times = times_of(job, index)};
+  const RunBuilder unlisted = {.costs = costs, .job = job}; /* BACKWARD lists the same operators */
   g_autoptr(GArray) forward = operators_new();
   g_autoptr(GArray) backward = operators_new();
-  list_forward(job, part, forward);
-  list_backward(job, part, backward);
+  list_forward(job, spec, forward);
+  list_backward(job, spec, backward);
   g_autoptr(GArray) input = half_of(backward, FALSE);
   g_autoptr(GArray) weight = half_of(backward, TRUE);
-  const char *phase = phase_of(job, part, "backward");
-  append_operators(costs, job, phase_of(job, part, "forward"), times, forward,
-                   &runs[ORR_RUN_FORWARD]);
-  cost_recompute(costs, job, part, times, &runs[ORR_RUN_BACKWARD]);
-  append_operators(costs, job, phase, times, backward, &runs[ORR_RUN_BACKWARD]);
-  cost_recompute(costs, job, part, 0, &runs[ORR_RUN_INPUT]);
-  append_operators(costs, job, phase, 0, input, &runs[ORR_RUN_INPUT]);
-  append_operators(costs, job, phase, 0, weight, &runs[ORR_RUN_WEIGHT]);
-  for (int kind = 0; kind < ORR_N_RUNS; kind++) orr_training_add_host(job, &runs[kind]);
+  const char *phase = phase_of(job, spec, "backward");
+  cost_run(&listed, &runs[ORR_RUN_FORWARD], NULL, phase_of(job, spec, "forward"), forward);
+  cost_run(&listed, &runs[ORR_RUN_BACKWARD], spec, phase, backward);
+  cost_run(&unlisted, &runs[ORR_RUN_INPUT], spec, phase, input);
+  cost_run(&unlisted, &runs[ORR_RUN_WEIGHT], NULL, phase, weight);
 }
 
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {
   *costs = (OrrTrainingCosts){.operators = g_array_new(FALSE, TRUE, sizeof(OrrCostedOperator)),
-                              .n_parts = job->layout.parts->len};
+                              .n_specs = job->layout.specs->len};
   costs->packed = orr_packed_loads_new(job);
-  costs->parts = g_new0(OrrPartCosts, costs->n_parts);
-  for (guint part = 0; part < costs->n_parts; part++) cost_part(costs, job, part);
+  costs->layers = g_new0(OrrLayerCosts, costs->n_specs);
+  for (guint spec = 0; spec < costs->n_specs; spec++) cost_layer(costs, job, spec);
 }
 
 void orr_training_costs_clear(OrrTrainingCosts *costs) {
-  for (guint part = 0; part < costs->n_parts; part++)
+  for (guint spec = 0; spec < costs->n_specs; spec++)
     for (int kind = 0; kind < ORR_N_RUNS; kind++)
-      g_array_unref(costs->parts[part].runs[kind].segments);
-  g_clear_pointer(&costs->parts, g_free);
+      g_array_unref(costs->layers[spec].runs[kind].segments);
+  g_clear_pointer(&costs->layers, g_free);
   g_clear_pointer(&costs->operators, g_array_unref);
   g_clear_pointer(&costs->packed, orr_packed_loads_free);
 }
 
-/* Frozen weights that were cast when they were loaded. Shares of weights are gathered, and cast,
- * in the storage format. */
+/* Frozen weights that were cast when they were loaded. Shards of weights are gathered in the storage
+ * format, and cast then. */
 static gboolean holds_narrow(const OrrJob *job) {
   return orr_shard_is_frozen_narrow(&job->shard) &&
          !(job->sharding.weights && job->sharding.ranks > 1);
 }
 
-double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
+double orr_training_costs_optimizer_s(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  orr_transformer_optimizer(orr_job_optimized(job, weights) - orr_offload_optimized(job, weights),
-                            job->shard.dtype, orr_training_moment_bytes(job->params), operators);
+  orr_transformer_optimizer(orr_job_optimized(job, weights) -
+                                orr_training_offload_optimized(job, weights),
+                            job->shard.dtype, orr_job_moment_bytes(job), operators);
   if (!holds_narrow(job)) orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {
@@ -249,7 +286,13 @@ double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job
   return seconds;
 }
 
-double orr_training_beside_seconds(const OrrJob *job, double work_s, double comm_s) {
+double orr_segment_seconds(const OrrSegment *segment) {
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += segment->seconds[kind];
+  return sum;
+}
+
+double orr_training_costs_overlapped_s(const OrrJob *job, double work_s, double comm_s) {
   const double slowdown = orr_cost_overlap_slowdown(job->world->cost);
   return MIN(work_s * slowdown, work_s + comm_s * (1 - 1 / slowdown));
 }

@@ -1,72 +1,74 @@
 /*
- * training_packing - sequences packed with documents: what attention costs of each micro-batch of
- * each replica.
+ * training_packing - sequences packed with documents: how much attention each micro-batch of each
+ * replica has.
  *
- *   sequence   | document 1 |  2  |     document 3     | padding |        whole documents; the next one begins the next
- *   mask       block-diagonal: a token sees those of its own document before it (variable-length kernels)
+ *   sequence   | document 1 |  2  |     document 3     | padding |        the next document begins the next sequence
+ *   mask       block-diagonal: a token attends to the earlier tokens of its own document (variable-length kernels)
  *
- * Documents are drawn from workload.packing.documents, one stream of numbers a replica, seeded by
- * the scenario's seed. Whole ones go into a sequence one after the other while they fit (longer
- * ones are cut to the sequence); with `cut`, what does not fit goes on in the next sequence, and
- * nothing is padding. Of documents of L_j tokens attention takes
+ * Lengths are drawn from workload.packing.documents, from one stream of random numbers per replica,
+ * seeded by the scenario's seed. Whole documents fill a sequence one after the other while they fit;
+ * longer ones are cut to the sequence. With `cut`, a document that does not fit continues in the
+ * next sequence, and there is no padding. Attention over documents of L_j tokens takes
  *
- *   sum_j t(L_j),  t(L) the time of one of as many equal documents as a micro-batch would hold
+ *   sum_j t(L_j)      t(L): the time per document of a kernel over equal documents of L tokens that fill a micro-batch
  *
- * so that s^2 pairs become sum L_j^2, at the rate that the kernel has for such lengths (between
- * powers of two linear in the logarithms). All else works on all tokens, padding included. Work of
- * a micro-batch has the mean of its attention in its kinds of time, and what it differs from that
- * as lateness: over a step they cancel.
+ * so that sum L_j^2 pairs replace s^2, at the kernel's rate for such lengths. t is interpolated
+ * linearly in the logarithms between powers of two. All other operators process all tokens,
+ * padding included. A micro-batch's work lists the mean attention time in its kinds of time; the
+ * difference from the mean is lateness, which cancels over a step.
  *
- * Replicas wait for the one with the longest documents wherever they meet, stages for the
+ * Replicas wait for the one with the longest documents wherever they meet, and stages for the
  * micro-batch with the longest. packing.balance deals a step's sequences to replicas, and each
- * one's to its micro-batches, by sum L_j^2, which is what a framework can know
- * (workloads/balances). Not modelled: context-parallel ranks of unequal share.
+ * replica's to its micro-batches, by sum L_j^2, which a framework can know
+ * (workloads/training/balances). Not modelled: context-parallel ranks with unequal work.
  *
  *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}, balance: karmarkar-karp}
  */
 #include <math.h>
 
-#include "workloads/training/training_private.h"
+#include "sim/base/random.h"
+#include "workloads/training/cost/training_operator_cost.h"
+#include "workloads/training/cost/training_packing.h"
 
 static const OrrField packing_fields[] = {
     {.name = "documents",
      .kind = ORR_FIELD_SECTION,
      .offset = offsetof(OrrPacking, documents),
-     .sentence = "How long documents are; of 0 tokens in the mean, a sequence is one document.",
+     .sentence = "How long documents are; with a mean of 0 tokens, each sequence is one document.",
      .fallback = "{}",
      .table = &orr_lengths_table},
     {.name = "cut",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrPacking, cut),
-     .sentence = "Cut documents where a sequence ends (pre-training); else they stay whole, and "
-                 "the rest is padding.",
+     .sentence = "Cut documents where a sequence ends (pre-training); false: keep them whole, and "
+                 "pad the rest of the sequence.",
      .fallback = "false"},
     {.name = "balance",
      .kind = ORR_FIELD_CHOICE,
      .offset = offsetof(OrrPacking, balance),
-     .sentence = "Which of a step's sequences go to which replica and micro-batch.",
+     .sentence = "How a step's sequences are dealt to replicas and micro-batches.",
      .fallback = "in-order",
      .registry = &orr_balance_registry},
 };
-const OrrFieldTable orr_packing_table =
-    ORR_FIELD_TABLE("packing", "Documents that share a sequence and do not see each other.",
+const OrrFieldTable orr_training_packing_table =
+    ORR_FIELD_TABLE("packing", "Documents that share a sequence; none attends to another.",
                     OrrPacking, packing_fields);
 
-gboolean orr_packing_is_on(const OrrPacking *packing) {
+gboolean orr_training_packing_is_on(const OrrPacking *packing) {
   return orr_lengths_mean(&packing->documents) > 0;
 }
 
-/* --- what a document costs --- */
+/* --- the cost of one document --- */
 
 enum { N_LENGTHS = 32 };
 
-/* Seconds of one document of each length, ascending by powers of two up to the sequence. */
+/* Seconds per document, by length: powers of two up to the sequence. */
 typedef struct {
   double length[N_LENGTHS], seconds[N_LENGTHS];
   guint n;
 } Ladder;
 
-/* Any layer's: they differ in their heads alone. */
+/* Finds an attention operator. Layers differ only in their heads, so any layer's will do. */
 static gboolean find_attention(const OrrJob *job, OrrOperator *ret_op) {
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   for (guint kind = 0; kind < orr_model_n_layer_kinds(job->world->model); kind++)
@@ -111,13 +113,13 @@ static double seconds_of(const Ladder *ladder, double length) {
 
 typedef struct {
   OrrRandom random;
-  gint64 left; /* of a document that has not begun, or not ended */
+  gint64 left; /* tokens of the current document that are not packed yet */
 } Source;
 
-/* What attention has of the packed sequences of a step, those of each replica in a row. */
+/* A step's packed sequences, replica by replica. */
 typedef struct {
   gsize n;
-  double *seconds, *pairs; /* by sequence; pairs: squares of its documents' tokens */
+  double *seconds, *pairs; /* by sequence: attention time; sum of its documents' L_j^2 */
 } Sequences;
 
 static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize at,
@@ -140,9 +142,9 @@ static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize 
   loads->padding += (double)room;
 }
 
-/* --- who gets which --- */
+/* --- dealing --- */
 
-/* Those of @items (@n of them) that go to @group. */
+/* The @n_each of @n @items that are dealt to @group; newly allocated. */
 static gsize *members(const gsize *items, const guint32 *groups, gsize n, guint32 group,
                       gsize n_each) {
   gsize *found = g_new(gsize, n_each), at = 0;
@@ -151,7 +153,7 @@ static gsize *members(const gsize *items, const guint32 *groups, gsize n, guint3
   return found;
 }
 
-/* Which of @k groups each of @items is dealt to; newly allocated. */
+/* The group, of @k, that each of @items is dealt to; newly allocated. */
 static guint32 *deal(const OrrJob *job, const Sequences *sequences, const gsize *items, gsize n,
                      gint64 k) {
   const OrrBalanceKind *balance = (const OrrBalanceKind *)job->params->packing.balance.entry;
@@ -162,8 +164,8 @@ static guint32 *deal(const OrrJob *job, const Sequences *sequences, const gsize 
   return groups;
 }
 
-/* Adds the step's seconds to the micro-batches of each replica: @ret_seconds, by replica * m +
- * micro-batch. */
+/* Adds up the step's seconds by micro-batch of each replica: @ret_seconds[replica * m +
+ * micro-batch]. */
 static void deal_step(const OrrJob *job, const Sequences *sequences, double *ret_seconds) {
   const gint64 m = job->shape.micro_batches;
   const gsize each = sequences->n / (gsize)job->dp;
@@ -203,7 +205,8 @@ static void pack_steps(const OrrJob *job, const Ladder *ladder, OrrPackedLoads *
 OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
   OrrOperator like;
   Ladder ladder = {.n = 0};
-  if (!orr_packing_is_on(&job->params->packing) || !find_attention(job, &like)) return NULL;
+  if (!orr_training_packing_is_on(&job->params->packing) || !find_attention(job, &like))
+    return NULL;
   OrrPackedLoads *loads = g_new0(OrrPackedLoads, 1);
   const gint64 n = job->params->steps * job->dp * job->shape.micro_batches;
   fill_ladder(job, &like, &ladder);
@@ -219,11 +222,11 @@ OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
   return loads;
 }
 
-double orr_packed_late(const OrrJob *job, const OrrPackedLoads *loads, gint64 step, gint64 replica,
-                       gint32 micro_batch, double attention_s) {
-  if (!loads || micro_batch < 0) return 0;
-  const gint64 m = job->shape.micro_batches;
-  return attention_s * (loads->ratio[(step * job->dp + replica) * m + micro_batch] - 1);
+double orr_packed_loads_late_s(const OrrPackedLoads *loads, const OrrJob *job,
+                               const OrrPackedWork *work) {
+  if (!loads || work->micro_batch < 0) return 0;
+  const gint64 at = (work->step * job->dp + work->replica) * job->shape.micro_batches;
+  return work->attention_s * (loads->ratio[at + work->micro_batch] - 1);
 }
 
 void orr_packed_loads_free(OrrPackedLoads *loads) {
@@ -233,20 +236,21 @@ void orr_packed_loads_free(OrrPackedLoads *loads) {
 
 /* --- rules --- */
 
-void orr_training_check_packing(const OrrTraining *params, const OrrModel *model, OrrPlace place,
+void orr_training_packing_check(const OrrTraining *params, const OrrModel *model, OrrPlace place,
                                 OrrDiags *diags) {
   const OrrLengths *documents = &params->packing.documents;
-  if (documents->kind != 0 || documents->tokens > 0) /* something was said */
+  if (documents->kind != 0 || documents->tokens > 0) /* the document gives lengths */
     orr_lengths_check(documents, "packing.documents", place, diags);
-  if (!orr_packing_is_on(&params->packing)) return;
+  if (!orr_training_packing_is_on(&params->packing)) return;
   if (params->attention == ORR_ATTENTION_UNFUSED)
-    orr_diags_error(diags, place,
-                    "packing: attention: unfused knows no block-diagonal mask, and computes all "
-                    "pairs: use fused or "
-                    "flash-2");
+    orr_diags_error(
+        diags, place,
+        "packing: attention unfused has no block-diagonal mask, and computes all pairs: "
+        "use fused or flash-2");
   if (model->window.size > 0)
     orr_diags_error(diags, place,
                     "packing: model %s has windows of %" G_GINT64_FORMAT
-                    " tokens, whose attention documents do not cut",
+                    " tokens, and packed documents are not modelled with windows: leave out "
+                    "packing",
                     model->name, model->window.size);
 }

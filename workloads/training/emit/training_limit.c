@@ -1,38 +1,43 @@
 /*
- * training_limit - how much of a job is replayed, and at most how much.
+ * training_limit - refuses jobs that are too large to replay, and names settings that help.
  *
- * A replay holds its operations in memory, so there is a most. A job above it is refused before
- * anything is emitted, and the refusal says what of the job makes the number and what would reduce
- * it below the limit. Each remedy is tried on the job (orr_training_n_ops of the changed job, with
- * a plan of its own where the replicas' classes change), and only one that is enough is named, with
- * the number it leads to. What is set already is never advised.
+ * A replay holds its operations in memory, so their number is limited. A job above the limit is
+ * refused before anything is emitted. The refusal says which of the job's sizes make the number,
+ * and what would bring it below the limit. Each remedy is tried on the job
+ * (orr_training_program_n_ops of the changed job, with a plan of its own where the classes of
+ * replicas change). Only remedies that are enough are named, with the number that they lead to;
+ * what is already set is never advised.
  *
- *     operations ~ classes of replicas * pp * micro-batches * (handovers + segments + gathers) * steps
+ *     operations ~ classes of replicas * pp * micro-batches * (transfers + segments + gathers) * steps
  *                  ^ fidelity, routing         ^ batch.global, batch.micro                       ^ steps
  */
 #include "sim/base/fault.h"
-#include "workloads/training/training_private.h"
+#include "workloads/training/cost/training_packing.h"
+#include "workloads/training/emit/training_limit.h"
+#include "workloads/training/emit/training_loader.h"
+#include "workloads/training/emit/training_program.h"
 
-/* An op with what its replay and its span need is some 300 bytes, 600 where spans are stored. */
+/* An operation takes some 300 bytes with its replay and its span, 600 where spans are stored. */
 #define MOST_OPS 1e7
 
-/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill
- * and drain the pipeline, two periods each where a schedule goes by groups, and to see the
- * middle repeat. A step that does not repeat itself by then seldom does later: it is replayed
- * whole, and so is one that would be more than half as long. */
-gint64 orr_training_replayed_micro_batches(const OrrJob *job) {
+/* Counts the micro-batches of a shorter step with the same beginning, middle and end. They must
+ * fill and drain the pipeline, with two periods each where a schedule runs in groups, and show the
+ * middle repeating. A step that does not repeat by then seldom does later, and is replayed whole;
+ * so is a step whose shorter version would be more than half as long. */
+gint64 orr_training_limit_micro_batches(const OrrJob *job) {
   const gint64 all = job->shape.micro_batches;
   const guint attempt = job->world->shorten;
   const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
   if (attempt == 0 || period == 0 || job->params->steps != 1 ||
-      orr_noise_is_on(&job->params->noise) || orr_packing_is_on(&job->params->packing) ||
-      orr_loader_is_on(&job->params->loader))
+      orr_training_noise_is_on(&job->params->noise) ||
+      orr_training_packing_is_on(&job->params->packing) ||
+      orr_training_loader_is_on(&job->params->loader))
     return all;
   const gint64 least = attempt == 1 ? MAX(2 * job->pp + 6, 6 * period) : all;
   return 2 * least <= all ? all - (all - least) / period * period : all;
 }
 
-/* What is refused, and what it costs to plan. */
+/* The refused job. */
 typedef struct {
   const OrrJob *job;
   const OrrTrainingCosts *costs;
@@ -41,17 +46,17 @@ typedef struct {
 
 /* Operations of @refused with other numbers of micro-batches and steps. */
 static double ops_with(const Refused *refused, gint64 micro_batches, gint64 steps) {
-  OrrJob job = *refused->job; /* shares what it owns */
+  OrrJob job = *refused->job; /* owns nothing itself */
   OrrTraining params = *job.params;
   params.steps = steps;
   job.params = &params;
   job.shape.micro_batches = micro_batches;
-  job.shape.micro_batches = orr_training_replayed_micro_batches(&job);
-  return orr_training_n_ops(&job, refused->costs, refused->plan);
+  job.shape.micro_batches = orr_training_limit_micro_batches(&job);
+  return orr_training_program_n_ops(&job, refused->costs, refused->plan);
 }
 
-/* Operations where replicas that are alike are folded, on links of @routing; *@ret_classes: how
- * many are not alike. */
+/* Operations where alike replicas are folded, with routes of @routing; @ret_classes: how many
+ * classes remain. */
 static double ops_folded(const Refused *refused, OrrRouting routing, guint *ret_classes) {
   OrrJob job = *refused->job;
   OrrWorld world = *job.world;
@@ -67,13 +72,14 @@ static double ops_folded(const Refused *refused, OrrRouting routing, guint *ret_
   job.world = &world;
   const gboolean is_planned =
       orr_training_plan_init(&plan, &job, refused->costs, ORR_FIDELITY_FOLDED, program, NULL);
-  const double n_ops = is_planned ? orr_training_n_ops(&job, refused->costs, &plan) : G_MAXDOUBLE;
+  const double n_ops =
+      is_planned ? orr_training_program_n_ops(&job, refused->costs, &plan) : G_MAXDOUBLE;
   *ret_classes = is_planned ? plan.fold.n : 0;
   orr_training_plan_clear(&plan);
   return n_ops;
 }
 
-/* The most of 1 .. @now of which the operations fit; 0: not even one. */
+/* The largest number from 1 to @now, of steps or of micro-batches, whose operations fit; 0: none. */
 static gint64 most_that_fits(const Refused *refused, gint64 now, gboolean of_steps) {
   const gint64 micro_batches = refused->job->shape.micro_batches,
                steps = refused->job->params->steps;
@@ -97,11 +103,10 @@ static void add_remedy(GString *text, const char *format, ...) {
   va_end(arguments);
 }
 
-/* What makes replicas differ whatever the document's fidelity says; NULL where folding is the
- * document's to choose. */
+/* The section that makes replicas differ, whichever fidelity the document chooses; NULL: none. */
 static const char *never_alike(const OrrJob *job) {
-  if (orr_noise_is_on(&job->params->noise)) return "workload.noise";
-  if (orr_packing_is_on(&job->params->packing)) return "workload.packing";
+  if (orr_training_noise_is_on(&job->params->noise)) return "workload.noise";
+  if (orr_training_packing_is_on(&job->params->packing)) return "workload.packing";
   if (job->world->is_faulty) return "faults";
   return job->world->is_shared ? "jobs" : NULL;
 }
@@ -125,14 +130,14 @@ static void add_folding(const Refused *refused, GString *text) {
   }
 }
 
-/* A batch that divides into whole micro-batches. */
+/* Batch sizes that divide into whole micro-batches. */
 static void add_batch(const Refused *refused, GString *text) {
   const OrrJob *job = refused->job;
   const gint64 micro = job->params->batch.micro, now = job->shape.micro_batches;
-  const gint64 chains = orr_pipeline_n_chains(job->schedule),
+  const gint64 directions = orr_pipeline_n_directions(job->schedule),
                fits = most_that_fits(refused, now, FALSE);
-  const gint64 most = fits / chains * chains; /* each chain has as many */
-  if (most < job->pp) return;                 /* the pipeline would not fill */
+  const gint64 most = fits / directions * directions; /* each direction has as many */
+  if (most < job->pp) return;                         /* the pipeline would not fill */
   gint64 larger = micro * ((now + most - 1) / most);
   while (now * micro % larger) larger++;
   add_remedy(text, "workload.batch.global %" G_GINT64_FORMAT " or less (now %" G_GINT64_FORMAT ")",
@@ -151,13 +156,14 @@ static char *remedies(const Refused *refused) {
                fewer, steps);
   add_batch(refused, text);
   if (text->len == 0)
-    add_remedy(text,
-               "fewer GPUs or stages: no one setting of fidelity, routing, batch or steps does");
+    add_remedy(
+        text,
+        "fewer GPUs or stages: no single setting of fidelity, routing, batch or steps is enough");
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-gboolean orr_training_check_ops(const OrrJob *job, const OrrTrainingCosts *costs,
-                                const OrrTrainingPlan *plan, GError **error) {
+gboolean orr_training_limit_check(const OrrJob *job, const OrrTrainingCosts *costs,
+                                  const OrrTrainingPlan *plan, GError **error) {
   const Refused refused = {job, costs, plan};
   const double n_ops = ops_with(&refused, job->shape.micro_batches, job->params->steps);
   if (n_ops <= MOST_OPS) return TRUE;
@@ -166,7 +172,7 @@ gboolean orr_training_check_ops(const OrrJob *job, const OrrTrainingCosts *costs
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "the job is about %.3g operations to replay (replicas: %u of %" G_GINT64_FORMAT
               "%s%s, micro-batches: %" G_GINT64_FORMAT ", steps: %" G_GINT64_FORMAT
-              "), and the most is %.0f million (some 3 GB of memory). What would do: %s",
+              "), and the limit is %.0f million (some 3 GB of memory). What would help: %s",
               n_ops, plan->fold.n, job->dp, cause ? ", all different because of " : "",
               cause ? cause : "", job->shape.micro_batches, job->params->steps, MOST_OPS / 1e6,
               advice);

@@ -1,30 +1,30 @@
 /*
  * training_noise - stragglers: GPUs and kernels that do not all take the same time.
  *
- * Rank r's kernels take f_r times as long as the profile says in the whole run, and each kernel of
- * t seconds t x, with x drawn anew each time:
+ * For the whole run, rank r's kernels take f_r times as long as the profile says. Each kernel of t
+ * seconds takes t x, with x drawn anew each time:
  *
  *     f_r = 1 + noise.rank Z                      x = 1 + noise.kernel Z                        normal
  *     f_r = exp(s Z - s^2 / 2)                    the same, s^2 = ln(1 + sigma^2)               log-normal, mean 1
  *
- * Kernels between two collectives are drawn together: the sum of kernels of T = sum t seconds is T
- * with the variance noise.kernel^2 sum t^2, exact for normal kernels, the log-normal of equal mean
- * and variance else (Fenton 1960, IRE Trans. Comm. Systems 8, for sums of log-normals; good for
- * sigma below 1). Times are never negative.
+ * Kernels between two collectives are drawn together: kernels of T = sum t seconds take T on
+ * average, with variance noise.kernel^2 sum t^2. That is exact for normal kernels; else it is the
+ * log-normal of equal mean and variance (Fenton 1960, IRE Trans. Comm. Systems 8, for sums of
+ * log-normals; good for sigma below 1). Times are never negative.
  *
- * The ranks of a lane run apart and meet in its collectives, at hand-overs and at the end of a
- * piece of work: the last one counts. Lanes of other stages and replicas meet where the program
- * says, so no two of them are equal any more.
+ * The ranks of a lane drift apart and meet in its collectives, at transfers between stages and at
+ * the end of each piece of work: the last one counts. Lanes of other stages and replicas meet where
+ * the program says, so no two of them are equal any more.
  */
 #include <math.h>
 
 #include "sim/base/random.h"
-#include "workloads/training/emit/training_emitter.h"
+#include "workloads/training/emit/training_noise.h"
 
 typedef struct {
   OrrRandom random;
   double *factor; /* by rank of the lane */
-  double *late_s; /* since they met, after what was expected */
+  double *late_s; /* by rank: later than expected, since they met */
 } LaneNoise;
 
 struct OrrNoiseDraws {
@@ -41,7 +41,7 @@ static const OrrField noise_fields[] = {
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrNoise, rank),
      .sentence =
-         "Standard deviation of GPUs' speeds, as a share of the mean: drawn once for each GPU.",
+         "Standard deviation of GPUs' speeds, as a fraction of the mean: drawn once for each GPU.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_FRACTION,
@@ -49,8 +49,9 @@ static const OrrField noise_fields[] = {
     {.name = "kernel",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrNoise, kernel),
-     .sentence = "Standard deviation of one kernel's time, as a share of its mean: drawn anew for "
-                 "each kernel of each GPU.",
+     .sentence =
+         "Standard deviation of one kernel's time, as a fraction of its mean: drawn anew for "
+         "each kernel of each GPU.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_FRACTION,
@@ -58,17 +59,19 @@ static const OrrField noise_fields[] = {
     {.name = "distribution",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(OrrNoise, distribution),
-     .sentence = "Of both: normal, or log-normal (a longer tail of slow ones).",
+     .sentence = "Distribution of both: normal, or log-normal (a longer tail of slow ones).",
      .fallback = "log-normal",
      .words = distribution_words},
 };
-const OrrFieldTable orr_noise_table = ORR_FIELD_TABLE(
+const OrrFieldTable orr_training_noise_table = ORR_FIELD_TABLE(
     "noise",
-    "Stragglers: kernels and GPUs that do not all take the same time; seeded by the "
-    "scenario's seed. Take several steps.",
+    "Stragglers: kernels and GPUs that do not all take the same time, seeded by the "
+    "scenario's seed. Simulate several steps.",
     OrrNoise, noise_fields);
 
-gboolean orr_noise_is_on(const OrrNoise *noise) { return noise->rank > 0 || noise->kernel > 0; }
+gboolean orr_training_noise_is_on(const OrrNoise *noise) {
+  return noise->rank > 0 || noise->kernel > 0;
+}
 
 /* Mean 1, standard deviation @sigma. */
 static double draw(OrrRandom *random, int distribution, double sigma) {
@@ -79,7 +82,7 @@ static double draw(OrrRandom *random, int distribution, double sigma) {
   return exp(sqrt(square) * z - square / 2);
 }
 
-/* Streams are named by GPU and lane: what is drawn does not depend on the order of emission. */
+/* Streams are named by GPU and lane, so that draws do not depend on the order of emission. */
 static void init_lane(LaneNoise *lane, const OrrJob *job, const OrrNoise *params, gint64 stage,
                       gint64 replica) {
   const gint64 n = orr_job_replica_ranks(job);
@@ -96,7 +99,7 @@ static void init_lane(LaneNoise *lane, const OrrJob *job, const OrrNoise *params
 }
 
 OrrNoiseDraws *orr_noise_draws_new(const OrrJob *job, const OrrFold *fold) {
-  if (!orr_noise_is_on(&job->params->noise)) return NULL;
+  if (!orr_training_noise_is_on(&job->params->noise)) return NULL;
   OrrNoiseDraws *draws = g_new(OrrNoiseDraws, 1);
   *draws = (OrrNoiseDraws){&job->params->noise, job->pp * fold->n, orr_job_replica_ranks(job),
                            g_new0(LaneNoise, job->pp * fold->n)};
@@ -115,7 +118,7 @@ void orr_noise_draws_free(OrrNoiseDraws *draws) {
   g_free(draws);
 }
 
-void orr_noise_work(OrrNoiseDraws *draws, guint lane, double work_s, double squares) {
+void orr_noise_draws_work(OrrNoiseDraws *draws, guint lane, double work_s, double squares) {
   if (!draws || work_s <= 0) return;
   LaneNoise *l = &draws->lanes[lane];
   const double sigma = draws->params->kernel * sqrt(squares) / work_s;
@@ -124,7 +127,7 @@ void orr_noise_work(OrrNoiseDraws *draws, guint lane, double work_s, double squa
         work_s * (l->factor[r] * draw(&l->random, draws->params->distribution, sigma) - 1);
 }
 
-double orr_noise_meet(OrrNoiseDraws *draws, guint lane) {
+double orr_noise_draws_meet(OrrNoiseDraws *draws, guint lane) {
   if (!draws) return 0;
   LaneNoise *l = &draws->lanes[lane];
   double last_s = l->late_s[0];

@@ -1,173 +1,182 @@
 /*
- * training_offload_emit - copies to and from the hosts' memory, and what the hosts compute, as ops
- * (training_offload.c).
+ * training_offload_emit - copies to and from the hosts' memory, and the hosts' update
+ * (job/training_offload.c has the model).
  *
- *   to-host    wait(unit has computed) join(copy) record(gone)     compute waits for the copy of two units before
- *   from-host  wait(gone) wait(backward of two units before) join(copy) record(back)
- *              wait(unit k - 1 - ahead has computed) join(copy of unit k's weights)        its gather waits for the copy
- *   host       wait(norm) join(Adam of unit k) record(updated k) ...
+ *   to-host    wait(layer has computed) join(copy) record(sent)     compute waits for the copy of two layers before
+ *   from-host  wait(sent) wait(backward of two layers before) join(copy) record(back)
+ *              wait(layer k - 1 - ahead has computed) join(copy of layer k's weights)       its gather waits for the copy
+ *   host       wait(norm) join(Adam of layer k) record(updated k) ...
  *
- * The streams are quiet: copy engines and cores slow no kernel.
+ * The streams are quiet: copy engines and the hosts' cores do not slow kernels down.
  */
-#include "workloads/training/emit/training_emitter.h"
+#include "workloads/training/emit/training_offload_emit.h"
 
-static guint32 record(OrrEmitter *e, guint32 stream) {
-  const guint32 event = orr_program_event(e->program);
-  orr_program_record(e->program, stream, event);
-  return event;
-}
+#include "workloads/training/memory/training_kept.h"
 
-static void wait_for(OrrEmitter *e, guint32 from, guint32 to) {
-  orr_program_wait(e->program, to, record(e, from));
-}
+/* A copy, or the host's Adam, of @bytes per GPU of the lane. */
+typedef struct {
+  OrrTrainingStream stream;
+  guint32 path;
+  const char *name;
+  OrrTimeKind kind;
+} Transfer;
 
-/* @bytes of each GPU of the lane. */
-static void join(OrrEmitter *e, guint32 stream, guint32 path, double bytes, const char *name,
-                 OrrTimeKind kind, gint32 tag) {
+static void emit_transfer(OrrEmitter *e, const OrrLaneAt *lane, const Transfer *transfer,
+                          double bytes, gint32 tag) {
   const double latency_s = e->job->world->cluster->node.host_link_latency_s;
-  const OrrPhase phase = {kind == ORR_TIME_OFFLOAD ? latency_s : 0, bytes, path};
+  const OrrPhase phase = {transfer->kind == ORR_TIME_OFFLOAD ? latency_s : 0, bytes,
+                          transfer->path};
   if (bytes <= 0) return;
-  orr_program_join(e->program, stream, orr_program_comm(e->program, 1, &phase, 1),
-                   orr_emit_comm_label(e, name, kind), tag);
+  orr_program_join(e->program, orr_emitter_stream(e, lane, transfer->stream),
+                   orr_program_comm(e->program, 1, &phase, 1),
+                   orr_emitter_comm_label(e, transfer->name, transfer->kind), tag);
 }
 
 static void copy_out(OrrEmitter *e, const OrrLaneAt *lane, double bytes, const char *name,
                      gint32 tag) {
-  join(e, orr_emit_stream(e, lane, ORR_STREAM_TO_HOST), e->plan->offload[lane->lane].out, bytes,
-       name, ORR_TIME_OFFLOAD, tag);
+  const Transfer transfer = {ORR_STREAM_TO_HOST, e->plan->offload[lane->lane].to_host, name,
+                             ORR_TIME_OFFLOAD};
+  emit_transfer(e, lane, &transfer, bytes, tag);
 }
 
 static void copy_back(OrrEmitter *e, const OrrLaneAt *lane, double bytes, const char *name,
                       gint32 tag) {
-  join(e, orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST), e->plan->offload[lane->lane].back, bytes,
-       name, ORR_TIME_OFFLOAD, tag);
+  const Transfer transfer = {ORR_STREAM_FROM_HOST, e->plan->offload[lane->lane].from_host, name,
+                             ORR_TIME_OFFLOAD};
+  emit_transfer(e, lane, &transfer, bytes, tag);
 }
 
 /* --- weights --- */
 
-void orr_emit_weights_up(OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards,
-                         guint part) {
+void orr_training_offload_emit_weights(OrrEmitter *e, const OrrLaneAt *lane,
+                                       const OrrLaneProgress *progress, guint spec) {
   const OrrJob *job = e->job;
-  const double bytes = orr_offload_weight_bytes(job, orr_job_part_weights(job, lane->stage, part));
-  const gint64 behind = (gint64)shards->computed->len - 1 - job->sharding.ahead;
+  const OrrWeights weights = orr_job_layer_weights(job, lane->stage, spec);
+  const double bytes = orr_training_offload_weight_bytes(job, weights);
+  const gint64 behind = (gint64)progress->computed->len - 1 - job->sharding.ahead;
   if (bytes == 0) return;
-  const guint32 up = orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST);
+  const guint32 up = orr_emitter_stream(e, lane, ORR_STREAM_FROM_HOST);
   if (behind >= 0)
-    orr_program_wait(e->program, up, g_array_index(shards->computed, guint32, behind));
+    orr_program_wait(e->program, up, g_array_index(progress->computed, guint32, behind));
   copy_back(e, lane, bytes, "offload-weights", -1);
-  wait_for(e, up, orr_emit_stream(e, lane, ORR_STREAM_GATHER));
+  orr_emitter_wait_for(e, up, orr_emitter_stream(e, lane, ORR_STREAM_GATHER));
 }
 
 /* --- gradients and the optimizer --- */
 
 static gboolean has_optimizer(const OrrEmitter *e) { return e->job->params->offload.optimizer > 0; }
 
-void orr_emit_gradients_out(OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards,
-                            OrrShare share, double bucket_bytes) {
+void orr_training_offload_emit_gradients(OrrEmitter *e, const OrrLaneAt *lane,
+                                         const OrrLaneProgress *progress, OrrWeightSet set,
+                                         double bucket_bytes) {
   if (!has_optimizer(e)) return;
-  const gint64 ranks = e->job->sharding.optimizer ? orr_share_ranks(e->job, share) : 1;
+  const gint64 ranks = e->job->sharding.optimizer ? orr_job_shard_ranks(e->job, set) : 1;
   const double bytes = bucket_bytes * e->job->params->offload.optimizer / (double)ranks;
-  const guint32 out = orr_emit_stream(e, lane, ORR_STREAM_TO_HOST);
-  wait_for(e, orr_emit_stream(e, lane, ORR_STREAM_DP), out);
-  if (shards->adds) {
-    const guint32 back = orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST);
-    wait_for(e, out, back);
+  const guint32 out = orr_emitter_stream(e, lane, ORR_STREAM_TO_HOST);
+  orr_emitter_wait_for(e, orr_emitter_stream(e, lane, ORR_STREAM_DP), out);
+  if (progress->adds) {
+    const guint32 back = orr_emitter_stream(e, lane, ORR_STREAM_FROM_HOST);
+    orr_emitter_wait_for(e, out, back);
     copy_back(e, lane, bytes, "offload-gradients-back", -1);
-    wait_for(e, back, out);
+    orr_emitter_wait_for(e, back, out);
   }
   copy_out(e, lane, bytes, "offload-gradients", -1);
   if (!e->job->params->offload.overlap)
-    wait_for(e, out, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE));
+    orr_emitter_wait_for(e, out, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE));
 }
 
-void orr_emit_gradients_there(OrrEmitter *e, const OrrLaneAt *lane) {
+void orr_training_offload_emit_wait_gradients(OrrEmitter *e, const OrrLaneAt *lane) {
   if (has_optimizer(e))
-    wait_for(e, orr_emit_stream(e, lane, ORR_STREAM_TO_HOST),
-             orr_emit_stream(e, lane, ORR_STREAM_COMPUTE));
+    orr_emitter_wait_for(e, orr_emitter_stream(e, lane, ORR_STREAM_TO_HOST),
+                         orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE));
 }
 
-/* Adam of @parameters, and their way back beside the next one's. */
+/* Adam of @parameters, and their copy back during the next layer's Adam; offloaded parameters stay
+ * on the host. */
 static void update(OrrEmitter *e, const OrrLaneAt *lane, double parameters) {
-  const guint32 host = orr_emit_stream(e, lane, ORR_STREAM_HOST);
+  const guint32 host = orr_emitter_stream(e, lane, ORR_STREAM_HOST);
+  const Transfer adam = {ORR_STREAM_HOST, e->plan->offload[lane->lane].memory, "host-optimizer",
+                         ORR_TIME_OPTIMIZER};
   if (parameters == 0) return;
-  join(e, host, e->plan->offload[lane->lane].memory, parameters * orr_offload_adam_bytes(e->job),
-       "host-optimizer", ORR_TIME_OPTIMIZER, -1);
-  wait_for(e, host, orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST));
-  if (e->job->params->offload.parameters) return; /* there they stay */
+  emit_transfer(e, lane, &adam, parameters * orr_training_offload_adam_bytes(e->job), -1);
+  orr_emitter_wait_for(e, host, orr_emitter_stream(e, lane, ORR_STREAM_FROM_HOST));
+  if (e->job->params->offload.parameters) return;
   copy_back(e, lane, parameters * orr_dtype_bytes(e->job->shard.dtype), "offload-parameters", -1);
 }
 
-void orr_emit_host_update(OrrEmitter *e, const OrrLaneAt *lane) {
+void orr_training_offload_emit_update(OrrEmitter *e, const OrrLaneAt *lane) {
   const OrrJob *job = e->job;
   if (!has_optimizer(e)) return;
-  wait_for(e, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE),
-           orr_emit_stream(e, lane, ORR_STREAM_HOST));
+  orr_emitter_wait_for(e, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE),
+                       orr_emitter_stream(e, lane, ORR_STREAM_HOST));
   if (!job->params->offload.overlap) {
-    update(e, lane, orr_offload_optimized(job, orr_job_stage_weights(job, lane->stage)));
+    update(e, lane, orr_training_offload_optimized(job, orr_job_stage_weights(job, lane->stage)));
     return;
   }
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
-    const GArray *units = orr_job_units(job, lane->stage, chunk);
-    for (guint u = 0; u < units->len; u++)
-      update(e, lane,
-             orr_offload_optimized(
-                 job, orr_job_part_weights(job, lane->stage, g_array_index(units, guint, u))));
+    const GArray *layers = orr_job_layers(job, lane->stage, chunk);
+    for (guint i = 0; i < layers->len; i++) {
+      const OrrWeights weights =
+          orr_job_layer_weights(job, lane->stage, g_array_index(layers, guint, i));
+      update(e, lane, orr_training_offload_optimized(job, weights));
+    }
   }
 }
 
-void orr_emit_host_updated(OrrEmitter *e, const OrrLaneAt *lane) {
+void orr_training_offload_emit_wait_update(OrrEmitter *e, const OrrLaneAt *lane) {
   if (has_optimizer(e))
-    wait_for(e, orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST),
-             orr_emit_stream(e, lane, ORR_STREAM_COMPUTE));
+    orr_emitter_wait_for(e, orr_emitter_stream(e, lane, ORR_STREAM_FROM_HOST),
+                         orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE));
 }
 
 /* --- activations --- */
 
-/* A unit of a pass under way. */
+/* Names one layer of one pass under way. */
 static gint64 key_of(const OrrEmitter *e, const OrrStash *stash) {
-  const gint64 units = 1 + stash->units->len;
-  return (stash->micro_batch * e->job->shape.chunks + stash->chunk) * units + stash->unit;
+  const gint64 layers = 1 + stash->layers->len;
+  return (stash->micro_batch * e->job->shape.chunks + stash->chunk) * layers + stash->layer;
 }
 
 static double stash_bytes(const OrrEmitter *e, const OrrStash *stash) {
-  return orr_offload_takes(e->job, stash->units, stash->unit)
-             ? orr_training_kept_bytes(e->job, stash->units, stash->unit)
+  return orr_training_offload_takes(e->job, stash->layers, stash->layer)
+             ? orr_training_kept_bytes(e->job, stash->layers, stash->layer)
              : 0;
 }
 
-void orr_emit_stash_room(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards,
-                         const OrrStash *stash) {
-  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+void orr_stash_before(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress,
+                      const OrrStash *stash) {
+  const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
   const double bytes = stash_bytes(e, stash);
   if (bytes == 0) return;
   if (stash->forward) {
-    if (shards->n_gone >= ORR_STASH_BUFFERS)
-      orr_program_wait(e->program, compute, shards->gone[shards->n_gone % ORR_STASH_BUFFERS]);
+    if (progress->n_sent >= ORR_STASH_BUFFERS)
+      orr_program_wait(e->program, compute, progress->sent[progress->n_sent % ORR_STASH_BUFFERS]);
     return;
   }
-  const guint32 back = orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST);
+  const guint32 back = orr_emitter_stream(e, lane, ORR_STREAM_FROM_HOST);
   const gint64 key = key_of(e, stash);
-  orr_program_wait(e->program, back, GPOINTER_TO_UINT(g_hash_table_lookup(shards->stashed, &key)));
-  if (shards->n_used >= ORR_STASH_BUFFERS)
-    orr_program_wait(e->program, back, shards->used[shards->n_used % ORR_STASH_BUFFERS]);
+  orr_program_wait(e->program, back,
+                   GPOINTER_TO_UINT(g_hash_table_lookup(progress->stashed, &key)));
+  if (progress->n_used >= ORR_STASH_BUFFERS)
+    orr_program_wait(e->program, back, progress->used[progress->n_used % ORR_STASH_BUFFERS]);
   copy_back(e, lane, bytes, "offload-activations-back", (gint32)stash->micro_batch);
-  wait_for(e, back, compute);
+  orr_emitter_wait_for(e, back, compute);
 }
 
-void orr_emit_stashed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards,
-                      const OrrStash *stash) {
-  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+void orr_stash_after(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress,
+                     const OrrStash *stash) {
+  const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
   const double bytes = stash_bytes(e, stash);
   if (bytes == 0) return;
   if (!stash->forward) {
-    shards->used[shards->n_used++ % ORR_STASH_BUFFERS] = record(e, compute);
+    progress->used[progress->n_used++ % ORR_STASH_BUFFERS] = orr_emitter_record(e, compute);
     return;
   }
-  const guint32 out = orr_emit_stream(e, lane, ORR_STREAM_TO_HOST);
-  wait_for(e, compute, out);
+  const guint32 out = orr_emitter_stream(e, lane, ORR_STREAM_TO_HOST);
+  orr_emitter_wait_for(e, compute, out);
   copy_out(e, lane, bytes, "offload-activations", (gint32)stash->micro_batch);
-  const guint32 gone = record(e, out);
+  const guint32 sent = orr_emitter_record(e, out);
   const gint64 key = key_of(e, stash);
-  shards->gone[shards->n_gone++ % ORR_STASH_BUFFERS] = gone;
-  g_hash_table_insert(shards->stashed, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(gone));
+  progress->sent[progress->n_sent++ % ORR_STASH_BUFFERS] = sent;
+  g_hash_table_insert(progress->stashed, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(sent));
 }

@@ -1,32 +1,33 @@
 /*
- * training_layout - a model's layers, its embedding and its head, cut into the blocks of a
+ * training_layout - cuts a model's layers, with its embedding and its head, into the blocks of a
  * pipeline.
  *
- *   E t t t | t t t t | t t t t | t t t L      4 blocks of 14 layers: embedding and loss count as one each
+ *   E t t t | t t t t | t t t t | t t t L      4 blocks of 14 layers: embedding and loss count as one layer each
  *
- * Three ways to cut, as Megatron-LM has them (megatron/training/arguments.py, 2025):
+ * Three methods, as in Megatron-LM (megatron/training/arguments.py, 2025):
  *
- *   evenly      layers / blocks each; embedding and loss counted as layers where count-embedding, count-loss say so
- *               (account-for-embedding-in-pipeline-split, account-for-loss-in-pipeline-split), or count-where-needed;
- *               with `fill` the last block takes what does not divide: 61 layers in 16 blocks, "Et*4|(t*4|)*14tL"; in
- *               32, where 31 blocks of 2 would be too many, "Et|(tt|)*30L" (Megatron-Bridge's layouts of DeepSeek-V3)
- *   ends        the first and the last stage hold `first` and `last` layers, the others share the rest evenly
+ *   evenly      layers / blocks each. count-embedding and count-loss count the embedding and the loss as layers
+ *               (account-for-embedding-in-pipeline-split, account-for-loss-in-pipeline-split); count-where-needed does so
+ *               only where the layers alone cannot be divided. With `fill` the last block takes the remainder: 61 layers
+ *               in 16 blocks, "Et*4|(t*4|)*14tL"; in 32, where 31 blocks of 2 would exceed the layers, "Et|(tt|)*30L"
+ *               (Megatron-Bridge's layouts of DeepSeek-V3)
+ *   ends        the first and the last stage hold `first` and `last` layers; the other stages divide the rest evenly
  *               (decoder-first-pipeline-num-layers, decoder-last-pipeline-num-layers)
  *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E embedding, t layer, L
- *               loss, | ends a block, x*n and (xy)*n repeat, commas and blanks are for the eye: "Et*3|(tt|)*29,tL"
+ *               loss, | ends a block, x*n and (xy)*n repeat; commas and blanks only help the reader: "Et*3|(tt|)*29,tL"
  *
- * Multi-token-prediction layers stand before the head, in its block.
+ * Multi-token-prediction layers come before the head, in its block.
  */
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/training/training_private.h"
+#include "workloads/training/job/training_layout.h"
 
 #define D "%" G_GINT64_FORMAT
 
 /* --- the layout's text --- */
 
-/* So many symbols a layout may come to: a repetition is text too. */
+/* A repetition is expanded to text, so its length must be limited. */
 #define MOST_SYMBOLS 1000000
 
 static gboolean refuse_text(const OrrTraining *params, GError **error, const char *why) {
@@ -35,7 +36,8 @@ static gboolean refuse_text(const OrrTraining *params, GError **error, const cha
   return FALSE;
 }
 
-/* Appends what @*at holds up to a closing bracket or the end; NULL, or what is wrong. */
+/* Expands the text at @*at up to a closing bracket or the end, and appends it to @out. Returns
+ * NULL, or what is wrong. */
 static const char *expand(const char **at, int depth, GString *out) {
   while (**at && **at != ')') {
     const gsize begin = out->len;
@@ -51,13 +53,13 @@ static const char *expand(const char **at, int depth, GString *out) {
     } else if (strchr("EtL|", **at)) {
       g_string_append_c(out, **at);
     } else {
-      return "it may hold E, t, L, |, *, brackets, commas and blanks alone";
+      return "it may hold E, t, L, |, *, brackets, commas and blanks only";
     }
     (*at)++;
     if (**at != '*') continue;
     char *end = NULL;
     const guint64 times = g_ascii_strtoull(*at + 1, &end, 10);
-    if (end == *at + 1 || times < 1) return "after * stands a number of 1 or more";
+    if (end == *at + 1 || times < 1) return "* must be followed by a number of 1 or more";
     *at = end;
     const gsize n = out->len - begin;
     if (times > MOST_SYMBOLS || out->len + (times - 1) * n > MOST_SYMBOLS) return "it is too long";
@@ -67,7 +69,7 @@ static const char *expand(const char **at, int depth, GString *out) {
   return NULL;
 }
 
-/* Layers of one block's symbols; -1 where E or L stand where they may not. */
+/* How many layers a block's symbols list; -1 where E or L stand in the wrong place. */
 static gint64 block_layers(const char *symbols, gboolean first, gboolean last) {
   gint64 layers = 0;
   const gsize n = strlen(symbols);
@@ -97,7 +99,8 @@ static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gi
   for (gint64 b = 0; b < n_blocks; b++) {
     ret_layers[b] = block_layers(blocks[b], b == 0, b == n_blocks - 1);
     if (ret_layers[b] < 0)
-      return refuse_text(params, error, "E begins the first block, L ends the last one, both once");
+      return refuse_text(params, error,
+                         "E begins the first block and L ends the last one, each exactly once");
     sum += ret_layers[b];
   }
   if (sum == model->layers) return TRUE;
@@ -119,7 +122,8 @@ static gboolean cut_ends(const OrrTraining *params, const OrrModel *model,
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "pipeline-split: first (" D ") and last (" D ") leave " D " of %s's " D
                 " layers to " D " stages of " D
-                " chunks: all three must divide, and the schedule's chunks follow one another",
+                " chunks: all three must be divisible by chunks, the rest also by the stages, and "
+                "the schedule must place chunks in a loop",
                 first, last, rest, model->name, model->layers, others, v);
     return FALSE;
   }
@@ -135,7 +139,7 @@ static gboolean cut_ends(const OrrTraining *params, const OrrModel *model,
   return TRUE;
 }
 
-/* What counts as layers beside the layers: nothing, the embedding, the loss, both. */
+/* What counts as a layer in addition to the transformer layers: 0 or 1 each. */
 typedef struct {
   gint64 embedding, loss;
 } Ends;
@@ -159,8 +163,8 @@ static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model,
   const Ends ends = counted_ends(&params->split, model->layers, n_blocks);
   const gint64 n_ends = ends.embedding + ends.loss, all = model->layers + n_ends;
   const gint64 each = params->split.fill ? divide_up(all, n_blocks) : all / n_blocks;
-  const gint64 last =
-      rest_of(all, each, n_blocks); /* of fill: the rest, which must be something, be it the loss */
+  /* With fill, the last block must get at least one layer, which can be the counted loss. */
+  const gint64 last = rest_of(all, each, n_blocks);
   if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) ||
       last < 1) {
     g_autofree char *counted =
@@ -185,8 +189,8 @@ gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
   const gboolean counts = split->count_embedding || split->count_loss;
   if (text + ends + counts > 1) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "pipeline-split: layout, first and last, or count-embedding and count-loss: one "
-                "way to cut at a time");
+                "pipeline-split: give only one of layout, first and last, or count-embedding and "
+                "count-loss");
     return FALSE;
   }
   if (text) return cut_by_text(params, model, n_blocks, ret_layers, error);
@@ -194,24 +198,25 @@ gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
   return cut_evenly(params, model, shape, n_blocks, ret_layers, error);
 }
 
-/* --- units --- */
+/* --- layers --- */
 
-static guint part_of(OrrLayout *layout, OrrPart part) {
-  for (guint i = 0; i < layout->parts->len; i++) {
-    const OrrPart *known = &g_array_index(layout->parts, OrrPart, i);
-    if (known->unit == part.unit && known->kind == part.kind && known->modules == part.modules)
+static guint spec_of(OrrLayout *layout, OrrLayerSpec spec) {
+  for (guint i = 0; i < layout->specs->len; i++) {
+    const OrrLayerSpec *known = &g_array_index(layout->specs, OrrLayerSpec, i);
+    if (known->type == spec.type && known->kind == spec.kind && known->modules == spec.modules)
       return i;
   }
-  g_array_append_val(layout->parts, part);
-  return layout->parts->len - 1;
+  g_array_append_val(layout->specs, spec);
+  return layout->specs->len - 1;
 }
 
-static void put_unit(OrrLayout *layout, gint64 block, OrrPart part) {
-  const guint index = part_of(layout, part);
+static void put_layer(OrrLayout *layout, gint64 block, OrrLayerSpec spec) {
+  const guint index = spec_of(layout, spec);
   g_array_append_val(layout->blocks[block], index);
 }
 
-/* Of the @i-th layer of a block. Full recomputation by `block` is of the first layers alone. */
+/* What is recomputed of a block's @i-th layer: recompute-method `block` takes only the first
+ * layers. */
 static guint modules_of(const OrrTraining *params, guint modules, gint64 i) {
   const gboolean spared = params->recompute == ORR_RECOMPUTE_FULL &&
                           params->recompute_method == ORR_RECOMPUTE_BLOCK &&
@@ -219,7 +224,7 @@ static guint modules_of(const OrrTraining *params, guint modules, gint64 i) {
   return spared ? 0 : modules;
 }
 
-gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GError **error) {
+gboolean orr_layout_modules(const OrrTraining *params, guint *ret_modules, GError **error) {
   guint modules = 0;
   for (char **word = params->recompute_modules;
        params->recompute == ORR_RECOMPUTE_SELECTIVE && word && *word; word++) {
@@ -240,35 +245,35 @@ gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GEr
 
 gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const OrrModel *model,
                          const OrrPipelineShape *shape, gint64 n_blocks, GError **error) {
-  *layout = (OrrLayout){.parts = g_array_new(FALSE, TRUE, sizeof(OrrPart)),
+  *layout = (OrrLayout){.specs = g_array_new(FALSE, TRUE, sizeof(OrrLayerSpec)),
                         .blocks = g_new0(GArray *, n_blocks + 1)};
   for (gint64 b = 0; b < n_blocks; b++)
     layout->blocks[b] = g_array_new(FALSE, FALSE, sizeof(guint));
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
   guint modules = 0;
-  if (!orr_training_modules(params, &modules, error) ||
+  if (!orr_layout_modules(params, &modules, error) ||
       !orr_layout_cut(params, model, shape, n_blocks, layers, error))
     return FALSE;
   gint64 layer = 0;
-  put_unit(layout, 0, (OrrPart){.unit = ORR_UNIT_EMBEDDING});
-  for (gint64 i = 0; i < model->encoder.layers;
-       i++) /* all on the first stage, as Megatron places an encoder */
-    put_unit(layout, 0,
-             (OrrPart){ORR_UNIT_LAYER, (guint)orr_model_encoder_kind(model),
-                       modules_of(params, modules, i)});
+  put_layer(layout, 0, (OrrLayerSpec){.type = ORR_LAYER_EMBEDDING});
+  /* Megatron places all of an encoder on the first stage. */
+  for (gint64 i = 0; i < model->encoder.layers; i++)
+    put_layer(layout, 0,
+              (OrrLayerSpec){ORR_LAYER_TRANSFORMER, (guint)orr_model_encoder_kind(model),
+                             modules_of(params, modules, i)});
   for (gint64 b = 0; b < n_blocks; b++)
     for (gint64 i = 0; i < layers[b]; i++, layer++)
-      put_unit(layout, b,
-               (OrrPart){ORR_UNIT_LAYER, orr_model_layer_kind(model, layer),
-                         modules_of(params, modules, i)});
+      put_layer(layout, b,
+                (OrrLayerSpec){ORR_LAYER_TRANSFORMER, orr_model_layer_kind(model, layer),
+                               modules_of(params, modules, i)});
   for (gint64 i = 0; i < model->mtp_layers; i++)
-    put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_MTP, .modules = modules});
-  put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_HEAD});
+    put_layer(layout, n_blocks - 1, (OrrLayerSpec){.type = ORR_LAYER_MTP, .modules = modules});
+  put_layer(layout, n_blocks - 1, (OrrLayerSpec){.type = ORR_LAYER_HEAD});
   return TRUE;
 }
 
 void orr_layout_clear(OrrLayout *layout) {
   for (gint64 b = 0; layout->blocks && layout->blocks[b]; b++) g_array_unref(layout->blocks[b]);
   g_clear_pointer(&layout->blocks, g_free);
-  g_clear_pointer(&layout->parts, g_array_unref);
+  g_clear_pointer(&layout->specs, g_array_unref);
 }

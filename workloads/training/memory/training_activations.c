@@ -1,35 +1,38 @@
 /*
- * training_activations - activations of a stage by operator: what each kind keeps, what is replayed
- * instead, and of how many micro-batches it is there when the stage holds most.
+ * training_activations - lists a stage's activations by operator: what each kind keeps, what is
+ * replayed instead, and for how many micro-batches at the stage's peak.
  *
- *   bytes at the peak = sum over chunks of   micro-batches under way * sum over units of what its operators keep
+ *   bytes at the peak = sum over chunks of   micro-batches under way * sum over layers of what their operators keep
  *
- * Invariant: over a stage's rows that sum is OrrStageMemory.activations, to the byte: both count
- * the same units.
+ * Invariant: summed over a stage's rows this is OrrStageMemory.activations, to the byte: both count
+ * the same layers.
  */
-#include "workloads/training/training_private.h"
+#include "workloads/training/memory/training_activations.h"
 
-static const char *const unit_names[] = {
-    [ORR_UNIT_EMBEDDING] = "embedding",
-    [ORR_UNIT_LAYER] = "layer",
-    [ORR_UNIT_MTP] = "mtp",
-    [ORR_UNIT_HEAD] = "head",
+#include "workloads/training/job/training_offload.h"
+#include "workloads/training/memory/training_kept.h"
+
+static const char *const type_names[] = {
+    [ORR_LAYER_EMBEDDING] = "embedding",
+    [ORR_LAYER_TRANSFORMER] = "layer",
+    [ORR_LAYER_MTP] = "mtp",
+    [ORR_LAYER_HEAD] = "head",
 };
 
-/* By a unit of @part with @modules recomputed. */
-static void append_kept(const OrrJob *job, const OrrPart *part, guint modules, GArray *kept) {
+/* Appends what a layer of @spec keeps (OrrKeptBytes) with @modules recomputed. */
+static void append_kept(const OrrJob *job, const OrrLayerSpec *spec, guint modules, GArray *kept) {
   const OrrModel *model = job->world->model;
-  switch (part->unit) {
-  case ORR_UNIT_EMBEDDING:
+  switch (spec->type) {
+  case ORR_LAYER_EMBEDDING:
     orr_transformer_embedding_kept(model, &job->shard, kept);
     break;
-  case ORR_UNIT_LAYER:
-    orr_transformer_layer_kept(model, part->kind, &job->shard, modules, kept);
+  case ORR_LAYER_TRANSFORMER:
+    orr_transformer_layer_kept(model, spec->kind, &job->shard, modules, kept);
     break;
-  case ORR_UNIT_MTP:
+  case ORR_LAYER_MTP:
     orr_transformer_mtp_kept(model, &job->shard, modules, kept);
     break;
-  case ORR_UNIT_HEAD:
+  case ORR_LAYER_HEAD:
     orr_transformer_head_kept(model, &job->shard, kept);
     break;
   }
@@ -42,7 +45,7 @@ static double bytes_of(const GArray *kept, const char *operator) {
   return 0;
 }
 
-/* The row of @like's stage, chunk, unit and operator, from @from on. */
+/* Finds or adds, from @from on, the row of @like's chunk, type of layer and operator. */
 static OrrKeptActivation *row_of(GArray *rows, guint from, const OrrKeptActivation *like) {
   for (guint i = from; i < rows->len; i++) {
     OrrKeptActivation *row = &g_array_index(rows, OrrKeptActivation, i);
@@ -54,14 +57,14 @@ static OrrKeptActivation *row_of(GArray *rows, guint from, const OrrKeptActivati
   return &g_array_index(rows, OrrKeptActivation, rows->len - 1);
 }
 
-/* One unit of a block: what it keeps under its recomputation, and what it would keep without. */
-static void add_unit(const OrrJob *job, const GArray *units, gint64 unit,
-                     const OrrKeptActivation *at, GArray *rows, guint from) {
-  const OrrPart *part = orr_job_part(job, g_array_index(units, guint, unit));
+/* One layer of a block: what it keeps with its recomputation, and what it would keep without. */
+static void add_layer(const OrrJob *job, const GArray *layers, gint64 layer,
+                      const OrrKeptActivation *at, GArray *rows, guint from) {
+  const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(layers, guint, layer));
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
-  if (orr_training_kept_bytes(job, units, unit) > 0) append_kept(job, part, part->modules, kept);
-  append_kept(job, part, 0, all);
+  if (orr_training_kept_bytes(job, layers, layer) > 0) append_kept(job, spec, spec->modules, kept);
+  append_kept(job, spec, 0, all);
   for (int again = 0; again <= 1; again++) {
     const GArray *list = again ? all : kept;
     for (guint i = 0; i < list->len; i++) {
@@ -69,13 +72,13 @@ static void add_unit(const OrrJob *job, const GArray *units, gint64 unit,
       const double there = bytes_of(kept, one->operator);
       if (again && one->bytes <= there) continue;
       OrrKeptActivation like = *at;
-      like.unit = unit_names[part->unit];
+      like.unit = type_names[spec->type];
       like.operator= one->operator;
       OrrKeptActivation *row = row_of(rows, from, &like);
       row->units += !again || there == 0;
       if (again)
         row->replayed += one->bytes - there;
-      else if (orr_offload_takes(job, units, unit))
+      else if (orr_training_offload_takes(job, layers, layer))
         row->in_host += one->bytes;
       else
         row->kept += one->bytes;
@@ -83,7 +86,7 @@ static void add_unit(const OrrJob *job, const GArray *units, gint64 unit,
   }
 }
 
-/* Passes of each chunk that are under way while step @peak of the stage runs. */
+/* How many passes of each chunk are under way during step @peak of the stage. */
 static gint64 *passes_at(const OrrJob *job, gint64 stage, guint peak) {
   gint64 *passes = g_new0(gint64, job->shape.chunks);
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
@@ -101,9 +104,9 @@ void orr_training_activations(const OrrJob *job, gint64 stage, guint peak, GArra
   if (job->params->evaluation) return;
   g_autofree gint64 *passes = passes_at(job, stage, peak);
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
-    const GArray *units = orr_job_units(job, stage, chunk);
+    const GArray *layers = orr_job_layers(job, stage, chunk);
     const guint from = rows->len;
     const OrrKeptActivation at = {.stage = stage, .chunk = chunk, .micro_batches = passes[chunk]};
-    for (guint i = 0; i < units->len; i++) add_unit(job, units, i, &at, rows, from);
+    for (guint i = 0; i < layers->len; i++) add_layer(job, layers, i, &at, rows, from);
   }
 }

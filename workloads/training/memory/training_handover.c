@@ -1,32 +1,33 @@
 /*
- * training_handover - what a stage holds of tensors on their way to and from its neighbours, by
- * whose runtime moves them.
+ * training_handover - what a stage holds of tensors sent to and from its neighbours; that depends
+ * on whose runtime sends them.
  *
- *   megatron   a boundary tensor on its way in each direction
+ *   megatron   one boundary tensor in each direction
  *   torch      torch.distributed.pipelining (stage.py) has, for each micro-batch and block:
  *
- *                to receive into    inputs, and gradients of outputs      allocated once, before the first step
- *                outputs            kept until the step ends              (all stages': before pull request 153383,
- *                                                                         May 2025; the last one's, its logits, since)
+ *                receive buffers    inputs, and gradients of outputs      allocated once, before the first step
+ *                outputs            kept until the step ends              (of all stages before pull request 153383, May
+ *                                                                         2025; of the last one, its logits, since)
  *                inputs' gradients  .grad of what was received            cleared as the next step begins
  *
- *              and puts the last block's outputs together when the step ends (_merge_outputs: once more as many bytes;
- *              pytorch issue 159251), where their segment is larger than any that activations left.
+ *              At the end of the step it concatenates the last block's outputs (_merge_outputs: as many bytes again;
+ *              pytorch issue 159251), in a segment that is larger than any that activations left.
  *
- * b bytes of a boundary tensor, m micro-batches: a block in the middle has 4 m b, of which what is
- * received of micro-batches under way is their first layer's kept input, counted there.
+ * With b bytes per boundary tensor and m micro-batches, a block in the middle has 4 m b. The
+ * received inputs of micro-batches under way are also their first layer's kept input, and are
+ * counted there.
  */
-#include "workloads/training/training_private.h"
+#include "workloads/training/memory/training_handover.h"
 
-const char *const orr_pipeline_runtime_words[] = {"auto", "megatron", "torch", NULL};
+const char *const orr_training_handover_words[] = {"auto", "megatron", "torch", NULL};
 
-/* Under a pipeline FSDP is torchtitan's. */
+/* FSDP with a pipeline is torchtitan's, which uses torch.distributed.pipelining. */
 static gboolean is_torch(const OrrJob *job) {
   const int runtime = job->params->pipeline_comm.runtime;
   return runtime == ORR_RUNTIME_TORCH || (runtime == ORR_RUNTIME_AUTO && job->sharding.weights);
 }
 
-/* Blocks of a stage that have one before them, and one after. */
+/* How many blocks of the stage have a block before them, and how many have one after. */
 static void count_neighbours(const OrrJob *job, gint64 stage, gint64 *ret_before,
                              gint64 *ret_after) {
   const gint64 n_blocks = orr_job_n_blocks(job);
@@ -38,7 +39,7 @@ static void count_neighbours(const OrrJob *job, gint64 stage, gint64 *ret_before
   }
 }
 
-OrrHandoverBytes orr_training_handover_bytes(const OrrJob *job, gint64 stage, gint64 received) {
+OrrHandoverBytes orr_handover_bytes_of(const OrrJob *job, gint64 stage, gint64 received) {
   const double boundary = orr_transformer_boundary_bytes(job->world->model, &job->shard);
   const gint64 m = job->shape.micro_batches;
   const gboolean trains = !job->params->evaluation;
@@ -47,7 +48,7 @@ OrrHandoverBytes orr_training_handover_bytes(const OrrJob *job, gint64 stage, gi
   if (!is_torch(job)) return (OrrHandoverBytes){.passing = 2 * boundary};
   count_neighbours(job, stage, &before, &after);
   const double inputs = (double)(m * before) * boundary, outputs = (double)(m * after) * boundary;
-  const gboolean is_last = orr_job_holds(job, stage, ORR_UNIT_HEAD);
+  const gboolean is_last = orr_job_holds(job, stage, ORR_LAYER_HEAD);
   const double logits =
       is_last ? (double)m * orr_transformer_logits_bytes(job->world->model, &job->shard) : 0;
   return (OrrHandoverBytes){.standing =

@@ -1,24 +1,25 @@
 /*
- * training_overhead - memory that holds no part of the model: what libraries take for themselves.
+ * training_overhead - estimates the memory that libraries take for themselves.
  *
- *   context         CUDA's context and the kernels it has loaded: 1343 MB (Hugging Face transformers, "Model training
+ *   context         CUDA's context and the kernels that it has loaded: 1343 MB (Hugging Face transformers, "Model training
  *                   anatomy", nvidia-smi after one small tensor, 2022); an H100 has 1.06 GB before its first collective
  *                   (NVIDIA/nccl issue 1685, 2025)
- *   communicators   NCCL's buffers, a set for each group that has called a collective: 4 MiB (Simple), 4.7 MiB (LL128)
- *                   and 0.5 MiB (LL) a channel and connection, 24 channels over NVLink, a ring's and a tree's
- * connections. Measured on A100: 688 MB, 544 MB for two ranks (issue 964, 2023). All-to-alls
- * connect everybody with
- *                   everybody: 4.34 - 1.06 GB on eight H100 (issue 1685)
- *                   DeepEP's exchange has buffers of its own instead: 0.7 GB for DeepSeek-V3 over 64 ranks
- *   workspace       cuBLAS: 32 MiB, what PyTorch gives it on Hopper (8 MiB before; CUBLAS_WORKSPACE_CONFIG)
- *   flat copies     of gradients: DDP's buckets, DeepSpeed's, and what its update makes (workloads/sharding)
+ *   communicators   NCCL's buffers, one set for each group that has called a collective: 4 MiB (Simple), 4.7 MiB (LL128)
+ *                   and 0.5 MiB (LL) per channel and connection, 24 channels over NVLink, the connections of a ring and of
+ *                   a tree. Measured on A100: 688 MB; 544 MB for two ranks (issue 964, 2023). An all-to-all connects every
+ *                   rank with every other: 4.34 - 1.06 GB on eight H100 (issue 1685). DeepEP's exchange has its own
+ *                   buffers instead: 0.7 GB for DeepSeek-V3 over 64 ranks
+ *   workspace       cuBLAS: 32 MiB, PyTorch's default on Hopper (8 MiB before; CUBLAS_WORKSPACE_CONFIG)
+ *   flat copies     of gradients: DDP's buckets, DeepSpeed's, and those of its update (workloads/training/sharding)
  *
- * Groups are Megatron's (parallel_state.py): tensor, context, data, pipeline, model (the gradient
- * norm), embedding, expert, expert data, and the world. Flat copies are larger than any segment of
- * activations, and PyTorch's allocator neither joins segments nor gives them back: they add to
- * activations that are dead by then.
+ * The groups are Megatron's (parallel_state.py): tensor, context, data, pipeline, model (the
+ * gradient norm), embedding, expert, expert data, and the world. Flat copies are larger than any
+ * segment of activations, and PyTorch's allocator neither joins segments nor returns them: the
+ * copies add to activations that are dead by then.
  */
-#include "workloads/training/training_private.h"
+#include "workloads/training/memory/training_overhead.h"
+
+#include "workloads/training/job/training_groups.h"
 
 #define BYTES(name_, member_, sentence_, fallback_)                                                \
   {                                                                                                \
@@ -30,22 +31,24 @@
 static const char *const allocator_words[] = {"caching", "expandable", NULL};
 
 static const OrrField overhead_fields[] = {
-    BYTES("context", context_bytes, "CUDA's context with the kernels it has loaded.", "1343 MB"),
-    BYTES("communicator", communicator_bytes, "NCCL's buffers of a group of more than two ranks.",
+    BYTES("context", context_bytes, "CUDA's context, with the kernels that it has loaded.",
+          "1343 MB"),
+    BYTES("communicator", communicator_bytes, "NCCL's buffers for a group of more than two ranks.",
           "688 MiB"),
     BYTES("pair", pair_bytes,
-          "NCCL's buffers of a group of two ranks, or with a pipeline's neighbours.", "544 MiB"),
-    BYTES("exchange", exchange_bytes,
-          "NCCL's buffers of a group that calls all-to-all; under experts.dispatch: deepep its own "
-          "are counted instead.",
-          "3.28 GB"),
-    BYTES("workspace", workspace_bytes, "cuBLAS' workspace.", "32 MiB"),
+          "NCCL's buffers for a group of two ranks, or for a pipeline's neighbours.", "544 MiB"),
+    BYTES(
+        "exchange", exchange_bytes,
+        "NCCL's buffers for a group that calls all-to-all; with experts.dispatch: deepep, DeepEP's "
+        "own buffers are counted instead.",
+        "3.28 GB"),
+    BYTES("workspace", workspace_bytes, "cuBLAS's workspace.", "32 MiB"),
     {.name = "fragmentation",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrOverhead, fragmentation),
-     .sentence = "Share of what the allocator holds for activations, buffers and temporary tensors "
-                 "that none of them "
-                 "fills.",
+     .sentence =
+         "Fraction of the allocator's memory for activations, buffers and temporary tensors "
+         "that is gaps between them.",
      .fallback = "0.15",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_NONE,
@@ -55,8 +58,8 @@ static const OrrField overhead_fields[] = {
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(OrrOverhead, allocator),
      .sentence =
-         "PyTorch's allocator: caching, whose segments keep gaps (fragmentation), or expandable "
-         "(expandable_segments:True), which maps pages where they are needed and has none.",
+         "PyTorch's allocator: caching, whose segments have gaps (fragmentation), or expandable "
+         "(expandable_segments:True), which maps pages where needed and has no gaps.",
      .fallback = "caching",
      .words = allocator_words},
     {.name = "flat-copies",
@@ -67,21 +70,20 @@ static const OrrField overhead_fields[] = {
                  "off), DeepSpeed's buckets and its fp32 gradients at the update.",
      .fallback = "true"},
 };
-const OrrFieldTable orr_overhead_table = ORR_FIELD_TABLE(
-    "memory",
-    "What libraries take of a GPU's memory for themselves; 0 where it is not to be counted.",
-    OrrOverhead, overhead_fields);
+const OrrFieldTable orr_training_overhead_table =
+    ORR_FIELD_TABLE("memory", "GPU memory that libraries take for themselves; 0: do not count it.",
+                    OrrOverhead, overhead_fields);
 
 static double group_bytes(const OrrOverhead *overhead, gint64 ranks) {
   return ranks == 1 ? 0 : ranks == 2 ? overhead->pair_bytes : overhead->communicator_bytes;
 }
 
 /* DeepEP's two buffers for training, as its size hints compute them (csrc/config.hpp of
- * deepseek-ai/DeepEP): a queue of @recv tokens for each channel (two SMs of 20) and each GPU of
- * the node over NVLink, and one of 128 tokens each way for each channel and node over RDMA. A
- * token is its hidden values in bf16, and room for 128 experts' numbers (8 bytes) and weights
- * (4), 128 scales (4) and its source (8, and 16 over RDMA). The lengths of queues are those of
- * its dispatch configurations (deep_ep/buffer.py, get_dispatch_config). */
+ * deepseek-ai/DeepEP). Over NVLink: a queue for each channel (two SMs of 20) and each GPU of the
+ * node, as long as its dispatch configurations say (deep_ep/buffer.py, get_dispatch_config). Over
+ * RDMA: a queue of 128 tokens in each direction for each channel and node. A token is its hidden
+ * values in bf16, and space for 128 experts' numbers (8 bytes) and weights (4), 128 scales (4) and
+ * its source (8, and 16 over RDMA). */
 static double deepep_bytes(const OrrJob *job) {
   enum { CHANNELS = 10, NODE = 8, RDMA_TOKENS = 128 };
   const double tokens = job->ep <= 64 ? 288 : job->ep <= 128 ? 560 : 720;
@@ -91,8 +93,8 @@ static double deepep_bytes(const OrrJob *job) {
   return nvlink + CHANNELS * nodes * RDMA_TOKENS * 2 * (token + 16);
 }
 
-/* Of the group that exchanges tokens with experts: NCCL's connections of everybody with
- * everybody, or DeepEP's own. */
+/* For the group that exchanges tokens with experts: NCCL's connections between all pairs, or
+ * DeepEP's own. */
 static double exchange_bytes(const OrrJob *job) {
   const gboolean is_deepep = job->params->experts.dispatch == ORR_DISPATCH_DEEPEP;
   if (job->ep == 1 || job->params->memory.exchange_bytes == 0) return 0;
@@ -104,18 +106,18 @@ static double communicators(const OrrJob *job, gint64 stage) {
   const gboolean at_end = stage == 0 || stage == job->pp - 1;
   double bytes = group_bytes(overhead, job->tp * job->cp * job->pp * job->dp) +
                  group_bytes(overhead, job->tp) + group_bytes(overhead, job->cp) +
-                 group_bytes(overhead, orr_share_comb(job, ORR_SHARE_DENSE).size) +
+                 group_bytes(overhead, orr_grouping_replicas(job, ORR_WEIGHTS_DENSE).size) +
                  group_bytes(overhead, job->tp * job->pp);
   if (job->pp > 1) bytes += overhead->pair_bytes;
   if (job->pp > 1 && at_end && job->world->model->tied_embeddings) bytes += overhead->pair_bytes;
   bytes += exchange_bytes(job);
-  if (job->ep > 1) bytes += group_bytes(overhead, orr_share_comb(job, ORR_SHARE_EXPERTS).size);
+  if (job->ep > 1)
+    bytes += group_bytes(overhead, orr_grouping_replicas(job, ORR_WEIGHTS_EXPERTS).size);
   return bytes;
 }
 
-/* @optimized: parameters that this GPU updates; @gradients: bytes of gradients it holds. */
-void orr_training_overhead(const OrrJob *job, double optimized, double gradients,
-                           OrrStageMemory *memory) {
+void orr_training_overhead_fill(const OrrJob *job, double optimized, double gradients,
+                                OrrStageMemory *memory) {
   const OrrOverhead *overhead = &job->params->memory;
   const OrrShardingPlan *sharding = &job->sharding;
   memory->context = overhead->context_bytes;
@@ -126,14 +128,10 @@ void orr_training_overhead(const OrrJob *job, double optimized, double gradients
                           sharding->update_bytes * optimized;
 }
 
-double orr_training_moment_bytes(const OrrTraining *params) {
-  return params->optimizer.moments == 1 ? 2 : 4;
-}
-
-double orr_training_fragmentation(const OrrTraining *params, double bytes) {
-  const double share =
+double orr_training_overhead_gaps(const OrrTraining *params, double bytes) {
+  const double fraction =
       params->memory.allocator == ORR_ALLOCATOR_EXPANDABLE ? 0 : params->memory.fragmentation;
-  return bytes * share / (1 - share);
+  return bytes * fraction / (1 - fraction);
 }
 
 double orr_stage_memory_total(const OrrStageMemory *memory) {

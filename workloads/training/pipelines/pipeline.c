@@ -16,12 +16,12 @@ OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint
   };
 }
 
-gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind) {
+gint64 orr_pipeline_n_directions(const OrrPipelineKind *kind) {
   return kind->blocks == ORR_BLOCKS_BIDIRECTIONAL ? 2 : 1;
 }
 
 gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind, const OrrPipelineShape *shape) {
-  return shape->stages * shape->chunks / orr_pipeline_n_chains(kind);
+  return shape->stages * shape->chunks / orr_pipeline_n_directions(kind);
 }
 
 OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape,
@@ -47,7 +47,7 @@ gint64 orr_pipeline_stage(const OrrPipelineKind *kind, const OrrPipelineShape *s
   case ORR_BLOCKS_V:
     return place.block < p ? place.block : 2 * p - 1 - place.block;
   case ORR_BLOCKS_BIDIRECTIONAL:
-    return place.chain ? p - 1 - place.block : place.block;
+    return place.direction ? p - 1 - place.block : place.block;
   }
   g_return_val_if_reached(0);
 }

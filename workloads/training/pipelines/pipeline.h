@@ -12,7 +12,7 @@
  *   loop           chunk c of stage s is block c p + s (Megatron's interleaving)
  *   v              there and back (ZB-V): chunk 0 of stage s is block s, chunk 1 block 2 p - 1 - s
  *   bidirectional  the model twice (DualPipe): chunk 0 is block s of the first copy, chunk 1 block p - 1 - s of the
- *                  second. A micro-batch passes one of the copies: a chain
+ *                  second. A micro-batch passes one of the copies: a direction
  *
  * To add one: write workloads/training/pipelines/NAME.c with one `const OrrPipelineKind`, add it to
  * the array in pipeline.c and to meson.build. The family's test replays it on equal stages against
@@ -49,9 +49,9 @@ typedef struct {
 
 typedef enum { ORR_BLOCKS_LOOP, ORR_BLOCKS_V, ORR_BLOCKS_BIDIRECTIONAL } OrrBlocks;
 
-/* Block @block of copy @chain of the model. */
+/* Block @block of copy @direction of the model. */
 typedef struct {
-  gint64 chain, block;
+  gint64 direction, block;
 } OrrPipelinePlace;
 
 typedef struct {
@@ -79,8 +79,8 @@ typedef struct {
 extern const OrrRegistry orr_pipeline_registry;
 
 OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint64 micro_batches);
-gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind);
-/* of a chain */
+gint64 orr_pipeline_n_directions(const OrrPipelineKind *kind);
+/* of a direction */
 gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind, const OrrPipelineShape *shape);
 OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape,
                                     gint64 stage, gint64 chunk);

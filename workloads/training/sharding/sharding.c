@@ -14,7 +14,7 @@ static const OrrEntry *const entries[] = {&orr_sharding_ddp.entry,
                                           NULL};
 const OrrRegistry orr_sharding_registry = {"sharding", entries};
 
-static double ring_share(gint64 ranks) { return (double)(ranks - 1) / (double)ranks; }
+static double ring_fraction(gint64 ranks) { return (double)(ranks - 1) / (double)ranks; }
 
 double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,
                                double parameters) {
@@ -22,24 +22,24 @@ double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingSha
                weights = parameters * shape->weight_bytes;
   const double passes = (double)shape->micro_batches,
                reductions = plan->reduces_each_pass ? passes : 1;
-  if (!plan->optimizer) return 2 * ring_share(shape->ranks) * gradients * reductions;
+  if (!plan->optimizer) return 2 * ring_fraction(shape->ranks) * gradients * reductions;
   const double gathers = plan->weights ? passes * (plan->gathers_again ? 2 : 1) : 1;
-  const double inside = ring_share(plan->ranks) * (reductions * gradients + gathers * weights);
+  const double inside = ring_fraction(plan->ranks) * (reductions * gradients + gathers * weights);
   const gint64 copies = shape->ranks / plan->ranks;
-  return inside + 2 * ring_share(copies) * reductions * gradients / (double)plan->ranks;
+  return inside + 2 * ring_fraction(copies) * reductions * gradients / (double)plan->ranks;
 }
 
 static double share(const OrrShardingPlan *plan, gboolean shared) {
   return shared ? 1.0 / (double)plan->ranks : 1;
 }
 
-double orr_sharding_weights_share(const OrrShardingPlan *plan) {
+double orr_sharding_weights_fraction(const OrrShardingPlan *plan) {
   return share(plan, plan->weights);
 }
-double orr_sharding_gradients_share(const OrrShardingPlan *plan) {
+double orr_sharding_gradients_fraction(const OrrShardingPlan *plan) {
   return share(plan, plan->gradients);
 }
-double orr_sharding_optimizer_share(const OrrShardingPlan *plan) {
+double orr_sharding_optimizer_fraction(const OrrShardingPlan *plan) {
   return share(plan, plan->optimizer);
 }
 

@@ -86,9 +86,9 @@ double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingSha
                                double parameters);
 
 /* What one rank holds of each parameter, in shares of it: 1, or 1/k. */
-double orr_sharding_weights_share(const OrrShardingPlan *plan);
-double orr_sharding_gradients_share(const OrrShardingPlan *plan);
-double orr_sharding_optimizer_share(const OrrShardingPlan *plan);
+double orr_sharding_weights_fraction(const OrrShardingPlan *plan);
+double orr_sharding_gradients_fraction(const OrrShardingPlan *plan);
+double orr_sharding_optimizer_fraction(const OrrShardingPlan *plan);
 
 /* Bytes of gathered weights, beside the rank's own share, at the peak: the unit that computes,
  * those ahead of it, and the backward's gradients before they are scattered. @unit_parameters:

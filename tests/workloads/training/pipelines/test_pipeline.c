@@ -14,15 +14,15 @@ typedef struct {
   const OrrPipelineKind *kind;
   const OrrPipelineShape *shape;
   OrrProgram *program;
-  /* of (backward, chain, block, micro-batch): the step is done; G_MAXUINT32: not asked for yet */
+  /* of (backward, direction, block, micro-batch): the step is done; G_MAXUINT32: not asked for yet */
   guint32 *events;
 } Replay;
 
 static guint32 done(const Replay *r, gboolean backward, OrrPipelinePlace place,
                     gint64 micro_batch) {
   const gint64 blocks = orr_pipeline_n_blocks(r->kind, r->shape),
-               chains = orr_pipeline_n_chains(r->kind);
-  guint32 *event = &r->events[((backward * chains + place.chain) * blocks + place.block) *
+               directions = orr_pipeline_n_directions(r->kind);
+  guint32 *event = &r->events[((backward * directions + place.direction) * blocks + place.block) *
                                   r->shape->micro_batches +
                               micro_batch];
   if (*event == G_MAXUINT32) *event = orr_program_event(r->program);
@@ -32,8 +32,8 @@ static guint32 done(const Replay *r, gboolean backward, OrrPipelinePlace place,
 /* What a pass waits for: the block before it in its direction; a backward its forward too. */
 static void wait_for(const Replay *r, guint32 stream, gboolean backward, OrrPipelinePlace place,
                      gint64 mb) {
-  const OrrPipelinePlace before = {place.chain, place.block - 1},
-                         after = {place.chain, place.block + 1};
+  const OrrPipelinePlace before = {place.direction, place.block - 1},
+                         after = {place.direction, place.block + 1};
   if (!backward && place.block > 0)
     orr_program_wait(r->program, stream, done(r, FALSE, before, mb));
   if (!backward) return;
@@ -153,7 +153,7 @@ static void follow(int *seen, const OrrPipelineShape *shape, const OrrPipelineSt
 }
 
 /* Each (chunk, micro-batch) forward exactly once, its backward exactly once and later; half of
- * the micro-batches pass a chunk where there are two chains. */
+ * the micro-batches pass a chunk where there are two directions. */
 static void test_complete(gconstpointer data) {
   const OrrPipelineKind *kind = data;
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
@@ -170,25 +170,25 @@ static void test_complete(gconstpointer data) {
         passed += seen[k] == 3;
         g_assert_true(seen[k] == 0 || seen[k] == 3);
       }
-      g_assert_cmpint(passed, ==, n / orr_pipeline_n_chains(kind));
+      g_assert_cmpint(passed, ==, n / orr_pipeline_n_directions(kind));
     }
   }
 }
 
-/* Each block of each chain lies on one stage, in one chunk, and is found there. */
+/* Each block of each direction lies on one stage, in one chunk, and is found there. */
 static void test_places(gconstpointer data) {
   const OrrPipelineKind *kind = data;
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
     if (!can_run(kind, &shapes[i])) continue;
     const gint64 blocks = orr_pipeline_n_blocks(kind, &shapes[i]);
-    g_autofree int *held = g_new0(int, blocks *orr_pipeline_n_chains(kind));
+    g_autofree int *held = g_new0(int, blocks *orr_pipeline_n_directions(kind));
     for (gint64 stage = 0; stage < shapes[i].stages; stage++)
       for (gint64 chunk = 0; chunk < shapes[i].chunks; chunk++) {
         const OrrPipelinePlace place = orr_pipeline_place(kind, &shapes[i], stage, chunk);
-        held[place.chain * blocks + place.block]++;
+        held[place.direction * blocks + place.block]++;
         g_assert_cmpint(orr_pipeline_stage(kind, &shapes[i], place), ==, stage);
       }
-    for (gint64 k = 0; k < blocks * orr_pipeline_n_chains(kind); k++)
+    for (gint64 k = 0; k < blocks * orr_pipeline_n_directions(kind); k++)
       g_assert_cmpint(held[k], ==, 1);
   }
 }

@@ -43,8 +43,8 @@ static double model_states_GB(const char *name, gint64 ranks, double parameters)
   const OrrShardingShape shape = shape_of(ranks, 1);
   const OrrShardingPlan plan = plan_of(name, &shape);
   return parameters *
-         (2 * orr_sharding_weights_share(&plan) + 2 * orr_sharding_gradients_share(&plan) +
-          12 * orr_sharding_optimizer_share(&plan)) /
+         (2 * orr_sharding_weights_fraction(&plan) + 2 * orr_sharding_gradients_fraction(&plan) +
+          12 * orr_sharding_optimizer_fraction(&plan)) /
          1e9;
 }
 
@@ -152,7 +152,7 @@ static void test_fsdp_options(void) {
   const OrrShardingPlan no_sync = plan_with("fsdp", "reduce-each-micro-batch", "false", &shape);
   g_assert_cmpfloat_with_epsilon(orr_sharding_sent_bytes(&no_sync, &shape, 1000),
                                  2 * (4 * 2 + 1) * 900.0, 1e-9);
-  g_assert_cmpfloat(orr_sharding_gradients_share(&no_sync), ==, 1);
+  g_assert_cmpfloat(orr_sharding_gradients_fraction(&no_sync), ==, 1);
 }
 
 /* FSDP at its defaults has two blocks gathered, one block's gradients as they were made and in

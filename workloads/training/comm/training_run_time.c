@@ -1,0 +1,68 @@
+/*
+ * training_run_time - adds up segments, collectives and what the host adds.
+ *
+ * The host works ahead, so that a run which it launches slowly costs nothing while the GPU is busy
+ * with earlier work. With g seconds of a run on the GPU and h on the host, the GPU ends at E and
+ * the host at H:
+ *
+ *   E = max(E + g, H), H = H + h        backlog = E - H = max(backlog + g - h, 0)
+ */
+#include "workloads/training/comm/training_run_time.h"
+
+OrrTimeKind orr_run_time_kind(int group) {
+  static const OrrTimeKind times[ORR_N_GROUPS] = {
+      [ORR_GROUP_TP] = ORR_TIME_TP_COMM,       [ORR_GROUP_CP] = ORR_TIME_CP_COMM,
+      [ORR_GROUP_EP] = ORR_TIME_EP_COMM,       [ORR_GROUP_ETP] = ORR_TIME_TP_COMM,
+      [ORR_GROUP_CP_INNER] = ORR_TIME_CP_COMM, [ORR_GROUP_CP_OUTER] = ORR_TIME_CP_COMM,
+  };
+  return times[group];
+}
+
+static double overlap_cost(const OrrJob *job, const OrrSegment *work, double comm_s) {
+  const double alone_s = orr_segment_seconds(work),
+               slowed_s = orr_training_costs_overlapped_s(job, alone_s, comm_s);
+  return slowed_s - alone_s + MAX(comm_s - slowed_s, 0);
+}
+
+void orr_run_time_add_segment(OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,
+                              const OrrSegment *segment) {
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) time->seconds[kind] += segment->seconds[kind];
+  if (segment->comm < 0) return;
+  const double comm_s = orr_layer_traffic_of(layers, lane, segment)->predicted_s;
+  time->seconds[orr_run_time_kind(segment->group)] +=
+      segment->overlaps ? overlap_cost(layers->job, segment + 1, comm_s) : comm_s;
+}
+
+static OrrRunTime gpu_time(const OrrLayerTraffic *layers, guint lane, const OrrRun *run) {
+  OrrRunTime once = {0};
+  for (guint i = 0; i < run->segments->len; i++)
+    orr_run_time_add_segment(&once, layers, lane, &g_array_index(run->segments, OrrSegment, i));
+  return once;
+}
+
+/* What the host adds to @times runs, each of @once on the GPU. */
+static void add_host(OrrRunTime *time, const OrrRun *run, gint64 times, const OrrRunTime *once) {
+  double sum = 0;
+  if (run->serial) {
+    time->seconds[ORR_TIME_HOST] += (double)times * run->host_s;
+    return;
+  }
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += once->seconds[kind];
+  const double left_s = time->backlog_s + (double)times * (sum - run->host_s);
+  time->backlog_s = MAX(left_s, 0);
+  time->seconds[ORR_TIME_HOST] += MAX(-left_s, 0);
+}
+
+void orr_run_time_add_host(OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,
+                           const OrrRun *run) {
+  const OrrRunTime once = gpu_time(layers, lane, run);
+  add_host(time, run, 1, &once);
+}
+
+void orr_run_time_add(OrrRunTime *time, const OrrLayerTraffic *layers, guint lane,
+                      const OrrRun *run, gint64 times) {
+  const OrrRunTime once = gpu_time(layers, lane, run);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    time->seconds[kind] += (double)times * once.seconds[kind];
+  add_host(time, run, times, &once);
+}

@@ -1,0 +1,70 @@
+/*
+ * training_traffic.h - communications as phases over the links of a program.
+ *
+ * An OrrCommPlan is planned once and can be made any number of times. OrrTraffic plans them: it
+ * maps the fabric's links to links of the program as they are first used, and keeps one row per
+ * name of what was planned. It also compares plans by the links they use, which decides what can
+ * contend (training_layers.c) and which replicas are alike (training_fold.c).
+ */
+#ifndef ORR_TRAINING_TRAFFIC_H
+#define ORR_TRAINING_TRAFFIC_H
+
+#include "workloads/training/job/training_groups.h"
+#include "workloads/training/job/training_job.h"
+#include "workloads/training/training_work.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  OrrPhase *phases;
+  guint n_phases;     /* 0: nothing to communicate */
+  double predicted_s; /* on an idle fabric */
+} OrrCommPlan;
+
+void orr_comm_plan_clear(OrrCommPlan *plan);
+void orr_comm_plan_append(OrrCommPlan *plan, OrrCommPlan *next); /* leaves @next empty */
+void orr_comm_plan_free_all(OrrCommPlan *plans, gsize n);        /* an array of @n; NULL is fine */
+
+typedef struct {
+  const OrrJob *job;
+  OrrCollectiveContext context;
+  OrrProgram *program;
+  guint32 *program_links; /* fabric link -> program link + 1; 0: not used yet */
+  GArray *links;          /* of guint32: program link -> fabric link */
+  GArray *slots;          /* of guint32 by program link: scratch, zero between calls */
+  GArray *collectives;    /* of OrrPlannedCollective: one per name */
+} OrrTraffic;
+
+void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *program);
+void orr_traffic_clear(OrrTraffic *traffic);
+
+/* One plan for equal calls of different groups at the same time: the weights on links add up, and
+ * the longest latency counts. A new @name gets a row in traffic->collectives, with @count calls
+ * per step. */
+gboolean orr_traffic_plan(OrrTraffic *traffic, const char *name, gint64 count,
+                          const OrrCalls *calls, OrrCommPlan *ret_plan, GError **error);
+
+/* A path of the program over @n links of the fabric. */
+guint32 orr_traffic_path(OrrTraffic *traffic, const OrrLinkUse *fabric_uses, guint n);
+
+/* Adds to @load (a hash by fabric link) what @plan (NULL: nothing) puts on each of its links.
+ * Different @salt keeps different communications apart. */
+void orr_traffic_load(const OrrTraffic *traffic, const OrrCommPlan *plan, guint64 salt,
+                      guint64 *load);
+
+/* Sets @links[link] for each fabric link that @plan (NULL: none) uses. */
+void orr_traffic_cover(const OrrTraffic *traffic, const OrrCommPlan *plan, guint8 *links);
+/* Whether @plan uses a fabric link that @links has set. */
+gboolean orr_traffic_touches(const OrrTraffic *traffic, const OrrCommPlan *plan,
+                             const guint8 *links);
+/* Whether two plans use a link in common. */
+gboolean orr_traffic_meet(const OrrTraffic *traffic, const OrrCommPlan *a, const OrrCommPlan *b);
+
+/* Calls @visit for each fabric link that @plan uses, until it returns TRUE; whether it did. */
+typedef gboolean (*OrrTrafficVisit)(guint32 fabric_link, gconstpointer data);
+gboolean orr_traffic_any_link(const OrrTraffic *traffic, const OrrCommPlan *plan,
+                              OrrTrafficVisit visit, gconstpointer data);
+
+G_END_DECLS
+
+#endif

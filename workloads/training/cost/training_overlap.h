@@ -1,0 +1,18 @@
+/*
+ * training_overlap.h - tensor-parallel collectives and products split into chunks together
+ * (parallel.tp-comm-overlap).
+ */
+#ifndef ORR_TRAINING_OVERLAP_H
+#define ORR_TRAINING_OVERLAP_H
+
+#include "workloads/training/job/training_job.h"
+
+G_BEGIN_DECLS
+
+/* Replaces those @operators (OrrOperator) of a layer that the job's overlap splits by their
+ * chunks. */
+void orr_training_overlap(const OrrJob *job, GArray *operators);
+
+G_END_DECLS
+
+#endif

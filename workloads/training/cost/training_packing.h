@@ -1,0 +1,41 @@
+/*
+ * training_packing.h - sequences packed with documents: how much attention each micro-batch has.
+ */
+#ifndef ORR_TRAINING_PACKING_H
+#define ORR_TRAINING_PACKING_H
+
+#include "workloads/training/job/training_job.h"
+
+G_BEGIN_DECLS
+
+extern const OrrFieldTable orr_training_packing_table;
+gboolean orr_training_packing_is_on(const OrrPacking *packing);
+void orr_training_packing_check(const OrrTraining *params, const OrrModel *model, OrrPlace place,
+                                OrrDiags *diags);
+
+typedef struct {
+  double mean;   /* attention time, as a multiple of that of one document per sequence */
+  double *ratio; /* of each micro-batch's attention time to the mean: by (step * dp + replica) *
+                    micro-batches + micro-batch */
+  double
+      pairs; /* pairs of queries and keys, as a fraction of one document's s^2, before causality */
+  double padding; /* tokens, as a fraction of all */
+} OrrPackedLoads;
+
+OrrPackedLoads *orr_packed_loads_new(const OrrJob *job); /* NULL: not packed */
+void orr_packed_loads_free(OrrPackedLoads *loads);
+
+/* One piece of work of one micro-batch. */
+typedef struct {
+  gint64 step, replica;
+  gint32 micro_batch; /* -1: none */
+  double attention_s; /* the mean time of its attention */
+} OrrPackedWork;
+
+/* How much longer @work takes than in the mean; below 0: shorter. @loads may be NULL. */
+double orr_packed_loads_late_s(const OrrPackedLoads *loads, const OrrJob *job,
+                               const OrrPackedWork *work);
+
+G_END_DECLS
+
+#endif

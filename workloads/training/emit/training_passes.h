@@ -1,0 +1,16 @@
+/*
+ * training_passes.h - one step of a stage's schedule, as operations.
+ */
+#ifndef ORR_TRAINING_PASSES_H
+#define ORR_TRAINING_PASSES_H
+
+#include "workloads/training/emit/training_emitter.h"
+
+G_BEGIN_DECLS
+
+void orr_training_passes_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPipelineStep *step,
+                              OrrLaneProgress *progress);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * training_sharding_emit.h - what replicas send each other, as operations.
+ */
+#ifndef ORR_TRAINING_SHARDING_EMIT_H
+#define ORR_TRAINING_SHARDING_EMIT_H
+
+#include "workloads/training/emit/training_emitter.h"
+
+G_BEGIN_DECLS
+
+/* Gathers the weights of a layer; compute waits for them. */
+void orr_training_sharding_emit_gather(OrrEmitter *e, const OrrLaneAt *lane,
+                                       OrrLaneProgress *progress, guint spec, gboolean backward);
+/* Notes that the lane has computed a layer whose weights were gathered. */
+void orr_training_sharding_emit_computed(OrrEmitter *e, const OrrLaneAt *lane,
+                                         OrrLaneProgress *progress);
+
+/* Gradients or parameters of one weight set of the stage @owner, reduced or gathered by the lanes
+ * of @n_stages stages. */
+typedef struct {
+  OrrWeightSet set;
+  gint64 owner;
+  guint n_stages;
+} OrrOwned;
+
+/* Reduces the gradients of the @bucket-th bucket, which are complete on compute, on the dp
+ * stream. */
+void orr_owned_reduce(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress,
+                      const OrrOwned *owned, guint bucket);
+/* Gathers the updated parameters, where they are gathered after the update. */
+void orr_owned_gather(OrrEmitter *e, const OrrLaneAt *lane, const OrrOwned *owned);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * training_stage_send - sender and receiver join the same communication, each on its own stream.
+ */
+#include "workloads/training/emit/training_stage_send.h"
+
+static gint64 stage_of(const OrrEmitter *e, gint64 direction, gint64 block) {
+  return orr_pipeline_stage(e->job->schedule, &e->job->shape, (OrrPipelinePlace){direction, block});
+}
+
+gboolean orr_stage_send_crosses(const OrrEmitter *e, const OrrStageSend *send) {
+  return stage_of(e, send->direction, send->boundary) !=
+             stage_of(e, send->direction, send->boundary + 1) ||
+         e->job->schedule->blocks == ORR_BLOCKS_LOOP;
+}
+
+/* Whether the model continues on the previous stage at this boundary. */
+static gboolean is_reversed(const OrrEmitter *e, const OrrStageSend *send) {
+  if (e->job->schedule->blocks == ORR_BLOCKS_LOOP) return FALSE;
+  return stage_of(e, send->direction, send->boundary) >
+         stage_of(e, send->direction, send->boundary + 1);
+}
+
+static guint32 transfer_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *s) {
+  const gsize row = ((gsize)lane->class * 2 + s->backward) * e->directions + s->direction;
+  guint32 *slot =
+      &e->transfers[(row * e->blocks + s->boundary) * e->job->shape.micro_batches + s->micro_batch];
+  const gboolean reversed = is_reversed(e, s);
+  const gint64 stage = stage_of(e, s->direction, s->boundary + (reversed ? 1 : 0));
+  const gboolean back = s->backward != reversed;
+  return orr_emitter_once(
+      e, slot, 2, &e->plan->stages.transfers[(lane->class * e->job->pp + stage) * 2 + back]);
+}
+
+static guint32 label_of(OrrEmitter *e, const OrrStageSend *send) {
+  guint32 *label = &e->handover_labels[send->backward];
+  if (*label == G_MAXUINT32)
+    *label =
+        orr_emitter_comm_label(e, send->backward ? "pp-backward" : "pp-forward", ORR_TIME_PP_COMM);
+  return *label;
+}
+
+void orr_stage_send_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send) {
+  static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_RECV_PREV, ORR_STREAM_RECV_NEXT},
+                                                  {ORR_STREAM_RECV_NEXT_2, ORR_STREAM_RECV_PREV_2}};
+  const guint32 stream = orr_emitter_stream(e, lane, streams[is_reversed(e, send)][send->backward]);
+  const guint32 arrived = orr_program_event(e->program);
+  orr_program_join(e->program, stream, transfer_comm(e, lane, send), label_of(e, send),
+                   send->micro_batch);
+  orr_program_record(e->program, stream, arrived);
+  orr_program_wait(e->program, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE), arrived);
+}
+
+void orr_stage_send_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send) {
+  static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_SEND_NEXT, ORR_STREAM_SEND_PREV},
+                                                  {ORR_STREAM_SEND_PREV_2, ORR_STREAM_SEND_NEXT_2}};
+  const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
+  const guint32 stream = orr_emitter_stream(e, lane, streams[is_reversed(e, send)][send->backward]);
+  orr_emitter_wait_for(e, compute, stream);
+  orr_program_join(e->program, stream, transfer_comm(e, lane, send), label_of(e, send),
+                   send->micro_batch);
+  if (!e->job->params->pipeline_comm.overlap_p2p) orr_emitter_wait_for(e, stream, compute);
+}

@@ -1,0 +1,91 @@
+/*
+ * training_job.h - one training job with all defaults filled in: its sizes, where its ranks run,
+ * which layers a stage holds and with which weights.
+ *
+ * The lowest room of workloads/training: everything above reads an OrrJob and changes nothing in
+ * it.
+ */
+#ifndef ORR_TRAINING_JOB_H
+#define ORR_TRAINING_JOB_H
+
+#include "workloads/training/job/training_layout.h"
+#include "workloads/training/training_params.h"
+
+G_BEGIN_DECLS
+
+/* Trained parameters, by the ranks that hold the same ones: routed experts are replicated over
+ * fewer ranks than all other weights. */
+typedef enum { ORR_WEIGHTS_DENSE, ORR_WEIGHTS_EXPERTS, ORR_N_WEIGHT_SETS } OrrWeightSet;
+
+typedef struct {
+  const OrrTraining *params;
+  const OrrWorld *world;
+  OrrShard shard;
+  OrrPipelineShape shape;
+  const OrrPipelineKind *schedule;
+  OrrPlacement placement;
+  OrrLayout layout;
+  gint64 tp, cp, pp, dp;
+  gint64 ep, etp;             /* for routed experts; etp * ep divides tp * cp, or is a multiple */
+  double gradient_bytes_each; /* of one parameter's gradient */
+  OrrShardingPlan sharding;
+} OrrJob;
+
+/* After FALSE, too, the job can be cleared. @params and @world outlive it. */
+gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world,
+                      GError **error);
+void orr_job_clear(OrrJob *job);
+
+/* Parts of a job that checks need without a world. */
+OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model);
+gint64 orr_job_replicas(const OrrTraining *params,
+                        gint64 n_gpus); /* dp; where it is 0: what fits */
+OrrShardingShape orr_job_sharding_shape(const OrrTraining *params, const OrrCluster *cluster,
+                                        gint64 dp);
+
+/* --- ranks --- */
+
+/* A stage numbers its ranks with tp fastest, then cp, then dp, whichever GPUs they run on: this is
+ * Megatron's order, by which expert groups are cut. The ranks of one replica are consecutive. */
+gint64 orr_job_gpu(const OrrJob *job, gint64 stage, gint64 rank);
+static inline gint64 orr_job_replica_ranks(const OrrJob *job) { return job->tp * job->cp; }
+
+/* The stages that hold @block: two where the schedule holds the model twice. Returns how many. */
+guint orr_job_holders(const OrrJob *job, gint64 block, gint64 ret_stages[2]);
+
+/* Ranks that shard one copy of @set; 1: each holds a whole copy. */
+gint64 orr_job_shard_ranks(const OrrJob *job, OrrWeightSet set);
+
+/* --- layers --- */
+
+gint64 orr_job_n_blocks(const OrrJob *job);
+/* of guint: the spec of each layer of the chunk, in forward order */
+const GArray *orr_job_layers(const OrrJob *job, gint64 stage, gint64 chunk);
+const OrrLayerSpec *orr_job_spec(const OrrJob *job, guint spec);
+gint64 orr_job_n_layers(const OrrJob *job, gint64 stage, guint spec); /* of that spec */
+gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrLayerType type);
+
+/* Appends the steps of @stage's schedule (OrrPipelineStep); for an evaluation, only its forwards. */
+void orr_job_steps(const OrrJob *job, gint64 stage, GArray *steps);
+gint64 orr_job_passes(const OrrJob *job); /* micro-batches through each layer per step */
+
+/* Whether weights are gathered layer by layer: in every pass, or during the step's first
+ * forwards. */
+gboolean orr_job_gathers(const OrrJob *job);
+
+/* Whether the job reads from or writes to a file system: checkpoints, or data. */
+gboolean orr_job_uses_storage(const OrrTraining *params);
+
+/* --- weights --- */
+
+OrrWeights orr_job_layer_weights(const OrrJob *job, gint64 stage, guint spec); /* of one GPU */
+OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage);             /* of one GPU */
+double orr_weight_set_parameters(OrrWeights weights, OrrWeightSet set);        /* trained ones */
+double orr_job_optimized(const OrrJob *job, OrrWeights weights); /* that this GPU updates */
+/* Bytes of the set's weights, as a gather makes them whole. */
+double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrWeightSet set);
+double orr_job_moment_bytes(const OrrJob *job); /* of one of Adam's two moments, per parameter */
+
+G_END_DECLS
+
+#endif
