@@ -33,12 +33,13 @@ setup:
 packages:
 	@echo $(PACKAGES)
 
-# The same tests under the address and undefined-behaviour sanitizers, in a build of their own.
+# The same tests under the address and undefined-behaviour sanitizers, but for those of documents, in a build of their own.
+# -O1 builds in three fifths of the time of -O2 and runs a tenth slower.
 sanitize: setup
 	@test -f build-sanitize/build.ninja || \
-	  meson setup build-sanitize $(MESON_FLAGS) -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+	  meson setup build-sanitize $(MESON_FLAGS) -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
 	@ninja -C build-sanitize --quiet
-	@tests/run.sh build-sanitize
+	@tests/run.sh build-sanitize --no-suite documents
 
 # Writes the accuracy figures of README.md and docs/ anew: five minutes of a processor.
 accuracy: build
@@ -56,7 +57,7 @@ fuzz: fuzzers
 fuzzers:
 	@./.ci/packages.sh $(PACKAGES) clang libclang-rt-14-dev
 	@test -f build-fuzz/build.ninja || \
-	  CC=clang CXX=clang++ meson setup build-fuzz -Dfuzz=true -Dtests=false -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+	  CC=clang CXX=clang++ meson setup build-fuzz -Dfuzz=true -Dtests=false -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
 	@ninja -C build-fuzz --quiet fuzzers
 
 bench: build

@@ -1,8 +1,10 @@
 #!/bin/sh
-# run.sh BUILD - runs all tests of a build folder; ends with "N passed, N failed, N skipped" (the last part where any was)
+# run.sh BUILD [ARGUMENT...] - runs the tests of a build folder: all, or those that meson test's ARGUMENTs choose; ends with "N passed, N failed, N skipped" (the last part where any was)
 # alone on a line. Exit status 1 when anything failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 
-meson test -C "$1" --no-rebuild --print-errorlogs --quiet
-"$here/count.sh" "$1/meson-logs/testlog.txt" $?
+build=$1
+shift
+meson test -C "$build" --no-rebuild --print-errorlogs --quiet "$@"
+"$here/count.sh" "$build/meson-logs/testlog.txt" $?
