@@ -16,8 +16,7 @@ LC_ALL=C
 export LC_ALL
 
 rules='floors foreign-headers includes-from-root unique-names prefix file-size function-size columns format
-  head-comments printing exiting cxx goto headers-alone data-only readmes named-files
-  top-level spelling'
+  head-comments printing exiting cxx goto headers-alone data-only readmes top-level spelling'
 
 # Findings of our own tree that wait to be mended: lines "RULE PATH-PREFIX". The list only shrinks.
 pending=/dev/null
@@ -353,33 +352,6 @@ rule_readmes() {
   find sim models topologies workloads calibration results scenarios -type f ! -name README.md ! -name '.*' 2>/dev/null |
     sed 's|/[^/]*$||' | sort | uniq -c | while read -r n folder; do
       [ "$n" -le 5 ] || [ -f "$folder/README.md" ] || echo "$folder: $n files and no README.md"
-    done
-}
-
-# What a document of ours names in backquotes as a file exists, from the root or from the document's folder.
-rule_named_files() {
-  find . \( -path ./.git -o -path './build*' -o -path ./docs/reference -o -path ./tests/lint_fixtures \) -prune \
-    -o -name '*.md' ! -name CHANGELOG.md -print | sed 's|^\./||' | sort > "$work/documents"
-  awk '
-    {
-      file = $0
-      folder = file
-      if (!sub(/\/[^\/]*$/, "", folder)) folder = "."
-      row = fenced = 0
-      while ((getline line < file) > 0) {
-        row++
-        if (line ~ /^```/) fenced = !fenced
-        while (!fenced && match(line, /`[A-Za-z0-9_.\/-]+`/)) {
-          name = substr(line, RSTART + 1, RLENGTH - 2)
-          line = substr(line, RSTART + RLENGTH)
-          if (name !~ /NAME/ && (name ~ /^(sim|models|topologies|workloads|calibration|scenarios|results|tests|docs)\/.*\.[a-z]+$/ ||
-              (folder != "." && folder != "docs" && name ~ /^[a-z_0-9]+\.(c|h|cpp|cu|sh|gp)$/)))
-            print file ":" row, folder, name
-        }
-      }
-      close(file)
-    }' "$work/documents" | while read -r place folder name; do
-      [ -e "$name" ] || [ -e "$folder/$name" ] || echo "$place: there is no file $name"
     done
 }
 
