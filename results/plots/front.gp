@@ -1,5 +1,5 @@
-# The points of a sweep by two objectives, and the front of those that no other betters.
-# Run numbers are beside every few points of the front: orrery query DB front has them all.
+# The points of a sweep by two objectives, and the Pareto front: points that no other point beats on every objective.
+# Labels show the run of every few points of the front; orrery query DB front lists them all.
 stats data index 0 using (name_x = strcol(3), name_y = strcol(4), 1) nooutput
 few = 1 + int(STATS_records / 12)
 set format xy "%.1s%c"

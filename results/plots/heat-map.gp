@@ -1,4 +1,4 @@
-# The best answer over two axes; an empty field: no run there fits, or holds the constraints.
+# The best result over two axes. An empty field has no run that fits into memory and satisfies the constraints.
 stats data index 0 using (name_x = strcol(6), name_y = strcol(7), name_value = strcol(8), 1) nooutput
 set format cb "%.1s%c"
 set xlabel name_x

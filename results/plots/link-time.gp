@@ -1,6 +1,6 @@
 # The busiest links over time.
 set xlabel "seconds"
-set ylabel "percent of the bandwidth"
+set ylabel "bandwidth in use (percent)"
 set yrange [0:*]
 set key tmargin center horizontal maxcols 5
 set grid

@@ -1,4 +1,4 @@
-# On the diagonal the simulation is right; the dotted lines are 20 % off.
+# Simulated against measured values. The solid line is equality; the dotted lines are 20 % off.
 stats data using 1:2 nooutput
 low = (STATS_min_x < STATS_min_y ? STATS_min_x : STATS_min_y) / 1.3
 high = (STATS_max_x > STATS_max_y ? STATS_max_x : STATS_max_y) * 1.3

@@ -1,6 +1,6 @@
-# What a GPU of each stage holds over time.
+# Memory of a GPU of each pipeline stage over time.
 set xlabel "seconds"
-set ylabel "GiB of a GPU, what tensors and libraries fill"
+set ylabel "memory of a GPU filled by tensors and libraries (GiB)"
 set yrange [0:*]
 set key outside bottom center horizontal maxcols 8
 set grid

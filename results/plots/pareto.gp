@@ -1,7 +1,7 @@
-# Every run that fits, and the front of those that nobody betters.
+# Every run that fits into memory, and the Pareto front of throughput over GPUs.
 set format y "%.1s%c"
 set xlabel "GPUs"
-set ylabel "tokens a second"
+set ylabel "tokens per second"
 set key tmargin right horizontal
 set grid
 set offsets graph 0.05, graph 0.12, graph 0.1, graph 0.05

@@ -1,6 +1,6 @@
-# The run's kernels under the roof of its GPU; a larger point takes more of the time.
+# The run's kernels below the limits of its GPU. Larger points take more time.
 set logscale xy
-set xlabel "FLOPs a byte"
+set xlabel "FLOPs per byte"
 set ylabel "TFLOP/s"
 set key outside right top
 set grid

@@ -1,16 +1,16 @@
--- Which operators' activations fill a GPU of a pipeline stage at its peak, and what is recomputed instead?
+-- Which operators' activations fill a GPU of a pipeline stage at its peak, and which are recomputed instead?
 -- reads: memory(stage, activations_bytes, total_bytes); activation(stage, chunk, unit, operator, units, kept_bytes, host_bytes, replayed_bytes, micro_batches, peak_bytes)
--- takes: stage (the stage that holds most when not given)
+-- takes: stage (the stage that holds the most when not given)
 -- stage: the pipeline stage
 -- unit: embedding, layer, mtp (multi-token prediction) or head
--- operator: whose backward reads it; layer-input of layers that are recomputed, NAME-result where that result is kept
--- units: how many of the stage have it
--- kept_mib: kept by all of them from forward to backward, of one micro-batch, MiB
--- replayed_mib: not kept, but recomputed before the backward, MiB
--- host_mib: kept in the host's memory instead, MiB
--- passes: micro-batches under way at the peak; one in each chunk of the stage counts for itself
--- peak_gib: kept of all of these, GiB
--- percent: the same as a share of the stage's activations
+-- operator: the operator whose backward reads them; layer-input: the input of a recomputed layer; NAME-result: the result of NAME, where that is kept
+-- units: how many units of this kind the stage has
+-- kept_mib: kept from forward to backward for one micro-batch, by all units, MiB
+-- replayed_mib: not kept but recomputed before the backward, MiB
+-- host_mib: kept in host memory instead, MiB
+-- passes: micro-batches in flight at the peak; each chunk of the stage counts its own
+-- peak_gib: kept for all micro-batches in flight, GiB
+-- percent: peak_gib as a percentage of the stage's activations
 WITH fullest AS (
   SELECT coalesce(:stage, (SELECT stage FROM memory WHERE run_id = :run ORDER BY total_bytes DESC, stage LIMIT 1)) AS stage
 )

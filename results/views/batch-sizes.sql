@@ -1,11 +1,11 @@
 -- How many requests run in a step, and for how long?
 -- reads: serving_step(step_s, tokens, running)
--- from_running: the least requests of the class
--- to_running: the most
--- steps: rows of steps in it (a sample where there are many)
--- percent: share of their time, per cent
+-- from_running: fewest requests in the bin
+-- to_running: most requests in the bin
+-- steps: recorded steps in the bin (a sample where there are many)
+-- percent: percentage of the time of all steps
 -- step_ms: mean length of a step, milliseconds
--- tokens: mean tokens of a step
+-- tokens: mean tokens per step
 WITH width AS (SELECT 1 + max(running) / 20 AS n FROM serving_step WHERE run_id = :run),
 class AS (SELECT s.running / width.n * width.n AS least, s.* FROM serving_step s CROSS JOIN width WHERE s.run_id = :run)
 SELECT

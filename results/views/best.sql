@@ -1,13 +1,13 @@
 -- Which configurations of the sweep are best?
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4)
--- takes: objective (which one of several, from 1; the first when not given)
--- takes: top (how many; 10 when not given)
--- place: 1 is the best
--- run: the point's run, what --run takes
--- value: the objective's value
--- of_best_percent: the same as a share of the best's
--- others: the other objectives' values, in their order; none where there is one objective
--- settings: the axes' values
+-- takes: objective (which of several objectives, from 1; the first when not given)
+-- takes: top (how many points; 10 when not given)
+-- place: rank by the objective; 1 is the best
+-- run: the point's run, as --run takes it
+-- value: value of the objective
+-- of_best_percent: value as a percentage of the best value
+-- others: values of the other objectives, in order; empty where the sweep has one objective
+-- settings: values of the axes
 WITH RECURSIVE asked AS (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
 ),

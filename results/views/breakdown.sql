@@ -1,10 +1,10 @@
--- Where does the iteration go, by kind of time?
+-- Where does the time of the iteration go, by kind of time?
 -- reads: time_kind(lane, category, seconds, fraction); lane(lane, multiplicity)
 -- category: the kind of time
--- mean_s: seconds of the iteration, the mean over all ranks
--- percent: the same as a share of the iteration
--- min_s: seconds on the rank that has the least of it
--- max_s: seconds on the rank that has the most of it
+-- mean_s: seconds of the iteration, mean over all ranks
+-- percent: mean_s as a percentage of the iteration
+-- min_s: seconds on the rank with the least
+-- max_s: seconds on the rank with the most
 WITH rank_class AS (SELECT lane, multiplicity FROM lane WHERE run_id = :run),
 total AS (SELECT count(*) AS n_classes, sum(multiplicity) AS n_ranks FROM rank_class)
 SELECT

@@ -1,14 +1,14 @@
 -- What has been measured on each device, by family of microkernels?
 -- reads: kernel_sample(device, family, median_us, spread, flops, bytes, watts, verified, date)
--- device: The device, as its driver calls it.
+-- device: The device, as its driver names it.
 -- family: Family of microkernels.
 -- rows: Rows measured.
--- wrong: Of them, rows whose results are not what a double-precision reference says.
--- best_tflops: Highest rate of FLOPs, in 1e12 a second.
--- best_gb_per_s: Highest rate of bytes, in 1e9 a second.
+-- wrong: Rows whose results differ from a double-precision reference.
+-- best_tflops: Highest rate of computation, in TFLOP/s.
+-- best_gb_per_s: Highest rate of memory traffic, in GB/s.
 -- mean_spread_percent: Spread of the repeats, mean over the rows.
 -- max_watts: Highest board power.
--- newest: When the newest of them was measured (UTC).
+-- newest: When the newest row was measured (UTC).
 SELECT device, family, count(*) AS rows, sum(verified = 'no') AS wrong,
   round(max(flops / median_us / 1e6), 1) AS best_tflops,
   round(max(bytes / median_us / 1e3), 1) AS best_gb_per_s,

@@ -1,18 +1,18 @@
--- Which collectives are there, how long do they take, and how much does crowding slow them?
+-- Which collectives does the run have, how long do they take, and how much does contention slow them?
 -- reads: collective(name, op, algorithm, n_ranks, bytes, count, latency_s, predicted_s, mean_s, busbw_bytes_per_s, how)
--- name: what it is for
+-- name: what the collective is for
 -- op: all-reduce, all-gather, ...
--- algorithm: the algorithm that was chosen
--- n_ranks: how many ranks take part
--- mib: the size of one as NCCL counts it, MiB
--- count: how often a rank runs it in a step
--- latency_us: the part of one that does not grow with its size, microseconds
--- predicted_ms: how long one takes alone on the fabric, milliseconds
--- mean_ms: how long one took on average in the replay, milliseconds; empty where it was not replayed on its own
--- slowdown: mean over predicted; 1 where nothing crowds it
--- total_ms: all of them, milliseconds; what computation hides is in it
--- busbw_gbytes_per_s: bus bandwidth as nccl-tests define it, GB/s
--- how: how its cost is known
+-- algorithm: the algorithm chosen
+-- n_ranks: number of ranks that take part
+-- mib: size of one call as NCCL counts it, MiB
+-- count: calls per step on one rank
+-- latency_us: the part of a call's time that does not grow with its size, microseconds
+-- predicted_ms: predicted time of one call alone on the fabric, milliseconds
+-- mean_ms: mean time of one call in the replay, milliseconds; empty where the call was not replayed on its own
+-- slowdown: mean over predicted; 1 without contention
+-- total_ms: time of all calls, milliseconds; includes time hidden behind computation
+-- busbw_gbytes_per_s: bus bandwidth as nccl-tests defines it, GB/s
+-- how: how the cost is known
 SELECT
   name,
   op,

@@ -1,8 +1,8 @@
--- What differs in the input of two runs?
--- takes: other (the run to compare with; when not given, the one before of the same kind)
+-- What differs in the inputs of two runs?
+-- takes: other (the run to compare with; the previous run of the same kind when not given)
 -- path: the dotted path, as --set takes it
--- other: its value in the other run; none where that run has no such member
--- this: its value in this run
+-- other: value in the other run; empty where that run has no such member
+-- this: value in this run
 WITH pair AS (
   SELECT
     :run AS this,

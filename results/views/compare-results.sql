@@ -1,12 +1,12 @@
--- What differs in the answers of two runs? What is 0 in both is left out.
+-- What differs in the results of two runs? Results that are 0 in both are skipped.
 -- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_million_output_tokens, saturated, n_gpus, replicas)
--- takes: other (the run to compare with; when not given, the one before of the same kind)
--- metric: the result's name
--- other: its value in the other run
--- this: its value in this run
--- change_percent: this over other, less one; 0 where they agree to nine digits, which sums of doubles may not
--- unit: its unit; empty for counts and fractions
--- meaning: what it says
+-- takes: other (the run to compare with; the previous run of the same kind when not given)
+-- metric: name of the result
+-- other: value in the other run
+-- this: value in this run
+-- change_percent: this over other, less one; 0 where they agree to nine digits, the precision of the sums
+-- unit: unit of the values; empty for counts and fractions
+-- meaning: what the result means
 WITH pair AS (
   SELECT
     :run AS this,

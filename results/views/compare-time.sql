@@ -1,11 +1,11 @@
--- Where did the time go between two runs, by kind of time?
+-- Where did the time change between two runs, by kind of time?
 -- reads: time_kind(lane, category, seconds); lane(lane, multiplicity); serving_result(queue_mean_s, ttft_mean_s, e2e_mean_s)
--- takes: other (the run to compare with; when not given, the one before of the same kind)
--- category: the kind of time; of serving queue (until a step computes any of a request), prefill (from then to its first token) and decode (the rest)
--- other_s: seconds of the iteration in the other run, the mean over all ranks; of serving of a request, the mean over all
+-- takes: other (the run to compare with; the previous run of the same kind when not given)
+-- category: the kind of time; for serving: queue (until a step first computes the request), prefill (from then to the first token) and decode (the rest)
+-- other_s: training: seconds of the iteration in the other run, mean over all ranks; serving: seconds of a request, mean over all requests
 -- this_s: the same in this run
--- change_s: how many seconds more in this run; 0 where it is below 1e-9 of the whole, which sums of doubles may miss by
--- share_percent: the change as a share of the change of the whole; none where the whole did not change
+-- change_s: seconds by which this run takes longer; 0 where the difference is below 1e-9 of the whole, the precision of the sums
+-- share_percent: change_s as a percentage of the change of the whole; empty where the whole did not change
 WITH pair AS (
   SELECT
     :run AS this,

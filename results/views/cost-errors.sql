@@ -1,13 +1,13 @@
--- How far are the costs of kernels from measurements that the profile had not seen?
+-- How far are predicted kernel costs from measurements that the profile does not contain?
 -- reads: cost_error(set_name, profile, kernels, region, n, mape, bias, median, p90, worst)
 -- about: cost-validation
 -- set_name: the validation set
--- profile: the profile that was asked
--- kernels: operator and number formats
--- region: what bounds the shapes; outside: beyond what the rest of the table reaches; all: any
--- shapes: how many were compared; of a comparison that was made several times the last counts
+-- profile: the profile that predicted the costs
+-- kernels: the operator and its number formats
+-- region: what bounds the shapes; outside: beyond the range of the rest of the table; all: every region
+-- shapes: shapes compared; the newest comparison counts
 -- mape_percent: mean absolute error, percent of the measurement
--- bias_percent: mean error; above 0 the model says more than was measured
+-- bias_percent: mean error; above 0 the model predicts more than was measured
 -- median_percent: median of the absolute errors
 -- p90_percent: 90th percentile of the absolute errors (nearest rank)
 -- worst_percent: the largest absolute error

@@ -1,16 +1,17 @@
--- What is on the critical path: which spans, one after another, make the step as long as it is?
+-- Which spans form the critical path, the sequence that determines the length of the step?
 -- reads: span(lane, stream, name, category, started_s, end_s)
--- category: the kind of time; "gap" where no span was running on the path (latency, launch, a wait that left no span)
+-- category: the kind of time; "gap" where no span on the path was running (latency, launch, or a wait without a span)
 -- name: the operation
--- spans: how many of its spans lie on the path
--- lanes: on how many rank classes
--- seconds: how long they take together; all rows add up to the end of the last span
--- percent: the same as a share of the whole
+-- spans: number of its spans on the path
+-- lanes: number of rank classes that these spans belong to
+-- seconds: time of these spans; all rows add up to the end of the last span
+-- percent: seconds as a percentage of the whole
 --
--- The walk goes back from the span that ends last. What a span had to wait for is what ended last before it started: of
--- several that ended at that moment the one on its own lane, else the first. Recorded spans do not say what enabled
--- what, so where unrelated spans end at the same moment the walk may follow the wrong one of them; its length is the
--- same. Spans of a nanosecond or less are left out, and moments that are a nanosecond apart are one.
+-- The walk starts at the span that ends last and goes backwards. From each span it goes to the span that ended last
+-- before this one started; where several ended at that moment, to the one on the same lane, else to the first. Recorded
+-- spans do not hold their dependencies, so where unrelated spans end at the same moment the walk can follow the wrong
+-- one; the length of the path is the same. Spans of a nanosecond or less are skipped, and moments within a nanosecond
+-- count as equal.
 WITH RECURSIVE
 timed AS MATERIALIZED (
   SELECT row_number() OVER () AS id, lane, name, category, started_s, end_s

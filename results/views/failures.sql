@@ -1,13 +1,13 @@
--- Why were combinations and points of the sweep not answered?
+-- Why do combinations and points of the sweep have no answer?
 -- reads: sweep(n_points, n_combinations); sweep_excluded(reason, combinations); sweep_point(status, reason, eligible)
--- outcome: excluded (no point), unfit (memory), refused, failed, crashed, timeout, or ineligible
--- reason: the constraint, or what was found, with # for numbers
--- n: combinations, or points, that it happened to
--- percent: of all combinations, or of all points that are done
--- example_run: one of the points' runs
+-- outcome: excluded (not a point), unfit (memory), refused, failed, crashed, timeout, or ineligible
+-- reason: the constraint or the finding, with # in place of numbers
+-- n: combinations or points with this outcome and reason
+-- percent: percentage of all combinations (excluded), or of all completed points
+-- example_run: the run of one of these points
 --
--- Excluded combinations were told before anything ran, by a constraint or by the workload's checks; unfit points by their
--- memory. What is ineligible was simulated, and a constraint on results does not hold.
+-- A constraint or the workload's checks excluded a combination before anything ran. The memory estimate made a point
+-- unfit. An ineligible point was simulated, but violates a constraint on results.
 WITH asked AS (
   SELECT run_id AS id, n_points, n_combinations FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
 ),

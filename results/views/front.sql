@@ -1,18 +1,18 @@
--- Which points of the sweep does no other better in every objective?
+-- Pareto front: which points of the sweep does no other point beat on every objective?
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4); training_result(memory_peak_bytes); serving_result(ttft_p99_s)
 -- series: front, or other (of points that lie close together one is shown)
--- x: the first objective's value
--- y: the second's
+-- x: value of the first objective
+-- y: value of the second objective
 -- x_name: the first objective
--- y_name: the second
--- objective_3: the third's value; none where there are two
--- objective_4: the fourth's
+-- y_name: the second objective
+-- objective_3: value of the third objective; empty where there are two
+-- objective_4: value of the fourth objective
 -- run: the point's run
--- label: the axes' values; of the front
+-- label: values of the axes; only for points of the front
 --
--- Where there is one objective, the second is memory (of training) or the 99th percentile of the time to the first token
--- (of serving), to be made small. A point that is as good as another in all objectives and comes later is not on the front. Most points are told from
--- the 64 whose ranks in the objectives add up to the least; what is left is compared pair by pair.
+-- Where the sweep has one objective, the second is memory (training) or the 99th percentile of the time to the first
+-- token (serving), to be minimized. Of points that are equal in all objectives only the first is on the front. The 64
+-- points with the smallest sums of ranks in the objectives rule out most others; the rest is compared pair by pair.
 WITH RECURSIVE asked AS (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
 ),

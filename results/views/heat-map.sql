@@ -1,17 +1,17 @@
--- How does the answer change over two axes?
+-- How does the result change over two axes?
 -- reads: sweep(n_points, objective); sweep_point(sweep, rung, eligible, objective_1); training_result(tokens_per_s_per_gpu, fits)
--- takes: x (a dotted path of the scenario; tensor-parallel size when not given, or an axis of the sweep)
--- takes: y (another; pipeline-parallel size when not given, or another axis)
+-- takes: x (a dotted path of the scenario; when not given, tensor-parallel size or an axis of the sweep)
+-- takes: y (another path; when not given, pipeline-parallel size or another axis of the sweep)
 -- series: the two axes
--- x: place of the first axis' value, from 1
--- y: place of the second's
--- value: the best of all runs that have both values and fit; none where none does
--- x_value: the first axis' value
--- y_value: the second's
--- x_name: the first axis
--- y_name: the second
--- value_name: what the value is: tokens a second and GPU, or the sweep's first objective
--- runs: how many runs have both values
+-- x: position of the value on the first axis, from 1
+-- y: position of the value on the second axis, from 1
+-- value: the best result of the runs with both values that fit into memory; empty where none fits
+-- x_value: value on the first axis
+-- y_value: value on the second axis
+-- x_name: name of the first axis
+-- y_name: name of the second axis
+-- value_name: what the result is: tokens per second per GPU, or the sweep's first objective
+-- runs: number of runs with both values
 WITH asked AS MATERIALIZED (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE :run BETWEEN run_id AND run_id + n_points
 ),

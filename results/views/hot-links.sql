@@ -1,11 +1,11 @@
--- Which links carry the most for what they can?
+-- Which links are the busiest for their bandwidth?
 -- reads: link_use(link, kind, stands_for, bandwidth_bytes_per_s, bytes, utilization)
--- link: the link; equal links that are always loaded alike are one
--- kind: what sort of link it is
--- stands_for: how many equal links this one stands for
--- gbytes_per_s: its bandwidth, GB/s
--- gbytes: what it carried, GB
--- busy_percent: share of the iteration that its bandwidth was in use
+-- link: the link; one row stands for equal links that are always loaded alike
+-- kind: type of the link
+-- stands_for: number of equal links that the row stands for
+-- gbytes_per_s: bandwidth, GB/s
+-- gbytes: data carried, GB
+-- busy_percent: percentage of the iteration in which the bandwidth was in use
 SELECT
   link,
   kind,

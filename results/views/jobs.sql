@@ -1,15 +1,15 @@
--- What did jobs that share a machine cost each other?
+-- How much do jobs that share a machine slow each other down?
 -- reads: job(job, first_run, n_gpus, gpus, start_s, end_s, together_s, alone_s, slowdown)
--- run: the job's own run
--- job: its name
--- kind: the kind of workload
--- n_gpus: GPUs it had
--- start_s: when it started
--- end_s: when it ended
--- alone_s: how long it takes on the same GPUs with nobody else on the machine
--- together_s: how long it took
--- slowdown: the one over the other
--- gpus: which GPUs, in the order of its ranks
+-- run: the run of the job
+-- job: name of the job
+-- kind: kind of workload
+-- n_gpus: GPUs of the job
+-- start_s: when the job started
+-- end_s: when the job ended
+-- alone_s: how long the job takes on the same GPUs with no other job on the machine
+-- together_s: how long the job took
+-- slowdown: together_s over alone_s
+-- gpus: the GPUs, in the order of the job's ranks
 WITH asked AS (SELECT iif(first_run = 0, run_id, first_run) AS first FROM job WHERE run_id = :run)
 SELECT
   j.run_id AS run,

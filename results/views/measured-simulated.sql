@@ -1,11 +1,11 @@
--- What was measured, and what does the simulation say?
+-- How do simulated values compare with measured ones?
 -- reads: validation_row(set_name, row, label, metric, measured, simulated, error)
 -- about: validation, cost-validation
 -- series: the validation set and the metric
 -- measured: the measurement
--- simulated: what the simulation says
+-- simulated: the simulated value
 -- error_percent: simulated over measured, less one
--- label: what the row is
+-- label: name of the row
 WITH compared AS (
   SELECT *, row_number() OVER (PARTITION BY set_name, row, metric ORDER BY run_id DESC) AS age
   FROM validation_row

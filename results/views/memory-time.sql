@@ -1,12 +1,12 @@
 -- What does a GPU of each pipeline stage hold over time?
 -- reads: memory_time(stage, what, chunk, micro_batch, begin_s, end_s, fixed_bytes, activations_bytes, working_bytes, after_bytes, total_bytes)
 -- series: the stage
--- at_s: when a pass begins, or has ended, seconds
--- gib: what tensors and libraries fill then, GiB
--- held_gib: what nvidia-smi shows: the allocator gives nothing back, GiB
--- activations_gib: of it, activations kept for backwards, GiB
+-- at_s: when a forward or backward pass begins or ends, seconds
+-- gib: memory that tensors and libraries fill at that time, GiB
+-- held_gib: memory that nvidia-smi shows, GiB: the allocator returns nothing
+-- activations_gib: activations kept for backward passes, a part of gib, GiB
 -- what: the pass that begins or has ended
--- micro_batch: its micro-batch; empty: none
+-- micro_batch: micro-batch of the pass; empty: none
 WITH edge AS (
   SELECT stage, begin_s AS at_s, 0 AS ended, what, chunk, micro_batch, activations_bytes,
     fixed_bytes + activations_bytes + working_bytes AS bytes, total_bytes

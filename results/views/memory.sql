@@ -4,16 +4,16 @@
 -- weights_gib: the weights, GiB
 -- gradients_gib: their gradients, GiB
 -- optimizer_gib: the optimizer's state and master weights, GiB
--- activations_gib: activations at the schedule's peak, GiB
--- working_gib: beside them: what a backward replays, gradients of activations, boundary tensors, GiB
--- gaps_gib: what the allocator holds for these and none fills, GiB
--- copies_gib: copies of gradients in buckets and at the update, GiB
--- libraries_gib: the CUDA context, NCCL's buffers and cuBLAS' workspace, GiB
--- total_gib: all of it, GiB
--- capacity_gib: what the GPU has, GiB
--- headroom_gib: what is left; below 0, by how much it misses, GiB
--- host_gib: what is offloaded to the host's memory instead, GiB
--- used_percent: the total as a share of the capacity; over 100 does not fit
+-- activations_gib: activations at the peak of the schedule, GiB
+-- working_gib: what a backward recomputes, gradients of activations, and boundary tensors, GiB
+-- gaps_gib: memory that the allocator reserves but no tensor fills, GiB
+-- copies_gib: copies of gradients, in buckets and at the update, GiB
+-- libraries_gib: the CUDA context, NCCL's buffers and cuBLAS's workspace, GiB
+-- total_gib: the sum of the above, GiB
+-- capacity_gib: memory of the GPU, GiB
+-- headroom_gib: memory left; below 0: memory missing, GiB
+-- host_gib: state offloaded to host memory, GiB
+-- used_percent: total as a percentage of the capacity; above 100 the job does not fit
 SELECT
   stage,
   weights_bytes / 1073741824.0 AS weights_gib,

@@ -1,8 +1,8 @@
--- What does each column of each table mean, and in which unit is it?
+-- What does each column of each table mean, and what is its unit?
 -- table_name: the table
 -- name: the column
--- unit: its unit; empty for texts, counts and fractions
--- meaning: what it says
+-- unit: the unit; empty for texts, counts and fractions
+-- meaning: what the column means
 SELECT table_name, name, unit, sentence AS meaning
 FROM metric_def
 ORDER BY table_name, rowid;

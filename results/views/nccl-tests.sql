@@ -1,17 +1,17 @@
 -- What would nccl-tests print?
 -- reads: nccl_test(size_bytes, count, type, redop, root, time_s, algbw_bytes_per_s, busbw_bytes_per_s, algorithm, protocol, how, alone_s)
 -- size: size in bytes, as nccl-tests counts it
--- count: elements; of one rank's part where each rank has a part
+-- count: elements; of one rank's shard where each rank holds a shard
 -- type: number format
 -- redop: reduction, or none
--- root: root rank; -1: none
+-- root: root rank; -1: the collective has no root
 -- time_us: time of one call, out of place, microseconds
 -- algbw_gbytes_per_s: size over time, GB/s
 -- busbw_gbytes_per_s: bus bandwidth, GB/s
 -- algorithm: the algorithm
--- protocol: NCCL's protocol; auto: not known
+-- protocol: NCCL's protocol; auto: unknown
 -- how: how the time alone on the fabric is known
--- slowdown: time over time alone; 1 where nothing crowds it
+-- slowdown: time over the time alone on the fabric; 1 without contention
 SELECT
   size_bytes AS size,
   count,

@@ -1,15 +1,15 @@
--- Which operators take the time of each phase, how fast do they run, and how is that known?
+-- Which operators take the time of each phase, how fast do they run, and how are their costs known?
 -- reads: operator_cost(phase, name, kind, count, seconds_each, seconds_total, how, flops, bytes)
 -- phase: forward, backward, ...
 -- name: the operator
--- kind: what sort of kernel it is
--- count: how often it runs a step, on a rank that has the phase
--- each_us: one run of it, microseconds
--- total_ms: all of them in a step, milliseconds
--- percent: the same as a share of the phase
--- tflop_per_s: FLOPs a second while it runs, TFLOP/s
--- gbytes_per_s: bytes moved a second while it runs, GB/s
--- how: measured, interpolated, carried over from a device (its rows), modelled or outside the measured range
+-- kind: type of kernel
+-- count: calls per step, on a rank that has the phase
+-- each_us: time of one call, microseconds
+-- total_ms: time of all calls in a step, milliseconds
+-- percent: total_ms as a percentage of the phase
+-- tflop_per_s: rate of computation while the operator runs, TFLOP/s
+-- gbytes_per_s: rate of memory traffic while the operator runs, GB/s
+-- how: measured, interpolated, carried over from a device (its rows), modelled, or outside the measured range
 SELECT
   phase,
   name,

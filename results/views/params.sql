@@ -1,7 +1,7 @@
--- What was the run asked to do: every parameter of its resolved scenario?
+-- What are the inputs of the run: every parameter of its resolved scenario?
 -- path: the dotted path, as --set takes it
--- value: the value, as YAML would hold it
--- number: the value in its base unit (bytes, seconds, ...), where it is a number
+-- value: the value, as YAML writes it
+-- number: the value in its base unit (bytes, seconds, ...), where the value is a number
 SELECT path, value, number
 FROM param
 WHERE run_id = :run

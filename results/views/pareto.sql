@@ -1,11 +1,11 @@
--- Which runs give the most tokens a second for their GPUs?
+-- Which runs train the most tokens per second for their number of GPUs?
 -- reads: sweep(n_points); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
--- series: front where no other run has as many tokens a second on as few GPUs, else other (close together one is shown)
+-- series: front where no other run reaches as many tokens per second on as few GPUs, else other (of points that lie close together one is shown)
 -- n_gpus: GPUs
--- tokens_per_s: tokens a second
--- memory_peak_gib: the most that a GPU holds, GiB
+-- tokens_per_s: tokens per second
+-- memory_peak_gib: peak memory of any GPU, GiB
 -- run: the run's number
--- label: how it is split
+-- label: how the model is split over GPUs
 WITH until AS (SELECT coalesce((SELECT run_id + n_points FROM sweep WHERE run_id = :run), :run) AS run_id),
 rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
 left_out AS (

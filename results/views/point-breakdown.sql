@@ -1,13 +1,13 @@
 -- Where does the time of the sweep's best points go, by kind?
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1); time_kind(lane, category, seconds, fraction)
 -- takes: top (how many points; 10 when not given)
--- place: 1 is the best by the first objective
+-- place: rank by the first objective; 1 is the best
 -- run: the point's run
--- settings: the axes' values
+-- settings: values of the axes
 -- category: the kind of time
--- seconds: of the iteration, mean over all GPUs
--- percent: the same as a share of the iteration
--- mean_percent: the kind's share, mean over the points shown
+-- seconds: seconds of the iteration, mean over all GPUs
+-- percent: seconds as a percentage of the iteration
+-- mean_percent: percentage of the iteration, mean over the points shown
 WITH asked AS (
   SELECT run_id AS id, n_points, iif(objective LIKE 'maximize %', -1, 1) AS sign
   FROM sweep

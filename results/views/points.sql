@@ -1,16 +1,16 @@
--- Which points has the sweep, with what settings, and how did each end?
+-- Which points does the sweep have, with which settings, and how did each end?
 -- reads: sweep(n_points); sweep_point(point, rung, status, reason, eligible, objective_1, objective_2, objective_3, objective_4)
--- point: its number in the sweep, from 0
--- run: its run
--- rung: the sampler's rung
+-- point: number of the point in the sweep, from 0
+-- run: run of the point
+-- rung: rung of the sampler
 -- status: ok, unfit, refused, failed, crashed or timeout
--- eligible: 1 where it is ok and the constraints on results hold
--- objective_1: the first objective's value
--- objective_2: the second's
--- objective_3: the third's
--- objective_4: the fourth's
--- settings: the axes' values
--- reason: why it is not ok
+-- eligible: 1 where the status is ok and the constraints on results hold
+-- objective_1: value of the first objective
+-- objective_2: value of the second objective
+-- objective_3: value of the third objective
+-- objective_4: value of the fourth objective
+-- settings: values of the axes
+-- reason: why the status is not ok
 WITH asked AS (SELECT run_id AS id, n_points FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1)
 SELECT
   p.point,

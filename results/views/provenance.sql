@@ -1,10 +1,10 @@
--- How is the time known that kernels, collectives and steps of engines take?
+-- How are the times of kernels, collectives and engine steps known?
 -- reads: operator_cost(phase, kind, name, seconds_total, how); collective(predicted_s, count, how); cost_trust(how, seconds)
--- what: kernels of the step, its collectives (one alone on the fabric), or steps of serving engines
+-- what: kernels of the step, collectives (each alone on the fabric), or steps of serving engines
 -- how: measured, interpolated between measured points, carried over from a device (its rows), modelled, or outside the measured range
--- entries: operators, or collectives, that are known so; none for steps
--- seconds: what they take, all of them
--- percent: the same as a share of all that is of the same sort
+-- entries: operators or collectives known in this way; empty for steps
+-- seconds: time of all these entries
+-- percent: seconds as a percentage of the same kind of entry
 WITH known (what, how, entries, seconds) AS (
   SELECT 'kernels', how, count(*), sum(seconds_total) FROM operator_cost WHERE run_id = :run GROUP BY how UNION ALL
   SELECT 'collectives', how, count(*), sum(predicted_s * count) FROM collective WHERE run_id = :run GROUP BY how UNION ALL

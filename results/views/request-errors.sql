@@ -1,13 +1,13 @@
--- Of a trace that was measured: how far is each request from what was measured?
+-- How far is each request of a measured trace from its measurement?
 -- reads: serving_request(ttft_s, tpot_s, e2e_s, measured_ttft_s, measured_tpot_s, measured_e2e_s)
 -- metric: ttft, tpot or e2e
--- requests: how many were measured
--- mean_percent: error of the mean over all, per cent
--- least_percent: least error of one request, per cent
--- p10_percent: tenth percentile of the errors (nearest rank), per cent
+-- requests: measured requests
+-- mean_percent: error of the mean over all requests, percent
+-- least_percent: smallest error of a request, percent
+-- p10_percent: 10th percentile of the errors (nearest rank), percent
 -- p50_percent: median
 -- p90_percent: 90th percentile
--- most_percent: largest error of one request
+-- most_percent: largest error of a request
 WITH error AS (
   SELECT 'ttft' AS metric, ttft_s AS simulated, measured_ttft_s AS measured FROM serving_request WHERE run_id = :run
   UNION ALL

@@ -1,9 +1,9 @@
--- How close do the run's kernels come to what the GPU can do?
+-- How close do the run's kernels come to the limits of the GPU?
 -- reads: operator_cost(phase, name, kind, count, seconds_each, seconds_total, flops, bytes)
--- series: the operator, or other where seven take more time; or the roof: the lesser of peak FLOPs and memory bandwidth times intensity
--- intensity: FLOPs a byte
--- tflop_per_s: what it reaches, or what the roof allows
--- share_percent: of the time of all kernels of the step
+-- series: the operator (other: beyond the seven that take the most time), or the roof: the lesser of peak FLOP/s and memory bandwidth times intensity
+-- intensity: FLOPs per byte
+-- tflop_per_s: the rate that the operator reaches or the roof allows, TFLOP/s
+-- share_percent: percentage of the time of all kernels of the step
 -- name: phase and operator
 WITH fact AS (
   SELECT

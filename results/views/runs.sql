@@ -1,8 +1,8 @@
 -- Which runs are in this database?
 -- reads: sweep(n_points); sweep_point(status); training_result(n_gpus, tp, pp, dp, cp, iteration_time_s, tokens_per_s, mfu, fits)
--- takes: points (1: the points of sweeps too)
--- run: the run's number, what :run stands for
--- started_at: when it was begun (UTC)
+-- takes: points (1: include the points of sweeps)
+-- run: the run's number, as --run takes it
+-- started_at: when the run began (UTC)
 -- scenario: the scenario's name
 -- kind: the kind of workload
 -- n_gpus: GPUs
@@ -10,11 +10,11 @@
 -- pp: pipeline-parallel size
 -- dp: data-parallel size
 -- cp: context-parallel size
--- iteration_time_s: seconds a training step
--- tokens_per_s: tokens a second
+-- iteration_time_s: seconds per training step
+-- tokens_per_s: tokens per second
 -- mfu: model FLOPs utilization, 0 to 1
--- fits: 1 where it fits into memory
--- points: of a sweep, its points: the runs that follow
+-- fits: 1 where the job fits into memory
+-- points: of a sweep, the number of its points, whose runs follow it
 -- wall_time_s: how long the simulation took
 SELECT
   run.id AS run,

@@ -1,9 +1,9 @@
--- How do tokens a second grow with GPUs?
+-- How does throughput grow with the number of GPUs?
 -- reads: sweep(n_points); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, fits)
--- series: the scenario's name, or ideal: as the smallest of its runs, times the GPUs
+-- series: the scenario's name; or ideal: the throughput per GPU of its smallest run, times the GPUs
 -- n_gpus: GPUs
--- tokens_per_s: the most tokens a second of any run that fits into memory
--- of_ideal_percent: the same as a share of the smallest run's tokens a second and GPU
+-- tokens_per_s: most tokens per second of any run that fits into memory
+-- of_ideal_percent: tokens_per_s as a percentage of the ideal
 WITH until AS (SELECT coalesce((SELECT run_id + n_points FROM sweep WHERE run_id = :run), :run) AS run_id),
 rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
 left_out AS (

@@ -1,19 +1,20 @@
--- What does each value of each axis do to the sweep's objective?
+-- What effect does each value of each axis have on the sweep's objective?
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4)
--- takes: objective (which one of several, from 1; the first when not given)
--- axis: the dotted path
--- setting: its value
--- points: points that have it, answered or not
--- answered: of them, those that have the objective and satisfy the constraints
--- mean: the objective, mean over those
--- effect_percent: how far it is from the mean of those that differ in this axis alone, on average
--- best: the best of them
--- best_run: the run that has it
--- of_best_percent: the same as a share of the sweep's best
+-- takes: objective (which of several objectives, from 1; the first when not given)
+-- axis: dotted path of the axis
+-- setting: value on the axis
+-- points: points with this value, answered or not
+-- answered: points with this value that have the objective and satisfy the constraints
+-- mean: mean of the objective over the answered points
+-- effect_percent: mean difference from points that differ in this axis alone, percent
+-- best: the best value of the objective
+-- best_run: the run with the best value
+-- of_best_percent: best as a percentage of the sweep's best
 --
--- Means over points mislead where constraints leave some of an axis' values fewer of the other axes' values;
--- effect_percent compares like with like (and leaves out a point that is alone). Values of an axis are numbered, and the numbers of a point make one whole
--- number, its code; less an axis' own part it says which points differ in that axis alone.
+-- Means over points mislead where constraints remove some combinations of axes: effect_percent compares only points that
+-- differ in this axis alone, and skips a point without such a counterpart. The values of each axis are numbered; the
+-- numbers of a point make one integer, its code. Points with equal codes, less the axis' own term, differ in that axis
+-- alone.
 WITH RECURSIVE asked AS (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
 ),
@@ -73,7 +74,7 @@ alike AS (
   FROM piece
   WINDOW like_it AS (PARTITION BY (code - part) * 64 + k)
 ),
-summed AS MATERIALIZED ( -- run_id is that of the row with the least: the one min of it says so to SQLite
+summed AS MATERIALIZED ( -- with a single min(), SQLite takes run_id from the row with the minimum
   SELECT
     id,
     count(*) AS points,

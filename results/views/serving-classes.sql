@@ -1,9 +1,9 @@
--- How did each class of requests fare?
+-- How well was each class of requests served?
 -- reads: serving_class(class, completed, share_good, goodput_rps, ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, e2e_mean_s)
--- class: its name
--- completed: requests that are counted
--- good_percent: share of them that met their objectives, per cent
--- goodput_rps: those, a second
+-- class: name of the class
+-- completed: requests counted
+-- good_percent: percentage of the requests that met their objectives
+-- goodput_rps: requests per second that met their objectives
 -- ttft_mean_ms: time to the first token, mean, milliseconds
 -- ttft_p99_ms: the same, 99th percentile
 -- tpot_mean_ms: time per output token, mean, milliseconds

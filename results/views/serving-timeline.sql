@@ -1,15 +1,15 @@
--- How did load, batches and cache go over time?
+-- How did load, batches and cache occupancy change over time?
 -- reads: serving_step(begin_s, step_s, tokens, prefill_tokens, decodes, running, waiting, kv_utilization)
--- series: one for all replicas
--- from_s: begin of the fiftieth of the run, seconds
--- steps: rows of steps in it (a sample where there are many)
+-- series: one series, the mean of all replicas
+-- from_s: begin of the interval, one fiftieth of the run, seconds
+-- steps: recorded steps in the interval (a sample where there are many)
 -- step_ms: mean length of a step, milliseconds
--- tokens: mean tokens of a step
--- prefill_tokens: of them, of prompts
--- decodes: mean sequences that decode
--- running: mean requests that run on a replica
--- waiting: mean requests that wait there
--- kv_percent: mean share of the cache held, per cent
+-- tokens: mean tokens per step
+-- prefill_tokens: mean prompt tokens per step
+-- decodes: mean number of decoding sequences
+-- running: mean number of requests running on a replica
+-- waiting: mean number of requests waiting at a replica
+-- kv_percent: mean percentage of the cache in use
 SELECT
   'all replicas' AS series,
   min(begin_s) AS from_s,

@@ -1,17 +1,17 @@
--- Where did each replica's time go, and what did its cache do?
+-- How did each replica spend its time and use its cache?
 -- reads: serving_replica(replica, requests, steps, running_mean, most_running, gpu_busy, host_fraction, kv_utilization, kv_peak, preemptions, prefix_hit_rate, evicted_blocks)
 -- replica: the replica
--- requests: requests that it served
--- steps: steps
--- batch: requests that ran, mean over its steps' time
--- most: most requests that ran at once
--- busy_percent: share of the run that its GPUs computed, per cent
--- host_percent: share of the run that they waited for the host, per cent
--- kv_percent: share of its key-value cache held, mean over its steps' time, per cent
--- kv_peak_percent: the same at most, per cent
+-- requests: requests that the replica served
+-- steps: steps of the replica
+-- batch: running requests, mean over the time of the steps
+-- most: most requests running at once
+-- busy_percent: percentage of the run in which the GPUs computed
+-- host_percent: percentage of the run in which the GPUs waited for the host
+-- kv_percent: percentage of the key-value cache in use, mean over the time of the steps
+-- kv_peak_percent: the largest percentage of the key-value cache in use
 -- preemptions: requests that lost their cache
--- hits_percent: share of prompt tokens that the prefix cache had, per cent
--- evicted: blocks of the prefix cache whose room was needed
+-- hits_percent: percentage of prompt tokens found in the prefix cache
+-- evicted: blocks evicted from the prefix cache
 SELECT
   replica,
   requests,

@@ -1,15 +1,15 @@
 -- Which ranks do the others wait for?
 -- reads: lane(lane, name, multiplicity, stage, replica, compute_s, comm_s, wait_s, other_s, end_s)
 -- rank_class: the class of equivalent ranks
--- ranks: how many ranks are in it
+-- ranks: number of ranks in the class
 -- stage: its pipeline stage
 -- replica: its data-parallel replica
--- busy_s: computing and communicating
--- compute_s: computing
--- comm_s: communicating
--- wait_s: waiting for others; those who wait least are waited for
--- wait_percent: the same as a share of its time
--- behind_s: how much later it ends than the first to end
+-- busy_s: time computing and communicating
+-- compute_s: time computing
+-- comm_s: time communicating
+-- wait_s: time waiting for other ranks; the others wait for the ranks that wait least
+-- wait_percent: wait_s as a percentage of the rank's time
+-- behind_s: how much later the rank ends than the first rank to end
 SELECT
   name AS rank_class,
   multiplicity AS ranks,

@@ -1,13 +1,13 @@
--- What do checkpoints and data cost?
+-- How much time do checkpoints and data loading take?
 -- reads: storage_use(name, count, bytes, alone_s, mean_s, wall_s, bytes_per_s); time_kind(lane, category, seconds)
--- name: what was exchanged with the file system
--- count: how many in the run
--- gigabytes: of one, by all GPUs together, 1e9 bytes
--- alone_s: a rank class with all its links to itself, mean
--- mean_s: as replayed, mean over rank classes
--- wall_s: one, from its first byte to its last, mean
--- gb_per_s: gigabytes over that
--- held_s: what compute waited for storage in the whole run, mean over rank classes; the same in all rows
+-- name: what was read from or written to the file system
+-- count: number of transfers in the run
+-- gigabytes: size of one transfer over all GPUs, 1e9 bytes
+-- alone_s: time of one transfer without contention, mean over rank classes
+-- mean_s: time of one transfer in the replay, mean over rank classes
+-- wall_s: time from the first byte of a transfer to its last, over all ranks, mean
+-- gb_per_s: gigabytes over wall_s
+-- held_s: time that compute waited for storage in the whole run, mean over rank classes; the same in all rows
 SELECT
   name,
   count,

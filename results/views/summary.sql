@@ -1,9 +1,9 @@
--- What is the answer of the run: a step of training, latencies of serving, the best of a sweep?
+-- What is the result of the run: step time, serving latencies, or the best point of a sweep?
 -- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1)
--- metric: the result's name, as the tables training_result, serving_result and sweep call it
--- value: its value in the unit beside it
--- unit: its unit; empty for counts and fractions
--- meaning: what it says
+-- metric: name of the result, as in the tables training_result, serving_result and sweep
+-- value: the value, in the given unit
+-- unit: the unit; empty for counts and fractions
+-- meaning: what the result means
 WITH training AS (SELECT * FROM training_result WHERE run_id = :run),
 serving AS (SELECT * FROM serving_result WHERE run_id = :run),
 asked AS (SELECT run_id AS id, n_points, n_combinations, objective FROM sweep WHERE run_id = :run),

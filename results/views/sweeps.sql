@@ -1,20 +1,20 @@
--- Which sweeps are in this database, how far are they, and what is the best so far?
+-- Which sweeps are in this database, how far are they, and what is the best result so far?
 -- reads: sweep(n_points, n_combinations, sampler, objective); sweep_point(rung, status, eligible, objective_1)
 -- sweep: the sweep's run
 -- scenario: the scenario's name
 -- sampler: what chose the points
 -- n_combinations: combinations of the axes' values
--- n_points: points; at most so many where the sampler has rungs
+-- n_points: number of points; an upper bound where the sampler has rungs
 -- done: points that are stored
--- percent: the same as a share of all
--- answered: of them, those that were simulated to the end
--- unfit: those whose memory does not fit
--- unanswered: those that were refused, failed, crashed or took too long
--- points_per_s: points stored a second, from the first to the last; none within one second
--- left_s: how long the rest takes at that rate
+-- percent: done as a percentage of all points
+-- answered: points simulated to the end
+-- unfit: points that do not fit into memory
+-- unanswered: points that were refused, failed, crashed or timed out
+-- points_per_s: points stored per second, from the first to the last; empty within the first second
+-- left_s: estimated time for the remaining points at that rate
 -- objective: the first objective
--- best: its best value so far
--- best_run: the run that has it
+-- best: the best value so far
+-- best_run: the run with the best value
 SELECT
   s.run_id AS sweep,
   run.scenario,

@@ -1,10 +1,10 @@
--- How does the iteration divide into kinds of time, run beside run?
+-- How does the iteration divide into kinds of time, run by run?
 -- reads: sweep(n_points, objective); sweep_point(sweep, rung, eligible, objective_1); time_kind(lane, category, seconds); lane(lane, multiplicity)
--- series: the kind of time; those that take most over all runs come first
--- place: the run's place among those shown: the newest dozen up to this one; of a sweep and its points the best dozen
--- label: the run's number and its scenario, or a point's settings
+-- series: the kind of time; the kinds that take the most over all runs come first
+-- place: position of the run; the newest dozen runs up to this one, or the best dozen points of a sweep
+-- label: the run's number and scenario, or a point's settings
 -- from_s: where the kind begins in the run's bar, seconds
--- to_s: where it ends
+-- to_s: where the kind ends, seconds
 WITH asked AS (
   SELECT run_id AS id, n_points, iif(objective LIKE 'maximize %', -1, 1) AS sign
   FROM sweep

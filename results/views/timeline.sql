@@ -1,16 +1,16 @@
--- What does each lane do when? A Gantt chart, drawn as finely as a screen shows it.
+-- What does each lane do when? A Gantt chart with the resolution of a screen.
 -- reads: span(lane, stream, name, category, begin_s, started_s, end_s); lane(lane, name)
 -- takes: lanes (how many lanes; 32 when not given)
--- takes: from (where the picture begins, seconds; 0 when not given)
--- takes: to (where it ends; the end of the run when not given)
--- takes: parts (how many parts the picture is drawn in; 2000 when not given)
--- series: what is done: forward, backward, or the kind of communication
--- row: the lane's place in the picture, from 0 at the top
+-- takes: from (where the chart begins, seconds; 0 when not given)
+-- takes: to (where the chart ends; the end of the run when not given)
+-- takes: parts (how many columns the chart is drawn in; 2000 when not given)
+-- series: forward, backward, or the kind of communication
+-- row: row of the lane, from 0 at the top
 -- lane: the lane's name
--- begin_s: when it begins
--- end_s: when it ends; equal pieces within one part of the picture are one
+-- begin_s: when the work begins
+-- end_s: when the work ends; equal work within one column of the chart is merged
 -- is_work: 1 for work, 0 for communication
--- n_lanes: how many lanes the run has; the picture shows the first `lanes` of them
+-- n_lanes: how many lanes the run has; the chart shows the first `lanes` lanes
 WITH whole AS (
   SELECT coalesce(:from, 0.0) AS from_s, coalesce(:to, (SELECT max(end_s) FROM span WHERE run_id = :run)) AS to_s
 ),

@@ -1,17 +1,17 @@
--- Which rows of the validation sets are furthest from their measurements, and what is their answer made of?
+-- Which rows of the validation sets are furthest from their measurements, and what makes up their simulated time?
 -- reads: validation_row(set_name, row, label, metric, measured, simulated, error, explanation, source, note)
 -- about: validation, cost-validation
 -- set_name: the validation set
 -- row: the row's line in its file
--- label: what the row is
+-- label: name of the row
 -- metric: what was measured
 -- measured: the measurement
--- simulated: what the simulation says
+-- simulated: the simulated value
 -- error_percent: simulated over measured, less one
--- explanation: the largest parts of the answer
--- source: where the measurement is from
--- note: what is to be known about it
--- run: the run that it was compared with; of several the last
+-- explanation: the largest parts of the simulated time
+-- source: source of the measurement
+-- note: remark on the measurement
+-- run: the run compared with; the newest of several
 WITH compared AS (
   SELECT *, row_number() OVER (PARTITION BY set_name, row, metric ORDER BY run_id DESC) AS age
   FROM validation_row

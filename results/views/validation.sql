@@ -1,15 +1,15 @@
--- How far from the measurements is the simulation, by validation set?
+-- How far is the simulation from the measurements, by validation set?
 -- reads: validation_row(set_name, row, label, metric, error)
 -- about: validation, cost-validation
 -- set_name: the validation set
 -- metric: what was measured
--- rows: how many rows were compared; of a row that was compared several times the last counts
+-- rows: rows compared; the newest comparison of a row counts
 -- mape_percent: mean absolute error, percent of the measurement
--- bias_percent: mean error; above 0 the simulation says more than was measured
+-- bias_percent: mean error; above 0 the simulation predicts more than was measured
 -- median_percent: median of the absolute errors
 -- p90_percent: 90th percentile of the absolute errors (nearest rank)
 -- worst_percent: the largest absolute error
--- worst: the row that has it
+-- worst: the row with the largest error
 WITH compared AS (
   SELECT *, row_number() OVER (PARTITION BY set_name, row, metric ORDER BY run_id DESC) AS age
   FROM validation_row

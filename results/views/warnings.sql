@@ -1,4 +1,4 @@
--- What should be known before the run's answer is believed?
+-- What limits confidence in the result of this run?
 -- reads: warning(text)
 -- text: one warning
 SELECT text
