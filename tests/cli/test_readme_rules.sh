@@ -1,6 +1,7 @@
 #!/bin/sh
 # test_readme_rules.sh - test_readme.py and test_documents.py fail documents that lie: each of their rules has a document
 # that breaks it. Blocks run a stand-in for orrery. TAP.
+# shellcheck disable=SC2016  # backquotes are Markdown's
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
