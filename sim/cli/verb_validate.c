@@ -218,9 +218,15 @@ static void show_progress(guint done, guint total, void *user) {
 static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStore *store,
                                    GError **error) {
   g_autoptr(OrrProgress) progress = orr_progress_new(set, FALSE);
-  if (orr_validate_costs_is(library, set))
-    return orr_validate_costs(library, set, profile, rows_csv, store, error);
-  return orr_validate(library, set, rows_csv, (guint)n_jobs, store, show_progress, progress, error);
+  const OrrValidateOrder order = {.set = set,
+                                  .rows_csv = rows_csv,
+                                  .profile = profile,
+                                  .jobs = (guint)n_jobs,
+                                  .store = store,
+                                  .progress = show_progress,
+                                  .user = progress};
+  return orr_validate_costs_is(library, set) ? orr_validate_costs(library, &order, error)
+                                             : orr_validate(library, &order, error);
 }
 
 /* Merges the sets of scenarios into one. Sets of costs stay apart, since they have a thousand times

@@ -1,17 +1,17 @@
 /*
- * validate.h - measured rows against simulated ones.
+ * validate.h - compares simulations with measurements.
  *
- * A validation set is a scenario (scenarios/validation/NAME.yaml) and a CSV beside it (NAME.csv). A
- * column whose name is a scenario path is set for each row (`model.layers`,
- * `workload.parallel.tp`); `measured.METRIC` is compared with the result of that name; `source` and
- * `note` pass through; `label` names the row. Lines that begin with '#' carry source, units and
- * trust.
+ * A validation set is a scenario (scenarios/validation/NAME.yaml) and a table next to it (NAME.csv).
+ * For each row of the table, a column whose name is a path (`model.layers`, `workload.parallel.tp`)
+ * sets that path of the scenario; `measured.METRIC` is compared with the result of that name; `label`
+ * names the row; `source` and `note` are copied to the output. Lines that begin with '#' give the
+ * source, the units and how reliable the measurement is.
  *
- * The scenario's `validation:` section may say what other columns mean, so that a published table
- * replays as it is:
+ * The scenario's `validation:` section can define other columns, so that a published table needs no
+ * changes:
  *
  *   validation:
- *     group: training                sets of a group run together: `orrery validate training`
+ *     group: training                `orrery validate training` runs all sets of the group
  *     columns:                       a column -> a scenario path, a list of paths, or `ignore`
  *       layers: model.layers
  *       n_gpus: cluster.gpus
@@ -20,95 +20,109 @@
  *     values:                        a column -> {text in the table: text for the scenario, or a map of paths}
  *       ddp_impl: {torch: true, local: false}
  *       variant: {full recompute: {workload.recompute: full}}
- *       chip: {TPU v5p: {refuse: TPUs are not simulated}}      the row is refused, for that reason
- *       mem: {GB: ""}                                          as good as an empty cell
- *       mode: {split: {workload.groups: "[{replicas: <workers>}]"}}   <workers> is the row's cell of that column; a row
- *                                                              where that is empty is refused
- *       model: {moe-1t: {model: moe-1t, part: experts}}        the row's errors are also told with those of its part
- *     together: {isl osl: {128 2048: {workload.requests: 3000}}}   what hangs on several columns, set last
- *     scale: {forward_ms: 0.001}     a column -> factor on its number
+ *       chip: {TPU v5p: {refuse: TPUs are not simulated}}      the row is refused, with this reason
+ *       mem: {GB: ""}                                          the same as an empty cell
+ *       mode: {split: {workload.groups: "[{replicas: <workers>}]"}}   <workers>: the row's cell in that column; a row
+ *                                                              without it is refused
+ *       model: {moe-1t: {model: moe-1t, part: experts}}        the errors are also listed by part
+ *     together: {isl osl: {128 2048: {workload.requests: 3000}}}   settings by several columns, applied last
+ *     scale: {forward_ms: 0.001}     a column -> a factor for its numbers
  *
  * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by
  * shape.
  *
- * An unknown column is an error that names it, unless `columns` ignores it. An empty cell leaves
- * the scenario's value. Columns are set in the order of the table; two that mean `label` (`source`,
- * `note`) are joined by a blank.
+ * An unknown column is an error, unless `columns` ignores it. An empty cell keeps the scenario's value.
+ * Columns are applied in the order of the table; the texts of several columns that mean `label` (or
+ * `source`, or `note`) are joined by a blank.
  */
 #ifndef ORR_VALIDATE_H
 #define ORR_VALIDATE_H
 
-#include "sim/run/simulate.h"
+#include "calibration/crossval/crossval.h"
+#include "results/store.h"
+#include "sim/base/library.h"
 
 G_BEGIN_DECLS
 
+/* A measured value and its simulation. */
 typedef struct {
   char *set_name;
   gint64 row; /* line of the CSV */
   char *label, *metric;
-  double measured, simulated,
-      error;         /* error = simulated / measured - 1; NAN in the database for a refused row */
-  char *explanation; /* the largest parts of the answer: "gemm 61 %, tp-comm 17 %, bubble 9 %" */
+  double measured, simulated;
+  double error;      /* simulated / measured - 1; in the database NAN for a refused row */
+  char *explanation; /* the largest parts of the result: "gemm 61 %, tp-comm 17 %, bubble 9 %" */
   char *source, *note;
-  char *part; /* of the set, whose errors are told apart; NULL; not stored */
+  char *part; /* part of the set, to group errors by; NULL: none. Not stored */
 } OrrValidationRow;
 
+/* A row that was not compared. */
 typedef struct {
   char *set_name;
   gint64 row;
   char *label;
   char *reason;
-  /* not the row's fault: the simulation crashed, was killed, or could not finish */
-  gboolean failed;
+  gboolean failed; /* the simulation crashed, was killed, or could not finish */
 } OrrValidationRefusal;
 
-/* Errors of one table of one profile, in one region. */
+/* The errors of one table of one profile, in one region. */
 typedef struct {
   char *set_name, *profile, *kernels, *region;
   gint64 n;
   double mape, bias, median, p90, worst;
-  gboolean met; /* the set's target, by all regions together */
+  gboolean met; /* whether the errors are within the set's targets */
 } OrrCostError;
 
 typedef struct {
   char *set_name;
-  GArray *rows;     /* OrrValidationRow */
-  GArray *refusals; /* OrrValidationRefusal: rows that the checks refuse, with the diagnostics */
-  double mape, bias, median, p90,
-      worst;        /* of |error|; bias: mean of error; shares, not per cent; NAN without rows */
-  guint n_compared; /* as many as there are rows; of a set of costs, shapes */
-  GArray *costs;    /* OrrCostError; of a set of costs, whose rows are its worst shapes */
+  GArray *rows;     /* of OrrValidationRow; for a set of costs, its worst shapes */
+  GArray *refusals; /* of OrrValidationRefusal: with the diagnostics as the reason */
+  GArray *costs;    /* of OrrCostError; only for a set of costs */
+  guint n_compared; /* rows, or shapes for a set of costs */
+  /* Of |error|, except bias, the mean of error; fractions; NAN when nothing was compared. */
+  double mape, bias, median, p90, worst;
 } OrrValidation;
 
 extern const OrrFieldTable orr_validation_row_table, orr_cost_error_table;
 
-/* Names of the shipped sets (and of those in the library's folders), sorted; strv. */
+/* The names of the sets in the library, sorted; strv. */
 char **orr_validation_sets(OrrLibrary *library);
 
-/* The sets whose `validation: group:` says @group, sorted; strv, empty where there is none. */
+/* The sets whose section has `group: @group`, sorted; strv, empty for an unknown group. */
 char **orr_validation_group(OrrLibrary *library, const char *group);
 
-/* The scenario's file of a set, or NULL; newly allocated. */
+/* The path of a set's scenario, newly allocated; NULL for an unknown set. */
 char *orr_validation_path(OrrLibrary *library, const char *set);
 
-/* Called after each row that has ended, in the caller's process. */
+/* Called after each row, in the caller's process. */
 typedef void (*OrrValidationProgress)(guint done, guint total, void *user);
 
-/* Replays one set, each row in a process of its own, @jobs at once (0: as many as there are cores).
- * @rows_csv (may be NULL): other rows than the set's. @store (may be NULL): the comparison lands
- * there as one run whose resolved scenario is the set's, with a validation_row for each row,
- * refused ones (error NULL) too. Errors are the set's own (no such set, a bad CSV: file:line and
- * column); a row that cannot run is a refusal. Order and numbers do not depend on @jobs.
- */
-OrrValidation *orr_validate(OrrLibrary *library, const char *set, const char *rows_csv, guint jobs,
-                            OrrStore *store, OrrValidationProgress progress, void *user,
-                            GError **error);
+typedef struct {
+  const char *set;
+  const char *rows_csv;           /* these rows instead of the set's; may be NULL */
+  const char *profile;            /* sets of costs: query only this profile; NULL: all */
+  guint jobs;                     /* rows to simulate at once; 0: one per core */
+  OrrStore *store;                /* NULL: nothing is stored */
+  OrrValidationProgress progress; /* may be NULL */
+  void *user;
+} OrrValidateOrder;
+
+/* Simulates every row of a set, each in its own process. Stores the comparison as one run, whose
+ * resolved scenario is the set's, with a validation_row per value; refused rows have error NULL. A row
+ * that cannot run is a refusal; errors are about the set itself (unknown set, bad CSV: file:line and
+ * column). Order and numbers do not depend on the number of jobs. */
+OrrValidation *orr_validate(OrrLibrary *library, const OrrValidateOrder *order, GError **error);
+
+OrrValidation *orr_validation_new(const char *set_name);
 void orr_validation_free(OrrValidation *validation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidation, orr_validation_free)
 
-/* Fills mape ... worst from the rows. p90 is the nearest rank; the median of an even number is
- * the mean of two. */
+/* Sets mape ... worst from the errors of the rows; p90 is the nearest rank, and the median of an even
+ * number of errors is the mean of two. */
 void orr_validation_summarise(OrrValidation *validation);
+
+/* Sets mape ... worst. */
+void orr_validation_set_errors(OrrValidation *validation, OrrErrors errors);
 
 G_END_DECLS
 

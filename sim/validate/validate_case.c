@@ -1,11 +1,13 @@
 /*
- * validate_case.c - one row of a validation set's table: the scenario that it asks for, and what
- * was measured.
+ * validate_case.c - applies the cells of a row to a copy of the set's scenario, column by column, and
+ * collects the measured values.
  */
+#include "sim/validate/validate_case.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "sim/validate/validate_private.h"
+#include "sim/run/scenario.h"
 
 void orr_validate_case_free(OrrValidateCase *one) {
   if (!one) return;
@@ -18,7 +20,7 @@ void orr_validate_case_free(OrrValidateCase *one) {
   g_free(one);
 }
 
-/* The first reason stays: what follows is often its consequence. */
+/* Keeps the first reason: later ones are often its consequences. */
 static void refuse(OrrValidateCase *one, const char *column, const char *cell, const char *why) {
   if (!one->refused) one->refused = g_strdup_printf("column %s, '%s': %s", column, cell, why);
 }
@@ -47,16 +49,16 @@ static void add_measured(OrrValidateCase *one, const char *column, const OrrFiel
                          const char *text, double scale) {
   double value;
   if (!read_measured(field, text, scale, &value))
-    refuse(one, column, text, "no number");
+    refuse(one, column, text, "not a number");
   else if (!(value > 0))
-    refuse(one, column, text, "an error is a share of the measurement, which must be above 0");
+    refuse(one, column, text, "a measurement must be above 0, since the error is relative to it");
   else {
     g_array_append_val(one->metrics, field);
     g_array_append_val(one->measured, value);
   }
 }
 
-/* "64.0", as tables of numbers with holes are often written, is the whole number. Newly
+/* "64.0" becomes "64": tools write whole numbers with a point when a column has empty cells. Newly
  * allocated. */
 static char *without_point(const char *text) {
   const char *point = strchr(text, '.');
@@ -73,7 +75,7 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
   double value;
   if (scale != 1) {
     if (!read_number(text, scale, &value)) {
-      refuse(one, column, text, "no number to scale");
+      refuse(one, column, text, "not a number, so it cannot be scaled");
       return;
     }
     g_free(scaled);
@@ -83,16 +85,16 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
     refuse(one, column, text, error->message);
 }
 
-/* @text with each <column> replaced by the row's cell; NULL where one is empty: the row is then
- * refused. */
+/* @text with each <column> replaced by the row's cell; newly allocated. NULL if a cell is empty; the
+ * row is then refused. */
 static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                         const char *text) {
   g_autoptr(GString) whole = g_string_new(NULL);
-  for (const char *open; (open = orr_validate_reference(text)); text = strchr(open, '>') + 1) {
+  for (const char *open; (open = orr_validate_set_reference(text)); text = strchr(open, '>') + 1) {
     g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
     g_autofree char *cell = without_point(line->cells[orr_csv_column(set->csv, column)]);
     if (!*cell) {
-      if (!one->refused) one->refused = g_strdup_printf("the row does not say %s", column);
+      if (!one->refused) one->refused = g_strdup_printf("the row has no value for %s", column);
       return NULL;
     }
     g_string_append_len(whole, text, open - text);
@@ -102,8 +104,8 @@ static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const O
   return g_string_free(g_steal_pointer(&whole), FALSE);
 }
 
-/* A text of the table that stands for several settings: {workload.recompute: full, ...}, or for
- * a row that cannot be simulated: {refuse: why}. */
+/* Applies the settings that a cell stands for: {workload.recompute: full, ...}, {refuse: why} for a row
+ * that cannot be simulated, {part: NAME}. */
 static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                       const char *column, const OrrNode *settings) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
@@ -117,11 +119,11 @@ static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const Orr
       g_autofree char *text = with_cells(set, one, line, value->text);
       if (text) set_path(one, column, path->text, text, 1);
     } else
-      refuse(one, column, path->text, "wants one value");
+      refuse(one, column, path->text, "takes a single value");
   }
 }
 
-/* A text that `values` does not have stays as it is. */
+/* Applies one cell; a text that is not in `values` is used unchanged. */
 static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                   guint i_column) {
   const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i_column);
@@ -129,11 +131,11 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
   const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
   const char *text = value && value->kind == ORR_NODE_SCALAR ? value->text : cell;
   gboolean is_settings = value && value->kind == ORR_NODE_MAP;
-  if (!*text) return; /* `values` says that the cell is as good as empty */
+  if (!*text) return; /* `values` maps the cell to an empty one */
   for (guint i = 0; i < column->targets->len; i++) {
     const OrrValidateTarget *target = &g_array_index(column->targets, OrrValidateTarget, i);
     if (target->kind == ORR_VALIDATE_MEASURED)
-      add_measured(one, name, orr_validate_metric(set, target->name), text, column->scale);
+      add_measured(one, name, orr_validate_set_metric(set, target->name), text, column->scale);
     else if (target->kind != ORR_VALIDATE_PATH)
       add_text(one, target->kind, cell);
     else if (!is_settings)
@@ -142,7 +144,7 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
   if (is_settings) set_paths(set, one, line, name, value);
 }
 
-/* What hangs on several columns: `together: {isl osl: {128 2048: {workload.requests: 3000}}}`. */
+/* Applies settings by several columns: `together: {isl osl: {128 2048: {workload.requests: 3000}}}`. */
 static void apply_together(const OrrValidateSet *set, OrrValidateCase *one,
                            const OrrCsvLine *line) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;

@@ -1,16 +1,17 @@
 /*
- * validate_costs.h - sets that hold kernels, not scenarios, against measurements.
+ * validate_costs.h - sets of costs: compare predicted times of kernels, not of scenarios, with
+ * measurements.
  *
  *   schema: cost-validation/1
  *   name: gemm
- *   family: gemm                    what is left out: gemm, attention, collectives (calibration/crossval/crossval.h)
- *   operators: [gemm]               what --rows asks `orrery cost` for: the first whose columns the table has
+ *   family: gemm                    tables to leave shapes out of: gemm, attention, collectives (crossval.h)
+ *   operators: [gemm]               predict the rows of --rows: the first whose columns the table has
  *   target-mape: 8 %
  *   target-p90: 20 %
  *
- * Without rows: every profile that a device of the library names is cross-validated, table by
- * table. With rows: the profile answers for each row, as `orrery cost PROFILE OPERATOR --rows`
- * does, and is compared with `latency_us`.
+ * Without --rows, cross-validates the profile of every device in the library, table by table. With
+ * --rows, one profile predicts each row, as `orrery cost PROFILE OPERATOR --rows` does, and the
+ * prediction is compared with `latency_us`.
  */
 #ifndef ORR_VALIDATE_COSTS_H
 #define ORR_VALIDATE_COSTS_H
@@ -27,12 +28,12 @@ typedef struct {
 
 extern const OrrFieldTable orr_cost_validation_table;
 
-/* Is the file of that set (or that path) a set of costs? */
+/* Whether @set, a name or a path, is a set of costs. */
 gboolean orr_validate_costs_is(OrrLibrary *library, const char *set);
 
-/* @profile NULL: all; with @rows_csv it must be named. Errors as of orr_validate. */
-OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set, const char *profile,
-                                  const char *rows_csv, OrrStore *store, GError **error);
+/* Runs a set of costs; with order->rows_csv, order->profile must be set. Errors as in orr_validate. */
+OrrValidation *orr_validate_costs(OrrLibrary *library, const OrrValidateOrder *order,
+                                  GError **error);
 
 G_END_DECLS
 

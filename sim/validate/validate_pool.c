@@ -1,12 +1,14 @@
 /*
- * validate_pool.c - runs cases, each in a process of its own, a few at once.
+ * validate_pool.c - forks a child for each case, several at once, and collects their answers.
  *
  * Invariants
- *  1. A child answers with one GVariant of type ANSWER through its pipe and leaves by _exit: it flushes nothing of the
- *     parent's and closes nothing that the parent shares with it (a results database among it).
- *  2. Whatever a child does - answers, crashes, is killed, says half of it - its case gets an answer, and the order of
- *     answers is the order of cases.
+ *  1. A child sends one GVariant of type ANSWER through its pipe and ends by _exit. So it flushes none of
+ *     the parent's buffers, and closes nothing that it shares with the parent, such as a results database.
+ *  2. Every case gets an answer, whether its child answers, crashes, is killed or sends only half an
+ *     answer. Answers are in the order of cases.
  */
+#include "sim/validate/validate_pool.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,7 +18,6 @@
 
 #include "sim/base/fault.h"
 #include "sim/run/answer/training_rows.h"
-#include "sim/validate/validate_private.h"
 
 /* ok, failed, reason, OrrResult as its bytes, time parts, memory parts, engine, fidelity. */
 #define ANSWER "(bbsayssss)"
@@ -25,7 +26,7 @@ typedef struct {
   guint index; /* of the case */
   pid_t pid;
   int fd;
-  GByteArray *said;
+  GByteArray *received;
 } Child;
 
 /* --- In the child --- */
@@ -59,7 +60,7 @@ static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
 static void write_all(int fd, const char *data, gsize size) {
   while (size > 0) {
     gssize n = write(fd, data, size);
-    if (n < 0 && errno != EINTR) return; /* nobody listens */
+    if (n < 0 && errno != EINTR) return; /* the parent is gone */
     data += MAX(n, 0);
     size -= (gsize)MAX(n, 0);
   }
@@ -91,14 +92,14 @@ static OrrValidateAnswer *answer_failed(char *reason) {
 }
 
 static OrrValidateAnswer *unpack(GBytes *bytes) {
-  g_autoptr(GVariant) said =
+  g_autoptr(GVariant) packed =
       g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(ANSWER), bytes, FALSE));
   g_autoptr(GVariant) result = NULL;
   gsize n = 0;
-  if (!g_variant_is_normal_form(said))
-    return answer_failed(g_strdup("the simulation gave half an answer"));
+  if (!g_variant_is_normal_form(packed))
+    return answer_failed(g_strdup("the simulation ended before its result was complete"));
   OrrValidateAnswer *answer = g_new0(OrrValidateAnswer, 1);
-  g_variant_get(said, "(bbs@ayssss)", &answer->ok, &answer->failed, &answer->reason, &result,
+  g_variant_get(packed, "(bbs@ayssss)", &answer->ok, &answer->failed, &answer->reason, &result,
                 &answer->time_parts, &answer->memory_parts, &answer->engine, &answer->fidelity);
   gconstpointer data = g_variant_get_fixed_array(result, &n, 1);
   memcpy(&answer->result, data, MIN(n, sizeof answer->result));
@@ -109,7 +110,7 @@ static gboolean start_child(OrrLibrary *library, const OrrValidateCase *one, gui
                             Child *child) {
   int ends[2];
   if (pipe(ends) != 0) return FALSE;
-  fflush(NULL); /* or the child would hold the parent's unwritten text */
+  fflush(NULL); /* else the child would have a copy of unwritten text */
   pid_t pid = fork();
   if (pid == 0) {
     close(ends[0]);
@@ -128,7 +129,7 @@ static OrrValidateAnswer *end_child(Child *child) {
   int status = 0;
   close(child->fd);
   while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
-  g_autoptr(GBytes) bytes = g_byte_array_free_to_bytes(child->said);
+  g_autoptr(GBytes) bytes = g_byte_array_free_to_bytes(child->received);
   if (WIFSIGNALED(status))
     return answer_failed(g_strdup_printf("the simulation was ended by signal %d (%s)",
                                          WTERMSIG(status), g_strsignal(WTERMSIG(status))));
@@ -138,17 +139,16 @@ static OrrValidateAnswer *end_child(Child *child) {
   return unpack(bytes);
 }
 
-/* FALSE at the end of what the child says. */
-static gboolean listen_to(Child *child) {
+/* Reads from a child; FALSE at the end of its answer. */
+static gboolean read_child(Child *child) {
   guint8 buffer[4096];
   gssize n = read(child->fd, buffer, sizeof buffer);
-  if (n > 0) g_byte_array_append(child->said, buffer, (guint)n);
+  if (n > 0) g_byte_array_append(child->received, buffer, (guint)n);
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Waits until some child has said something; those that have ended leave @children and their answer
- * goes to @answers.
- */
+/* Waits for output of the children. Moves the answers of children that ended to @answers, removes them
+ * from @children, and returns their number. */
 static guint wait_for_some(GArray *children, GPtrArray *answers) {
   g_autofree struct pollfd *polled = g_new0(struct pollfd, children->len);
   guint n_ended = 0;
@@ -157,7 +157,7 @@ static guint wait_for_some(GArray *children, GPtrArray *answers) {
   if (poll(polled, children->len, -1) < 0) return 0;
   for (guint i = children->len; i-- > 0;) {
     Child *child = &g_array_index(children, Child, i);
-    if (!polled[i].revents || listen_to(child)) continue;
+    if (!polled[i].revents || read_child(child)) continue;
     answers->pdata[child->index] = end_child(child);
     g_array_remove_index_fast(children, i);
     n_ended++;
@@ -165,7 +165,7 @@ static guint wait_for_some(GArray *children, GPtrArray *answers) {
   return n_ended;
 }
 
-/* Answers without running it, where it cannot run. */
+/* Answers a case that cannot be simulated. */
 static gboolean answer_at_once(OrrValidateCase *one, OrrValidateAnswer **ret_answer) {
   if (!one->refused) return FALSE;
   *ret_answer = answer_failed(g_strdup(one->refused));
@@ -188,7 +188,7 @@ GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jo
       else if (start_child(library, cases->pdata[next], next, &child))
         g_array_append_val(children, child);
       else if (children->len > 0)
-        break; /* no process to be had just now: when one ends, again */
+        break; /* too many processes: try again when a child ends */
       else {
         *answer =
             answer_failed(g_strdup_printf("no process could be started: %s", g_strerror(errno)));

@@ -1,19 +1,26 @@
 /*
- * validate_set.c - reads a validation set: the scenario, the table, and what the table's columns
- * mean.
+ * validate_set.c - reads a set's scenario and table, and checks its `validation:` section: every column
+ * has a meaning, every path exists, every referenced column is in the table.
  */
+#include "sim/validate/validate_set.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/answer/kinds.h"
-#include "sim/validate/validate_private.h"
+#include "sim/validate/validate.h"
 
 static const char *const text_words[ORR_VALIDATE_N_TEXTS] = {"label", "source", "note"};
 static const char measured_prefix[] = "measured.";
 
-const OrrField *orr_validate_metric(const OrrValidateSet *set, const char *name) {
+const char *orr_validate_set_reference(const char *text) {
+  const char *open = strchr(text, '<');
+  return open && strchr(open, '>') ? open : NULL;
+}
+
+const OrrField *orr_validate_set_metric(const OrrValidateSet *set, const char *name) {
   g_autofree char *kebab = g_strdelimit(g_strdup(name), "_", '-');
   for (size_t i = 0; i < set->result->n_fields; i++) {
     const OrrField *field = &set->result->fields[i];
@@ -38,20 +45,20 @@ void orr_validate_set_free(OrrValidateSet *set) {
   g_free(set);
 }
 
-/* --- What a column means --- */
+/* --- Columns --- */
 
 static void report_metric(const OrrValidateSet *set, const char *name, OrrPlace place,
                           OrrDiags *diags) {
   g_autofree const char **names = g_new0(const char *, set->result->n_fields + 1);
   for (size_t i = 0, n = 0; i < set->result->n_fields; i++)
-    if (orr_validate_metric(set, set->result->fields[i].name))
+    if (orr_validate_set_metric(set, set->result->fields[i].name))
       names[n++] = set->result->fields[i].name;
   g_autofree char *nearest = g_strdelimit(g_strdup(orr_diag_nearest_word(name, names)), "-", '_');
   orr_diags_error(diags, place, "there is no result '%s' to compare with%s%s%s", name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* A path is right when the scenario can be set there; what it is set to is each row's business. */
+/* Checks that the scenario has the path; each row checks its own value. */
 static gboolean check_path(const OrrValidateSet *set, const char *path, const char *column,
                            OrrPlace place, OrrDiags *diags) {
   g_autoptr(OrrNode) copy = orr_node_copy(set->tree);
@@ -59,8 +66,8 @@ static gboolean check_path(const OrrValidateSet *set, const char *path, const ch
   if (orr_field_set(&orr_scenario_table, copy, path, "1", &error)) return TRUE;
   orr_diags_error(
       diags, place,
-      "column '%s' means nothing: %s; say what it means in validation: columns:, or ignore it",
-      column, error->message);
+      "column '%s' has no meaning: %s; give it one in validation: columns:, or ignore it", column,
+      error->message);
   return FALSE;
 }
 
@@ -72,7 +79,7 @@ static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, con
     if (strcmp(meaning, text_words[i]) == 0) target.kind = (OrrValidateTargetKind)i;
   if (g_str_has_prefix(meaning, measured_prefix)) {
     target.kind = ORR_VALIDATE_MEASURED;
-    if (!orr_validate_metric(set, meaning + strlen(measured_prefix))) {
+    if (!orr_validate_set_metric(set, meaning + strlen(measured_prefix))) {
       report_metric(set, meaning + strlen(measured_prefix), place, diags);
       return;
     }
@@ -89,7 +96,7 @@ static void read_scale(const OrrValidateSet *set, const char *name, OrrValidateC
   const OrrNode *scale = scales ? orr_node_get(scales, name) : NULL;
   g_autoptr(GError) error = NULL;
   if (scale && scale->kind != ORR_NODE_SCALAR)
-    orr_diags_error(diags, scale->place, "'scale' wants a number for column '%s'", name);
+    orr_diags_error(diags, scale->place, "'scale' takes a number for column '%s'", name);
   else if (scale && !orr_quantity_parse(scale->text, ORR_UNIT_NONE, &column->scale, &error))
     orr_diags_error(diags, scale->place, "%s", error->message);
 }
@@ -113,7 +120,7 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
       add_target(set, &column, item->text, name, item->place, diags);
   }
   if (meaning && meaning->kind == ORR_NODE_MAP)
-    orr_diags_error(diags, meaning->place, "column '%s' wants a path, a list of paths, or ignore",
+    orr_diags_error(diags, meaning->place, "column '%s' takes a path, a list of paths, or ignore",
                     name);
   g_array_append_val(set->columns, column);
 }
@@ -124,7 +131,7 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   static const char *const known[] = {"columns", "group", "scale", "together", "values", NULL};
   if (meaning->kind != ORR_NODE_MAP) {
     orr_diags_error(diags, meaning->place,
-                    "'validation' is a map of columns, group, scale, together, values");
+                    "'validation' takes a map of columns, group, scale, together, values");
     return;
   }
   for (guint i = 0; i < orr_node_length(meaning); i++) {
@@ -136,22 +143,24 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
                       key->text, nearest ? ": did you mean '" : "", nearest ? nearest : "",
                       nearest ? "'?" : "");
     else if (strcmp(key->text, "group") == 0) {
-      if (value->kind != ORR_NODE_SCALAR) orr_diags_error(diags, value->place, "'group' is a name");
+      if (value->kind != ORR_NODE_SCALAR)
+        orr_diags_error(diags, value->place, "'group' takes a name");
     } else if (value->kind != ORR_NODE_MAP)
-      orr_diags_error(diags, value->place, "'%s' is a map from columns", key->text);
+      orr_diags_error(diags, value->place, "'%s' takes a map of columns", key->text);
   }
 }
 
-/* Each <column> in @settings, a map of paths and values, is there. */
+/* Checks that every <column> in @settings, a map of paths and values, is in the table. */
 static void check_references(const OrrValidateSet *set, const OrrNode *settings, OrrDiags *diags) {
   for (guint i = 0; settings->kind == ORR_NODE_MAP && i < orr_node_length(settings); i++) {
     const OrrNode *value = settings->items->pdata[i];
-    const char *open = value->kind == ORR_NODE_SCALAR ? orr_validate_reference(value->text) : NULL;
-    for (; open; open = orr_validate_reference(strchr(open, '>'))) {
+    const char *open =
+        value->kind == ORR_NODE_SCALAR ? orr_validate_set_reference(value->text) : NULL;
+    for (; open; open = orr_validate_set_reference(strchr(open, '>'))) {
       g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
       const char *nearest = orr_diag_nearest_word(column, (const char *const *)set->csv->header);
       if (orr_csv_column(set->csv, column) < 0)
-        orr_diags_error(diags, value->place, "<%s> is no column of the table%s%s%s", column,
+        orr_diags_error(diags, value->place, "<%s> is not a column of the table%s%s%s", column,
                         nearest ? ": did you mean <" : "", nearest ? nearest : "",
                         nearest ? ">?" : "");
     }
@@ -167,8 +176,7 @@ static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
   }
 }
 
-/* Settings by the cells of several columns: every column is there, every value a map of
- * settings. */
+/* Checks settings by several columns: every column must exist, and every value be a map of settings. */
 static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
   for (guint i = 0; together && i < orr_node_length(together); i++) {
@@ -180,12 +188,13 @@ static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
                         "'together' names column '%s', which the table does not have", *name);
     if (by_cells->kind != ORR_NODE_MAP)
       orr_diags_error(diags, by_cells->place,
-                      "'%s' is a map from cells, joined by blanks, to settings", names->text);
+                      "'%s' takes a map of cells, joined by blanks, and their settings",
+                      names->text);
     for (guint k = 0; by_cells->kind == ORR_NODE_MAP && k < orr_node_length(by_cells); k++) {
       const OrrNode *settings = by_cells->items->pdata[k];
       if (settings->kind != ORR_NODE_MAP)
         orr_diags_error(diags, settings->place,
-                        "cells have a map of paths and values, or {refuse: why}");
+                        "takes a map of paths and values, or {refuse: why}");
       check_references(set, settings, diags);
     }
   }
@@ -195,7 +204,7 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
   const OrrCsvLine *line = set->csv->lines->pdata[set->csv->header_line];
   for (char **name = set->csv->header; *name; name++) {
     if (orr_csv_column(set->csv, *name) < name - set->csv->header)
-      orr_diags_error(diags, line->place, "column '%s' is there twice", *name);
+      orr_diags_error(diags, line->place, "duplicate column '%s'", *name);
     read_column(set, *name, line->place, diags);
   }
   check_values(set, diags);
@@ -207,11 +216,11 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
         return;
   }
   orr_diags_error(diags, line->place,
-                  "no column is measured.METRIC: there is nothing to compare with");
+                  "no column measured.METRIC, so there is nothing to compare with");
 }
 
-/* A workload that is no map, or names no kind, is told of when a row runs; till then its metrics
- * are a training's. */
+/* The result table of the workload's kind. An invalid workload is reported when a row runs; until then
+ * its metrics are those of training. */
 static const OrrFieldTable *result_of(const OrrNode *tree) {
   const OrrNode *workload = orr_node_get(tree, "workload");
   const OrrNode *kind =
@@ -248,7 +257,8 @@ char **orr_validation_group(OrrLibrary *library, const char *group) {
   g_auto(GStrv) sets = orr_validation_sets(library);
   for (char **set = sets; *set; set++) {
     g_autofree char *path = orr_validation_path(library, *set);
-    g_autoptr(OrrDiags) diags = orr_diags_new(); /* of a broken file: told when it runs */
+    g_autoptr(OrrDiags) diags =
+        orr_diags_new(); /* ignored: a broken file is reported when it runs */
     g_autoptr(OrrNode) tree = path ? orr_yaml_read_file(path, diags) : NULL;
     const OrrNode *meaning =
         tree && tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "validation") : NULL;

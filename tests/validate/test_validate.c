@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/validate/validate_private.h"
+#include "sim/validate/validate_pool.h"
 
 static char *folder; /* a user's library, flat: FOLDER/validation/NAME.yaml */
 static OrrLibrary *library;
@@ -44,7 +44,8 @@ static void put_set(const char *name, const char *section, const char *csv) {
 
 static OrrValidation *validate(const char *name, guint jobs, OrrStore *store) {
   g_autoptr(GError) error = NULL;
-  OrrValidation *validation = orr_validate(library, name, NULL, jobs, store, NULL, NULL, &error);
+  OrrValidation *validation =
+      orr_validate(library, &(OrrValidateOrder){.set = name, .jobs = jobs, .store = store}, &error);
   g_assert_no_error(error);
   return validation;
 }
@@ -158,7 +159,7 @@ static void test_refuse_and_units(void) {
   g_assert_cmpfloat(g_array_index(cases[0]->measured, double, 0), ==, 2e9);
   g_assert_cmpstr(cases[1]->refused, ==, "no TPU here");
   g_assert_cmpstr(cases[2]->refused, ==, "nothing was measured");
-  g_assert_nonnull(strstr(cases[3]->refused, "no number"));
+  g_assert_nonnull(strstr(cases[3]->refused, "not a number"));
   for (guint i = 0; i < 4; i++) orr_validate_case_free(cases[i]);
   g_auto(GStrv) mine = orr_validation_group(library, "mine"),
                 none = orr_validation_group(library, "theirs");
@@ -208,7 +209,7 @@ static void test_references(void) {
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.tp"), ==, "4");
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.dp"), ==, "2");
   g_assert_cmpstr(cases[0]->part, ==, "whole");
-  g_assert_cmpstr(cases[1]->refused, ==, "the row does not say ways");
+  g_assert_cmpstr(cases[1]->refused, ==, "the row has no value for ways");
   g_assert_cmpstr(text_at(cases[2]->tree, "workload.parallel.dp"), ==, "3");
   g_assert_null(cases[2]->refused);
   g_assert_null(cases[2]->part);
@@ -218,32 +219,34 @@ static void test_references(void) {
 static void assert_set_error(const char *section, const char *csv, const char *wanted) {
   g_autoptr(GError) error = NULL;
   put_set("wrong", section, csv);
-  OrrValidation *validation = orr_validate(library, "wrong", NULL, 1, NULL, NULL, NULL, &error);
+  OrrValidation *validation =
+      orr_validate(library, &(OrrValidateOrder){.set = "wrong", .jobs = 1}, &error);
   g_assert_null(validation);
   g_assert_nonnull(error);
   if (!strstr(error->message, wanted)) g_error("'%s' is not in: %s", wanted, error->message);
 }
 
 static void test_wrong_sets(void) {
-  assert_set_error("", "model.leyers,measured.mfu\n1,0.5\n", "column 'model.leyers' means nothing");
+  assert_set_error("", "model.leyers,measured.mfu\n1,0.5\n",
+                   "column 'model.leyers' has no meaning");
   assert_set_error("", "model.layers,measured.mfuu\n1,0.5\n", "did you mean 'mfu'");
   assert_set_error("", "model.layers\n1\n", "nothing to compare with");
-  assert_set_error("", "measured.mfu,measured.mfu\n1,1\n", "'measured.mfu' is there twice");
+  assert_set_error("", "measured.mfu,measured.mfu\n1,1\n", "duplicate column 'measured.mfu'");
   assert_set_error("", "measured.mfu,model.layers\n1\n", "wrong.csv:2:1: error: 1 cells");
   assert_set_error("validation: {colums: {a: b}}\n", "measured.mfu\n1\n", "did you mean 'columns'");
   assert_set_error("validation: {together: {a b: {1 2: {model.layers: 4}}}}\n", "measured.mfu\n1\n",
                    "names column 'a', which the table does not have");
   assert_set_error("validation: {together: {measured.mfu: {1: 4}}}\n", "measured.mfu\n1\n",
-                   "cells have a map");
+                   "takes a map of paths");
   assert_set_error("validation: {scale: {measured.mfu: much}}\n", "measured.mfu\n1\n", "no number");
   assert_set_error(
       "validation: {columns: {ways: ignore}, values: {ways: {a: {model.layers: <way>}}}}\n",
-      "ways,measured.mfu\na,1\n", "<way> is no column of the table: did you mean <ways>?");
+      "ways,measured.mfu\na,1\n", "<way> is not a column of the table: did you mean <ways>?");
 }
 
 static void test_unknown_set(void) {
   g_autoptr(GError) error = NULL;
-  g_assert_null(orr_validate(library, "colums", NULL, 1, NULL, NULL, NULL, &error));
+  g_assert_null(orr_validate(library, &(OrrValidateOrder){.set = "colums", .jobs = 1}, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
   g_assert_nonnull(strstr(error->message, "did you mean 'columns'?"));
 }
@@ -297,7 +300,8 @@ static void test_other_rows(void) {
   g_autoptr(GError) error = NULL;
   put_set("replay", "", REPLAY);
   g_autofree char *path = put("other.csv", "measured.n_gpus\n8\n");
-  g_autoptr(OrrValidation) got = orr_validate(library, "replay", path, 1, NULL, NULL, NULL, &error);
+  g_autoptr(OrrValidation) got = orr_validate(
+      library, &(OrrValidateOrder){.set = "replay", .rows_csv = path, .jobs = 1}, &error);
   g_assert_no_error(error);
   g_assert_cmpuint(got->rows->len, ==, 1);
   g_assert_cmpfloat(g_array_index(got->rows, OrrValidationRow, 0).error, ==, -0.5); /* 4 / 8 - 1 */
@@ -315,8 +319,10 @@ static void test_progress(void) {
   g_autoptr(GError) error = NULL;
   guint last = 0;
   put_set("replay", "", REPLAY);
-  g_autoptr(OrrValidation) got =
-      orr_validate(library, "replay", NULL, 2, NULL, count_progress, &last, &error);
+  g_autoptr(OrrValidation) got = orr_validate(
+      library,
+      &(OrrValidateOrder){.set = "replay", .jobs = 2, .progress = count_progress, .user = &last},
+      &error);
   g_assert_no_error(error);
   g_assert_nonnull(got);
   g_assert_cmpuint(last, ==, 6);

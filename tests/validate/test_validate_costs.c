@@ -39,7 +39,10 @@ static OrrValidation *compare(const char *profile, const char *rows, OrrStore *s
                               GError **error) {
   g_autofree char *path = rows ? g_build_filename(folder, "rows.csv", NULL) : NULL;
   if (rows) put("", "rows.csv", rows);
-  return orr_validate_costs(library, "kernels", profile, path, store, error);
+  return orr_validate_costs(
+      library,
+      &(OrrValidateOrder){.set = "kernels", .rows_csv = path, .profile = profile, .store = store},
+      error);
 }
 
 static void test_shapes(void) {
