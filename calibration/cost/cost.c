@@ -1,12 +1,12 @@
 /*
- * cost.c - the cost model's life, and which file answers for which operator.
+ * cost.c - makes and frees the cost model, and passes each operator to the file of its kind.
  *
- * Invariants: 1. A model is read-only after orr_cost_model_new: it may be asked from several
- * threads. 2. What tables hold is log(measured / roofline), with the same roofline that is asked
- * for elsewhere: at a row the
- *    answer is the row, and away from all rows the roofline carries the trend.
- *    A device that differs from the measured one so scales every answer by its own roofline.
- * 3. An answer is above 0 and finite for any shape above 0; a shape with a 0 in it costs 0.
+ * Invariants:
+ * 1. A model is read-only after orr_cost_model_new: several threads may query it.
+ * 2. Tables hold log(measured / roofline), with the same roofline that queries use: at a row the
+ *    answer is the row, and away from all rows the roofline carries the trend. So a device that
+ *    differs from the measured one scales every answer by its own roofline.
+ * 3. An answer is finite and above 0 for any shape above 0; a shape with a 0 in it costs 0.
  */
 #include "calibration/cost/cost.h"
 
@@ -19,8 +19,8 @@
 const char *const orr_how_words[] = {"measured", "interpolated", "carried-over",
                                      "modelled", "outside",      NULL};
 
-/* Formats that stand in, best first, for one that the device lacks: the next wider one that it
- * computes in. */
+/* The formats that stand in for one that the device lacks, best first: the next wider ones that
+ * it computes in. */
 static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
     [ORR_FP32] = {ORR_FP32, ORR_FP32, ORR_FP32, ORR_FP32},
     [ORR_TF32] = {ORR_TF32, ORR_FP32, ORR_FP32, ORR_FP32},
@@ -31,7 +31,7 @@ static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
     [ORR_INT8] = {ORR_INT8, ORR_BF16, ORR_FP16, ORR_FP32},
 };
 
-/* From here on the model's rooflines are @device's. */
+/* Makes @device the one whose rooflines the model uses. */
 static gboolean take_device(OrrCostModel *model, const OrrDevice *device, GError **error) {
   model->device = device;
   for (int d = 0; d < ORR_N_DTYPES; d++) {
@@ -134,7 +134,7 @@ static OrrCost gemm(const OrrCostModel *model, const OrrOperator *op) {
   return cost;
 }
 
-static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
+static OrrCost look_up(const OrrCostModel *model, const OrrOperator *op) {
   switch ((OrrOperatorKind)op->kind) {
   case ORR_OPERATOR_GEMM:
     return gemm(model, op);
@@ -151,7 +151,7 @@ static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
 }
 
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
-  return orr_cost_scaled(model, ask_table(model, op));
+  return orr_cost_scaled(model, look_up(model, op));
 }
 
 double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels) {

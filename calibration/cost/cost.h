@@ -1,9 +1,9 @@
 /*
- * cost.h - how long one operator takes on one device, and how that is known.
+ * cost.h - predicts how long one operator takes on one device, and says how that is known.
  *
- * Measured points first; between them interpolation; outside them a roofline with efficiencies that
- * the profile states. Every answer says which it was. One cost model is read-only after it is made,
- * and cheap to ask.
+ * A cost model looks up measured points first, interpolates between them, and uses a roofline with
+ * the profile's efficiencies outside them. Every answer says which of these it is. A model is
+ * read-only after it is made, and queries are cheap.
  */
 #ifndef ORR_COST_H
 #define ORR_COST_H
@@ -18,149 +18,151 @@ G_BEGIN_DECLS
 typedef enum {
   ORR_HOW_MEASURED,     /* a row of the profile */
   ORR_HOW_INTERPOLATED, /* between rows, inside the measured range */
-  ORR_HOW_CARRIED,      /* rows of another device, carried to this one's rates */
+  ORR_HOW_CARRIED,      /* from rows of another device, scaled to this one's rates */
   ORR_HOW_MODELLED,     /* by formula, with constants of the profile or the datasheet */
-  ORR_HOW_OUTSIDE       /* outside the measured range: extrapolated, flagged in results */
+  ORR_HOW_OUTSIDE       /* extrapolated beyond the measured range; flagged in results */
 } OrrHow;
 
 extern const char *const
     orr_how_words[]; /* "measured", "interpolated", "carried-over", "modelled", "outside", NULL */
 
 typedef struct {
-  double time_s; /* on the GPU, the profile's kernel overhead included */
+  double time_s; /* on the GPU, including the profile's kernel overhead */
   OrrHow how;
-  /* the device of a row that the profile itself says another one measured; NULL: the profile's */
+  /* The device on which the row was measured, where the profile says that it was another one;
+   * NULL: the profile's device. */
   const char *from;
 } OrrCost;
 
 typedef struct OrrCostModel OrrCostModel;
 
-/* @profile may be NULL: then everything is modelled from the datasheet. Both must outlive the
- * model. */
+/* @profile may be NULL: then the datasheet models everything. Both must outlive the model. */
 OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device,
                                  GError **error);
-/* The same for a @device that differs from the one that the rows were @measured_on (a what-if:
- * more bandwidth, another clock): what a table holds is how far a kernel is from its device's
- * roofline, and that is kept. */
+/* The same for a @device that differs from the one @measured_on which the rows were taken (a
+ * what-if: more bandwidth, another clock). A table holds each kernel's distance from the
+ * roofline of its device; that distance is kept. */
 OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,
                                         const OrrDevice *device, GError **error);
 void orr_cost_model_free(OrrCostModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 
-/* The device that the rows are of where it is another one, or the same one with other rates (a
- * what-if); NULL: the model's own. And @how with that name, for people and results: "carried
- * over from gb200". Interned; a NULL @carried_from names no device. */
+/* The device of the rows, where it is another one or the same one with other rates (a what-if);
+ * NULL: the model's own. The second function returns @how with that name, for people and
+ * results: "carried over from gb200". Interned; a NULL @carried_from names no device. */
 const char *orr_cost_carried_from(const OrrCostModel *model);
 const char *orr_cost_how_text(const char *carried_from, OrrHow how);
 
-/* Why the row of a product was set aside, as a clause with the row's time; NULL where there is
- * no such row or it stands. And how many rows were, table by table: "gemm fp8 1972 of 25389", ""
- * for none. Newly allocated. */
+/* orr_cost_gemm_aside: why the row of a product was set aside, as a clause with the row's time;
+ * NULL where there is no row or it is used. orr_cost_asides: how many rows were set aside in
+ * each table, "gemm fp8 1972 of 25389"; "" for none. Newly allocated. */
 char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k);
 char *orr_cost_asides(const OrrCostModel *model);
 
-/* GEMM, ATTENTION, MEMORY, MOE. A COMM operator is not its business (0 s). */
+/* For GEMM, ATTENTION, MEMORY and MOE. 0 s for a COMM operator: collectives cost that. */
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 
-/* The same amid others of its kind, under the board's power limit (cost_power.c): what steps of
- * training and serving ask. Never shorter; known as the row is. */
+/* The same in a long run of such operators, under the board's power limit (cost_power.c).
+ * Training and serving steps use it. Never less than the burst cost; `how` is unchanged. */
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
-/* of @op, found otherwise */
+/* Applies the power limit to @burst, a cost of @op found another way. */
 OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst);
 
-/* Of a MOE operator's fullest rank: pairs of a token and an expert, and experts that have any. */
+/* The load of the fullest rank: pairs of a token and an expert, and experts with at least one
+ * token. */
 void orr_cost_moe_load(const OrrMoeShape *shape, double *ret_pairs, double *ret_active);
 
-/* The clock that a kernel of @flops_per_s in @dtype holds under the limit, in that at which it
- * reaches them; 1 where the profile does not know the device's power. Of @fleet boards, the
- * slowest one's (0, 1: a board as measured). */
+/* The clock that the power limit leaves a kernel of @flops_per_s in @dtype, as a fraction of the
+ * clock at which it reaches that rate; 1 where the profile does not state the board's power. Of
+ * @fleet boards, the slowest one's (0, 1: a board as measured). */
 double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s, gint64 fleet);
 
-/* on-missing: error. What the profile does not hold is then to be refused by whoever asks:
- * operators by orr_cost_missing, collectives by orr_collective_plan. To be said before the model
- * is used. */
+/* Implements `on-missing: error`. Call before the first query. Queries that the profile cannot
+ * answer then fail: orr_cost_missing reports operators, orr_collective_plan refuses collectives. */
 void orr_cost_refuse_gaps(OrrCostModel *model);
 gboolean orr_cost_refuses_gaps(const OrrCostModel *model);
 
-/* "gemm fp8" where the profile holds no table for that operator in that format, so that another
- * one or the datasheet stands in; "memory-bound kernels" where it gives no shares of the
- * bandwidth at all (where it does, what it names no share for takes its memory-efficiency); NULL
- * where it does hold one. Newly allocated. */
+/* Names the table that @op needs and the profile lacks, so that another one or the datasheet stands
+ * in: "gemm fp8"; "memory-bound kernels" where the profile states no fraction of the bandwidth for
+ * any kernel (where it states some, memory-efficiency covers the rest). NULL where nothing is
+ * missing. Newly allocated. */
 char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);
 
-/* Time of one isolated NCCL collective inside a scale-up domain of this device, as measured: @op
- * as nccl-tests names it ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast",
- * "reduce", "sendrecv"), @bytes as nccl-tests counts them. FALSE where the profile has no such
- * rows for @n_ranks, or own ones alone that do not measure such sizes; the caller then models
- * it. */
+/* Measured time of one isolated NCCL collective inside a scale-up domain of this device. @op is
+ * the name in nccl-tests ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast",
+ * "reduce", "sendrecv"); @bytes counts as nccl-tests counts. FALSE where the profile has no such
+ * rows for @n_ranks, or only rows of its own whose range does not include @bytes; the caller
+ * then models it. */
 gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks,
                              double bytes, OrrCost *ret_cost);
 
-/* Own rows of a profile that lie over a base without rows of that collective and number of
- * ranks, where @bytes is outside their range: orr_cost_collective leaves such a call to the
- * caller's model, and this says how own rows hand over to it (cost_collective.c). FALSE: nothing
- * to hand over. */
+/* How a profile's own rows hand over to a model outside their range (cost_collective.c). It
+ * applies where the profile has rows of its own for that collective and number of ranks, its
+ * base has none, and @bytes is outside their range: orr_cost_collective then leaves the call to
+ * the caller's model. FALSE where it does not apply. */
 typedef struct {
-  double edge_bytes, edge_s; /* the own row next to @bytes */
-  double share; /* of its ratio to the base, that counts at @bytes: 1 at the edge, 0 far from it */
-  gboolean is_below; /* @bytes is below the own range */
+  double edge_bytes, edge_s; /* the row next to @bytes */
+  double weight; /* exponent of the row's ratio to the model at @bytes: 1 at the edge, 0 far from
+                 * it */
+  gboolean is_below; /* @bytes is below the rows' range */
 } OrrHandOver;
 gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op, gint64 n_ranks,
                                        double bytes, OrrHandOver *ret_hand);
 
-/* The model's time @base at @bytes, scaled by own rows; the model takes @base_edge_s at
+/* The model's time @base at @bytes, scaled by the rows; @base_edge_s is the model's time at
  * edge_bytes. */
 OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost base);
 
-/* The profile's row of @algorithm (as the collectives' registry names it) and @protocol; FALSE:
+/* The profile's row of @algorithm (a name of the collectives' registry) and @protocol; FALSE:
  * there is none. */
 gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol,
                        OrrNcclCosts *ret_costs);
-gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile has any such row */
+gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile has any */
 
-/* A kernel of a library beside NCCL, as measured. */
+/* A call of a kernel of a library other than NCCL. */
 typedef struct {
   /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency", "trtllm-two-sided",
-   * "trtllm-one-sided": experts' tokens */
+   * "trtllm-one-sided": exchange of experts' tokens. */
   const char *library;
   const char *op; /* "all_reduce", "dispatch", "combine", "prepare", "combine_low_precision" */
   gint64 n_ranks;
-  double size;                  /* bytes; of experts: tokens of a rank */
-  gint64 hidden, topk, experts; /* 0: not of experts */
-  const char *dtype;            /* of the profile's rows, as orr_dtype_names; NULL: any */
+  double size;                  /* bytes, or tokens of a rank in an exchange */
+  gint64 hidden, topk, experts; /* 0: not an exchange of experts' tokens */
+  const char *dtype;            /* a name of orr_dtype_names; NULL: any */
 } OrrLibraryCall;
 
-/* FALSE where the profile has no rows of that library and operation, or, of an all-reduce, of
- * that number of ranks. Experts' tokens of a shape without rows: told from the shapes like it
- * (cost_library.c), ORR_HOW_INTERPOLATED; where no row has as many ranks, ORR_HOW_OUTSIDE. */
+/* FALSE where the profile has no rows of that library and operation or, for an all-reduce, of
+ * that number of ranks. An exchange whose shape has no rows is interpolated from similar shapes
+ * (cost_library.c), ORR_HOW_INTERPOLATED; where no row has the same number of ranks,
+ * ORR_HOW_OUTSIDE. */
 gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call, OrrCost *ret_cost);
 
-/* Without rows: a launch, a step a peer, and the bytes of the token's copies over the device's
- * link to its peers (a ring's terms, cost_collective.c). */
+/* The model without rows: a launch, a step per peer, and the bytes of the token's copies over
+ * the device's link to its peers (the terms of a ring, cost_collective.c). */
 OrrCost orr_cost_library_modelled(const OrrCostModel *model, const OrrLibraryCall *call);
 
-/* The number of ranks that the kernel has rows of: the call's where there are any, else the
+/* A number of ranks for which the kernel has rows: the call's own if there are any, else the
  * fewest; 0: no rows. */
 gint64 orr_cost_library_ranks(const OrrCostModel *model, const OrrLibraryCall *call);
 
-/* How many copies of a token leave its rank, its own among them: one for each expert
- * (low-latency kernels), or for each rank that holds one of its experts, the experts drawn
- * without preference. */
+/* How many copies of a token leave its rank, its own included: one per expert (low-latency
+ * kernels), or one per rank that holds one of its experts, where the experts are drawn
+ * uniformly. */
 double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk, gint64 experts);
 
-/* What collectives without such rows are modelled by: the profile's constants, as one protocol. */
+/* The terms for collectives without `nccl` rows: the profile's constants, as one protocol. */
 OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model);
 
-/* How many times longer compute takes while a collective runs beside it (1 where the profile
- * does not say). */
+/* How many times as long compute takes while a collective runs at the same time (1 where the
+ * profile does not state it). */
 double orr_cost_overlap_slowdown(const OrrCostModel *model);
 
-/* Host time between two kernels that a stream of small kernels cannot go below (launch bound),
- * seconds. Eager software dispatches several operators (views, random-number states, autograd's
- * nodes) for each kernel. */
+/* Host time between two kernels, seconds: the lower limit for a stream of small kernels (launch
+ * bound). Eager software dispatches several operators (views, random-number states, autograd's
+ * nodes) per kernel. */
 double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels);
 
-/* Host time of one operator in training, seconds: the profile's operator-dispatch, or
+/* Host time of one operator in training, seconds: the profile's operator-dispatch, else
  * host-launch as above. */
 double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernels);
 

@@ -1,6 +1,5 @@
 /*
- * cost_aside.c - says which rows of products were set aside, and why (grid_odd.c says by which
- * rule).
+ * cost_aside.c - reports which rows of products were set aside, and why (grid_odd.c has the rules).
  */
 #include <math.h>
 

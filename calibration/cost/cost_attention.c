@@ -1,6 +1,6 @@
 /*
- * cost_attention.c - fused attention: measured over heads, batch and length, for each kind of
- * heads.
+ * cost_attention.c - fused attention: measured over heads, batch and length, for each head size and
+ * grouping of heads.
  *
  * Roofline. Of q queries over L keys, causal, query i sees the first L - q + i + 1 keys:
  *
@@ -9,33 +9,35 @@
  *   flops = 4 batch heads pairs head_dim;   bytes = q, k, v and the result once
  *   t     = overhead + sqrt((flops / (peak e))^2 + (bytes / bandwidth)^2)
  *
- * Two measured phases: prefill (q = L, causal) and decode (q = 1). A grid holds, for one head size
- * and one group (query heads for each key head, which is what kernels are chosen by), key heads x
- * batch x length; between two groups, and between two head sizes, the answers are blended in the
- * logarithm. Anything else (a chunk of a prefill, not causal) borrows the distance from the
- * roofline of the prefill with as many pairs: how = modelled.
+ * Two phases are measured: prefill (q = L, causal) and decode (q = 1). A grid has the axes key
+ * heads x batch x length, for one head size and one group (query heads per key head, by which
+ * libraries choose kernels). Between two groups, and between two head sizes, the answers are
+ * interpolated in the logarithm. Any other shape (a chunk of a prefill, not causal) borrows the
+ * distance from the roofline of the prefill with the same number of pairs: how = modelled.
  *
- * A sequence's key heads are independent, so batch b over h key heads is the work of batch b h over
- * one: rows of equal group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode), 3 to
- * 3.5 % (H100, H200) on average. Holes take the mean of such rows as one more neighbour, and as
- * another one the rows of the nearest groups at the same key heads, batch and length. At the ends
- * of the batches these are all there is: a decode of one sequence over more than 8,192 keys splits
- * them over the GPU, which no larger batch shows (left out, such rows were 22 % off, 21 % too fast;
- * they are 1 to 3 %). H100's decodes of head size 512 change their kernel between 512 sequences and
- * 1,024, of which the larger takes a tenth of the smaller one's time: no line along the batch finds
- * that, other groups do where they have rows there. How much each neighbour counts the table
- * decides (grid.c). And a number of key heads beyond the table is looked up at the nearest one with
- * the batch that gives equal work. What fills a GPU is blocks of queries, of all heads and
- * sequences (FlashAttention-2, Dao 2023, section 3.2): one head of 16,384 tokens leaves half of an
- * H100 idle, one of 131,072 does not. So a prefill beyond the longest row is looked up there, as it
- * is and with the batch that gives as many blocks: more of them make no kernel slower, the faster
+ * A sequence's key heads are independent, so batch b over h key heads is the same work as batch b h
+ * over one: rows of equal group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode),
+ * 3 to 3.5 % (H100, H200) on average. A hole takes the mean of such rows as one more estimate, and
+ * the rows of the nearest groups at the same key heads, batch and length as another. At the ends of
+ * the batch axis there is no other: a decode of one sequence over more than 8,192 keys splits them
+ * over the GPU, which no larger batch shows (left out, such rows were 22 % off, 21 % too fast; now
+ * they are 1 to 3 % off). H100's decodes of head size 512 change their kernel between 512 and 1,024
+ * sequences, and the larger batch takes a tenth of the smaller one's time: no line along the batch
+ * finds that, but other groups do where they have rows there. The table decides the weight of each
+ * estimate (grid.c).
+ *
+ * A number of key heads beyond the table is looked up at the nearest one, with the batch that gives
+ * equal work. Blocks of queries, over all heads and sequences, fill a GPU (FlashAttention-2, Dao
+ * 2023, section 3.2): one head of 16,384 tokens leaves half of an H100 idle, one of 131,072 does
+ * not. So a prefill beyond the longest row is looked up there twice: with its own batch, and with
+ * the batch that gives the same number of blocks. More blocks make no kernel slower, so the faster
  * of the two rates counts.
  *
- * The backward pass was not measured: attention-backward-flops (2.5: five products for two,
- * FlashAttention-2, Dao 2023, section 4.1) at attention-backward-efficiency of the forward rate.
- * FlashAttention-2 itself (attention: flash-2) runs at flash-2-forward and flash-2-backward of
- * these rates; FlashAttention in Triton, which came before it (flash-triton), at
- * flash-triton-forward and flash-triton-backward of FlashAttention-2's.
+ * The backward pass was not measured. It has attention-backward-flops times the forward's FLOPs
+ * (2.5: five products for two, FlashAttention-2, Dao 2023, section 4.1) at
+ * attention-backward-efficiency of its rate. FlashAttention-2 itself (attention: flash-2) runs at
+ * flash-2-forward and flash-2-backward of the rate of these rows; its predecessor in Triton
+ * (flash-triton) at flash-triton-forward and flash-triton-backward of FlashAttention-2's.
  */
 #include <math.h>
 
@@ -47,8 +49,9 @@ typedef struct {
   OrrProfilePhase phase;
   OrrDtype dtype, kv_dtype;
   double batch, queries, length, heads, kv_heads;
-  double head_dim; /* the mean of a key's and a value's */
-  /* of a key's and a value's bytes, what is stored and read (MLA's cache: the key alone); 0: all */
+  double head_dim; /* the mean of a key's size and a value's */
+  /* Fraction of a key's and a value's bytes that is stored and read (MLA's cache: the key
+   * alone); 0: all. */
   double stored;
   gboolean causal;
 } Shape;
@@ -98,7 +101,7 @@ typedef struct {
   GArray *key_heads, *batch, *length;
 } Axes;
 
-/* The sum of ln(ratio) over rows of equal work and length, and how many. */
+/* Sum of ln(ratio) over the rows of equal work and length, and their number. */
 typedef struct {
   double sum;
   guint n;
@@ -115,7 +118,7 @@ static GArray *axis_of_rows(const OrrProfileAttention *table, gint64 head_dim, d
   return axis;
 }
 
-/* Key heads times batch and the index of a length, as a key. */
+/* A hash key of the work (key heads times batch) and the index of the length. */
 static gint64 work_key(const Axes *axes, guint i_key_heads, guint i_batch, guint i_length) {
   double work = g_array_index(axes->key_heads, double, i_key_heads) *
                 g_array_index(axes->batch, double, i_batch);
@@ -129,13 +132,13 @@ static void add_to_mean(GHashTable *means, gint64 key, double ratio) {
   mean->n++;
 }
 
-/* A group of one head size while its grid is built. */
+/* One group of one head size while its grid is built. */
 typedef struct {
   gint64 head_dim;
   double group;
   Axes axes; /* owns its key heads */
   OrrGrid *grid;
-  GHashTable *means; /* of equal work: work_key -> Mean */
+  GHashTable *means; /* rows of equal work: work_key -> Mean */
 } Building;
 
 static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *table,
@@ -174,8 +177,8 @@ static void building_free(gpointer data) {
   g_free(building);
 }
 
-/* The row of @building with as many key heads as cell @cell of @own has, at the same batch and
- * length. */
+/* The row of @building with the same number of key heads as cell @cell of @own, at the same
+ * batch and length. */
 static gboolean get_same(const Building *building, const Building *own,
                          const guint cell[ORR_GRID_AXES], double *ret_ratio) {
   const GArray *key_heads = building->axes.key_heads;
@@ -186,12 +189,12 @@ static gboolean get_same(const Building *building, const Building *own,
   return FALSE;
 }
 
-/* The same of the nearest group on one side that has such a row. @groups: of Building, of one
+/* The same from the nearest group on one side that has such a row. @groups: of Building, of one
  * head size, rising. */
 static gboolean get_nearest(const GPtrArray *groups, guint own, int direction,
                             const guint cell[ORR_GRID_AXES], double *ret_group, double *ret_ratio) {
   for (guint i = own + (guint)direction; i < groups->len;
-       i += (guint)direction) { /* below 0 it wraps */
+       i += (guint)direction) { /* wraps below 0 */
     const Building *building = groups->pdata[i];
     *ret_group = building->group;
     if (get_same(building, groups->pdata[own], cell, ret_ratio)) return TRUE;
@@ -199,20 +202,20 @@ static gboolean get_nearest(const GPtrArray *groups, guint own, int direction,
   return FALSE;
 }
 
-/* What other groups say of a cell: between the nearest two in the logarithm of the group, or the
- * nearest one. */
+/* The estimate of a cell from other groups: interpolated between the nearest two in the
+ * logarithm of the group, or the nearest one's. */
 static gboolean groups_at(const GPtrArray *groups, guint own, const guint cell[ORR_GRID_AXES],
                           double *ret_ratio) {
   double low, high, below = 0, above = 0;
   const gboolean has_below = get_nearest(groups, own, -1, cell, &low, &below);
   const gboolean has_above = get_nearest(groups, own, 1, cell, &high, &above);
   const double group = ((const Building *)groups->pdata[own])->group;
-  const double share = !has_below ? 1 : !has_above ? 0 : log(group / low) / log(high / low);
-  *ret_ratio = (1 - share) * below + share * above;
+  const double fraction = !has_below ? 1 : !has_above ? 0 : log(group / low) / log(high / low);
+  *ret_ratio = (1 - fraction) * below + fraction * above;
   return has_below || has_above;
 }
 
-/* What the other rows of equal work say of a cell. */
+/* The estimate of a cell from the other rows of equal work. */
 static gboolean equal_work_at(const Building *building, const guint cell[ORR_GRID_AXES],
                               double *ret_ratio) {
   gint64 key = work_key(&building->axes, cell[KEY_HEADS], cell[BATCH], cell[LENGTH]);
@@ -224,7 +227,7 @@ static gboolean equal_work_at(const Building *building, const guint cell[ORR_GRI
   return TRUE;
 }
 
-enum { EQUAL_WORK, OTHER_GROUPS }; /* kinds of hint */
+enum { EQUAL_WORK, OTHER_GROUPS }; /* the kinds of hint */
 
 static void hint_cells(const GPtrArray *groups, guint own) {
   const Building *building = groups->pdata[own];
@@ -286,7 +289,7 @@ void orr_cost_attention_free(OrrCostAttention *attention) {
   g_free(attention);
 }
 
-/* The place for grids of that head size; made where it is not there. */
+/* The grids of that head size; added where the model has none. */
 static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAttention *table,
                                        gint64 head_dim) {
   for (guint i = 0; i < model->attention->len; i++) {
@@ -333,7 +336,7 @@ static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention
   return g_steal_pointer(&buildings);
 }
 
-/* Fills the grids of one head size, which the model takes over. */
+/* Fills the grids of one head size and moves them into the model. */
 static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *table,
                                 const GPtrArray *groups, GError **error) {
   const gint64 head_dim = ((const Building *)groups->pdata[0])->head_dim;
@@ -372,10 +375,10 @@ gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention
   return buildings != NULL;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
-/* Weight of the upper of two places on an axis; where they are one, @wanted is there or beyond
- * the table. */
+/* Weight of the upper of two places on an axis. Where they are the same place, @wanted is there
+ * or beyond the table. */
 static double blend(double below, double above, double wanted, OrrGridTrust *trust) {
   if (below >= above) {
     if (below != wanted) *trust = ORR_GRID_BEYOND;
@@ -385,14 +388,14 @@ static double blend(double below, double above, double wanted, OrrGridTrust *tru
   return log(wanted / below) / log(above / below);
 }
 
-/* Goes along equal work towards the box: @moved is brought into its range, as far as @other
- * stays in its own. */
+/* Moves @point along equal work towards the box: @moved into its range, as far as @other stays
+ * in its own. */
 static void slide(const OrrGrid *grid, double *point, int moved, int other) {
   double low, high, other_low, other_high;
   orr_grid_range(grid, moved, &low, &high);
   orr_grid_range(grid, other, &other_low, &other_high);
   double factor =
-      CLAMP(point[moved], low, high) / point[moved]; /* of moved; other goes the other way */
+      CLAMP(point[moved], low, high) / point[moved]; /* factor of moved; other gets the inverse */
   if (factor == 1) return;
   factor = CLAMP(factor, fmin(1, point[other] / other_high), fmax(1, point[other] / other_low));
   point[moved] *= factor;
@@ -420,7 +423,7 @@ static double in_group(const Group *group, const Shape *shape, OrrGridTrust *tru
               at_equal_work(group->grid, other, trust)); /* *trust says already that it is beyond */
 }
 
-/* Distance from the roofline at the head size of @attention. */
+/* The distance from the roofline at the head size of @attention. */
 static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
                           OrrGridTrust *trust) {
   const Group *groups = (const Group *)(void *)attention->groups->data;
@@ -428,15 +431,16 @@ static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
   guint above = 0, last = attention->groups->len - 1;
   while (above < last && groups[above].group < wanted) above++;
   guint below = above > 0 && groups[above].group > wanted ? above - 1 : above;
-  double share = blend(groups[below].group, groups[above].group, wanted, trust);
+  double fraction = blend(groups[below].group, groups[above].group, wanted, trust);
   double value = in_group(&groups[below], shape, trust);
-  return share > 0 ? value * (1 - share) + share * in_group(&groups[above], shape, trust) : value;
+  return fraction > 0 ? value * (1 - fraction) + fraction * in_group(&groups[above], shape, trust)
+                      : value;
 }
 
-/* Distance from the roofline; FALSE where no table is of that kind. */
+/* The distance from the roofline; FALSE where there is no table for the phase and format. */
 static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, double *ret_ratio,
                                OrrGridTrust *ret_trust) {
-  const OrrCostAttention *below = NULL, *above = NULL; /* the nearest head sizes */
+  const OrrCostAttention *below = NULL, *above = NULL; /* nearest head sizes */
   for (guint i = 0; i < model->attention->len; i++) {
     const OrrCostAttention *at = model->attention->pdata[i];
     if (at->phase != shape->phase || at->kv_dtype != shape->kv_dtype) continue;
@@ -449,9 +453,10 @@ static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, do
   below = below ? below : above;
   above = above ? above : below;
   OrrGridTrust trust = ORR_GRID_ROW;
-  double share = blend((double)below->head_dim, (double)above->head_dim, shape->head_dim, &trust);
+  double fraction =
+      blend((double)below->head_dim, (double)above->head_dim, shape->head_dim, &trust);
   double value = at_head_dim(below, shape, &trust);
-  if (share > 0) value = value * (1 - share) + share * at_head_dim(above, shape, &trust);
+  if (fraction > 0) value = value * (1 - fraction) + fraction * at_head_dim(above, shape, &trust);
   *ret_ratio = exp(value);
   *ret_trust = trust;
   return TRUE;
@@ -459,11 +464,12 @@ static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, do
 
 static OrrDtype measured_format(OrrDtype dtype) { return dtype == ORR_FP16 ? ORR_BF16 : dtype; }
 
-static OrrCost forward(const OrrCostModel *model, const Shape *asked) {
-  double roofline_s = attention_roofline_s(model, asked);
-  gboolean as_measured = asked->queries == 1 || (asked->causal && asked->queries == asked->length);
-  Shape shape = *asked; /* the measured shape that is nearest in kind */
-  if (!as_measured) shape.queries = shape.length = fmax(1, round(sqrt(2 * pairs_of(asked))));
+static OrrCost forward(const OrrCostModel *model, const Shape *queried) {
+  double roofline_s = attention_roofline_s(model, queried);
+  gboolean as_measured =
+      queried->queries == 1 || (queried->causal && queried->queries == queried->length);
+  Shape shape = *queried; /* the most similar measured shape */
+  if (!as_measured) shape.queries = shape.length = fmax(1, round(sqrt(2 * pairs_of(queried))));
   double ratio;
   OrrGridTrust trust;
   if (!measured_ratio(model, &shape, &ratio, &trust)) {
@@ -475,16 +481,16 @@ static OrrCost forward(const OrrCostModel *model, const Shape *asked) {
   return (OrrCost){roofline_s * ratio, as_measured ? orr_cost_how(trust) : ORR_HOW_MODELLED};
 }
 
-/* A kernel that is told by its rate in that of the rows. */
+/* The cost of a kernel that is modelled as a fraction of the rate of the rows. */
 static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOperator *op,
                             OrrCost cost) {
   const gboolean forward_pass = op->pass == ORR_PASS_FORWARD;
-  double share = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
+  double rate = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
   if (op->attention.flash == ORR_FLASH_TRITON)
-    share *= forward_pass ? constants->flash_triton_forward : constants->flash_triton_backward;
-  if (share == 1) return cost;
+    rate *= forward_pass ? constants->flash_triton_forward : constants->flash_triton_backward;
+  if (rate == 1) return cost;
   const double work_s = fmax(0, cost.time_s - constants->kernel_overhead_s);
-  return (OrrCost){constants->kernel_overhead_s + work_s / share, ORR_HOW_MODELLED};
+  return (OrrCost){constants->kernel_overhead_s + work_s / rate, ORR_HOW_MODELLED};
 }
 
 OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype) {

@@ -1,33 +1,32 @@
 /*
  * cost_collective.c - collectives of one scale-up domain, as nccl-tests measured them.
  *
- * Between two sizes time over t0 + S/B is a power law of the bytes (t0: the smallest row's time, B:
- * the largest row's bandwidth): a call has a floor and an asymptote, which a power law of the time
- * alone overshoots between rows. Below the smallest row it falls as a ring's time by the profile's
- * constants does (not at all where that row is bound by latency); above the largest it grows by
- * what a byte more cost between the two largest rows.
+ * Between two sizes, time relative to t0 + S/B is a power law of the bytes (t0: the smallest row's
+ * time, B: the largest row's bandwidth). A call has a floor and an asymptote, and a power law of
+ * the time alone overshoots between rows. Below the smallest row the time falls as a ring's time
+ * does by the profile's constants (not at all where latency bounds that row). Above the largest row
+ * each byte costs what it costs between the two largest rows.
  *
- * Own rows (of a profile with a base that has collectives, profile_collectives.c) replace what they
- * measure: a collective, a number of ranks, and the sizes between the least and the largest of
- * them, where they alone are interpolated. Outside that range the base answers: its rows, or, where
- * it has none of that collective over so many ranks, its model. Next to the range the ratio of own
- * row to base fades out, so that no size costs a jump:
+ * A profile whose base has collectives can have rows of its own (profile_collectives.c). They
+ * replace the base for one collective, one number of ranks, and the sizes between their smallest
+ * and largest, where they alone are interpolated. Outside that range the base answers: by its rows
+ * or, where it has none for that collective and number of ranks, by its model. Next to the range
+ * the ratio of own row to base fades out, so that the time has no jump at any size:
  *
  *   own        o----o----o                      t(S) = base(S) (own(E) / base(E))^x,
  *   fade   ...'           '....                 x = 1 - log(S / E) / log 4, from 1 at the edge E to 0 at 4 E (E / 4),
  *   base  /                    \____            and no less than own(E) above it, no more below it
  *         E/4  E         E    4 E
  *
- * 4: two of the doublings in which nccl-tests steps through sizes. A choice: nobody measured how
- * far a machine's ratio to another one carries.
+ * The factor 4 is two of the doublings in which nccl-tests steps through sizes. It is a choice:
+ * nobody measured how far the ratio of one machine to another carries.
  *
- * Without rows, a question about one alone is answered by a ring in the domain: launch + steps *
- * scale-up-step + share
- * * bytes / (scale-up bandwidth * its efficiency); Thakur, Rabenseifner, Gropp 2005. Simulations replay collectives on
- * the fabric instead (workloads/collectives). A device without a scale-up link meets its neighbours
- * over PCIe, of which NCCL reaches `pcie_efficiency`; that holds for two GPUs behind one switch.
- * Where traffic crosses between sockets, or without peer-to-peer, it is many times slower, which a
- * datasheet does not tell.
+ * Without rows, a query is answered by a ring in the domain: launch + steps * scale-up-step +
+ * fraction * bytes / (scale-up bandwidth * its efficiency), where `fraction` of the bytes crosses
+ * each link (Thakur, Rabenseifner, Gropp 2005). Simulations replay collectives on the fabric
+ * instead (workloads/collectives). A device without a scale-up link reaches its neighbours over
+ * PCIe, of which NCCL uses `pcie_efficiency`; that holds for two GPUs behind one switch. Traffic
+ * between sockets, or without peer-to-peer, is many times slower, which a datasheet does not show.
  */
 #include <math.h>
 #include <string.h>
@@ -37,12 +36,12 @@
 #include "calibration/profile/profile_nccl.h"
 #include "sim/base/fault.h"
 
-/* 24 of 31.5 GB/s (Gen4), 48 of 63 (Gen5): NCCL's topology model, as the cluster's
- * host-link-efficiency. */
+/* 24 of 31.5 GB/s (Gen4), 48 of 63 (Gen5), as NCCL's topology model has it; the same as the
+ * cluster's host-link-efficiency. */
 static const double pcie_efficiency = 0.76;
 
 static const double fade_doublings =
-    2; /* of the size, over which own rows hand over to the base; see above */
+    2; /* range of sizes over which own rows hand over to the base; see above */
 
 struct OrrCostCollective {
   const OrrProfileCollective *row;
@@ -69,8 +68,8 @@ gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollecti
   return FALSE;
 }
 
-/* The first rows from @from on that are of it; own ones stand before the base's. G_MAXUINT:
- * none. */
+/* The index of the first rows from @from on for that collective and number of ranks; own ones
+ * stand before the base's. G_MAXUINT: none. */
 static guint find_rows(const OrrCostModel *model, const char *op, gint64 n_ranks, guint from) {
   for (guint i = from; i < model->collectives->len; i++) {
     const OrrCostCollective *collective = model->collectives->pdata[i];
@@ -79,7 +78,7 @@ static guint find_rows(const OrrCostModel *model, const char *op, gint64 n_ranks
   return G_MAXUINT;
 }
 
-/* Microseconds a byte beyond the largest row; never less than nothing. */
+/* Microseconds per byte beyond the largest row; never below 0. */
 static double slope_above(const double *x, const double *t, guint last) {
   return last == 0 ? t[0] / x[0] : MAX((t[last] - t[last - 1]) / (x[last] - x[last - 1]), 0);
 }
@@ -93,34 +92,37 @@ OrrCost orr_cost_collective_between(const GArray *bytes_axis, const GArray *us, 
                      ORR_HOW_OUTSIDE};
   while (x[i] < bytes) i++;
   if (x[i] == bytes) return (OrrCost){t[i] * 1e-6, ORR_HOW_MEASURED};
-  double per_byte = t[last] / x[last], share = log(bytes / x[i - 1]) / log(x[i] / x[i - 1]);
+  double per_byte = t[last] / x[last], fraction = log(bytes / x[i - 1]) / log(x[i] / x[i - 1]);
   double low = t[i - 1] / (t[0] + x[i - 1] * per_byte), high = t[i] / (t[0] + x[i] * per_byte);
-  return (OrrCost){low * pow(high / low, share) * (t[0] + bytes * per_byte) * 1e-6,
+  return (OrrCost){low * pow(high / low, fraction) * (t[0] + bytes * per_byte) * 1e-6,
                    ORR_HOW_INTERPOLATED};
 }
 
-/* Steps of a ring, and the share of the bytes that crosses each link in all; ranks count from 2. */
-static double ring_steps(const char *op, double n, double *ret_share) {
+/* Steps of a ring, and the fraction of the bytes that crosses each link in total; at least 2
+ * ranks. */
+static double ring_steps(const char *op, double n, double *ret_fraction) {
   double through = (n - 1) / n;
-  *ret_share = strcmp(op, "all_reduce") == 0 ? 2 * through
-               : strcmp(op, "broadcast") && strcmp(op, "reduce") && strcmp(op, "sendrecv") ? through
-                                                                                           : 1;
+  *ret_fraction = strcmp(op, "all_reduce") == 0 ? 2 * through
+                  : strcmp(op, "broadcast") && strcmp(op, "reduce") && strcmp(op, "sendrecv")
+                      ? through
+                      : 1;
   return strcmp(op, "all_reduce") == 0 ? 2 * (n - 1) : strcmp(op, "sendrecv") == 0 ? 1 : n - 1;
 }
 
 static double ring_seconds(const OrrCostModel *model, const OrrDevice *device, const char *op,
                            gint64 n_ranks, double bytes) {
   const OrrProfileConstants *constants = model->constants;
-  double share, steps = ring_steps(op, (double)n_ranks, &share);
+  double fraction, steps = ring_steps(op, (double)n_ranks, &fraction);
   double efficiency = device->scale_up_efficiency > 0 ? device->scale_up_efficiency : 1;
   double bandwidth = device->scale_up_bytes_per_s > 0
                          ? device->scale_up_bytes_per_s * efficiency
                          : device->host_link_bytes_per_s * pcie_efficiency;
   double time_s = constants->collective_launch_s + steps * constants->scale_up_step_s;
-  return bandwidth > 0 ? time_s + share * bytes / bandwidth : INFINITY;
+  return bandwidth > 0 ? time_s + fraction * bytes / bandwidth : INFINITY;
 }
 
-/* A device that differs from the measured one takes the time in the ratio of their rings. */
+/* Scales the cost by the ratio of the two devices' rings, where the device differs from the
+ * measured one. */
 static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
                             OrrCost *cost) {
   const double here_s = ring_seconds(model, model->device, op, n_ranks, bytes);
@@ -130,8 +132,8 @@ static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_
   cost->how = MAX(cost->how, ORR_HOW_CARRIED);
 }
 
-/* What the rows say: in their range, and beyond it where nothing else does. */
-static OrrCost ask_rows(const OrrCostModel *model, const OrrCostCollective *rows, double bytes) {
+/* The rows' time, extrapolated beyond their range. */
+static OrrCost look_up(const OrrCostModel *model, const OrrCostCollective *rows, double bytes) {
   const char *op = rows->row->op;
   const gint64 n_ranks = rows->row->ranks;
   const double least = g_array_index(rows->bytes, double, 0);
@@ -143,7 +145,7 @@ static OrrCost ask_rows(const OrrCostModel *model, const OrrCostCollective *rows
   return orr_cost_over_links(model, cost);
 }
 
-/* FALSE: the rows are not own ones, or @bytes is in their range. */
+/* TRUE where @rows are own ones and @bytes is outside their range. */
 static gboolean leaves_own(const OrrCostModel *model, const OrrCostCollective *rows, double bytes,
                            OrrHandOver *ret_hand) {
   const double least = g_array_index(rows->bytes, double, 0);
@@ -151,32 +153,32 @@ static gboolean leaves_own(const OrrCostModel *model, const OrrCostCollective *r
   if (rows->row->laid_over == 0 || (bytes >= least && bytes <= most)) return FALSE;
   const double edge = bytes < least ? least : most, doublings = fabs(log2(bytes / edge));
   *ret_hand = (OrrHandOver){.edge_bytes = edge,
-                            .edge_s = ask_rows(model, rows, edge).time_s,
-                            .share = fmax(1 - doublings / fade_doublings, 0),
+                            .edge_s = look_up(model, rows, edge).time_s,
+                            .weight = fmax(1 - doublings / fade_doublings, 0),
                             .is_below = bytes < least};
   return TRUE;
 }
 
 OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost base) {
-  const double faded_s = base.time_s * pow(hand->edge_s / base_edge_s, hand->share);
+  const double faded_s = base.time_s * pow(hand->edge_s / base_edge_s, hand->weight);
   const double time_s = hand->is_below ? fmin(faded_s, hand->edge_s) : fmax(faded_s, hand->edge_s);
   if (time_s == base.time_s) return base;
   return (OrrCost){time_s, MAX(base.how, ORR_HOW_INTERPOLATED)};
 }
 
-static gboolean ask_from(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
-                         guint from, OrrCost *ret_cost) {
+static gboolean look_up_from(const OrrCostModel *model, const char *op, gint64 n_ranks,
+                             double bytes, guint from, OrrCost *ret_cost) {
   const guint at = find_rows(model, op, n_ranks, from);
   OrrHandOver hand;
   OrrCost base, base_edge;
   if (at == G_MAXUINT) return FALSE;
   const OrrCostCollective *rows = model->collectives->pdata[at];
   if (!leaves_own(model, rows, bytes, &hand)) {
-    *ret_cost = ask_rows(model, rows, bytes);
+    *ret_cost = look_up(model, rows, bytes);
     return TRUE;
   }
-  if (!ask_from(model, op, n_ranks, bytes, at + 1, &base) ||
-      !ask_from(model, op, n_ranks, hand.edge_bytes, at + 1, &base_edge))
+  if (!look_up_from(model, op, n_ranks, bytes, at + 1, &base) ||
+      !look_up_from(model, op, n_ranks, hand.edge_bytes, at + 1, &base_edge))
     return FALSE;
   *ret_cost = orr_cost_hand_over(&hand, base_edge.time_s, base);
   return TRUE;
@@ -185,7 +187,7 @@ static gboolean ask_from(const OrrCostModel *model, const char *op, gint64 n_ran
 gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks,
                              double bytes, OrrCost *ret_cost) {
   if (find_rows(model, op, n_ranks, 0) == G_MAXUINT) return FALSE;
-  if (bytes > 0) return ask_from(model, op, n_ranks, bytes, 0, ret_cost);
+  if (bytes > 0) return look_up_from(model, op, n_ranks, bytes, 0, ret_cost);
   *ret_cost = (OrrCost){0, ORR_HOW_MODELLED};
   return TRUE;
 }

@@ -1,9 +1,9 @@
 /*
- * cost_gemm.c - matrix products: measured over (m, n, k), carried by a roofline with tile and wave
+ * cost_gemm.c - matrix products: measured over (m, n, k), extended by a roofline with tile and wave
  * quantisation.
  *
- * Roofline. An output of m x n is cut into tiles of tm x tn; `batch` products of them share the SMs
- * in whole waves:
+ * Roofline. An output of m x n is cut into tiles of tm x tn; `batch` products share the SMs in
+ * whole waves:
  *
  *   waves   = ceil(batch ceil(m/tm) ceil(n/tn) / SMs)
  *   t_wave  = min over tiles of waves * 2 tm tn k / (peak / SMs * e(tm, tn))
@@ -11,38 +11,38 @@
  *   t       = overhead + sqrt((t_wave^w t_plain^(1-w))^2 + (bytes / bandwidth)^2)
  *
  * e is the profile's gemm-efficiency; a tile smaller than 128 x 256 reads more operand per
- * multiply-add, and its rate falls with the fourth root of its area. w (gemm-wave-share) says how
- * much of the quantisation shows: cuBLAS hides some of it behind split-k, stream-k and its choice
- * of tiles. w was found by leaving every seventh measured (n, k) out in turn; w differs between
- * generations (A100 0.75; H100, with persistent kernels, 0).
+ * multiply-add, and its rate falls with the fourth root of its area. w (gemm-wave-share) is the
+ * weight of the quantisation: cuBLAS hides some of it by split-k, stream-k and its choice of tiles.
+ * w was fitted by leaving out every seventh measured (n, k) in turn; it differs between generations
+ * (A100 0.75; H100, with persistent kernels, 0).
  *
- * Beyond the rows in m but not in n, the transposed product answers: its tiles, waves, bytes and
- * FLOPs are the same.
+ * Beyond the rows in m but not in n, the transposed product answers: it has the same tiles, waves,
+ * bytes and FLOPs.
  *
- * Batched products (unfused attention, experts) were not measured: their distance from the roofline
- * is taken from the unbatched product of the same FLOPs and output, (batch m, n, k), or, where a
- * matrix meets fewer rows than a tile has, (m, batch n, k), which has as many tiles and reads as
- * many weights. The roofline counts the true bytes: how = modelled.
+ * Batched products (unfused attention, experts) were not measured. They take the distance from the
+ * roofline of the unbatched product with the same FLOPs and output, (batch m, n, k); or, where a
+ * matrix meets fewer rows than a tile has, of (m, batch n, k), which has the same number of tiles
+ * and reads as many weights. The roofline counts the true bytes: how = modelled.
  *
  * The narrow rows are a serving engine's linear layer, which casts its input in kernels of its own:
- * a launch and m k elements at a rate (the profile's fp8-row-cast ...). Where training casts apart
- * (cast_apart), that is taken out again.
+ * a launch, and m k elements at a rate (the profile's fp8-row-cast ...). Training that casts apart
+ * (cast_apart) pays for the cast elsewhere, so it is subtracted here.
  *
- * A row whose time contradicts larger or smaller products and which its neighbours do not support
- * is set aside (grid_odd.c): it is answered from its neighbours, how = interpolated, and `orrery
- * cost` says so.
+ * A row is set aside where its time contradicts larger or smaller products and its neighbours do
+ * not support it (grid_odd.c). It is interpolated from its neighbours, how = interpolated, and
+ * `orrery cost` reports it.
  *
- * A result that is added to what is there (sum_bytes) is read and written in the sum's format:
- * those bytes count in the roofline, the distance from it is the plain product's.
+ * A result that is added to a stored sum (sum_bytes) is read and written in the sum's format. The
+ * roofline counts those bytes; the distance from it is the plain product's.
  *
- * Weights that are stored narrower than they are multiplied (W4A16) were not measured either: the
- * roofline reads them narrow, the distance from it is the plain product's.
+ * Weights stored narrower than they are multiplied (W4A16) were not measured either. The roofline
+ * reads them narrow; the distance from it is the plain product's.
  *
- * Tensor cores load 16 bytes at a time: batched products with a row (n or k elements) that is no
- * multiple of them run on the CUDA cores, at the fp32 rate, in the libraries of 2021-22 (NVIDIA,
+ * Tensor cores load 16 bytes at a time. In the libraries of 2021-22, batched products whose rows (n
+ * or k elements) are not a multiple of 16 bytes run on the CUDA cores, at the fp32 rate (NVIDIA,
  * Matrix Multiplication Background User's Guide, "Tensor Core Requirements"; Anthony et al. 2024,
  * arXiv 2401.14489, section VI-B: heads of 108 or 150 elements). Later libraries pad in shared
- * memory; fused attention is not concerned.
+ * memory; fused attention is not affected.
  */
 #include <math.h>
 
@@ -54,11 +54,11 @@ typedef struct {
   int m, n;
 } Tile;
 
-/* Shapes that cuBLAS and CUTLASS offer on tensor cores. */
+/* Tiles that cuBLAS and CUTLASS offer on tensor cores. */
 static const Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 128},
                              {128, 64},  {64, 64},   {64, 32},   {32, 64}};
 
-enum { LARGEST_TILE = 256 }; /* a side of one */
+enum { LARGEST_TILE = 256 }; /* the longest side of a tile */
 
 /* @batch products of m x n x k. */
 typedef struct {
@@ -168,16 +168,16 @@ gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, G
   return TRUE;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype) {
   return model->gemm[dtype] ||
          (orr_cost_is_16_bit(dtype) && (model->gemm[ORR_BF16] || model->gemm[ORR_FP16]));
 }
 
-/* The table of @dtype; 16-bit formats run at one rate on every device that has both. Others
- * borrow the 16-bit table: how far a shape is from its roofline depends on the shape first; how
- * is then modelled. */
+/* The table of @dtype. 16-bit formats run at one rate on every device that has both. Other
+ * formats borrow the 16-bit table, since the distance from the roofline depends on the shape
+ * first; how is then modelled. */
 static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype,
                                  gboolean *ret_borrowed) {
   OrrDtype twin = dtype == ORR_FP16 ? ORR_BF16 : dtype == ORR_BF16 ? ORR_FP16 : dtype;
@@ -186,8 +186,8 @@ static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype,
   return own ? own : model->gemm[ORR_BF16] ? model->gemm[ORR_BF16] : model->gemm[ORR_FP16];
 }
 
-/* How far the product is from its roofline. Its transpose, n x m, is the same work with the
- * operands' parts exchanged: where the rows hold the one but not the other, that one answers. */
+/* The product's distance from its roofline. The transpose, n x m, is the same work with the
+ * operands exchanged: where the rows hold only the transpose, it answers. */
 static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGridTrust *ret_trust,
                        gboolean *ret_turned) {
   double ratio = orr_grid_at(grid, (double[]){m, n, k}, ret_trust);
@@ -201,7 +201,7 @@ static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGri
   return transposed;
 }
 
-/* What the rows' own cast of @elements takes. */
+/* The time of the rows' own cast of @elements. */
 static double row_cast_s(const OrrCostModel *model, OrrDtype dtype, double elements) {
   const OrrProfileConstants *c = model->constants;
   const double launch_s = dtype == ORR_FP8   ? c->fp8_row_launch_s

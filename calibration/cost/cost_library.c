@@ -1,24 +1,24 @@
 /*
- * cost_library.c - kernels of libraries beside NCCL: custom all-reduces of vLLM and TensorRT-LLM,
- * and what exchanges the tokens of experts: DeepEP, TensorRT-LLM's all-to-all.
+ * cost_library.c - kernels of libraries other than NCCL: custom all-reduces of vLLM and
+ * TensorRT-LLM, and the exchanges of experts' tokens by DeepEP and TensorRT-LLM.
  *
  * A row is one (library, operation, ranks, format, shape of experts) over an axis of sizes: bytes
- * of an all-reduce, tokens T of a rank of an exchange. A shape that has rows is answered by them
- * (cost_collective.c's curve between sizes). Another one by the three most like it, each read at
- * the tokens whose bytes are as many:
+ * of an all-reduce, or tokens T of a rank in an exchange. A shape that has rows is interpolated
+ * between their sizes (the curve of cost_collective.c). Another shape is interpolated from the
+ * three most similar ones, each read at the number of tokens that moves the same bytes:
  *
  *   bytes of a token   u = hidden * d
  *   copies             d = R (1 - C(E - E/R, k) / C(E, k))     once to each rank that holds one of its k experts
  *                      d = k                                   low-latency: once to each expert
  *   log t = sum w log t_i(T u / u_i) / sum w,   w = 1 / (distance + 0.05)^2        (Shepard 1968)
  *
- * with R ranks and E experts, k of them drawn without preference. Low-latency dispatch runs on an
- * SM an expert: d counts SMs / E times as much where there are fewer experts than SMs. Rows
- * `measured-on` another device stand in where what binds is the same, several nodes' network cards;
- * they count as carried over. The distance is over the logarithms of hidden, d, ranks (1) and
- * experts (1/10; low-latency 1/2: it sends an expert's messages). Rows of as many ranks answer
- * where there are any: others cross another network, and what they say is flagged as outside.
- * Errors: docs/modelling/collectives.md.
+ * with R ranks and E experts, of which a token draws k uniformly. Low-latency dispatch uses one SM
+ * per expert: with fewer experts than SMs, d counts SMs / E times. The distance is over the
+ * logarithms of hidden, d, ranks (weight 1) and experts (weight 1/10; low-latency 1/2, since it
+ * sends one message per expert). Rows with the same number of ranks are used where there are any:
+ * others cross another network, so that answers from them are flagged as outside. Rows
+ * `measured-on` another device stand in where the bottleneck is the same, the network cards of
+ * several nodes; they count as carried over. Errors: docs/modelling/collectives.md.
  */
 #include <math.h>
 #include <string.h>
@@ -58,15 +58,15 @@ static gboolean rises(const GArray *axis) {
 /* --- shapes --- */
 
 double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk, gint64 experts) {
-  gint64 here = experts / MAX(n_ranks, 1); /* experts of a rank */
-  double none = 1; /* that a rank holds none of the k: C(E - here, k) / C(E, k) */
+  gint64 here = experts / MAX(n_ranks, 1); /* experts per rank */
+  double none = 1; /* probability that a rank holds none of the k: C(E - here, k) / C(E, k) */
   if (g_str_has_suffix(library, "-low-latency") || here < 1) return (double)MAX(topk, 1);
   for (gint64 i = 0; i < topk && none > 0; i++)
     none *= MAX((double)(experts - here - i) / (double)(experts - i), 0);
   return (double)n_ranks * (1 - none);
 }
 
-/* Copies, as many times longer as the kernel leaves SMs without work. */
+/* The copies count more where the kernel leaves SMs idle. */
 static Shape shape_of(const OrrCostModel *model, const OrrLibraryCall *call) {
   double copies = orr_cost_library_copies(call->library, call->n_ranks, call->topk, call->experts);
   double experts = (double)MAX(call->experts, 1), sms = (double)model->measured_on->sms;
@@ -142,7 +142,7 @@ gint64 orr_cost_library_ranks(const OrrCostModel *model, const OrrLibraryCall *c
   return nearest;
 }
 
-/* --- shapes like the one asked for --- */
+/* --- similar shapes --- */
 
 typedef struct {
   const OrrCostLibrary *library;
@@ -161,12 +161,12 @@ static void keep_nearest(Neighbour *nearest, Neighbour other) {
 
 static gboolean find_nearest(const OrrCostModel *model, const OrrLibraryCall *call,
                              gboolean same_ranks, Neighbour *nearest) {
-  const Shape asked = shape_of(model, call);
+  const Shape queried = shape_of(model, call);
   for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
     const OrrCostLibrary *library = model->libraries->pdata[i];
     if (!is_kernel(library->row, call) || (same_ranks && library->row->ranks != call->n_ranks))
       continue;
-    keep_nearest(nearest, (Neighbour){library, distance(&asked, &library->shape)});
+    keep_nearest(nearest, (Neighbour){library, distance(&queried, &library->shape)});
   }
   return nearest[0].library != NULL;
 }
@@ -175,14 +175,14 @@ static double last_of(const GArray *axis) { return g_array_index(axis, double, a
 
 static OrrCost blend(const OrrCostModel *model, const OrrLibraryCall *call,
                      const Neighbour *nearest) {
-  const Shape asked = shape_of(model, call);
+  const Shape queried = shape_of(model, call);
   double weights = 0, sum = 0;
   const char *from = NULL;
   gboolean is_inside = FALSE;
   for (guint i = 0; i < NEIGHBOURS && nearest[i].library; i++) {
     const OrrCostLibrary *library = nearest[i].library;
-    double tokens =
-        call->size * asked.hidden * asked.copies / (library->shape.hidden * library->shape.copies);
+    double tokens = call->size * queried.hidden * queried.copies /
+                    (library->shape.hidden * library->shape.copies);
     double weight = 1 / pow(nearest[i].distance + softening, 2);
     sum += weight * log(orr_cost_collective_between(library->size, library->us, tokens).time_s);
     weights += weight;
@@ -195,7 +195,7 @@ static OrrCost blend(const OrrCostModel *model, const OrrLibraryCall *call,
   return (OrrCost){exp(sum / weights), same_ranks && is_inside ? inside : ORR_HOW_OUTSIDE, from};
 }
 
-/* Rows of another device are no measurement of this one. */
+/* A row of another device does not count as measured on this one. */
 static OrrCost read_row(const OrrCostLibrary *library, double size) {
   OrrCost cost = orr_cost_collective_between(library->size, library->us, size);
   cost.from = library->row->measured_on;

@@ -1,15 +1,15 @@
 /*
- * cost_memory.c - kernels that HBM bounds: norms, softmax, activations, residuals, embedding,
+ * cost_memory.c - kernels bound by HBM: norms, softmax, activations, residuals, embedding,
  * optimizer.
  *
  *   t = overhead + max(bytes / (bandwidth * efficiency), flops / fp32 peak)
  *
- * The efficiency is the profile's for the operator and its generation of kernels (`kernels`), else
+ * The efficiency is the profile's for this operator and generation of kernels (`kernels`), else
  * memory-efficiency.
  *
- * The overhead is the ramp: a kernel of a few microseconds reaches little of the bandwidth, a long
- * one the stated share of it. Valid where the tensors are larger than the L2 cache; smaller ones
- * may be faster than this says.
+ * The overhead models the ramp: a kernel of a few microseconds reaches little of the bandwidth, a
+ * long one the stated fraction. Valid where the tensors are larger than the L2 cache; kernels on
+ * smaller ones can be faster than predicted.
  */
 #include <math.h>
 

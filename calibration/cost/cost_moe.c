@@ -3,29 +3,29 @@
  * layers and splits.
  *
  * Load. T tokens of the expert-parallel group go to k of E experts each; a rank holds E/ep of them,
- * each inter/tp wide. The step waits for the rank with the most, so that is the one that was
- * measured and is answered:
+ * each inter/tp wide. The step waits for the fullest rank, so that rank was measured and is
+ * predicted:
  *
  *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
  *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (shape->drawn)
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to T k in all (NVIDIA
  *                aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k > E, else 0.01 and 2). With the quantiles
  *                Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a), A = hi^(1-a) - B, the fullest expert holds the mean of Q over
- *                the last 1/E of u, at most T; the fullest rank is taken to hold that expert and its share of the
+ *                the last 1/E of u, at most T; the fullest rank is taken to hold that expert and its fraction of the
  *                rest, and experts with x tokens expected are active with 1 - exp(-x).
  *
- * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2), p
- * products an expert (3, or 2 without a gate), the bytes being the weights of the active experts
- * and the pairs' activations; e is moe-efficiency.
+ * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2),
+ * with p products per expert (3, or 2 without a gate). The bytes are the weights of the active
+ * experts and the activations of the pairs; e is moe-efficiency.
  *
  * A measured layer (hidden, inter, topk, experts, tp, ep) is a curve of log(measured / roofline)
- * over tokens. A layer that was measured is answered by its curve. Another one is answered by the
- * NEAREST of them, read at as many tokens an expert, weighted by 1/(distance + NEAR)^2 (Shepard
- * 1968). The distance counts differences of logarithms; what it weighs most is what tells one layer
- * from another (hidden, topk: other tiles and kernels were tuned for it), least the split; and the
- * largest power of two, up to 256, in a rank's width of an expert, for which kernels are written.
- * The weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 %
- * mean error, against 9 to 13 % with a rank's sizes alone, all alike, and no power of two.
+ * over tokens, and answers by that curve. Another layer is interpolated from the NEAREST measured
+ * ones, each read at the same number of tokens per expert, with weights 1/(distance + NEAR)^2
+ * (Shepard 1968). The distance is over differences of logarithms. hidden and topk weigh most, since
+ * libraries tune other tiles and kernels for them; the split weighs least; and the largest power of
+ * two, up to 256, in a rank's width of an expert counts too, since kernels are written for it. The
+ * weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 % mean
+ * error, against 9 to 13 % with equal weights on a rank's sizes alone and no power of two.
  */
 #include <math.h>
 
@@ -45,9 +45,9 @@ typedef struct {
 typedef struct {
   Layer layer;
   double features[FEATURES];
-  double *ratios;    /* log(measured / roofline) for each number of tokens, holes filled */
+  double *ratios;    /* log(measured / roofline) per number of tokens, holes filled */
   gboolean *is_row;  /* FALSE: filled */
-  guint first, last; /* rows outside of these are filled with the nearest */
+  guint first, last; /* cells outside this range are filled with the nearest row */
 } Curve;
 
 struct OrrCostMoe {
@@ -75,7 +75,7 @@ void orr_cost_moe_free(OrrCostMoe *moe) {
 /* --- load and roofline --- */
 
 typedef struct {
-  double pairs, active; /* of the fullest rank, each at least 1 */
+  double pairs, active; /* of the fullest rank; each is at least 1 */
 } Load;
 
 static Load balanced_load(const Layer *layer, double tokens) {
@@ -89,7 +89,7 @@ static Load drawn_load(const Layer *layer, double tokens) {
                 fmax(1, orr_operator_moe_awake(experts / ep, tokens, topk, experts))};
 }
 
-/* The density x^-a between two ends, by its quantiles. */
+/* The density x^-a between two ends, as quantiles. */
 typedef struct {
   double slope, start, power; /* Q(u) = (slope u + start)^power */
 } Law;
@@ -99,7 +99,7 @@ static Law law_of(double exponent, double low, double high) {
   return (Law){pow(high, 1 - exponent) - start, start, 1 / (1 - exponent)};
 }
 
-/* Integral of the quantiles from 0 to @u, but for a constant. */
+/* Integral of the quantiles from 0 to @u, up to a constant. */
 static double law_integral(const Law *law, double u) {
   return pow(law->slope * u + law->start, law->power + 1) / ((law->power + 1) * law->slope);
 }
@@ -109,19 +109,19 @@ static Load power_law_load(const Layer *layer, double tokens, double exponent) {
          total = tokens * (double)layer->topk;
   Law law =
       total > experts ? law_of(exponent, 1, fmax(0.8 * tokens, 1.001)) : law_of(exponent, 0.01, 2);
-  double whole = law_integral(&law, 1), share = 1 / experts;
+  double whole = law_integral(&law, 1), fraction = 1 / experts;
   double scale = total / (experts * (whole - law_integral(&law, 0)));
-  double fullest = fmin(tokens, (whole - law_integral(&law, 1 - share)) * experts * scale);
+  double fullest = fmin(tokens, (whole - law_integral(&law, 1 - fraction)) * experts * scale);
   double others = experts > 1 ? (total - fullest) / (experts - 1) : 0, active = fmin(1, fullest);
   for (int i = 0; i < QUANTILES && local > 1; i++) {
-    double u = (i + 0.5) / QUANTILES * (1 - share);
+    double u = (i + 0.5) / QUANTILES * (1 - fraction);
     active +=
         (local - 1) / QUANTILES * (1 - exp(-scale * pow(law.slope * u + law.start, law.power)));
   }
   return (Load){fmax(1, fullest + (local - 1) * others), fmax(1, active)};
 }
 
-/* As rows were measured. */
+/* The load with which rows were measured. */
 static Load row_load(const Layer *layer, double tokens, double imbalance) {
   return imbalance > 0 ? power_law_load(layer, tokens, imbalance) : balanced_load(layer, tokens);
 }
@@ -184,12 +184,12 @@ static void find_features(const Layer *layer, double *ret_features) {
 static double line_between(const OrrCostMoe *moe, const Curve *curve, guint low, guint high,
                            guint at) {
   const double *x = (double *)(void *)moe->log_tokens->data;
-  double share = (x[at] - x[low]) / (x[high] - x[low]);
-  return curve->ratios[low] * (1 - share) + curve->ratios[high] * share;
+  double fraction = (x[at] - x[low]) / (x[high] - x[low]);
+  return curve->ratios[low] * (1 - fraction) + curve->ratios[high] * fraction;
 }
 
-/* Holes between two rows lie on the line between them; those outside take the nearest row. FALSE
- * without a row. */
+/* Fills holes between two rows from the line between them, and those outside from the nearest
+ * row. FALSE without a row. */
 static gboolean fill_curve(const OrrCostMoe *moe, Curve *curve) {
   guint n = moe->tokens->len, before = n;
   for (guint i = 0; i < n; i++) {
@@ -253,7 +253,7 @@ gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GEr
   return TRUE;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 static double curve_at(const OrrCostMoe *moe, const Curve *curve, double tokens,
                        OrrGridTrust *trust) {
@@ -272,8 +272,8 @@ static double curve_at(const OrrCostMoe *moe, const Curve *curve, double tokens,
   if (axis[low] == tokens && curve->is_row[low]) return curve->ratios[low];
   *trust = MAX(*trust, ORR_GRID_BETWEEN);
   const double *logs = (double *)(void *)moe->log_tokens->data;
-  double share = (log(tokens) - logs[low]) / (logs[high] - logs[low]);
-  return curve->ratios[low] * (1 - share) + curve->ratios[high] * share;
+  double fraction = (log(tokens) - logs[low]) / (logs[high] - logs[low]);
+  return curve->ratios[low] * (1 - fraction) + curve->ratios[high] * fraction;
 }
 
 static gboolean is_same(const Layer *a, const Layer *b) {
@@ -294,7 +294,7 @@ typedef struct {
   double distance2;
 } Neighbour;
 
-/* Keeps @nearest in rising order; of two alike the earlier row stays in front. */
+/* Inserts @found into @nearest, which rises; of two equal distances the earlier row stays first. */
 static void keep_near(Neighbour nearest[NEAREST], Neighbour found) {
   for (int i = 0; i < NEAREST; i++) {
     if (nearest[i].curve && nearest[i].distance2 <= found.distance2) continue;
@@ -318,8 +318,8 @@ static void find_near(const OrrCostMoe *moe, const double *features, Neighbour n
   }
 }
 
-/* From the measured layers that are most like this one. Outside: a property that no measured
- * layer reaches. */
+/* Interpolates from the most similar measured layers. Outside: a property beyond that of every
+ * measured layer. */
 static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double tokens,
                          OrrGridTrust *trust) {
   double features[FEATURES], sum = 0, weights = 0;
@@ -332,7 +332,7 @@ static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double token
   double an_expert = tokens * (double)layer->topk / (double)layer->experts;
   for (int i = 0; i < NEAREST && nearest[i].curve; i++) {
     const Layer *other = &nearest[i].curve->layer;
-    OrrGridTrust ignored = ORR_GRID_ROW; /* another layer's axis ends elsewhere */
+    OrrGridTrust ignored = ORR_GRID_ROW; /* another layer's axis has other ends */
     double distance = sqrt(nearest[i].distance2) + NEAR, weight = 1 / (distance * distance);
     sum += weight * curve_at(moe, nearest[i].curve,
                              an_expert * (double)other->experts / (double)other->topk, &ignored);
@@ -343,8 +343,8 @@ static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double token
   return sum / weights;
 }
 
-/* The table that is nearest in kind: the format's own before the 16-bit one, the distribution's
- * own before another. */
+/* The most similar table: the format's own before the 16-bit one, the distribution's own before
+ * another. */
 static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, double imbalance) {
   const OrrCostMoe *best = NULL;
   double least = INFINITY;
@@ -366,7 +366,7 @@ gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype) {
   return nearest && nearest->dtype == (dtype == ORR_FP16 ? ORR_BF16 : dtype);
 }
 
-/* What a measured layer of these sizes has, whatever its split; else 3. */
+/* The projections of a measured layer of these sizes with any split; else 3. */
 static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
   for (guint i = 0; moe && i < moe->curves->len; i++) {
     const Layer *other = &g_array_index(moe->curves, Curve, i).layer;

@@ -4,46 +4,45 @@
  *
  * What the rows of a profile multiply draws little power: calls of 0.1 s run at the rate of short
  * ones. In a training step, and in the prefill of a prompt, products of random-like data follow one
- * another. With u the share of the format's peak that the row reaches, and p the clock in that of
+ * another. With u the fraction of the format's peak that the row reaches, and p the clock in that of
  * the row,
  *
  *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = row / p
  *
  * Dynamic power is rate times voltage squared, and near the top of its range the voltage rises with
- * the clock: the cube. `static-power` and `tensor-power` are the profile's, `tdp` the device's, so
- * that `--set cluster.device.tdp=500W` caps the board. What waits for memory has a small u and
- * keeps its time: the memory's clock does not fall.
+ * the clock: hence the cube. `static-power` and `tensor-power` are the profile's, `tdp` the
+ * device's, so that `--set cluster.device.tdp=500W` caps the board. A kernel that waits for memory
+ * has a small u and keeps its time: the memory's clock does not fall.
  *
- * Boards of one kind differ: under power management some need more for the same work. A job's ranks
- * meet in every step and all but the slowest wait, so with n GPUs (an operator's `fleet`) and s the
- * standard deviation of their speeds (speed-spread; of the power they want 3 s, by the cube)
+ * Boards of one kind differ: under power management some need more power for the same work. A job's
+ * ranks meet in every step, and all but the slowest wait. So with n GPUs (an operator's `fleet`)
+ * and s the standard deviation of their speeds (speed-spread; 3 s for their power, by the cube)
  *
  *   tensor of the worst = tensor (1 + 3 s E[max of n standard normal draws])
  *
  * Sinha et al. 2022 (arXiv 2208.11035; five centres, V100 and MI60, over 18,800 hours) find 8 %
- * between equal boards on average (22 % at most); taken as what a box plot's whiskers span, 5.4
- * standard deviations, that is 1.5 %. Of newer boards nothing as broad is published: weak there.
+ * between equal boards on average (22 % at most). Read as the span of a box plot's whiskers, 5.4
+ * standard deviations, that is 1.5 %. Nothing as broad is published for newer boards: weak there.
  *
- * Valid for one kind of data (random, normally distributed): zeros and small integers draw less. A
- * step's idle stretches (bubbles, communication) do not lend power to what follows: the regulator
- * averages over milliseconds.
+ * Valid for one kind of data (random, normally distributed): zeros and small integers draw less
+ * power. A step's idle intervals (bubbles, communication) do not lend power to what follows: the
+ * regulator averages over milliseconds.
  */
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
 
-static const double least_clock =
-    0.1; /* where a limit leaves less than what the board draws idle */
+static const double least_clock = 0.1; /* where the limit is below the board's idle power */
 
 /* E[max of n] of standard normal draws: the normal quantile at (n - 3/8) / (n + 1/4) (Blom
  * 1958), by bisection. */
 static double worst_of(gint64 n) {
   if (n <= 1) return 0;
-  const double share = ((double)n - 0.375) / ((double)n + 0.25);
+  const double fraction = ((double)n - 0.375) / ((double)n + 0.25);
   double low = 0, high = 8;
   for (int i = 0; i < 50; i++) {
     const double middle = (low + high) / 2;
-    *(1 - erfc(middle * M_SQRT1_2) / 2 < share ? &low : &high) = middle;
+    *(1 - erfc(middle * M_SQRT1_2) / 2 < fraction ? &low : &high) = middle;
   }
   return low;
 }

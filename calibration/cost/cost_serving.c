@@ -1,17 +1,17 @@
 /*
- * cost_serving.c - the steps of a serving engine as they were measured: small kernels over tokens,
+ * cost_serving.c - interpolates the measured steps of a serving engine: small kernels over tokens,
  * and one attention kernel for prompt chunks and decodes together.
  *
- * Both are interpolated linearly in what they were measured over: within a step's range a kernel's
- * time is a floor plus a slope, which a line between rows holds and a power law bends. Holes of a
- * chunk's table take the nearest smaller number of decodes, what they add to the chunk alone scaled
+ * Both are interpolated linearly along their axes: within the range of a step, a kernel's time is a
+ * floor plus a slope, which a line between rows follows and a power law bends. A hole in a chunk's
+ * table takes the nearest smaller number of decodes; what those add to the chunk's time is scaled
  * by the number.
  *
  *   t(chunk, K, n, k)   K: mean keys of a prompt token; n decodes of k keys each
- *   t = t(mean k) + share(n, rate, most k) (t(most k) - t(mean k)),  rate = (mean - least) / (most - least)
+ *   t = t(mean k) + fraction(n, rate, most k) (t(most k) - t(mean k)),  rate = (mean - least) / (most - least)
  *
- * The share was fitted by who measured it, on batches of two lengths; FlashAttention pads tiles and
- * loads SMs unevenly where contexts differ.
+ * The share comes from the authors of the measurement, who fitted it on batches of two lengths;
+ * FlashAttention pads tiles and loads SMs unevenly where contexts differ.
  */
 #include "calibration/cost/cost_serving.h"
 
@@ -25,7 +25,7 @@
 
 typedef struct {
   double chunk;
-  GArray *prefill_keys, *decodes, *keys; /* of double; prefill_keys NULL where chunk is 0 */
+  GArray *prefill_keys, *decodes, *keys; /* of double; prefill_keys is NULL where chunk is 0 */
   double *us; /* prefill_keys x (1 + decodes) x keys: decodes 0 is the chunk alone */
 } Chunk;
 
@@ -86,7 +86,7 @@ static double *cell(const Chunk *chunk, guint prefill, guint decodes, guint key)
   return &chunk->us[(prefill * (chunk->decodes->len + 1) + decodes) * chunk->keys->len + key];
 }
 
-/* Each hole from fewer decodes of as many keys. */
+/* Fills each hole from fewer decodes of the same number of keys. */
 static void fill_holes(Chunk *chunk) {
   for (guint p = 0; p < n_prefill(chunk); p++)
     for (guint n = 1; n <= chunk->decodes->len; n++)
@@ -171,13 +171,13 @@ void orr_cost_serving_clear(OrrCostModel *model) {
   if (model->token_kernels) g_ptr_array_unref(model->token_kernels);
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
-/* Where @wanted lies on a rising axis: below + share of the way to above. Beyond the last two
- * the share exceeds 1. */
+/* A place on a rising axis: @fraction of the distance from below to above; above 1 beyond the
+ * last two. */
 typedef struct {
   guint below, above;
-  double share;
+  double fraction;
 } Spot;
 
 static Spot spot_on(const GArray *axis, double wanted, OrrHow *how) {
@@ -195,21 +195,21 @@ static Spot spot_on(const GArray *axis, double wanted, OrrHow *how) {
     else
       high = middle;
   }
-  double share = (wanted - at(axis, low)) / (at(axis, high) - at(axis, low));
-  if (share > 0 && share < 1) *how = MAX(*how, ORR_HOW_INTERPOLATED);
-  return (Spot){low, high, share};
+  double fraction = (wanted - at(axis, low)) / (at(axis, high) - at(axis, low));
+  if (fraction > 0 && fraction < 1) *how = MAX(*how, ORR_HOW_INTERPOLATED);
+  return (Spot){low, high, fraction};
 }
 
-static double mix(double below, double above, double share) {
-  return below + (above - below) * share;
+static double mix(double below, double above, double fraction) {
+  return below + (above - below) * fraction;
 }
 
-/* Decodes on the axis that begins with none. */
+/* The place on the axis of decodes, which begins with 0. */
 static Spot spot_of_decodes(const Chunk *chunk, double decodes, OrrHow *how) {
   double first = at(chunk->decodes, 0);
   if (decodes < first) return (Spot){0, 1, decodes / first};
   Spot spot = spot_on(chunk->decodes, decodes, how);
-  return (Spot){spot.below + 1, spot.above + 1, spot.share};
+  return (Spot){spot.below + 1, spot.above + 1, spot.fraction};
 }
 
 static double chunk_us(const Chunk *chunk, double prefill_keys, double decodes, double keys,
@@ -221,30 +221,30 @@ static double chunk_us(const Chunk *chunk, double prefill_keys, double decodes, 
   for (int i = 0; i < 2; i++) {
     guint row = i ? p.above : p.below;
     double below =
-        mix(*cell(chunk, row, n.below, k.below), *cell(chunk, row, n.below, k.above), k.share);
-    double above = n.share != 0 ? mix(*cell(chunk, row, n.above, k.below),
-                                      *cell(chunk, row, n.above, k.above), k.share)
-                                : below;
-    sums[i] = mix(below, above, n.share);
-    if (p.share == 0) return sums[0];
+        mix(*cell(chunk, row, n.below, k.below), *cell(chunk, row, n.below, k.above), k.fraction);
+    double above = n.fraction != 0 ? mix(*cell(chunk, row, n.above, k.below),
+                                         *cell(chunk, row, n.above, k.above), k.fraction)
+                                   : below;
+    sums[i] = mix(below, above, n.fraction);
+    if (p.fraction == 0) return sums[0];
   }
-  return mix(sums[0], sums[1], p.share);
+  return mix(sums[0], sums[1], p.fraction);
 }
 
-static double uniform_us(const OrrCostBatch *batch, const OrrBatchAttention *asked, double keys,
+static double uniform_us(const OrrCostBatch *batch, const OrrBatchAttention *step, double keys,
                          OrrHow *how) {
   guint above = 0, last = batch->n_chunks - 1;
-  while (above < last && batch->chunks[above].chunk < asked->chunk) above++;
-  if (asked->chunk > batch->chunks[last].chunk) *how = ORR_HOW_OUTSIDE;
-  guint below = above > 0 && batch->chunks[above].chunk != asked->chunk ? above - 1 : above;
-  double top = chunk_us(&batch->chunks[above], asked->chunk_keys, asked->decodes, keys, how);
+  while (above < last && batch->chunks[above].chunk < step->chunk) above++;
+  if (step->chunk > batch->chunks[last].chunk) *how = ORR_HOW_OUTSIDE;
+  guint below = above > 0 && batch->chunks[above].chunk != step->chunk ? above - 1 : above;
+  double top = chunk_us(&batch->chunks[above], step->chunk_keys, step->decodes, keys, how);
   if (below == above) return top;
   *how = MAX(*how, ORR_HOW_INTERPOLATED);
-  double base = batch->chunks[below].chunk == 0 && asked->decodes <= 0
+  double base = batch->chunks[below].chunk == 0 && step->decodes <= 0
                     ? 0
-                    : chunk_us(&batch->chunks[below], asked->chunk_keys, asked->decodes, keys, how);
+                    : chunk_us(&batch->chunks[below], step->chunk_keys, step->decodes, keys, how);
   double span = batch->chunks[above].chunk - batch->chunks[below].chunk;
-  return mix(base, top, (asked->chunk - batch->chunks[below].chunk) / span);
+  return mix(base, top, (step->chunk - batch->chunks[below].chunk) / span);
 }
 
 static guint first_not_below(const GArray *axis, double wanted) {
@@ -253,13 +253,13 @@ static guint first_not_below(const GArray *axis, double wanted) {
   return i;
 }
 
-static double skew_share(const Skew *skew, double decodes, double rate, double longest) {
+static double skew_fraction(const Skew *skew, double decodes, double rate, double longest) {
   if (!skew->shares) return 0;
   guint row = first_not_below(skew->decodes, decodes) * skew->rates->len +
               first_not_below(skew->rates, rate);
-  double share =
+  double fraction =
       at(skew->shares, row * skew->longest->len + first_not_below(skew->longest, longest));
-  return isnan(share) ? 0 : share;
+  return isnan(fraction) ? 0 : fraction;
 }
 
 const OrrCostBatch *orr_cost_batch_find(const OrrCostModel *model, const OrrBatchAttention *of) {
@@ -275,15 +275,15 @@ const OrrCostBatch *orr_cost_batch_find(const OrrCostModel *model, const OrrBatc
 }
 
 OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *batch,
-                                 const OrrBatchAttention *asked) {
+                                 const OrrBatchAttention *step) {
   OrrHow how = ORR_HOW_MEASURED;
-  if (asked->chunk <= 0 && asked->decodes <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
-  double us = uniform_us(batch, asked, asked->keys_mean, &how);
-  if (asked->decodes > 1 && asked->keys_most > asked->keys_least) {
-    double rate = (asked->keys_mean - asked->keys_least) / (asked->keys_most - asked->keys_least);
-    double share =
-        skew_share(&batch->skew[asked->chunk > 0], asked->decodes, rate, asked->keys_most);
-    if (share > 0) us += share * (uniform_us(batch, asked, asked->keys_most, &how) - us);
+  if (step->chunk <= 0 && step->decodes <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
+  double us = uniform_us(batch, step, step->keys_mean, &how);
+  if (step->decodes > 1 && step->keys_most > step->keys_least) {
+    double rate = (step->keys_mean - step->keys_least) / (step->keys_most - step->keys_least);
+    double fraction =
+        skew_fraction(&batch->skew[step->chunk > 0], step->decodes, rate, step->keys_most);
+    if (fraction > 0) us += fraction * (uniform_us(batch, step, step->keys_most, &how) - us);
   }
   return orr_cost_scaled(model, (OrrCost){us * 1e-6, how});
 }
@@ -307,7 +307,7 @@ gboolean orr_cost_serving_token_kernel(const OrrCostModel *model, const char *op
   OrrHow how = ORR_HOW_MEASURED;
   Spot spot = spot_on(best->tokens, tokens * width / (double)best->row->width, &how);
   if ((double)best->row->width != width) how = ORR_HOW_MODELLED;
-  double us = mix(at(best->us, spot.below), at(best->us, spot.above), spot.share);
+  double us = mix(at(best->us, spot.below), at(best->us, spot.above), spot.fraction);
   *ret_cost = orr_cost_scaled(model, (OrrCost){us * 1e-6, how});
   return TRUE;
 }

@@ -1,6 +1,6 @@
 /*
- * cost_serving.h - what the attention of one step of a serving engine takes: prompt chunks and
- * decodes together.
+ * cost_serving.h - predicts the attention of one step of a serving engine, prompt chunks and
+ * decodes together, and its small kernels.
  */
 #ifndef ORR_COST_SERVING_H
 #define ORR_COST_SERVING_H
@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* The attention of one layer and step, on one rank. */
+/* The attention of one layer in one step, on one rank. */
 typedef struct {
   OrrDtype dtype, kv_dtype;
   gint64 heads, kv_heads, head_dim; /* of the rank */
@@ -23,18 +23,19 @@ typedef struct {
 typedef struct OrrCostBatch OrrCostBatch;
 const OrrCostBatch *orr_cost_batch_find(const OrrCostModel *model, const OrrBatchAttention *of);
 
-/* Interpolated linearly over chunk, its keys, decodes and their keys; decodes of unequal
- * contexts by the table's skew. Beyond the table's last chunk, decodes or keys the line goes on,
- * and how is outside. */
+/* Interpolates linearly over the chunk, its keys, the decodes and their keys; the table's skew
+ * corrects decodes of unequal contexts. Beyond the table's last chunk, decodes or keys the line
+ * goes on, and `how` is outside. */
 OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *batch,
-                                 const OrrBatchAttention *asked);
+                                 const OrrBatchAttention *step);
 
-/* Fused attention whose keys and values are kept in another format than it computes in. */
+/* Fused attention whose keys and values are stored in another format than it computes in. */
 OrrCost orr_cost_serving_attention_over(const OrrCostModel *model, const OrrOperator *op,
                                         OrrDtype kv_dtype);
 
-/* A kernel of @operator_name on @tokens of @width elements, as the profile's `token-kernels`
- * say; FALSE where they do not. Another width is answered at as many elements (modelled). */
+/* A kernel of @operator_name on @tokens of @width elements each, from the profile's
+ * `token-kernels`; FALSE where it has none. Another width is looked up at the same number of
+ * elements (modelled). */
 gboolean orr_cost_serving_token_kernel(const OrrCostModel *model, const char *operator_name,
                                        double tokens, double width, OrrCost *ret_cost);
 

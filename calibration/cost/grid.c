@@ -1,15 +1,14 @@
 /*
  * grid.c - see grid.h.
  *
- * Filling: pass 1 gives a hole that lies between two rows on a line along some axis, or that has
- * hints, the mean over these estimates, weighted by 1/variance. The table itself says how good they
- * are: every row is told from its neighbours on each axis (and from its hints), and the mean
- * distance from what it is, over the mean span, is the axis' deviation for a span of 1; a line's
- * variance grows with the square of its span. Later passes give holes at the rim the value of the
- * nearest cells that have one, weighted by 1/distance, ring by ring. Values found in a pass are not
- * used within it, so that the order of the cells does not matter. (Leaving out each (n, k) of a
- * GEMM table in turn, a local plane fitted to the neighbours was worse: A100 6 against 5 % mean
- * error.)
+ * Filling. Round 1 fills each hole that lies between two rows on a line along some axis, or that
+ * has hints, with the mean of these estimates, weighted by 1/variance. The table itself shows how
+ * good they are: every row is estimated from its neighbours on each axis (and from its hints). The
+ * mean error over the mean span is that axis' deviation for a span of 1; a line's variance grows
+ * with the square of its span. Later rounds fill the holes at the rim with the nearest cells that
+ * have a value, weighted by 1/distance, ring by ring. A round does not use values that it found
+ * itself, so that the order of the cells does not matter. (With each (n, k) of a GEMM table left
+ * out in turn, a local plane fitted to the neighbours was worse: 6 against 5 % mean error on A100.)
  */
 #include "calibration/cost/grid_private.h"
 
@@ -41,7 +40,7 @@ void orr_grid_free(OrrGrid *grid) {
   g_free(grid->values);
   for (int kind = 0; kind < ORR_GRID_HINTS; kind++) g_free(grid->hints[kind]);
   g_free(grid->odd);
-  g_free(grid->told);
+  g_free(grid->expected);
   g_free(grid->trust);
   g_free(grid->times);
   if (grid->aside) g_array_unref(grid->aside);
@@ -106,8 +105,7 @@ static gboolean is_neighbour(const OrrGrid *grid, guint at) {
   return grid->trust[at] != ORR_GRID_HOLE && !(grid->odd && grid->odd[at]);
 }
 
-/* Steps from @at along @axis in @direction to the next cell with a value to believe; 0 when
- * there is none. */
+/* Steps from @at along @axis in @direction to the next usable value; 0 where there is none. */
 static guint steps_to_value(const OrrGrid *grid, guint at, int axis, int direction) {
   guint index = at / grid->strides[axis] % grid->lengths[axis];
   guint room = direction < 0 ? index : grid->lengths[axis] - 1 - index;
@@ -126,21 +124,21 @@ gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_v
   guint index = at / grid->strides[axis] % grid->lengths[axis];
   const double *logs = grid->logs[axis];
   *ret_span = logs[index + above] - logs[index - below];
-  double share = (logs[index] - logs[index - below]) / *ret_span;
-  *ret_value = grid->values[at - below * grid->strides[axis]] * (1 - share) +
-               grid->values[at + above * grid->strides[axis]] * share;
+  double fraction = (logs[index] - logs[index - below]) / *ret_span;
+  *ret_value = grid->values[at - below * grid->strides[axis]] * (1 - fraction) +
+               grid->values[at + above * grid->strides[axis]] * fraction;
   return TRUE;
 }
 
 /* --- filling --- */
 
-/* How far rows are from what is said of them. */
+/* How far the estimates are from the rows. */
 typedef struct {
-  double axes[ORR_GRID_AXES]; /* by a line of span 1 */
+  double axes[ORR_GRID_AXES]; /* of a line of span 1 */
   double hints[ORR_GRID_HINTS];
 } Deviation;
 
-/* A mean over nothing is no worse than any: deviations of little-known axes are held to this. */
+/* Lower limit of a deviation, and the deviation of an axis with fewer than four checks. */
 static const double least_deviation = 0.002, unknown_deviation = 0.1;
 
 static double mean_deviation(double sum, double span, guint n) {
@@ -162,12 +160,12 @@ static Deviation measure_deviation(const OrrGrid *grid) {
     deviation.axes[axis] = mean_deviation(sum, spans, n);
   }
   for (int kind = 0; kind < ORR_GRID_HINTS; kind++) {
-    double sum = 0, told;
+    double sum = 0, estimate;
     guint n = 0;
     for (guint at = 0; grid->hints[kind] && at < grid->n_cells; at++)
       if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] &&
-          orr_grid_hint_at(grid, at, kind, &told)) {
-        sum += fabs(told - grid->values[at]);
+          orr_grid_hint_at(grid, at, kind, &estimate)) {
+        sum += fabs(estimate - grid->values[at]);
         n++;
       }
     deviation.hints[kind] = mean_deviation(sum, n, n);
@@ -212,10 +210,10 @@ static double nearest(const OrrGrid *grid, guint at, const Deviation *deviation)
   return weights > 0 ? sum / weights : NAN;
 }
 
-/* The value of a hole; NAN where that cannot be told. */
+/* The value of a hole; NAN where there is no estimate. */
 typedef double (*Estimate)(const OrrGrid *grid, guint at, const Deviation *deviation);
 
-/* One pass over all holes; how many are left. */
+/* Fills all holes that it can; returns how many are left. */
 static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviation,
                        OrrGridTrust trust) {
   g_autofree double *found = g_new(double, grid->n_cells);
@@ -245,11 +243,11 @@ gboolean orr_grid_fill(OrrGrid *grid) {
   return left == 0;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 typedef struct {
-  guint low;    /* index of the lower end */
-  double share; /* of the upper end, 0..1 */
+  guint low;       /* index of the lower end */
+  double fraction; /* of the upper end, 0..1 */
 } Bracket;
 
 static Bracket bracket(const OrrGrid *grid, int axis, double x, OrrGridTrust *trust) {
@@ -282,18 +280,19 @@ double orr_grid_at(const OrrGrid *grid, const double point[ORR_GRID_AXES],
   Bracket brackets[ORR_GRID_AXES];
   for (int a = 0; a < ORR_GRID_AXES; a++) brackets[a] = bracket(grid, a, point[a], &trust);
   double value = 0;
-  gboolean is_at_cell = brackets[0].share <= 0 && brackets[1].share <= 0 && brackets[2].share <= 0;
+  gboolean is_at_cell =
+      brackets[0].fraction <= 0 && brackets[1].fraction <= 0 && brackets[2].fraction <= 0;
   for (int corner = 0; corner < 1 << ORR_GRID_AXES; corner++) {
     double weight = 1;
     guint at = 0;
     for (int a = 0; a < ORR_GRID_AXES && weight > 0; a++) {
       gboolean upper = corner >> a & 1;
-      weight *= upper ? brackets[a].share : 1 - brackets[a].share;
+      weight *= upper ? brackets[a].fraction : 1 - brackets[a].fraction;
       at += (brackets[a].low + (upper && weight > 0)) * grid->strides[a];
     }
     if (weight <= 0) continue;
-    value +=
-        weight * (!is_at_cell && grid->odd && grid->odd[at] ? grid->told[at] : grid->values[at]);
+    value += weight *
+             (!is_at_cell && grid->odd && grid->odd[at] ? grid->expected[at] : grid->values[at]);
     trust = MAX(trust, (OrrGridTrust)grid->trust[at]);
   }
   *ret_trust = trust;

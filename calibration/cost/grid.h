@@ -1,9 +1,9 @@
 /*
- * grid.h - a table over three axes, dense, with holes filled once; answered by interpolation.
+ * grid.h - a dense table over three axes: holes are filled once, queries interpolate.
  *
- * Axes and values are held as logarithms: latencies run over five orders of magnitude, and between
- * two rows a power law is the natural curve. A caller stores log(measured / roofline), so that what
- * is interpolated is how far the kernel is from its roofline.
+ * Axes and values are logarithms: latencies span five orders of magnitude, and between two rows a
+ * power law is the natural curve. A caller stores log(measured / roofline), so that the grid
+ * interpolates a kernel's distance from its roofline.
  */
 #ifndef ORR_GRID_H
 #define ORR_GRID_H
@@ -19,50 +19,53 @@ typedef enum { ORR_GRID_ROW, ORR_GRID_BETWEEN, ORR_GRID_BEYOND } OrrGridTrust;
 
 typedef struct OrrGrid OrrGrid;
 
-/* Each axis: numbers above 0, rising. They are copied. All cells are holes. */
+/* Each axis holds rising numbers above 0, which are copied. All cells are holes at first. */
 OrrGrid *orr_grid_new(const double *const axes[ORR_GRID_AXES], const guint lengths[ORR_GRID_AXES]);
 void orr_grid_free(OrrGrid *grid);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrGrid, orr_grid_free)
 
-/* Sorts an array of double and drops repeats: an axis from the values that rows name. */
+/* Makes an axis from the values of rows: sorts an array of double and drops repeats. */
 void orr_grid_sort_axis(GArray *axis);
 
-/* The cell at those indices. */
+/* Sets the cell at those indices to a row's value. */
 void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
 
-/* The time that the row there stands for, seconds. Where rows tell it, those that contradict
- * others are set aside when the grid is filled (grid_odd.c). */
+/* The time of the row in that cell, seconds. Where times are given, orr_grid_fill sets aside
+ * rows that contradict others (grid_odd.c). */
 void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s);
 
-/* The value that was set there; FALSE where there is none. */
+/* The row's value in that cell; FALSE where it has none. */
 gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], double *ret_value);
 
-/* What rows elsewhere say of the cell, itself not among them: one more neighbour of each kind
- * (0, 1), as good as the hints of that kind turn out to be for rows. */
+/* An estimate of the cell from rows elsewhere, the cell's own row excluded. There are two kinds
+ * (0, 1). Each counts as one more neighbour, with the weight that it earns where rows can check
+ * it. */
 enum { ORR_GRID_HINTS = 2 };
 void orr_grid_hint(OrrGrid *grid, int kind, const guint cell[ORR_GRID_AXES], double value);
 
-/* A row that was set aside: a hole, answered from its neighbours. */
+/* A row that was set aside: its cell is a hole, filled from its neighbours. */
 typedef struct {
-  double value;                /* that was set */
+  double value;                /* the row's */
   double point[ORR_GRID_AXES]; /* where */
   double witness
-      [ORR_GRID_AXES]; /* a row that it contradicts; NAN: none, but too many rows of the table do */
-  double times_slower; /* than the witness; below 1: faster */
+      [ORR_GRID_AXES]; /* a row that it contradicts; NAN: none, but too many rows of the table
+                        * contradict each other */
+  double times_slower; /* than the witness; below 1: it is faster */
 } OrrGridAside;
 
-/* How many rows were set, how many of them set aside, and the one at @point; NULL: none was set
- * aside there. */
+/* The number of rows, the number of those set aside, and the one set aside at @point; NULL: none
+ * there. */
 guint orr_grid_n_rows(const OrrGrid *grid);
 guint orr_grid_n_aside(const OrrGrid *grid);
 const OrrGridAside *orr_grid_aside_at(const OrrGrid *grid, const double point[ORR_GRID_AXES]);
 
-/* The ends of an axis. */
+/* The first and last value of an axis. */
 void orr_grid_range(const OrrGrid *grid, int axis, double *ret_low, double *ret_high);
 
-/* Gives every hole a value: between rows of the same line along any axis, and where there are
- * hints, the mean of them, weighted by how near the ends are and by how well the rows themselves
- * are told that way; elsewhere the nearest values. FALSE when the grid has no value at all. */
+/* Gives every hole a value. A hole between rows on a line along any axis, or with hints, gets
+ * their mean, weighted by the distance to the ends and by how well that kind of estimate
+ * predicts the rows themselves. Other holes get the nearest values. FALSE when the grid has no
+ * value at all. */
 gboolean orr_grid_fill(OrrGrid *grid);
 
 /* The value at a point, multilinear in the logarithms; outside the box, that of the nearest

@@ -1,31 +1,32 @@
 /*
- * grid_odd.c - rows of a table that should not be believed, by what the other rows say.
+ * grid_odd.c - finds rows of a table that should not be believed, by comparing them with the other
+ * rows.
  *
- * A measurement goes wrong: the clock fell, another process ran, the host was late, a kernel did
- * not run. Two rules find such rows.
+ * Measurements go wrong: the clock fell, another process ran, the host was late, a kernel did not
+ * run. Two rules find such rows.
  *
- * 1. Odd. A row is odd where it is 20 % or more away from the middle of what its neighbours say:
- *    the lines through it along each axis, and the hints. The neighbours' values are distances from
- *    the roofline, so this asks for a smooth efficiency, which kernels do not promise: of H100's
- *    bf16 products one row in 60 is odd, and H200, the same chip with other memory, sides with the
- *    row as often as with its neighbours. An odd row answers where it was measured, but nothing is
- *    interpolated from it.
+ * 1. Odd. A row is odd where it is 20 % or more away from the median of its neighbours' estimates:
+ * the lines through it along each axis, and the hints. Estimates are distances from the roofline,
+ * so the rule assumes a smooth efficiency, which kernels do not promise. Of H100's bf16 products
+ * one row in 60 is odd, and H200, the same chip with other memory, agrees with the row as often as
+ * with its neighbours. An odd row answers where it was measured, but nothing is interpolated from
+ * it.
  *
  * 2. Contradicted. A kernel that does more along every axis takes no less time, since it could do
- *    the smaller task with padding: time is monotone in m, n and k. It is so up to tile effects: a
- *    library picks kernels by rules of thumb, and a product that fills its tiles can overtake a
- *    smaller one that does not. In the tables of H100 and H200 one row in 60 takes 1.2 times as
- *    long as two products that are at least as large, so 1.2 is the tolerance, and two witnesses
- *    are asked for, because the one may be the wrong row. An odd row that is too slow beside two
- *    larger ones, or too fast beside two smaller ones, is set aside: it becomes a hole, and the
- *    answer there is interpolated. Which row of a contradiction is wrong its neighbours decide:
- *    only odd rows are set aside, and odd rows are no witnesses.
+ * the smaller task with padding: time is monotone in m, n and k. That holds up to tile effects:
+ * libraries choose kernels by rules of thumb, and a product that fills its tiles can overtake a
+ * smaller one that does not. In the tables of H100 and H200, one row in 60 takes 1.2 times as long
+ * as two products that are at least as large. So 1.2 is the tolerance, and two witnesses are
+ * needed, because one of them could be the wrong row. An odd row that is slower than two larger
+ * ones, or faster than two smaller ones, is set aside: its cell becomes a hole and is interpolated.
+ * The neighbours decide which row of a contradiction is wrong: only odd rows are set aside, and odd
+ * rows are not witnesses.
  *
- * The order of times shows only those errors that cross another row's time, so a table in which it
+ * The order of times shows only errors that cross another row's time. So a table in which it
  * contradicts three in four of the odd rows was disturbed while it was measured, and all its odd
  * rows are set aside (B200's fp8 products: 85 %; elsewhere it contradicts 37 to 64 %). Of B200's
- * fp8 rows set aside, 97 % are farther from GB200's row of the same shape, the same chip, than what
- * their neighbours say: 55 % off on average, where the neighbours' answer is 5 % off.
+ * fp8 rows set aside, 97 % are farther from GB200's row of the same shape, the same chip, than
+ * their neighbours' estimates are: 55 % off on average, where the estimates are 5 % off.
  */
 #include <math.h>
 
@@ -35,43 +36,44 @@ static const double odd_distance = 0.18; /* ln 1.2, of the efficiency and of the
 
 /* --- odd rows --- */
 
-enum { MAX_TELLERS = ORR_GRID_AXES + ORR_GRID_HINTS };
+enum { MAX_ESTIMATES = ORR_GRID_AXES + ORR_GRID_HINTS };
 
-/* The middle of what lines and hints say of a row (of four the mean of the middle two; of two
- * the one that is nearer to the row): one that crosses a step, or leans on another odd row, does
- * not decide. FALSE when fewer say something. */
+/* The median of the estimates that lines and hints give for a row (of four, the mean of the
+ * middle two; of two, the one nearer to the row). One estimate that crosses a step, or leans on
+ * another odd row, so does not decide. FALSE with fewer than two. */
 static gboolean middle_at(const OrrGrid *grid, guint at, double *ret_value) {
-  double told[MAX_TELLERS], span;
+  double estimates[MAX_ESTIMATES], span;
   int n = 0;
   for (int axis = 0; axis < ORR_GRID_AXES; axis++)
-    n += orr_grid_line_at(grid, at, axis, &told[n], &span);
-  for (int kind = 0; kind < ORR_GRID_HINTS; kind++) n += orr_grid_hint_at(grid, at, kind, &told[n]);
+    n += orr_grid_line_at(grid, at, axis, &estimates[n], &span);
+  for (int kind = 0; kind < ORR_GRID_HINTS; kind++)
+    n += orr_grid_hint_at(grid, at, kind, &estimates[n]);
   if (n < 2) return FALSE;
   for (int i = 1; i < n; i++)
-    for (int k = i; k > 0 && told[k] < told[k - 1]; k--) {
-      double swapped = told[k];
-      told[k] = told[k - 1];
-      told[k - 1] = swapped;
+    for (int k = i; k > 0 && estimates[k] < estimates[k - 1]; k--) {
+      double swapped = estimates[k];
+      estimates[k] = estimates[k - 1];
+      estimates[k - 1] = swapped;
     }
   double row = grid->values[at];
-  *ret_value = n > 2                                       ? (told[(n - 1) / 2] + told[n / 2]) / 2
-               : fabs(told[0] - row) < fabs(told[1] - row) ? told[0]
-                                                           : told[1];
+  *ret_value = n > 2 ? (estimates[(n - 1) / 2] + estimates[n / 2]) / 2
+               : fabs(estimates[0] - row) < fabs(estimates[1] - row) ? estimates[0]
+                                                                     : estimates[1];
   return TRUE;
 }
 
-/* Twice, the second time without the rows that the first one found. */
+/* Runs twice, the second time without the odd rows that the first run found. */
 static void find_odd(OrrGrid *grid) {
   for (int pass = 0; pass < 2; pass++) {
     guint8 *odd = g_new0(guint8, grid->n_cells);
-    g_autofree double *told = g_new(double, grid->n_cells);
+    g_autofree double *expected = g_new(double, grid->n_cells);
     for (guint at = 0; at < grid->n_cells; at++)
-      odd[at] = grid->trust[at] == ORR_GRID_ROW && middle_at(grid, at, &told[at]) &&
-                fabs(told[at] - grid->values[at]) > odd_distance;
+      odd[at] = grid->trust[at] == ORR_GRID_ROW && middle_at(grid, at, &expected[at]) &&
+                fabs(expected[at] - grid->values[at]) > odd_distance;
     g_free(grid->odd);
-    g_free(grid->told);
+    g_free(grid->expected);
     grid->odd = odd;
-    grid->told = g_steal_pointer(&told);
+    grid->expected = g_steal_pointer(&expected);
   }
 }
 
@@ -79,7 +81,8 @@ static void find_odd(OrrGrid *grid) {
 
 enum { N_WITNESSES = 2 };
 
-/* Of the cells on one side of a cell, the rows with the least of a number; INFINITY: fewer rows. */
+/* The rows with the smallest numbers among the cells on one side of a cell; INFINITY: fewer
+ * rows. */
 typedef struct {
   double least[N_WITNESSES];
   guint cells[N_WITNESSES];
@@ -98,8 +101,8 @@ static void add_witness(Witnesses *witnesses, double number, guint cell) {
   witnesses->cells[place] = cell;
 }
 
-/* For every cell the witnesses among cells that are not below it on any axis (@upwards: their
- * times), or not above it (their times, negative). Each side is the union of the next cells'
+/* For every cell, the witnesses among the cells that are not below it on any axis (@upwards:
+ * their times), or not above it (minus their times). Each side is the union of the next cells'
  * sides and these cells themselves. */
 static Witnesses *find_witnesses(const OrrGrid *grid, gboolean upwards) {
   Witnesses *all = g_new(Witnesses, grid->n_cells);
@@ -124,7 +127,7 @@ static void set_point(const OrrGrid *grid, guint at, double point[ORR_GRID_AXES]
     point[axis] = grid->axes[axis][at / grid->strides[axis] % grid->lengths[axis]];
 }
 
-/* @witnesses: of the side that an odd row at @at contradicts where it is wrong. */
+/* @witnesses: of the side that contradicts the row at @at if it is wrong. */
 static OrrGridAside aside_of(const OrrGrid *grid, guint at, const Witnesses *witnesses,
                              double sign) {
   OrrGridAside aside = {.value = grid->values[at], .witness = {NAN, NAN, NAN}, .times_slower = NAN};
@@ -135,13 +138,13 @@ static OrrGridAside aside_of(const OrrGrid *grid, guint at, const Witnesses *wit
   return aside;
 }
 
-/* What every odd row says of itself, contradicted or not. */
+/* Every odd row as an aside, contradicted or not; @cells receives their indices. */
 static GArray *judge_odd(const OrrGrid *grid, GArray *cells) {
   GArray *judged = g_array_new(FALSE, FALSE, sizeof(OrrGridAside));
   g_autofree Witnesses *larger = find_witnesses(grid, TRUE), *smaller = find_witnesses(grid, FALSE);
   for (guint at = 0; at < grid->n_cells; at++) {
     if (!grid->odd[at]) continue;
-    const gboolean is_slow = grid->told[at] < grid->values[at];
+    const gboolean is_slow = grid->expected[at] < grid->values[at];
     const OrrGridAside aside =
         aside_of(grid, at, is_slow ? &larger[at] : &smaller[at], is_slow ? 1 : -1);
     g_array_append_val(judged, aside);
@@ -173,7 +176,7 @@ void orr_grid_find_odd(OrrGrid *grid) {
   if (grid->times) set_aside(grid);
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 guint orr_grid_n_aside(const OrrGrid *grid) { return grid->aside ? grid->aside->len : 0; }
 

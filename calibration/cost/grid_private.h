@@ -1,5 +1,5 @@
 /*
- * grid_private.h - a grid's cells, for grid.c (life, filling, asking) and grid_odd.c (rows that
+ * grid_private.h - a grid's cells, for grid.c (life, filling, queries) and grid_odd.c (rows that
  * cannot be believed).
  */
 #ifndef ORR_GRID_PRIVATE_H
@@ -23,19 +23,19 @@ struct OrrGrid {
   double *hints
       [ORR_GRID_HINTS]; /* NAN: none; NULL where no cell has one of that kind, and after filling */
   guint8 *trust;        /* OrrGridTrust, or ORR_GRID_HOLE */
-  guint8 *odd;          /* TRUE: a row that no neighbour should believe; NULL before filling */
-  double *told; /* what the neighbours of an odd row say in its place; NULL where no row is odd */
-  /* log of the time that a row stands for; NULL where no row told one, and after filling */
+  guint8 *odd;          /* TRUE: a row that its neighbours must not use; NULL before filling */
+  double *expected;         /* the neighbours' estimate of an odd row; NULL where no row is odd */
+  /* Log of a row's time; NULL where no row has one, and after filling. */
   double *times;
-  GArray *aside; /* OrrGridAside, the rows that were set aside; NULL: none */
+  GArray *aside; /* of OrrGridAside; NULL: none */
 };
 
-/* What the line along @axis says of @at, when a value to believe lies on both sides of it; FALSE
- * when not. */
+/* Interpolates the cell @at on the line along @axis, where a usable value lies on both sides;
+ * FALSE where not. */
 gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value,
                           double *ret_span);
 
-/* A hint of that kind; FALSE where there is none. */
+/* The hint of that kind; FALSE where there is none. */
 static inline gboolean orr_grid_hint_at(const OrrGrid *grid, guint at, int kind,
                                         double *ret_value) {
   if (!grid->hints[kind] || isnan(grid->hints[kind][at])) return FALSE;
@@ -43,7 +43,7 @@ static inline gboolean orr_grid_hint_at(const OrrGrid *grid, guint at, int kind,
   return TRUE;
 }
 
-/* Finds odd rows, and makes holes of those that it sets aside. */
+/* Finds odd rows, and makes holes of the rows that it sets aside. */
 void orr_grid_find_odd(OrrGrid *grid);
 
 G_END_DECLS

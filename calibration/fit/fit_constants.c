@@ -11,8 +11,8 @@
 /* The extremes of the rows; 0 where there are none. */
 typedef struct {
   double shortest_s;
-  double flops_share, bandwidth_share; /* of GEMM rows */
-  double attention_share;
+  double flops_fraction, bandwidth_fraction; /* of GEMM rows */
+  double attention_fraction;
 } Extremes;
 
 static const double streaming_bytes = 256e6; /* several times any L2 */
@@ -29,10 +29,10 @@ static gboolean see_gemm_row(const OrrProfileGemm *table, const OrrProfileGemmRo
     double bytes = operand * (rows * k + n * k) + fmax(operand, 2) * rows * n;
     if (extremes->shortest_s <= 0 || time_s < extremes->shortest_s) extremes->shortest_s = time_s;
     if (peak > 0)
-      extremes->flops_share = fmax(extremes->flops_share, 2 * rows * n * k / time_s / peak);
+      extremes->flops_fraction = fmax(extremes->flops_fraction, 2 * rows * n * k / time_s / peak);
     if (bytes >= streaming_bytes)
-      extremes->bandwidth_share =
-          fmax(extremes->bandwidth_share, bytes / time_s / device->memory_bytes_per_s);
+      extremes->bandwidth_fraction =
+          fmax(extremes->bandwidth_fraction, bytes / time_s / device->memory_bytes_per_s);
   }
   return us != NULL;
 }
@@ -62,7 +62,7 @@ static gboolean see_attention_row(const OrrProfileAttention *table,
     double flops = 4 * b * (double)row->heads * s * (s + 1) / 2 * (double)row->head_dim;
     double time_s = g_array_index(us, double, i) * 1e-6;
     if (!isnan(time_s))
-      extremes->attention_share = fmax(extremes->attention_share, flops / time_s / peak);
+      extremes->attention_fraction = fmax(extremes->attention_fraction, flops / time_s / peak);
   }
   return us != NULL;
 }
@@ -100,9 +100,9 @@ static gboolean see_all_reduces(const OrrProfile *profile, Line *line, GError **
 
 /* --- the share of waves --- */
 
-static gboolean wave_error(OrrProfile *profile, const OrrDevice *device, double share,
+static gboolean wave_error(OrrProfile *profile, const OrrDevice *device, double weight,
                            double *ret_mape, GError **error) {
-  profile->constants.gemm_wave_share = share;
+  profile->constants.gemm_wave_share = weight;
   g_autoptr(GPtrArray) tables = orr_crossval_run(profile, device, "gemm", error);
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint t = 0; tables && t < tables->len; t++) {
@@ -121,10 +121,10 @@ static gboolean fit_wave_share(OrrProfile *profile, const OrrDevice *device, dou
                                GError **error) {
   double best = 0, best_mape = INFINITY;
   for (int i = 0; i <= 4; i++) {
-    double mape, share = i * 0.25;
-    if (!wave_error(profile, device, share, &mape, error)) return FALSE;
+    double mape, weight = i * 0.25;
+    if (!wave_error(profile, device, weight, &mape, error)) return FALSE;
     if (mape >= best_mape) continue;
-    best = share;
+    best = weight;
     best_mape = mape;
   }
   profile->constants.gemm_wave_share = best;
@@ -143,20 +143,20 @@ static void add(GString *keys, GString *source, const char *key, double value, c
   g_string_append_printf(source, "    %s: %s.\n", key, how);
 }
 
-static void add_shares(OrrProfileConstants *constants, const Extremes *extremes, GString *keys,
+static void add_efficiencies(OrrProfileConstants *constants, const Extremes *extremes, GString *keys,
                        GString *source) {
-  if (extremes->flops_share > 0) {
-    constants->gemm_efficiency = CLAMP(extremes->flops_share, 0.01, 1);
+  if (extremes->flops_fraction > 0) {
+    constants->gemm_efficiency = CLAMP(extremes->flops_fraction, 0.01, 1);
     add(keys, source, "gemm-efficiency", 100 * constants->gemm_efficiency, " %",
         "the best GEMM row, of its peak");
   }
-  if (extremes->bandwidth_share > 0) {
-    constants->memory_efficiency = CLAMP(extremes->bandwidth_share, 0.01, 1);
+  if (extremes->bandwidth_fraction > 0) {
+    constants->memory_efficiency = CLAMP(extremes->bandwidth_fraction, 0.01, 1);
     add(keys, source, "memory-efficiency", 100 * constants->memory_efficiency, " %",
         "the best GEMM row of 256 MB or more, of the memory bandwidth");
   }
-  if (extremes->attention_share > 0) {
-    constants->attention_efficiency = CLAMP(extremes->attention_share, 0.01, 1);
+  if (extremes->attention_fraction > 0) {
+    constants->attention_efficiency = CLAMP(extremes->attention_fraction, 0.01, 1);
     add(keys, source, "attention-efficiency", 100 * constants->attention_efficiency, " %",
         "the best prefill row, of its peak");
   }
@@ -219,7 +219,7 @@ char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrF
     profile->constants.kernel_overhead_s = extremes.shortest_s;
     add(keys, source, "kernel-overhead", extremes.shortest_s * 1e6, " us", "the shortest GEMM row");
   }
-  add_shares(&profile->constants, &extremes, keys, source);
+  add_efficiencies(&profile->constants, &extremes, keys, source);
   if (orr_profile_length(profile->gemm)) {
     double mape;
     if (!fit_wave_share(profile, device, &mape, error)) return NULL;

@@ -1,5 +1,5 @@
 /*
- * profile_moe.h - the part `moe` of a profile: what the routed experts of one rank took, for
+ * profile_moe.h - the section `moe` of a profile: latencies of the routed experts of one rank. For
  * calibration/ alone.
  *
  *   moe:
@@ -19,27 +19,27 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint64 hidden, inter, topk, experts, tp,
-      ep;             /* of the whole layer: inter and experts before they are split */
+      ep;             /* of the whole layer: inter size and experts before the split */
   gint64 projections; /* 3: gate, up, down; 2: up, down */
-  char *us;           /* one latency for each number of tokens, '-' where there is no row */
+  char *us;           /* one latency per number of tokens, '-' where none was measured */
 } OrrProfileMoeRow;
 
 typedef struct {
   int dtype;          /* of the weights */
-  char *distribution; /* as orr_profile_moe_imbalance reads it */
+  char *distribution; /* read by orr_profile_moe_imbalance */
   char *source;
-  /* the axis that all rows share, rising: tokens of the whole expert-parallel group */
+  /* the common axis of all rows, rising: tokens of the whole expert-parallel group */
   char *tokens;
   GPtrArray *rows; /* OrrProfileMoeRow* */
 } OrrProfileMoe;
 
 extern const OrrFieldTable orr_profile_moe_table;
 
-/* "balanced" as 0, "power_law_A" as the exponent A, above 0 and below 2 but not 1, where the law
- * has no such form. FALSE for anything else. */
+/* Reads "balanced" as 0 and "power_law_A" as the exponent A: above 0 and below 2, but not 1, for
+ * which the law has another form. FALSE for anything else. */
 gboolean orr_profile_moe_imbalance(const char *distribution, double *ret_imbalance);
 
-/* Axes, rows and repeats of one table. */
+/* Checks the axes, rows and repeats of one table. */
 void orr_profile_moe_check(const OrrProfileMoe *moe, const OrrNode *map, GHashTable *seen,
                            OrrDiags *diags);
 

@@ -14,21 +14,21 @@ G_BEGIN_DECLS
 
 typedef struct {
   int algorithm; /* index into orr_nccl_algorithm_words */
-  int protocol;  /* index into orr_protocol_words + 1: a row is of one, never of auto */
+  int protocol;  /* index into orr_protocol_words + 1: a row has one protocol, never auto */
   OrrNcclCosts costs;
   char *source;
 } OrrProfileNccl;
 
 extern const OrrFieldTable orr_profile_nccl_table;
 
-/* What a library's own kernels take, measured: custom all-reduces by bytes, experts' tokens by
- * tokens of a rank. */
+/* Measured latencies of a library's own kernels: custom all-reduces by bytes, exchanges of
+ * experts' tokens by the tokens of a rank. */
 typedef struct {
   char *library, *op, *dtype; /* as OrrLibraryCall names them */
   gint64 ranks;
-  gint64 hidden, topk, experts; /* 0: not of experts */
+  gint64 hidden, topk, experts; /* 0: does not move experts' tokens */
   char *size, *us;
-  char *measured_on; /* a device, where that is not the profile's; NULL: the profile's */
+  char *measured_on; /* another device; NULL: the profile's */
   char *source;
 } OrrProfileLibrary;
 

@@ -1,8 +1,8 @@
 /*
  * profile_private.h - the structs of a profile, for calibration/ alone.
  *
- * Axes and latencies stay the text that they were read as (checked by orr_profile_read): the cost
- * model turns them into dense tables once, when it is made.
+ * Axes and latencies stay text, as read and checked by orr_profile_read; the cost model turns them
+ * into dense tables once.
  */
 #ifndef ORR_PROFILE_PRIVATE_H
 #define ORR_PROFILE_PRIVATE_H
@@ -11,7 +11,8 @@
 
 G_BEGIN_DECLS
 
-/* What stands in for rows that nobody measured. Defaults hold for a device without a profile. */
+/* The constants of the models that stand in for rows nobody measured. The defaults are for a
+ * device without a profile. */
 typedef struct {
   double kernel_overhead_s;
   double host_launch_s;
@@ -40,9 +41,10 @@ typedef struct {
 
 extern const OrrFieldTable orr_profile_constants_table;
 
-/* Kernels that HBM bounds: what share of the bandwidth they reach, by operator and generation. */
+/* Kernels bound by HBM: the fraction of the bandwidth that they reach, by operator and
+ * generation. */
 typedef struct {
-  char **operators; /* names of models/transformer_*.c */
+  char **operators; /* names that models/transformer_*.c give */
   int pass;         /* 0: any, 1: forward, 2: backward */
   double eager, modern;
   char *source;
@@ -50,13 +52,13 @@ typedef struct {
 
 typedef struct {
   gint64 n, k;
-  char *us; /* one latency for each m of the table, '-' where there is no row */
+  char *us; /* one latency per m of the table, '-' where none was measured */
 } OrrProfileGemmRow;
 
 typedef struct {
   int dtype;
   char *source;
-  char *m;         /* the axis that all rows share */
+  char *m;         /* the common axis of all rows */
   GPtrArray *rows; /* OrrProfileGemmRow* */
 } OrrProfileGemm;
 
@@ -64,8 +66,7 @@ typedef enum { ORR_PHASE_PREFILL, ORR_PHASE_DECODE, ORR_N_PHASES } OrrProfilePha
 
 typedef struct {
   gint64 head_dim, heads, kv_heads;
-  /* batch by batch, one latency for each length: n_batches * n_lengths, '-' where there is no
-   * row */
+  /* Batch by batch, one latency per length: n_batches * n_lengths, '-' where none was measured. */
   char *us;
 } OrrProfileAttentionRow;
 
@@ -73,16 +74,16 @@ typedef struct {
   int phase; /* OrrProfilePhase */
   int dtype, kv_dtype;
   char *source;
-  char *batch,
-      *length; /* axes that all rows share; decode: the keys that are read, the new one included */
-  GPtrArray *rows; /* OrrProfileAttentionRow* */
+  char *batch, *length; /* common axes of all rows; decode: the keys read, the new one included */
+  GPtrArray *rows;      /* OrrProfileAttentionRow* */
 } OrrProfileAttention;
 
 typedef struct {
   char *op; /* as nccl-tests names it */
   gint64 ranks;
   char *bytes, *us;
-  /* lists of collectives of the document's bases under the row's; profile_collectives.c */
+  /* Number of lists of collectives in the document's bases beneath this row's;
+   * profile_collectives.c. */
   gint64 laid_over;
 } OrrProfileCollective;
 
@@ -100,18 +101,18 @@ struct OrrProfile {
   GPtrArray *libraries;       /* OrrProfileLibrary* */
   GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
   GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
-  GPtrArray *errors;          /* OrrProfileErrors* (profile_errors.h); NULL: not told */
+  GPtrArray *errors;          /* OrrProfileErrors* (profile_errors.h); NULL: not stated */
 };
 
-/* @node (a profile, bases laid under it) with the rows of `collectives` that its own replaced
- * behind them; NULL where it replaced none. */
+/* @node is a profile merged with its bases. Returns a copy whose `collectives` also has the rows
+ * that its own list replaced, behind its own; NULL where it replaced none. */
 OrrNode *orr_profile_lay_collectives(const OrrNode *node);
 void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map,
                                   GHashTable *seen, OrrDiags *diags);
 
-/* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are
- * finite and above 0. NULL with ORR_FAULT_DOCUMENT naming the first that is not. Array of
- * double, owned by the caller. */
+/* The numbers of @text, separated by white space; '-' reads as NAN where @holes. All are finite
+ * and above 0. NULL with ORR_FAULT_DOCUMENT, which names the first bad one. Array of double,
+ * owned by the caller. */
 GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error);
 
 /* The checks that all sections share. @map is the section's node, @diags receives the findings.

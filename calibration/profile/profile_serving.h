@@ -1,8 +1,8 @@
 /*
- * profile_serving.h - the parts of a profile that only a serving engine's steps have, for
+ * profile_serving.h - the sections of a profile that describe the steps of a serving engine. For
  * calibration/ alone.
  *
- * An engine that batches continuously runs prefill chunks and decodes in one attention kernel, and
+ * An engine with continuous batching runs prefill chunks and decodes in one attention kernel, and
  * its small kernels follow the number of tokens of a step. Both were measured as the engine runs
  * them:
  *
@@ -21,11 +21,11 @@
  *       skew:
  *         - {with-prefill: false, decodes: "2 4", rates: "0.05 1", longest: "1024", shares: "0.1 0.2 - 0.1"}
  *
- * A chunk is the prompt tokens of a step; prefill-keys the mean number of keys that one of them
+ * A chunk is the prompt tokens of a step; prefill-keys is the mean number of keys that one of them
  * sees, history + chunk / 2; `us` is prefill-keys by decodes by keys. Decodes of unequal contexts
- * take share times the way from the time of their mean context to that of their longest one; the
- * share goes by the number of decodes, by rate = (mean - least) / (most - least), and by the
- * longest context.
+ * take longer than decodes of their mean context: by `shares` of the difference between the times
+ * of their longest context and of their mean. The share depends on the number of decodes, on rate =
+ * (mean - least) / (most - least), and on the longest context.
  */
 #ifndef ORR_PROFILE_SERVING_H
 #define ORR_PROFILE_SERVING_H
@@ -35,14 +35,14 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  char *operator_name; /* of models/inference.c */
-  gint64 width;        /* elements of a token: hidden, inner size, vocabulary */
+  char *operator_name; /* a name that models/inference.c gives */
+  gint64 width;        /* elements per token: hidden size, inner size or vocabulary */
   char *tokens, *us;
 } OrrProfileTokenKernel;
 
 typedef struct {
-  gint64 chunk;                                     /* 0: decodes alone */
-  char *prefill_keys, *alone, *decodes, *keys, *us; /* the first two NULL where chunk is 0 */
+  gint64 chunk;                                     /* 0: decodes only */
+  char *prefill_keys, *alone, *decodes, *keys, *us; /* the first two are NULL where chunk is 0 */
 } OrrProfileBatchChunk;
 
 typedef struct {
@@ -60,7 +60,8 @@ typedef struct {
 
 extern const OrrFieldTable orr_profile_token_kernel_table, orr_profile_batch_attention_table;
 
-/* Axes that rise and rows as long as their axes; findings at the places of @map. */
+/* Check that axes rise and that rows are as long as their axes demand; findings have the places
+ * of @map. */
 void orr_profile_token_kernel_check(const OrrProfileTokenKernel *kernel, const OrrNode *map,
                                     GHashTable *seen, OrrDiags *diags);
 void orr_profile_batch_attention_check(const OrrProfileBatchAttention *attention,

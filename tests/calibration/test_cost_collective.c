@@ -95,7 +95,7 @@ static void test_own_layers(void) {
   g_assert_false(orr_cost_collective(model, "broadcast", 4, 1e6, &cost));
   g_assert_true(orr_cost_collective_hand_over(model, "broadcast", 4, 0.5e8, &hand));
   assert_near(hand.edge_s, 3000e-6, 1e-9);
-  assert_near(hand.share, 0.5, 1e-9);
+  assert_near(hand.weight, 0.5, 1e-9);
   g_assert_false(orr_cost_collective_hand_over(model, "broadcast", 4, 5e8, &hand));
 }
 
