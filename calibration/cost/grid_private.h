@@ -24,7 +24,7 @@ struct OrrGrid {
       [ORR_GRID_HINTS]; /* NAN: none; NULL where no cell has one of that kind, and after filling */
   guint8 *trust;        /* OrrGridTrust, or ORR_GRID_HOLE */
   guint8 *odd;          /* TRUE: a row that its neighbours must not use; NULL before filling */
-  double *expected;         /* the neighbours' estimate of an odd row; NULL where no row is odd */
+  double *expected;     /* the neighbours' estimate of an odd row; NULL where no row is odd */
   /* Log of a row's time; NULL where no row has one, and after filling. */
   double *times;
   GArray *aside; /* of OrrGridAside; NULL: none */

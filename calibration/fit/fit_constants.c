@@ -143,8 +143,8 @@ static void add(GString *keys, GString *source, const char *key, double value, c
   g_string_append_printf(source, "    %s: %s.\n", key, how);
 }
 
-static void add_efficiencies(OrrProfileConstants *constants, const Extremes *extremes, GString *keys,
-                       GString *source) {
+static void add_efficiencies(OrrProfileConstants *constants, const Extremes *extremes,
+                             GString *keys, GString *source) {
   if (extremes->flops_fraction > 0) {
     constants->gemm_efficiency = CLAMP(extremes->flops_fraction, 0.01, 1);
     add(keys, source, "gemm-efficiency", 100 * constants->gemm_efficiency, " %",
