@@ -8,7 +8,8 @@ Whatever stands between `<!-- accuracy: NAME -->` and `<!-- /accuracy -->` on an
   serving            the rows that SERVING lists
   kernels            the table of kernels left out, one row a profile
   costs SET          a table of a cost validation set: kernels by region, the range over profiles
-  SET[/PART] WHAT [METRIC]   one figure within a sentence; WHAT is n, mape, bias, median, worst or within-15
+  SET[/PART] WHAT [METRIC] [~LABELS]   figures within a sentence, of the rows whose labels match; WHAT is n, mape, bias,
+                     median, worst, within-15, range (least to greatest error), or, of one row, simulated or measured
 --check changes nothing, prints what would change, and exits with 1 if anything would. --quick runs only the sets that
 take a few seconds: with --check, figures of other sets are not compared.
 
@@ -133,7 +134,8 @@ class Validation:
 
 
 def percent(fraction, sign=""):
-    return f"{100 * fraction:{sign}.1f} %"
+    shown = f"{100 * fraction:{sign}.1f} %"
+    return shown if re.search("[1-9]", shown) else "0.0 %"
 
 
 def cells(errors):
@@ -181,12 +183,18 @@ def costs(name, validation):
 
 
 def figure(name, validation):
-    """One figure: SET[/PART] WHAT [METRIC]."""
-    which, what, *metric = name.split()
+    """What stands for `SET[/PART] WHAT [METRIC] [~LABELS]`."""
+    head, _, label = name.partition("~")
+    which, what, *metric = head.split()
     one, _, part = which.partition("/")
-    errors = validation.errors(one, part or None, tuple(metric) or None)
+    errors = validation.errors(one, part or None, tuple(metric) or None, label)
     if what == "within-15":
         return f"{sum(abs(e) <= 0.15 for e in errors)}"
+    if what == "range":
+        return f"{100 * min(errors):+.0f} to {100 * max(errors):+.0f} %"
+    if what in ("simulated", "measured"):
+        found = [row[what] for row in validation.of(one)["rows"] if re.match(label, row["label"])]
+        return f"{found[0]:.3g}" if len(found) == 1 else f"{len(found)} rows"
     return dict(zip(("n", "mape", "bias", "median", "worst"), cells(errors)))[what]
 
 
@@ -283,15 +291,19 @@ def rewrite(path, validation, check, quick):
         return match[1] + "\n".join(new) + "\n" + match[4]
 
     def within(match):
-        if quick and re.split("[ /]", match[2])[0] not in QUICK:
+        name = " ".join(match[2].split())  # a line of prose can break within
+        if match[3].startswith("\n"):
+            return match[0]  # a block
+        if quick and re.split("[ /]", name)[0] not in QUICK:
             return match[0]
-        new = figure(match[2], validation)
-        if new != match[3]:
-            differing.append(f"{path}: {match[2]} is {new}, not {match[3]}")
+        new = figure(name, validation)
+        if new == " ".join(match[3].split()):
+            return match[0]
+        differing.append(f"{path}: {name} is {new}, not {match[3]}")
         return match[1] + new + match[4]
 
     changed = re.sub(r"(<!-- accuracy: ([^>]*?) -->\n)(.*?)(<!-- /accuracy -->)", block, text, flags=re.S)
-    changed = re.sub(r"(<!-- accuracy: ([^>]*?) -->)([^\n]*?)(<!-- /accuracy -->)", within, changed)
+    changed = re.sub(r"(<!--\s+accuracy:\s+([^>]*?)\s+-->)([^<]*?)(<!--\s+/accuracy\s+-->)", within, changed)
     if not check and changed != text:
         open(path, "w", encoding="utf-8").write(changed)
     return differing

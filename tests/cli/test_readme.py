@@ -191,7 +191,7 @@ def arithmetic(comment, known):
 
 def faults_of(section):
     """What the prose of a section says and no block shows; None where the prose has no figure."""
-    section = re.sub(r"<!-- accuracy.*?<!-- /accuracy -->", "", section, flags=re.S)
+    section = re.sub(r"<!--\s+accuracy.*?<!--\s+/accuracy\s+-->", "", section, flags=re.S)
     shown = "\n".join(re.findall(r"^ *```(?:console|yaml)\n(.*?)^ *```$", section, re.M | re.S) +
                       re.findall(r"<!-- (?:console|given:)(.*?)-->", section, re.S))
     known, faults = known_in(shown), []
