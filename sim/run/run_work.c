@@ -125,7 +125,7 @@ gboolean orr_run_work(const OrrRunWork *run, OrrOutcome *outcome, double *ret_en
                           .link_bytes = link_bytes};
   const gboolean is_brief = run->simulation->brief && !is_live;
   if (!(is_brief ? replay_briefly : replay)(run, &replayed, outcome, error)) return FALSE;
-  orr_run_kind_answer(&replayed, outcome);
+  orr_kinds_answer(&replayed, outcome);
   if (ret_end_s) *ret_end_s = replayed.replay.end_s;
   return TRUE;
 }

@@ -18,8 +18,6 @@
 #include "sim/base/random.h"
 #include "sim/run/alone.h"
 
-/* A run compiles its communications for at most this many sets of dead links. */
-#define MOST_DETOURS 64
 /* After this many rounds of refining, every replica is replayed. */
 #define MOST_ROUNDS 8
 
@@ -64,28 +62,6 @@ static OrrWork *compile_on(const Faulty *faulty, const OrrFabric *fabric, GError
       ->compile(faulty->scenario->workload.params, &world, error);
 }
 
-static void free_fabric(gpointer fabric) {
-  if (fabric) orr_fabric_free(fabric);
-}
-
-GPtrArray *orr_simulate_faults_detour_fabrics(const GArray *detours, const OrrFabric *fabric) {
-  GPtrArray *fabrics = g_ptr_array_new_with_free_func(free_fabric);
-  for (guint d = 0; d < detours->len; d++) {
-    GHashTable *dead = g_array_index(detours, OrrDetour, d).dead;
-    g_ptr_array_add(fabrics, dead ? orr_fabric_avoiding(fabric, dead) : NULL);
-  }
-  return fabrics;
-}
-
-gboolean orr_simulate_faults_check_detours(const GArray *detours, GError **error) {
-  if (detours->len <= MOST_DETOURS) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "routes would change %u times (at most %d): use fewer faults of links, a longer "
-              "mtbf, or routing ideal",
-              detours->len, MOST_DETOURS);
-  return FALSE;
-}
-
 static gboolean same_lanes(const OrrWork *a, const OrrWork *b) {
   if (orr_work_is_live(a)) return TRUE;
   return a->lane_of_gpu->len == b->lane_of_gpu->len &&
@@ -124,10 +100,10 @@ static gboolean compile_each(Faulty *faulty, GError **error) {
 }
 
 static gboolean compile_all(Faulty *faulty, GError **error) {
-  faulty->detours = orr_outages_detours(faulty->outages, faulty->fabric);
-  if (!orr_simulate_faults_check_detours(faulty->detours, error)) return FALSE;
+  faulty->detours = orr_detours_find(faulty->outages, faulty->fabric);
+  if (!orr_detours_check(faulty->detours, error)) return FALSE;
   faulty->marks = orr_outages_marks(faulty->outages, NULL, orr_fabric_n_gpus(faulty->fabric));
-  faulty->fabrics = orr_simulate_faults_detour_fabrics(faulty->detours, faulty->fabric);
+  faulty->fabrics = orr_detours_fabrics(faulty->detours, faulty->fabric);
   faulty->works = g_new0(OrrWork *, faulty->detours->len + 1);
   for (guint round = 0; round < MOST_ROUNDS; round++) {
     if (!compile_each(faulty, error)) return FALSE;

@@ -20,11 +20,6 @@ gboolean orr_simulate_faults_run(const OrrWorld *world, const OrrScenario *scena
                                  const OrrSimulation *simulation, OrrOutcome *outcome,
                                  GError **error);
 
-/* One fabric per detour, without its dead links; NULL where nothing is dead. Owned. */
-GPtrArray *orr_simulate_faults_detour_fabrics(const GArray *detours, const OrrFabric *fabric);
-/* Refuses more detours than a run compiles communications for. */
-gboolean orr_simulate_faults_check_detours(const GArray *detours, GError **error);
-
 /* Refuses a dated fault that begins after @end_s, and so has no effect. */
 gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrArray *outages,
                                        double end_s, GError **error);

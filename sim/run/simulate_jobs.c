@@ -134,8 +134,7 @@ static gboolean compile_detour(Together *all, guint d, const OrrFabric *fabric, 
 }
 
 static gboolean compile_detours(Together *all, GError **error) {
-  g_autoptr(GPtrArray) fabrics =
-      orr_simulate_faults_detour_fabrics(all->detours, all->world->fabric);
+  g_autoptr(GPtrArray) fabrics = orr_detours_fabrics(all->detours, all->world->fabric);
   all->works = g_new0(OrrWork *, all->detours->len * all->n + 1);
   for (guint d = 0; d < all->detours->len; d++)
     if (!compile_detour(all, d, fabrics->pdata[d], error)) return FALSE;
@@ -309,8 +308,8 @@ static gboolean compile_again(Together *all, GError **error) {
   g_ptr_array_unref(all->outages);
   all->outages = orr_faults_draw(&faults, all->world->fabric, horizon(all), error);
   if (!all->outages) return FALSE;
-  all->detours = orr_outages_detours(all->outages, all->world->fabric);
-  return orr_simulate_faults_check_detours(all->detours, error) && compile_all(all, error) &&
+  all->detours = orr_detours_find(all->outages, all->world->fabric);
+  return orr_detours_check(all->detours, error) && compile_all(all, error) &&
          compile_detours(all, error);
 }
 
@@ -330,7 +329,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
     g_ptr_array_add(outcome->warnings, g_strdup(all->world->warnings->pdata[i]));
   outcome->engine = g_strdup(all->engine);
   outcome->fidelity = orr_fidelity_words[job->work->fidelity];
-  orr_run_kind_answer(&replayed, outcome);
+  orr_kinds_answer(&replayed, outcome);
   return outcome;
 }
 

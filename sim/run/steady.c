@@ -9,7 +9,8 @@
  *
  *   1. at t + d each stream stands where it stood at t, one period of its schedule further on;
  *   2. an op in flight at t ends within (t, t + d], so its counterpart is in flight at t + d and
- *      began d later; it has as many bytes left, because the same transfers were in flight all along.
+ *      began d later; it has as many bytes left, because the same transfers were in flight all
+ *      along.
  *
  * So the state at t + d equals the state at t. A schedule with n more periods in the middle passes
  * through that state n more times: it ends n d later, and every sum over its spans grows by n times

@@ -128,7 +128,7 @@ static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *di
     return FALSE;
   }
   if (!orr_sweep_plan_axes_open_dp(plan, sweep, diags, error)) return FALSE;
-  plan->kind = orr_run_kind((const OrrWorkloadKind *)plan->base->workload.entry);
+  plan->kind = orr_kinds_find((const OrrWorkloadKind *)plan->base->workload.entry);
   for (guint i = 0; i < ORR_N_FACTS; i++)
     add_name(plan, orr_sweep_facts[i].name, orr_sweep_facts[i].type);
   orr_sweep_plan_axes_add(plan, diags);

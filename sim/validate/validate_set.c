@@ -226,7 +226,7 @@ static const OrrFieldTable *result_of(const OrrNode *tree) {
   const OrrNode *kind =
       workload && workload->kind == ORR_NODE_MAP ? orr_node_get(workload, "kind") : workload;
   const OrrRunKind *known =
-      kind && kind->kind == ORR_NODE_SCALAR ? orr_run_kind_named(kind->text) : NULL;
+      kind && kind->kind == ORR_NODE_SCALAR ? orr_kinds_named(kind->text) : NULL;
   return known ? known->result : &orr_training_result_table;
 }
 

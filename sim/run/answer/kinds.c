@@ -32,18 +32,18 @@ static const OrrRunKind kinds[] = {
      .view = "breakdown"},
 };
 
-const OrrRunKind *orr_run_kind_named(const char *name) {
+const OrrRunKind *orr_kinds_named(const char *name) {
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
     if (g_strcmp0(kinds[i].kind->entry.name, name) == 0) return &kinds[i];
   return NULL;
 }
 
-const OrrRunKind *orr_run_kind(const OrrWorkloadKind *kind) {
-  return orr_run_kind_named(kind->entry.name);
+const OrrRunKind *orr_kinds_find(const OrrWorkloadKind *kind) {
+  return orr_kinds_named(kind->entry.name);
 }
 
-void orr_run_kind_answer(const OrrReplayed *replayed, OrrOutcome *outcome) {
-  outcome->kind = orr_run_kind(replayed->work->kind);
+void orr_kinds_answer(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  outcome->kind = orr_kinds_find(replayed->work->kind);
   orr_outcome_set_integer(outcome, "n-gpus", replayed->work->n_gpus);
   orr_outcome_set_integer(outcome, "events", (gint64)replayed->replay.n_events);
   outcome->kind->rows(replayed, outcome);

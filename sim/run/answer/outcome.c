@@ -4,7 +4,7 @@
  */
 #include "sim/run/answer/outcome.h"
 
-#include "sim/run/answer/kinds.h"
+#include "sim/run/answer/run_kind.h"
 
 static const struct {
   const OrrFieldTable *table;

@@ -10,9 +10,9 @@
 
 G_BEGIN_DECLS
 
-typedef struct OrrRunKind OrrRunKind; /* kinds.h */
+typedef struct OrrRunKind OrrRunKind; /* run_kind.h */
 
-typedef struct {
+typedef struct OrrOutcome {
   const OrrRunKind *kind;
   OrrResult result;
   double wall_time_s;

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct OrrReplayed {
   const OrrWork *work;
   const OrrCluster *cluster; /* of this job alone */
   const OrrFabric *fabric;

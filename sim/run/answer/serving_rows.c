@@ -2,8 +2,8 @@
  * serving_rows.c - a finished serving run as rows.
  *
  *   requests       latencies and percentiles as serving_rows.h defines them, per class and overall
- *   replicas       each keeps sums over its steps (OrrServedReplica); the ratio of two sums is a mean
- *                  over the time of steps: used blocks, running requests, busy time
+ *   replicas       each keeps sums over its steps (OrrServedReplica); the ratio of two sums is a
+ *                  mean over the time of steps: used blocks, running requests, busy time
  *   trace          where the arrivals come from a measured trace: errors against its latencies
  *   prices         energy and cost per output token, of the GPUs for the time that they were held
  */

@@ -14,7 +14,8 @@
 #ifndef ORR_SERVING_ROWS_H
 #define ORR_SERVING_ROWS_H
 
-#include "sim/run/answer/kinds.h"
+#include "sim/run/answer/replayed.h"
+#include "sim/run/answer/run_kind.h"
 
 G_BEGIN_DECLS
 

@@ -6,9 +6,9 @@
  *     - {mtbf: 1 h, duration: 30 s, fault: {kind: slow-gpu, slower: 20 %}}  at a rate
  *
  * Without `until` or `duration`, a fault stays for good. At a rate, it strikes another part each
- * time, unless the document names the part. At a rate, the times from the end of one outage to the begin of the next are exponential. They
- * come from a random stream of the scenario's seed and the fault's position in the list, so the
- * same scenario has the same outages.
+ * time, unless the document names the part. The times from the end of one outage to the begin of
+ * the next are then exponential. They come from a random stream of the scenario's seed and the
+ * fault's position in the list, so the same scenario has the same outages.
  */
 #ifndef ORR_FAULTS_H
 #define ORR_FAULTS_H

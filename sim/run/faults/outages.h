@@ -6,8 +6,7 @@
 #define ORR_OUTAGES_H
 
 #include "sim/engine/program_merge.h"
-#include "sim/run/faults/faults.h"
-#include "workloads/workload.h"
+#include "sim/run/faults/detours.h"
 
 G_BEGIN_DECLS
 
@@ -25,16 +24,6 @@ typedef struct {
 OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64 n_gpus);
 void orr_outages_free_marks(OrrMarks *marks); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMarks, orr_outages_free_marks)
-
-/* From a date on, the dead links that routes avoid. */
-typedef struct {
-  double at_s;
-  GHashTable *dead; /* set of fabric links; NULL: none */
-} OrrDetour;
-
-/* The detours by date, each different from the one before; none where routes can avoid no dead
- * link. Array of OrrDetour, owned. */
-GArray *orr_outages_detours(const GPtrArray *outages, const OrrFabric *fabric);
 
 /* Applies @outages to @program, which is not sealed and consists of the programs of @jobs, in that
  * order. @works[d * n_jobs + j] is job j compiled for detour d; NULL: its own work, as built.

@@ -1,0 +1,38 @@
+/*
+ * run_kind.h - what the answer of a kind of workload consists of: its result, its rows, and the
+ * view that shows more. kinds.h lists the kinds.
+ */
+#ifndef ORR_RUN_KIND_H
+#define ORR_RUN_KIND_H
+
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrOutcome OrrOutcome;   /* outcome.h */
+typedef struct OrrReplayed OrrReplayed; /* replayed.h */
+typedef struct OrrRunKind OrrRunKind;
+
+/* Members of a result that `run --json` also prints together: "ttft_s": {"mean": ..., "p50": ...}.
+ * All are REAL. */
+typedef struct {
+  const char *name;
+  size_t offset;              /* of the first double */
+  const char *const *members; /* their names, in order, NULL-terminated */
+} OrrResultGroup;
+
+struct OrrRunKind {
+  const OrrWorkloadKind *kind;
+  const OrrFieldTable *result; /* the table of its member of OrrResult */
+  /* Fills @outcome's result, rows and warnings; n-gpus and events are filled already. */
+  void (*rows)(const OrrReplayed *replayed, OrrOutcome *outcome);
+  /* One line with the largest contributions to the answer, newly allocated. */
+  char *(*explain)(const OrrOutcome *outcome);
+  const char *view;             /* the view that shows more */
+  const OrrFieldTable *details; /* rows that `run --json` also lists; NULL: none */
+  const OrrResultGroup *groups; /* ends with a NULL name; NULL: none */
+};
+
+G_END_DECLS
+
+#endif
