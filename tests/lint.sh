@@ -347,7 +347,7 @@ rule_data_only() {
     sed 's|$|: this folder holds documents alone|'
 }
 
-# A folder with more than five files says what it is. Folders of tests mirror the tree, and need no README.
+# A folder with more than five files has a README. Folders of tests mirror the tree, and need none.
 rule_readmes() {
   find sim models topologies workloads calibration results scenarios -type f ! -name README.md ! -name '.*' 2>/dev/null |
     sed 's|/[^/]*$||' | sort | uniq -c | while read -r n folder; do

@@ -24,7 +24,7 @@ check() { # NAME GOT WANTED
   fi
 }
 
-broken() { # the names of the rules that the tree breaks; those that are skipped count, where they are the one meant
+broken() { # the names of the rules that the tree breaks; a rule that is skipped counts where it is the one meant
   "$here/lint.sh" "$1" | sed -n -e 's/^not ok [0-9]* - lint: //p' -e "s/^ok [0-9]* - lint: \(${2:-none}\) # SKIP.*/\1/p" |
     tr '\n' ' '
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh BUILD [ARGUMENT...] - runs the tests of a build folder: all, or those that meson test's ARGUMENTs choose; ends with "N passed, N failed, N skipped" (the last part where any was)
-# alone on a line. Exit status 1 when anything failed.
+# run.sh BUILD [ARGUMENT...] - runs the tests of a build folder: all, or the choice of meson test's ARGUMENTs. Ends with
+# "N passed, N failed, N skipped" (the last part where any was) alone on a line. Exit status 1 when anything failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 

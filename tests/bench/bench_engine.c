@@ -1,9 +1,9 @@
 /*
- * The engines alone: transfers over three links each, so many in flight, and calls at a time.
+ * The engines alone: transfers over three links each, with a fixed number in flight, and calls at a date.
  *
  * Each transfer draws three neighbours out of all links: 16 in flight over 48 links meet all the
  * time, 1,000 over 300,000 hardly ever. The first is the price of solving the sharing, the second
- * that of the engine's own lists.
+ * the price of the engine's own lists.
  */
 #include "sim/base/random.h"
 #include "sim/engine/engine.h"

@@ -64,7 +64,7 @@ static OrrSweepPlan *plan_sweep(OrrLibrary *library, const char *file) {
   return plan;
 }
 
-/* A sweep of @ask->n points, with the longest texts that are usual; points a second. */
+/* A sweep of @ask->n points, with the longest texts that are usual; points per second. */
 static double fill(gconstpointer data) {
   const Ask *ask = data;
   g_autoptr(GError) error = NULL;
@@ -90,7 +90,7 @@ static double fill(gconstpointer data) {
   return ask->n / bench_since(begin_us);
 }
 
-/* The most memory of a process that stores so many points, MiB. */
+/* The most memory of a process that stores a sweep, MiB. */
 static double writer_memory(gconstpointer data) {
   struct rusage usage;
   fill(data);

@@ -1,5 +1,5 @@
 /*
- * bench_serving FILE - a serving scenario, its trace as it is, and then 1,000 to 1,000,000 requests
+ * bench_serving FILE - a serving scenario, its own trace, and then 1,000 to 1,000,000 requests
  * on 1 to 8 engines: wall time and memory, and how they grow.
  */
 #include <math.h>
