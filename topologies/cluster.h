@@ -25,18 +25,18 @@ typedef struct {
   gint64 scale_up_domain;
   /* GPU to GPU through NVSwitch, on top of the profile's scale-up-step */
   double scale_up_latency_s;
-  double nics_per_gpu;          /* 1 on DGX; 0.5: two GPUs share one */
-  gint64 ports_per_nic;         /* 1 by default; the ports share the NIC's bandwidth */
-  int ports;                    /* OrrPorts */
-  double nic_bytes_per_s;       /* one NIC, one direction */
-  double nic_efficiency;        /* fraction of nic_bytes_per_s that large RDMA messages reach,
-                                 * headers included */
+  double nics_per_gpu;    /* 1 on DGX; 0.5: two GPUs share one */
+  gint64 ports_per_nic;   /* 1 by default; the ports share the NIC's bandwidth */
+  int ports;              /* OrrPorts */
+  double nic_bytes_per_s; /* one NIC, one direction */
+  /* fraction of nic_bytes_per_s that large RDMA messages reach, headers included */
+  double nic_efficiency;
   double nic_latency_s;         /* from GPU memory to the cable, both ends together */
   double host_link_bytes_per_s; /* PCIe of one GPU, one direction; 0: as the device states */
   double host_link_efficiency;  /* fraction of it that peer-to-peer copies over PCIe reach */
   double host_link_latency_s;   /* GPU to GPU over PCIe, one way */
-  gboolean gpudirect_rdma;      /* NICs read and write GPU memory; FALSE: data goes through host
-                                 * memory */
+  /* NICs read and write GPU memory; FALSE: data goes through host memory */
+  gboolean gpudirect_rdma;
   OrrHostShape host;
 } OrrNodeShape;
 

@@ -16,8 +16,8 @@ G_BEGIN_DECLS
 typedef struct {
   char *name;
   char *architecture; /* "ampere" */
-  char *profile;      /* profile document with the kernels measured on it; NULL: the one of the
-                  * device's own name */
+  /* profile document with the kernels measured on it; NULL: the one of the device's own name */
+  char *profile;
   char *source;
   gint64 sms;
   double memory_bytes;

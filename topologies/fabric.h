@@ -5,8 +5,10 @@
  * a fabric of 100,000 GPUs is built at once.
  *
  *   GPU --scale-up tx/rx-- NVSwitch domain          both ends in one domain: tx(src), rx(dst)
- *    +-- host tx/rx -- PCIe                         else, both in one node: host tx(src), host rx(dst)
- *    +-- NIC tx/rx -- leaf -- spine -- core ...     else: NIC tx(src), switch links up and down, NIC rx(dst)
+ *    +-- host tx/rx -- PCIe                         else, both in one node: host tx(src), host
+ *                                                   rx(dst)
+ *    +-- NIC tx/rx -- leaf -- spine -- core ...     else: NIC tx(src), switch links up and down,
+ *                                                   NIC rx(dst)
  *
  * Between GPU, NIC and host memory stand the PCIe switches and host bridges that the cluster
  * document says may limit transfers (host.h).
@@ -16,12 +18,16 @@
  * A flow uses orr_fabric_n_paths routes at once and puts an equal fraction of its bytes on each.
  * The cluster's routing selects them:
  *
- *   ideal     packets are spread evenly over all shortest routes; parallel links of a Clos are then one trunk
+ *   ideal     packets are spread evenly over all shortest routes; parallel links of a Clos are then
+ *             one trunk
  *   adaptive  the same, at the fraction of switch links that adaptive routing reaches (transport.h)
- *   ecmp      a seeded hash of (src, dst, flow, queue pair) picks one shortest route for each of `queue-pairs`
- *   static    destination mod k: one shortest route, the same for all who send to that port (InfiniBand's tables)
+ *   ecmp      a seeded hash of (src, dst, flow, queue pair) picks one shortest route for each of
+ *             `queue-pairs`
+ *   static    destination mod k: one shortest route, the same for all who send to that port
+ *             (InfiniBand's tables)
  *   valiant   spread over detours through every other group of a dragonfly, then on to the receiver
- *   ugal      shortest or detour, whichever split leaves the busiest link of the collective the least to carry
+ *   ugal      shortest or detour, whichever split leaves the busiest link of the collective the
+ *             least to carry
  *
  * Each kind of scale-out fabric is an entry, one file each in topologies/fabrics/; see
  * OrrFabricKind.

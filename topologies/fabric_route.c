@@ -3,9 +3,10 @@
  * dead links.
  *
  * Invariants
- *  1. A route holds each link once; its first and last link belong to its two ends, or to their node.
- *  2. The route from a to b has as many links as the one from b to a, where neither a hash nor the destination
- *     picks between the cables of two dragonfly groups.
+ *  1. A route holds each link once; its first and last link belong to its two ends, or to their
+ *     node.
+ *  2. The route from a to b has as many links as the one from b to a, where neither a hash nor the
+ *     destination picks between the cables of two dragonfly groups.
  *  3. The same seed, ends, flow and path give the same route.
  */
 #include "sim/base/random.h"

@@ -2,7 +2,8 @@
  * host.h - the links inside a node between GPUs, NICs and memory: PCIe switches and host bridges,
  * where they can limit transfers.
  *
- *             memory ------ memory               a bridge a CPU socket: what its devices move to and from it,
+ *             memory ------ memory               a bridge a CPU socket: what its devices move to
+ *                                                and from it,
  *               |              |                 in and out
  *            bridge0 -socket- bridge1            UPI, xGMI
  *            /     \          /     \

@@ -2,7 +2,8 @@
  * storage.h - a parallel file system beside a machine: servers with links of their own (Lustre's
  * object storage servers).
  *
- *   own:     node NICs for storage -- non-blocking network -- servers -- the file system's own limit
+ *   own:     node NICs for storage -- non-blocking network -- servers -- the file system's own
+ *            limit
  *   fabric:  GPUs' NICs -- the compute fabric -- servers at its last ports -- the same
  *
  *   cluster:

@@ -7,13 +7,17 @@
  * packets, and what else it does to links:
  *
  *   rate        nominal * nic-efficiency * h(mtu, headers) / h(4096 B, 26 B),   h = mtu / (mtu + headers)
- *   message     1 / message-rate on top of a hop's latency: efficiency by size s / (s + B / message-rate)
- *   hop         a collective's hop over the network takes no less than hop-latency, the profile's step in it
- *   incast      a NIC that receives from `incast-senders` or more at once in a phase has incast-efficiency of its rate
+ *   message     1 / message-rate on top of a hop's latency: efficiency by size s / (s + B /
+ *               message-rate)
+ *   hop         a collective's hop over the network takes no less than hop-latency, the profile's
+ *               step in it
+ *   incast      a NIC that receives from `incast-senders` or more at once in a phase has
+ *               incast-efficiency of its rate
  *   adaptive    under routing adaptive, links between switches have adaptive-efficiency of theirs
  *   in-network  whether switches reduce (SHARP): without it `collnet` is not to be had
- *   host work   posting and polling of a step, the profile's network-step (NCCL's proxy thread): what of it is offloaded
- *               to a DPU takes dpu-work there,  step = (1 - offloaded) network-step + offloaded dpu-work
+ *   host work   posting and polling of a step, the profile's network-step (NCCL's proxy thread):
+ *               what of it is offloaded to a DPU takes dpu-work there,  step = (1 - offloaded)
+ *               network-step + offloaded dpu-work
  *
  * To add one: write topologies/transports/NAME.c with one const OrrEntry whose params are
  * OrrTransport; add a line to the array in transport.c and the file to meson.build.

@@ -1,5 +1,6 @@
 /*
- * grouped_experts.c - see grouped_experts.h.
+ * grouped_experts.c - adds up the cost of the grouped products and the activation of one rank's
+ * experts.
  */
 #include "workloads/grouped_experts.h"
 

@@ -1,11 +1,11 @@
 /*
  * grouped_experts.h - routed experts as one grouped product for all experts of a rank.
  *
- * A profile's expert rows are serving kernels, written for few tokens an expert (fused Triton
- * kernels; in fp8 on Hopper at 220 TFLOP/s whatever the size). Megatron-Core's GroupedMLP
- * (CUTLASS), Transformer Engine's GroupedLinear (cuBLAS) and DeepGEMM, which vLLM and SGLang use
- * for fp8 too, multiply at a matrix product's rate: DeepGEMM's grouped products of 4 experts of
- * 8,192 tokens reach 1,297 TFLOP/s (n 4096, k 7168) and 1,099 (n 7168, k 2048) on H800 (README of
+ * A profile's expert rows are serving kernels, written for few tokens per expert (fused Triton
+ * kernels; in fp8 on Hopper at 220 TFLOP/s at any size). Megatron-Core's GroupedMLP (CUTLASS),
+ * Transformer Engine's GroupedLinear (cuBLAS) and DeepGEMM, which vLLM and SGLang also use for fp8,
+ * reach the rate of a matrix product: DeepGEMM's grouped products of 4 experts of 8,192 tokens
+ * reach 1,297 TFLOP/s (n 4096, k 7168) and 1,099 (n 7168, k 2048) on H800 (README of
  * deepseek-ai/DeepGEMM, 2025). With the fullest rank's load, P pairs over A active experts, inner
  * width f / etp and g matrices before the activation,
  *
@@ -22,10 +22,10 @@
 
 G_BEGIN_DECLS
 
-/* Who is asked for each product: orr_cost_operator or orr_cost_sustained. */
+/* The function that gives the cost of each product: orr_cost_operator or orr_cost_sustained. */
 typedef OrrCost (*OrrGroupedAsk)(const OrrCostModel *model, const OrrOperator *op);
 
-/* Of @op, a MOE; its activation is kept in @storage. */
+/* The cost of @op, of kind MOE; its activation is stored in @storage. */
 OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
                             OrrGroupedAsk ask);
 

@@ -2,9 +2,10 @@
  * lengths.c - draws lengths from a distribution or from the quantiles of published traces.
  *
  * Quantiles of traces at 0, 5, ... 100 %; between two quantiles the length is linear.
- *   azure-conversation, azure-code   Azure LLM inference traces 2023 (CC-BY-4.0; Patel et al., Splitwise, ISCA 2024):
- *                                    19,366 and 8,819 requests of 2023-11-16
- *   mooncake-conversation            Mooncake FAST'25 conversation trace (Apache-2.0; Qin et al. 2025), 12,031 requests
+ *   azure-conversation, azure-code   Azure LLM inference traces 2023 (CC-BY-4.0; Patel et al.,
+ *                                    Splitwise, ISCA 2024): 19,366 and 8,819 requests of 2023-11-16
+ *   mooncake-conversation            Mooncake FAST'25 conversation trace (Apache-2.0; Qin et al.
+ *                                    2025), 12,031 requests
  * `-in` are prompts, `-out` outputs.
  */
 #include "workloads/lengths.h"

@@ -2,15 +2,16 @@
  * lengths.h - distributions of the numbers of tokens of prompts and outputs.
  *
  *   constant       tokens
- *   uniform        whole numbers in [(1 - ratio) tokens, (1 + ratio) tokens], the least rounded down and the largest up:
- *                  vllm bench serve --random-range-ratio (vllm/benchmarks/datasets/utils.py, get_sampling_params)
- *   uniform-up-to  whole numbers in [ratio tokens, tokens], the least rounded up: the option of the same name of SGLang's
- *                  bench_serving and of InferenceX's client
+ *   uniform        whole numbers in [(1 - ratio) tokens, (1 + ratio) tokens], the least rounded
+ *                  down and the largest up: vllm bench serve --random-range-ratio
+ *                  (vllm/benchmarks/datasets/utils.py, get_sampling_params)
+ *   uniform-up-to  whole numbers in [ratio tokens, tokens], the least rounded up: the option of the
+ *                  same name of SGLang's bench_serving and of InferenceX's client
  *   exponential    mean tokens
  *   normal         mean tokens, standard deviation sigma * tokens
  *   lognormal      mean tokens, sigma of the logarithm
- *   named ones     quantiles of a published trace (lengths.c says which), scaled to a mean of `tokens` where that
- *                  is above 0
+ *   named ones     quantiles of a published trace (lengths.c says which), scaled to a mean of
+ *                  `tokens` where that is above 0
  *
  * A drawn length is rounded and limited to [least, most].
  */

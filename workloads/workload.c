@@ -31,7 +31,7 @@ char *orr_footprint_refuse(const OrrFootprint *footprint, const OrrCluster *clus
     return g_strdup_printf("does not fit the %s of %s", gpu, cluster->device.name);
   if (footprint->host_bytes > host_bytes)
     return g_strdup_printf(
-        "what is offloaded does not fit the %s of a node's host (cluster.node.host.memory)", host);
+        "the offloaded data does not fit the %s of a node's host (cluster.node.host.memory)", host);
   return NULL;
 }
 

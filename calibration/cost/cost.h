@@ -102,8 +102,8 @@ gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n
  * the caller's model. FALSE where it does not apply. */
 typedef struct {
   double edge_bytes, edge_s; /* the row next to @bytes */
-  double weight; /* exponent of the row's ratio to the model at @bytes: 1 at the edge, 0 far from
-                 * it */
+  /* exponent of the row's ratio to the model at @bytes: 1 at the edge, 0 far from it */
+  double weight;
   gboolean is_below; /* @bytes is below the rows' range */
 } OrrHandOver;
 gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op, gint64 n_ranks,

@@ -16,8 +16,8 @@ struct OrrCostModel {
   const OrrDevice *measured_on; /* whose rows it has; differs from `device` in a what-if */
   gboolean refuses_gaps;        /* on-missing: error */
   gboolean is_another;          /* the two have different names */
-  gboolean
-      is_scaled; /* they differ in rates that kernels depend on: no answer counts as measured */
+  /* they differ in rates that kernels depend on: no answer counts as measured */
+  gboolean is_scaled;
   OrrProfileConstants defaults; /* the constants where there is no profile */
   const OrrProfileConstants *constants;
   const GPtrArray *kernels;        /* OrrProfileKernel*, the profile's; NULL: none */

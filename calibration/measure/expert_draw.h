@@ -2,14 +2,16 @@
  * expert_draw.h - draws the experts that each token of a measured mixture-of-experts layer chooses,
  * and selects the rank whose load is measured.
  *
- *   balanced    a token's choices lie stride = experts / topk apart, so that they are spread over the ranks; token t
- *               begins at t, or at t stride / tokens where there are fewer tokens than that (as the collector's
- *               balanced_logits). At few tokens each rank then has its mean of tokens topk / ep, which is what cost_moe.c
- *               takes such a row for; choices next to each other would all be one rank's.
- *   power law   the experts' loads are the stratified quantiles of the density x^-1.2 on [lo, hi], scaled to tokens
- *               topk in all: expert i of a sorted list gets the mean of Q over [i / experts, (i + 1) / experts], with
- *               Q(u) = ((hi^-0.2 - lo^-0.2) u + lo^-0.2)^(1 / -0.2). lo = 1 and hi = 0.8 tokens where tokens topk >
- *               experts, else 0.01 and 2. No expert gets more than all tokens. Then the experts are shuffled.
+ *   balanced    a token's choices lie stride = experts / topk apart, so that they are spread over
+ *               the ranks; token t begins at t, or at t stride / tokens where there are fewer
+ *               tokens than that (as the collector's balanced_logits). At few tokens each rank then
+ *               has its mean of tokens topk / ep, which is what cost_moe.c takes such a row for;
+ *               choices next to each other would all be one rank's.
+ *   power law   the experts' loads are the stratified quantiles of the density x^-1.2 on [lo, hi],
+ *               scaled to tokens topk in all: expert i of a sorted list gets the mean of Q over [i
+ *               / experts, (i + 1) / experts], with Q(u) = ((hi^-0.2 - lo^-0.2) u + lo^-0.2)^(1 /
+ *               -0.2). lo = 1 and hi = 0.8 tokens where tokens topk > experts, else 0.01 and 2. No
+ *               expert gets more than all tokens. Then the experts are shuffled.
  *
  * The law and its limits are those of `power_law_1.2` in NVIDIA aiconfigurator's collector
  * (power_law_logits_v3), which draws the loads at random. Quantiles follow the same law without the

@@ -31,8 +31,8 @@ struct OrrMeasureFamily {
   OrrEntry entry;
   const OrrShapeColumn *columns; /* terminated by a NULL name */
   guint min_gpus;                /* minimum number of GPUs */
-  const char
-      *skipped_name; /* what is skipped with fewer GPUs, for messages; NULL if min_gpus is 1 */
+  /* what is skipped with fewer GPUs, for messages; NULL if min_gpus is 1 */
+  const char *skipped_name;
   void (*plan)(const OrrMeasureFamily *family, const OrrBenchFacts *facts,
                GArray *shapes); /* appends OrrShape */
   OrrShapeWork (*work)(const OrrShape *shape, const OrrBenchFacts *facts);

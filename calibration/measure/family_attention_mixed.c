@@ -2,9 +2,11 @@
  * family_attention_mixed.c - fused attention of a batch of a server with chunked prefill, through
  * cuDNN: one chunk of a prompt over its cached prefix, together with decodes of many lengths.
  *
- *   together   one kernel over all sequences, each with its own rows and keys (cuDNN's padding mask and a causal mask
- *              aligned to each sequence's end): what FlashAttention's varlen call is
- *   apart      a kernel for the chunk, then one for the decodes: what engines with two wrappers do (FlashInfer)
+ *   together   one kernel over all sequences, each with its own rows and keys (cuDNN's padding mask
+ *              and a causal mask aligned to each sequence's end): what FlashAttention's varlen call
+ *              is
+ *   apart      a kernel for the chunk, then one for the decodes: what engines with two wrappers do
+ *              (FlashInfer)
  *
  * Of `decodes` sequences the i-th has i / decodes of `length` cached tokens. With pairs = chunk
  * prefix + chunk (chunk + 1) / 2 + length (decodes + 1) / 2, FLOPs are 4 heads pairs head-dim;

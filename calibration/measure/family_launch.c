@@ -1,9 +1,10 @@
 /*
  * family_launch.c - the cost of launching a kernel that does nothing, `kernels` of them in a row.
  *
- *   stream   the host's clock around kernels launches, with no wait between: what the host needs for one
- *   graph    CUDA events around a graph of kernels nodes, on a stream that is held until the graph is launched: the gap
- *            that the device leaves between kernels
+ *   stream   the host's clock around kernels launches, with no wait between: what the host needs
+ *            for one
+ *   graph    CUDA events around a graph of kernels nodes, on a stream that is held until the graph
+ *            is launched: the gap that the device leaves between kernels
  *   wait     one launch and a wait for its end: the round trip
  *
  * The time is per kernel.

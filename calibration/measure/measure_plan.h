@@ -4,13 +4,14 @@
  * Shapes that differ only in numbers form a slice (of one dtype and layout, say): a table that will
  * be interpolated. The budget goes where interpolation is worst:
  *
- *   1. Until a slice has its seeds (2 for each axis and 1), the shape farthest from what is measured, in log2 of the
- *      numbers, each axis scaled to [0, 1] (Gonzalez 1985: farthest-point traversal). All families in turn, and in each
- *      all slices: however short the budget, none waits for another's twentieth table.
- *   2. Then each measured point is left out: its residual r = log(time / roofline) is guessed from its nearest
- *      neighbours, weighted by 1/d^2 (Shepard 1968), and e = |guess - r| is how much the neighbours disagree. A shape
- *      not yet measured scores the weighted e of its neighbours times its distance to the nearest of them; the highest
- *      score of all slices is next.
+ *   1. Until a slice has its seeds (2 for each axis and 1), the shape farthest from what is
+ *      measured, in log2 of the numbers, each axis scaled to [0, 1] (Gonzalez 1985: farthest-point
+ *      traversal). All families in turn, and in each all slices: however short the budget, none
+ *      waits for another's twentieth table.
+ *   2. Then each measured point is left out: its residual r = log(time / roofline) is guessed from
+ *      its nearest neighbours, weighted by 1/d^2 (Shepard 1968), and e = |guess - r| is how much
+ *      the neighbours disagree. A shape not yet measured scores the weighted e of its neighbours
+ *      times its distance to the nearest of them; the highest score of all slices is next.
  *
  * Deterministic: ties go to the shape that comes first in the plan.
  */

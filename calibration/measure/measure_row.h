@@ -33,7 +33,8 @@ extern const OrrFieldTable orr_measure_row_table;
 /* Version of the measuring method. A change that moves times increments it, and older rows are
  * measured again.
  *   0  events on an idle stream; operands counted whole; fp8 without fast accumulation
- *   1  held streams, sets by the bytes that are touched, fp8 as Transformer Engine accumulates, the fullest rank of a
+ *   1  held streams, sets by the bytes that are touched, fp8 as Transformer Engine accumulates, the
+ *      fullest rank of a
  *      skewed layer, power over a window */
 enum { ORR_MEASURE_HARNESS = 1 };
 

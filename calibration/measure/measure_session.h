@@ -10,8 +10,8 @@
  *
  *   agree         what rank 0 picked
  *   prepare       each for itself: here memory runs out, on one rank maybe
- *   settle        no rank begins the collective unless all can: else all pass the shape over, or end with that rank's
- *                 reason
+ *   settle        no rank begins the collective unless all can: else all pass the shape over, or
+ *                 end with that rank's reason
  *   verify, time
  *   settle        likewise
  *
@@ -31,16 +31,16 @@ G_BEGIN_DECLS
 typedef struct {
   double budget_s;
   const OrrMeasureFamily *const *families; /* NULL-terminated */
-  const GArray *known; /* of OrrMeasureRow: rows measured earlier with the same set-up; may be
-                        * NULL */
-  const char *date;    /* date of all rows */
+  /* of OrrMeasureRow: rows measured earlier with the same set-up; may be NULL */
+  const GArray *known;
+  const char *date; /* date of all rows */
   OrrTimingRule rule;
   /* Called with each new row; FALSE with @error ends the session. */
   gboolean (*row)(const OrrMeasureRow *row, void *user, GError **error);
   /* Called with each shape that could not be measured; may be NULL. */
   gboolean (*refusal)(const OrrMeasureRefusal *refusal, void *user, GError **error);
-  void (*note)(const char *text, void *user); /* reports what was skipped and why; each reason
-                                               * once */
+  /* reports what was skipped and why; each reason once */
+  void (*note)(const char *text, void *user);
   void (*progress)(double spent_s, double budget_s, void *user);
   void *user;
 } OrrMeasureOrder;

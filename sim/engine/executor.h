@@ -24,8 +24,9 @@ typedef struct {
   double begin_s, started_s, end_s;
   guint32 beside; /* WORK that was slowed: label of a comm that was under way; else G_MAXUINT32 */
   guint32 routine, first,
-      n_ops; /* n_ops > 0: not one op but so many of a routine, from `first` on, each alone on its
-                                  * links and one right after the other; the label is the call's */
+      /* n_ops > 0: not one op but so many of a routine, from `first` on, each alone on its links
+       * and one right after the other; the label is the call's */
+      n_ops;
 } OrrSpan;
 
 typedef void (*OrrSpanSink)(const OrrSpan *span, void *user);

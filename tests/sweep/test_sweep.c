@@ -231,7 +231,7 @@ static void test_unfit_host(void) {
   g_assert_cmpuint(report->by_status[ORR_POINT_OK], ==, 3);
   assert_answer(
       db, "SELECT reason FROM sweep_point WHERE status = 'unfit'",
-      "what is offloaded does not fit the 4 GiB of a node's host (cluster.node.host.memory)");
+      "the offloaded data does not fit the 4 GiB of a node's host (cluster.node.host.memory)");
 }
 
 static void test_cost(void) {

@@ -3,11 +3,12 @@
  *
  * Invariants
  *  1. All of it is arithmetic on a few integers: nothing is stored per port, leaf or link.
- *  2. Every link id below orr_clos_n_links has one direction and one pair of switches (or of bundles).
+ *  2. Every link id below orr_clos_n_links has one direction and one pair of switches (or of
+ *     bundles).
  *  3. A route goes up as often as it comes down; a link appears in it once.
- *  4. Under ecmp the digits of one 64-bit hash, in mixed radix, make all of a route's choices: uniform and independent
- *     to about radix^4 / 2^64. By destination (static) the digits are the port's: mod links up at the leaf, what is
- *     left at the spine, and the same on the way down.
+ *  4. Under ecmp the digits of one 64-bit hash, in mixed radix, make all of a route's choices:
+ *     uniform and independent to about radix^4 / 2^64. By destination (static) the digits are the
+ *     port's: mod links up at the leaf, what is left at the spine, and the same on the way down.
  */
 #include "topologies/fabrics/clos.h"
 

@@ -87,8 +87,8 @@ typedef struct {
   gint64 n_ports;          /* of the whole fabric */
   double port_bytes_per_s; /* effective */
   double link_bytes_per_s; /* effective */
-  gint64 port_links;       /* switch ports that one fabric port occupies: the NICs of a GPU with
-                      * several */
+  /* switch ports that one fabric port occupies: the NICs of a GPU with several */
+  gint64 port_links;
   gint64 leaves;
   gint64 leaf_ports; /* fabric ports of a full leaf */
   /* number of rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no

@@ -12,7 +12,8 @@
  * An extended generalised fat tree (Oehring, Ibel, Das, Kumar, IPPS 1995) with any oversubscription
  * o_l at each level but the highest, and parallel cables. A level-l switch has
  *
- *   U_l = m_1 ... m_l port / (o_1 ... o_l W_l rate)   links up, rounded, their rate set so that the ratios hold exactly
+ *   U_l = m_1 ... m_l port / (o_1 ... o_l W_l rate)   links up, rounded, their rate set so that the
+ *                                                     ratios hold exactly
  *   W_1 = 1,  W_(l+1) = W_l U_l / c_l                 c_l: cables between two switches, as many as the radix allows
  *
  * On the way up, a digit of the hash selects a link at each level; the way down to the receiver is
@@ -24,7 +25,8 @@
  * Names: leaf3, spine0_2 (the third switch of the first pod), core1_0, top0_7; with several planes,
  * plane1:leaf3.
  *
- *   bisection, one direction   min(ports * port, over levels l: subtrees_l * what leads up from one) / 2
+ *   bisection, one direction   min(ports * port, over levels l: subtrees_l * what leads up from
+ *                              one) / 2
  *
  * Llama 3's 24,576 GPUs: 16 a rack, 192 racks a pod at full bisection, 8 pods at 1:7 (Llama 3 herd
  * of models, 2024, 3.3.1):

@@ -10,8 +10,9 @@
  * Cables may differ in capacity; routing ignores that. The switches are those that hosts and cables
  * name.
  *
- *   bisection, one direction   the maximum flow from the switches of the first half of the NIC ports to those of the
- *                              second (Ford, Fulkerson 1956), a switch with ports of both halves giving its own to each
+ *   bisection, one direction   the maximum flow from the switches of the first half of the NIC
+ *                              ports to those of the second (Ford, Fulkerson 1956), a switch with
+ *                              ports of both halves giving its own to each
  *   diameter                   by search: there is no closed form
  */
 #include <string.h>

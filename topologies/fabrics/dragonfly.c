@@ -15,9 +15,10 @@
  *
  *   shortest route     at most 4 switches: local, global, local
  *   valiant, ugal      at most 7: the same to a third group, and on from where it is entered
- *   bisection          (g/2)^2 * cables between two groups * rate, g even; one direction. g odd: a group is cut in two,
- *                      and its a/2 routers' local and global cables with it: ((g-1)/2)^2 c + (g-1)/2 c + a^2/4.
- *                      Where groups hold together, a >= 2 h: else cutting groups in two is cheaper still
+ *   bisection          (g/2)^2 * cables between two groups * rate, g even; one direction. g odd: a
+ *                      group is cut in two, and its a/2 routers' local and global cables with it:
+ *                      ((g-1)/2)^2 c + (g-1)/2 c + a^2/4. Where groups hold together, a >= 2 h:
+ *                      else cutting groups in two is cheaper still
  *
  *   fabric: {kind: dragonfly, hosts-per-router: 16, routers-per-group: 32, global-per-router: 16}
  */

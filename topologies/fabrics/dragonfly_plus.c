@@ -11,10 +11,12 @@
  * et al., "Megafly", 2018. Leonardo and JUWELS Booster are built so. At most S h + 1 groups. Which
  * global cable leads where: switch_groups.h.
  *
- *   shortest route     at most 4 switches: leaf, spine, global, spine, leaf; the spine is one with a cable there
+ *   shortest route     at most 4 switches: leaf, spine, global, spine, leaf; the spine is one with
+ *                      a cable there
  *   valiant, ugal      at most 7: over a third group's spine
- *   bisection          (g/2)^2 * cables between two groups * rate, g even (one direction); one group: L S / 2 * rate of
- *                      the leaf-spine cables. g odd: a group is cut in two: ((g-1)/2)^2 c + (g-1)/2 c + L S / 2
+ *   bisection          (g/2)^2 * cables between two groups * rate, g even (one direction); one
+ *                      group: L S / 2 * rate of the leaf-spine cables. g odd: a group is cut in
+ *                      two: ((g-1)/2)^2 c + (g-1)/2 c + L S / 2
  *
  *   fabric: {kind: dragonfly-plus, hosts-per-leaf: 20, leaves-per-group: 10, spines-per-group: 10, global-per-spine:
  * 20}

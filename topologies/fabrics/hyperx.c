@@ -3,15 +3,17 @@
  *
  *      s00 -- s10 -- s20     every switch to every other one of its row ...
  *       |  X   |  X   |
- *      s01 -- s11 -- s21     ... and of its column; a 1-axis HyperX is a full mesh, sizes of 2 a hypercube
+ *      s01 -- s11 -- s21     ... and of its column; a 1-axis HyperX is a full mesh, sizes of 2 a
+ *                            hypercube
  *
  * Ahn, Binkert, Davis, McLaren, Schreiber, "HyperX: topology, routing, and packaging of efficient
  * large-scale networks", SC 2009. Sizes S_1 x ... x S_L, T ports a switch, K cables to each
  * neighbour.
  *
- *   shortest route   one hop an axis in which the ends differ, in any order: at most L + 1 switches, L! routes
- *   bisection        min over axes of  K S_i^2/4 * (switches / S_i) * rate = switches * S_i / 4 * K * rate, S_i even;
- *                    one direction
+ *   shortest route   one hop an axis in which the ends differ, in any order: at most L + 1
+ *                    switches, L! routes
+ *   bisection        min over axes of  K S_i^2/4 * (switches / S_i) * rate = switches * S_i / 4 * K
+ *                    * rate, S_i even; one direction
  *
  *   fabric: {kind: hyperx, shape: 8x8, hosts-per-switch: 8}
  */

@@ -3,8 +3,9 @@
  *
  * Invariants
  *  1. A route's links lead a hop nearer each: it holds no link twice.
- *  2. The digits of a hash are drawn in the order of the hops, the radix of each the number of links that lead nearer:
- *     hashes 0, 1, ... n - 1, with n a multiple of the product of the radices, take each route equally often.
+ *  2. The digits of a hash are drawn in the order of the hops, the radix of each the number of
+ *     links that lead nearer: hashes 0, 1, ... n - 1, with n a multiple of the product of the
+ *     radices, take each route equally often.
  */
 #include "topologies/fabrics/switch_graph.h"
 

@@ -35,8 +35,8 @@ typedef struct {
   gboolean merge;    /* parallel cables count as one */
   double switch_latency_s;
   const char *switch_word; /* "router": what names call a switch */
-  char **names;            /* the names of switches; NULL: switch_word and a number, e.g.
-                            * "router3" */
+  /* the names of switches; NULL: switch_word and a number, e.g. "router3" */
+  char **names;
 } OrrSwitchGraph;
 
 /* Takes @merge from the cluster's routing. The graph owns everything but switch_word. */

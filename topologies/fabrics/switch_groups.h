@@ -2,10 +2,11 @@
  * switch_groups.h - groups of switches in which each group is joined to every other: the common
  * part of dragonfly and dragonfly+.
  *
- *   shortest route   inside a group: shortest. To another group: one of the cables that join the two (a digit of the
- *                    hash), by the shortest way to its near end, and from its far end. Never over a third group.
- *   detour           the same to a third group, and from where that is entered on to the receiver's (Valiant; Kim,
- *                    Dally, Scott, Abts, ISCA 2008, section 4.1)
+ *   shortest route   inside a group: shortest. To another group: one of the cables that join the
+ *                    two (a digit of the hash), by the shortest way to its near end, and from its
+ *                    far end. Never over a third group.
+ *   detour           the same to a third group, and from where that is entered on to the receiver's
+ *                    (Valiant; Kim, Dally, Scott, Abts, ISCA 2008, section 4.1)
  *
  * With g groups of q exits each, exit i leads to the (1 + i mod (g-1))-th group after its own. If
  * there are more exits than other groups, cables i / (g-1) are parallel, and exits left over after

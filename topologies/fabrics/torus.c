@@ -1,7 +1,8 @@
 /*
  * torus.c - 1D, 2D and 3D torus, plain or twisted, cut into slices.
  *
- *      0 -- 1 -- 2 -- 3 --+        each chip is its own router: a link to each neighbour along each axis,
+ *      0 -- 1 -- 2 -- 3 --+        each chip is its own router: a link to each neighbour along each
+ *                                  axis,
  *      |    |    |    |   |        and around. Chip x + X (y + Y z); axis x varies fastest.
  *      4 -- 5 -- 6 -- 7 --+
  *
@@ -21,10 +22,11 @@
  * them (the mean of many packets of dimension-order routing); under ecmp a hash selects one.
  *
  *   bisection, plain     2 * chips / longest axis * rate    one direction, even longest axis
- *              twisted   min over axes j of
- *                        (2 chips / D_j + sum over short axes i twisted along j of chips / D_i) * rate
+ *              twisted   min over axes j of (2 chips / D_j + sum over short axes i twisted along j
+ *                        of chips / D_i) * rate
  *   links                axes * chips cables
- *   all-to-all           every chip sends S/n to each other one; per link of axis j: n * mean |x_j| / 2 units
+ *   all-to-all           every chip sends S/n to each other one; per link of axis j: n * mean |x_j|
+ *                        / 2 units
  *
  *   fabric: {kind: torus, shape: 4x4x8, twisted: true, link-bandwidth: 50 GB/s}
  */

@@ -3,15 +3,17 @@
  * whose packets are sprayed over many paths and delivered in any order (Shalev et al., "A
  * cloud-optimized transport protocol for elastic and scalable HPC", IEEE Micro 40(6), 2020).
  *
- *   hop-latency           20 us for one hop of a collective, under whichever protocol: what Amazon's plugin for NCCL puts
- *                         in the place of NCCL's own network latencies of 2.7 to 14 us (aws-ofi-nccl, TUNER_NET_LATENCY of
- *                         its tuner; the plugin's other number, 75 us on p4d and p5, is one that made NCCL choose well and
- *                         no latency). Where NCCL's step takes longer than that already, it stays. Checked, not fitted:
- *                         16 bytes over 16 nodes of p5en, 4 levels of a tree, take 167 us (aws-samples, NCCL 2.27.7);
- *                         answered 179, and 90 with InfiniBand's steps. Amazon says that p5en's third generation takes a
- *                         third less than p5's second; one number stands for both here
- *   headers               preamble and gap 20 + Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 = 66 bytes a packet; SRD's own
- *                         header is not published and left out
+ *   hop-latency           20 us for one hop of a collective, under whichever protocol: what
+ *                         Amazon's plugin for NCCL puts in the place of NCCL's own network
+ *                         latencies of 2.7 to 14 us (aws-ofi-nccl, TUNER_NET_LATENCY of its tuner;
+ *                         the plugin's other number, 75 us on p4d and p5, is one that made NCCL
+ *                         choose well and no latency). Where NCCL's step takes longer than that
+ *                         already, it stays. Checked, not fitted: 16 bytes over 16 nodes of p5en, 4
+ *                         levels of a tree, take 167 us (aws-samples, NCCL 2.27.7); answered 179,
+ *                         and 90 with InfiniBand's steps. Amazon says that p5en's third generation
+ *                         takes a third less than p5's second; one number stands for both here
+ *   headers               preamble and gap 20 + Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 = 66 bytes a
+ *                         packet; SRD's own header is not published and left out
  *   message-rate, incast, not published: no limit, no loss. SRD's congestion control keeps queues short, which is what it
  *   adaptive-efficiency   was made for (the same paper)
  *   in-network-reduction  none

@@ -2,14 +2,17 @@
  * roce_v2.c - roce-v2: RDMA over UDP on Ethernet, with PFC against loss and ECN (DCQCN) against
  * congestion.
  *
- *   headers               preamble and gap 20 + Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 + BTH 12 + ICRC 4 = 82 bytes a
- *                         packet (IEEE 802.3; InfiniBand Architecture Specification, annex A17)
+ *   headers               preamble and gap 20 + Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 + BTH 12 +
+ *                         ICRC 4 = 82 bytes a packet (IEEE 802.3; InfiniBand Architecture
+ *                         Specification, annex A17)
  *   message-rate          ConnectX-6's, as for infiniband: the same adapter
- *   incast                DCQCN leaves 39 of 40 Gb/s of a receiver that 2 to 20 senders share (Zhu et al., "Congestion
- *                         control for large-scale RDMA deployments", SIGCOMM 2015, section 6; figure from memory: weak).
- *                         From 4 senders on: a tree's NIC has three neighbours, and is not what was measured there.
- *                         Victims of PFC's pauses elsewhere are not modelled
- *   adaptive-efficiency   0.95, NVIDIA's claim for Spectrum-X (white paper, 2023: 95 % effective bandwidth)
+ *   incast                DCQCN leaves 39 of 40 Gb/s of a receiver that 2 to 20 senders share (Zhu
+ *                         et al., "Congestion control for large-scale RDMA deployments", SIGCOMM
+ *                         2015, section 6; figure from memory: weak). From 4 senders on: a tree's
+ *                         NIC has three neighbours, and is not what was measured there. Victims of
+ *                         PFC's pauses elsewhere are not modelled
+ *   adaptive-efficiency   0.95, NVIDIA's claim for Spectrum-X (white paper, 2023: 95 % effective
+ *                         bandwidth)
  *   in-network-reduction  none
  *
  *   transport: roce-v2

@@ -46,9 +46,9 @@ typedef struct {
   gint64 hidden;            /* elements per token */
   gint64 topk, experts;     /* experts per token, and in total */
   double bytes_per_element; /* bytes per element as sent */
-  OrrDtype experts_dtype;   /* number format of the experts, on which TensorRT-LLM's kernels
-                             * depend */
-  gboolean is_combine;      /* FALSE: dispatch */
+  /* number format of the experts, on which TensorRT-LLM's kernels depend */
+  OrrDtype experts_dtype;
+  gboolean is_combine; /* FALSE: dispatch */
   /* a token's experts lie in at most this many domains (node-limited routing); 0: any */
   gint64 most_domains;
 } OrrExpertExchange;
@@ -112,9 +112,9 @@ typedef enum {
 struct OrrCollectiveAlgorithm {
   OrrEntry entry;
   OrrCollectiveChosen chosen;
-  const char *library; /* library of the profile's `libraries` whose rows give its times; NULL:
-                        * NCCL */
-  guint least_ranks;   /* smallest group for which the planner chooses it; 0: any */
+  /* library of the profile's `libraries` whose rows give its times; NULL: NCCL */
+  const char *library;
+  guint least_ranks; /* smallest group for which the planner chooses it; 0: any */
   /* what it needs of the group or the call, e.g. "a group inside one ..."; NULL: nothing */
   const char *needs;
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);

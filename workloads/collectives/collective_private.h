@@ -36,8 +36,8 @@ typedef struct {
   gint64 *gpus;
   guint *first; /* n_domains + 1 entries; the last is the number of ranks */
   guint n_domains;
-  guint channels; /* members of each domain if all have the same number; otherwise see
-                   * collective_layout.c */
+  /* members of each domain if all have the same number; otherwise see collective_layout.c */
+  guint channels;
   gboolean equal;
 } OrrCollectiveLayout;
 

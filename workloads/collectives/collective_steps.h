@@ -37,8 +37,8 @@ struct OrrCollectiveSteps {
   GArray *routes;                      /* of OrrStepRoute */
   GArray *sends;                       /* of OrrStepSend */
   GArray *needs;                       /* of guint32 */
-  GHashTable *known;                   /* connection and size -> numbers; only during
-                                        * construction */
+  /* connection and size -> numbers; only during construction */
+  GHashTable *known;
   guint32 n_connections;
   double base_s; /* taken once, before all sends */
 };

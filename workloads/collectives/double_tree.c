@@ -23,8 +23,10 @@
  * one unit up and two down; in the other tree one up: 2 S/m in total for any N >= 4 (S for N = 2,
  * 3/2 S for N = 3).
  *
- *   all-reduce          launch + 2 (D alpha_across + (m-1) alpha_inside) + max(2 S/m / B_nic, 2(m-1)/m S / B_scale_up)
- *   broadcast, reduce   launch + (D' alpha_across + 2(m-1) alpha_inside) + S max(1/m / B_nic, 1 / B_scale_up)
+ *   all-reduce          launch + 2 (D alpha_across + (m-1) alpha_inside) + max(2 S/m / B_nic,
+ *                       2(m-1)/m S / B_scale_up)
+ *   broadcast, reduce   launch + (D' alpha_across + 2(m-1) alpha_inside) + S max(1/m / B_nic, 1 /
+ *                       B_scale_up)
  *
  * Broadcast and reduce follow Sanders: the root domain stands outside, the two trees are over the
  * N-1 others and the root feeds both, so D' = 1 + depth of N-1. The root's domain has one chain

@@ -7,10 +7,12 @@
  * domains of m:
  *
  *   to each expert (low-latency)   a rank sends k / n of T h e to each rank, straight
- *   to each rank once (others)     to each other domain once, on the rail of the sender, and from there over NVLink to
- *                                  each rank there that holds an expert of the token
+ *   to each rank once (others)     to each other domain once, on the rail of the sender, and from
+ *                                  there over NVLink to each rank there that holds an expert of the
+ *                                  token
  *
- *     rank 0 --NIC--> rank 4 --NVLink--> 5, 6         d(R) = R (1 - C(E - E/R, k) / C(E, k)): how many of R equal
+ *     rank 0 --NIC--> rank 4 --NVLink--> 5, 6         d(R) = R (1 - C(E - E/R, k) / C(E, k)): how
+ *                                                     many of R equal
  *                      (rail 0)                              parts of the experts a token meets
  *
  *   of a pair in a domain      T h e d(n) / m    NVLink;   low-latency   T h e k / n

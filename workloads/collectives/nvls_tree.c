@@ -6,7 +6,8 @@
  * S/m goes up and down two trees over the domains on its own rail (double_tree.c), and the switch
  * multicasts the result.
  *
- *   a NIC             2 units of S/(2m) for each tree edge: 2 S/m in all from 4 domains on, S/m for 2
+ *   a NIC             2 units of S/(2m) for each tree edge: 2 S/m in all from 4 domains on, S/m for
+ *                     2
  *   a scale-up link   m + 1 units of S/m, each way
  *
  *   all-reduce   base + step + 2 D alpha + S max(2/m / B_nic, (m + 1)/m / B_scale_up),   D = floor(log2(N-1)) + 1

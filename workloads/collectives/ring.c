@@ -2,8 +2,10 @@
  * ring.c - every rank sends to the next one, all at once (Patarasuk, Yuan: "Bandwidth optimal
  * all-reduce algorithms for clusters of workstations", JPDC 2009; NCCL's ring).
  *
- *   0 -> 1 -> 2 -> 3        buffer S in n chunks; reduce-scatter: n-1 steps of S/n; all-gather: n-1 steps more
- *   ^______________|        broadcast, reduce: the ring cut at rank 0, chunks follow one another (pipelined)
+ *   0 -> 1 -> 2 -> 3        buffer S in n chunks; reduce-scatter: n-1 steps of S/n; all-gather: n-1
+ *                           steps more
+ *   ^______________|        broadcast, reduce: the ring cut at rank 0, chunks follow one another
+ *                           (pipelined)
  *
  *   all-reduce                   launch + 2(n-1) alpha + 2(n-1)/n S/B
  *   all-gather, reduce-scatter   launch +  (n-1) alpha +  (n-1)/n S/B

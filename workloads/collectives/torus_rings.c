@@ -18,7 +18,8 @@
  *   (n - 1)/n * part                 all stages of a reduce-scatter
  *
  *   torus-ring   all-gather, reduce-scatter   sum (D_i - 1) alpha + (n-1)/n S/B   B: one link's
- *   bucket       the same hops, sum over stages of max over parts; with equal axes (n-1)/n S/(2 d B)
+ *   bucket       the same hops, sum over stages of max over parts; with equal axes (n-1)/n S/(2 d
+ *                B)
  *   all-reduce   twice as much
  *
  * The group must contain all chips of the torus in their order (fabric.h). Stages follow one

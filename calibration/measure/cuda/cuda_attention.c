@@ -3,8 +3,9 @@
  * (cuDNN Developer Guide, "Fused Flash Attention fprop/bprop"; the same operations as
  * cudnn-frontend's sdpa nodes).
  *
- *   forward    S = scale q k^T, masked to the lowest float; M = max S, E = exp(S - M), Z = sum E; P = E / Z; out = P v;
- *              stats = M + log Z, which the engines want even where nobody reads it
+ *   forward    S = scale q k^T, masked to the lowest float; M = max S, E = exp(S - M), Z = sum E; P
+ *              = E / Z; out = P v; stats = M + log Z, which the engines want even where nobody
+ *              reads it
  *   backward   D = sum(d_out * out); P = exp(S - stats); dv = P^T d_out; dP = d_out v^T; dS = P (dP - D) scale;
  *              dk = dS^T q; dq = dS k                     (Dao et al. 2022, FlashAttention, algorithm 4)
  *

@@ -6,7 +6,8 @@
  * conversations). The fleet requests the next arrival, and reports each request that ends:
  *
  *   next    the next request known in advance; times never fall. FALSE: there is no more.
- *   after   a request that follows from one that has ended, at ret->arrival_s >= now. FALSE: none does.
+ *   after   a request that follows from one that has ended, at ret->arrival_s >= now. FALSE: none
+ *           does.
  *
  * An entry sets the times and, for traces and conversations, the lengths. Lengths that it leaves 0
  * are drawn from the workload's `input` and `output` (orr_arrival_fill). To add one: write
@@ -33,10 +34,10 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  gboolean is_trace;                                                  /* the entry provides
-                                                                       * lengths */
-  void (*check)(const void *params, OrrPlace place, OrrDiags *diags); /* checks that span fields;
-                                                                       * NULL: none */
+  /* the entry provides lengths */
+  gboolean is_trace;
+  /* checks that span fields; NULL: none */
+  void (*check)(const void *params, OrrPlace place, OrrDiags *diags);
   gpointer (*open)(const void *params, const OrrArrivalContext *context, GError **error);
   gboolean (*next)(gpointer state, OrrRequest *ret_request);
   gboolean (*after)(gpointer state, OrrRequest *ended, double now_s,

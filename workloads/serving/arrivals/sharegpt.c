@@ -1,7 +1,8 @@
 /*
  * sharegpt.c - JSON as benchmark clients read and write it: a list of requests, each
  *
- *   {"prompt_len": 512, "output_len": 128}        also prompt_tokens, input_length, ...; an optional "timestamp" (s)
+ *   {"prompt_len": 512, "output_len": 128}        also prompt_tokens, input_length, ...; an
+ *                                                 optional "timestamp" (s)
  *   {"conversations": [{"value": question}, {"value": answer}]}            ShareGPT
  *
  * or one such object per line, with "prompt": text and "output_tokens" instead of lengths in files

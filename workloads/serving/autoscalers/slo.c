@@ -1,8 +1,8 @@
 /*
  * slo.c - replicas by service level: the fraction of first tokens within slo.ttft.
  *
- *   share < target            as many again as are missing: n + ceil(n * (target - share)), once all that started
- *                             are up
+ *   share < target            as many again as are missing: n + ceil(n * (target - share)), once
+ *                             all that started are up
  *   share met and busy < idle n - 1
  *
  * An objective does not show by how much a fleet is too large, so the fleet shrinks by one replica

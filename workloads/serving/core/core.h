@@ -13,8 +13,8 @@
  *
  * Invariants
  *  1. A request is in `waiting`, in `running`, or in neither; what is in the batch is in `running`.
- *  2. After a step, free and held blocks add up to all, and the held ones are those of the running and of what is set aside
- *     (orr_core_conserves).
+ *  2. After a step, free and held blocks add up to all, and the held ones are those of the running
+ *     and of what is set aside (orr_core_conserves).
  */
 #ifndef ORR_CORE_H
 #define ORR_CORE_H

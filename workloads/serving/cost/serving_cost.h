@@ -4,7 +4,8 @@
  * A step is what was scheduled together: `tokens` in all, of which chunks of prompts, and the
  * tokens of decodes. Its time is
  *
- *   sum over layers  t_tokens(padded tokens) + t_core(chunks, decodes)  +  t_ends(padded tokens, logits)
+ *   sum over layers  t_tokens(padded tokens) + t_core(chunks, decodes)  +  t_ends(padded tokens,
+ *                    logits)
  *
  * t_tokens is remembered for each number of tokens; the core of a decode is remembered on a ladder
  * of mean contexts (each power of two in 64 rungs) and is linear between two rungs. Invariant:

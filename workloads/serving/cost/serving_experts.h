@@ -1,11 +1,14 @@
 /*
  * serving_experts.h - the routed experts of a step: which of two kinds of kernel does them.
  *
- *   fused     the profile's rows for the format: the sort by expert, both products and the sum in one call
- *   grouped   one product over all experts of a rank at a matrix product's rate (grouped_experts.h): DeepGEMM in vLLM and
- *             SGLang, CUTLASS in TensorRT-LLM. Rows of pairs are laid out by expert before it and summed after it, by
- *             kernels of their own (vLLM, deep_gemm_utils.py: permute, unpermute_and_reduce; TensorRT-LLM,
- *             moe_kernels.cu: expandInputRows, finalizeMoeRouting): with P pairs of T tokens here, t = min(T, P),
+ *   fused     the profile's rows for the format: the sort by expert, both products and the sum in
+ *             one call
+ *   grouped   one product over all experts of a rank at a matrix product's rate
+ *             (grouped_experts.h): DeepGEMM in vLLM and SGLang, CUTLASS in TensorRT-LLM. Rows of
+ *             pairs are laid out by expert before it and summed after it, by kernels of their own
+ *             (vLLM, deep_gemm_utils.py: permute, unpermute_and_reduce; TensorRT-LLM,
+ *             moe_kernels.cu: expandInputRows, finalizeMoeRouting): with P pairs of T tokens here,
+ *             t = min(T, P),
  *
  *                 permute     reads t h of 16 bits, writes P h in the experts' format
  *                 unpermute   reads P h of 16 bits, writes t h

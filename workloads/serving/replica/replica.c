@@ -3,7 +3,8 @@
  * way as stages.
  *
  *   pp = 1    plan at t, run to t + d, finish, plan again
- *   pp > 1    a batch takes pp stage times; others, with other requests, follow it a stage time apart
+ *   pp > 1    a batch takes pp stage times; others, with other requests, follow it a stage time
+ *             apart
  *
  * Steps that are alike are taken at once. While every running request decodes, nobody waits, the
  * cache has room and no request ends, a step differs from the one before in context lengths alone:

@@ -28,8 +28,9 @@ typedef struct {
   gint64 block_size; /* tokens per block of their caches */
   guint64 seed;
   gboolean (*is_open)(void *user,
-                      guint replica); /* whether it accepts requests; at least one does whenever
-                                       * a router is called */
+                      /* whether it accepts requests; at least one does whenever a router is
+                       * called */
+                      guint replica);
   gint64 (*load)(void *user, guint replica, OrrRouterLoad by);
 } OrrRouterView;
 

@@ -3,7 +3,8 @@
  * Chen et al. 2023).
  *
  *   step of the model      k + 1 tokens of each request that decodes, chunks of prompts
- *   step of the draft      the same tokens, since its own cache needs them, then k - 1 times one token of each request
+ *   step of the draft      the same tokens, since its own cache needs them, then k - 1 times one
+ *                          token of each request
  *
  * as vLLM v1 drafts (vllm/v1/spec_decode/eagle.py and draft_model.py, v0.19), on the same
  * tensor-parallel group. Its weights and cache take memory from the model's cache.

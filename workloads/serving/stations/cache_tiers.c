@@ -2,10 +2,13 @@
  * cache_tiers.c - what caches below HBM are read for: by a step that waits, or for a request that
  * queues.
  *
- *   the store on the network    flows to each rank of a core over the fabric (serving_paths.c); with remote-bandwidth a rate
- *   prefetch: none              a step begins when what it found is read (LMCache's blocking retrieve)
- *             others            found on SSD or in the store by a request that joins the queue, blocks are read to host
- *                               memory, in batches; a step waits for what is in host memory alone, and computes the rest
+ *   the store on the network    flows to each rank of a core over the fabric (serving_paths.c);
+ *                               with remote-bandwidth a rate
+ *   prefetch: none              a step begins when what it found is read (LMCache's blocking
+ *                               retrieve)
+ *             others            found on SSD or in the store by a request that joins the queue,
+ *                               blocks are read to host memory, in batches; a step waits for what
+ *                               is in host memory alone, and computes the rest
  *
  * Prefetching is SGLang's HiCache (v0.5: managers/cache_controller.py, mem_cache/hiradix_cache.py):
  * from `prefetch-threshold` tokens on (256), 128 blocks a batch; the request begins

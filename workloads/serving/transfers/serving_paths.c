@@ -6,7 +6,8 @@
  * one transfer over all ranks' routes, as they are in lock-step (program.h); its size is what one
  * unit of weight carries.
  *
- *   hand-over, replica p to d    rank (stage i, tp a) to rank (stage j, tp b): the layers that both stages have, times
+ *   hand-over, replica p to d    rank (stage i, tp a) to rank (stage j, tp b): the layers that both
+ *                                stages have, times
  * the key-value heads that both ranks have, of which a decoder's rank takes each from one rank
  *
  *       p: pp 2, tp 2   | a0: heads 0-3, a1: 4-7 |   d: pp 1, tp 4, heads 0-1, 2-3, 4-5, 6-7
@@ -14,11 +15,14 @@
  *
  *     Where tp is above the number of heads, ranks hold copies; rank b takes the copy b mod copies. Latent attention's
  *     cache is one head, which all ranks hold. Equal layouts: rank k to rank k.
- *   embeddings, encoder to replica   from its GPU to each rank of a core's first stage, a unit an image
- *   the store on the network to a replica   to each rank of a core an equal share from each of the file system's servers,
+ *   embeddings, encoder to replica   from its GPU to each rank of a core's first stage, a unit an
+ *                                    image
+ *   the store on the network to a replica   to each rank of a core an equal share from each of the
+ *                                           file system's servers,
  * as weights are read; without one from the memory of all nodes' hosts, as Mooncake's store pools
  * it (of 16 of them, evenly chosen, where there are more: a transfer costs by its links)
- *   weights of a replica         each GPU's file, a unit a stripe: a server's route to its host, and on to the GPU
+ *   weights of a replica         each GPU's file, a unit a stripe: a server's route to its host,
+ *                                and on to the GPU
  */
 #include "workloads/serving/fleet/life.h"
 

@@ -1,10 +1,11 @@
 /*
- * balance.h - which of a step's packed sequences go to which replica and micro-batch.
+ * balance.h - assigns a step's packed sequences to replicas and micro-batches.
  *
- * Packed sequences are of equal tokens and of unequal attention: w = sum L_j^2 of their documents.
- * A step lasts as long as the replica with most, a pipeline's stages wait for the micro-batch with
- * most. An entry deals n sequences of known weights to k groups of n / k each: first all of a step
- * to the replicas, then each replica's to its micro-batches.
+ * Packed sequences have equal numbers of tokens but unequal attention: w = sum L_j^2 over their
+ * documents. A step takes as long as the replica with the largest sum, and the stages of a pipeline
+ * wait for the micro-batch with the largest. An entry distributes n sequences of known weights over
+ * k groups of n / k each: first those of a step over the replicas, then those of each replica over
+ * its micro-batches.
  *
  *                     in-order        longest-first / karmarkar-karp
  *   replica 0         9 1             9 1
@@ -15,7 +16,7 @@
  *
  *   largest sum - smallest sum  <=  max over rounds of (first - last of the round)
  *
- * since a round is added with its largest to the smallest sum. in-order is bound by nothing.
+ * because each round adds its largest weight to the smallest sum. in-order has no bound.
  *
  * To add one: write workloads/training/balances/NAME.c with one `const OrrBalanceKind`, add it to
  * the array in balance.c and to meson.build. The family's test holds each against that bound.
@@ -29,8 +30,9 @@ G_BEGIN_DECLS
 
 typedef struct {
   OrrEntry entry;
-  gboolean is_bound; /* by the above */
-  /* @n items of @weights, @k divides @n: ret_group[i] is of 0 .. k - 1, each n / k times. */
+  gboolean is_bound; /* whether the bound above holds */
+  /* Distributes @n items of @weights; @k divides @n. ret_group[i] is in 0 .. k - 1, each value n
+   * / k times. */
   void (*deal)(const double *weights, gsize n, gsize k, guint32 *ret_group);
 } OrrBalanceKind;
 
@@ -38,7 +40,7 @@ extern const OrrRegistry orr_balance_registry;
 extern const OrrBalanceKind orr_balance_in_order, orr_balance_karmarkar_karp,
     orr_balance_longest_first;
 
-/* Items in descending order of weight, of equal ones the earlier first; newly allocated, @n of
+/* The items in descending order of weight, ties in their original order; newly allocated, @n of
  * them. */
 gsize *orr_balance_order(const double *weights, gsize n);
 

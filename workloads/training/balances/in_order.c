@@ -1,6 +1,6 @@
 /*
- * in-order - sequences as they come: the first n / k to the first group, and so on. Pre-training's
- * way, where documents are shuffled before they are packed (Megatron-LM's GPTDataset).
+ * in-order - sequences in their order of arrival: the first n / k to the first group, and so on, as
+ * in pre-training, where documents are shuffled before they are packed (Megatron-LM's GPTDataset).
  *
  *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}, balance: in-order}
  */
@@ -12,6 +12,7 @@ static void deal(const double *weights, gsize n, gsize k, guint32 *ret_group) {
 }
 
 const OrrBalanceKind orr_balance_in_order = {
-    .entry = {"in-order", "Packed sequences go to replicas and micro-batches as they come.", NULL},
+    .entry = {"in-order", "Packed sequences go to replicas and micro-batches in order of arrival.",
+              NULL},
     .deal = deal,
 };

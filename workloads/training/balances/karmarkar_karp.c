@@ -4,9 +4,9 @@
  * (verl/utils/seqlen_balancing.py, get_seqlen_balanced_partitions), and what slime and NeMo-RL took
  * over from it.
  *
- * A partition is k sums in descending order. The items in order are n / k partitions of k items
- * each; of all partitions the two whose sums differ most are joined, largest sum to smallest, until
- * one is left:
+ * A partition is k sums in descending order. At first, the sorted items form n / k partitions of k
+ * items each. Then the two partitions with the largest differences between their sums are joined,
+ * largest sum to smallest, until one is left:
  *
  *   9 8 7   (differ by 2)              9+1  8+2  7+3
  *   3 2 1   (differ by 2)    ->       10   10   10
@@ -15,7 +15,7 @@
  */
 #include "workloads/training/balances/balance.h"
 
-/* Items of a set are a list, by the number of the next one; n: none. */
+/* The items of a set form a list; each entry is the number of the next item; n: end. */
 typedef struct {
   double sum;
   gsize first, last;
@@ -42,7 +42,7 @@ static void join(Set *partition, const Set *other, gsize k, gsize *next) {
   qsort(partition, k, sizeof *partition, by_sum);
 }
 
-/* Of @n partitions the one whose sums differ most goes to @at. */
+/* Moves the one of @n partitions with the largest difference to @at. */
 static void bring_widest(Set **partitions, gsize n, gsize at, gsize k) {
   gsize widest = at;
   for (gsize i = at + 1; i < n; i++)
@@ -73,8 +73,8 @@ static void deal(const double *weights, gsize n, gsize k, guint32 *ret_group) {
 }
 
 const OrrBalanceKind orr_balance_karmarkar_karp = {
-    .entry = {"karmarkar-karp",
-              "Sums of packed sequences are evened out by the largest differences (verl).", NULL},
+    .entry = {"karmarkar-karp", "Balances sums of packed sequences by largest differences (verl).",
+              NULL},
     .is_bound = TRUE,
     .deal = deal,
 };

@@ -1,7 +1,7 @@
 /*
- * longest-first - the heaviest sequence of those left to the group with the smallest sum of those
- * that are not full (Graham 1969, longest processing time first, with groups of equal size: in
- * rounds of one to each group). verl's greedy_partition (verl/utils/seqlen_balancing.py).
+ * longest-first - the heaviest remaining sequence goes to the group with the smallest sum among
+ * those not full (Graham 1969, longest processing time first, with groups of equal size: in rounds
+ * of one item per group). verl's greedy_partition (verl/utils/seqlen_balancing.py).
  *
  *   9 8 7 | 3 2 1    ->    9 1   8 2   7 3        the heaviest of a round to the smallest sum
  *
@@ -37,7 +37,8 @@ static void deal(const double *weights, gsize n, gsize k, guint32 *ret_group) {
 
 const OrrBalanceKind orr_balance_longest_first = {
     .entry = {"longest-first",
-              "The longest of the packed sequences left to the replica with least so far.", NULL},
+              "The longest remaining packed sequence goes to the replica with the least so far.",
+              NULL},
     .is_bound = TRUE,
     .deal = deal,
 };

@@ -2,7 +2,8 @@
  * training_storage - plans what a training job reads from and writes to a file system: checkpoints
  * and data.
  *
- *   sync    compute: ... optimizer | write: GPU -> host -> network -> servers | all wait for all | next step
+ *   sync    compute: ... optimizer | write: GPU -> host -> network -> servers | all wait for all |
+ *           next step
  *   async   compute: ... optimizer | snapshot: GPU -> host | next step ...
  *           storage:                                        write: host -> network -> servers
  *           a snapshot waits for the end of the write before it: there is one buffer

@@ -17,8 +17,8 @@ typedef struct {
   double mean;   /* attention time, as a multiple of that of one document per sequence */
   double *ratio; /* of each micro-batch's attention time to the mean: by (step * dp + replica) *
                     micro-batches + micro-batch */
-  double
-      pairs; /* pairs of queries and keys, as a fraction of one document's s^2, before causality */
+  /* pairs of queries and keys, as a fraction of one document's s^2, before causality */
+  double pairs;
   double padding; /* tokens, as a fraction of all */
 } OrrPackedLoads;
 

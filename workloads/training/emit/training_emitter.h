@@ -62,9 +62,9 @@ typedef struct {
   guint32 (*streams)[ORR_N_STREAMS]; /* by lane; G_MAXUINT32: not created yet */
 
   /* Communications of this step, made by the first lane that joins them; ORR_NO_COMM: not yet. */
-  guint32
-      *transfers; /* by (((class * 2 + backward) * directions + direction) * blocks + boundary) *
-                         micro-batches + micro-batch */
+  /* by (((class * 2 + backward) * directions + direction) * blocks + boundary) *
+   * micro-batches + micro-batch */
+  guint32 *transfers;
   GArray **reduced[ORR_N_WEIGHT_SETS];  /* by stage: of guint32 */
   GArray **gathered[ORR_N_WEIGHT_SETS]; /* by stage: of guint32 */
   guint32 *gathers[ORR_N_WEIGHT_SETS];  /* by stage: parameters after the update */

@@ -1,5 +1,5 @@
 /*
- * balanced - every expert gets as many tokens (a balancing loss or bias that does its work;
+ * balanced - every expert gets the same number of tokens (an effective balancing loss or bias;
  * NVIDIA's benchmarks force it: moe-router-force-load-balancing).
  *
  * The fullest rank has 1 / ep.
@@ -14,6 +14,6 @@ static void loads(const void *params, gint64 experts, double *ret_loads) {
 }
 
 const OrrExpertLoadKind orr_expert_load_balanced = {
-    .entry = {"balanced", "Every expert gets as many tokens.", NULL},
+    .entry = {"balanced", "Every expert gets the same number of tokens.", NULL},
     .loads = loads,
 };

@@ -8,13 +8,12 @@ static const OrrEntry *const entries[] = {&orr_expert_load_balanced.entry,
                                           &orr_expert_load_zipf.entry, NULL};
 const OrrRegistry orr_expert_load_registry = {"expert-load", entries};
 
-/* Placements drawn: the mean of the fullest rank is then known to some 2 % for the shares of
- * experts seen in practice.
- */
+/* Number of random placements: it gives the mean of the fullest rank to about 2 % for loads of
+ * experts seen in practice. */
 #define DRAWS 256
 
-/* Shares of 1 in all, none above @cap: what is above is given to those below, which may rise
- * above it in turn. */
+/* Limits fractions, which sum to 1, to @cap. The excess goes to those below the cap, which may
+ * then exceed it in turn. */
 static void cap_shares(double *shares, gint64 n, double cap) {
   for (gint64 round = 0; round < n; round++) {
     double above = 0, below = 0;
@@ -47,7 +46,7 @@ static double fullest_sum(const double *shares, gint64 experts, gint64 ep) {
   return most;
 }
 
-/* What experts take of all pairs, in shares of them. */
+/* The fraction of all pairs that each expert receives. */
 static double *shares_of(const OrrExpertLoadKind *kind, const void *params,
                          const OrrExpertSpread *spread) {
   const gint64 n = spread->experts;

@@ -1,18 +1,20 @@
 /*
- * expert_load.h - how routed tokens spread over the experts of a layer, and what that makes of the
- * fullest rank.
+ * expert_load.h - distribution of routed tokens over the experts of a layer, and the load of the
+ * fullest rank that follows.
  *
- * An entry gives each expert's share of all pairs of a token and an expert. Which experts lie
- * together on a rank is drawn from the scenario's seed, layer by layer: with E experts on ep ranks,
- * shares s_e and a permutation p of a draw,
+ * An entry gives each expert's fraction of all pairs of a token and an expert. The scenario's seed
+ * draws, layer by layer, which experts share a rank. With E experts on ep ranks, fractions s_e and
+ * a random permutation p,
  *
  *   rank r holds       sum of s_p(e) over e in [r E/ep, (r + 1) E/ep)
- *   fullest            mean over DRAWS draws of the fullest rank's sum, times ep: 1 where all are equal
+ *   fullest            mean over DRAWS draws of the fullest rank's sum, times ep: 1 where all are
+ *                      equal
  *
- * The step waits for the fullest rank: its tokens are multiplied, sent to it, kept by it. A token
- * has an expert once: no share is above 1 / topk (what is above goes to the others, in their
- * proportions). With a capacity C an expert takes C / E at most and drops the rest: the fullest
- * rank then has C times its balanced share at most, and less than 1 where all experts are full.
+ * The step waits for the fullest rank, which multiplies, receives and stores the most tokens. A
+ * token chooses an expert at most once, so no fraction exceeds 1 / topk (the excess goes to the
+ * other experts in proportion). With a capacity C an expert takes at most C / E and drops the rest:
+ * the fullest rank then has at most C times its balanced load, and less than 1 if all experts are
+ * full.
  *
  * To add one: write workloads/training/expert_loads/NAME.c with one `const OrrExpertLoadKind`, add
  * it to the array in expert_load.c and to meson.build. The family's test holds each against its
@@ -27,9 +29,9 @@ G_BEGIN_DECLS
 
 typedef struct {
   OrrEntry entry;
-  /* NULL, or why it does not fit a model of so many experts (newly allocated). */
+  /* NULL, or why it does not fit a model with this number of experts (newly allocated). */
   char *(*refuse)(const void *params, gint64 experts);
-  /* Relative loads of all experts, the largest first; of any sum. */
+  /* Relative loads of all experts, the largest first; their sum is arbitrary. */
   void (*loads)(const void *params, gint64 experts, double *ret_loads);
 } OrrExpertLoadKind;
 
@@ -39,11 +41,11 @@ extern const OrrExpertLoadKind orr_expert_load_balanced, orr_expert_load_histogr
 
 typedef struct {
   gint64 experts, topk, ep;
-  double capacity; /* balanced shares; 0: experts take what comes */
+  double capacity; /* in multiples of the balanced load; 0: no limit */
 } OrrExpertSpread;
 
-/* As above: 1 or more (dropless), at most the share of one expert's cap. @choice NULL or without
- * an entry: balanced. */
+/* The load of the fullest rank as above: 1 or more (dropless), at most the fraction at one
+ * expert's cap. @choice NULL or without an entry: balanced. */
 double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread,
                                guint64 seed);
 

@@ -1,8 +1,8 @@
 /*
- * histogram - counts of tokens of each expert, as a run logged them (Megatron's tokens_per_expert).
+ * histogram - the number of tokens per expert, as logged by a run (Megatron's tokens_per_expert).
  *
- * Counts of any sum, one for each expert; with an expert a rank the fullest one has the largest of
- * them.
+ * One count per expert, with an arbitrary sum. With one expert per rank the fullest rank has the
+ * largest count.
  *
  *   experts: {load: {kind: histogram, counts: [1200, 900, 1500, 400, 800, 1000, 1100, 1300]}}
  */
@@ -16,7 +16,7 @@ static const OrrField fields[] = {
     {.name = "counts",
      .kind = ORR_FIELD_REALS,
      .offset = offsetof(Params, counts),
-     .sentence = "Tokens that each expert got, in any unit.",
+     .sentence = "Tokens per expert, in any unit.",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_NONE},
 };
@@ -30,15 +30,15 @@ static double count_at(const void *params, guint i) {
 static char *refuse(const void *params, gint64 experts) {
   const GArray *counts = ((const Params *)params)->counts;
   double sum = 0;
-  if (!counts) return NULL; /* said elsewhere */
+  if (!counts) return NULL; /* reported elsewhere */
   if ((gint64)counts->len != experts)
     return g_strdup_printf(
         "experts.load histogram has %u counts, and the model has %" G_GINT64_FORMAT " experts",
         counts->len, experts);
   for (guint i = 0; i < counts->len; i++) {
     if (count_at(params, i) < 0)
-      return g_strdup_printf("experts.load histogram: count %u is %g: none may be below 0", i + 1,
-                             count_at(params, i));
+      return g_strdup_printf("experts.load histogram: count %u is %g: counts must be 0 or more",
+                             i + 1, count_at(params, i));
     sum += count_at(params, i);
   }
   return sum > 0 ? NULL : g_strdup("experts.load histogram: the counts are all 0");
@@ -49,7 +49,7 @@ static void loads(const void *params, gint64 experts, double *ret_loads) {
 }
 
 const OrrExpertLoadKind orr_expert_load_histogram = {
-    .entry = {"histogram", "Each expert gets the share that a histogram gives it.", &table},
+    .entry = {"histogram", "Each expert gets its fraction of a histogram.", &table},
     .refuse = refuse,
     .loads = loads,
 };

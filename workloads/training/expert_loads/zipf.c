@@ -1,8 +1,8 @@
 /*
- * zipf - the k-th most wanted expert gets tokens in proportion to k^-exponent.
+ * zipf - the k-th most popular expert gets tokens in proportion to k^-exponent.
  *
- * With an expert a rank the fullest one has 1 / H, H the sum of k^-exponent over the experts,
- * unless a token's topk caps it.
+ * With one expert per rank the fullest rank has 1 / H, H being the sum of k^-exponent over the
+ * experts, unless topk caps it.
  *
  *   experts: {load: {kind: zipf, exponent: 0.5}}
  */
@@ -18,7 +18,7 @@ static const OrrField fields[] = {
     {.name = "exponent",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, exponent),
-     .sentence = "Of the power of an expert's rank; 0: balanced.",
+     .sentence = "Exponent of Zipf's law; 0: balanced.",
      .fallback = "1",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_NONE},
@@ -32,7 +32,7 @@ static void loads(const void *params, gint64 experts, double *ret_loads) {
 }
 
 const OrrExpertLoadKind orr_expert_load_zipf = {
-    .entry = {"zipf", "The k-th most wanted expert gets tokens in proportion to a power of 1 / k.",
+    .entry = {"zipf", "The k-th most popular expert gets tokens in proportion to a power of 1 / k.",
               &table},
     .loads = loads,
 };

@@ -5,12 +5,12 @@
  *   stage 0  F0 F0 F1 F1 .  .  .  .  B1 B1 B0 B0     p = 2 stages, v = 2 chunks, m = 2 micro-batches; the number is
  *   stage 1  .  F0 F0 F1 F1 B1 B1 B0 B0 .  .  .      the chunk's
  *
- * GPipe over a loop. A chunk's gradients are complete after m backwards in a row, so that their
- * reduction (and, where parameters are sharded, their gathering, once a chunk) has the other
- * chunks' work to run beside.
+ * GPipe over a loop. A chunk's gradients are complete after m consecutive backwards, so their
+ * reduction (and, if parameters are sharded, their gathering, once per chunk) overlaps with the
+ * work of the other chunks.
  *
  * bubble: (p - 1 + (v - 1) max(p - m, 0)) / (v m) of the busy time: with m < p micro-batches a
- * stage waits for the loop to come round. peak: v m chunk activations: all of them.
+ * stage waits for the loop to complete. peak: v m chunk activations, all of them.
  *
  *   pipeline: {kind: breadth-first, chunks: 4}
  */
@@ -24,7 +24,7 @@ static const OrrField fields[] = {
     {.name = "chunks",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, chunks),
-     .sentence = "Model chunks a stage.",
+     .sentence = "Model chunks per stage.",
      .fallback = "2",
      .min = 1,
      .max = 1e6},
@@ -54,9 +54,10 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
 }
 
 const OrrPipelineKind orr_breadth_first = {
-    .entry = {"breadth-first",
-              "All micro-batches of a chunk before the next: GPipe over several chunks a stage.",
-              &table},
+    .entry =
+        {"breadth-first",
+         "All micro-batches of a chunk before the next chunk: GPipe over several chunks per stage.",
+         &table},
     .chunks = chunks,
     .refuse = refuse,
     .steps = steps,

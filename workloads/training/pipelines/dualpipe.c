@@ -6,9 +6,9 @@
  *   stage 1      block 1                           ,     block p-2
  *   ...          half of the micro-batches enter at stage 0, half at stage p-1, and meet
  *
- * The model is held twice; chunk 0 runs down the stages, chunk 1 up. A stage calls the way that
- * enters at its end "own" and the other "opposite"; with h = p / 2 and r its distance to the nearer
- * end, it runs (DeepSeek's DualPipe, 2025)
+ * Two copies of the model are held; chunk 0 runs down the stages, chunk 1 up. A stage calls the
+ * direction that enters at its end "own" and the other "opposite". With h = p / 2 and r its
+ * distance to the nearer end, it runs (DeepSeek's DualPipe, 2025)
  *
  *   1  2 (h - 1 - r)            F own
  *   2  r + 1                    F own, F opposite
@@ -19,9 +19,9 @@
  *   7  h - 1 - r                W, B own without W
  *   8  r + 1                    W
  *
- * bubble: (p / 2 - 1) (F&B + B - 3 W) with B the whole backward, 2 (p / 2 - 1) of 3 m where F, B's
- * input and W are equal and F&B their sum; less where communication hides in F&B. peak: p + 1
- * micro-batches, and the parameters twice. p must be even, m even and 2 p or more.
+ * bubble: (p / 2 - 1) (F&B + B - 3 W) with B the whole backward: 2 (p / 2 - 1) of 3 m if F, B's
+ * input and W are equal and F&B is their sum; less if communication hides in F&B. peak: p + 1
+ * micro-batches, and the parameters twice. p must be even, m even and at least 2 p.
  *
  *   pipeline: {kind: dualpipe}
  */
@@ -31,7 +31,7 @@ static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
 
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 p = shape->stages, m = shape->micro_batches;
-  if (shape->chunks != 2) return g_strdup("dualpipe has two chunks a stage");
+  if (shape->chunks != 2) return g_strdup("dualpipe has two chunks per stage");
   if (p % 2) return g_strdup_printf("dualpipe needs an even pp, and it is %" G_GINT64_FORMAT, p);
   if (m % 2 == 0 && m >= 2 * p) return NULL;
   return g_strdup_printf("dualpipe needs an even number of micro-batches, 2 pp = %" G_GINT64_FORMAT
@@ -43,16 +43,16 @@ enum { OWN, OPPOSITE };
 
 typedef struct {
   GArray *out;
-  gint64 half;     /* micro-batches of each way */
-  gboolean second; /* the stage is in the second half: its own way is chunk 1's */
+  gint64 half;     /* micro-batches per direction */
+  gboolean second; /* the stage is in the second half: its own direction is chunk 1's */
   gint64 forward[2], backward[2];
-  GArray *weights; /* of OrrPipelineStep: W that wait */
-  guint done;      /* of them */
+  GArray *weights; /* of OrrPipelineStep: W steps that wait */
+  guint done;      /* how many of them are done */
 } Stage;
 
 static gint64 chunk_of(const Stage *s, int way) { return way ^ s->second; }
 
-/* Micro-batches of the second copy count on from those of the first. */
+/* The numbers of the second copy's micro-batches follow those of the first. */
 static gint64 micro_batch_of(const Stage *s, int way, gint64 k) {
   return k + (chunk_of(s, way) ? s->half : 0);
 }
@@ -101,7 +101,7 @@ static void put_begin(Stage *s, gint64 h, gint64 r) {
   }
 }
 
-/* The two middle stages hand over to each other: their first pair is not one beside the other. */
+/* The two middle stages pass activations to each other, so their first pair does not overlap. */
 static void put_middle(Stage *s, gint64 h, gint64 r) {
   for (gint64 i = 0; i < s->half - 2 * h + r + 1; i++) {
     if (i == 0 && r == h - 1) {
@@ -120,7 +120,7 @@ static void put_middle(Stage *s, gint64 h, gint64 r) {
 
 static void put_end(Stage *s, gint64 h, gint64 r) {
   for (gint64 i = 0; i < 2 * (r + 1);
-       i++) { /* r + 1 of each way, the last r + 1 of all without their W */
+       i++) { /* r + 1 of each direction, the last r + 1 of all without their W */
     if (i >= r + 1)
       put_input(s, i % 2 ? OWN : OPPOSITE);
     else
@@ -152,10 +152,10 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
 }
 
 const OrrPipelineKind orr_dualpipe = {
-    .entry =
-        {"dualpipe",
-         "Micro-batches from both ends over two copies of the model, forwards beside backwards.",
-         NULL},
+    .entry = {"dualpipe",
+              "Micro-batches from both ends over two copies of the model, forwards overlapped with "
+              "backwards.",
+              NULL},
     .blocks = ORR_BLOCKS_BIDIRECTIONAL,
     .chunks = chunks,
     .refuse = refuse,

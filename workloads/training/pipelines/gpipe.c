@@ -4,7 +4,8 @@
  *   stage 0  F0 F1 F2 F3 .  .  .  .  B3 B2 B1 B0        p stages, m micro-batches
  *   stage 1  .  F0 F1 F2 F3 .  .  B3 B2 B1 B0 .
  *
- * bubble: (p - 1) / m of the busy time. peak: m, every micro-batch's activations wait for the turn.
+ * bubble: (p - 1) / m of the busy time. peak: m, since the activations of every micro-batch wait
+ * for its backward.
  *
  *   pipeline: {kind: gpipe}
  */

@@ -1,18 +1,18 @@
 /*
- * interleaved-1f1b - 1F1B with several model chunks a stage (Narayanan et al., SC21, section 2.2,
+ * interleaved-1f1b - 1F1B with several model chunks per stage (Narayanan et al., SC21, section 2.2,
  * figure 4).
  *
- * A stage holds v chunks of layers instead of one block; micro-batches pass the pipeline v times,
- * in groups of g = p, or more where `group` says so (Megatron's microbatch-group-size-per-vp-stage;
- * the last group may be smaller, but not than p). The k-th forward of a stage is, in a group of g
- * that began at micro-batch i g,
+ * A stage holds v chunks of layers instead of one block. Micro-batches cross the pipeline v times,
+ * in groups of g = p, or of more if `group` says so (Megatron's microbatch-group-size-per-vp-stage;
+ * the last group may be smaller than g, but not than p). In a group of g that begins at micro-batch
+ * i g, the k-th forward of a stage is
  *
  *   chunk       (k - i g v) div g
  *   micro-batch i g + (k - i g v) mod g
  *
  * and the k-th backward the same with the chunks in reverse. Stage s warms up with 2 (p - 1 - s) +
- * (v - 1) g forwards (all of them when m = p, where there is nothing to alternate with), then
- * alternates, then drains. With one chunk it is plain 1F1B, as in Megatron.
+ * (v - 1) g forwards (all of them if m = p, when there is nothing to alternate with), then
+ * alternates, then drains. With one chunk this is plain 1F1B, as in Megatron.
  *
  * bubble: (p - 1) / (v m) of the busy time. peak: warm-up + 1 chunk activations, each 1/v of a
  * stage: with g = p the first stage holds p (1 + (p - 1) / (p v)) stages' worth (Korthikanti et al.
@@ -31,14 +31,14 @@ static const OrrField fields[] = {
     {.name = "chunks",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, chunks),
-     .sentence = "Model chunks a stage (Megatron's virtual pipeline size).",
+     .sentence = "Model chunks per stage (Megatron's virtual pipeline size).",
      .fallback = "2",
      .min = 1,
      .max = 1e6},
     {.name = "group",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, group),
-     .sentence = "Micro-batches that pass a chunk before the next chunk's turn (Megatron's "
+     .sentence = "Consecutive micro-batches per chunk before the next chunk (Megatron's "
                  "microbatch-group-size-per-vp-stage); 0: pp.",
      .fallback = "0",
      .min = 0,
@@ -79,7 +79,7 @@ static gint64 warm_up_of(const OrrPipelineShape *shape, gint64 stage) {
 
 static OrrPipelineStep step_at(const OrrPipelineShape *shape, gint64 k, gboolean backward) {
   const gint64 g = group_of(shape),
-               first = k / (g * shape->chunks) * g; /* micro-batch that the group began with */
+               first = k / (g * shape->chunks) * g; /* first micro-batch of the group */
   const gint64 size = MIN(g, shape->micro_batches - first), inside = k - first * shape->chunks;
   return (OrrPipelineStep){
       .kind = backward ? ORR_STEP_BACKWARD : ORR_STEP_FORWARD,
@@ -109,8 +109,8 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   }
 }
 
-/* A last group of another size comes after the repeating part, but groups that are all alike are
- * told more simply. */
+/* A last group of another size follows the repeating part; if all groups are equal, the period
+ * is simpler. */
 static gint64 period(const OrrPipelineShape *shape) {
   if (shape->chunks == 1) return 1;
   return shape->micro_batches % group_of(shape) == 0 ? group_of(shape) : 0;
@@ -127,7 +127,7 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage) {
 
 const OrrPipelineKind orr_interleaved = {
     .entry = {"interleaved-1f1b",
-              "1F1B over several model chunks a stage: a smaller bubble for more transfers.",
+              "1F1B over several model chunks per stage: a smaller bubble for more transfers.",
               &table},
     .chunks = chunks,
     .group = group,

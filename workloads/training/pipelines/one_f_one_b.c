@@ -6,7 +6,8 @@
  *   stage 2  .  .  F0 B0 F1 B1 F2 B2 F3 B3 .  .
  *
  * Stage s warms up with min(p - 1 - s, m) forwards, then alternates, then drains. bubble: (p - 1) /
- * m of the busy time. peak: min(p - s, m) micro-batches, whatever m: that is why it replaced GPipe.
+ * m of the busy time. peak: min(p - s, m) micro-batches regardless of m, the reason why it replaced
+ * GPipe.
  *
  *   pipeline: {kind: 1f1b}
  */
@@ -37,7 +38,7 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage) {
 }
 
 const OrrPipelineKind orr_one_f_one_b = {
-    .entry = {"1f1b", "One forward, one backward in turn, with a flush at the end of the step.",
+    .entry = {"1f1b", "One forward, one backward alternately, with a flush at the end of the step.",
               NULL},
     .chunks = chunks,
     .refuse = refuse,

@@ -1,18 +1,18 @@
 /*
- * pipeline.h - pipeline schedules: in which order a stage runs its micro-batches.
+ * pipeline.h - pipeline schedules: the order in which a stage runs its micro-batches.
  *
- * A schedule is an entry: for each stage it lists steps of (micro-batch, chunk): forwards, and
- * backwards, whole or cut into the gradient of the input, which the block before waits for (B), and
- * that of the weights (W; Qi et al. 2024). The order is all a schedule says: times, sends and
- * receives are the training workload's.
+ * A schedule is an entry. For each stage it lists steps of (micro-batch, chunk): forwards, and
+ * backwards, either whole or split into the gradient of the input (B), for which the previous block
+ * waits, and the gradient of the weights (W; Qi et al. 2024). A schedule defines only the order;
+ * the training workload adds times, sends and receives.
  *
- * A chunk is a stage's block of consecutive layers. Which block of the model it is depends on the
- * shape:
+ * A chunk is a block of consecutive layers on a stage. The shape decides which block of the model
+ * it is:
  *
  *   loop           chunk c of stage s is block c p + s (Megatron's interleaving)
  *   v              there and back (ZB-V): chunk 0 of stage s is block s, chunk 1 block 2 p - 1 - s
- *   bidirectional  the model twice (DualPipe): chunk 0 is block s of the first copy, chunk 1 block p - 1 - s of the
- *                  second. A micro-batch passes one of the copies: a direction
+ *   bidirectional  the model twice (DualPipe): chunk 0 is block s of the first copy, chunk 1 block
+ *                  p - 1 - s of the second. A micro-batch passes one of the copies: a direction
  *
  * To add one: write workloads/training/pipelines/NAME.c with one `const OrrPipelineKind`, add it to
  * the array in pipeline.c and to meson.build. The family's test replays it on equal stages against
@@ -27,9 +27,9 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint64 stages;
-  gint64 chunks; /* a stage */
+  gint64 chunks; /* per stage */
   gint64 micro_batches;
-  /* micro-batches that pass a chunk in a row, where the schedule has such groups; 0: as it likes */
+  /* consecutive micro-batches per chunk, for schedules with such groups; 0: the schedule decides */
   gint64 group;
 } OrrPipelineShape;
 
@@ -38,7 +38,8 @@ typedef enum {
   ORR_STEP_BACKWARD,        /* whole */
   ORR_STEP_BACKWARD_INPUT,  /* B */
   ORR_STEP_BACKWARD_WEIGHT, /* W; its activations live until then */
-  ORR_STEP_BOTH /* the forward of (chunk, micro-batch) beside the whole backward of (back_*) */
+  ORR_STEP_BOTH /* the forward of (chunk, micro-batch), overlapped with the whole backward of
+                 * (back_*) */
 } OrrStepKind;
 
 typedef struct {
@@ -57,22 +58,24 @@ typedef struct {
 typedef struct {
   OrrEntry entry;
   OrrBlocks blocks;
-  gint64 (*chunks)(const void *params); /* a stage */
+  gint64 (*chunks)(const void *params); /* per stage */
   gint64 (*group)(const void *params);  /* NULL: 0 */
   gboolean (*post_validates)(
-      const void *params); /* stages do not wait for the gradient norm; NULL: they do */
+      const void *params); /* whether stages do not wait for the gradient norm; NULL: they wait */
   /* NULL, or why this shape cannot be scheduled (newly allocated). */
   char *(*refuse)(const OrrPipelineShape *shape);
   void (*steps)(const OrrPipelineShape *shape, gint64 stage,
                 GArray *steps /* of OrrPipelineStep */);
-  /* Micro-batches after which the order repeats itself in the middle: of @period more, every
-   * stage's steps are the same but for that many micro-batches more of the repeating part. NULL,
-   * or 0: there is no such part. */
+  /* The number of micro-batches after which the order repeats in the middle: with @period more
+   * micro-batches, every stage's steps differ only by as many more repetitions. NULL or 0: no
+   * such part. */
   gint64 (*period)(const OrrPipelineShape *shape);
-  /* Closed form on equal stages and free communication, a forward as long as B and as W: idle
-   * time of a stage, from the step's begin to the last stage's end, as a share of its busy time. */
+  /* Closed form for equal stages, free communication and a forward as long as B and as W: a
+   * stage's idle time from the start of the step to the end of the last stage, as a fraction of
+   * its busy time. */
   double (*bubble)(const OrrPipelineShape *shape);
-  /* Closed form: most (micro-batch, chunk) activations that @stage holds at once. */
+  /* Closed form: the largest number of (micro-batch, chunk) activations that @stage holds at
+   * once. */
   gint64 (*peak)(const OrrPipelineShape *shape, gint64 stage);
 } OrrPipelineKind;
 
@@ -80,14 +83,15 @@ extern const OrrRegistry orr_pipeline_registry;
 
 OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint64 micro_batches);
 gint64 orr_pipeline_n_directions(const OrrPipelineKind *kind);
-/* of a direction */
+/* blocks of one copy of the model */
 gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind, const OrrPipelineShape *shape);
 OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape,
                                     gint64 stage, gint64 chunk);
 gint64 orr_pipeline_stage(const OrrPipelineKind *kind, const OrrPipelineShape *shape,
                           OrrPipelinePlace place);
 
-/* What a step begins and ends of activations: a forward begins, a whole backward or a W ends. */
+/* Which activations a step begins or ends: a forward begins one; a whole backward or a W ends
+ * one. */
 static inline gboolean orr_step_begins(const OrrPipelineStep *step) {
   return step->kind == ORR_STEP_FORWARD || step->kind == ORR_STEP_BOTH;
 }
@@ -95,8 +99,8 @@ static inline gboolean orr_step_ends(const OrrPipelineStep *step) {
   return step->kind != ORR_STEP_FORWARD && step->kind != ORR_STEP_BACKWARD_INPUT;
 }
 
-/* Most (micro-batch, chunk) activations that are alive at once in @steps: forwards begun less
- * backwards ended. */
+/* The largest number of (micro-batch, chunk) activations alive at once in @steps: forwards begun
+ * minus backwards ended. */
 gint64 orr_pipeline_peak(const GArray *steps);
 
 void orr_pipeline_put(GArray *steps, OrrStepKind kind, gint64 chunk, gint64 micro_batch);

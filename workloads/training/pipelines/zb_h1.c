@@ -1,5 +1,5 @@
 /*
- * zb-h1 - 1F1B with backwards cut in two: W fills the bubble (Qi et al., Zero Bubble Pipeline
+ * zb-h1 - 1F1B with split backwards: W fills the bubble (Qi et al., Zero Bubble Pipeline
  * Parallelism, ICLR 2024, section 3.1).
  *
  *   stage 0  F F F . . B W F B W F B W B W B W     p = 3 stages, m = 5 micro-batches; B, W as long as F
@@ -7,13 +7,13 @@
  *   stage 2  . . F B F B F B W F B W F B W W W
  *
  * Stage s warms up with min(p - 1 - s, m) forwards and alternates as 1F1B does. It runs the W of
- * micro-batch k - s after the B of k, so that s of them are left to fill the end, when a stage
- * waits for the B of the one after it.
+ * micro-batch k - s after the B of k, so that s of them remain to fill the end, when a stage waits
+ * for the B of the next stage.
  *
- * bubble: (p - 1) (F + B - W) of 3 m for m >= p, a third of 1F1B's where F = B = W; for m < p
- * another p - m. peak: min(p, m) micro-batches on each stage: 1F1B's first stage, on all of them.
- * `post-validation` lets a stage go on to the optimizer before the gradient norm is known (section
- * 4 of the paper), and to the next step.
+ * bubble: (p - 1) (F + B - W) of 3 m for m >= p, a third of 1F1B's if F = B = W; for m < p, p - m
+ * more. peak: min(p, m) micro-batches on every stage, as on 1F1B's first stage. `post-validation`
+ * lets a stage continue with the optimizer before the gradient norm is known (section 4 of the
+ * paper), and with the next step.
  *
  *   pipeline: {kind: zb-h1}
  */
@@ -41,7 +41,7 @@ static gboolean post_validates(const void *params) {
 }
 
 static char *refuse(const OrrPipelineShape *shape) {
-  return shape->chunks == 1 ? NULL : g_strdup("zb-h1 has one chunk a stage");
+  return shape->chunks == 1 ? NULL : g_strdup("zb-h1 has one chunk per stage");
 }
 
 static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
@@ -69,7 +69,7 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
 
 const OrrPipelineKind orr_zb_h1 = {
     .entry = {"zb-h1",
-              "1F1B with the weights' gradients put off to fill the bubble (zero bubble, H1).",
+              "1F1B with the weights' gradients delayed to fill the bubble (zero bubble, H1).",
               &table},
     .chunks = chunks,
     .post_validates = post_validates,

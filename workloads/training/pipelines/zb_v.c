@@ -6,18 +6,18 @@
  *   stage 1  blocks 1 and 2p-2
  *   ...
  *
- * Backwards are cut into B and W. Stage s of p begins with 2 (p - s) - 1 forwards of the way down,
- * then s pairs of a forward up and one down, then p - s times F B W of the way up; from then on it
- * repeats
+ * Backwards are split into B and W. Stage s of p begins with 2 (p - s) - 1 forwards on the way
+ * down, then s pairs of one forward up and one down, then p - s times F B W on the way up; from
+ * then on it repeats
  *
  *   F down, B W of the way down, F up, B W of the way up
  *
- * and ends with s pairs of B, p - s times B W of the way down, and the W that are left.
+ * and ends with s pairs of B, p - s times B W on the way down, and the remaining W.
  *
- * bubble: the p - 1 forwards of a block until the last stage has work, (p - 1) / (6 m): nothing
- * else waits where F, B and W take equally long. (In a row of steps with `post-validation` that
- * goes too: a stage that began later ends later.) peak: 2 p blocks, as many activations as 1F1B's
- * first stage, on every stage. m must be 2 p - 1 or more.
+ * bubble: the p - 1 forwards of a block before the last stage has work, (p - 1) / (6 m); nothing
+ * else waits if F, B and W take equally long. (Over several steps with `post-validation` this
+ * vanishes too, because a stage that began later ends later.) peak: 2 p blocks on every stage, as
+ * many activations as on 1F1B's first stage. m must be at least 2 p - 1.
  *
  *   pipeline: {kind: zb-v}
  */
@@ -46,7 +46,7 @@ static gboolean post_validates(const void *params) {
 
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 least = 2 * shape->stages - 1;
-  if (shape->chunks != 2) return g_strdup("zb-v has two chunks a stage");
+  if (shape->chunks != 2) return g_strdup("zb-v has two chunks per stage");
   if (shape->micro_batches >= least) return NULL;
   return g_strdup_printf("zb-v needs 2 pp - 1 = %" G_GINT64_FORMAT
                          " micro-batches or more, and there are %" G_GINT64_FORMAT,
@@ -55,7 +55,7 @@ static char *refuse(const OrrPipelineShape *shape) {
 
 enum { DOWN, UP };
 
-/* Passes that are done, by way. */
+/* Steps done, by direction. */
 typedef struct {
   GArray *out;
   gint64 forward[2], input[2], weight[2];
@@ -117,7 +117,7 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
 }
 
 const OrrPipelineKind orr_zb_v = {
-    .entry = {"zb-v", "Zero bubble over a V of two chunks a stage, at 1F1B's memory.", &table},
+    .entry = {"zb-v", "Zero bubble over a V of two chunks per stage, with 1F1B's memory.", &table},
     .blocks = ORR_BLOCKS_V,
     .chunks = chunks,
     .post_validates = post_validates,

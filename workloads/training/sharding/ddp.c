@@ -1,14 +1,14 @@
 /*
- * ddp - PyTorch's DistributedDataParallel: all-reduce in buckets beside the backward (Li et al.
- * 2020, VLDB 13(12)).
+ * ddp - PyTorch's DistributedDataParallel: all-reduce in buckets, overlapped with the backward (Li
+ * et al. 2020, VLDB 13(12)).
  *
- * Gradients' hooks fire in the order of the backward, the reverse of the model's. They fill buckets
- * of `bucket` bytes; the first is `first-bucket`, so that reduction begins early
+ * Gradient hooks fire in the order of the backward, the reverse of the model's. They fill buckets
+ * of `bucket` bytes; the first bucket has `first-bucket` bytes, so that reduction begins early
  * (torch/nn/parallel/distributed.py, bucket_cap_mb = 25, dist._DEFAULT_FIRST_BUCKET_BYTES = 1 MiB).
- * A full bucket is all-reduced at once, on a stream of its own. With several micro-batches only the
- * last one's backward reduces (no_sync).
+ * A full bucket is all-reduced at once, on its own stream. With several micro-batches only the last
+ * backward reduces (no_sync).
  *
- * A rank sends 2 (n-1)/n g P bytes a step and holds everything.
+ * A rank sends 2 (n-1)/n g P bytes per step and holds everything.
  *
  *   optimizer: {sharding: {kind: ddp, bucket: 25 MiB, first-bucket: 1 MiB}}
  */
@@ -22,14 +22,14 @@ static const OrrField fields[] = {
     {.name = "bucket",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, bucket_bytes),
-     .sentence = "Bytes of gradients that are reduced together (bucket_cap_mb).",
+     .sentence = "Bytes of gradients reduced together (bucket_cap_mb).",
      .fallback = "25 MiB",
      .flags = ORR_FIELD_POSITIVE,
      .unit = ORR_UNIT_BYTES},
     {.name = "first-bucket",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, first_bucket_bytes),
-     .sentence = "The same of the first bucket that fills.",
+     .sentence = "The same for the first bucket.",
      .fallback = "1 MiB",
      .flags = ORR_FIELD_POSITIVE,
      .unit = ORR_UNIT_BYTES},

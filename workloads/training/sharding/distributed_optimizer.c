@@ -1,16 +1,17 @@
 /*
- * distributed-optimizer - Megatron's: replicas share out the optimizer's state, and nothing else.
+ * distributed-optimizer - Megatron's: replicas shard the optimizer's state, and nothing else.
  *
- * Gradients are reduce-scattered in buckets, each rank updates its 1/n of the parameters, and those
- * are all-gathered in the weights' format. Both run beside compute where `overlap-grad-reduce`
- * (here data-parallel.overlap) and `overlap-param-gather` say so: the gather then runs bucket by
- * bucket beside the next step's first forward. Buckets are max(40 million, 1 million n) parameters
- * unless `bucket` says otherwise (megatron/core/distributed/distributed_data_parallel.py).
+ * Gradients are reduce-scattered in buckets, each rank updates its 1/n of the parameters, and the
+ * updated parameters are all-gathered in the weights' format. Both overlap with compute if
+ * `overlap-grad-reduce` (here data-parallel.overlap) and `overlap-param-gather` say so; the gather
+ * then runs bucket by bucket during the next step's first forward. Buckets have max(40 million, 1
+ * million n) parameters unless `bucket` says otherwise
+ * (megatron/core/distributed/distributed_data_parallel.py).
  *
- * With `narrow-gather` (fp8-param-gather) linear layers' weights are cast from the fp32 masters,
- * exist in their narrow format alone, and are gathered in it.
+ * With `narrow-gather` (fp8-param-gather) the weights of linear layers are cast from the fp32
+ * masters, exist only in their narrow format, and are gathered in it.
  *
- * A rank sends (n-1)/n (g + w) P bytes a step and holds (w + g) P + optimizer P / n.
+ * A rank sends (n-1)/n (g + w) P bytes per step and holds (w + g) P + optimizer P / n.
  *
  *   optimizer: {sharding: {kind: distributed-optimizer, overlap-param-gather: true}}
  */
@@ -28,13 +29,13 @@ static const OrrField fields[] = {
     {.name = "overlap-param-gather",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(Params, overlap_param_gather),
-     .sentence = "Gather the updated parameters beside the next step's forward.",
+     .sentence = "Gather the updated parameters during the next step's forward.",
      .fallback = "false"},
     {.name = "bucket",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, bucket),
      .sentence = "Parameters whose gradients are reduced together; 0: max(40 million, 1 million "
-                 "for each replica).",
+                 "per replica).",
      .fallback = "0",
      .min = 0,
      .max = 1e12},
@@ -65,7 +66,7 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
 
 const OrrShardingKind orr_sharding_distributed_optimizer = {
     .entry = {"distributed-optimizer",
-              "Megatron's: the optimizer's state shared out, parameters gathered after the update.",
+              "Megatron's: the optimizer's state sharded, parameters gathered after the update.",
               &table},
     .plan = plan,
 };

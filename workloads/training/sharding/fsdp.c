@@ -6,26 +6,27 @@
  *   compute     |f0 |f1  |f2  |f3  | b3 | b2 | ...        in the backward, gathered again if it was dropped
  *   scatter                             |s3 | |s2 |       beside the backward
  *
- * Every block is a unit, embedding and head one each (auto_wrap_policy over transformer blocks).
- * Its weights are all-gathered before its forward and, with reshard-after-forward, again before its
- * backward, in every micro-batch; the rate limiter (limit_all_gathers) keeps two units in flight,
- * which is `prefetch: 1`. Its gradients are reduce-scattered when its backward has ended.
+ * Every block is a unit; embedding and head are one unit each (auto_wrap_policy over transformer
+ * blocks). A unit's weights are all-gathered before its forward and, with reshard-after-forward,
+ * again before its backward, in every micro-batch. The rate limiter (limit_all_gathers) keeps two
+ * units in flight, which is `prefetch: 1`. A unit's gradients are reduce-scattered after its
+ * backward.
  *
- * A rank sends (n-1)/n m (2 w + g) P bytes a step, m (w + g) P without resharding, and holds (w + g
- * + optimizer) P / n and 1 + prefetch gathered blocks. Without reshard-after-forward all gathered
- * weights stay until their backward. The rank's share of the weights is kept in fp32 alone: it is
- * the optimizer's, cast as it is gathered (MixedPrecisionPolicy). A block's gradients, as its
- * backward made them, are copied (and cast) into the buffer that is scattered
+ * A rank sends (n-1)/n m (2 w + g) P bytes per step, m (w + g) P without resharding, and holds (w +
+ * g + optimizer) P / n plus 1 + prefetch gathered blocks. Without reshard-after-forward all
+ * gathered weights stay until their backward. The rank's shard of the weights exists only in fp32:
+ * it belongs to the optimizer and is cast as it is gathered (MixedPrecisionPolicy). A block's
+ * gradients are copied (and cast) from its backward into the buffer that is scattered
  * (_fsdp_collectives.py, foreach_reduce; NVIDIA/Megatron-LM pull request 6551 bounds the same peak:
- * two gathered blocks, one's gradients, one's buffer).
+ * two gathered blocks, one block's gradients, one buffer).
  *
  * Under a pipeline torchtitan keeps blocks whole (apply_fsdp: "do not reshard after forward to
- * avoid per-microbatch all-gathers"), and torch.distributed.pipelining lets gradients gather, whole
+ * avoid per-microbatch all-gathers"), and torch.distributed.pipelining accumulates gradients, whole
  * and in the format of the reduction, until the last micro-batch (stage.py:
- * set_requires_gradient_sync): reshard-after-forward and reduce-each-micro-batch follow both unless
- * they say otherwise. What is scattered at last is allocated on a stream of its own, whose pool the
- * gradients that it replaces do not return to (pytorch/pytorch pull request 129721): shares of the
- * gradients lie beside whole ones.
+ * set_requires_gradient_sync). reshard-after-forward and reduce-each-micro-batch follow both unless
+ * set. The scattered gradients are then allocated on a separate stream, to whose pool the gradients
+ * that they replace do not return (pytorch/pytorch pull request 129721), so shards of the gradients
+ * occupy memory together with whole gradients.
  *
  *   optimizer: {sharding: {kind: fsdp, reshard-after-forward: true, prefetch: 1}}
  */
@@ -33,7 +34,7 @@
 
 const char *const orr_fully_sharded_words[] = {"auto", "true", "false", NULL};
 
-/* By itself not under a pipeline. */
+/* auto: off under a pipeline. */
 static gboolean settle(int word, const OrrShardingShape *shape) {
   return word == 0 ? shape->stages == 1 : word == 1;
 }
@@ -64,7 +65,7 @@ static const OrrFieldTable table =
 
 const OrrShardingKind orr_sharding_fsdp = {
     .entry = {"fsdp",
-              "PyTorch FSDP: weights, gradients and optimizer state shared out, a block at a time "
+              "PyTorch FSDP: weights, gradients and optimizer state sharded, one block at a time "
               "made whole.",
               &table},
     .plan = plan,

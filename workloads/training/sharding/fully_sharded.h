@@ -1,5 +1,5 @@
 /*
- * fully_sharded.h - what fsdp and hsdp have in common. Only those two include it.
+ * fully_sharded.h - the parameters that fsdp and hsdp share. Only those two include it.
  */
 #ifndef ORR_FULLY_SHARDED_H
 #define ORR_FULLY_SHARDED_H

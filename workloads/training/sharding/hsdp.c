@@ -2,11 +2,11 @@
  * hsdp - hybrid sharding: FSDP inside groups, replicas across them (FSDP's HYBRID_SHARD; a 2-D mesh
  * in FSDP2).
  *
- * Groups of `group` ranks (a node's, where it is 0) share out one copy; gathers and scatters stay
- * inside, and what a rank holds of the gradients is all-reduced with its equals of the other n / k
- * groups.
+ * Groups of `group` ranks (0: the ranks of a node) shard one copy. Gathers and scatters stay inside
+ * a group, and each rank all-reduces its shard of the gradients with its counterparts in the other
+ * n / k groups.
  *
- * A rank sends (k-1)/k m (2 w + g) P + 2 (r-1)/r m g P / k bytes a step with r = n / k, and holds
+ * A rank sends (k-1)/k m (2 w + g) P + 2 (r-1)/r m g P / k bytes per step with r = n / k, and holds
  * (w + g + optimizer) P / k.
  *
  *   optimizer: {sharding: {kind: hsdp, group: 8}}
@@ -34,7 +34,7 @@ static const OrrField fields[] = {
     {.name = "group",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrFullyShardedParams, group),
-     .sentence = "Ranks that share out one copy; 0: those of a node.",
+     .sentence = "Ranks that shard one copy; 0: those of a node.",
      .fallback = "0",
      .min = 0,
      .max = 1e6},

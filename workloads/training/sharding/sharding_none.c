@@ -1,11 +1,11 @@
 /*
- * none - every replica holds all; gradients are all-reduced, as Megatron-LM's own DDP does.
+ * none - every replica holds everything; gradients are all-reduced, as in Megatron-LM's own DDP.
  *
- * Gradients lie in one buffer. It is reduced after the last backward, or, with
- * data-parallel.overlap, in buckets of data-parallel.bucket bytes as they fill up in the last
+ * Gradients occupy one buffer. It is reduced after the last backward or, with
+ * data-parallel.overlap, in buckets of data-parallel.bucket bytes as they fill during the last
  * micro-batch's backward.
  *
- * A rank sends 2 (n-1)/n g P bytes a step and holds everything: (w + g + optimizer) P.
+ * A rank sends 2 (n-1)/n g P bytes per step and holds everything: (w + g + optimizer) P.
  *
  *   optimizer: {kind: adam, sharding: none}
  */
@@ -21,9 +21,9 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
 }
 
 const OrrShardingKind orr_sharding_none = {
-    .entry = {"none",
-              "Whole replicas whose gradients are all-reduced after or beside the backward "
-              "(Megatron's DDP).",
-              NULL},
+    .entry =
+        {"none",
+         "Whole replicas; gradients are all-reduced after or during the backward (Megatron's DDP).",
+         NULL},
     .plan = plan,
 };

@@ -1,5 +1,5 @@
 /*
- * zero.h - what DeepSpeed's stages have in common. Only zero_*.c include it.
+ * zero.h - the parameters that DeepSpeed's stages share. Only zero_*.c include it.
  */
 #ifndef ORR_ZERO_H
 #define ORR_ZERO_H

@@ -1,13 +1,13 @@
 /*
- * zero-1 - DeepSpeed's stage 1: the optimizer's state shared out (Rajbhandari et al. 2020, ZeRO,
+ * zero-1 - DeepSpeed's stage 1: the optimizer's state sharded (Rajbhandari et al. 2020, ZeRO,
  * P_os).
  *
- * Gradients stay whole and are reduced in buckets of reduce-bucket elements once a step, each part
- * to the rank that updates it; then the parameters are all-gathered. overlap-comm is off by default
- * (DeepSpeed, docs config-json, zero_optimization). Works with pipelines: this is what
- * Megatron-DeepSpeed runs.
+ * Gradients stay whole and are reduced in buckets of reduce-bucket elements once per step, each
+ * slice to the rank that updates it; then the parameters are all-gathered. overlap-comm is off by
+ * default (DeepSpeed, docs config-json, zero_optimization). It works with pipelines;
+ * Megatron-DeepSpeed uses this combination.
  *
- * A rank sends (n-1)/n (g + w) P bytes a step and holds (w + g) P + optimizer P / n.
+ * A rank sends (n-1)/n (g + w) P bytes per step and holds (w + g) P + optimizer P / n.
  *
  *   optimizer: {sharding: {kind: zero-1, reduce-bucket: 500000000}}
  */
@@ -30,6 +30,6 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("zero-1", "Parameters of DeepSpeed's ZeRO stage 1.", OrrZeroParams, fields);
 
 const OrrShardingKind orr_sharding_zero_1 = {
-    .entry = {"zero-1", "DeepSpeed ZeRO stage 1: the optimizer's state shared out.", &table},
+    .entry = {"zero-1", "DeepSpeed ZeRO stage 1: the optimizer's state sharded.", &table},
     .plan = plan,
 };

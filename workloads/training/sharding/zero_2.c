@@ -1,5 +1,5 @@
 /*
- * zero-2 - DeepSpeed's stage 2: gradients shared out beside the optimizer's state (ZeRO, P_os+g).
+ * zero-2 - DeepSpeed's stage 2: gradients and the optimizer's state sharded (ZeRO, P_os+g).
  *
  * Each micro-batch's backward reduces its gradients in buckets of reduce-bucket elements, each part
  * to its owner, and drops the rest: with m micro-batches, m times the bytes of stage 1. Parameters
@@ -39,7 +39,7 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("zero-2", "Parameters of DeepSpeed's ZeRO stage 2.", OrrZeroParams, fields);
 
 const OrrShardingKind orr_sharding_zero_2 = {
-    .entry = {"zero-2", "DeepSpeed ZeRO stage 2: gradients and the optimizer's state shared out.",
+    .entry = {"zero-2", "DeepSpeed ZeRO stage 2: gradients and the optimizer's state sharded.",
               &table},
     .refuse = refuse,
     .plan = plan,

@@ -70,7 +70,7 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrZeroParams, persistence_threshold),
      .sentence =
-         "Tensors of at most as many elements stay whole (stage3_param_persistence_threshold).",
+         "Tensors with at most this many elements stay whole (stage3_param_persistence_threshold).",
      .fallback = "100000",
      .min = 0,
      .max = 1e12},
@@ -86,9 +86,9 @@ static const OrrField fields[] = {
     {.name = "by-tensor",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrZeroParams, by_tensor),
-     .sentence = "Gather and scatter each tensor by itself, beside nothing, through lists of a "
-                 "part for each rank that the "
-                 "host goes through while the GPU waits, as DeepSpeed did until August 2021.",
+     .sentence = "Gather and scatter each tensor separately, without overlap, through lists of one "
+                 "slice per rank that the host processes while the GPU waits, as DeepSpeed did "
+                 "until August 2021.",
      .fallback = "false"},
 };
 static const OrrFieldTable table =
@@ -96,7 +96,7 @@ static const OrrFieldTable table =
 
 const OrrShardingKind orr_sharding_zero_3 = {
     .entry = {"zero-3",
-              "DeepSpeed ZeRO stage 3: weights, gradients and the optimizer's state shared out.",
+              "DeepSpeed ZeRO stage 3: weights, gradients and the optimizer's state sharded.",
               &table},
     .refuse = refuse,
     .plan = plan,

@@ -2,12 +2,12 @@
  * async-tp - PyTorch's asynchronous tensor parallelism: fused_all_gather_matmul,
  * fused_matmul_reduce_scatter.
  *
- * Each rank multiplies its own rows first, while copy engines fetch the next rank's into symmetric
- * memory, and so on over t pieces; a result is made piece by piece for each rank and copied there,
- * where t partial results are summed (torch/distributed/_symmetric_memory, 2024; torchtitan's
- * enable_async_tensor_parallel). Inputs' gradients are scattered the same way, so that nothing is
- * left beside the products by weight. Pieces alternate between two streams, and Python dispatches
- * each.
+ * Each rank first multiplies its own rows while copy engines fetch the next rank's rows into
+ * symmetric memory, and so on over t slices. A result is computed slice by slice for each rank and
+ * copied there, where t partial results are summed (torch/distributed/_symmetric_memory, 2024;
+ * torchtitan's enable_async_tensor_parallel). Gradients of inputs are scattered in the same way, so
+ * nothing remains to overlap with the products for weight gradients. Slices alternate between two
+ * streams, and Python dispatches each.
  *
  * (t - 1) max(g, c) + g for a gather, g + (t - 1) max(g, c) and the sum for a scatter.
  *
@@ -33,8 +33,8 @@ static double ring_s(const void *params, gint64 ranks, double product_s, double 
 }
 
 const OrrTpOverlapKind orr_tp_overlap_async_tp = {
-    .entry = {"async-tp", "PyTorch's: a piece a rank, copied while the one before is multiplied.",
-              NULL},
+    .entry = {"async-tp",
+              "PyTorch's: one slice per rank, copied while the previous one is multiplied.", NULL},
     .gather = gather,
     .scatter = scatter,
     .scatters_gradients = TRUE,

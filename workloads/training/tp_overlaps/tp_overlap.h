@@ -1,10 +1,10 @@
 /*
- * tp_overlap.h - tensor-parallel communication in pieces beside the products that it belongs to.
+ * tp_overlap.h - tensor-parallel communication, cut into slices that overlap with their products.
  *
- * Under sequence parallelism a column-parallel layer gathers its input and multiplies, a
- * row-parallel one multiplies and scatters its sum. Whole, one waits for the other. Cut by rows
- * into pieces, the next piece travels while one is multiplied. With g and c seconds of one piece's
- * product and communication:
+ * Under sequence parallelism a column-parallel layer gathers its input and then multiplies; a
+ * row-parallel layer multiplies and then scatters its sum. As whole operations, one waits for the
+ * other. Cut by rows into slices, one slice is sent while another is multiplied. With g and c the
+ * seconds of one slice's product and communication:
  *
  *   gather, ring exchange     send 0   send 1   ...             t pieces: (t - 1) max(g, c) + g
  *                             x0 w     x1 w     ...  x(t-1) w
@@ -13,14 +13,14 @@
  *   scatter, pipelined                 scatter 0  ...  scatter  k pieces: g + (k - 1) max(g, c) + c
  *                             x0 w     x1 w       ...
  *
- * Pieces run on several streams: the next one's tiles fill the SMs that the last tiles of one
- * leave, so that g is the piece's share of the whole product. Nothing fills what the last piece
- * leaves: its g is the cost of its own shape, a product of few rows. Each kind says which
- * collectives it takes, and in how many pieces; what it does not take waits, or runs beside the
- * weight gradients as ever.
+ * Slices run on several streams: the tiles of the next slice fill the SMs that the last tiles of
+ * one leave idle, so g is the slice's fraction of the whole product. Nothing fills the SMs that the
+ * last slice leaves: its g is the cost of its own shape, a product of few rows. Each kind states
+ * which collectives it slices, and into how many slices; the others wait, or overlap with the
+ * weight gradients as usual.
  *
  * To add one: write workloads/training/tp_overlaps/NAME.c with one `const OrrTpOverlapKind`, add it
- * to the array in tp_overlap.c and to meson.build. The family's test holds its pieces against its
+ * to the array in tp_overlap.c and to meson.build. The family's test compares its slices with its
  * oracle.
  */
 #ifndef ORR_TP_OVERLAP_H
@@ -31,11 +31,11 @@
 
 G_BEGIN_DECLS
 
-/* A product, and the all-gather of its rows before it or the reduce-scatter of its result after
+/* A product, with the all-gather of its rows before it or the reduce-scatter of its result after
  * it. */
 typedef struct {
   OrrOperator product, comm;
-  gint64 ranks; /* t: of the tensor-parallel group, two or more */
+  gint64 ranks; /* t: ranks of the tensor-parallel group, two or more */
 } OrrTpOverlapCall;
 
 typedef struct {
@@ -44,11 +44,12 @@ typedef struct {
    * while it does. NULL, or FALSE: not taken. */
   gboolean (*gather)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
   gboolean (*scatter)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
-  /* one operator of the framework launches all pieces; else each is an operator */
+  /* one operator of the framework launches all slices; otherwise each slice is an operator */
   gboolean one_dispatch;
-  /* also those of inputs' gradients, not beside the products by weight */
+  /* also slices the scatters of input gradients, instead of overlapping them with the products
+   * by weight */
   gboolean scatters_gradients;
-  /* Closed forms of the pieces' time, the sum of partial results left out. */
+  /* Closed forms of the slices' time, without the sum of partial results. */
   double (*gather_s)(const void *params, gint64 ranks, double product_s, double comm_s);
   double (*scatter_s)(const void *params, gint64 ranks, double product_s, double comm_s);
 } OrrTpOverlapKind;

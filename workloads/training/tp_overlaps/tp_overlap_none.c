@@ -1,7 +1,7 @@
 /*
- * none - collectives stay whole: each waits for its product, or its product for it.
+ * none - collectives stay whole: each waits for its product, or its product waits for it.
  *
- * Those of the backward's input gradients may run beside the products by weight all the same
+ * Collectives of the backward's input gradients can still overlap with the products by weight
  * (async-tp-all-reduce).
  *
  *   parallel: {tp-comm-overlap: none}

@@ -1,19 +1,19 @@
 /*
- * userbuffers - Transformer Engine's (Megatron's tp-comm-overlap): collectives in pieces beside
- * their products.
+ * userbuffers - Transformer Engine's (Megatron's tp-comm-overlap): collectives in slices that
+ * overlap with their products.
  *
- * By default inputs are gathered by ring exchange over t pieces (qkv, fc1; backward projection,
- * fc2) and results are scattered in a pipeline of 4 (projection, fc2); what is left of the
- * backward, the input's second gather and the gradient's scatter, runs whole beside the products by
- * data and by weight: "bulk", which is async-tp-all-reduce here
- * (transformer_engine/pytorch/module/base.py, initialize_ub: methods, num_splits = 4). NVLink
- * alone, sequence parallelism alone (Megatron-LM, arguments.py).
+ * By default, inputs are gathered by ring exchange over t slices (qkv, fc1; backward projection,
+ * fc2) and results are scattered in a pipeline of 4 (projection, fc2). The rest of the backward,
+ * the input's second gather and the gradient's scatter, runs whole and overlaps with the products
+ * by data and by weight: "bulk", which is async-tp-all-reduce here
+ * (transformer_engine/pytorch/module/base.py, initialize_ub: methods, num_splits = 4). It requires
+ * NVLink and sequence parallelism (Megatron-LM, arguments.py).
  *
- * The pieces of one product run on three streams (comm_gemm_overlap.h,
- * NVTE_COMM_OVERLAP_MAX_STREAMS), so that the next piece fills the SMs that the last tiles of one
- * leave, and one call of the module launches them all from C++.
+ * The slices of one product run on three streams (comm_gemm_overlap.h,
+ * NVTE_COMM_OVERLAP_MAX_STREAMS), so that the next slice fills the SMs that the last tiles of one
+ * leave idle, and one call of the module launches them all from C++.
  *
- * (t - 1) max(g, c) + g for a gather; g + (k - 1) max(g, c) + c for a scatter in k pieces.
+ * (t - 1) max(g, c) + g for a gather; g + (k - 1) max(g, c) + c for a scatter in k slices.
  *
  *   parallel: {tp: 8, sequence-parallel: true, tp-comm-overlap: {kind: userbuffers, reduce-scatter: ring-exchange}}
  */
@@ -44,7 +44,7 @@ static const OrrField fields[] = {
     {.name = "pieces",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, pieces),
-     .sentence = "Pieces of a pipelined scatter (num_splits).",
+     .sentence = "Slices of a pipelined scatter (num_splits).",
      .fallback = "4",
      .min = 1,
      .max = 64},
