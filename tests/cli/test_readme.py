@@ -13,7 +13,8 @@ begin with "$ " are run in a folder of their own, stdout and stderr together, an
    to the digits that the prose prints; or in a comment of the section:
      <!-- given: 22 s, 5 % -->                     an input or a quotation, not an answer of the program
      <!-- figure: 100 * (1 - 39.2 / 59.1) = 34 % -->  arithmetic on figures of the blocks
-   Text between <!-- accuracy ... --> and <!-- /accuracy --> is checked by docs/accuracy.py instead.
+   Text between <!-- accuracy ... --> and <!-- /accuracy --> is checked by docs/accuracy.py instead. Of docs/modelling,
+   whose figures are mostly other people's, only sections with a block are checked.
 5. Commands that set the machine up (make, git, apt-get, sudo, cd) are not run; those that draw are skipped where gnuplot
    is not installed. Both are reported as skipped.
 
@@ -245,6 +246,8 @@ def check_file(path, folder, environment, write, tap):
                 lines[block.at:block.at + len(block.wanted)] = renewed(block.wanted, block.got)
         open(path, "w", encoding="utf-8").write("\n".join(lines))
     for title, section in sections_of("\n".join(lines)):
+        if "/modelling/" in path and not re.search("^(```|<!-- )console", section, re.M):
+            continue
         faults = faults_of(section)
         if faults is not None:
             tap.line(not faults, f"{name}: the figures of '{title}' stand in its blocks", faults)
