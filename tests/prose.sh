@@ -41,6 +41,7 @@ awk -v list="$here/prose.txt" '
         in_comment = 1
         line = substr(line, 3)
       } else if (match(line, /^[^"\047\/]+/)) {
+        if (substr(line, 1, RLENGTH) ~ /[;,)]/) out = out " | " # what stands in two arguments is not one sentence
         line = substr(line, RLENGTH + 1)
       } else {
         line = substr(line, 2)

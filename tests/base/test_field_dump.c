@@ -82,7 +82,7 @@ static void test_text(void) {
   orr_field_clear(&sample_table, &sample);
 }
 
-/* What defaults leave unset (a required name) is no member of the dump. */
+/* What defaults leave unset (a required name) is not a member of the dump. */
 static void test_dump_of_defaults(void) {
   Sample sample;
   orr_field_defaults(&sample_table, &sample);

@@ -97,8 +97,8 @@ static void test_bad_device(void) {
 
 /* --- shipped rows --- */
 
-/* Every row is answered by itself, but for those that contradict others: they are answered from
- * their neighbours, say so, and are few. */
+/* Every row is answered by itself, but for rows that contradict others: few rows, answered from
+ * their neighbours, and marked so. */
 static void assert_gemm_rows(const OrrCostModel *model, const OrrProfile *profile) {
   for (guint t = 0; t < profile->gemm->len; t++) {
     const OrrProfileGemm *table = profile->gemm->pdata[t];
@@ -312,9 +312,9 @@ static void test_decode(void) {
   g_assert_cmpfloat(between.time_s, <, 132.9e-6); /* the row at 8192 */
 }
 
-/* Batch 4 over 2 key heads is the work of batch 8 over 1 and of 2 over 4: what those rows say of
- * one that is not there. All three are the same FLOPs and bytes, so the same multiple of the
- * roofline is the same time. */
+/* Batch 4 over 2 key heads is the work of batch 8 over 1 and of 2 over 4: what those rows imply for
+ * one that is missing. All three are the same FLOPs and bytes, so the same multiple of the roofline
+ * is the same time. */
 static void test_equal_work(void) {
   g_autoptr(OrrProfile) profile =
       sample_profile("schema: profile/1\nname: p\ndevice: d\nattention:\n"

@@ -55,7 +55,7 @@ static void test_experts(void) {
   g_assert_cmpint(orr_cost_library_ranks(model, &call), ==, 0);
 }
 
-/* Rows of another device answer, as carried over from it; so do shapes told from them. */
+/* Rows of another device answer, as carried over from it; so do shapes interpolated from them. */
 static void test_carried(void) {
   g_autoptr(OrrProfile) profile =
       sample_profile("schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
@@ -166,7 +166,7 @@ static void test_wrong(void) {
       strstr(error->message, "library l, o: as many sizes, rising, as latencies are needed"));
 }
 
-/* What ships: DeepEP over 8 and 32 H100 at DeepSeek-V3's shape, 4,096 tokens a rank. */
+/* What ships: DeepEP over 8 and 32 H100 at DeepSeek-V3's shape, 4,096 tokens per rank. */
 static void test_shipped(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);

@@ -97,7 +97,7 @@ static void test_power_law(void) {
          memory_us = bytes / 0.85e6;
   assert_near(moe_cost(model, ORR_BF16, 1.2, 100, &row).time_s * 1e6,
               10 + hypot(compute_us, memory_us), 1e-9);
-  /* Where one rank holds all experts, how tokens fall on them leaves its FLOPs as they are. */
+  /* Where one rank holds all experts, how tokens fall on them does not change its FLOPs. */
   row.ep = 1;
   assert_near(moe_cost(model, ORR_BF16, 1.2, 10000000, &row).time_s,
               moe_cost(model, ORR_BF16, 0, 10000000, &row).time_s, 1e-3);

@@ -42,9 +42,9 @@ static void test_every_row_once(void) {
   g_assert_cmpfloat(sum, ==, 192 * 31 * 63);
 }
 
-/* A row that is not like its neighbours cannot be told from them: left out it is told as 100 us
- * where 400 were measured, so its error is about -0.75; a model that had seen it would answer
- * 400. */
+/* A row that is not like its neighbours cannot be predicted from them: left out, it is predicted as
+ * 100 us where 400 were measured, so its error is about -0.75; a model that had seen it would
+ * answer 400. */
 static void test_left_out_is_not_seen(void) {
   g_autofree char *text = gemm_text(400);
   g_autoptr(GPtrArray) tables = run(text, "gemm");
@@ -72,9 +72,9 @@ static void test_regions(void) {
   g_assert_cmpuint(n, ==, orr_crossval_errors(table, -1).n);
 }
 
-/* Exchanges of experts' tokens: of two shapes each is told from the other, at as many bytes
- * (half the tokens for twice the hidden size; 10 us a token and nothing else), of one there is
- * no table. */
+/* Exchanges of experts' tokens: of two shapes each is predicted from the other, at as many bytes
+ * (half the tokens for twice the hidden size; 10 us per token and nothing else), of one there is no
+ * table. */
 static void test_dispatch(void) {
   g_autoptr(GPtrArray) tables =
       run("schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
@@ -106,7 +106,7 @@ static void test_attention_and_collectives(void) {
   g_assert_cmpuint(tables->len, ==, 2);
   const OrrCrossvalTable *attention = tables->pdata[0], *all_reduce = tables->pdata[1];
   g_assert_cmpstr(attention->label, ==, "attention decode bf16/fp8");
-  g_assert_cmpuint(attention->points->len, ==, 5); /* the hole is no row */
+  g_assert_cmpuint(attention->points->len, ==, 5); /* the hole is not a row */
   g_assert_cmpstr(all_reduce->label, ==, "all_reduce");
   g_assert_cmpuint(all_reduce->points->len, ==, 6);
 }

@@ -62,7 +62,7 @@ static void test_constants(void) {
   assert_near(profile->constants.gemm_efficiency, 0.9, 1e-3);
   assert_near(profile->constants.collective_launch_s, 5e-6, 1e-3);
   assert_near(profile->constants.scale_up_step_s, 1e-6, 1e-3);
-  g_assert_cmpfloat(profile->constants.host_launch_s, ==, 5e-6); /* the default: no row tells it */
+  g_assert_cmpfloat(profile->constants.host_launch_s, ==, 5e-6); /* the default: no row fixes it */
   g_assert_nonnull(strstr(profile->constants.source, "gemm-efficiency: the best GEMM row"));
 }
 
@@ -129,7 +129,7 @@ static void test_overlap(void) {
   g_assert_cmpfloat(overlap.compute, ==, 1);
 }
 
-/* Rows that do not tell the slow-down leave it out, and the profile says that it is assumed. */
+/* Rows that do not show the slow-down leave it out, and the profile says that it is assumed. */
 static void test_overlap_is_assumed(void) {
   put_gemm();
   g_autofree char *text = fit(NULL);

@@ -62,7 +62,7 @@ static void test_one_value(void) {
   assert_at(grid, 100, 16, 7, ORR_GRID_BEYOND);
 }
 
-/* What another row says of the corner: the only estimate between rows, and better than the
+/* The hint of another row for the corner: the only estimate between rows, and better than the
  * nearest cells. */
 static void test_hint(void) {
   g_autoptr(OrrGrid) grid = new_grid();

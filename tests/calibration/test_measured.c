@@ -173,10 +173,10 @@ static void test_bad_moe(void) {
   remove_folder(folder);
 }
 
-/* What rounding promises of *every* row of the tables: the profile answers it as measured,
- * within 0.5 %, however few its keys or its rows are. Decode steps of 3 to 63 keys and products
- * of 3 to 15 rows were once left out as told by the others; here they are not: each has a time
- * that its neighbours do not suggest. */
+/* What rounding promises of *every* row of the tables: the profile answers it as measured, within
+ * 0.5 %, however few its keys or its rows are. Decode steps of 3 to 63 keys and products of 3 to 15
+ * rows were once left out as implied by the others; here they are not: each has a time that its
+ * neighbours do not suggest. */
 static void write_jagged(GString *gemm, GString *decode) {
   g_string_append(gemm, "gemm_dtype,m,n,k,latency_us\n");
   g_string_append(decode, "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_"

@@ -84,8 +84,8 @@ static void test_beats_even(void) {
   g_assert_cmpuint(thinned.left_out.n, ==, N_ROWS - n);
   g_assert_cmpuint(count_rows(chosen), ==, n);
   g_assert_cmpfloat(mean_error(chosen), <, 0.67 * mean_error(even));
-  /* rows that are kept are answered as they are: the mean over all is that over the left out,
-   * times their share */
+  /* rows that are kept are answered exactly: the mean over all is the mean over the rows left out,
+   * times their fraction */
   g_assert_cmpfloat_with_epsilon(mean_error(chosen), thinned.left_out.mape * (N_ROWS - n) / N_ROWS,
                                  0.002);
 }

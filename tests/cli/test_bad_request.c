@@ -35,7 +35,7 @@ static void test_settings(void) {
   assert_refused("run right.yaml --fidelity ful", 2, "did you mean 'full'?");
 }
 
-/* What a scenario asks of a machine that is not there. */
+/* What a scenario demands of a machine that does not have it. */
 static void test_machines(void) {
   empty_folder();
   put("twice.yaml",

@@ -130,7 +130,7 @@ static void test_usage(void) {
 
 /* --- Calibration --- */
 
-/* Without a GPU (CUDA is told of none) it says so; the analytic device shows the rest. */
+/* Without a GPU (hidden from CUDA here) it says so; the analytic device shows the rest. */
 static void test_calibrate(void) {
   g_setenv("CUDA_VISIBLE_DEVICES", "", TRUE);
   assert_refused("calibrate", 1, "GPU");
@@ -415,7 +415,7 @@ static void test_validate(void) {
   put("rows.csv",
       "label,cluster.gpus,workload.parallel.dp,measured.n_gpus\na,32,32,32\nb,32,33,32\n", -1);
   g_auto(Said) said = orrery("validate megatron-sc21 --rows rows.csv --db validate.db");
-  g_assert_cmpint(said.status, ==, 0); /* a row that is refused is no failure of the simulation */
+  g_assert_cmpint(said.status, ==, 0); /* a refused row is not a failure of the simulation */
   assert_has(said.out, "+0.0 %");
   assert_has(said.out, "b (line 3): refused: ");
   assert_has(said.out, "1 compared, 1 row refused; mean absolute error 0.0 %");

@@ -1,7 +1,7 @@
 /*
- * test_hostile.c - databases, file names and parameters that were made to do harm: nothing of them
- * is run, nothing is written beside the place that the user named, and what is drawn or printed is
- * their text as it stands.
+ * test_hostile.c - databases, file names and parameters made to do damage: nothing of them is run,
+ * nothing is written beside the place that the user named, and what is drawn or printed is their
+ * text as it stands.
  */
 #include <unistd.h>
 
@@ -212,7 +212,7 @@ static void test_merge(void) {
   assert_fine("db merge n.db r.db", "1 run");
 }
 
-/* Both numbers are written together: a version of 0 is no older version, and every command says
+/* Both numbers are written together: a version of 0 is not an older version, and every command says
  * so. */
 static void test_version_zero(void) {
   static const char *const lines[] = {"run small.yaml --db r.db",

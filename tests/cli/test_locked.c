@@ -5,7 +5,8 @@
  */
 #include "tests/cli/bad_database.h"
 
-/* Not to wait a minute; 0.05 s has a chance to find a lock that goes soon, none of these does. */
+/* Not to wait a minute; 0.05 s has a chance to find a lock that goes soon, none of the locks here
+ * does. */
 #define WAIT "50 ms"
 
 static sqlite3 *lock(const char *name, const char *how) {
@@ -73,16 +74,16 @@ static const char *const kept[][2] = {
     {"validate korthikanti-layers --db r.db", "mean absolute error"},
 };
 
-/* A sweep goes on beside under its own numbers, so that its points join those that are there. */
+/* A sweep goes on beside under its own numbers, so that its points join the points stored
+ * before. */
 static void test_sweep(void) {
   empty_folder();
   put("swept.yaml", GOOD "sweep:\n  axes:\n    micro-batch: [1, 2, 4, 8]\n", -1);
   assert_fine("sweep swept.yaml --db r.db -j 2", "4");
   g_autofree char *whole = count_rows("r.db");
   sqlite3 *db = connect_to("r.db");
-  execute(
-      db,
-      "PRAGMA foreign_keys = ON; DELETE FROM run WHERE id > 3"); /* the sweep and two of four points stay */
+  /* the sweep and two of four points stay */
+  execute(db, "PRAGMA foreign_keys = ON; DELETE FROM run WHERE id > 3");
   execute(db, "BEGIN IMMEDIATE");
   assert_kept("sweep swept.yaml --db r.db -j 2 --resume", "stored");
   unlock(db);

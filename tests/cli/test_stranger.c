@@ -1,7 +1,7 @@
 /*
  * test_stranger.c - the program as a stranger's documents, files and signals meet it: nothing
  * blocks, nothing of another file is shown, no control character reaches the terminal, and a sweep
- * that is told to end says what it leaves.
+ * that is asked to end says what it leaves.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "tests/cli/bad_fixture.h"
 
-/* --- Files that are none --- */
+/* --- What looks like a file but is not --- */
 
 static void make_fifo(const char *name) {
   g_autofree char *path = path_of(name);
@@ -59,7 +59,8 @@ static void test_no_files(void) {
   "llama-3.1-8b\n"                                                                                 \
   "workload: {kind: serving, load: {kind: %s, file: secret.txt}}\n"
 
-/* A trace that is another file: the message says what is missing, and nothing of what is there. */
+/* A trace that is another file: the message says what is missing, and nothing of the file's
+ * content. */
 static void test_no_echo(void) {
   static const char *const kinds[] = {"csv", "azure", "mooncake", "sharegpt"};
   static const char *const secrets[] = {"hunter2:$6$salt$hunter2:19000\n",

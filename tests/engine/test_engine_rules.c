@@ -27,8 +27,8 @@ static void equal_times(gconstpointer data) {
   close_engine();
 }
 
-/* 0.1 added three times is not 0.3: a rounding apart is the same time, and the order is still
- * that of submission. */
+/* 0.1 added three times is not 0.3: a rounding apart is the same time, and the order is still the
+ * order of submission. */
 static void after_a_rounding(void *user) { orr_engine_after(engine, 0.1, seen, user); }
 
 static void two_tenths(void *user) { orr_engine_after(engine, 0.1, after_a_rounding, user); }

@@ -1,6 +1,7 @@
 /*
  * Routines: called, a program replays as if their ops were written out each time; in one go
- * (orr_executor_run_briefly), each op begins and ends when it does op by op, whoever comes between.
+ * (orr_executor_run_briefly), each op begins and ends when it does op by op, whatever comes
+ * between.
  *
  * Random pipelines of N_LANES stages. Each stage's passes are WORK, collectives, and collectives
  * beside WORK over a link of its own; what it sends to the next stage shares the links of both.

@@ -120,7 +120,7 @@ static void at_its_end(gconstpointer kind) {
 }
 
 /* Both share the first link until lane a is lost at 2: 1 GB each by then; b's other 3 GB have it
- * alone, 5. a's second transfer is never begun, and no span of it is told. */
+ * alone, 5. a's second transfer is never begun, and no span of it is reported. */
 static void lost(gconstpointer kind) {
   Fixture f = fixture();
   send(&f, 0, 4 * G, 0);

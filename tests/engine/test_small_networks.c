@@ -3,8 +3,8 @@
  * 6 links, 1 to 8 transfers that begin at different times, whole weights from 1 to 9.
  *
  * The reference is progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2) between
- * events: raise all rates together, freeze those that cross the link that is full first, until all
- * are frozen.
+ * events: raise all rates together, freeze the transfers that cross the link that is full first,
+ * until all are frozen.
  */
 #include "sim/base/random.h"
 #include "tests/engine/engine_fixture.h"

@@ -1,5 +1,5 @@
 /* test_import_huggingface.c - config.json files: each makes the model that the zoo has; what is
- * wrong is told. */
+ * wrong is reported. */
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ static void assert_left_out(const char *name, const char *expected) {
   orr_field_clear(&orr_model_table, &model);
 }
 
-/* Nothing that costs falls away in silence, and nothing else is told. */
+/* Nothing that costs falls away in silence, and nothing else is reported. */
 static void test_left_out(void) {
   assert_left_out("llama-3.1-8b", "");
   assert_left_out("qwen3-235b-a22b", "");
@@ -106,8 +106,8 @@ static char *written(const char *text) {
   return path;
 }
 
-/* Keys that cost of published configs, and the counts of their model cards in billions; what is
- * not mapped is told. */
+/* Keys that cost of published configs, and the counts of their model cards in billions; what is not
+ * mapped is reported. */
 static const struct {
   const char *config;
   double total;
@@ -131,7 +131,7 @@ static const struct {
      "'num_experts_per_tok': 2, "
      "'vocab_size': 32064, 'max_position_embeddings': 131072, 'attention_bias': true, "
      "'sliding_window': 131072}",
-     41.9, ""}, /* Phi-3.5-MoE; a window of the context is none */
+     41.9, ""}, /* Phi-3.5-MoE; a window as long as the context has no effect */
     {"{'model_type': 'cohere2', 'hidden_size': 4096, 'intermediate_size': 14336, "
      "'num_hidden_layers': 32, "
      "'num_attention_heads': 32, 'num_key_value_heads': 8, 'vocab_size': 256000, "

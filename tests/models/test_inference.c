@@ -44,7 +44,7 @@ static void test_dense(void) {
   g_assert_cmpfloat(sum(&model, &eight, ORR_OPERATOR_GEMM, FALSE), ==, flops / 8);
   g_assert_cmpfloat(sum(&model, &one, ORR_OPERATOR_COMM, TRUE), ==, 0);
   g_assert_cmpfloat(sum(&model, &eight, ORR_OPERATOR_COMM, TRUE), ==, 2 * 100 * 4096 * 2);
-  /* 2 * 8 heads * 128 * 2 bytes * 32 layers = 128 KiB a token; a rank of 8 has one head, of 16 a
+  /* 2 * 8 heads * 128 * 2 bytes * 32 layers = 128 KiB per token; a rank of 8 has one head, of 16 a
    * copy of one */
   OrrInferenceShard sixteen = shard_of(16, ORR_BF16);
   g_assert_cmpfloat(orr_inference_kv_bytes(&model, &one, 0, 32), ==, 131072);

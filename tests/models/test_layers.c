@@ -103,7 +103,7 @@ static void test_flops_are_the_models(void) {
       double formula = orr_model_layer_flops(&model, kind, 1, tokens) -
                        orr_model_core_flops(&model, kind, 1, tokens);
       if (model.moe.shared_gate && orr_model_kind(&model, kind).feed == ORR_FEED_MOE)
-        formula -= 2 * tokens * model.hidden; /* a gate of one column is no product of its own */
+        formula -= 2 * tokens * model.hidden; /* a gate of one column is not a product of its own */
       assert_near(matrices, formula);
     }
     orr_field_clear(&orr_model_table, &model);

@@ -46,7 +46,7 @@ static void test_layout(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
-/* A list that is cut by the last layer; kinds that no layer has are none. */
+/* A list that is cut by the last layer; kinds that no layer has are left out. */
 static void test_layout_is_cut(void) {
   OrrModel model =
       read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "

@@ -188,7 +188,7 @@ static void test_kv_bytes(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
-/* DeepSeek-AI 2025 (arXiv 2505.09343, table 2): training FLOPs a token at 4,096 tokens,
+/* DeepSeek-AI 2025 (arXiv 2505.09343, table 2): training FLOPs per token at 4,096 tokens,
  * attention causal: DeepSeek-V3 250 GFLOP, DeepSeek-V2 155, Llama 3.1 405B 2,448 (its row of
  * Qwen2.5-72B, 394, is less than 6 a parameter). Here the causal half is not taken off, and
  * multi-token prediction is counted in: without both, within 1.5 %. */
@@ -212,7 +212,7 @@ static void test_published_flops(void) {
   }
 }
 
-/* Kaplan et al. 2020 (arXiv 2001.08361): a forward is 2 FLOPs a token for each parameter that it
+/* Kaplan et al. 2020 (arXiv 2001.08361): a forward is 2 FLOPs per token for each parameter that it
  * multiplies by, attention's products with each other left out. Those are the active ones but
  * for the look-up of the input table (tied, it is the output layer too) and learned positions;
  * norms, biases and convolutions are within 2 %. Of every model of the zoo that reads tokens

@@ -71,7 +71,7 @@ static void test_real_is_no_integer(Fixture *fixture, gconstpointer data) {
                "a,b\n2.0,450000000000.0\n", "[\n {\"a\": 2.0, \"b\": 450000000000.0}\n]\n");
 }
 
-/* Widths count letters, not bytes; what is no UTF-8 is made so. */
+/* Widths count letters, not bytes; other bytes are made UTF-8. */
 static void test_utf8(Fixture *fixture, gconstpointer data) {
   (void)data;
   assert_texts(fixture,

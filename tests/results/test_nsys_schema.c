@@ -226,7 +226,7 @@ static void test_refused(void) {
   assert_refused("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN deviceId;",
                  "no column deviceId");
   assert_refused("DROP TABLE StringIds;", "there is no table StringIds");
-  /* all that is wrong is told, not the first alone */
+  /* everything wrong is reported, not only the first */
   assert_refused(CHANGE("end = start", "3") CHANGE("end = start", "6"),
                  "kernel of row 6 ends no later");
 }

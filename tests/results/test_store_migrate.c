@@ -2,7 +2,8 @@
  * test_store_migrate.c - databases of older versions, made by the Orrery of then (pages made small
  * by VACUUM):
  *
- *   version-1.db         9e7542e: a training run, a validation, a benchmark of collectives with its time line
+ *   version-1.db         9e7542e: a training run, a validation, a benchmark of collectives with its
+ *                                 time line
  *   version-1-sweep.db   ebbe208: two jobs on one machine, a sweep of four points
  */
 #include <string.h>
@@ -37,7 +38,7 @@ static char *answers(OrrStore *store) {
   return g_string_free(text, FALSE);
 }
 
-/* Reading answers every view and leaves the file as it is; opening it for writing brings it
+/* Reading answers every view and leaves the file unchanged; opening it for writing brings it
  * forward, and every answer is the same. A run is added as to any other database. */
 static void test_forward(Fixture *fixture, gconstpointer data) {
   (void)data;
@@ -77,7 +78,7 @@ static void test_figures(Fixture *fixture, gconstpointer data) {
   fixture_assert(store, "SELECT count(*) FROM param WHERE run_id = 1", "92");
 }
 
-/* A file of version 1 is merged as it is: the jobs' and points' runs are mapped, though it does
+/* A file of version 1 is merged unchanged: the jobs' and points' runs are mapped, though it does
  * not say which columns hold them. */
 static void test_merge(Fixture *fixture, gconstpointer data) {
   (void)data;

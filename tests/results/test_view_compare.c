@@ -35,7 +35,7 @@ static void test_inputs(Fixture *fixture, gconstpointer data) {
   assert_csv(store, "compare-inputs", 1, NULL, ""); /* there is none before */
 }
 
-/* 10 s becomes 8 s: -20 %; 0 to 0.1 is no percentage. */
+/* 10 s becomes 8 s: -20 %; 0 to 0.1 has no percentage. */
 static void test_results(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
@@ -101,8 +101,8 @@ static void test_time(Fixture *fixture, gconstpointer data) {
              "bubble,4.0,0.0,-4.0,400.0\ntp-comm,0.0,3.0,3.0,-300.0\ngemm,6.0,6.0,0.0,0.0\n");
 }
 
-/* 0.1 + 0.2 is not 0.3 to the last digit: what differs by less than 1e-9 is equal, and a share
- * of no change is none. */
+/* 0.1 + 0.2 is not 0.3 to the last digit: what differs by less than 1e-9 is equal, and a percentage
+ * of no change is NULL. */
 static void test_dust(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(

@@ -68,7 +68,7 @@ static void assert_csv(OrrStore *store, const char *view, gint64 run, const OrrB
   g_assert_cmpstr(strchr(csv, '\n') + 1, ==, expected);
 }
 
-/* The sweep is meant by its own number, by that of any point, and by none. */
+/* The sweep is meant by its own number, by the number of any of its points, and by default. */
 static void test_best(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, "SELECT 1");
@@ -190,8 +190,8 @@ static void test_failures(Fixture *fixture, gconstpointer data) {
              "excluded,where a < b,3,25.0,\nineligible,,1,12.5,6\nunfit,too large,1,12.5,5\n");
 }
 
-/* 8 of 9 points within 4 s: 2 a second, the last takes half a second. Runs without points are told
- * of the sweep alone.
+/* 8 of 9 points within 4 s: 2 per second, the last takes half a second. Runs without points get the
+ * row of the sweep alone.
  */
 static void test_progress(Fixture *fixture, gconstpointer data) {
   (void)data;
@@ -251,7 +251,7 @@ static void test_heat_map(Fixture *fixture, gconstpointer data) {
       "b over w.a,4,2,8.0,4,y,w.a,b,maximize t,1\n");
 }
 
-/* Points and other runs in one picture: neither the ineligible point nor that of the earlier
+/* Points and other runs in one picture: neither the ineligible point nor the point of the earlier
  * rung is in it. */
 static void test_runs_and_points(Fixture *fixture, gconstpointer data) {
   (void)data;

@@ -5,7 +5,7 @@
 #include "sim/sweep/capacity.h"
 #include "tests/workloads/serving/serving_fixture.h"
 
-/* One sequence at a time, ten steps of 1 s whoever is in them. */
+/* One sequence at a time, ten steps of 1 s whatever their batch. */
 #define ONE_SERVER                                                                                 \
   "workload.engine={max-num-seqs: 1, kv-blocks: 1000000, eager-prefill: false, host: {step: 1 "    \
   "s}};"                                                                                           \
@@ -38,9 +38,9 @@ static double rate_of(const char *sets, double share) {
 }
 
 /* M/D/1: 1 - rho of the requests do not wait (arrivals see time averages, Wolff 1982). 70 % that
- * begin at once are met to rho = 0.3, 0.03 requests a second of 10 s each; the interval's lower
- * end is asked to be there, which takes off what it is wide: some 5 %. Whoever may wait for one
- * other request (10 s) can come oftener. */
+ * begin at once are met to rho = 0.3, 0.03 requests per second of 10 s each; the interval's lower
+ * end is asked to be there, which takes off what it is wide: some 5 %. Where a request may wait for
+ * one other request (10 s), the rate is higher. */
 static void test_md1(void) {
   const double at_once = rate_of(
       ONE_SERVER "workload.load={kind: poisson, rate: 0.5};workload.slo={ttft: 1.1 s}", 0.7);

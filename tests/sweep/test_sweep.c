@@ -73,7 +73,7 @@ static void test_points_are_runs(void) {
   }
 }
 
-/* Whoever simulates a point, its rows are the same. */
+/* A point's rows are the same whatever process simulates it. */
 static void test_jobs(void) {
   g_autofree char *file = sweep_put("jobs.yaml", SWEEP_AXES);
   g_autofree char *one = sweep_fresh("one.db"), *five = sweep_fresh("five.db");
@@ -192,7 +192,7 @@ static void test_rules(void) {
                 "SELECT count(*) FROM sweep_point p JOIN training_result t USING (run_id)"
                 " WHERE p.eligible != (t.bubble_fraction < 0.2)",
                 "0");
-  /* What SQL finds: no eligible point has more tokens a second and less memory. */
+  /* What SQL finds: no eligible point has more tokens per second and less memory. */
   g_autofree char *n_front = ask(
       db,
       "WITH e AS (SELECT t.run_id, tokens_per_s AS r, memory_peak_bytes AS m FROM training_result t"
@@ -433,7 +433,8 @@ static void test_bad_input(void) {
        "unknown key 'stop' (allowed: from, to, step)"},
       {"sweep: {axes: {tp: {from: 1, to: 8, step: 0}}}\n", "a step above 0"},
       {"sweep: {axes: {tp: {from: -1e308, to: 1e308}}}\n", "at most 65535 values"},
-      {"sweep: {axes: {tp: {powers-of: 1.0000001, to: 1e9}}}\n", /* ln 1e9 / ln 1.0000001 = 2.07e8: it never ended */
+      /* ln 1e9 / ln 1.0000001 = 2.07e8: it never ended */
+      {"sweep: {axes: {tp: {powers-of: 1.0000001, to: 1e9}}}\n",
        "axis tp: there are 2.07e+08 powers of 1.0000001 up to 1e+09, and an axis takes at most "
        "65535 "
        "values"},

@@ -88,7 +88,7 @@ static void test_kill(void) {
   }
 }
 
-/* A file that may not grow beyond so many bytes is a disk that is full. */
+/* A file that may not grow beyond @bytes stands for a full disk. */
 static void run_limited(const char *file, const char *db, rlim_t bytes, gboolean resume) {
   fflush(NULL);
   const pid_t pid = fork();

@@ -87,7 +87,8 @@ static void test_refuses_fabrics(void) {
                  "{kind: nvlink-domain, scale-out: nvlink-domain}");
 }
 
-/* What the fabric refuses is told at the place that the caller names: the document's section. */
+/* What the fabric refuses is reported at the place that the caller names: the document's
+ * section. */
 static void test_refuses_at_the_place(void) {
   FIXTURE(fixture, 1, "nodes", "8", "fabric", "{kind: fat-tree, radix: 8}");
   g_autoptr(OrrDiags) diags = orr_diags_new();

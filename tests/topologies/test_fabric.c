@@ -185,7 +185,7 @@ static void test_trunks_carry_the_same(void) {
   }
 }
 
-/* Cables as they are told are the links as they are simulated, both ways. */
+/* Cables as described are the links as simulated, in both directions. */
 static void test_levels_count_all_links(void) {
   char buffer[1024];
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
@@ -288,9 +288,8 @@ static void test_shared_nics(void) {
 }
 
 static void test_several_nics(void) {
-  /* Two NICs a GPU are one port of 16 GB/s that takes two switch ports: a leaf of 64 ports holds 16
-   * GPUs and 32 links.
-   */
+  /* Two NICs per GPU are one port of 16 GB/s that takes two switch ports: a leaf of 64 ports holds
+   * 16 GPUs and 32 links. */
   FIXTURE(fixture, 1, "nodes", "8", "node.nics-per-gpu", "2");
   OrrFabricLevel level = fixture_level(&fixture, "leaf-spine");
   assert_near(orr_fabric_link_bandwidth(fixture.fabric, 2 * 32 + 2 * 32), 16e9);

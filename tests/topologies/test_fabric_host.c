@@ -96,7 +96,7 @@ static void test_shared_nic(void) {
   ASSERT_RATES(fixture, FLOWS({0, 4, 0}, {2, 8, 0}), 8e9, 8e9);
 }
 
-/* Two NICs a GPU: one port of 16 GB/s, or two of 8 on planes of their own. Then a flow has 16
+/* Two NICs per GPU: one port of 16 GB/s, or two of 8 on planes of their own. Then a flow has 16
  * only if its queue pairs spread over both, or packets are sprayed; two connections of the same
  * number meet on one port. */
 static void test_two_nics(void) {

@@ -39,7 +39,7 @@ static void test_other_order(void) {
   g_assert_cmpint(orr_placement_gpu(&placement, at), ==, 4);
 }
 
-/* ep is no axis: before dp, or after it. */
+/* ep is not an axis: before dp, or after it. */
 static void test_experts(void) {
   const gint64 size[ORR_N_AXES] = {2, 2, 3, 2};
   const gint64 at[ORR_N_AXES] = {1, 1, 2, 1};

@@ -357,7 +357,7 @@ static void test_store(void) {
   g_assert_no_error(error);
   orr_validation_free(validate("replay", 2, store));
   /* Four comparisons, and the refused rows with what was measured of them: odd 2, wrong 1 (the
-   * other is no number), zero 1, empty 0. */
+   * other is not a number), zero 1, empty 0. */
   g_autoptr(OrrAnswer) answer = orr_store_query(
       store,
       "SELECT count(*), count(error), min(error), (SELECT kind FROM run) FROM validation_row", 0,

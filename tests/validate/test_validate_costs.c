@@ -64,7 +64,7 @@ static void test_shapes(void) {
   g_assert_cmpfloat_with_epsilon(worst->error, -0.5, 0.01);
 }
 
-/* 100 us measured where the row says 100, 125 where it says 100: 0 and -20 %. */
+/* 100 us measured where the row has 100, 125 where it has 100: 0 and -20 %. */
 static void test_rows(void) {
   g_autoptr(GError) error = NULL;
   const char *rows =

@@ -312,7 +312,7 @@ static void test_incast(void) {
                bare, 1e-9);
 }
 
-/* Adaptive routing's share is that of links between switches alone. */
+/* Adaptive routing's efficiency applies to links between switches alone. */
 static void test_adaptive_share(void) {
   g_auto(Machine) machine;
   machine_on(&machine, 6, 1, "{kind: fat-tree, radix: 1024, nodes-per-leaf: 1}",

@@ -107,7 +107,7 @@ static void test_no_family_starves(Fixture *fixture, gconstpointer data) {
 }
 
 /* A product beside a transfer takes 1.2 times as long on the fake device, a transfer beside a
- * product 1.5 times (fake_layer.c): a profile that is fitted to its rows says so. */
+ * product 1.5 times (fake_layer.c): a profile fitted to its rows has these figures. */
 static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) first = {0}, second = {0};
@@ -211,8 +211,8 @@ static void test_same_machine(void) {
   orr_fake_layer.close(bench);
 }
 
-/* The fake device's permute is wrong on 4096 rows (fake_layer.c), one row for each of ten
- * widths: told, kept, measured again by the next session, and not exported. */
+/* The fake device's permute is wrong on 4096 rows (fake_layer.c), one row for each of ten widths:
+ * reported, kept, measured again by the next session, and not exported. */
 static void test_wrong_results(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) answer = {0}, again = {0};

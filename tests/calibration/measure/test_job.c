@@ -196,7 +196,7 @@ static void run_job(Run *run, gint64 of, Ill ill, gint64 bytes) {
   for (int r = 0; r < RANKS; r++) g_thread_join(threads[r]);
 }
 
-/* 30 s (half of the budget) at 0.34 s a row are some 88 rows; rank 0 alone keeps them, all count
+/* 30 s (half of the budget) at 0.34 s per row are some 88 rows; rank 0 alone keeps them, all count
  * them. */
 static void test_all_well(void) {
   Run run;
@@ -210,9 +210,9 @@ static void test_all_well(void) {
   run_clear(&run);
 }
 
-/* Rank 2 has no memory for 1 KiB (a seed of every slice): all pass those shapes over, told once,
- * and measure the rest. Three reductions in four formats, four others in one and the all-to-all
- * in fp8: 17 slices, a refusal each. */
+/* Rank 2 has no memory for 1 KiB (a seed of every slice): all pass those shapes over, reported
+ * once, and measure the rest. Three reductions in four formats, four others in one and the
+ * all-to-all in fp8: 17 slices, a refusal each. */
 static void test_out_of_memory(void) {
   Run run;
   run_job(&run, 2, NO_MEMORY, 1024);

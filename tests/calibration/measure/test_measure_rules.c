@@ -176,7 +176,7 @@ static void test_power_goes_by_changes(void) {
   near(watts, 100, 1e-9); /* (50 - 10) J / (0.55 - 0.15) s */
 }
 
-/* A counter that stands still is no power of 0 W; and the window ends. */
+/* A counter that stands still does not mean a power of 0 W, and the window ends. */
 static void test_power_unknown(void) {
   OrrPowerWindow window = orr_power_window_new(0.1, 0.2);
   double watts, sm_hz, memory_hz;

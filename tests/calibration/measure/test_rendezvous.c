@@ -108,8 +108,8 @@ static void test_share(void) {
   g_assert_cmpint(g_rmdir(folder), ==, 0); /* it is empty */
 }
 
-/* @rank of three that meet; 0 when it met all, 1 when it was told of a failure, 2 when it waited
- * in vain. */
+/* @rank of three that meet; 0 when it met all, 1 when it heard of a failure, 2 when it waited in
+ * vain. */
 static int meet_as(const char *folder, const char *rank, const char *failing) {
   g_auto(OrrRendezvous) own = {0};
   g_autoptr(GError) error = NULL;

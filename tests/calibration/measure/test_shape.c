@@ -90,7 +90,7 @@ static void test_work(void) {
   /* nvfp4 operands are half a byte, the result two */
   work = work_of("gemm", "dtype=nvfp4 layout=forward batch=1 m=2 n=4 k=16");
   g_assert_cmpfloat(work.bytes, ==, (32 + 64) / 2 + 16);
-  /* causal, 4 tokens: 1 + 2 + 3 + 4 = 10 pairs; 2 heads; 2 * (128 + 128) FLOPs a pair */
+  /* causal, 4 tokens: 1 + 2 + 3 + 4 = 10 pairs; 2 heads; 2 * (128 + 128) FLOPs per pair */
   work = work_of("attention-prefill", "dtype=bf16 pass=forward mask=causal head-dim=128 v-dim=128 "
                                       "prefix=0 heads=2 kv-heads=1 batch=1 length=4");
   g_assert_cmpfloat(work.flops, ==, 2 * 2 * 10 * 256);

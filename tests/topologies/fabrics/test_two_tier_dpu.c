@@ -53,7 +53,7 @@ static void test_places(void) {
   }
 }
 
-/* Leaves of 8 NICs and 2 DPUs, 10 ports of 8 GB/s, 1:1: 10 links up; the bisection is that of 40
+/* Leaves of 8 NICs and 2 DPUs, 10 ports of 8 GB/s, 1:1: 10 links up; the bisection is as of 40
  * ports. Without storage a fat-tree of the same leaves. Left to itself, a leaf of 32 ports has
  * whole nodes beside its DPUs. */
 static void test_counts(void) {

@@ -95,7 +95,7 @@ static void test_large_clos(void) {
   assert_close(plan->predicted_s - latency_of(plan), 256. * 16128 * 1e9 / 16384 / (64 * NIC), 1e-9);
 }
 
-/* Nothing is told from symmetry where there is none: part of the machine, one route a flow,
+/* Nothing is inferred from symmetry where there is none: part of the machine, one route per flow,
  * links to avoid, a leaf that is not full, more nodes built than used. */
 static void test_none(void) {
   g_auto(Machine) fat_tree, torus, part;

@@ -32,9 +32,9 @@ static guint count(const Machine *machine, const OrrCollectivePlan *plan, const 
   return n;
 }
 
-/* 8 + 3: three rings. A NIC carries one of them, 2 * 10/11 * S/3. Hops of a pass: 7 + 2 inside,
- * 2 across, less the cheapest. The large node's links carry two rings where one begins or ends,
- * else three: five of its members are no ring's first, and five no ring's last; each of the
+/* 8 + 3: three rings. A NIC carries one of them, 2 * 10/11 * S/3. Hops of a pass: 7 + 2 inside, 2
+ * across, less the cheapest. The large node's links carry two rings where one begins or ends, else
+ * three: five of its members come first in none of the rings, and five last in none; each of the
  * small node's carries two. */
 static void test_ring(void) {
   g_auto(Machine) machine;

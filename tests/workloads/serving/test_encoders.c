@@ -117,8 +117,8 @@ static void test_queue(void) {
   g_assert_cmpfloat(b.encode_mean_s, <, a.encode_mean_s);
 }
 
-/* However the fleet is laid out, and whoever is lost, all requests end; what is answered is what
- * comes. */
+/* All requests end, whatever the layout of the fleet and whichever nodes are lost; what is answered
+ * is what arrived. */
 static void test_laws(void) {
   static const char *const kinds[] = {
       "",
@@ -132,9 +132,10 @@ static void test_laws(void) {
       "workload.samples=3",
       "workload.load={kind: closed-loop, concurrency: 6}",
       "cluster.nodes=2;workload.start.weights=false;workload.replicas=8;"
-      "faults=[{at: 3 s, until: 6 s, fault: {kind: node-lost, node: 1}}]", /* both encoders: images wait */
+      "faults=[{at: 3 s, until: 6 s, fault: {kind: node-lost, node: 1}}]",
+      /* above, both encoders are lost: images wait; below, replicas: images are encoded again */
       "cluster.nodes=2;workload.start={weights: false, overhead: 1 s};workload.replicas=10;"
-      "faults=[{at: 3 s, until: 6 s, fault: {kind: node-lost, node: 0}}]", /* replicas: encoded again */
+      "faults=[{at: 3 s, until: 6 s, fault: {kind: node-lost, node: 0}}]",
       "cluster.nodes=2;workload.start.weights=false;workload.replicas=12;workload.disaggregation."
       "prefill=6;"
       "faults=[{at: 3 s, until: 6 s, fault: {kind: node-lost, node: 0}}]",

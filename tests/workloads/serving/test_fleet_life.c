@@ -176,7 +176,7 @@ static void test_expected_lost(void) {
   check_books(outcome, 500);
 }
 
-/* Nodes that go on failing after the last request are no part of the run. */
+/* Nodes that go on failing after the last request are not part of the run. */
 static void test_over(void) {
   g_autofree char *sets = g_strdup_printf(
       lost, "cluster.nodes=2;faults=[{mtbf: 5 s, duration: 5 s, fault: {kind: node-lost}}];",

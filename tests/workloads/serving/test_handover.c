@@ -15,7 +15,7 @@ static double handover_s(const char *sets) {
   return outcome->result.serving.handover_mean_s;
 }
 
-/* Llama 3.1 8B: 2 (keys, values) * 32 layers * 8 heads * 128 * 2 bytes = 131,072 bytes a token.
+/* Llama 3.1 8B: 2 (keys, values) * 32 layers * 8 heads * 128 * 2 bytes = 131,072 bytes per token.
  * 2,000 of them over NVLink at bandwidth B take 262,144,000 / B more than nothing does: halving
  * B adds as much again. */
 static void test_bytes(void) {
@@ -103,9 +103,9 @@ static void test_conditional_on_prefix(void) {
   g_assert_cmpfloat_with_epsilon(handover_bytes(forgets), 20 * 2000 * TOKEN_BYTES, 1);
 }
 
-/* Where none may wait, none crosses, and one decoder does it all: one replica that never heard
- * of the other. The more may wait, the more cross; eight prompts at once find so many waiting as
- * came before them. */
+/* Where none may wait, none crosses, and one decoder does it all: one replica that never heard of
+ * the other. The more may wait, the more cross; each of eight prompts at once finds those before it
+ * waiting. */
 static void test_conditional_on_queue(void) {
   g_autoptr(OrrOutcome) none =
       serving_run(ALONE "workload.disaggregation={prefill: 1, most-waiting: 0}");
@@ -209,7 +209,7 @@ static void test_refused(void) {
                   "exclude each other");
 }
 
-/* What crosses is what the request has, whatever the layouts: 131,072 bytes a token, times the
+/* What crosses is what the request has, whatever the layouts: 131,072 bytes per token, times the
  * copies that decoders of tp 16 on 8 heads would hold. From tp 2 to tp 4 each of two senders has
  * half of the bytes on its link, as with tp 2 on both sides; from tp 4 to tp 1 the receiver's
  * link has all of them, as with tp 1. */
@@ -245,7 +245,7 @@ static void test_layouts(void) {
 }
 
 /* Decoders that are short of blocks: caches come in another order than requests did, so that the
- * last by order need not be the one that was admitted last. All are answered whoever is
+ * last by order need not be the one that was admitted last. All are answered, whichever request is
  * preempted. */
 static void test_preempted(void) {
   static const char *const preemptions[] = {"recompute", "swap"}, *const transfers[] = {
@@ -279,8 +279,8 @@ static void test_groups(void) {
   g_assert_cmpint(rows[3].requests, >, rows[0].requests);
 }
 
-/* Groups like the first replicas are more of these: in all that a group has for itself, nothing
- * moves. */
+/* Groups equal to the first replicas are more replicas of the same kind: nothing in a group's own
+ * figures moves. */
 static void test_alike(void) {
   static const char *const engines[] = {
       "workload.parallel={tp: 2, dp-attention: 2}",

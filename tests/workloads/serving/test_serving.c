@@ -4,7 +4,8 @@
  */
 #include "tests/workloads/serving/serving_fixture.h"
 
-/* Memory and time of a step do not matter here: the host takes a step's time, whoever is in it. */
+/* Memory and time of a step do not matter here: the host takes a step's time, whatever the
+ * batch. */
 #define CONSTANT_STEPS                                                                             \
   "workload.engine.host={step: 1 "                                                                 \
   "s};workload.engine.kv-blocks=1000000;workload.engine.eager-prefill=false;"                      \
@@ -161,10 +162,10 @@ static double erlang_c(guint c, double offered) {
   return term / (sum + term);
 }
 
-/* c sequences at once, steps of 1 s whoever is in them, exponential outputs of 100 tokens: M/M/c
- * waits C(c, a) S / (c - a). Times come in whole steps: an arrival waits half a step more for
- * the next one, and a place is free only when a step ends; 1 s on either side is allowed beside
- * the confidence. */
+/* c sequences at once, steps of 1 s whatever their batch, exponential outputs of 100 tokens: M/M/c
+ * waits C(c, a) S / (c - a). Times come in whole steps: an arrival waits half a step more for the
+ * next one, and a place is free only when a step ends; 1 s on either side is allowed beside the
+ * confidence. */
 static void test_mmc(void) {
   static const guint servers[] = {1, 4, 16};
   for (guint k = 0; k < G_N_ELEMENTS(servers); k++) {
@@ -414,7 +415,7 @@ static void test_definitions(void) {
                                  other->result.serving.requests_per_s, 1e-9);
 }
 
-/* A list of no classes is none. */
+/* An empty list of classes means that there are no classes. */
 static void test_no_classes(void) {
   g_autoptr(OrrOutcome) none = serving_run("");
   g_autoptr(OrrOutcome) empty = serving_run("workload.classes=[]");

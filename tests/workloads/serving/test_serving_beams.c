@@ -137,7 +137,7 @@ static void test_candidates(void) {
   "workload.output={tokens: 50};"
 #define CACHED "workload.engine.prefix-caching=block-hash;"
 
-/* One beam is no search. */
+/* One beam is not a search. */
 static void test_one(void) {
   g_autoptr(OrrOutcome) plain = serving_run(ALONE);
   g_autoptr(OrrOutcome) one = serving_run(ALONE "workload.beam-search={width: 1, by: engine}");
@@ -191,9 +191,9 @@ static void test_forks(void) {
   g_assert_cmpfloat(a->e2e.mean, <, 1.1 * sampled->result.serving.e2e.mean);
 }
 
-/* Whoever schedules, little room or much, whoever is lost: all searches end, blocks are
- * conserved at every step (by the run itself), Little's law holds, and full fidelity gives the
- * same. */
+/* Under every scheduler, with little room or much, whichever nodes are lost: all searches end,
+ * blocks are conserved at every step (by the run itself), Little's law holds, and full fidelity
+ * gives the same. */
 static void test_laws(void) {
   static const char *const kinds[] = {
       "",

@@ -30,7 +30,7 @@ static void test_awake(void) {
   g_assert_cmpfloat(many_s - few_s, <, 2.8e-3 / 0.6 + 2e-3);
 }
 
-/* More tokens never wake fewer: steps of more requests are no shorter. */
+/* More tokens never wake fewer: steps of more requests are not shorter. */
 static void test_rises(void) {
   double before_s = 0;
   for (int clients = 1; clients <= 64; clients *= 2) {

@@ -214,8 +214,8 @@ static gboolean warns(const OrrOutcome *outcome, const char *wanted) {
   return FALSE;
 }
 
-/* What a device cannot multiply is refused, what nobody measured is told, or refused where that
- * is asked for. */
+/* What a device cannot multiply is refused, what nobody measured is reported, or refused where the
+ * scenario says so. */
 static void test_formats_that_lack(void) {
   serving_refused("cluster.base=dgx-a100-superpod;workload.quantization=fp8",
                   "does not multiply fp8");

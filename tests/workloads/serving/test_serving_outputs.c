@@ -36,7 +36,7 @@ static void test_samples(void) {
   g_assert_cmpfloat_with_epsilon(y->prefix_hit_rate, 3 * 99.0 / 400, 1e-6);
 }
 
-/* Whoever schedules, little room or much, all outputs come out and Little's law holds. */
+/* Under every scheduler, with little room or much, all outputs come out and Little's law holds. */
 static void test_samples_laws(void) {
   static const char *const kinds[] = {
       "",
@@ -58,7 +58,7 @@ static void test_samples_laws(void) {
 }
 
 /* Prefill and decode apart: three outputs of 1,600 tokens are three prefills and three
- * hand-overs of 131,072 bytes a token; where prefixes are found again, the prefill finds 99 of
+ * hand-overs of 131,072 bytes per token; where prefixes are found again, the prefill finds 99 of
  * 100 blocks of the others' prompts, and still sends all, unless the decoder has them by then. */
 static void test_samples_apart(void) {
   static const char load[] =

@@ -50,8 +50,8 @@ static void test_flows(void) {
   g_assert_cmpfloat_with_epsilon(ttft_of_second(five) - ttft_of_second(ten), BYTES / 10e9, 1e-9);
 }
 
-/* Conversations that are more than the cache holds, on four nodes: all is found, whoever steps,
- * in each layout. */
+/* Conversations that are more than the cache holds, on four nodes: all is found in each layout,
+ * whichever replica steps. */
 static void test_laws(void) {
   static const char *const kinds[] = {
       "",

@@ -100,7 +100,7 @@ static void test_conversations(void) {
   g_assert_cmpfloat(large->result.serving.littles_law_error, <, 1e-9);
 }
 
-/* Whoever schedules, little room or much: all come out. */
+/* Under every scheduler, with little room or much, all come out. */
 static void test_laws(void) {
   static const char *const kinds[] = {
       "",
@@ -137,7 +137,7 @@ static double bytes_of(const char *sets) {
   return outcome->result.serving.handover_bytes;
 }
 
-/* Nemotron-H 8B: 4 layers of attention with 2 * 8 * 128 elements of 2 bytes a token, 16,384
+/* Nemotron-H 8B: 4 layers of attention with 2 * 8 * 128 elements of 2 bytes per token, 16,384
  * bytes; 24 layers of Mamba-2 with 128 heads of 64 times a state of 128 in fp32, and 3 tokens of
  * 8,192 + 2 * 8 * 128 channels of convolution in 2 bytes: 102.1 MB. The second is there once a
  * request, whatever its prompt, layout and way of transfer. */

@@ -45,7 +45,7 @@ static void test_inclusion(void) {
   "tokens: 400};"                                                                                  \
   "workload.output={tokens: 50};"
 
-/* Llama 3.1 8B has 128 KiB a token: 100 GiB are all that was ever said, and nothing is computed
+/* Llama 3.1 8B has 128 KiB per token: 100 GiB are all that was ever said, and nothing is computed
  * twice but for the last block of each turn (which turns there are differs a little with when
  * they come). Each tier is slower to read than the one above it; all are faster than computing. */
 static void test_tiers(void) {

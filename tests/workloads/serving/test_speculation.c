@@ -94,7 +94,7 @@ static void test_trace(void) {
 }
 
 /* Guesses of nobody's time that are always wrong change no request's tokens, only what a step
- * computes; those that are always right and cost nothing but their check make a lone request
+ * computes; guesses that are always right and cost nothing but their check make a lone request
  * nearly k + 1 times as fast. */
 static void test_extremes(void) {
   g_autoptr(OrrOutcome) plain = serving_run(ONE_AT_A_TIME);
@@ -136,7 +136,7 @@ static void test_load(void) {
 }
 
 /* A draft model of a fiftieth of the size: slower per draft than a layer, and its cache takes
- * room of the model's: 16 layers of 2 * 8 * 64 * 2 bytes beside 131,072 bytes a token. */
+ * room of the model's: 16 layers of 2 * 8 * 64 * 2 bytes beside 131,072 bytes per token. */
 static void test_draft_model(void) {
   static const char draft[] = "workload.engine.kv-blocks=0;workload.engine.speculation={kind: "
                               "draft-model, model: llama-3.2-1b, "

@@ -76,9 +76,8 @@ static void test_bubble(void) {
 }
 
 /* Zero bubble against 1F1B on the same stages, p = 4, m = 64 (2 replicas): the bubble falls from
- * 3 (F + B + W) to 3 (F
- * + B - W), a third where B and W take as long as F, more where B (attention, and collectives that it no longer hides)
- * takes longer; ZB-V's to half a forward. A small vocabulary keeps the ends from being slower
+ * 3 (F + B + W) to 3 (F + B - W), a third where B and W take as long as F, more where B (attention,
+ * and collectives that it no longer hides) takes longer; ZB-V's to half a forward. A small vocabulary keeps the ends from being slower
  * than the other stages. */
 static void test_zero_bubble(void) {
   const char *const sets =
@@ -188,9 +187,9 @@ static void test_split_pace(void) {
                     simulate(even).result.iteration_time_s);
 }
 
-/* Full recomputation of the first n layers of each stage: all four are full, none is none;
- * between, time and memory lie between. Uniform by two keeps every second input: of 4 layers and
- * 4 micro-batches on stage 0, 8 inputs less, one layer's working set more. */
+/* Full recomputation of the first n layers of each stage: all four are `full`, no layers are
+ * `none`; between, time and memory lie between. Uniform by two keeps every second input: of 4
+ * layers and 4 micro-batches on stage 0, 8 inputs less, one layer's working set more. */
 static void test_recompute_methods(void) {
   assert_same(
       "workload.recompute=full",
@@ -212,7 +211,7 @@ static void test_recompute_methods(void) {
   g_assert_cmpfloat(half.result.memory_peak_bytes, >, full.result.memory_peak_bytes);
   g_assert_cmpfloat(pairs.result.iteration_time_s, ==, full.result.iteration_time_s);
   /* s b h = 2048 * 4096: an input 2 s b h; a layer with fused attention, no dropout and tp 4
-   * keeps s b h (8 + 24/4) and 4 bytes a row and head. */
+   * keeps s b h (8 + 24/4) and 4 bytes per row and head. */
   const double sbh = 2048.0 * 4096, layer = sbh * (8 + 24.0 / 4) + 4 * 2048.0 * 32 / 4;
   assert_close(pairs.result.memory_peak_bytes - full.result.memory_peak_bytes,
                (layer - 8 * 2 * sbh) / (1 - 0.15), 1e-9); /* and the allocator's gaps */

@@ -177,7 +177,7 @@ static void test_folded_is_full(void) {
   g_assert_cmpuint(folded_more, >, ran / 4);
 }
 
-/* Two domains of four GPUs a node, so that rings of gradients cross PCIe at some replicas and
+/* Two domains of four GPUs per node, so that rings of gradients cross PCIe at some replicas and
  * not at others, where all copy to the host: classes must see hybrid sharding's second
  * reduction, too. */
 static void test_reductions_beside_copies(void) {

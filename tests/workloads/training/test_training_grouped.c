@@ -167,7 +167,7 @@ static void test_refusals(void) {
   refuse("workload.precision=nvfp4", "device h100-sxm");
 }
 
-/* Eight nodes of eight GPUs, eight experts a token. Flat sends 8 copies, 7/8 of them to other
+/* Eight nodes of eight GPUs, eight experts per token. Flat sends 8 copies, 7/8 of them to other
  * nodes: 7 over the NIC. A copy for each node: a token meets d of 8 nodes, d = 8 (1 - C(224, 8)
  * / C(256, 8)) = 5.29, 7/8 of them others: 4.63; of four nodes, d = 4 (1 - C(96, 8) / C(128, 8))
  * = 3.63, 7/8: 3.18. The NIC's bytes are the time, but for some latency. */

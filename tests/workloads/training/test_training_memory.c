@@ -276,7 +276,7 @@ static void test_loss(void) {
 
 /* FSDP over 8 of P = 16 parameters' bytes: fp32 shares alone, 12 P / 8 beside gradients 4 P / 8.
  * Under a pipeline blocks stay gathered and gradients whole, beside the shares that they become,
- * unless told otherwise. */
+ * unless the document says otherwise. */
 static void test_fsdp(void) {
   const char *const base = "workload.optimizer.sharding=fsdp;workload.parallel=";
   g_autofree char *flat = g_strconcat(base, "{tp: 1, pp: 1, dp: 8}", NULL);
@@ -307,7 +307,7 @@ static void test_moments(void) {
                     fp32->result.training.iteration_time_s);
 }
 
-/* GELU's input, 4 h wide: 16 MiB a layer, of which fp8 with an fp32 scale for 128 keeps (1 + 4 /
+/* GELU's input, 4 h wide: 16 MiB per layer, of which fp8 with an fp32 scale for 128 keeps (1 + 4 /
  * 128) / 2. */
 static void test_activation_input(void) {
   g_autoptr(OrrOutcome) half = simulate("");

@@ -17,9 +17,8 @@ static Answer with(const char *sets, const char *kind) {
   return simulate(all);
 }
 
-/* Where links cost nothing, pieces are no faster than the whole: products of few rows lose. On
- * links as they are, what is hidden is more than what is lost; and no more than all of the
- * communication. */
+/* Where links cost nothing, pieces are no faster than the whole: products of few rows lose. On real
+ * links, what is hidden is more than what is lost; and no more than all of the communication. */
 static void test_bounds(void) {
   const Answer none = simulate(TP8);
   const double bare_s = none.result.layer_forward_s;

@@ -37,7 +37,7 @@ static void assert_near(double a, double b) {
   g_assert_cmpfloat_with_epsilon(a, b, 1e-9 * MAX(fabs(a), fabs(b)));
 }
 
-/* A document as long as the sequence is no packing. */
+/* A document as long as the sequence is not packing. */
 static void test_whole_sequence(void) {
   const Answer plain = simulate(""), one = packed("{documents: {tokens: 8192}}");
   assert_near(one.result.iteration_time_s, plain.result.iteration_time_s);

@@ -127,8 +127,8 @@ static void test_buckets_hide(void) {
 
 /* bf16 weights, fp32 gradients, 12 bytes of optimizer over 64 ranks, 805 M parameters of layers
  * and 210 M of embedding, tied: what is not sharded of one unit's gathers is small beside it. */
-/* data-parallel.overlap: false is heard by every sharding, and costs where reductions had
- * hidden: ZeRO-1's, which does not overlap unless it is told to, is as it was. */
+/* data-parallel.overlap: false is heard by every sharding, and costs where reductions had hidden:
+ * ZeRO-1's, which does not overlap by default, does not change. */
 static void test_no_overlap(void) {
   static const char *const hides[] = {
       "none", "ddp", "distributed-optimizer", "{kind: zero-1, overlap-comm: true}", "zero-3",

@@ -75,9 +75,9 @@ static void test_capacity(void) {
   g_assert_cmpfloat_with_epsilon(fullest_within(0.5, "balanced", 8, 2, 4), 0.5, 1e-12);
 }
 
-/* Two experts a rank of four: one wanted expert is on one of two ranks, 2. Two of them are on
- * the same rank in 1 of 3 placements (2), else each on its own (1): 4/3 in the mean, told from
- * 256 draws whose mean has a deviation of 0.03. */
+/* Two experts per rank of four: one wanted expert is on one of two ranks, 2. Two of them are on the
+ * same rank in 1 of 3 placements (2), else each on its own (1): 4/3 in the mean, estimated from 256
+ * draws whose mean has a deviation of 0.03. */
 static void test_several_a_rank(void) {
   g_assert_cmpfloat_with_epsilon(fullest("{kind: histogram, counts: [1, 0, 0, 0]}", 4, 1, 2), 2,
                                  1e-9);

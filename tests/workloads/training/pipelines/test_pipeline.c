@@ -14,7 +14,7 @@ typedef struct {
   const OrrPipelineKind *kind;
   const OrrPipelineShape *shape;
   OrrProgram *program;
-  /* of (backward, direction, block, micro-batch): the step is done; G_MAXUINT32: not asked for yet */
+  /* of (backward, direction, block, micro-batch): the step is done; G_MAXUINT32: not made yet */
   guint32 *events;
 } Replay;
 
@@ -194,7 +194,7 @@ static void test_places(gconstpointer data) {
 }
 
 static void test_refuses(void) {
-  const OrrPipelineShape shape = {4, 2, 6}; /* 6 is no multiple of 4 */
+  const OrrPipelineShape shape = {4, 2, 6}; /* 6 is not a multiple of 4 */
   g_autofree char *refusal = orr_interleaved.refuse(&shape);
   g_assert_nonnull(strstr(refusal, "(6)"));
   g_assert_nonnull(strstr(refusal, "(4)"));
