@@ -91,7 +91,7 @@ static void test_lint_refuses(void) {
   assert_lint(&bad, "outside");
 }
 
-/* A default is read by the rules of a user's text: a required key that it leaves out is an error. */
+/* A default is read by the rules of a user's text: leaving out a required key is an error. */
 static void test_lint_reads_section_defaults(void) {
   const OrrField field = ORR_FIELD_SECTION(Sample, "fault", batch, &fault_table, "{}", "A fault.");
   assert_lint(&field, "missing key 'name'");

@@ -1,5 +1,6 @@
 /*
- * The engines alone: transfers over three links each, with a fixed number in flight, and calls at a date.
+ * The engines alone: transfers over three links each, with a fixed number in flight, and calls at
+ * a date.
  *
  * Each transfer draws three neighbours out of all links: 16 in flight over 48 links meet all the
  * time, 1,000 over 300,000 hardly ever. The first is the price of solving the sharing, the second

@@ -265,9 +265,11 @@ static void test_shapes(void) {
 /* --- bytes --- */
 
 /* One GPU, fp16, in bytes per element of s b h, then of scores b a s^2:
- * forward   norms 2 * 4, qkv-bias 3 * 4, permute 4, bias-dropout-add 2 * 7, gelu 4 * 4: 54; softmax 3, dropout 5: 8
- * backward  bias-dropout-add 2 * 5, bias-grad 2 + 2 + 6 + 8, gelu 4 * 6, scale 2 * 4, concat 12, norms 2 * 10,
- *           residual 2 * 6: 104; dropout 5, softmax 4: 9; main-grad-add 6 bytes of 12 h^2 weights. */
+ * forward   norms 2 * 4, qkv-bias 3 * 4, permute 4, bias-dropout-add 2 * 7, gelu 4 * 4: 54;
+ *           softmax 3, dropout 5: 8
+ * backward  bias-dropout-add 2 * 5, bias-grad 2 + 2 + 6 + 8, gelu 4 * 6, scale 2 * 4, concat 12,
+ *           norms 2 * 10, residual 2 * 6: 104; dropout 5, softmax 4: 9;
+ *           main-grad-add 6 bytes of 12 h^2 weights. */
 static void test_bytes_of_memory_bound_kernels(void) {
   OrrModel model = gpt(24, 2304, 24);
   OrrShard shard = megatron(16, 1, FALSE);

@@ -1,6 +1,6 @@
 /*
- * test_view_reads.c - the tables and columns that views say they read are ones that a run writes: a
- * fact that is renamed in sim/run/answer/rows.inc, and not in the views, would else be taken for one
+ * test_view_reads.c - every table and column that a view reads is written by some run: a fact that
+ * is renamed in sim/run/answer/rows.inc, and not in the views, would otherwise look like a fact
  * that was never recorded.
  */
 #include <string.h>

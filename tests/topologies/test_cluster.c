@@ -1,3 +1,6 @@
+/*
+ * test_cluster.c - clusters as documents: what is read, filled in and refused, and where.
+ */
 #include "sim/base/library.h"
 #include "tests/topologies/cluster_fixture.h"
 

@@ -1,3 +1,6 @@
+/*
+ * test_device.c - devices as documents: every shipped one is read, with its facts and peaks.
+ */
 #include "topologies/device.h"
 
 #include <string.h>

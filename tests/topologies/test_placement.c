@@ -1,3 +1,6 @@
+/*
+ * test_placement.c - which GPU holds which rank, in the orders of Megatron and of others.
+ */
 #include "topologies/placement.h"
 
 #include "sim/base/fault.h"

@@ -1,3 +1,6 @@
+/*
+ * test_nvlink_domain.c - NVLink domains that span nodes: links, routes and closed forms by hand.
+ */
 #include "tests/topologies/cluster_fixture.h"
 
 #define NVL72                                                                                      \

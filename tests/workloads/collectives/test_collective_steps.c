@@ -130,7 +130,8 @@ static void test_mixed_hops(void) {
  * and bandwidth. A chunk makes 2(n-1) hops, and 2(n-1) chunks cross the slowest link, which is
  * all there is to it: within 3 %
  *
- *   steps = max(2 sum (a_h + c / B_h), 2(n-1) c / B_slow),   and not flow = 2 sum a_h + 2(n-1) c / B_slow
+ *   steps = max(2 sum (a_h + c / B_h), 2(n-1) c / B_slow),
+ *   and not flow = 2 sum a_h + 2(n-1) c / B_slow
  *
  * sum: over n - 1 hops, all but a cheapest: 4 of 2.5 us and 24 GB/s, 27 of 1 us and, alone on
  * the link, 240 GB/s; with seven rings on an NVLink each has 34 GB/s of it, still more than a

@@ -77,8 +77,8 @@ static void test_bubble(void) {
 
 /* Zero bubble against 1F1B on the same stages, p = 4, m = 64 (2 replicas): the bubble falls from
  * 3 (F + B + W) to 3 (F + B - W), a third where B and W take as long as F, more where B (attention,
- * and collectives that it no longer hides) takes longer; ZB-V's to half a forward. A small vocabulary keeps the ends from being slower
- * than the other stages. */
+ * and collectives that it no longer hides) takes longer; ZB-V's to half a forward. A small
+ * vocabulary keeps the ends from being slower than the other stages. */
 static void test_zero_bubble(void) {
   const char *const sets =
       "workload.parallel={tp: 8, pp: 4, dp: "
