@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/run/answer/latencies.h"
 #include "workloads/serving/serving.h"
 
 static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
@@ -22,66 +23,6 @@ const OrrResultGroup orr_serving_groups[] = {
 };
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
-
-static int compare_doubles(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-double orr_serving_rows_percentile(const double *sorted, guint n, double fraction) {
-  if (n == 0) return 0;
-  const double place = fraction * (n - 1);
-  const guint below = (guint)place, above = MIN(below + 1, n - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (place - below);
-}
-
-/* Sorts @values. */
-static OrrLatencies latencies_of(GArray *values) {
-  const guint n = values->len;
-  double *data = (double *)(void *)values->data, sum = 0;
-  if (n == 0) return (OrrLatencies){0};
-  qsort(data, n, sizeof *data, compare_doubles);
-  for (guint i = 0; i < n; i++) sum += data[i];
-  return (OrrLatencies){
-      sum / n, orr_serving_rows_percentile(data, n, 0.5), orr_serving_rows_percentile(data, n, 0.9),
-      orr_serving_rows_percentile(data, n, 0.95), orr_serving_rows_percentile(data, n, 0.99)};
-}
-
-/* --- Gaps between tokens: each value stands for many equal gaps --- */
-
-static int compare_gaps(const void *a, const void *b) {
-  const float x = ((const OrrTokenGap *)a)->gap_s, y = ((const OrrTokenGap *)b)->gap_s;
-  return (x > y) - (x < y);
-}
-
-static double gap_at(const GArray *gaps, guint64 rank, guint *at, guint64 *before) {
-  while (*before + g_array_index(gaps, OrrTokenGap, *at).n <= rank)
-    *before += g_array_index(gaps, OrrTokenGap, (*at)++).n;
-  return g_array_index(gaps, OrrTokenGap, *at).gap_s;
-}
-
-static double gap_percentile(const GArray *gaps, guint64 n, double fraction) {
-  const double place = fraction * (double)(n - 1);
-  const guint64 below = (guint64)place, above = MIN(below + 1, n - 1);
-  guint at = 0;
-  guint64 before = 0;
-  const double low = gap_at(gaps, below, &at, &before);
-  return low + (gap_at(gaps, above, &at, &before) - low) * (place - (double)below);
-}
-
-static OrrLatencies gap_latencies(GArray *gaps) {
-  guint64 n = 0;
-  double sum = 0;
-  if (gaps->len > 0) qsort(gaps->data, gaps->len, sizeof(OrrTokenGap), compare_gaps);
-  for (guint i = 0; i < gaps->len; i++) {
-    const OrrTokenGap *gap = &g_array_index(gaps, OrrTokenGap, i);
-    n += gap->n;
-    sum += (double)gap->gap_s * gap->n;
-  }
-  if (n == 0) return (OrrLatencies){0};
-  return (OrrLatencies){sum / (double)n, gap_percentile(gaps, n, 0.5), gap_percentile(gaps, n, 0.9),
-                        gap_percentile(gaps, n, 0.95), gap_percentile(gaps, n, 0.99)};
-}
 
 /* --- Requests --- */
 
@@ -196,7 +137,7 @@ static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
     add_error(errors[2], seen.e2e_s, measured.e2e_s);
   }
   for (int k = 0; k < 3; k++) {
-    const OrrLatencies spread = latencies_of(errors[k]);
+    const OrrLatencies spread = orr_latencies_of(errors[k]);
     *medians[k] = spread.p50;
     *tails[k] = spread.p90;
     g_array_unref(errors[k]);
@@ -206,12 +147,13 @@ static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
 /* --- The result --- */
 
 static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingResult *result) {
-  result->ttft = latencies_of(counted->ttft);
-  result->tpot = latencies_of(counted->tpot);
-  result->e2e = latencies_of(counted->e2e);
-  result->queue = latencies_of(counted->queue);
-  result->itl = work->params.metrics.definition == ORR_METRICS_AIPERF ? result->tpot
-                                                                      : gap_latencies(work->gaps);
+  result->ttft = orr_latencies_of(counted->ttft);
+  result->tpot = orr_latencies_of(counted->tpot);
+  result->e2e = orr_latencies_of(counted->e2e);
+  result->queue = orr_latencies_of(counted->queue);
+  result->itl = work->params.metrics.definition == ORR_METRICS_AIPERF
+                    ? result->tpot
+                    : orr_latencies_of_gaps(work->gaps);
 }
 
 static void fill_rates(const OrrServingWork *work, const Counted *counted,
@@ -240,51 +182,67 @@ static double blocks_of(const OrrServingWork *work, gint64 replica) {
   return (double)(group->n_blocks * group->params.parallel.dp_attention);
 }
 
-static void fill_from_replicas(const OrrServingWork *work, OrrServingResult *result) {
-  double held_s = 0, starting_s = 0, room = 0, most_s = 0, stepped_s = 0, used = 0, running = 0,
-         busy_s = 0, comm_s = 0, hits = 0, asked = 0;
-  double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
-  gint64 loads = 0;
-  for (gint64 i = 0; i < work->params.replicas; i++) {
-    const OrrServedReplica *replica = &work->replicas[i];
-    const double blocks = blocks_of(work, i);
-    stepped_s += replica->busy_s + replica->host_s;
-    room += (replica->busy_s + replica->host_s) * blocks;
-    used += replica->used_block_s;
-    running += replica->running_s;
-    busy_s += replica->busy_s;
-    most_s = fmax(most_s, replica->busy_s);
-    comm_s += replica->comm_s;
-    hits += (double)replica->hit_tokens;
-    asked += (double)replica->looked_up_tokens;
-    result->preemptions += replica->preemptions;
-    for (int tier = 0; tier < ORR_N_TIERS; tier++)
-      below[tier] += (double)replica->tier_tokens[tier];
-    loads += replica->adapter_loads;
-    result->starts += replica->starts;
-    held_s += replica->held_s;
-    starting_s += replica->starting_s;
-    checks += (double)replica->checks;
-    drafted += (double)replica->drafted;
-    accepted += (double)replica->accepted;
-    result->steps += replica->steps;
-    result->kv_peak = fmax(result->kv_peak, replica->peak_blocks / blocks);
-  }
-  result->kv_utilization = room > 0 ? used / room : 0;
-  result->running_mean = stepped_s > 0 ? running / stepped_s : 0;
-  result->gpu_busy = held_s > 0 ? busy_s / held_s : 0;
-  result->replicas_mean = work->end_s > 0 ? held_s / work->end_s : 0;
-  if (result->starts > 0) result->start_mean_s = starting_s / (double)result->starts;
-  result->replica_imbalance = busy_s > 0 ? most_s * (double)work->params.replicas / busy_s : 0;
-  result->comm_fraction = busy_s > 0 ? comm_s / busy_s : 0;
-  result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
+/* Sums over the replicas. */
+typedef struct {
+  double held_s, starting_s, busy_s, busiest_s, comm_s;
+  double stepped_s, running_s;        /* time of steps, and of running requests within them */
+  double cache_block_s, used_block_s; /* blocks times the time of steps */
+  double hits, looked_up;             /* tokens of prompts in the prefix cache */
+  double below[ORR_N_TIERS];          /* hits in tiers below HBM */
+  double checks, drafted, accepted;   /* speculation */
+} Sums;
+
+static void add_replica(const OrrServedReplica *replica, double blocks, Sums *sums) {
+  sums->stepped_s += replica->busy_s + replica->host_s;
+  sums->cache_block_s += (replica->busy_s + replica->host_s) * blocks;
+  sums->used_block_s += replica->used_block_s;
+  sums->running_s += replica->running_s;
+  sums->busy_s += replica->busy_s;
+  sums->busiest_s = fmax(sums->busiest_s, replica->busy_s);
+  sums->comm_s += replica->comm_s;
+  sums->held_s += replica->held_s;
+  sums->starting_s += replica->starting_s;
+  sums->hits += (double)replica->hit_tokens;
+  sums->looked_up += (double)replica->looked_up_tokens;
+  for (int tier = 0; tier < ORR_N_TIERS; tier++)
+    sums->below[tier] += (double)replica->tier_tokens[tier];
+  sums->checks += (double)replica->checks;
+  sums->drafted += (double)replica->drafted;
+  sums->accepted += (double)replica->accepted;
+}
+
+static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+static void fill_ratios(const OrrServingWork *work, const Sums *sums, OrrServingResult *result) {
+  result->kv_utilization = ratio(sums->used_block_s, sums->cache_block_s);
+  result->running_mean = ratio(sums->running_s, sums->stepped_s);
+  result->gpu_busy = ratio(sums->busy_s, sums->held_s);
+  result->replicas_mean = ratio(sums->held_s, work->end_s);
+  result->start_mean_s = ratio(sums->starting_s, (double)result->starts);
+  result->replica_imbalance = ratio(sums->busiest_s * (double)work->params.replicas, sums->busy_s);
+  result->comm_fraction = ratio(sums->comm_s, sums->busy_s);
+  result->prefix_hit_rate = ratio(sums->hits, sums->looked_up);
   double *const fractions[] = {&result->prefix_host_rate, &result->prefix_ssd_rate,
                                &result->prefix_remote_rate};
   for (int tier = 0; tier < ORR_N_TIERS; tier++)
-    *fractions[tier] = hits > 0 ? below[tier] / hits : 0;
-  result->adapter_loads = loads;
-  result->acceptance_rate = drafted > 0 ? accepted / drafted : 0;
-  result->tokens_per_check = checks > 0 ? 1 + accepted / checks : 1;
+    *fractions[tier] = ratio(sums->below[tier], sums->hits);
+  result->acceptance_rate = ratio(sums->accepted, sums->drafted);
+  result->tokens_per_check = 1 + ratio(sums->accepted, sums->checks);
+}
+
+static void fill_from_replicas(const OrrServingWork *work, OrrServingResult *result) {
+  Sums sums = {0};
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    const OrrServedReplica *replica = &work->replicas[i];
+    const double blocks = blocks_of(work, i);
+    add_replica(replica, blocks, &sums);
+    result->preemptions += replica->preemptions;
+    result->adapter_loads += replica->adapter_loads;
+    result->starts += replica->starts;
+    result->steps += replica->steps;
+    result->kv_peak = fmax(result->kv_peak, replica->peak_blocks / blocks);
+  }
+  fill_ratios(work, &sums, result);
 }
 
 static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) {
@@ -454,7 +412,7 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
     Counted counted;
     counted_init(&counted);
     count_requests(work, group, &counted);
-    const OrrLatencies ttft = latencies_of(counted.ttft), tpot = latencies_of(counted.tpot);
+    const OrrLatencies ttft = orr_latencies_of(counted.ttft), tpot = orr_latencies_of(counted.tpot);
     const double good = counted.n > 0 ? (double)counted.good / (double)counted.n : 0;
     const OrrServingClassRow row = {.group = interned(class_name(&work->params, group)),
                                     .completed = (gint64)counted.n,
@@ -465,7 +423,7 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
                                     .ttft_p99_s = ttft.p99,
                                     .tpot_mean_s = tpot.mean,
                                     .tpot_p99_s = tpot.p99,
-                                    .e2e_mean_s = latencies_of(counted.e2e).mean};
+                                    .e2e_mean_s = orr_latencies_of(counted.e2e).mean};
     g_array_append_val(outcome->serving_classes, row);
     counted_clear(&counted);
   }

@@ -1,9 +1,8 @@
 /*
  * serving_rows.h - the rows of a serving run, and the definitions of its latencies.
  *
- * Percentiles are linear between the two nearest ranks (numpy's default, which both tools below
- * use). Requests that arrive during the warm-up are not counted. The duration runs from the first
- * counted arrival to the last token.
+ * Percentiles are those of latencies.h, which both tools below use. Requests that arrive during the
+ * warm-up are not counted. The duration runs from the first counted arrival to the last token.
  *
  *                vLLM (`vllm bench serve`)                      AIPerf (NVIDIA)
  *   TTFT         first token - arrival                          the same
@@ -25,10 +24,6 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 /* "batch 12.3, busy 61 %, ..., kv 43 %": what explains the answer. Newly allocated. */
 char *orr_serving_rows_explain(const OrrOutcome *outcome);
-
-/* The percentile @fraction (0 to 1) of ascending values, linear between the two nearest ranks; 0
- * where @n is 0. */
-double orr_serving_rows_percentile(const double *sorted, guint n, double fraction);
 
 G_END_DECLS
 

@@ -10,11 +10,9 @@
  */
 #include "sim/run/answer/training_rows.h"
 
-#include <stdlib.h>
-
+#include "sim/run/answer/latencies.h"
 #include "sim/run/answer/link_time.h"
 #include "sim/run/answer/memory_time.h"
-#include "sim/run/answer/serving_rows.h"
 #include "workloads/training/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -29,20 +27,16 @@ static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
   }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void fill_step_times(OrrTrainingResult *r, const GArray *steps) {
-  g_autofree double *seconds = g_new(double, steps->len + 1);
+  g_autoptr(GArray) seconds = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < steps->len; i++) {
     const OrrStepRow *step = &g_array_index(steps, OrrStepRow, i);
-    seconds[i] = step->end_s - step->begin_s;
+    const double step_s = step->end_s - step->begin_s;
+    g_array_append_val(seconds, step_s);
   }
-  qsort(seconds, steps->len, sizeof *seconds, compare_doubles);
-  r->step_p50_s = orr_serving_rows_percentile(seconds, steps->len, 0.5);
-  r->step_p99_s = orr_serving_rows_percentile(seconds, steps->len, 0.99);
+  const OrrLatencies spread = orr_latencies_of(seconds);
+  r->step_p50_s = spread.p50;
+  r->step_p99_s = spread.p99;
 }
 
 static gboolean is_exposed_comm(OrrTimeKind kind) {
