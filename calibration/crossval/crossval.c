@@ -29,7 +29,8 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
   orr_crossval_fold_init(&parts, profile);
   if (!family->leave_out(profile, table, fold, &parts, error)) return FALSE;
   if (parts.left_out->len == 0) return TRUE;
-  g_autoptr(GError) nothing = NULL; /* where nothing is left, the datasheet answers, and says so */
+  g_autoptr(GError) nothing = NULL; /* where no row is left, the datasheet answers, and `how`
+                                     * says so */
   g_autoptr(OrrCostModel) model = orr_cost_model_new(&parts.rest, device, &nothing);
   if (!model) {
     orr_crossval_fold_clear(&parts);

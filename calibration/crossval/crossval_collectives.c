@@ -2,8 +2,8 @@
  * crossval_collectives.c - measured collectives: a shape is a size, left out for all numbers of
  * ranks at once.
  *
- * The tables of a profile are one an (op, ranks); here they are one an op, in the order in which
- * the profile names them.
+ * A profile has one table per (op, ranks); here there is one per op, in the order in which the
+ * profile names them.
  */
 #include <math.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static char *label(const OrrProfile *profile, guint table) {
   return g_strdup(first_of(profile, table)->op);
 }
 
-/* Sizes are dealt by their logarithm in eighths, so that a size is in one fold whatever the rows
- * around it. */
+/* Sizes are dealt by their logarithm in eighths, so that the fold of a size does not depend on
+ * the rows around it. */
 static guint fold_of(double bytes) { return orr_crossval_fold_of((guint)lround(8 * log2(bytes))); }
 
 static gboolean split_row(const OrrProfileCollective *row, guint fold, OrrCrossvalFold *into,

@@ -1,10 +1,10 @@
 /*
- * crossval_dispatch.c - what exchanges the tokens of experts (`libraries`): a shape is a number of
- * ranks, a hidden size, a top-k and a number of experts, with all its numbers of tokens.
+ * crossval_dispatch.c - exchanges of experts' tokens (`libraries`): a shape is a number of ranks, a
+ * hidden size, a top-k and a number of experts, with all its numbers of tokens.
  *
- * A table is one (library, operation, format) that has two shapes or more; a seventh of the shapes
- * is left out at a time, of up to seven each by itself. Where no other shape has as many ranks, the
- * rest answers from outside.
+ * A table is one (library, operation, format) with at least two shapes. A seventh of the shapes is
+ * left out at a time; up to seven shapes, each one by itself. Where no other shape has the same
+ * number of ranks, the rest answers from outside.
  */
 #include <string.h>
 
@@ -25,14 +25,14 @@ static const OrrProfileLibrary *row_at(const OrrProfile *profile, guint i) {
   return profile->libraries->pdata[i];
 }
 
-/* How many rows up to @end are of the kernel of row @i. */
+/* Number of rows before @end of the same kernel as row @i. */
 static guint count_like(const OrrProfile *profile, guint i, guint end) {
   guint n = 0;
   for (guint k = 0; k < end; k++) n += same_kernel(row_at(profile, k), row_at(profile, i));
   return n;
 }
 
-/* The first row of the @table-th kernel that has two shapes. */
+/* The first row of the @table-th kernel that has at least two shapes. */
 static const OrrProfileLibrary *first_of(const OrrProfile *profile, guint table) {
   guint n_rows = orr_profile_length(profile->libraries);
   for (guint i = 0, n = 0; i < n_rows; i++)

@@ -55,8 +55,7 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
   return TRUE;
 }
 
-/* Whether the experts have a gate is told by the layer's other splits, as a user's question
- * would be. */
+/* The other splits of the layer show whether its experts have a gate, as for a user's query. */
 static OrrOperator operator_of(const OrrProfile *profile, guint table,
                                const OrrCrossvalPoint *point) {
   const OrrProfileMoe *moe = table_at(profile, table);

@@ -1,5 +1,5 @@
 /*
- * crossval_plot.c - see crossval_plot.h.
+ * crossval_plot.c - writes the points of cross-validation as blocks for gnuplot, and runs it.
  */
 #include "calibration/crossval/crossval_plot.h"
 

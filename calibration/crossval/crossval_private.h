@@ -1,5 +1,6 @@
 /*
- * crossval_private.h - what the crossval*.c files share. Nobody else includes it.
+ * crossval_private.h - the interface of a family of cross-validation, and helpers for families.
+ * Only crossval*.c and thin.c include it.
  *
  * To add a family: a file crossval_NAME.c with one `const OrrCrossvalFamily`, and its place in the
  * array of crossval.c.
@@ -12,23 +13,23 @@
 
 G_BEGIN_DECLS
 
-/* One fold of one table: what the rest is made into, and what is asked of it. */
+/* One fold of one table: the rest of the profile, and the points to query. */
 typedef struct {
-  /* the profile with that table alone, less what is left out; its arrays are borrowed or owned
-   * by */
+  /* The profile with only that table, without the rows left out; its arrays are borrowed, or
+   * owned by `owned`. */
   OrrProfile rest;
-  GPtrArray *owned; /* what must live as long (GPtrArray*, by orr_crossval_own) */
+  GPtrArray *owned; /* frees what `rest` needs (orr_crossval_own) */
   GArray *left_out; /* OrrCrossvalPoint: keys and measured_s */
 } OrrCrossvalFold;
 
 typedef struct OrrCrossvalFamily {
   const char *name;
-  const char *const *keys;    /* of a point, NULL-terminated */
+  const char *const *keys;    /* names of the keys of a point, NULL-terminated */
   const char *const *regions; /* NULL-terminated, "outside" last */
   guint (*n_tables)(const OrrProfile *profile);
   char *(*label)(const OrrProfile *profile, guint table);
-  /* Fills @fold, whose `rest` has no tables yet. FALSE with @error on text that is no list of
-   * numbers. */
+  /* Fills @ret_fold, whose `rest` has no tables yet. FALSE with @error where a text is not a
+   * list of numbers. */
   gboolean (*leave_out)(const OrrProfile *profile, guint table, guint fold,
                         OrrCrossvalFold *ret_fold, GError **error);
   OrrCost (*query)(const OrrCostModel *model, const OrrProfile *profile, guint table,
@@ -45,17 +46,17 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCrossvalFold, orr_crossval_fold_clear)
 extern const OrrCrossvalFamily orr_crossval_attention, orr_crossval_collectives,
     orr_crossval_dispatch, orr_crossval_gemm, orr_crossval_moe;
 
-/* The fold of the @shape-th shape: shapes that stand beside each other in a table land in
- * different ones, by chance. */
+/* The fold of the @shape-th shape, by a hash, so that neighbours in a table land in different
+ * folds. */
 guint orr_crossval_fold_of(guint shape);
 
-/* A copy of a list of rows without those of @fold; the rows stay the profile's. */
+/* A copy of a list of rows without those of @fold; the profile still owns the rows. */
 GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold *into);
 
-/* A struct of @size, copied, that lives as long as the fold. */
+/* A copy of a struct of @size, owned by the fold. */
 gpointer orr_crossval_own(OrrCrossvalFold *fold, gconstpointer data, gsize size);
 char *orr_crossval_own_text(OrrCrossvalFold *fold, char *text);
-/* An array of the one pointer, or none; lives as long as the fold. */
+/* An array of the one pointer, owned by the fold. */
 GPtrArray *orr_crossval_own_list(OrrCrossvalFold *fold, gpointer only);
 
 /* The region of a kernel by the largest term of its roofline: latency, memory or compute, as an

@@ -1,5 +1,5 @@
 /*
- * fit.c - see fit.h.
+ * fit.c - joins imported tables, fitted constants and cross-validated errors into one document.
  */
 #include "calibration/fit/fit.h"
 
@@ -46,7 +46,7 @@ static char *tables_text(const OrrProfile *profile) {
   return orr_yaml_text(node);
 }
 
-/* Thins @profile; what it then is from goes to @source. */
+/* Thins @profile and appends to @source how. */
 static gboolean thin(OrrProfile *profile, const OrrDevice *device, const OrrFitOrder *order,
                      GString *source, GError **error) {
   OrrThinned thinned;
@@ -54,9 +54,10 @@ static gboolean thin(OrrProfile *profile, const OrrDevice *device, const OrrFitO
   if (!orr_thin(profile, device, order->n_rows, &thinned, error)) return FALSE;
   g_string_append_printf(source, ", %u of %u rows", thinned.n_kept, thinned.n_before);
   if (thinned.left_out.n)
-    g_string_append_printf(source,
-                           "; asked for the others they are %.1f %% off, 90th percentile %.1f %%",
-                           100 * thinned.left_out.mape, 100 * thinned.left_out.p90);
+    g_string_append_printf(
+        source,
+        "; their predictions of the others are %.1f %% off on average, 90th percentile %.1f %%",
+        100 * thinned.left_out.mape, 100 * thinned.left_out.p90);
   return TRUE;
 }
 

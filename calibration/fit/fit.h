@@ -1,9 +1,9 @@
 /*
- * fit.h - raw rows become a profile: what `orrery calibrate fit` does.
+ * fit.h - makes a profile from measured rows: what `orrery calibrate fit` does.
  *
- * The tables are those of orr_measured_import. To them come the constants that rows can tell, each
- * with how it was found, and the errors of a cross-validation with these constants (crossval.h,
- * profile_errors.h):
+ * The tables are those of orr_measured_import. To them it adds the constants that the rows
+ * determine, each with how it was found, and the errors of a cross-validation with these constants
+ * (crossval.h, profile_errors.h):
  *
  *   kernel-overhead       the shortest GEMM row
  *   gemm-efficiency       the best rate of a GEMM row, as a share of its format's peak
@@ -18,8 +18,8 @@
  *                         the mean ratio of a product beside an all-reduce to itself alone, and of the all-reduce
  *                         (interference.csv); where there are no such rows the profile says that 1 is assumed
  *
- * A constant that the rows cannot tell keeps its default and is not written. Nothing is fitted to a
- * single row but the extremes that are named as such.
+ * A constant that the rows do not determine keeps its default and is not written. No constant is
+ * fitted to a single row, except the extremes that are named as such.
  */
 #ifndef ORR_FIT_H
 #define ORR_FIT_H
@@ -33,26 +33,26 @@ typedef struct {
   const char *collectives_csv; /* NULL: none */
   const char *system;          /* whose rows of @collectives_csv */
   const char *name;            /* the profile's; NULL: the device's */
-  guint n_rows;                /* that are kept, by thin.h; 0: all */
+  guint n_rows;                /* to keep (thin.h); 0: all */
 } OrrFitOrder;
 
-/* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT that names every bad line, or
+/* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT, which names every bad line, or
  * ORR_FAULT_RESOURCE. */
 char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error);
 
-/* Mean slow-downs, and of how many rows; a mean is 1 where there are none. */
+/* Mean slow-downs and the numbers of rows behind them; 1 where there are none. */
 typedef struct {
   double compute, collective, compute_by_copy, copy;
   guint n_compute, n_collective, n_compute_by_copy, n_copy;
 } OrrFitOverlap;
 
-/* What the interference.csv of @folder says (calibration/measure/family_interference.c); no rows
- * where it is not there. FALSE with ORR_FAULT_DOCUMENT naming every bad line: a missing column,
- * no number, no time above 0, a row twice. */
+/* Reads interference.csv of @folder (calibration/measure/family_interference.c); no rows where
+ * there is no such file. FALSE with ORR_FAULT_DOCUMENT naming every bad line: a missing column,
+ * a bad number or time, a repeated row. */
 gboolean orr_fit_overlap(const char *folder, OrrFitOverlap *ret_overlap, GError **error);
 
-/* The constants that @profile's rows and @overlap tell, as the lines of a `constants:` section;
- * "" for none. Sets them in @profile. */
+/* Sets the constants that @profile's rows and @overlap determine in @profile, and returns them
+ * as the lines of a `constants:` section; "" for none. Newly allocated. */
 char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap,
                         GError **error);
 

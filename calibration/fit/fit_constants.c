@@ -1,5 +1,5 @@
 /*
- * fit_constants.c - what a profile's rows say of the constants: see fit.h.
+ * fit_constants.c - derives constants from a profile's rows; fit.h lists them.
  */
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "calibration/fit/fit.h"
 #include "calibration/profile/profile_private.h"
 
-/* The extremes of the rows; 0 where there are none. */
+/* Extremes over all rows; 0 where there are none. */
 typedef struct {
   double shortest_s;
   double flops_fraction, bandwidth_fraction; /* of GEMM rows */
@@ -98,7 +98,7 @@ static gboolean see_all_reduces(const OrrProfile *profile, Line *line, GError **
   return TRUE;
 }
 
-/* --- the share of waves --- */
+/* --- the weight of waves --- */
 
 static gboolean wave_error(OrrProfile *profile, const OrrDevice *device, double weight,
                            double *ret_mape, GError **error) {
@@ -229,8 +229,8 @@ char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrF
   }
   add_line(&profile->constants, &line, keys, source);
   add_overlap(&profile->constants, overlap, keys, source);
-  if (!keys->len) return g_strdup(""); /* nothing is told, and all are defaults */
-  return g_strdup_printf("constants:\n%s  source: >\n    Found by orrery calibrate fit; what is "
-                         "not named is a default.\n%s",
-                         keys->str, source->str);
+  if (!keys->len) return g_strdup(""); /* no constant was found: all are defaults */
+  return g_strdup_printf(
+      "constants:\n%s  source: >\n    Found by orrery calibrate fit; all others are defaults.\n%s",
+      keys->str, source->str);
 }

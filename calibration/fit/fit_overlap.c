@@ -1,12 +1,12 @@
 /*
- * fit_overlap.c - how much a matrix product and what runs beside it slow each other: ratios of the
- * rows of interference.csv, which are of the same kernels in one session.
+ * fit_overlap.c - computes how much a matrix product and a concurrent all-reduce or copy slow each
+ * other down: ratios of rows of interference.csv, which are of the same kernels in one session.
  *
  *   compute      = mean of t(product beside an all-reduce) / t(the same product, beside nothing)
  *   collective   = mean of t(all-reduce beside a product)  / t(the same all-reduce alone)
  *
- * The mean is over products and sizes as they were planned (family_interference.c): all of them
- * large enough to fill the device. Copies by the copy engines are told beside it: what DMA costs
+ * The mean is over the products and sizes of the plan (family_interference.c), all large enough to
+ * fill the device. Copies by the copy engines are reported as well: they show the cost of DMA
  * without SMs.
  */
 #include <math.h>
@@ -21,7 +21,7 @@ enum { BYTES, M, N, K, N_NUMBERS };
 static const char *const number_names[] = {"bytes", "m", "n", "k"};
 
 typedef struct {
-  const char *beside, *watch; /* of the file's text */
+  const char *beside, *watch; /* point into the file's text */
   double at[N_NUMBERS], us;
   OrrPlace place;
 } Row;
@@ -60,7 +60,7 @@ static gboolean same(const Row *a, const Row *b) {
          memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
-/* The row of the same kernel with nothing beside it; NULL where there is none. */
+/* The row of the same kernel with nothing concurrent; NULL where there is none. */
 static const Row *alone_of(const GArray *rows, const Row *row) {
   const gboolean is_gemm = is(row->watch, "gemm");
   for (guint i = 0; i < rows->len; i++) {
@@ -79,7 +79,7 @@ static void add(double *sum, guint *n, double ratio) {
   ++*n;
 }
 
-/* A row whose kernel was not measured alone yet tells nothing. */
+/* Adds the row's ratio to its sum; nothing where its kernel was not measured alone. */
 static void see(const GArray *rows, const Row *row, OrrFitOverlap *overlap) {
   const gboolean is_collective = is(row->beside, "all-reduce");
   if (is(row->beside, "nothing") || is(row->watch, "alone")) return;

@@ -1,15 +1,16 @@
 /*
- * measured.c - see measured.h.
+ * measured.c - imports tables of GEMM and attention, and writes the document.
  *
- * Each table is read into points: a group (what a row of the profile is: dtype, n, k), a place on
- * the axes (m), and a latency. Groups and axes are then sorted and written. Nothing is fitted,
- * smoothed or left out: rows that looked as if their neighbours could tell them could not. Decode
- * steps of 3 to 63 keys were 9 % off when they were left out, from a batch of 256 on 17 to 18 % too
- * fast; products of 3 to 15 rows 2 to 6 %, those just above a full tile (m of 33, 129 .. 4353) 7.8
- * % on H100. `thin` rounds to three digits, which is 0.5 % at most; a sixth of a profile's text.
+ * Each table is read into points: a group (a row of the profile: dtype, n, k), a place on the axes
+ * (m), and a latency. Groups and axes are then sorted and written. Nothing is fitted, smoothed or
+ * left out: rows that looked redundant were not. With decode steps of 3 to 63 keys left out, their
+ * interpolated times were 9 % off, and 17 to 18 % too fast from a batch of 256 on; those of
+ * products of 3 to 15 rows 2 to 6 %; those just above a full tile (m of 33, 129 .. 4353) 7.8 % on
+ * H100. `thin` rounds to three digits, which costs 0.5 % at most and saves a sixth of a profile's
+ * text.
  *
- * Rows that the machine held back (a tray whose power is capped: GB200's products of 1 ms and
- * longer ran at half the rate of those of 0.8 ms) are told by tables of the same chip: `same_chip`.
+ * A machine can hold rows back (a tray whose power is capped: GB200's products of 1 ms and longer
+ * ran at half the rate of those of 0.8 ms). Tables of the same chip reveal them: `same_chip`.
  */
 #include "calibration/fit/measured.h"
 
@@ -95,7 +96,7 @@ static gboolean not_negative(const OrrCsvLine *line, const Layout *layout, doubl
   return value >= 0;
 }
 
-/* Windowed attention is another kernel: such rows are passed over. */
+/* Windowed attention is another kernel: its rows are skipped. */
 static gboolean is_windowed(const OrrCsv *csv, const OrrCsvLine *line) {
   int column = orr_csv_column(csv, "window_size");
   return column >= 0 && strcmp(line->cells[column], "0") != 0;
@@ -148,8 +149,8 @@ static void round_points(GArray *points) {
 
 /* --- rows that the machine held back --- */
 
-/* A power limit is enforced over a millisecond or so: a shorter call that is slower is so for
- * another reason. */
+/* A power limit is enforced over about a millisecond: a shorter call that is slower has another
+ * reason. */
 #define HELD_BACK_FROM_US 500
 #define HELD_BACK 1.1
 
@@ -166,7 +167,7 @@ static gboolean same_point(gconstpointer a, gconstpointer b) {
 
 static void take_faster(GArray *points, const GArray *others) {
   g_autoptr(GHashTable) known =
-      g_hash_table_new(point_hash, same_point); /* looked up, never walked */
+      g_hash_table_new(point_hash, same_point); /* only looked up, never iterated */
   for (guint i = 0; i < others->len; i++) g_hash_table_add(known, &g_array_index(others, Point, i));
   for (guint i = 0; i < points->len; i++) {
     Point *point = &g_array_index(points, Point, i);
@@ -201,7 +202,7 @@ static GArray *axis_of(const GArray *points, guint begin, guint end, int key) {
   return axis;
 }
 
-/* It says device, kernels and licence. */
+/* The line names device, kernels and licence. */
 char *orr_measured_source(const OrrCsv *csv) {
   const OrrCsvLine *first = csv->lines->pdata[0];
   if (*first->text != '#') return g_strdup("not stated");
@@ -304,7 +305,7 @@ typedef struct {
   const char *folder, *same_chip;
   gboolean thin;
   OrrDiags *diags;
-  guint n_tables; /* that were there */
+  guint n_tables; /* tables found */
 } Import;
 
 /* The points of @folder's table, sorted, and its source; NULL where the file is not there, or
@@ -322,8 +323,8 @@ static GArray *load_from(const Import *import, const char *folder, const Layout 
   return points;
 }
 
-/* The same of the folder that is imported: a decode step waits for memory, whose clock no limit
- * lowers. */
+/* The same for the imported folder, with the faster of both chips' times. Decode steps keep
+ * theirs: they wait for memory, whose clock no limit lowers. */
 static GArray *load(const Import *import, const Layout *layout, char **ret_source, GError **error) {
   GError *failed = NULL;
   g_autofree char *other_source = NULL;
@@ -369,7 +370,7 @@ static gboolean import_attention(GString *text, Import *import, GError **error) 
   return TRUE;
 }
 
-/* The comment is the command that makes the document again. */
+/* The comment is the command that reproduces the document. */
 static void write_head(GString *text, const char *folder, const OrrMeasuredOptions *options) {
   const char *system = options->system ? options->system : folder, *csv = options->collectives_csv;
   g_autofree char *file = csv ? g_path_get_basename(csv) : NULL,

@@ -1,11 +1,11 @@
 /*
- * measured_collectives.c - the rows of nccl-tests become the collectives of a profile.
+ * measured_collectives.c - imports rows of nccl-tests as the collectives of a profile.
  *
- * Runs with equal op, ranks and bytes become one row, their geometric mean. Of equal runs in
- * several formats those in 16 bits are taken, which training reduces, else fp32's, else fp8's, else
- * any (int8): moving data does not depend on the format, reductions in int8 are 1 to 4 % slower
- * than in half (all_reduce, reduce_scatter, medians of eight devices). Runs that do not say which
- * NCCL they ran are used only where no other is.
+ * Runs with equal op, ranks and bytes become one row, their geometric mean. Among runs in several
+ * formats it takes those in 16 bits, which training reduces, else fp32, else fp8, else any (int8).
+ * Moving data does not depend on the format; reductions in int8 are 1 to 4 % slower than in half
+ * (all_reduce, reduce_scatter, medians of eight devices). Runs that do not state their NCCL version
+ * count only where no other does.
  */
 #include <math.h>
 #include <string.h>
@@ -16,14 +16,14 @@
 /* A row of the collectives' file, kept by op, ranks and bytes. */
 typedef struct {
   char *op;
-  int format;         /* how far from 16 bits; of equal runs the least is taken */
-  gboolean versioned; /* says which NCCL; rows that do not are used only where no other is */
+  int format;         /* rank of the format, 0 for 16 bits; of equal runs the lowest counts */
+  gboolean versioned; /* states its NCCL version */
   double ranks, bytes, us;
 } Sample;
 
 static void sample_clear(gpointer sample) { g_free(((Sample *)sample)->op); }
 
-/* FALSE with a finding: no format. */
+/* FALSE, with a finding, where the cell is not a format. */
 static gboolean read_format(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
                             int *ret_format) {
   double key;
@@ -74,7 +74,7 @@ static gboolean any_versioned(const GArray *samples) {
   return FALSE;
 }
 
-/* The mean of those among the @n equal samples whose format is the nearest to 16 bits. */
+/* The mean of those of the @n equal samples whose format has the lowest rank. */
 static double mean_of(const GArray *samples, guint first, guint n) {
   double log_sum = 0, only = 0;
   int format = G_MAXINT;
@@ -88,10 +88,10 @@ static double mean_of(const GArray *samples, guint first, guint n) {
     only = sample->us;
     n_taken++;
   }
-  return n_taken == 1 ? only : exp(log_sum / n_taken); /* one alone: to the last digit */
+  return n_taken == 1 ? only : exp(log_sum / n_taken); /* exact to the last digit for one sample */
 }
 
-/* Drops what is not versioned (if any is), and makes one of those that are equal. */
+/* Drops samples without a version (if any has one), and joins equal samples. */
 static void join_samples(GArray *samples) {
   gboolean only_versioned = any_versioned(samples);
   for (guint i = samples->len; only_versioned && i-- > 0;)

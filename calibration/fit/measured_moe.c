@@ -1,7 +1,7 @@
 /*
- * measured_moe.c - moe_ffn.csv becomes the part `moe` of a profile: a table for each number format
- * and distribution of tokens, a row for each layer and split, a latency for each number of tokens.
- * Nothing is fitted.
+ * measured_moe.c - imports moe_ffn.csv as the section `moe` of a profile: a table for each number
+ * format and distribution of tokens, a row for each layer and split, a latency for each number of
+ * tokens. Nothing is fitted.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "calibration/fit/measured_private.h"
 #include "calibration/profile/profile_moe.h"
 
-/* A table, a row of it, a place in that: each is told by the first so many keys. */
+/* The first OF_TABLE keys identify a table, the first OF_ROW a row of it, all of them a place in
+ * the row. */
 enum { OF_TABLE = 2, OF_ROW = 8, KEYS = 9 };
 
 static const char *const columns[KEYS] = {"moe_dtype",   "distribution", "hidden_size",
@@ -39,7 +40,7 @@ static gboolean read_distribution(const OrrCsvLine *line, int column, OrrDiags *
   return FALSE;
 }
 
-/* What the profile's check would refuse, told at its line. */
+/* Reports what the profile's check would refuse, at its line. */
 static gboolean check_sample(const Sample *sample, OrrDiags *diags) {
   const char *wrong =
       fmod(sample->keys[5], sample->keys[7]) != 0   ? "moe_ep_size must divide num_experts"
@@ -95,9 +96,9 @@ static GArray *tokens_axis(const GArray *samples, guint begin, guint end) {
   return axis;
 }
 
-/* Measured models whose experts have no gate (squared ReLU); the tables do not say it. Nemotron
- * 3 Nano (hidden 2688, inner size 1856, 6 of 128) and Ultra (latent size 2048, inner size 5120,
- * 22 of 512), as their model cards say. */
+/* Measured models whose experts have no gate (squared ReLU), which the tables do not state: by
+ * their model cards, Nemotron 3 Nano (hidden 2688, inner size 1856, 6 of 128) and Ultra (latent
+ * size 2048, inner size 5120, 22 of 512). */
 static gboolean has_gate(const double *keys) {
   static const double without[][4] = {{2688, 1856, 6, 128}, {2048, 5120, 22, 512}};
   for (guint i = 0; i < G_N_ELEMENTS(without); i++)

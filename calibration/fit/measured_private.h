@@ -1,5 +1,5 @@
 /*
- * measured_private.h - what the measured*.c files share. Nobody else includes it.
+ * measured_private.h - readers of columns and writers of numbers that the measured*.c files share.
  */
 #ifndef ORR_MEASURED_PRIVATE_H
 #define ORR_MEASURED_PRIVATE_H
@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* Index of the column; -1 where it is missing, as told to @diags. */
+/* Index of the column; -1, with a finding, where it is missing. */
 int orr_measured_column(const OrrCsv *csv, const char *name, OrrDiags *diags);
 
 /* A cell as a whole number above 0 or, in a column whose name ends in "dtype", as an OrrDtype. */
@@ -20,20 +20,20 @@ gboolean orr_measured_key(const OrrCsv *csv, const OrrCsvLine *line, int column,
 gboolean orr_measured_latency(const OrrCsv *csv, const OrrCsvLine *line, int column,
                               OrrDiags *diags, double *ret_us);
 
-/* A number as a CSV prints it, without an exponent: a profile's numbers are plain decimals. */
+/* Appends a number without an exponent: a profile's numbers are plain decimals. */
 void orr_measured_append(GString *text, double value);
 
-/* Three significant digits: off by 0.5 % at most, 0.1 % on average, where repeats of a kernel
- * differ by 1 to 3 %. */
+/* Rounds to three significant digits: off by 0.5 % at most and 0.1 % on average, where repeats
+ * of a kernel differ by 1 to 3 %. */
 double orr_measured_round(double us);
 
-/* What the first '#' line of a file says, as one line for a table's source. Newly allocated. */
+/* The first '#' line of a file, as one line for a table's source. Newly allocated. */
 char *orr_measured_source(const OrrCsv *csv);
 
 #define ORR_MEASURED_MOE "moe_ffn.csv"
 
-/* Appends the `moe:` of @folder, if it holds such a file, and counts it in @n_tables; FALSE with
- * @error where it cannot be read. */
+/* Appends the `moe:` of @folder, if it has such a file, and counts it in @n_tables; FALSE with
+ * @error where the file cannot be read. */
 gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags,
                           guint *n_tables, GError **error);
 

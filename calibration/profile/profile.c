@@ -1,10 +1,10 @@
 /*
- * profile.c - the field tables of a profile, and the checks that a table cannot say.
+ * profile.c - the field tables of a profile, and the checks that a table cannot express.
  *
  * Invariants of a profile that was read:
- * 1. Every axis rises strictly, and every row has as many latencies as its axes ask for.
+ * 1. Every axis rises strictly, and every row has as many latencies as its axes demand.
  * 2. Every latency is finite and above 0, or (GEMM, attention) a hole, '-'.
- * 3. No row is there twice.
+ * 3. No row is repeated.
  */
 #include "calibration/profile/profile.h"
 
@@ -20,173 +20,149 @@
 
 /* --- field tables --- */
 
-#define SECONDS(name_, member_, fallback_, sentence_)                                              \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),     \
-    .sentence = (sentence_), .fallback = (fallback_), .flags = ORR_FIELD_UNSIGNED,                 \
-    .unit = ORR_UNIT_SECONDS                                                                       \
-  }
-#define SHARE(name_, member_, fallback_, min_, sentence_)                                          \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),     \
-    .sentence = (sentence_), .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = (min_),    \
-    .max = 1                                                                                       \
-  }
-
 /* Of another kernel, which may be the faster one. */
-#define RELATIVE_RATE(name_, member_, fallback_, sentence_)                                        \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),     \
-    .sentence = (sentence_), .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = 0.01,      \
-    .max = 4                                                                                       \
-  }
-
-#define WATTS(name_, member_, sentence_)                                                           \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),     \
-    .sentence = (sentence_), .fallback = "0 W", .flags = ORR_FIELD_UNSIGNED,                       \
-    .unit = ORR_UNIT_WATTS                                                                         \
-  }
-
-#define ROW_CAST(name_, member_, format_)                                                          \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),     \
-    .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED, .unit = ORR_UNIT_BYTES_PER_S,                \
-    .sentence = "Bytes a second of their 16-bit input that the cast inside the " format_           \
-                " rows of `gemm` goes through; 0: the rows hold none."                             \
-  }
 
 static const OrrField constants_fields[] = {
-    SECONDS("kernel-overhead", kernel_overhead_s, "2.5 us",
-            "What a kernel that is modelled takes beside its work: the shortest measured kernel."),
-    SECONDS("host-launch", host_launch_s, "5 us",
-            "CPU time between two kernels that a framework launches one by one."),
-    SECONDS("operator-dispatch", operator_dispatch_s, "0 us",
-            "CPU time of one operator that a training framework of today dispatches, autograd's "
-            "part in it; 0: "
-            "host-launch."),
-    SECONDS("eager-operator", eager_operator_s, "10 us",
-            "CPU time of one operator that PyTorch of 2021-22 dispatches eagerly, autograd's part "
-            "in it."),
-    {.name = "eager-operators",
-     .kind = ORR_FIELD_REAL,
-     .min = 1,
-     .max = 100,
-     .fallback = "5.5",
-     .offset = offsetof(OrrProfileConstants, eager_operators),
-     .sentence = "Operators that eager software dispatches for each kernel, those without a kernel "
-                 "counted."},
-    SHARE("gemm-efficiency", gemm_efficiency, "85 %", 0.01,
-          "Share of the peak rate that the best matrix product reaches."),
-    SHARE(
-        "gemm-wave-share", gemm_wave_share, "50 %", 0,
-        "Weight of the tile and wave quantisation between rows: 0 plain roofline, 1 whole waves."),
-    SHARE("memory-efficiency", memory_efficiency, "85 %", 0.01,
-          "Share of the memory bandwidth that a long kernel reaches where `kernels` does not name "
-          "it."),
-    SHARE("gemm-eager-rate", gemm_eager_rate, "100 %", 0.5,
-          "Rate of the matrix products of 2021-22 (kernels: eager), in that of the rows."),
-    SECONDS("fp8-row-launch", fp8_row_launch_s, "0 us",
-            "What that cast takes beside its bytes, in fp8."),
-    ROW_CAST("fp8-row-cast", fp8_row_cast, "fp8"),
-    SECONDS("fp4-row-launch", fp4_row_launch_s, "0 us",
-            "What that cast takes beside its bytes, in fp4."),
-    ROW_CAST("fp4-row-cast", fp4_row_cast, "fp4"),
-    {.name = "overlap-slowdown",
-     .kind = ORR_FIELD_REAL,
-     .min = 1,
-     .max = 4,
-     .fallback = "1",
-     .offset = offsetof(OrrProfileConstants, overlap_slowdown),
-     .sentence = "How many times longer compute takes while a collective runs beside it."},
-    WATTS("static-power", static_power_w,
-          "What the board draws beside its tensor cores while they work: leakage, memory, clocks."),
-    WATTS("tensor-power", tensor_power_w,
-          "What tensor cores at their peak rate would draw, at the clock of the rows; 0: not "
-          "known, no limit is "
-          "applied."),
-    SHARE("speed-spread", speed_spread, "1.5 %", 0,
-          "Standard deviation of the speeds of equal boards under their power limit; a job goes at "
-          "its slowest one's."),
-    SHARE("attention-efficiency", attention_efficiency, "50 %", 0.01,
-          "Share of the peak rate that fused attention reaches on long sequences."),
-    {.name = "attention-backward-flops",
-     .kind = ORR_FIELD_REAL,
-     .flags = ORR_FIELD_POSITIVE,
-     .fallback = "2.5",
-     .offset = offsetof(OrrProfileConstants, attention_backward_flops),
-     .sentence = "FLOPs of the fused attention's backward pass, in those of its forward pass."},
-    SHARE("attention-backward-efficiency", attention_backward_efficiency, "86 %", 0.01,
-          "Rate of the fused attention's backward pass, in that of its forward pass."),
-    RELATIVE_RATE(
-        "flash-2-forward", flash_2_forward, "100 %",
-        "Rate of FlashAttention-2's forward pass (attention: flash-2), in that of the rows."),
-    RELATIVE_RATE("flash-2-backward", flash_2_backward, "100 %",
-                  "Rate of FlashAttention-2's backward pass, in that of the backward pass told "
-                  "from the rows."),
-    RELATIVE_RATE("flash-triton-forward", flash_triton_forward, "71 %",
-                  "Rate of FlashAttention in Triton (attention: flash-triton), forward, in that of "
-                  "FlashAttention-2: "
-                  "it is 1.3 to 1.5 times slower (Dao 2023, section 4.1)."),
-    RELATIVE_RATE("flash-triton-backward", flash_triton_backward, "50 %",
-                  "Rate of FlashAttention in Triton, backward, in that of FlashAttention-2: around "
-                  "half (Dao 2023, "
-                  "section 4.1)."),
-    SHARE("moe-efficiency", moe_efficiency, "60 %", 0.01,
-          "Share of the peak rate that the grouped products of routed experts reach."),
-    SECONDS("moe-overhead", moe_overhead_s, "10 us",
-            "What routed experts take beside their work: sorting tokens, several kernels, the sum "
-            "over experts."),
-    SECONDS("collective-launch", collective_launch_s, "8 us",
-            "A collective's launch and first synchronisation."),
-    SECONDS("scale-up-step", scale_up_step_s, "1 us",
-            "One step between neighbours of a collective in a domain."),
-    SECONDS("scale-out-step", scale_out_step_s, "4 us",
-            "One step of a collective over the network, on top of the route's own latency."),
-    {.name = "source",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrProfileConstants, source),
-     .flags = ORR_FIELD_OPTIONAL,
-     .sentence = "Where the constants come from."},
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "kernel-overhead", kernel_overhead_s, ORR_UNIT_SECONDS, "2.5 us",
+        "Time of a modelled kernel beyond its work: that of the shortest measured kernel.",
+        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "host-launch", host_launch_s, ORR_UNIT_SECONDS, "5 us",
+                   "CPU time between two kernels that a framework launches one by one.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "operator-dispatch", operator_dispatch_s, ORR_UNIT_SECONDS,
+                   "0 us",
+                   "CPU time of one operator that a current training framework dispatches, "
+                   "including autograd's part; 0: host-launch.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "eager-operator", eager_operator_s, ORR_UNIT_SECONDS,
+                   "10 us",
+                   "CPU time of one operator that PyTorch of 2021-22 dispatches eagerly, including "
+                   "autograd's part.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "eager-operators", eager_operators, ORR_UNIT_NONE, "5.5",
+                   "Operators that eager software dispatches per kernel, including operators "
+                   "without a kernel.",
+                   .min = 1, .max = 100),
+    ORR_FIELD_REAL(OrrProfileConstants, "gemm-efficiency", gemm_efficiency, ORR_UNIT_FRACTION,
+                   "85 %", "Fraction of the peak rate that the best matrix product reaches.",
+                   .min = 0.01, .max = 1),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "gemm-wave-share", gemm_wave_share, ORR_UNIT_FRACTION, "50 %",
+        "Weight of the tile and wave quantisation between rows: 0 plain roofline, 1 whole waves.",
+        .min = 0, .max = 1),
+    ORR_FIELD_REAL(OrrProfileConstants, "memory-efficiency", memory_efficiency, ORR_UNIT_FRACTION,
+                   "85 %",
+                   "Fraction of the memory bandwidth that a long kernel reaches, where `kernels` "
+                   "does not name it.",
+                   .min = 0.01, .max = 1),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "gemm-eager-rate", gemm_eager_rate, ORR_UNIT_FRACTION, "100 %",
+        "Rate of the matrix products of 2021-22 (kernels: eager), as a fraction of the rows' rate.",
+        .min = 0.5, .max = 1),
+    ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-launch", fp8_row_launch_s, ORR_UNIT_SECONDS,
+                   "0 us", "Launch time of that cast, in fp8.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "fp8-row-cast", fp8_row_cast, ORR_UNIT_BYTES_PER_S, "0 B/s",
+                   "Rate at which the cast inside the "
+                   "fp8"
+                   " rows of `gemm` reads its 16-bit input; 0: the rows have no cast.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "fp4-row-launch", fp4_row_launch_s, ORR_UNIT_SECONDS,
+                   "0 us", "Launch time of that cast, in fp4.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "fp4-row-cast", fp4_row_cast, ORR_UNIT_BYTES_PER_S, "0 B/s",
+                   "Rate at which the cast inside the "
+                   "fp4"
+                   " rows of `gemm` reads its 16-bit input; 0: the rows have no cast.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "overlap-slowdown", overlap_slowdown, ORR_UNIT_NONE, "1",
+                   "How many times as long compute takes while a collective runs at the same time.",
+                   .min = 1, .max = 4),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "static-power", static_power_w, ORR_UNIT_WATTS, "0 W",
+        "Power of the board other than its tensor cores while they work: leakage, memory, clocks.",
+        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "tensor-power", tensor_power_w, ORR_UNIT_WATTS, "0 W",
+                   "Power of the tensor cores at their peak rate and at the clock of the rows; 0: "
+                   "unknown, and no power limit is applied.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "speed-spread", speed_spread, ORR_UNIT_FRACTION, "1.5 %",
+                   "Standard deviation of the speeds of equal boards under their power limit; a "
+                   "job runs at the speed of its slowest board.",
+                   .min = 0, .max = 1),
+    ORR_FIELD_REAL(OrrProfileConstants, "attention-efficiency", attention_efficiency,
+                   ORR_UNIT_FRACTION, "50 %",
+                   "Fraction of the peak rate that fused attention reaches on long sequences.",
+                   .min = 0.01, .max = 1),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "attention-backward-flops", attention_backward_flops, ORR_UNIT_NONE,
+        "2.5", "FLOPs of the backward pass of fused attention, as a multiple of the forward pass.",
+        .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "attention-backward-efficiency", attention_backward_efficiency,
+        ORR_UNIT_FRACTION, "86 %",
+        "Rate of the backward pass of fused attention, as a fraction of the forward pass.",
+        .min = 0.01, .max = 1),
+    ORR_FIELD_REAL(OrrProfileConstants, "flash-2-forward", flash_2_forward, ORR_UNIT_FRACTION,
+                   "100 %",
+                   "Rate of FlashAttention-2's forward pass (attention: flash-2), as a fraction of "
+                   "the rows' rate.",
+                   .min = 0.01, .max = 4),
+    ORR_FIELD_REAL(OrrProfileConstants, "flash-2-backward", flash_2_backward, ORR_UNIT_FRACTION,
+                   "100 %",
+                   "Rate of FlashAttention-2's backward pass, as a fraction of the backward pass "
+                   "modelled from the rows.",
+                   .min = 0.01, .max = 4),
+    ORR_FIELD_REAL(
+        OrrProfileConstants, "flash-triton-forward", flash_triton_forward, ORR_UNIT_FRACTION,
+        "71 %",
+        "Rate of FlashAttention in Triton (attention: flash-triton), forward, as a fraction of "
+        "FlashAttention-2: it is 1.3 to 1.5 times slower (Dao 2023, section 4.1).",
+        .min = 0.01, .max = 4),
+    ORR_FIELD_REAL(OrrProfileConstants, "flash-triton-backward", flash_triton_backward,
+                   ORR_UNIT_FRACTION, "50 %",
+                   "Rate of FlashAttention in Triton, backward, as a fraction of FlashAttention-2: "
+                   "about half (Dao 2023, section 4.1).",
+                   .min = 0.01, .max = 4),
+    ORR_FIELD_REAL(OrrProfileConstants, "moe-efficiency", moe_efficiency, ORR_UNIT_FRACTION, "60 %",
+                   "Fraction of the peak rate that the grouped products of routed experts reach.",
+                   .min = 0.01, .max = 1),
+    ORR_FIELD_REAL(OrrProfileConstants, "moe-overhead", moe_overhead_s, ORR_UNIT_SECONDS, "10 us",
+                   "Time of routed experts beyond their products: sorting tokens, launching "
+                   "several kernels, summing over experts.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "collective-launch", collective_launch_s, ORR_UNIT_SECONDS,
+                   "8 us", "A collective's launch and first synchronisation.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "scale-up-step", scale_up_step_s, ORR_UNIT_SECONDS, "1 us",
+                   "One step of a collective between neighbours in a domain.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "scale-out-step", scale_out_step_s, ORR_UNIT_SECONDS,
+                   "4 us",
+                   "One step of a collective over the network, on top of the route's own latency.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_COLUMN_TEXT(OrrProfileConstants, "source", source, "Where the constants come from."),
 };
 const OrrFieldTable orr_profile_constants_table =
     ORR_FIELD_TABLE("profile-constants", "What stands in for rows that nobody measured.",
                     OrrProfileConstants, constants_fields);
 
-#define COUNT(type_, name_, member_, sentence_)                                                    \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                    \
-    .sentence = (sentence_), .flags = ORR_FIELD_POSITIVE                                           \
-  }
-#define TEXT(type_, name_, member_, sentence_)                                                     \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_TEXT, .offset = offsetof(type_, member_),                   \
-    .sentence = (sentence_)                                                                        \
-  }
-#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                  \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_WORD, .offset = offsetof(type_, member_),                   \
-    .sentence = (sentence_), .words = (words_), .fallback = (fallback_)                            \
-  }
-#define LIST(type_, name_, member_, table_, flags_, sentence_)                                     \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_SECTIONS, .offset = offsetof(type_, member_),               \
-    .sentence = (sentence_), .table = (table_), .flags = (flags_)                                  \
-  }
-
 static const OrrField gemm_row_fields[] = {
-    COUNT(OrrProfileGemmRow, "n", n, "Columns of the result."),
-    COUNT(OrrProfileGemmRow, "k", k, "Length of the inner product."),
-    TEXT(OrrProfileGemmRow, "us", us, "Microseconds, one for each m; '-': not measured."),
+    ORR_FIELD_INT(OrrProfileGemmRow, "n", n, NULL, "Columns of the result.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileGemmRow, "k", k, NULL, "Length of the inner product.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_TEXT(OrrProfileGemmRow, "us", us, NULL,
+                   "Microseconds, one per m; '-': not measured."),
 };
 static const OrrFieldTable gemm_row_table = ORR_FIELD_TABLE(
     "profile-gemm-row", "One (n, k) of a GEMM table.", OrrProfileGemmRow, gemm_row_fields);
 
 static const OrrField gemm_fields[] = {
-    WORD(OrrProfileGemm, "dtype", dtype, orr_dtype_names, NULL, "Number format of both operands."),
-    TEXT(OrrProfileGemm, "source", source, "Who measured it, with what."),
-    TEXT(OrrProfileGemm, "m", m, "The m axis that all rows share, rising."),
-    LIST(OrrProfileGemm, "rows", rows, &gemm_row_table, 0, "The measured (n, k)."),
+    ORR_FIELD_WORD(OrrProfileGemm, "dtype", dtype, orr_dtype_names, NULL,
+                   "Number format of both operands."),
+    ORR_FIELD_TEXT(OrrProfileGemm, "source", source, NULL, "Who measured it, with what."),
+    ORR_FIELD_TEXT(OrrProfileGemm, "m", m, NULL, "The common m axis of all rows, rising."),
+    ORR_FIELD_SECTIONS(OrrProfileGemm, "rows", rows, &gemm_row_table, NULL, "The measured (n, k)."),
 };
 static const OrrFieldTable gemm_table = ORR_FIELD_TABLE(
     "profile-gemm", "Measured y[m,n] = x[m,k] w[n,k]^T.", OrrProfileGemm, gemm_fields);
@@ -194,28 +170,31 @@ static const OrrFieldTable gemm_table = ORR_FIELD_TABLE(
 static const char *const phase_words[] = {"prefill", "decode", NULL};
 
 static const OrrField attention_row_fields[] = {
-    COUNT(OrrProfileAttentionRow, "head-dim", head_dim, "Size of a head."),
-    COUNT(OrrProfileAttentionRow, "heads", heads, "Query heads."),
-    COUNT(OrrProfileAttentionRow, "kv-heads", kv_heads, "Key and value heads."),
-    TEXT(OrrProfileAttentionRow, "us", us,
-         "Microseconds, batch by batch one for each length; '-': not measured."),
+    ORR_FIELD_INT(OrrProfileAttentionRow, "head-dim", head_dim, NULL, "Size of a head.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileAttentionRow, "heads", heads, NULL, "Query heads.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileAttentionRow, "kv-heads", kv_heads, NULL, "Key and value heads.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_TEXT(OrrProfileAttentionRow, "us", us, NULL,
+                   "Microseconds, batch by batch, one per length; '-': not measured."),
 };
-static const OrrFieldTable attention_row_table =
-    ORR_FIELD_TABLE("profile-attention-row", "One kind of heads in an attention table.",
-                    OrrProfileAttentionRow, attention_row_fields);
+static const OrrFieldTable attention_row_table = ORR_FIELD_TABLE(
+    "profile-attention-row", "One head size and number of heads in an attention table.",
+    OrrProfileAttentionRow, attention_row_fields);
 
 static const OrrField attention_fields[] = {
-    WORD(OrrProfileAttention, "phase", phase, phase_words, NULL,
-         "Prefill: causal, all queries; decode: one query."),
-    WORD(OrrProfileAttention, "dtype", dtype, orr_dtype_names, NULL,
-         "Number format of the queries."),
-    WORD(OrrProfileAttention, "kv-dtype", kv_dtype, orr_dtype_names, NULL,
-         "Number format of the keys and values."),
-    TEXT(OrrProfileAttention, "source", source, "Who measured it, with what."),
-    TEXT(OrrProfileAttention, "batch", batch, "The axis of sequences, rising."),
-    TEXT(OrrProfileAttention, "length", length, "The axis of keys, rising."),
-    LIST(OrrProfileAttention, "rows", rows, &attention_row_table, 0,
-         "The measured kinds of heads."),
+    ORR_FIELD_WORD(OrrProfileAttention, "phase", phase, phase_words, NULL,
+                   "Prefill: causal, all queries; decode: one query."),
+    ORR_FIELD_WORD(OrrProfileAttention, "dtype", dtype, orr_dtype_names, NULL,
+                   "Number format of the queries."),
+    ORR_FIELD_WORD(OrrProfileAttention, "kv-dtype", kv_dtype, orr_dtype_names, NULL,
+                   "Number format of the keys and values."),
+    ORR_FIELD_TEXT(OrrProfileAttention, "source", source, NULL, "Who measured it, with what."),
+    ORR_FIELD_TEXT(OrrProfileAttention, "batch", batch, NULL, "The axis of sequences, rising."),
+    ORR_FIELD_TEXT(OrrProfileAttention, "length", length, NULL, "The axis of keys, rising."),
+    ORR_FIELD_SECTIONS(OrrProfileAttention, "rows", rows, &attention_row_table, NULL,
+                       "The measured head sizes and numbers of heads."),
 };
 static const OrrFieldTable attention_table = ORR_FIELD_TABLE(
     "profile-attention", "Measured fused attention.", OrrProfileAttention, attention_fields);
@@ -223,81 +202,79 @@ static const OrrFieldTable attention_table = ORR_FIELD_TABLE(
 enum { MOST_LAID = 16 };
 
 static const OrrField collective_fields[] = {
-    TEXT(OrrProfileCollective, "op", op, "The collective as nccl-tests names it."),
-    COUNT(OrrProfileCollective, "ranks", ranks, "How many devices of one scale-up domain."),
-    TEXT(OrrProfileCollective, "bytes", bytes, "Sizes as nccl-tests counts them, rising."),
-    TEXT(OrrProfileCollective, "us", us, "Microseconds, one for each size."),
-    {.name = "laid-over",
-     .kind = ORR_FIELD_INT,
-     .min = 0,
-     .max = MOST_LAID,
-     .fallback = "0",
-     .offset = offsetof(OrrProfileCollective, laid_over),
-     .sentence = "Counted, not written: lists of collectives in the profile's bases, under this "
-                 "one. Above 0 the row answers "
-                 "in the range of its sizes, and the bases outside it."},
+    ORR_FIELD_TEXT(OrrProfileCollective, "op", op, NULL, "The collective as nccl-tests names it."),
+    ORR_FIELD_INT(OrrProfileCollective, "ranks", ranks, NULL,
+                  "Number of devices, in one scale-up domain.", .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_TEXT(OrrProfileCollective, "bytes", bytes, NULL,
+                   "Sizes as nccl-tests counts them, rising."),
+    ORR_FIELD_TEXT(OrrProfileCollective, "us", us, NULL, "Microseconds, one per size."),
+    ORR_FIELD_INT(OrrProfileCollective, "laid-over", laid_over, "0",
+                  "Set by the program: the number of lists of collectives in the profile's bases, "
+                  "beneath this one. Above 0 the row answers within the range of its sizes, and "
+                  "the bases answer outside it.",
+                  .min = 0, .max = MOST_LAID),
 };
 static const OrrFieldTable collective_table =
-    ORR_FIELD_TABLE("profile-collective", "Measured collective of one domain.",
+    ORR_FIELD_TABLE("profile-collective", "A measured collective in one domain.",
                     OrrProfileCollective, collective_fields);
 
 static const char *const kernel_pass_words[] = {"any", "forward", "backward", NULL};
 
-#define RATE(name_, member_, sentence_)                                                            \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileKernel, member_),        \
-    .sentence = (sentence_), .unit = ORR_UNIT_FRACTION, .min = 0.01, .max = 1                      \
-  }
 static const OrrField kernel_fields[] = {
-    {.name = "operators",
-     .kind = ORR_FIELD_TEXTS,
-     .offset = offsetof(OrrProfileKernel, operators),
-     .sentence = "Operators that it holds for."},
-    WORD(OrrProfileKernel, "pass", pass, kernel_pass_words, "any", "The pass that it holds for."),
-    RATE("eager", eager,
-         "Share of the memory bandwidth, PyTorch eager, TorchScript and apex of 2021-22."),
-    RATE("modern", modern, "Share of the memory bandwidth, later kernels."),
-    TEXT(OrrProfileKernel, "source", source, "Where the shares come from."),
+    ORR_FIELD_TEXTS(OrrProfileKernel, "operators", operators, NULL,
+                    "Operators to which it applies."),
+    ORR_FIELD_WORD(OrrProfileKernel, "pass", pass, kernel_pass_words, "any",
+                   "Pass to which it applies."),
+    ORR_FIELD_REAL(OrrProfileKernel, "eager", eager, ORR_UNIT_FRACTION, NULL,
+                   "Fraction of the memory bandwidth that kernels of 2021-22 reach (PyTorch eager, "
+                   "TorchScript, apex).",
+                   .min = 0.01, .max = 1),
+    ORR_FIELD_REAL(OrrProfileKernel, "modern", modern, ORR_UNIT_FRACTION, NULL,
+                   "Fraction of the memory bandwidth that later kernels reach.", .min = 0.01,
+                   .max = 1),
+    ORR_FIELD_TEXT(OrrProfileKernel, "source", source, NULL, "Where the fractions come from."),
 };
 static const OrrFieldTable kernel_table = ORR_FIELD_TABLE(
-    "profile-kernel", "Kernels that memory bandwidth bounds.", OrrProfileKernel, kernel_fields);
+    "profile-kernel", "Kernels bound by memory bandwidth.", OrrProfileKernel, kernel_fields);
 
 static const OrrField profile_fields[] = {
-    TEXT(OrrProfile, "name", name, "The profile's name in the library."),
-    TEXT(OrrProfile, "device", device, "The device that was measured."),
-    {.name = "source",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrProfile, source),
-     .flags = ORR_FIELD_OPTIONAL,
-     .sentence = "Where the rows come from and under which licence."},
-    {.name = "constants",
-     .kind = ORR_FIELD_SECTION,
-     .offset = offsetof(OrrProfile, constants),
-     .fallback = "{}",
-     .table = &orr_profile_constants_table,
-     .sentence = "What stands in for rows that nobody measured."},
-    LIST(OrrProfile, "kernels", kernels, &kernel_table, ORR_FIELD_OPTIONAL,
-         "Kernels that memory bandwidth bounds; the first that names an operator holds."),
-    LIST(OrrProfile, "gemm", gemm, &gemm_table, ORR_FIELD_OPTIONAL,
-         "Matrix products, a table for each number format."),
-    LIST(OrrProfile, "attention", attention, &attention_table, ORR_FIELD_OPTIONAL,
-         "Fused attention."),
-    LIST(OrrProfile, "collectives", collectives, &collective_table, ORR_FIELD_OPTIONAL,
-         "Collectives inside a scale-up domain."),
-    LIST(OrrProfile, "moe", moe, &orr_profile_moe_table, ORR_FIELD_OPTIONAL,
-         "Grouped products of a rank's routed experts, a table for each number format and "
-         "distribution of tokens."),
-    LIST(OrrProfile, "nccl", nccl, &orr_profile_nccl_table, ORR_FIELD_OPTIONAL,
-         "NCCL's algorithms and protocols, for calls that nobody measured."),
-    LIST(OrrProfile, "libraries", libraries, &orr_profile_library_table, ORR_FIELD_OPTIONAL,
-         "Collectives of other libraries: custom all-reduces, DeepEP."),
-    LIST(OrrProfile, "token-kernels", token_kernels, &orr_profile_token_kernel_table,
-         ORR_FIELD_OPTIONAL, "Small kernels of a serving engine over the tokens of a step."),
-    LIST(OrrProfile, "batch-attention", batch_attention, &orr_profile_batch_attention_table,
-         ORR_FIELD_OPTIONAL,
-         "Attention of a serving engine's steps, prompt chunks and decodes together."),
-    LIST(OrrProfile, "errors", errors, &orr_profile_errors_table, ORR_FIELD_OPTIONAL,
-         "How far answers are from rows that were left out, table by table and region by region."),
+    ORR_FIELD_TEXT(OrrProfile, "name", name, NULL, "The profile's name in the library."),
+    ORR_FIELD_TEXT(OrrProfile, "device", device, NULL, "The device that was measured."),
+    ORR_COLUMN_TEXT(OrrProfile, "source", source,
+                    "Where the rows come from and under which licence."),
+    ORR_FIELD_SECTION(OrrProfile, "constants", constants, &orr_profile_constants_table, "{}",
+                      "What stands in for rows that nobody measured."),
+    ORR_FIELD_SECTIONS(
+        OrrProfile, "kernels", kernels, &kernel_table, NULL,
+        "Kernels bound by memory bandwidth; the first entry that names an operator applies.",
+        .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "gemm", gemm, &gemm_table, NULL,
+                       "Matrix products, one table per number format.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "attention", attention, &attention_table, NULL,
+                       "Fused attention.", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "collectives", collectives, &collective_table, NULL,
+                       "Collectives inside a scale-up domain.", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "moe", moe, &orr_profile_moe_table, NULL,
+                       "Grouped products of a rank's routed experts, one table per number format "
+                       "and distribution of tokens.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "nccl", nccl, &orr_profile_nccl_table, NULL,
+                       "NCCL's algorithms and protocols, for calls that nobody measured.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "libraries", libraries, &orr_profile_library_table, NULL,
+                       "Collectives of other libraries: custom all-reduces, DeepEP.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "token-kernels", token_kernels, &orr_profile_token_kernel_table,
+                       NULL, "Small kernels of a serving engine over the tokens of a step.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(
+        OrrProfile, "batch-attention", batch_attention, &orr_profile_batch_attention_table, NULL,
+        "Attention in the steps of a serving engine, prompt chunks and decodes together.",
+        .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "errors", errors, &orr_profile_errors_table, NULL,
+                       "Errors of the answers for rows that were left out, by table and region.",
+                       .flags = ORR_FIELD_OPTIONAL),
 };
 const OrrFieldTable orr_profile_table = ORR_FIELD_TABLE(
     "profile", "What was measured on one kind of device.", OrrProfile, profile_fields);

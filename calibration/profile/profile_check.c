@@ -38,11 +38,11 @@ void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, g
   guint n = check_numbers(map, "us", text, holes, diags);
   if (n && wanted && n != wanted)
     orr_diags_error(diags, orr_profile_check_place(map, "us"),
-                    "us: %u values, but the axes want %u", n, wanted);
+                    "us: %u values, but the axes need %u", n, wanted);
 }
 
 void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags) {
   if (g_hash_table_contains(seen, key))
-    orr_diags_error(diags, map->place, "%s is there twice", key);
+    orr_diags_error(diags, map->place, "duplicate row: %s", key);
   g_hash_table_add(seen, key);
 }

@@ -1,16 +1,16 @@
 /*
- * profile_collectives.c - a profile's own collectives over those of its base.
+ * profile_collectives.c - merges a profile's own collectives with those of its base.
  *
- * Everywhere else a list of a document replaces its base's. Of `collectives` both count: a user who
+ * Elsewhere a list in a document replaces its base's. For `collectives` both count: a user who
  * measured three sizes knows these better than the base does, and nothing about the others. So the
- * rows of a document come first, those of its base behind them, each with the number of such lists
- * under it:
+ * rows of a document come first and those of its base behind them, each with the number of such
+ * lists beneath it:
  *
- *   document    all_reduce over 8: 256 MiB, 512 MiB, 1 GiB     laid-over 1     asked first, in its range of sizes
- *   base        all_reduce over 8: 512 B ... 256 MiB           laid-over 0     answers all else
+ *   document    all_reduce over 8: 256 MiB, 512 MiB, 1 GiB     laid-over 1     first, in its range of sizes
+ *   base        all_reduce over 8: 512 B ... 256 MiB           laid-over 0     answers the rest
  *               all_gather over 8: ...
  *
- * How they hand over to each other: cost_collective.c.
+ * cost_collective.c describes how they hand over to each other.
  */
 #include "calibration/profile/profile_private.h"
 

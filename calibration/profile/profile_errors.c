@@ -7,40 +7,35 @@
 
 #include "calibration/profile/profile_private.h"
 
-#define SHARE(name_, member_, sentence_)                                                           \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileErrors, member_),        \
-    .unit = ORR_UNIT_FRACTION, .sentence = (sentence_)                                             \
-  }
 static const OrrField fields[] = {
-    {.name = "kernels",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrProfileErrors, kernels),
-     .sentence = "The table: operator and number formats."},
+    ORR_FIELD_TEXT(OrrProfileErrors, "kernels", kernels, NULL,
+                   "The table: operator and number formats."),
     {.name = "region",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(OrrProfileErrors, region),
-     .sentence =
-         "What bounds the shapes; outside: beyond what the rest of the table reaches; all: any."},
-    {.name = "shapes",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrProfileErrors, shapes),
-     .flags = ORR_FIELD_POSITIVE,
-     .sentence = "How many rows were left out, a seventh of the shapes at a time."},
-    SHARE("mape", mape, "Mean of the errors' sizes; error: modelled over measured, less one."),
-    SHARE("bias", bias, "Mean of the errors."),
-    SHARE("median", median, "Median of the errors' sizes."),
-    SHARE("p90", p90, "90th percentile of the errors' sizes."),
-    SHARE("worst", worst, "The largest of the errors' sizes."),
+     .sentence = "The limit of the shapes (latency, memory, compute); outside: beyond the range of "
+                 "the rest of the table; all: any."},
+    ORR_FIELD_INT(OrrProfileErrors, "shapes", shapes, NULL,
+                  "Number of rows left out, a seventh of the shapes at a time.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(OrrProfileErrors, "mape", mape, ORR_UNIT_FRACTION, NULL,
+                   "Mean absolute error; error: modelled over measured, minus one."),
+    ORR_FIELD_REAL(OrrProfileErrors, "bias", bias, ORR_UNIT_FRACTION, NULL, "Mean of the errors."),
+    ORR_FIELD_REAL(OrrProfileErrors, "median", median, ORR_UNIT_FRACTION, NULL,
+                   "Median absolute error."),
+    ORR_FIELD_REAL(OrrProfileErrors, "p90", p90, ORR_UNIT_FRACTION, NULL,
+                   "90th percentile of the absolute errors."),
+    ORR_FIELD_REAL(OrrProfileErrors, "worst", worst, ORR_UNIT_FRACTION, NULL,
+                   "Largest absolute error."),
 };
 const OrrFieldTable orr_profile_errors_table =
-    ORR_FIELD_TABLE("profile-errors", "How far a table's answers are from rows that were left out.",
+    ORR_FIELD_TABLE("profile-errors", "Errors of a table's answers for rows that were left out.",
                     OrrProfileErrors, fields);
 
 char *orr_profile_errors_describe(const OrrProfile *profile) {
   GString *text = g_string_new(NULL);
   if (orr_profile_length(profile->errors) == 0) {
-    g_string_append(text, "  It does not say how far off it is.\n");
+    g_string_append(text, "  The profile states no errors.\n");
     return g_string_free(text, FALSE);
   }
   g_string_append_printf(text, "  %-28s %-11s %8s %8s %8s %8s %8s\n", "on shapes left out",

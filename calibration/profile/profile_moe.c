@@ -1,5 +1,5 @@
 /*
- * profile_moe.c - see profile_moe.h.
+ * profile_moe.c - the field table of the section `moe`, and its checks.
  */
 #include "calibration/profile/profile_moe.h"
 
@@ -7,54 +7,39 @@
 
 #include "calibration/profile/profile_private.h"
 
-#define COUNT(name_, member_, sentence_)                                                           \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(OrrProfileMoeRow, member_),         \
-    .sentence = (sentence_), .flags = ORR_FIELD_POSITIVE                                           \
-  }
-#define TEXT(type_, name_, member_, sentence_)                                                     \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_TEXT, .offset = offsetof(type_, member_),                   \
-    .sentence = (sentence_)                                                                        \
-  }
-
 static const OrrField row_fields[] = {
-    COUNT("hidden", hidden, "Size of a token."),
-    COUNT("inter", inter, "Inner size of a whole expert."),
-    COUNT("topk", topk, "Experts that each token goes to."),
-    COUNT("experts", experts, "Experts of the layer."),
-    COUNT("tp", tp, "Ranks that each expert is split over."),
-    COUNT("ep", ep, "Ranks that the experts are split over."),
-    {.name = "projections",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrProfileMoeRow, projections),
-     .min = 2,
-     .max = 3,
-     .fallback = "3",
-     .sentence = "Products of an expert: 3 with a gate (SwiGLU), 2 without (squared ReLU)."},
-    TEXT(OrrProfileMoeRow, "us", us,
-         "Microseconds, one for each number of tokens; '-': not measured."),
+    ORR_FIELD_INT(OrrProfileMoeRow, "hidden", hidden, NULL, "Size of a token.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileMoeRow, "inter", inter, NULL, "Inner size of a whole expert.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileMoeRow, "topk", topk, NULL, "Experts that each token goes to.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileMoeRow, "experts", experts, NULL, "Experts of the layer.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileMoeRow, "tp", tp, NULL, "Ranks that each expert is split over.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileMoeRow, "ep", ep, NULL, "Ranks that the experts are split over.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileMoeRow, "projections", projections, "3",
+                  "Products of an expert: 3 with a gate (SwiGLU), 2 without (squared ReLU).",
+                  .min = 2, .max = 3),
+    ORR_FIELD_TEXT(OrrProfileMoeRow, "us", us, NULL,
+                   "Microseconds, one per number of tokens; '-': not measured."),
 };
 static const OrrFieldTable row_table =
     ORR_FIELD_TABLE("profile-moe-row", "One layer and its split in a table of experts.",
                     OrrProfileMoeRow, row_fields);
 
 static const OrrField moe_fields[] = {
-    {.name = "dtype",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(OrrProfileMoe, dtype),
-     .words = orr_dtype_names,
-     .sentence = "Number format of the weights."},
-    TEXT(OrrProfileMoe, "distribution", distribution,
-         "How tokens fall on experts: balanced, or power_law_A with the law's exponent A."),
-    TEXT(OrrProfileMoe, "source", source, "Who measured it, with what."),
-    TEXT(OrrProfileMoe, "tokens", tokens,
-         "The axis of tokens of the expert-parallel group that all rows share, rising."),
-    {.name = "rows",
-     .kind = ORR_FIELD_SECTIONS,
-     .offset = offsetof(OrrProfileMoe, rows),
-     .table = &row_table,
-     .sentence = "The measured layers."},
+    ORR_FIELD_WORD(OrrProfileMoe, "dtype", dtype, orr_dtype_names, NULL,
+                   "Number format of the weights."),
+    ORR_FIELD_TEXT(
+        OrrProfileMoe, "distribution", distribution, NULL,
+        "Distribution of tokens over experts: balanced, or power_law_A with the exponent A."),
+    ORR_FIELD_TEXT(OrrProfileMoe, "source", source, NULL, "Who measured it, with what."),
+    ORR_FIELD_TEXT(OrrProfileMoe, "tokens", tokens, NULL,
+                   "The common axis of all rows: tokens of the expert-parallel group, rising."),
+    ORR_FIELD_SECTIONS(OrrProfileMoe, "rows", rows, &row_table, NULL, "The measured layers."),
 };
 const OrrFieldTable orr_profile_moe_table = ORR_FIELD_TABLE(
     "profile-moe", "Measured routed experts of one rank.", OrrProfileMoe, moe_fields);

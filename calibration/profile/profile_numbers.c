@@ -7,10 +7,10 @@
 #include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 
-/* A profile holds tens of thousands of plain decimals, and strtod (with GLib's care for locales)
- * would be most of the time that reading one takes. Up to 15 digits are exact in a double, and
- * so are these powers of ten, so that the one division is the only rounding (Clinger 1990).
- * FALSE for anything longer; an exponent is left to the caller. */
+/* A profile has tens of thousands of plain decimals, and strtod (with GLib's care for locales)
+ * would take most of the time of reading one. Up to 15 digits are exact in a double, and so are
+ * these powers of ten, so that the one division is the only rounding (Clinger 1990). FALSE for
+ * anything longer; the caller reads exponents. */
 static gboolean parse_plain(const char *text, const char **ret_end, double *ret_value) {
   static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
   guint64 digits = 0;
@@ -38,7 +38,7 @@ static gboolean parse_number(const char *text, gboolean holes, const char **ret_
     return TRUE;
   }
   if (strspn(text, "0123456789.eE+-") <
-      strcspn(text, " \t\r\n")) /* strtod would take hexadecimal and words too */
+      strcspn(text, " \t\r\n")) /* strtod would accept hexadecimal and words too */
     return FALSE;
   if (!parse_plain(text, ret_end, ret_value) || (**ret_end && !g_ascii_isspace(**ret_end)))
     *ret_value = g_ascii_strtod(text, (char **)ret_end);

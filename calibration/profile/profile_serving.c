@@ -1,92 +1,78 @@
 /*
- * profile_serving.c - see profile_serving.h.
+ * profile_serving.c - the field tables of the sections `token-kernels` and `batch-attention`, and
+ * their checks.
  */
 #include "calibration/profile/profile_serving.h"
 
 #include "calibration/profile/profile_private.h"
 
-#define COUNT(type_, name_, member_, sentence_)                                                    \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                    \
-    .sentence = (sentence_), .flags = ORR_FIELD_POSITIVE                                           \
-  }
-#define TEXT(type_, name_, member_, flags_, sentence_)                                             \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_TEXT, .offset = offsetof(type_, member_),                   \
-    .flags = (flags_), .sentence = (sentence_)                                                     \
-  }
-#define LIST(type_, name_, member_, table_, flags_, sentence_)                                     \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_SECTIONS, .offset = offsetof(type_, member_),               \
-    .sentence = (sentence_), .table = (table_), .flags = (flags_)                                  \
-  }
-
 static const OrrField kernel_fields[] = {
-    TEXT(OrrProfileTokenKernel, "operator", operator_name, 0, "The operator that it is."),
-    COUNT(OrrProfileTokenKernel, "width", width,
-          "Elements of a token: hidden size, inner size, or vocabulary."),
-    TEXT(OrrProfileTokenKernel, "tokens", tokens, 0, "The axis of tokens, rising."),
-    TEXT(OrrProfileTokenKernel, "us", us, 0, "Microseconds, one for each number of tokens."),
+    ORR_FIELD_TEXT(OrrProfileTokenKernel, "operator", operator_name, NULL, "Name of the operator."),
+    ORR_FIELD_INT(OrrProfileTokenKernel, "width", width, NULL,
+                  "Elements per token: hidden size, inner size or vocabulary.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_TEXT(OrrProfileTokenKernel, "tokens", tokens, NULL, "The axis of tokens, rising."),
+    ORR_FIELD_TEXT(OrrProfileTokenKernel, "us", us, NULL,
+                   "Microseconds, one per number of tokens."),
 };
 const OrrFieldTable orr_profile_token_kernel_table =
     ORR_FIELD_TABLE("profile-token-kernel", "A small kernel over the tokens of a step.",
                     OrrProfileTokenKernel, kernel_fields);
 
 static const OrrField chunk_fields[] = {
-    {.name = "chunk",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrProfileBatchChunk, chunk),
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Prompt tokens of the step; 0: decodes alone."},
-    TEXT(OrrProfileBatchChunk, "prefill-keys", prefill_keys, ORR_FIELD_OPTIONAL,
-         "Mean keys that a prompt token sees, history + chunk / 2, rising; only where there is a "
-         "chunk."),
-    TEXT(OrrProfileBatchChunk, "alone", alone, ORR_FIELD_OPTIONAL,
-         "Microseconds without decodes, one for each of prefill-keys; '-': not measured."),
-    TEXT(OrrProfileBatchChunk, "decodes", decodes, 0, "The axis of sequences that decode, rising."),
-    TEXT(OrrProfileBatchChunk, "keys", keys, 0, "The axis of their context lengths, rising."),
-    TEXT(OrrProfileBatchChunk, "us", us, 0,
-         "Microseconds, prefill-keys by decodes by keys, the last fastest; '-': not measured."),
+    ORR_FIELD_INT(OrrProfileBatchChunk, "chunk", chunk, NULL,
+                  "Prompt tokens of the step; 0: decodes only.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_COLUMN_TEXT(OrrProfileBatchChunk, "prefill-keys", prefill_keys,
+                    "Mean keys that a prompt token sees, history + chunk / 2, rising; only where "
+                    "there is a chunk."),
+    ORR_COLUMN_TEXT(
+        OrrProfileBatchChunk, "alone", alone,
+        "Microseconds without decodes, one per value of prefill-keys; '-': not measured."),
+    ORR_FIELD_TEXT(OrrProfileBatchChunk, "decodes", decodes, NULL,
+                   "The axis of sequences that decode, rising."),
+    ORR_FIELD_TEXT(OrrProfileBatchChunk, "keys", keys, NULL,
+                   "The axis of their context lengths, rising."),
+    ORR_FIELD_TEXT(
+        OrrProfileBatchChunk, "us", us, NULL,
+        "Microseconds, prefill-keys by decodes by keys, the last fastest; '-': not measured."),
 };
 static const OrrFieldTable chunk_table =
     ORR_FIELD_TABLE("profile-batch-chunk", "Attention of steps with one size of chunk.",
                     OrrProfileBatchChunk, chunk_fields);
 
 static const OrrField skew_fields[] = {
-    {.name = "with-prefill",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(OrrProfileBatchSkew, with_prefill),
-     .sentence = "Whether the step has a chunk."},
-    TEXT(OrrProfileBatchSkew, "decodes", decodes, 0, "Sequences that decode, at most; rising."),
-    TEXT(OrrProfileBatchSkew, "rates", rates, 0,
-         "(mean - least) / (most - least) of their contexts, at most; rising."),
-    TEXT(OrrProfileBatchSkew, "longest", longest, 0,
-         "The longest of their contexts, at most; rising."),
-    TEXT(OrrProfileBatchSkew, "shares", shares, 0,
-         "Share of the way from the mean context's time to the longest's, decodes by rates by "
-         "longest; '-': none."),
+    ORR_FIELD_BOOL(OrrProfileBatchSkew, "with-prefill", with_prefill, NULL,
+                   "Whether the step has a chunk."),
+    ORR_FIELD_TEXT(OrrProfileBatchSkew, "decodes", decodes, NULL,
+                   "Upper limits of the number of sequences that decode, rising."),
+    ORR_FIELD_TEXT(OrrProfileBatchSkew, "rates", rates, NULL,
+                   "Upper limits of (mean - least) / (most - least) of their contexts, rising."),
+    ORR_FIELD_TEXT(OrrProfileBatchSkew, "longest", longest, NULL,
+                   "Upper limits of the longest of their contexts, rising."),
+    ORR_FIELD_TEXT(OrrProfileBatchSkew, "shares", shares, NULL,
+                   "Fraction of the difference between the time of the longest context and that of "
+                   "the mean, decodes by rates by longest; '-': none."),
 };
 static const OrrFieldTable skew_table =
-    ORR_FIELD_TABLE("profile-batch-skew", "What decodes of unequal contexts cost.",
+    ORR_FIELD_TABLE("profile-batch-skew", "Cost of decodes of unequal contexts.",
                     OrrProfileBatchSkew, skew_fields);
 
-#define DTYPE(name_, member_, sentence_)                                                           \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_WORD,                                                       \
-    .offset = offsetof(OrrProfileBatchAttention, member_), .sentence = (sentence_),                \
-    .words = orr_dtype_names                                                                       \
-  }
 static const OrrField attention_fields[] = {
-    DTYPE("dtype", dtype, "Number format of the queries."),
-    DTYPE("kv-dtype", kv_dtype, "Number format of the keys and values."),
-    COUNT(OrrProfileBatchAttention, "head-dim", head_dim, "Size of a head."),
-    COUNT(OrrProfileBatchAttention, "heads", heads, "Query heads of a rank."),
-    COUNT(OrrProfileBatchAttention, "kv-heads", kv_heads, "Key and value heads of a rank."),
-    TEXT(OrrProfileBatchAttention, "source", source, 0, "Who measured it, with what."),
-    LIST(OrrProfileBatchAttention, "chunks", chunks, &chunk_table, 0,
-         "The measured chunks, rising, 0 first."),
-    LIST(OrrProfileBatchAttention, "skew", skew, &skew_table, ORR_FIELD_OPTIONAL,
-         "What decodes of unequal contexts cost."),
+    ORR_FIELD_WORD(OrrProfileBatchAttention, "dtype", dtype, orr_dtype_names, NULL,
+                   "Number format of the queries."),
+    ORR_FIELD_WORD(OrrProfileBatchAttention, "kv-dtype", kv_dtype, orr_dtype_names, NULL,
+                   "Number format of the keys and values."),
+    ORR_FIELD_INT(OrrProfileBatchAttention, "head-dim", head_dim, NULL, "Size of a head.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileBatchAttention, "heads", heads, NULL, "Query heads of a rank.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrProfileBatchAttention, "kv-heads", kv_heads, NULL,
+                  "Key and value heads of a rank.", .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_TEXT(OrrProfileBatchAttention, "source", source, NULL, "Who measured it, with what."),
+    ORR_FIELD_SECTIONS(OrrProfileBatchAttention, "chunks", chunks, &chunk_table, NULL,
+                       "The measured chunks, rising, 0 first."),
+    ORR_FIELD_SECTIONS(OrrProfileBatchAttention, "skew", skew, &skew_table, NULL,
+                       "Cost of decodes of unequal contexts.", .flags = ORR_FIELD_OPTIONAL),
 };
 const OrrFieldTable orr_profile_batch_attention_table =
     ORR_FIELD_TABLE("profile-batch-attention",
@@ -102,7 +88,7 @@ void orr_profile_token_kernel_check(const OrrProfileTokenKernel *kernel, const O
       map, diags);
 }
 
-/* A row of another name than "us". */
+/* Checks a row whose key is not "us". */
 static void check_named_row(const OrrNode *map, const char *key, const char *text, guint wanted,
                             OrrDiags *diags) {
   g_autoptr(GError) error = NULL;
@@ -111,7 +97,7 @@ static void check_named_row(const OrrNode *map, const char *key, const char *tex
   if (!numbers)
     orr_diags_error(diags, place, "%s: %s", key, error->message);
   else if (wanted > 0 && numbers->len != wanted)
-    orr_diags_error(diags, place, "%s has %u values, its axes ask for %u", key, numbers->len,
+    orr_diags_error(diags, place, "%s has %u values, but its axes need %u", key, numbers->len,
                     wanted);
 }
 
@@ -137,7 +123,7 @@ void orr_profile_batch_attention_check(const OrrProfileBatchAttention *attention
     const OrrProfileBatchChunk *chunk = attention->chunks->pdata[i];
     const OrrNode *node = orr_node_get(map, "chunks")->items->pdata[i];
     if (chunk->chunk <= last || (i == 0) != (chunk->chunk == 0))
-      orr_diags_error(diags, node->place, "chunks must rise, and the first be 0");
+      orr_diags_error(diags, node->place, "chunks must rise, and the first must be 0");
     last = chunk->chunk;
     check_chunk(chunk, node, diags);
   }

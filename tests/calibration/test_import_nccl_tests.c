@@ -140,7 +140,7 @@ static void test_refused(void) {
           "1024", "10", "9"),
       "2 ranks on 2 hosts");
   assert_refused(HEAD ROW("1024", "10", "9") RANK0 RANK1 HEADINGS ROW("1024", "10", "9"),
-                 "is there twice");
+                 "duplicate row: ");
   assert_refused("./hypercube_perf -b 8\n" RANK0 RANK1 HEADINGS ROW("1024", "10", "9"),
                  "'hypercube'");
 }

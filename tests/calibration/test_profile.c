@@ -72,14 +72,14 @@ static void test_bad_profiles(void) {
   assert_findings(HEAD "constants: {kernel-overhead: 3}\n", "kernel-overhead");
   assert_findings(HEAD "constants: {gemm-efficiency: 120 %}\n", "gemm-efficiency");
   assert_findings(GEMM "  m: \"1 2\"\n  rows:\n  - {n: 8, k: 8, us: \"1 2 3\"}\n",
-                  "p:9:22: error: us: 3 values, but the axes want 2");
+                  "p:9:22: error: us: 3 values, but the axes need 2");
   assert_findings(GEMM "  m: \"2 1\"\n  rows: []\n", "m: value 2 does not rise");
   assert_findings(GEMM "  m: \"\"\n  rows: []\n", "m: no numbers");
   assert_findings(GEMM "  m: \"1 2\"\n  rows:\n  - {n: 8, k: 8, us: \"1 -2\"}\n",
                   "us: value 2 is '-2'");
   assert_findings(GEMM
                   "  m: \"1\"\n  rows:\n  - {n: 8, k: 8, us: \"1\"}\n  - {n: 8, k: 8, us: \"2\"}\n",
-                  "gemm bf16 n 8 k 8 is there twice");
+                  "duplicate row: gemm bf16 n 8 k 8");
   assert_findings(HEAD "attention:\n- {phase: prefill, dtype: bf16, kv-dtype: bf16, source: s, "
                        "batch: \"1\", length: "
                        "\"1 2\", rows: [{head-dim: 64, heads: 4, kv-heads: 3, us: \"1 -\"}]}\n",
@@ -99,11 +99,11 @@ static void test_bad_moe(void) {
                   "ep must divide experts");
   assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 5, experts: 4, tp: 3, "
                       "ep: 1, us: \"1\"}\n",
-                  "us: 1 values, but the axes want 2");
+                  "us: 1 values, but the axes need 2");
   assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, "
                       "ep: 1, us: \"1 -\"}\n"
                       "  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, ep: 1, us: \"1 -\"}\n",
-                  "ep 1 is there twice");
+                  "duplicate row: moe ");
 }
 
 /* What is shipped reads without a finding, and quickly: a run has a second in all. */
