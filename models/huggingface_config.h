@@ -1,11 +1,11 @@
 /*
- * huggingface_config.h - a Hugging Face config.json as it is read: by keys that have had several
- * names, which are remembered, so that keys that nobody asked for can be reported.
+ * huggingface_config.h - reads a Hugging Face config.json by keys, some of which have had several
+ * names, and remembers the keys read, so that unread ones can be reported.
  *
- * A config is a stranger's file. Each key is read by the kind of value that it must have: a whole
+ * A config comes from outside. Each key is read as the kind of value that it must have: a whole
  * number, a flag, a text, a list or a map. A value of another kind, or a number out of range, is an
- * error at its place that names the key; the reader then goes on with the fallback, so that all
- * errors of a config are reported at once. Null stands for an absent key, as in Python.
+ * error at its place that names the key; the reader then continues with the fallback, so that all
+ * errors of a config are reported at once. Null counts as an absent key, as in Python.
  *
  * The tree keeps the kind of a scalar as JSON wrote it: texts are `quoted`; true, false, null and
  * numbers are not.
@@ -19,20 +19,20 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  const OrrNode *map; /* the config, or the part of it that stands for the decoder or a tower */
-  GHashTable *used;   /* interned keys that were asked for */
+  const OrrNode *map; /* the config, or its section for the decoder or a tower */
+  GHashTable *used;   /* interned keys that were read */
   OrrDiags *diags;
 } OrrHuggingfaceConfig;
 
 /* Dimensions fit in 32 bits in every framework; the product of two of them then fits in 64. */
 #define ORR_HUGGINGFACE_MOST G_MAXINT32
 
-/* What stands under the first of @keys ('|' between them) that is there and not null, of
- * whatever kind; NULL: under none of them. */
+/* The value of the first of @keys (separated by '|') that is present and not null, of any kind;
+ * NULL: none is. */
 const OrrNode *orr_huggingface_config_find(const OrrHuggingfaceConfig *config, const char *keys);
 
-/* The same, read as what it must be; where it is something else, an error and the fallback
- * (NULL). Numbers are whole, from 0 to ORR_HUGGINGFACE_MOST. */
+/* The same, read as one kind; a value of another kind is an error and gives the fallback (NULL).
+ * Numbers are whole, from 0 to ORR_HUGGINGFACE_MOST. */
 gint64 orr_huggingface_config_number(const OrrHuggingfaceConfig *config, const char *keys,
                                      gint64 fallback);
 gboolean orr_huggingface_config_flag(const OrrHuggingfaceConfig *config, const char *keys,
@@ -42,12 +42,12 @@ const char *orr_huggingface_config_text(const OrrHuggingfaceConfig *config, cons
 const OrrNode *orr_huggingface_config_list(const OrrHuggingfaceConfig *config, const char *keys);
 const OrrNode *orr_huggingface_config_map(const OrrHuggingfaceConfig *config, const char *keys);
 
-/* A number of a document's section and the keys that configs have for it. */
+/* A number of a document's section, and the keys that configs use for it. */
 typedef struct {
   const char *key, *from;
 } OrrHuggingfacePair;
 
-/* A map of those of @pairs that the config has above 0. */
+/* A map of those @pairs whose number in the config is above 0. */
 OrrNode *orr_huggingface_config_section(const OrrHuggingfaceConfig *config,
                                         const OrrHuggingfacePair *pairs, guint n_pairs);
 

@@ -1,5 +1,5 @@
 /*
- * lora.h - low-rank adapters as a document's section: which linear layers have one, and of which
+ * lora.h - the document section for low-rank adapters: which linear layers have one, and of which
  * rank.
  */
 #ifndef ORR_LORA_H
@@ -9,25 +9,25 @@
 
 G_BEGIN_DECLS
 
-/* Linear layers that adapters are added to, as bits. */
+/* The linear layers that can have an adapter, as bits. */
 enum {
-  ORR_LORA_QKV = 1 << 0, /* of latent attention all four projections */
+  ORR_LORA_QKV = 1 << 0, /* for latent attention, all four projections */
   ORR_LORA_PROJECTION = 1 << 1,
-  ORR_LORA_FC1 = 1 << 2, /* of a dense feed-forward; experts have no adapters */
+  ORR_LORA_FC1 = 1 << 2, /* for a dense feed-forward; experts have no adapters */
   ORR_LORA_FC2 = 1 << 3,
   ORR_LORA_ALL = 15
 };
 
-/* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, and have
- * neither gradients nor an optimizer. Quantised (QLoRA, arXiv 2305.14314), frozen linear layers
- * are stored in NF4 with double quantisation and made 16-bit again before each product. */
+/* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, without
+ * gradients or optimizer states. Quantised (QLoRA, arXiv 2305.14314), frozen linear layers are
+ * stored in NF4 with double quantisation and expanded to 16 bits before each product. */
 typedef struct {
-  gint64 rank; /* 0: no adapters, all is trained */
+  gint64 rank; /* 0: no adapters, all weights are trained */
   guint targets;
   gboolean quantised;
 } OrrLora;
 
-/* As a document says it:  lora: {rank: 16, targets: [qkv, projection], quantised: true} */
+/* The document section: lora: {rank: 16, targets: [qkv, projection], quantised: true} */
 typedef struct {
   gint64 rank;
   char **targets; /* "qkv", "projection", "fc1", "fc2" */
@@ -36,7 +36,7 @@ typedef struct {
 
 extern const OrrFieldTable orr_lora_table;
 
-/* @diags may be NULL: then unknown targets count for nothing. */
+/* @diags may be NULL: then unknown targets are ignored. */
 OrrLora orr_lora_settle(const OrrLoraFields *fields, OrrPlace place, OrrDiags *diags);
 
 G_END_DECLS

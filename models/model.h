@@ -1,18 +1,18 @@
 /*
- * model.h - a transformer, or what is built of the same parts, as a document; its size and its
+ * model.h - the document of a transformer, or of another stack of the same parts; its size and its
  * FLOPs.
  *
  * Documents: models/zoo/NAME.yaml (`schema: model/1`). A model is a stack of layers over a residual
  * stream. A layer is a mixer of tokens (attention of one form, a state-space or linear-attention
  * layer, or none) and a feed-forward (dense, experts, or none), each with a norm before it.
- * `layout` says which layer is which; without it all are equal:
+ * `layout` states the kind of each layer; without it all are equal:
  *
  *   layout: [3 attention+dense, 58 attention+moe]     DeepSeek-V3: the list repeats to the last layer
  *   layout: [5 window+dense, attention+dense]         Gemma 3: five local layers, one global, and again
  *   layout: [mamba, dense, mamba, attention, dense]   Nemotron-H: blocks of one part
  *
- * An encoder tower of its own width may stand before the layers, multi-token-prediction layers
- * after them.
+ * An encoder tower of its own width can precede the layers, and multi-token-prediction layers can
+ * follow them.
  */
 #ifndef ORR_MODEL_H
 #define ORR_MODEL_H
@@ -37,27 +37,29 @@ typedef enum {
 } OrrPosition;
 
 /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): queries, and keys with values,
- * are made from compressed forms; a part of each key, common to all heads, carries the position. */
+ * are made from compressed forms; one part of each key, common to all heads, carries the
+ * position. */
 typedef struct {
-  gint64 q_rank;   /* 0: queries are made from the residual stream */
+  gint64 q_rank;   /* 0: queries come from the residual stream */
   gint64 kv_rank;  /* 0: no latent attention */
-  gint64 nope_dim; /* of a head's query and key, without position */
-  gint64 rope_dim; /* with position */
+  gint64 nope_dim; /* part of a head's query and key without position */
+  gint64 rope_dim; /* part with position */
   gint64 value_dim;
 } OrrMla;
 
 typedef struct {
   gint64 experts; /* 0: none */
   gint64 topk;
-  gint64 ffn;           /* inner width of one; 0: as the dense layers' */
+  gint64 ffn;           /* inner width of an expert; 0: that of the dense layers */
   gint64 shared_ffn;    /* inner width of all shared experts together */
   gboolean shared_gate; /* a gate on the shared experts' result: hidden weights */
-  /* width the experts work in; 0: the residual stream's (LatentMoE projects down and up) */
+  /* Width in which the experts compute; 0: the residual stream's (LatentMoE projects down and
+   * up). */
   gint64 latent;
 } OrrMoe;
 
-/* What layers with the mixer `window` see: each token the last `size`, or, chunked, those of its
- * own chunk. */
+/* The range of layers with the mixer `window`: each token sees the last `size` tokens or,
+ * chunked, those of its own chunk. */
 typedef struct {
   gint64 size;
   gboolean chunked;
@@ -70,12 +72,12 @@ typedef struct {
   gint64 state;
   gint64 groups;
   gint64 conv;  /* taps of the convolution */
-  gint64 chunk; /* tokens that a kernel treats as one product */
+  gint64 chunk; /* tokens that a kernel computes as one product */
 } OrrMamba;
 
 typedef enum { ORR_LINEAR_LIGHTNING, ORR_LINEAR_GATED_DELTA } OrrLinearKind;
 
-/* Linear attention: a state of key_dim x value_dim a head instead of a cache. */
+/* Linear attention: a state of key_dim x value_dim per head instead of a cache. */
 typedef struct {
   int kind;         /* OrrLinearKind */
   gint64 key_heads; /* 0: no such layers */
@@ -86,8 +88,9 @@ typedef struct {
   gint64 chunk;
 } OrrLinear;
 
-/* A ViT before the decoder. Each image is `image` / `patch` squared patches, and so many tokens,
- * and one in `merge` squared of them a token of the decoder, through a projector of two layers. */
+/* A ViT before the decoder. Each image has (`image` / `patch`) squared patches, one encoder
+ * token per patch, and one decoder token per `merge` squared of them, through a projector of two
+ * layers. */
 typedef struct {
   gint64 layers; /* 0: no encoder */
   gint64 hidden;
@@ -95,8 +98,8 @@ typedef struct {
   gint64 ffn;
   gint64 patch;
   gint64 image;
-  gint64 frames; /* that a patch spans in time */
-  gint64 images; /* a sequence */
+  gint64 frames; /* frames that a patch spans */
+  gint64 images; /* per sequence */
   gint64 merge;
   gint64 extra_tokens; /* class token */
   gint64 projector;    /* inner width of the projector; 0: the decoder's */
@@ -107,17 +110,17 @@ typedef struct {
 
 typedef enum {
   ORR_MIXER_NONE,
-  ORR_MIXER_ATTENTION, /* over all tokens before; latent where the model has `mla` */
+  ORR_MIXER_ATTENTION, /* over all previous tokens; latent where the model has `mla` */
   ORR_MIXER_WINDOW,
   ORR_MIXER_MAMBA,
   ORR_MIXER_LINEAR,
-  ORR_MIXER_ENCODER, /* attention of the encoder, in both directions */
+  ORR_MIXER_ENCODER, /* bidirectional attention of the encoder */
   ORR_N_MIXERS
 } OrrMixer;
 
 typedef enum { ORR_FEED_NONE, ORR_FEED_DENSE, ORR_FEED_MOE, ORR_N_FEEDS } OrrFeed;
 
-/* Layers of one kind are alike in all that costs or takes memory. */
+/* Layers of one kind are equal in time and memory. */
 typedef struct {
   guint8 mixer; /* OrrMixer */
   guint8 feed;  /* OrrFeed */
@@ -125,7 +128,7 @@ typedef struct {
 
 enum { ORR_MAX_LAYER_KINDS = 16, ORR_MAX_LAYOUT = 512 };
 
-/* `layout`, settled: layer i of the decoder is of kind at[i % length]. length 0: all are kind 0. */
+/* `layout`, settled: layer i of the decoder has kind at[i % length]. length 0: all have kind 0. */
 typedef struct {
   guint n_kinds;
   guint length;
@@ -143,36 +146,37 @@ typedef struct {
   gint64 head_dim; /* 0: hidden / heads */
   gint64 ffn;      /* inner size of the MLP; 0: 4 * hidden */
   gint64 vocab;
-  /* longest sequence: rows of a learned position embedding; also the default sequence length */
+  /* Longest sequence: rows of a learned position embedding; also the default sequence length. */
   gint64 context;
   int activation; /* OrrActivation */
   int norm;       /* OrrNorm */
   int position;   /* OrrPosition */
   gboolean tied_embeddings;
-  gboolean bias;       /* linear layers and layer norms have one (GPT: yes; Llama: no) */
-  gboolean qkv_bias;   /* QKV has one even so (Qwen2) */
+  gboolean bias;       /* of linear layers and layer norms (GPT: yes; Llama: no) */
+  gboolean qkv_bias;   /* QKV has a bias even without `bias` (Qwen2) */
   gboolean qk_norm;    /* a norm on each head's query and key (Qwen3, Gemma 3) */
   gboolean post_norms; /* a norm after each block too (Gemma 2, Gemma 3) */
-  gboolean parallel;   /* attention and MLP side by side after one norm (GPT-J, PaLM) */
+  gboolean parallel;   /* attention and MLP run in parallel after one norm (GPT-J, PaLM) */
   OrrMla mla;
   OrrMoe moe;
   OrrWindow window;
   OrrMamba mamba;
   OrrLinear linear;
   OrrEncoder encoder;
-  gint64 mtp_layers; /* of multi-token prediction: beyond `layers` and not in `parameters` */
+  gint64 mtp_layers; /* of multi-token prediction: in addition to `layers`, and not in
+                      * `parameters` */
   char **layout;
-  /* the published count, for the check against orr_model_parameters; 0: not given */
+  /* The published count, checked against orr_model_parameters; 0: not given. */
   double parameters;
-  double active_parameters; /* the published count of those that a token meets; 0: not given */
-  OrrModelLayout settled;   /* no field: made by orr_model_settle */
+  double active_parameters; /* the published count of active ones; 0: not given */
+  OrrModelLayout settled;   /* not a field: set by orr_model_settle */
 } OrrModel;
 
 extern const OrrFieldTable orr_model_table;
 extern const char *const orr_activation_words[];
 
 /* Fills the members that default to others (kv_heads, head_dim, ffn, layout) and checks
- * divisibility; findings at @place. A model that was not settled has one kind of layer. */
+ * divisibility; findings at @place. An unsettled model has one kind of layer. */
 void orr_model_settle(OrrModel *model, OrrPlace place, OrrDiags *diags);
 
 static inline gboolean orr_activation_is_gated(int activation) {
@@ -181,58 +185,59 @@ static inline gboolean orr_activation_is_gated(int activation) {
 
 /* --- kinds of layers (model_layout.c) --- */
 
-/* orr_model_settle's part that reads `layout`. */
+/* The part of orr_model_settle that reads `layout`. */
 void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags);
 
-/* Kinds count from 0 in the order of the first layer of each; a dense transformer has one. The
- * encoder's is the last; its layers are not among 0 .. layers - 1. */
+/* Kinds are numbered from 0 in the order of their first layer; a dense transformer has one. The
+ * encoder's kind is the last; its layers are not among 0 .. layers - 1. */
 guint orr_model_n_layer_kinds(const OrrModel *model);
 guint orr_model_layer_kind(const OrrModel *model, gint64 layer); /* of 0 .. layers - 1 */
 OrrLayerKind orr_model_kind(const OrrModel *model, guint kind);
-/* how many layers are of that kind */
+/* The number of layers of that kind. */
 gint64 orr_model_kind_layers(const OrrModel *model, guint kind);
 gint64 orr_model_encoder_kind(const OrrModel *model);         /* -1 where there is none */
 char *orr_model_kind_name(const OrrModel *model, guint kind); /* "attention+moe"; newly allocated */
 
 /* --- size (model_size.c) --- */
 
-double orr_model_layer_parameters(const OrrModel *model, guint kind); /* one layer of that kind */
-/* of them, its mixer's matrices */
+double orr_model_layer_parameters(const OrrModel *model, guint kind); /* of one layer of that
+                                                                       * kind */
+/* of the matrices of its mixer */
 double orr_model_mixer_weights(const OrrModel *model, guint kind);
-/* with topk experts instead of all */
+/* With topk experts instead of all. */
 double orr_model_layer_active_parameters(const OrrModel *model, guint kind);
-/* Token (once when tied) and position embeddings, output layer when untied, final norm; the
- * encoder's ends. */
+/* Token embedding (once when tied), position embeddings, the output layer when untied, the final
+ * norm; and the ends of the encoder. */
 double orr_model_embedding_parameters(const OrrModel *model);
-/* one norm: hidden, twice that with a bias */
+/* One norm: hidden, or twice that with a bias. */
 double orr_model_norm_parameters(const OrrModel *model);
-/* exact count, without multi-token prediction */
+/* The exact count, without multi-token prediction. */
 double orr_model_parameters(const OrrModel *model);
-double orr_model_active_parameters(const OrrModel *model); /* those that a token meets */
-/* of the multi-token-prediction layers, unshared */
+double orr_model_active_parameters(const OrrModel *model); /* the active ones */
+/* Of the multi-token-prediction layers, without shared ones. */
 double orr_model_mtp_parameters(const OrrModel *model);
 
-/* Bytes of one token that a layer of @kind keeps for the tokens to come: keys and values, the
- * latent form of MLA; 0 for layers with a state. @element_bytes: of the cache's format. */
+/* Bytes per token that a layer of @kind keeps for later tokens: keys and values, or MLA's latent
+ * form; 0 for layers with a state. @element_bytes: of the cache's format. */
 double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_bytes);
-/* Bytes of a sequence that a layer with a state keeps whatever its length (state in fp32, as its
- * kernels have it, convolution in @element_bytes); 0 for attention. */
+/* Bytes per sequence that a layer with a state keeps, at any length: the state in fp32, as its
+ * kernels have it, the convolution in @element_bytes; 0 for attention. */
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes);
-/* over all layers */
+/* Summed over all layers. */
 double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes);
 
 /* Model FLOPs of one forward and backward pass over @batch sequences of @sequence tokens,
  * without recomputation: Megatron's formula, generalised to GQA, gated MLPs, experts (topk of
  * them), latent attention, windows and state spaces. For GPT: 72 B s l h^2 (1 + s/(6h) + V/(12 l
- * h)) (Narayanan et al., SC21, eq. 3 less recompute; attention counted without the causal half,
- * as Megatron did). Multi-token prediction is counted in. */
+ * h)) (Narayanan et al., SC21, eq. 3 without recomputation; attention without the factor of a
+ * half for the causal mask, as in Megatron). Includes multi-token prediction. */
 double orr_model_flops(const OrrModel *model, double batch, double sequence);
 
-/* One third of what is not attention's core: the products by weight, which frozen weights do
- * without. */
+/* One third of everything but attention's core: the products by weight, which frozen weights
+ * skip. */
 double orr_model_matrix_flops(const OrrModel *model, double batch, double sequence);
 
-/* Of a forward pass: a layer's, and its attention core's alone. */
+/* FLOPs of a forward pass: of a layer, and of its attention core alone. */
 double orr_model_layer_flops(const OrrModel *model, guint kind, double batch, double sequence);
 double orr_model_core_flops(const OrrModel *model, guint kind, double batch, double sequence);
 
@@ -250,10 +255,10 @@ double orr_model_hardware_flops(const OrrModel *model, double batch, double sequ
 
 /* --- the encoder (0 where there is none) --- */
 
-double orr_encoder_patches(const OrrModel *model);        /* of one image */
-double orr_encoder_tokens(const OrrModel *model);         /* of one image, in the encoder */
-double orr_encoder_decoder_tokens(const OrrModel *model); /* of one image, in the decoder */
-/* values of a patch: 3 channels, frames, patch squared */
+double orr_encoder_patches(const OrrModel *model);        /* per image */
+double orr_encoder_tokens(const OrrModel *model);         /* per image, in the encoder */
+double orr_encoder_decoder_tokens(const OrrModel *model); /* per image, in the decoder */
+/* Values per patch: 3 channels, frames, patch squared. */
 double orr_encoder_patch_width(const OrrModel *model);
 double orr_encoder_projector_width(const OrrModel *model);
 

@@ -1,12 +1,12 @@
 /*
- * precision.h - training precision recipes: which product runs in which format, what is cast for
- * it, what is kept.
+ * precision.h - training precision recipes: the format of each product, the casts, and what is
+ * kept.
  *
- * A recipe has a storage format (weights as the framework holds them, activations between kernels,
- * norms, attention) and formats of the inputs of linear layers' products. Where those are narrower,
- * Transformer Engine casts: the input and the output's gradient of each linear layer once a
- * micro-batch, both as they are and transposed (products by weight want their other side), the
- * weights once a step. `cast_bytes` is what such a kernel moves an element.
+ * A recipe has a storage format (of the framework's weights, activations between kernels, norms,
+ * attention) and formats for the inputs of the products in linear layers. Where these are narrower,
+ * Transformer Engine casts: the input and the output gradient of each linear layer once per
+ * micro-batch, both plain and transposed (products by weight need the transpose), the weights once
+ * per step. `cast_bytes` is what such a kernel moves per element.
  *
  * Router, embedding, output layer, norms and attention stay in the storage format, as in every
  * recipe below.
@@ -23,7 +23,7 @@ typedef enum {
   ORR_PRECISION_BF16,
   ORR_PRECISION_FP32,
   ORR_PRECISION_TF32,
-  ORR_PRECISION_FP8, /* as serving has it: fp8-current */
+  ORR_PRECISION_FP8, /* serving's word for fp8-current */
   ORR_PRECISION_FP8_DELAYED,
   ORR_PRECISION_FP8_CURRENT,
   ORR_PRECISION_FP8_BLOCKWISE,
@@ -33,28 +33,30 @@ typedef enum {
 } OrrPrecision;
 
 typedef struct {
-  const char *sentence; /* what it is and where it is from */
+  const char *sentence; /* what it is and its source */
   OrrDtype storage;
-  OrrDtype forward, dgrad, wgrad; /* products of linear layers */
-  /* the tensor cores apply a scale to each block: Blackwell's, which also multiply fp4 */
+  OrrDtype forward, dgrad, wgrad; /* formats of the products of linear layers */
+  /* The tensor cores apply a scale to each block: Blackwell's, which also multiply fp4. */
   gboolean block_scaled;
-  /* moved an element of a linear layer's input, or its gradient: reads, and both writes; 0: none */
+  /* Moved per element of a linear layer's input or gradient: the reads and both writes; 0: no
+   * cast. */
   double cast_bytes;
-  double weight_cast_bytes; /* moved an element of the weights, once a step */
-  double saved_bytes;       /* of a linear layer's input, kept for the product by weight */
-  double weight_copy_bytes; /* of the weights' narrow copies beside the storage format */
-  /* weights that are not trained are held as narrow copies alone, cast when they are loaded */
+  double weight_cast_bytes; /* moved per weight, once per step */
+  double saved_bytes;       /* per element of a linear layer's input, kept for the product by
+                             * weight */
+  double weight_copy_bytes; /* per weight, of narrow copies in addition to the storage format */
+  /* Frozen weights are stored only as narrow copies, cast when they are loaded. */
   gboolean frozen_narrow;
-  /* an element of a tensor-parallel all-gather of a linear layer's input or gradient */
+  /* Per element of a tensor-parallel all-gather of a linear layer's input or gradient. */
   double gather_bytes;
-  /* an element of an expert-parallel dispatch forward; the combine has the storage format */
+  /* Per element of an expert-parallel dispatch, forward; the combine has the storage format. */
   double dispatch_bytes;
 } OrrPrecisionRecipe;
 
 extern const char *const orr_precision_words[]; /* "fp16", "bf16", ..., NULL, by OrrPrecision */
 const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision);
 
-/* Whether linear layers' products run in another format than the one things are stored in. */
+/* Whether products of linear layers run in another format than the storage format. */
 gboolean orr_precision_casts(const OrrPrecisionRecipe *recipe); /* NULL: no */
 
 G_END_DECLS

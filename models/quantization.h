@@ -1,13 +1,13 @@
 /*
- * quantization.h - how a served model's weights are stored and multiplied, by the words that
- * engines have for it.
+ * quantization.h - the formats in which a served model's weights are stored and multiplied, by the
+ * words of serving engines.
  *
- * A word sets the format that linear layers multiply in (their weights' and their input's: W8A8,
- * W4A4) or, where weights alone are narrow (W4A16, W8A16), leaves products in 16 bits: the kernel
- * reads narrow weights and widens them on the way to the tensor cores (Marlin, Frantar et al. 2024,
- * arXiv 2408.11743), so that what it saves is reading. Embedding, head, router, norms and attention
- * stay in 16 bits, as vLLM leaves them. Casts of activations are taken to be fused with the norm or
- * activation before them (vLLM's fuse_norm_quant, fuse_act_quant).
+ * A word sets the format in which linear layers multiply (for weights and input: W8A8, W4A4). Where
+ * only weights are narrow (W4A16, W8A16), products stay in 16 bits: the kernel reads narrow weights
+ * and widens them on the way to the tensor cores (Marlin, Frantar et al. 2024, arXiv 2408.11743),
+ * which saves reading. Embedding, head, router, norms and attention stay in 16 bits, as in vLLM.
+ * Casts of activations count as fused with the norm or activation before them (vLLM's
+ * fuse_norm_quant, fuse_act_quant).
  */
 #ifndef ORR_QUANTIZATION_H
 #define ORR_QUANTIZATION_H
@@ -33,13 +33,13 @@ typedef enum {
 /* "none", "awq", "fp8", ..., NULL, by OrrQuantization */
 extern const char *const orr_quantization_words[];
 
-/* Parts of a layer; whatever narrows one narrows those after it. */
+/* Parts of a layer; a word that narrows one narrows those after it too. */
 typedef enum { ORR_QUANTIZED_MIXER, ORR_QUANTIZED_FEED, ORR_QUANTIZED_EXPERTS } OrrQuantizedPart;
 
 typedef struct {
-  const char *sentence;  /* what it is and where it is from */
-  OrrDtype products;     /* of linear layers; ORR_N_DTYPES: the activations' */
-  double weight_bytes;   /* of a weight as stored, its scales counted in */
+  const char *sentence;  /* what it is and its source */
+  OrrDtype products;     /* of linear layers; ORR_N_DTYPES: as activations */
+  double weight_bytes;   /* per stored weight, including its scales */
   OrrQuantizedPart from; /* the first part that is narrow */
 } OrrQuantized;
 

@@ -53,9 +53,8 @@ static const OrrField skew_fields[] = {
                    "Fraction of the difference between the time of the longest context and that of "
                    "the mean, decodes by rates by longest; '-': none."),
 };
-static const OrrFieldTable skew_table =
-    ORR_FIELD_TABLE("profile-batch-skew", "Cost of decodes of unequal contexts.",
-                    OrrProfileBatchSkew, skew_fields);
+static const OrrFieldTable skew_table = ORR_FIELD_TABLE(
+    "profile-batch-skew", "Cost of decodes of unequal contexts.", OrrProfileBatchSkew, skew_fields);
 
 static const OrrField attention_fields[] = {
     ORR_FIELD_WORD(OrrProfileBatchAttention, "dtype", dtype, orr_dtype_names, NULL,
