@@ -1,5 +1,6 @@
 /*
- * csv.c - see csv.h. Quoted cells may hold commas and doubled quotes, but no line ends.
+ * csv.c - splits lines into cells. A quoted cell can hold commas and doubled quotes, but no line
+ * end.
  */
 #include "sim/base/csv.h"
 
@@ -22,7 +23,7 @@ void orr_csv_free(OrrCsv *csv) {
   g_free(csv);
 }
 
-/* Reads one cell from @text; where it ended: at a comma or the end of the line. */
+/* Reads one cell from @text; returns its end, a comma or the end of the line. */
 static const char *read_cell(const char *text, char **ret_cell) {
   g_autoptr(GString) cell = g_string_new(NULL);
   gboolean quoted = FALSE;

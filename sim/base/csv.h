@@ -1,7 +1,7 @@
 /*
  * csv.h - tables of measurements as comma-separated text: a header line, rows, and '#' lines that
- * say where they are from. Lines keep their number and their text, so that messages can name them
- * and a copy can pass them through.
+ * name their source. Each line keeps its number and its text, so that a message can point at the
+ * line and a copy of the table can repeat it unchanged.
  */
 #ifndef ORR_CSV_H
 #define ORR_CSV_H
@@ -12,9 +12,9 @@ G_BEGIN_DECLS
 
 typedef struct {
   OrrPlace place;
-  char *text; /* without the line's end */
-  /* as many as the header has; NULL: a '#' line, an empty one, the header, or one that was told
-   * to diags */
+  char *text; /* without the line end */
+  /* one per column of the header; NULL for a '#' line, an empty line, the header, and a line with
+   * an error */
   GStrv cells;
 } OrrCsvLine;
 
@@ -24,8 +24,8 @@ typedef struct {
   GPtrArray *lines;  /* OrrCsvLine* */
 } OrrCsv;
 
-/* NULL with @error (ORR_FAULT_RESOURCE: cannot be read; ORR_FAULT_DOCUMENT: no text, or no
- * header). Rows with more or fewer cells than the header are told to @diags. */
+/* NULL with ORR_FAULT_RESOURCE where the file cannot be read, ORR_FAULT_DOCUMENT where it is not
+ * text or has no header. Rows with more or fewer cells than the header are reported to @diags. */
 OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error);
 void orr_csv_free(OrrCsv *csv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCsv, orr_csv_free)
@@ -33,7 +33,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCsv, orr_csv_free)
 /* Index of the column of that name, or -1. */
 int orr_csv_column(const OrrCsv *csv, const char *name);
 
-/* The cell as a finite number; anything else is told to @diags. */
+/* The cell as a finite number; anything else is reported to @diags. */
 gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
                         double *ret_value);
 

@@ -2,9 +2,9 @@
  * diag.c - a list of findings, and the nearest word.
  *
  * Invariants
- *  1. Findings are kept in the order they came; text is made in the order of their places. Equal places keep the
- *     order of finding, so the same document gives the same text.
- *  2. A message is one line of printable UTF-8 of bounded length, whatever the document that it quotes holds: no
+ *  1. Findings are stored in the order in which they were added, and printed in the order of their
+ *     places; equal places keep the stored order. So the same document always gives the same text.
+ *  2. A message is one line of printable UTF-8 of bounded length, whatever document it quotes: no
  *     control character of a user's file reaches a terminal.
  */
 #include "sim/base/diag.h"
@@ -44,7 +44,7 @@ void orr_diags_free(OrrDiags *diags) {
   g_free(diags);
 }
 
-/* Rule 2. Takes @raw. */
+/* Keeps invariant 2. Takes ownership of @raw. */
 static char *clean_message(char *raw) {
   gboolean cut = strlen(raw) > MESSAGE_MAX_BYTES;
   g_autofree char *valid = g_utf8_make_valid(raw, cut ? MESSAGE_MAX_BYTES : -1);
@@ -126,7 +126,7 @@ gboolean orr_diags_check(const OrrDiags *diags, GError **error) {
   return FALSE;
 }
 
-/* Case and the choice between '-' and '_' are no difference worth a letter. */
+/* Differences of case, and between '-' and '_', cost nothing. */
 static char fold(char c) { return c == '_' ? '-' : g_ascii_tolower(c); }
 
 /* Optimal string alignment: insert, delete, replace, or swap two neighbours (Damerau 1964).

@@ -1,9 +1,11 @@
 /*
- * diag.h - diagnostics about a user's document, collected and never cut short.
+ * diag.h - diagnostics about a user's document: all of them, not only the first.
  *
- * Every reader adds what it finds to one OrrDiags and goes on; the caller asks at the end whether
- * any was an error. A diagnostic names file:line:column, what was found and what is allowed, and
- * the nearest known name where there is one.
+ * Every reader adds its findings to one OrrDiags and continues; at the end the caller checks
+ * whether any of them is an error. A diagnostic gives file:line:column, what was found, what is
+ * allowed, and the nearest known name where one is near.
+ *
+ *   a.yaml:7:9: error: unknown key 'modle': did you mean 'model'? (allowed: cluster, model, ...)
  */
 #ifndef ORR_DIAG_H
 #define ORR_DIAG_H
@@ -20,7 +22,7 @@ typedef struct {
   const char *file;
   int line;
   int column;
-  /* what stands there, for orr_node_place_in; only while its tree lives. NULL: not told */
+  /* the node at this place, for orr_node_place_in; valid while its tree lives. NULL: unknown */
   const struct OrrNode *node;
 } OrrPlace;
 
@@ -37,18 +39,17 @@ void orr_diags_warning(OrrDiags *diags, OrrPlace place, const char *format, ...)
 guint orr_diags_n_errors(const OrrDiags *diags);
 guint orr_diags_n_warnings(const OrrDiags *diags);
 
-/* All diagnostics in the order of file, line, column, one a line: "FILE:LINE:COLUMN: error:
- * MESSAGE\n". What is found in one place keeps the order of finding. Messages are one line:
- * control characters in them are escaped. Newly allocated; "" when there are none. */
+/* All diagnostics in the order of file, line, column, one per line: "FILE:LINE:COLUMN: error:
+ * MESSAGE\n". Findings at the same place keep the order in which they were added. A message is one
+ * line, with control characters escaped. Newly allocated; "" when there are none. */
 char *orr_diags_text(const OrrDiags *diags);
 
-/* TRUE when there is no error; else FALSE with @error set to ORR_FAULT_DOCUMENT and the text of
- * all of them, with no newline at the end. */
+/* TRUE when there is no error. Else FALSE with ORR_FAULT_DOCUMENT, whose message is the text of all
+ * diagnostics without the last newline. */
 gboolean orr_diags_check(const OrrDiags *diags, GError **error);
 
-/* The entry of @words (NULL-terminated) nearest to @word by edit distance, or NULL when none is
- * near enough (more than a third of the letters differ; case, and '-' or '_', are no
- * difference). Points into @words. */
+/* The entry of @words (NULL-terminated) nearest to @word by edit distance; NULL when more than a
+ * third of the letters differ. Case is ignored, and '-' equals '_'. Points into @words. */
 const char *orr_diag_nearest_word(const char *word, const char *const *words);
 
 G_END_DECLS

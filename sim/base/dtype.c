@@ -9,7 +9,7 @@ const char *const orr_dtype_names[] = {
 };
 
 double orr_dtype_bytes(OrrDtype dtype) {
-  /* TF32 is a way to multiply, not to store: its elements lie in memory as 32 bits. */
+  /* TF32 is a format for multiplication; in memory its elements take 32 bits. */
   static const double bytes[ORR_N_DTYPES] = {
       [ORR_FP32] = 4, [ORR_TF32] = 4,  [ORR_FP16] = 2, [ORR_BF16] = 2,
       [ORR_FP8] = 1,  [ORR_FP4] = 0.5, [ORR_INT8] = 1,

@@ -1,5 +1,5 @@
 /*
- * expression.c - the value of an expression, given those of its names.
+ * expression.c - evaluates an expression, given the values of its names.
  */
 #include "sim/base/expression.h"
 
@@ -72,7 +72,7 @@ static gboolean is_in(const OrrTerm *term, const OrrValue *values) {
   return FALSE;
 }
 
-/* Sizes are whole numbers, and -7 % 4 is nobody's size: the sign of the quotient is C's. */
+/* Sizes are positive, so the sign of the remainder does not matter; it is C's. */
 static double modulo(double a, double b) { return b == 0 ? NAN : fmod(a, b); }
 
 static double extreme(const OrrTerm *term, const OrrValue *values, gboolean most) {

@@ -1,9 +1,9 @@
 /*
- * expression_parse.c - text to a checked tree, by recursive descent (the grammar is in
+ * expression_parse.c - turns text into a type-checked tree by recursive descent (the grammar is in
  * expression.h).
  *
- * The first thing that is wrong ends the reading: what follows it would be guesses. Every function
- * returns NULL once parser->failed is set.
+ * Parsing stops at the first error, since later ones would be guesses. Every function returns NULL
+ * once parser->failed is set.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const char *const type_words[] = {"a number", "text", "true or false"};
 
 static OrrTerm *read_or(Parser *parser);
 
-/* --- What is wrong --- */
+/* --- Errors --- */
 
 static void G_GNUC_PRINTF(3, 4) fail(Parser *parser, guint at, const char *format, ...) {
   if (parser->failed) return;
@@ -45,7 +45,7 @@ static OrrTerm *fail_term(OrrTerm *term) {
   return NULL;
 }
 
-/* "at the end" or "'x'": what stands where something else was wanted. */
+/* "at the end" or "'x'": what was found in place of something else. */
 static char *found(const Parser *parser) {
   const char *here = parser->text + parser->at;
   if (!*here) return g_strdup("the end");
@@ -102,7 +102,8 @@ static OrrTerm *constant(OrrValue value, guint at) {
   return term;
 }
 
-/* A number's unit, if one follows: the longest text of letters and one '/'. 0 where none is. */
+/* The length of the unit after a number: the longest text of letters and one '/'. 0 without a
+ * unit. */
 static guint unit_length(const char *text) {
   static const char *const words[] = {"and", "or", "in", "not"};
   guint n = 0;
@@ -257,7 +258,7 @@ static OrrTerm *read_operand(Parser *parser) {
 
 /* --- Operators --- */
 
-/* Takes the operands. */
+/* Takes ownership of the operands. */
 static OrrTerm *join(OrrTermKind kind, OrrValueType type, guint at, OrrTerm *a, OrrTerm *b) {
   OrrTerm *term = orr_term_new(kind, type, at);
   if (a) g_ptr_array_add(term->operands, a);
@@ -265,7 +266,8 @@ static OrrTerm *join(OrrTermKind kind, OrrValueType type, guint at, OrrTerm *a, 
   return term;
 }
 
-/* Both of the @wanted type, and so is the whole; NULL where not. Takes them. */
+/* Requires both operands to have the type @wanted, which the result has too; else NULL. Takes
+ * ownership. */
 static OrrTerm *join_alike(Parser *parser, OrrTermKind kind, OrrValueType type, const char *symbol,
                            guint at, OrrTerm *a, OrrTerm *b) {
   OrrTerm *term = join(kind, type, at, a, b);
@@ -297,7 +299,8 @@ typedef struct {
   OrrTermKind kind;
 } Operator;
 
-/* Operators of one level, left to right; the longer symbol first. */
+/* Operators of one precedence, left to right; of two symbols with a common prefix the longer
+ * first. */
 static const Operator *accept_operator(Parser *parser, const Operator *operators) {
   for (; operators->symbol; operators++)
     if (accept(parser, operators->symbol)) return operators;
@@ -331,7 +334,7 @@ static OrrTerm *read_sum(Parser *parser) {
   return term;
 }
 
-/* A bare word is text where text is compared with it. */
+/* An unquoted word counts as text where it is compared with text. */
 static gboolean settle_words(Parser *parser, OrrTerm *a, OrrTerm *b) {
   if (a->is_word && !b->is_word && b->type == ORR_VALUE_TEXT) a->is_word = FALSE;
   if (b->is_word && !a->is_word && a->type == ORR_VALUE_TEXT) b->is_word = FALSE;
@@ -342,7 +345,7 @@ static gboolean settle_words(Parser *parser, OrrTerm *a, OrrTerm *b) {
   return !parser->failed;
 }
 
-/* Takes @a. */
+/* Takes ownership of @a. */
 static OrrTerm *read_list(Parser *parser, OrrTerm *a, guint at) {
   OrrTerm *term = join(ORR_TERM_IN, ORR_VALUE_TRUTH, at, a, NULL);
   if (!accept(parser, "(")) {
@@ -426,7 +429,7 @@ static OrrTerm *read_or(Parser *parser) {
   return term;
 }
 
-/* --- The whole --- */
+/* --- Entry point --- */
 
 static OrrTerm *read_whole(Parser *parser) {
   g_autoptr(OrrTerm) root = read_or(parser);

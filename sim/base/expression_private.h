@@ -1,7 +1,7 @@
 /*
  * expression_private.h - the tree that expression_parse.c makes and expression.c evaluates.
  *
- * Invariant: operands have the types that their operator wants; evaluation checks nothing.
+ * Invariant: operands have the types that their operator requires, so evaluation checks nothing.
  */
 #ifndef ORR_EXPRESSION_PRIVATE_H
 #define ORR_EXPRESSION_PRIVATE_H
@@ -23,7 +23,7 @@ typedef enum {
   ORR_TERM_LESS_EQUAL,
   ORR_TERM_GREATER,
   ORR_TERM_GREATER_EQUAL,
-  ORR_TERM_IN, /* operand 0 in the others */
+  ORR_TERM_IN, /* whether operand 0 equals one of the other operands */
   ORR_TERM_ADD,
   ORR_TERM_SUBTRACT,
   ORR_TERM_MULTIPLY,
@@ -46,7 +46,7 @@ struct OrrTerm {
   guint at;            /* offset in the text */
   guint slot;          /* NAME */
   OrrValue value;      /* CONSTANT; its text is owned */
-  gboolean is_word;    /* a bare word: text that only a comparison with a text name may have */
+  gboolean is_word;    /* an unquoted word: allowed only in a comparison with a name of type text */
   GPtrArray *operands; /* of OrrTerm, owned */
 };
 

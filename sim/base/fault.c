@@ -1,5 +1,5 @@
 /*
- * fault.c - the error domain and what a code means to a shell.
+ * fault.c - the error domain, and the exit status of each code.
  */
 #include "sim/base/fault.h"
 

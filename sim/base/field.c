@@ -1,10 +1,11 @@
 /*
- * field.c - field tables: look-up, defaults, clearing. See field_read.c, field_dump.c, field_set.c,
- * field_docs.c, field_schema.c and field_lint.c for the other jobs of a table.
+ * field.c - field tables: look-up, defaults, clearing. The other uses of a table are in
+ * field_read.c, field_dump.c, field_set.c, field_assign.c, field_docs.c, field_schema.c and
+ * field_lint.c.
  *
  * Invariants:
- *  1. A struct that is all zero bytes is fit for orr_field_clear, and so is one that any reader left half-way.
- *  2. A default is read by the same functions as the user's text: no member is ever set by other means.
+ *  1. orr_field_clear accepts a struct of zero bytes, and one that a reader filled only in part.
+ *  2. The functions that read the user's text also read defaults; nothing else sets a member.
  */
 #include "sim/base/field_private.h"
 
@@ -47,8 +48,7 @@ OrrNode *orr_field_fallback_node(const OrrField *field, OrrPlace place, OrrDiags
   const char *text = field->fallback;
   if (!text) return NULL;
   if (strcmp(text, "{}") == 0 && !is_scalar_kind(field->kind))
-    return orr_node_new_map(
-        place); /* the two common ones, without a parser: a sweep fills defaults a lot */
+    return orr_node_new_map(place); /* the two common defaults skip the parser: sweeps fill many */
   if (strcmp(text, "[]") == 0 && !is_scalar_kind(field->kind)) return orr_node_new_list(place);
   if (is_scalar_kind(field->kind) || (*text != '{' && *text != '[')) {
     OrrNode *node = orr_node_new_scalar(place, text);

@@ -1,10 +1,17 @@
 /*
- * field.h - field tables: a struct described once.
+ * field.h - field tables: each struct is described once.
  *
- * One table per document section or result row reads it from a tree, checks it, fills its defaults
- * (a default is text that goes through the same parser as the user's), dumps it resolved, addresses
- * its members (`--set a.b=c`, sweep axes), documents it (Markdown, JSON Schema) and gives results/
- * what it needs to make and fill an SQL table.
+ * A document section or a result row has one table, which serves to read it from a tree, check it,
+ * fill in defaults (text that goes through the user's parser), dump it, address its members (`--set
+ * a.b=c`, sweep axes), document it (Markdown, JSON Schema), and create and fill its SQL table
+ * (results/).
+ *
+ *   static const OrrField fields[] = {
+ *       ORR_FIELD_INT(OrrBatch, "micro", micro, "1", "Sequences of a micro-batch.", .min = 1),
+ *       ORR_FIELD_WORD(OrrBatch, "order", order, order_words, "random", "Order of sequences."),
+ *   };
+ *   const OrrFieldTable orr_batch_table =
+ *       ORR_FIELD_TABLE("batch", "Batch sizes.", OrrBatch, fields);
  *
  * Member types by kind:
  *   BOOL       gboolean          true | false
@@ -13,15 +20,16 @@
  *   TEXT       char *            owned; NULL only where optional and absent
  *   WORD       int               an enum: index into @words (NULL-terminated)
  *   CHOICE     OrrChoice         an entry of @registry, with the entry's own parameters
- *   SECTION    struct            embedded, described by @table; with @document also a name from the library (library.h)
+ *   SECTION    struct            embedded, described by @table; with @document also a name in the
+ *                                library (library.h)
  *   TEXTS      char **           list of scalars (NULL-terminated, owned; strv)
  *   REALS      GArray * of double, each of dimension @unit
- *   SECTIONS   GPtrArray * of structs described by @table (each g_malloc'd; freed by orr_field_clear)
- *   TREE       OrrNode *         any tree, kept for its owner to read
+ *   SECTIONS   GPtrArray *       of structs described by @table, each g_malloc'd; orr_field_clear
+ *                                frees them
+ *   TREE       OrrNode *         any tree, which its owner reads
  *
- * A field with no @fallback is required, unless ORR_FIELD_OPTIONAL is set: then absence leaves the
- * member zero (INT, REAL: 0; REAL may use NAN by fallback "nan" nowhere: pick a value that is out
- * of range and say so in @sentence).
+ * A field without @fallback is required, unless ORR_FIELD_OPTIONAL is set: then an absent member is
+ * zero. Where zero is a valid value, choose a fallback out of range and say so in @sentence.
  */
 #ifndef ORR_FIELD_H
 #define ORR_FIELD_H
@@ -51,10 +59,11 @@ typedef enum {
 } OrrFieldKind;
 
 enum {
-  ORR_FIELD_OPTIONAL = 1 << 0, /* may be absent with no default */
+  ORR_FIELD_OPTIONAL = 1 << 0, /* may be absent without a default */
   ORR_FIELD_POSITIVE = 1 << 1, /* INT, REAL: greater than 0 */
   ORR_FIELD_UNSIGNED = 1 << 2, /* INT, REAL: 0 or greater */
-  ORR_FIELD_RUN = 1 << 3 /* INT of a row: a run's number (0: none), which merging databases maps */
+  ORR_FIELD_RUN =
+      1 << 3 /* INT of a row: the number of a run (0: none), which a merge of databases renumbers */
 };
 
 typedef struct {
@@ -67,13 +76,12 @@ typedef struct {
   OrrUnit unit;             /* REAL, REALS */
   double min, max;          /* INT, REAL: checked when min < max */
   const char *const *words; /* WORD */
-  const char *const *
-      /* WORD, may be NULL: pairs, then NULL: {"fixed", "constant", NULL} reads fixed as constant */
-      aliases;
+  /* WORD, or NULL: pairs: {"fixed", "constant", NULL} reads fixed as constant */
+  const char *const *aliases;
   const OrrRegistry *registry; /* CHOICE */
   const OrrFieldTable *table;  /* SECTION, SECTIONS */
-  /* SECTION, SECTIONS, CHOICE: the library kind ("device"), where a name or `base: NAME` may
-   * stand for it. A name that is both an entry and a document is the entry. */
+  /* SECTION, SECTIONS, CHOICE, or NULL: the library kind ("device") whose documents `NAME` and
+   * `base: NAME` refer to. A name that is both an entry and a document is the entry. */
   const char *document;
 } OrrField;
 
@@ -95,7 +103,7 @@ struct OrrFieldTable {
  * One macro per kind, named as the kind, so that a field reads in one line:
  *
  *   ORR_FIELD_INT(OrrBatch, "micro", micro, "1", "Sequences of a micro-batch.", .min = 1),
- *   ORR_FIELD_REAL(OrrNic, "latency", latency_s, ORR_UNIT_SECONDS, "1 us", "GPU to GPU over RDMA."),
+ *   ORR_FIELD_REAL(OrrNic, "latency", latency_s, ORR_UNIT_SECONDS, "1 us", "GPU to GPU."),
  *
  * The arguments are the struct, the key, the member, what the kind needs (unit, words, registry or
  * table), the default, the sentence, then any other member of OrrField by its name. The default is
@@ -149,8 +157,9 @@ struct OrrFieldTable {
 #define ORR_COLUMN_WORD(type_, key_, member_, words_, ...)                                         \
   ORR_FIELD_WORD(type_, key_, member_, words_, NULL, __VA_ARGS__, .flags = ORR_FIELD_OPTIONAL)
 
-/* For the macros above: the sentence is the first of `...`; _Generic adds 0 to the offset where the
- * member has one of the types listed (an enum counts as guint), and is an error where it has not. */
+/* For the macros above: the sentence is the first of `...`; _Generic adds 0 to the offset where
+ * the member has one of the types listed (an enum counts as guint), and is an error where it has
+ * not. */
 #define ORR_FIELD_MAKE(kind_, key_, offset_, fallback_, ...)                                       \
   {                                                                                                \
     .name = (key_), .kind = kind_, .offset = (offset_), .fallback = (fallback_),                   \
@@ -159,46 +168,47 @@ struct OrrFieldTable {
 #define ORR_FIELD_AT(type_, member_, ...)                                                          \
   (offsetof(type_, member_) + _Generic(((type_ *)0)->member_, __VA_ARGS__))
 
-/* Reads the map @node into @out (table->size bytes, uninitialised). All findings go to @diags
- * with their place: unknown keys with the nearest name, missing keys, wrong types, missing
- * units, values out of range. @library (may be NULL) resolves names and `base:` of document
- * sections. @out is always left fit for orr_field_clear; TRUE when nothing was wrong. The keys
- * "schema" and "base" are accepted and skipped at the top of documents. */
+/* Reads the map @node into @out (table->size bytes, uninitialised). All errors go to @diags with
+ * their place: unknown keys (with the nearest name), missing keys, wrong types, missing units,
+ * values out of range. @library (may be NULL) resolves names and `base:` in document sections.
+ * Afterwards @out is always valid for orr_field_clear. TRUE without errors. At the top of a
+ * document the keys "schema" and "base" are skipped. */
 gboolean orr_field_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
                         OrrDiags *diags, void *out);
 
-/* @out as if read from an empty map; required fields are left zero. */
+/* Fills @out as if read from an empty map; required fields stay zero. */
 void orr_field_defaults(const OrrFieldTable *table, void *out);
 
 /* Frees what the members own, and zeroes them. */
 void orr_field_clear(const OrrFieldTable *table, void *data);
 
-/* The struct as a tree with every default filled in, in table order. Reading it back gives an
+/* The struct as a tree with every default filled in, in table order. Reading the tree gives an
  * equal struct. */
 OrrNode *orr_field_dump(const OrrFieldTable *table, const void *data);
 
-/* Sets the member that the dotted @path names in the *unread* tree @root of a document described
- * by @table, making the maps on the way; a name that stands for a document section becomes
- * {base: name}, a bare choice {kind: name}. @text is YAML flow text. FALSE with ORR_FAULT_USAGE
- * for an unknown path (with the nearest name) or a value that is no YAML. A path below a CHOICE
- * is checked against the entry's parameters when the tree names the entry, else accepted. */
+/* Sets the member at the dotted @path in the tree @root of a document that @table describes and
+ * that has not been read yet. Creates missing maps; a section given as a name becomes {base:
+ * name}, a choice given as a name {kind: name}. @text is YAML flow text. FALSE with
+ * ORR_FAULT_USAGE for an unknown path (with the nearest name) or a value that is not valid YAML. A
+ * path below a CHOICE is checked against the parameters of the entry that the tree names; where
+ * the tree names none, it is accepted. */
 gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *path,
                        const char *text, GError **error);
 
-/* The member that the dotted @path names in a struct that was read, through sections and the
- * parameters of choices: its field, and in *@ret_data the struct that holds it. NULL where there
- * is none. */
+/* The field at the dotted @path of a struct that has been read, through sections and the
+ * parameters of choices, and in *@ret_data the struct that holds its member. NULL where no such
+ * field exists. */
 const OrrField *orr_field_assign_member(const OrrFieldTable *table, void *data, const char *path,
                                         void **ret_data);
 
-/* BOOL, INT, REAL or WORD: owns nothing, may be assigned */
+/* BOOL, INT, REAL or WORD: the member owns no memory and can be assigned. */
 gboolean orr_field_is_plain(const OrrField *field);
 
-/* Reads @node into that member of @data, which holds a plain field, as orr_field_read would;
- * FALSE, and the member as it was, with the reason in @diags. */
+/* Reads @node into the member of @data that the plain @field describes, as orr_field_read does.
+ * FALSE with the reason in @diags, and the member unchanged. */
 gboolean orr_field_assign(const OrrField *field, const OrrNode *node, OrrDiags *diags, void *data);
 
-/* The member of @data as a number; FALSE for what is none. */
+/* The member of @data as a number; FALSE where it is not a number. */
 gboolean orr_field_number(const OrrField *field, const void *data, double *ret_value);
 
 /* Calls @visit for each scalar member, in table order: "workload.parallel.tp", "8". */
@@ -209,19 +219,20 @@ void orr_field_flatten(const OrrFieldTable *table, const void *data, OrrFieldVis
 /* Text of one scalar member, as YAML would hold it. Newly allocated. */
 char *orr_field_text(const OrrField *field, const void *data);
 
-/* A Markdown table (key, type and unit, default, sentence), sub-sections after it; a JSON Schema
- * (draft 2020-12). @document: the kind that files of this table name in `schema: KIND/1`, where
- * `base:` may supply any key; NULL where the table is a section or a row. A document that is a
- * choice at its top (`kind` and its parameters) has a registry instead of a table. */
+/* Documentation: a Markdown table (key, type and unit, default, sentence) followed by those of its
+ * sections; a JSON Schema (draft 2020-12). @document: the KIND in `schema: KIND/1` of such files,
+ * where `base:` can supply any key; NULL for a section or a row. A document that is a choice at
+ * its top (`kind` and its parameters) has a registry instead of a table. */
 char *orr_field_markdown(const OrrFieldTable *table);
 char *orr_field_registry_markdown(const OrrRegistry *registry);
 char *orr_field_json_schema(const OrrFieldTable *table, const char *document);
 char *orr_field_registry_json_schema(const OrrRegistry *registry, const char *document);
 
-/* What is wrong with the table itself, and with all that it leads to, one finding a line; NULL
- * when all is well. Every field has a sentence that ends in a period, a kebab-case name, what
- * its kind needs, and a default that reads. Each folder's tests call it for their tables. Newly
- * allocated. */
+/* Checks the table and everything that it leads to: every field has a sentence that ends in a
+ * period, a kebab-case name, the members that its kind needs, and a default that can be read;
+ * entries of a registry have name and sentence, and are in alphabetical order. One finding per
+ * line, newly allocated; NULL without findings. The tests of each folder call it for their
+ * tables. */
 char *orr_field_lint(const OrrFieldTable *table);
 
 G_END_DECLS

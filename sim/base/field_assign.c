@@ -1,7 +1,7 @@
 /*
- * field_assign.c - one scalar member of a struct that was read before: what a sweep changes from
- * point to point without reading the documents again. orr_field_set does the same to the unread
- * tree; where both can, they agree.
+ * field_assign.c - changes one scalar member of a struct after it has been read, as a sweep does
+ * from point to point instead of reading the documents again. orr_field_set changes the unread
+ * tree; where both apply, they agree.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct {
   void *data;
 } Spot;
 
-/* Down into a section, or into the parameters of a choice. */
+/* Descends into a section, or into the parameters of a choice. */
 static gboolean enter(Spot *spot, const OrrField *field) {
   void *member = orr_field_member(field, spot->data);
   if (field->kind == ORR_FIELD_SECTION) {

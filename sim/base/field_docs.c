@@ -1,12 +1,12 @@
 /*
- * field_docs.c - the Markdown reference of a table: one table of keys, then each section and each
- * choice it leads to.
+ * field_docs.c - the Markdown reference of a table: a table of its keys, followed by every section
+ * and choice that it leads to.
  */
 #include <string.h>
 
 #include "sim/base/field_private.h"
 
-/* Text for a cell: a pipe would end it, a newline the row. */
+/* Escapes text for a cell: a pipe would end the cell, a newline the row. */
 static char *cell(const char *text) {
   g_autoptr(GString) out = g_string_new(NULL);
   for (const char *c = text ? text : ""; *c; c++) {
@@ -18,7 +18,7 @@ static char *cell(const char *text) {
   return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-/* GitHub's anchor of a heading: lower case, no punctuation but '-' and '_'. */
+/* The anchor that GitHub gives a heading: lower case, no punctuation but '-' and '_'. */
 static char *link_to(const char *name) {
   g_autoptr(GString) anchor = g_string_new(NULL);
   for (const char *c = name; *c; c++)
@@ -51,12 +51,12 @@ static char *word_list(const OrrField *field) {
   return g_string_free(text, FALSE);
 }
 
-static char *type_words(const OrrFieldParts *parts, const OrrField *field) {
+static char *type_words(const OrrFieldDefinitions *definitions, const OrrField *field) {
   g_autofree char *range = range_words(field);
   g_autofree char *real =
       field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS ? real_words(field) : NULL;
-  const OrrFieldPart *part = orr_field_parts_of(parts, field);
-  g_autofree char *link = part ? link_to(part->name) : NULL;
+  const OrrFieldDefinition *definition = orr_field_definitions_find(definitions, field);
+  g_autofree char *link = definition ? link_to(definition->name) : NULL;
   g_autofree char *name =
       field->document ? g_strdup_printf("name of a %s, or ", field->document) : g_strdup("");
   switch (field->kind) {
@@ -85,11 +85,12 @@ static char *type_words(const OrrFieldParts *parts, const OrrField *field) {
   }
 }
 
-static void append_fields(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table) {
+static void append_fields(GString *out, const OrrFieldDefinitions *definitions,
+                          const OrrFieldTable *table) {
   g_string_append(out, "\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n");
   for (size_t i = 0; i < table->n_fields; i++) {
     const OrrField *field = &table->fields[i];
-    g_autofree char *words = type_words(parts, field);
+    g_autofree char *words = type_words(definitions, field);
     g_autofree char *type = cell(words);
     g_autofree char *fallback = cell(field->fallback);
     g_autofree char *sentence = cell(field->sentence);
@@ -103,8 +104,9 @@ static void append_fields(GString *out, const OrrFieldParts *parts, const OrrFie
   }
 }
 
-static void append_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part) {
-  const OrrEntry *const *entries = part->registry->entries;
+static void append_registry(GString *out, const OrrFieldDefinitions *definitions,
+                            const OrrFieldDefinition *definition) {
+  const OrrEntry *const *entries = definition->registry->entries;
   g_string_append(out, "\nA name, or a map with `kind` and the parameters of that kind.\n");
   g_string_append(out, "\n| Kind | Meaning |\n|---|---|\n");
   for (guint i = 0; entries[i]; i++) {
@@ -113,34 +115,35 @@ static void append_registry(GString *out, const OrrFieldParts *parts, const OrrF
   }
   for (guint i = 0; entries[i]; i++) {
     if (!entries[i]->params) continue;
-    g_string_append_printf(out, "\n### %s: %s\n", part->name, entries[i]->name);
-    append_fields(out, parts, entries[i]->params);
+    g_string_append_printf(out, "\n### %s: %s\n", definition->name, entries[i]->name);
+    append_fields(out, definitions, entries[i]->params);
   }
 }
 
-static char *markdown(const OrrFieldParts *parts) {
+static char *markdown(const OrrFieldDefinitions *definitions) {
   g_autoptr(GString) out = g_string_new(NULL);
-  const OrrFieldPart *part;
-  for (guint i = 0; (part = orr_field_parts_get(parts, i)); i++) {
-    g_string_append_printf(out, "%s %s\n", i ? "\n##" : "#", part->name);
-    if (part->registry) {
-      append_registry(out, parts, part);
+  const OrrFieldDefinition *definition;
+  for (guint i = 0; (definition = orr_field_definitions_get(definitions, i)); i++) {
+    g_string_append_printf(out, "%s %s\n", i ? "\n##" : "#", definition->name);
+    if (definition->registry) {
+      append_registry(out, definitions, definition);
       continue;
     }
-    if (part->table->sentence) g_string_append_printf(out, "\n%s\n", part->table->sentence);
-    append_fields(out, parts, part->table);
+    if (definition->table->sentence)
+      g_string_append_printf(out, "\n%s\n", definition->table->sentence);
+    append_fields(out, definitions, definition->table);
   }
   return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
 char *orr_field_markdown(const OrrFieldTable *table) {
-  g_auto(OrrFieldParts) parts = {0};
-  orr_field_parts_init(&parts, table, NULL, NULL);
-  return markdown(&parts);
+  g_auto(OrrFieldDefinitions) definitions = {0};
+  orr_field_definitions_init(&definitions, table, NULL, NULL);
+  return markdown(&definitions);
 }
 
 char *orr_field_registry_markdown(const OrrRegistry *registry) {
-  g_auto(OrrFieldParts) parts = {0};
-  orr_field_parts_init(&parts, NULL, registry, NULL);
-  return markdown(&parts);
+  g_auto(OrrFieldDefinitions) definitions = {0};
+  orr_field_definitions_init(&definitions, NULL, registry, NULL);
+  return markdown(&definitions);
 }

@@ -1,9 +1,9 @@
 /*
- * field_dump.c - a struct out again: as a tree with every default filled in, as paths and texts, as
+ * field_dump.c - writes a struct as a tree with every default filled in, as paths with texts, or as
  * one text.
  *
- * Invariant: what is dumped reads back to an equal struct. An optional member that is zero is left
- * out, since absence is what reads back to zero.
+ * Invariant: reading the dump gives an equal struct. An optional member that is zero is omitted,
+ * since an absent key reads as zero.
  */
 #include <string.h>
 
@@ -81,7 +81,7 @@ static OrrNode *dump_sections(const OrrFieldTable *table, const GPtrArray *secti
 
 static OrrNode *dump_tree(const OrrNode *tree) { return tree ? orr_node_copy(tree) : NULL; }
 
-/* NULL for a member that is absent. */
+/* NULL for an absent member. */
 static OrrNode *dump_member(const OrrField *field, const void *data) {
   const void *member = orr_field_member_const(field, data);
   switch (field->kind) {
@@ -128,7 +128,7 @@ static gboolean is_list_of_scalars(const OrrNode *node) {
   return node->kind == ORR_NODE_LIST;
 }
 
-/* "[1, 2, 'a, b']": flow text, so that it can be given to orr_field_set again. */
+/* "[1, 2, 'a, b']": flow text, which orr_field_set accepts. */
 static char *list_text(const OrrNode *list) {
   g_autoptr(GString) text = g_string_new("[");
   for (guint i = 0; i < orr_node_length(list); i++) {

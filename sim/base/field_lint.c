@@ -1,5 +1,5 @@
 /*
- * field_lint.c - the rules that a field table itself must keep, whoever wrote it.
+ * field_lint.c - checks the rules that every field table must keep.
  */
 #include <string.h>
 
@@ -35,8 +35,8 @@ static void check_sentence(GString *out, const char *where, const char *sentence
                            sentence);
 }
 
-/* What the kind cannot do without. FALSE where reading a default would crash. */
-static gboolean check_parts(GString *out, const char *where, const OrrFieldTable *table,
+/* Checks the members that the kind needs. FALSE where reading a default would crash. */
+static gboolean check_needs(GString *out, const char *where, const OrrFieldTable *table,
                             const OrrField *field) {
   const char *lacks = NULL;
   gboolean is_section = field->kind == ORR_FIELD_SECTION || field->kind == ORR_FIELD_SECTIONS;
@@ -60,7 +60,7 @@ static void check_fallback(GString *out, const char *where, const OrrFieldTable 
   g_autoptr(OrrNode) node = orr_field_fallback_node(field, (OrrPlace){.file = where}, diags);
   gboolean is_name = node && node->kind == ORR_NODE_SCALAR && field->document &&
                      !(field->registry && orr_registry_find(field->registry, node->text));
-  if (node && !is_name) { /* a name needs a library: the tests of the documents look at that */
+  if (node && !is_name) { /* a name needs a library: the tests of documents check it */
     g_autofree void *data = g_malloc0(table->size);
     orr_field_read_member(field, node, NULL, diags, data);
     orr_field_clear(table, data);
@@ -81,7 +81,7 @@ static void check_field(GString *out, const OrrFieldTable *table, size_t i) {
   if (orr_field_find(table, field->name) != field)
     g_string_append_printf(out, "%s: two fields have this name\n", where);
   check_sentence(out, where, field->sentence);
-  if (check_parts(out, where, table, field) && field->fallback)
+  if (check_needs(out, where, table, field) && field->fallback)
     check_fallback(out, where, table, field);
 }
 
@@ -104,14 +104,14 @@ static void check_entry(GString *out, const OrrRegistry *registry, guint i) {
 }
 
 char *orr_field_lint(const OrrFieldTable *table) {
-  g_auto(OrrFieldParts) parts = {0};
+  g_auto(OrrFieldDefinitions) definitions = {0};
   g_autoptr(GString) out = g_string_new(NULL);
-  const OrrFieldPart *part;
-  orr_field_parts_init(&parts, table, NULL, NULL);
-  for (guint i = 0; (part = orr_field_parts_get(&parts, i)); i++) {
-    if (part->table) check_table(out, part->table);
-    for (guint j = 0; part->registry && part->registry->entries[j]; j++)
-      check_entry(out, part->registry, j);
+  const OrrFieldDefinition *definition;
+  orr_field_definitions_init(&definitions, table, NULL, NULL);
+  for (guint i = 0; (definition = orr_field_definitions_get(&definitions, i)); i++) {
+    if (definition->table) check_table(out, definition->table);
+    for (guint j = 0; definition->registry && definition->registry->entries[j]; j++)
+      check_entry(out, definition->registry, j);
   }
   return out->len ? g_string_free(g_steal_pointer(&out), FALSE) : NULL;
 }

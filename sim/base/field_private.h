@@ -1,5 +1,5 @@
 /*
- * field_private.h - what the field_*.c files share. Nobody else includes it.
+ * field_private.h - what the field_*.c files share; no other file includes it.
  */
 #ifndef ORR_FIELD_PRIVATE_H
 #define ORR_FIELD_PRIVATE_H
@@ -23,49 +23,52 @@ const OrrField *orr_field_find(const OrrFieldTable *table, const char *name);
  * NULL). Free the array, not the names. */
 const char **orr_field_names(const OrrFieldTable *table, const char *first);
 
-/* What to add to "unknown thing 'x'": ": did you mean 'y'? (allowed: y, z)". Newly allocated. */
+/* The end of an "unknown key 'x'" message: ": did you mean 'y'? (allowed: y, z)". Newly
+ * allocated. */
 char *orr_field_hint(const char *word, const char *const *words);
 
-/* The fallback as a tree whose every node is at @place, so that a complaint about a default
- * points at the map that leaves it to the default. NULL where the field has none or it is no
- * YAML (told to @diags). */
+/* The fallback as a tree. Every node is at @place, the map that lacks the key, so that an error in
+ * a default points there. NULL where the field has no fallback, or one that is not YAML (reported
+ * to @diags). */
 OrrNode *orr_field_fallback_node(const OrrField *field, OrrPlace place, OrrDiags *diags);
 
 /* The entry that a CHOICE falls back to, or NULL. */
 const OrrEntry *orr_field_fallback_entry(const OrrField *field);
 
-/* TRUE when the member is what absence of an optional field leaves. */
+/* TRUE where the member is zero, the value of an absent optional field. */
 gboolean orr_field_is_zero(const OrrField *field, const void *data);
 
-/* Reads one tree into the member; the heart of orr_field_read. */
+/* Reads one tree into the member; the core of orr_field_read. */
 void orr_field_read_member(const OrrField *field, const OrrNode *node, OrrLibrary *library,
                            OrrDiags *diags, void *data);
 
-/* --- Documentation: the tables and registries that a table leads to, each once, in order of
- * first mention. --- */
+/* --- Documentation: the tables and registries that a table leads to, each once, in order of first
+ * mention. Markdown prints a section for each, JSON Schema a definition. --- */
 
 typedef struct {
   char *name; /* unique within the set; a heading, an anchor and a key of $defs */
   const OrrFieldTable *table;
-  const OrrRegistry *registry; /* either the one or the other */
-  const char *document;        /* the library kind, where a name may stand for it */
-} OrrFieldPart;
+  const OrrRegistry *registry; /* exactly one of the two is set */
+  const char *document;        /* the library kind whose names can replace it, or NULL */
+} OrrFieldDefinition;
 
 typedef struct {
-  GPtrArray *parts; /* OrrFieldPart*; part 0 is the root */
-} OrrFieldParts;
+  GPtrArray *definitions; /* OrrFieldDefinition*; definition 0 is the root */
+} OrrFieldDefinitions;
 
-/* Part 0 is @table or @registry (the other is NULL), of the document kind @document or, where
- * that is NULL, of none. */
-void orr_field_parts_init(OrrFieldParts *parts, const OrrFieldTable *table,
-                          const OrrRegistry *registry, const char *document);
-void orr_field_parts_clear(OrrFieldParts *parts);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrFieldParts, orr_field_parts_clear)
+/* Definition 0 is @table or @registry (the other is NULL). @document: its document kind, or
+ * NULL. */
+void orr_field_definitions_init(OrrFieldDefinitions *definitions, const OrrFieldTable *table,
+                                const OrrRegistry *registry, const char *document);
+void orr_field_definitions_clear(OrrFieldDefinitions *definitions);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrFieldDefinitions, orr_field_definitions_clear)
 
-const OrrFieldPart *orr_field_parts_get(const OrrFieldParts *parts, guint i);
+const OrrFieldDefinition *orr_field_definitions_get(const OrrFieldDefinitions *definitions,
+                                                    guint i);
 
-/* The part that the SECTION, SECTIONS or CHOICE @field leads to. */
-const OrrFieldPart *orr_field_parts_of(const OrrFieldParts *parts, const OrrField *field);
+/* The definition that the SECTION, SECTIONS or CHOICE @field leads to. */
+const OrrFieldDefinition *orr_field_definitions_find(const OrrFieldDefinitions *definitions,
+                                                     const OrrField *field);
 
 G_END_DECLS
 

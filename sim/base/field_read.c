@@ -1,9 +1,8 @@
 /*
- * field_read.c - a tree into a struct, by its field table.
+ * field_read.c - reads a tree into a struct, following its field table.
  *
- * Everything that is wrong is told to the diagnostics with its place, and the reader goes on: the
- * user sees all of it at once. A member that could not be read stays zero, which is fit for
- * orr_field_clear.
+ * Every error goes to the diagnostics with its place, and reading continues, so that the user sees
+ * all errors at once. A member that could not be read stays zero, which orr_field_clear accepts.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +15,7 @@ typedef struct {
   OrrDiags *diags;
 } Reader;
 
-/* Keys of a map that are no fields of its table. */
+/* Reports keys of a map that its table does not contain. */
 enum { KEYS_OF_DOCUMENT = 1, KEYS_OF_CHOICE = 2 };
 
 static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *node,
@@ -74,7 +73,7 @@ static gboolean parse_whole(const char *text, gint64 *ret_value) {
   return TRUE;
 }
 
-/* TRUE when @value is within what the field's flags and range allow. */
+/* TRUE where @value satisfies the field's flags and range. */
 static gboolean check_range(Reader *reader, const OrrField *field, const OrrNode *node,
                             double value) {
   const char *unit = orr_unit_symbol(field->unit);
@@ -99,7 +98,7 @@ static void read_int(Reader *reader, const OrrField *field, const OrrNode *node,
     *member = value;
 }
 
-/* Beyond any machine; inside, no product of a few of them leaves the doubles. */
+/* No machine reaches these limits, and products of a few values within them stay finite. */
 static gboolean is_absurd(double value) {
   return value != 0 && (fabs(value) > 1e30 || fabs(value) < 1e-30);
 }
@@ -163,8 +162,8 @@ static void read_reals(Reader *reader, const OrrField *field, const OrrNode *nod
 
 /* --- sections and choices --- */
 
-/* A document section as one map: a name or `base:` goes through the library. @ret_owned holds
- * what must be freed; NULL when the reason was told. */
+/* A document section as one map; the library resolves a name or `base:`. @ret_owned must be freed.
+ * NULL where the reason is in @diags. */
 static const OrrNode *expand(Reader *reader, const OrrField *field, const OrrNode *node,
                              OrrNode **ret_owned) {
   gboolean named = node->kind == ORR_NODE_SCALAR || orr_node_get(node, "base");
@@ -196,8 +195,8 @@ static void read_sections(Reader *reader, const OrrField *field, const OrrNode *
   }
 }
 
-/* `base: ENTRY` in the map of a choice: an entry's name that `base:` of the whole document laid
- * under the map. */
+/* `base: ENTRY` in the map of a choice: merging the document's own `base:` put the entry's name
+ * there. */
 static const OrrNode *base_entry(const OrrField *field, const OrrNode *node) {
   const OrrNode *base = node->kind == ORR_NODE_MAP ? orr_node_get(node, "base") : NULL;
   return base && base->kind == ORR_NODE_SCALAR && orr_registry_find(field->registry, base->text)
@@ -205,8 +204,8 @@ static const OrrNode *base_entry(const OrrField *field, const OrrNode *node) {
              : NULL;
 }
 
-/* Where a choice may also be a document: a scalar that is no entry is asked from the library if
- * that has it. */
+/* Where a choice can also be a document: a scalar that is not an entry is looked up in the
+ * library. */
 static const OrrNode *expand_choice(Reader *reader, const OrrField *field, const OrrNode *node,
                                     OrrNode **ret_owned) {
   if (!field->document || node->kind == ORR_NODE_LIST || base_entry(field, node)) return node;
@@ -216,7 +215,7 @@ static const OrrNode *expand_choice(Reader *reader, const OrrField *field, const
   return path ? expand(reader, field, node, ret_owned) : node;
 }
 
-/* The entry that @node picks; NULL when the reason was told. */
+/* The entry that @node names; NULL where the reason is in @diags. */
 static const OrrEntry *pick_entry(Reader *reader, const OrrField *field, const OrrNode *node) {
   g_autofree const char **names = orr_registry_names(field->registry);
   const OrrNode *kind = node->kind == ORR_NODE_MAP ? orr_node_get(node, "kind") : node;

@@ -1,34 +1,35 @@
 /*
- * field_schema.c - the JSON Schema (draft 2020-12) of a document, for editors that check YAML while
- * it is written.
+ * field_schema.c - the JSON Schema (draft 2020-12) of a document, for editors that check YAML
+ * during typing.
  *
- * $defs holds each section and each choice once, and each twice over: NAME as it stands alone, and
- * NAME.overlay as it stands above a `base:`, where no key is required because the base may supply
- * it. A document with `base:` leads to overlays all the way down, except below lists: a list
- * replaces the base's list, so its items stand alone.
+ * $defs holds each section and each choice in two forms: NAME for a complete map, and NAME.overlay
+ * for a map over a `base:`, which requires no key because the base can supply it. A document with
+ * `base:` leads to overlays at all depths, except below lists: a list replaces the base's list, so
+ * its items are complete.
  *
  *     if it has `base`:  $ref cluster.overlay  --> fabric.overlay  --> fabric.fat-tree.overlay
  *     else:              $ref cluster          --> fabric          --> fabric.fat-tree
  *
  * $defs begins with `quantity` and `percentage`, numbers with a unit.
  *
- * What does not differ between NAME and NAME.overlay is written once. In an overlay, a field that
- * leads to no other definition is a reference to the same property of NAME; an overlay that would be equal to NAME is
- * a reference to NAME. NAME.names lists the entries of a choice with their sentences.
+ * Content common to NAME and NAME.overlay is written once. In an overlay, a field that leads to no
+ * other definition refers to the same property of NAME; an overlay equal to NAME is a reference to
+ * NAME. NAME.names lists the entries of a choice with their sentences.
  *
- * A choice is a name or a map. `kind` picks the definition of a map (if-then, so that an editor
- * reports the fault of that kind and not of all). A map without `kind` is of the default's kind;
- * above a base it may be of any.
+ * A choice is a name or a map. `kind` selects the definition of a map (if-then, so that an editor
+ * reports the errors of that kind only). A map without `kind` has the default's kind; over a base
+ * it can have any.
  */
 #include <string.h>
 
 #include "sim/base/field_private.h"
 
-/* What stands above a `base:` has no required keys. */
+/* An overlay of a `base:` has no required keys. */
 typedef enum { ALONE, OVERLAY } Standing;
 static const char *const suffixes[] = {[ALONE] = "", [OVERLAY] = ".overlay"};
 
-/* JSON is written into one GString; `comma` puts the comma before all but the first of a list. */
+/* JSON goes into one GString; `comma` writes the comma before every item of a list but the
+ * first. */
 static void comma(GString *out) {
   if (out->len && !strchr("{[,:", out->str[out->len - 1])) g_string_append_c(out, ',');
 }
@@ -92,8 +93,8 @@ static void add_real(GString *out, const OrrField *field) {
   }
 }
 
-/* Whether a YAML reader takes one of @words for the truth value @names[0], unless it is quoted;
- * 1.1 knows all @names. */
+/* Whether a YAML reader takes an unquoted word of @words for the truth value @names[0]; YAML 1.1
+ * accepts all @names. */
 static gboolean has_truth(const char *const *words, const char *const names[3]) {
   for (guint i = 0; i < 3; i++)
     if (g_strv_contains(words, names[i])) return TRUE;
@@ -117,75 +118,75 @@ static void add_words(GString *out, const OrrField *field) {
   g_string_append_c(out, ']');
 }
 
-/* "$ref" to a part's definition, or to that of one entry of a choice. */
-static void add_ref(GString *out, const OrrFieldPart *part, const OrrEntry *entry,
+/* "$ref" to a definition, or to the definition of one entry of a choice. */
+static void add_ref(GString *out, const OrrFieldDefinition *definition, const OrrEntry *entry,
                     Standing standing) {
-  g_autofree char *path = g_strconcat("#/$defs/", part->name, entry ? "." : "",
+  g_autofree char *path = g_strconcat("#/$defs/", definition->name, entry ? "." : "",
                                       entry ? entry->name : "", suffixes[standing], NULL);
   add_member(out, "$ref", path);
 }
 
-static void add_ref_under(GString *out, const char *key, const OrrFieldPart *part,
+static void add_ref_under(GString *out, const char *key, const OrrFieldDefinition *definition,
                           const OrrEntry *entry, Standing standing) {
   add_key(out, key);
   g_string_append_c(out, '{');
-  add_ref(out, part, entry, standing);
+  add_ref(out, definition, entry, standing);
   g_string_append_c(out, '}');
 }
 
-/* A map of a section or choice, or what else may stand for it: in a document, `base:` makes it
- * an overlay. */
-static void add_map_ref(GString *out, const OrrFieldPart *part, const OrrEntry *fallback,
-                        gboolean is_document, Standing standing) {
+/* A map of a section or choice, or an alternative to it: in a document, `base:` makes it an
+ * overlay. */
+static void add_map_ref(GString *out, const OrrFieldDefinition *definition,
+                        const OrrEntry *fallback, gboolean is_document, Standing standing) {
   if (standing == OVERLAY || (!is_document && !fallback)) {
-    add_ref(out, part, NULL, standing);
+    add_ref(out, definition, NULL, standing);
   } else if (is_document) {
     add_raw(out, "if", "{\"type\":\"object\",\"required\":[\"base\"]}");
-    add_ref_under(out, "then", part, NULL, OVERLAY);
+    add_ref_under(out, "then", definition, NULL, OVERLAY);
     add_key(out, "else");
     g_string_append_c(out, '{');
-    add_map_ref(out, part, fallback, FALSE, standing);
+    add_map_ref(out, definition, fallback, FALSE, standing);
     g_string_append_c(out, '}');
   } else {
     add_raw(out, "if", "{\"type\":\"object\",\"not\":{\"required\":[\"kind\"]}}");
-    add_ref_under(out, "then", part, fallback, standing);
-    add_ref_under(out, "else", part, NULL, standing);
+    add_ref_under(out, "then", definition, fallback, standing);
+    add_ref_under(out, "else", definition, NULL, standing);
   }
 }
 
-/* Of a document any name may stand for a section; the names that may stand for a choice are in
- * its definition. */
-static void add_part(GString *out, const OrrFieldParts *parts, const OrrField *field,
-                     Standing standing) {
-  const OrrFieldPart *part = orr_field_parts_of(parts, field);
+/* In a document any name can replace a section; the names that can replace a choice are in its
+ * definition. */
+static void add_definition(GString *out, const OrrFieldDefinitions *definitions,
+                           const OrrField *field, Standing standing) {
+  const OrrFieldDefinition *definition = orr_field_definitions_find(definitions, field);
   const gboolean is_choice = field->kind == ORR_FIELD_CHOICE;
   const OrrEntry *fallback = is_choice && field->fallback ? orr_field_fallback_entry(field) : NULL;
   if (!field->document) {
-    add_map_ref(out, part, fallback, FALSE, standing);
+    add_map_ref(out, definition, fallback, FALSE, standing);
     return;
   }
   add_raw(out, "type", "[\"string\",\"object\"]");
   add_raw(out, "if", "{\"type\":\"object\"}");
   add_key(out, "then");
   g_string_append_c(out, '{');
-  add_map_ref(out, part, fallback, TRUE, standing);
+  add_map_ref(out, definition, fallback, TRUE, standing);
   g_string_append_c(out, '}');
 }
 
-static void add_list(GString *out, const OrrFieldParts *parts, const OrrField *field) {
+static void add_list(GString *out, const OrrFieldDefinitions *definitions, const OrrField *field) {
   add_member(out, "type", "array");
   add_key(out, "items");
   g_string_append_c(out, '{');
   if (field->kind == ORR_FIELD_REALS)
     add_real(out, field);
   else if (field->kind == ORR_FIELD_SECTIONS)
-    add_part(out, parts, field, ALONE);
+    add_definition(out, definitions, field, ALONE);
   else
     add_raw(out, "type", "[\"string\",\"number\",\"boolean\"]");
   g_string_append_c(out, '}');
 }
 
-static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *field,
+static void add_type(GString *out, const OrrFieldDefinitions *definitions, const OrrField *field,
                      Standing standing) {
   switch (field->kind) {
   case ORR_FIELD_BOOL:
@@ -201,16 +202,16 @@ static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *f
     return add_words(out, field);
   case ORR_FIELD_CHOICE:
   case ORR_FIELD_SECTION:
-    return add_part(out, parts, field, standing);
+    return add_definition(out, definitions, field, standing);
   case ORR_FIELD_TREE:
     return;
   default:
-    return add_list(out, parts, field);
+    return add_list(out, definitions, field);
   }
 }
 
-/* Editors insert the default, so a number is a number here; that of a section or list is in the
- * reference alone. */
+/* Editors insert the default, so a number is written as a number; defaults of sections and lists
+ * are only in the reference. */
 static void add_default(GString *out, const OrrField *field) {
   const gboolean is_real = field->kind == ORR_FIELD_REAL && field->unit == ORR_UNIT_NONE;
   if (!field->fallback || *field->fallback == '{' || *field->fallback == '[') return;
@@ -220,7 +221,7 @@ static void add_default(GString *out, const OrrField *field) {
     add_member(out, "default", field->fallback);
 }
 
-static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *field,
+static void add_field(GString *out, const OrrFieldDefinitions *definitions, const OrrField *field,
                       Standing standing) {
   gboolean has_unit = (field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS) &&
                       field->unit != ORR_UNIT_NONE;
@@ -236,7 +237,7 @@ static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *
   add_default(out, field);
   comma(out);
   gsize length = out->len;
-  add_type(out, parts, field, standing);
+  add_type(out, definitions, field, standing);
   if (out->len == length)
     g_string_truncate(out, length - 1); /* a TREE has no type: take the comma back */
   g_string_append_c(out, '}');
@@ -252,8 +253,8 @@ static gboolean has_required(const OrrFieldTable *table) {
   return FALSE;
 }
 
-/* Fields whose definition is the same above a base: all but sections and choices. Lists replace the
- * base's list, so their items stand alone either way. */
+/* Fields whose definition is the same in an overlay: all but sections and choices. Lists replace
+ * the base's list, so their items are complete in both forms. */
 static gboolean is_same_above_base(const OrrField *field) {
   return field->kind != ORR_FIELD_SECTION && field->kind != ORR_FIELD_CHOICE;
 }
@@ -264,13 +265,13 @@ static gboolean all_same_above_base(const OrrFieldTable *table) {
   return TRUE;
 }
 
-/* @alone: the name of the definition that stands alone. */
-static void add_properties(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table,
-                           const char *alone, Standing standing) {
+/* @alone: the name of the complete definition. */
+static void add_properties(GString *out, const OrrFieldDefinitions *definitions,
+                           const OrrFieldTable *table, const char *alone, Standing standing) {
   for (size_t i = 0; table && i < table->n_fields; i++) {
     const OrrField *field = &table->fields[i];
     if (standing == ALONE || !is_same_above_base(field)) {
-      add_field(out, parts, field, standing);
+      add_field(out, definitions, field, standing);
       continue;
     }
     g_autofree char *path = g_strconcat("#/$defs/", alone, "/properties/", field->name, NULL);
@@ -293,7 +294,7 @@ static void add_required(GString *out, const OrrFieldTable *table, Standing stan
   g_string_append_c(out, ']');
 }
 
-/* The keys of a document beside its table's. */
+/* The keys of a document in addition to its table's. */
 static void add_document_keys(GString *out, const char *document) {
   g_autofree char *schema = g_strconcat(document, "/1", NULL);
   g_string_append(out, "\"schema\":{");
@@ -301,42 +302,45 @@ static void add_document_keys(GString *out, const char *document) {
   g_string_append(out, "},\"base\":{\"type\":\"string\"}");
 }
 
-static void add_map_properties(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
-                               const OrrFieldTable *table, const OrrEntry *kind, const char *alone,
-                               Standing standing) {
+static void add_map_properties(GString *out, const OrrFieldDefinitions *definitions,
+                               const OrrFieldDefinition *definition, const OrrFieldTable *table,
+                               const OrrEntry *kind, const char *alone, Standing standing) {
   g_string_append(out, ",\"properties\":{");
-  if (part->document) add_document_keys(out, part->document);
+  if (definition->document) add_document_keys(out, definition->document);
   if (kind) {
     add_key(out, "kind");
     g_string_append_c(out, '{');
     add_member(out, "const", kind->name);
     g_string_append_c(out, '}');
   }
-  add_properties(out, parts, table, alone, standing);
+  add_properties(out, definitions, table, alone, standing);
   g_string_append_c(out, '}');
 }
 
 /* The definition of a section, or of the map of one entry (@kind) of a choice. */
-static void add_map(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
-                    const OrrFieldTable *table, const OrrEntry *kind, Standing standing) {
+static void add_map(GString *out, const OrrFieldDefinitions *definitions,
+                    const OrrFieldDefinition *definition, const OrrFieldTable *table,
+                    const OrrEntry *kind, Standing standing) {
   const char *sentence = kind ? kind->sentence : table->sentence;
-  g_autofree char *alone = g_strconcat(part->name, kind ? "." : "", kind ? kind->name : "", NULL);
+  g_autofree char *alone =
+      g_strconcat(definition->name, kind ? "." : "", kind ? kind->name : "", NULL);
   g_autofree char *name = g_strconcat(alone, suffixes[standing], NULL);
   add_key(out, name);
   if (standing == OVERLAY && all_same_above_base(table)) {
     g_string_append_c(out, '{');
-    add_ref(out, part, kind, ALONE);
+    add_ref(out, definition, kind, ALONE);
     g_string_append_c(out, '}');
     return;
   }
   g_string_append(out, "{\"type\":\"object\"");
   if (sentence) add_member(out, "description", sentence);
-  add_map_properties(out, parts, part, table, kind, alone, standing);
+  add_map_properties(out, definitions, definition, table, kind, alone, standing);
   add_required(out, table, standing);
   g_string_append(out, ",\"additionalProperties\":false}");
 }
 
-/* "oneOf" over the entries' names and sentences; @bare: only those that need no parameter. */
+/* "oneOf" over the entries' names and sentences; @bare: only entries without required
+ * parameters. */
 static void add_names(GString *out, const OrrRegistry *registry, gboolean bare) {
   add_key(out, "oneOf");
   g_string_append_c(out, '[');
@@ -358,37 +362,37 @@ static gboolean all_bare(const OrrRegistry *registry) {
   return TRUE;
 }
 
-static void add_names_ref(GString *out, const OrrFieldPart *part) {
-  g_autofree char *path = g_strconcat("#/$defs/", part->name, ".names", NULL);
+static void add_names_ref(GString *out, const OrrFieldDefinition *definition) {
+  g_autofree char *path = g_strconcat("#/$defs/", definition->name, ".names", NULL);
   add_member(out, "$ref", path);
 }
 
-/* A map with `kind`: if `kind` is this, then the definition of this. */
-static void add_kinds(GString *out, const OrrFieldPart *part, Standing standing) {
+/* A map with `kind`: if `kind` is this entry, then its definition applies. */
+static void add_kinds(GString *out, const OrrFieldDefinition *definition, Standing standing) {
   add_raw(out, "required", "[\"kind\"]");
   g_string_append(out, ",\"properties\":{\"kind\":{");
-  add_names_ref(out, part);
+  add_names_ref(out, definition);
   g_string_append(out, "}},\"allOf\":[");
-  for (guint i = 0; part->registry->entries[i]; i++) {
+  for (guint i = 0; definition->registry->entries[i]; i++) {
     comma(out);
     g_string_append(out, "{\"if\":{\"properties\":{\"kind\":{");
-    add_member(out, "const", part->registry->entries[i]->name);
+    add_member(out, "const", definition->registry->entries[i]->name);
     g_string_append(out, "}},\"required\":[\"kind\"]}");
-    add_ref_under(out, "then", part, part->registry->entries[i], standing);
+    add_ref_under(out, "then", definition, definition->registry->entries[i], standing);
     g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');
 }
 
-/* A map above a base may leave `kind` to the base: then it is of any kind. */
-static void add_overlay_kinds(GString *out, const OrrFieldPart *part) {
+/* A map over a base can leave `kind` to the base, and then has any kind. */
+static void add_overlay_kinds(GString *out, const OrrFieldDefinition *definition) {
   g_string_append(out, "\"if\":{\"required\":[\"kind\"]},\"then\":{");
-  add_kinds(out, part, OVERLAY);
+  add_kinds(out, definition, OVERLAY);
   g_string_append(out, "},\"else\":{\"anyOf\":[");
-  for (guint i = 0; part->registry->entries[i]; i++) {
+  for (guint i = 0; definition->registry->entries[i]; i++) {
     comma(out);
     g_string_append_c(out, '{');
-    add_ref(out, part, part->registry->entries[i], OVERLAY);
+    add_ref(out, definition, definition->registry->entries[i], OVERLAY);
     g_string_append_c(out, '}');
   }
   g_string_append(out, "]}");
@@ -400,62 +404,63 @@ static gboolean has_bare_name(const OrrRegistry *registry) {
   return FALSE;
 }
 
-static void add_names_definition(GString *out, const OrrFieldPart *part) {
-  g_autofree char *name = g_strconcat(part->name, ".names", NULL);
+static void add_names_definition(GString *out, const OrrFieldDefinition *definition) {
+  g_autofree char *name = g_strconcat(definition->name, ".names", NULL);
   add_key(out, name);
   g_string_append_c(out, '{');
-  add_names(out, part->registry, FALSE);
+  add_names(out, definition->registry, FALSE);
   g_string_append_c(out, '}');
 }
 
-static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
-                         Standing standing) {
-  g_autofree char *name = g_strconcat(part->name, suffixes[standing], NULL);
-  if (standing == ALONE) add_names_definition(out, part);
+static void add_registry(GString *out, const OrrFieldDefinitions *definitions,
+                         const OrrFieldDefinition *definition, Standing standing) {
+  g_autofree char *name = g_strconcat(definition->name, suffixes[standing], NULL);
+  if (standing == ALONE) add_names_definition(out, definition);
   add_key(out, name);
   g_string_append(out, "{\"if\":{\"type\":\"object\"},\"then\":{");
   if (standing == OVERLAY)
-    add_overlay_kinds(out, part);
+    add_overlay_kinds(out, definition);
   else
-    add_kinds(out, part, standing);
+    add_kinds(out, definition, standing);
   g_string_append_c(out, '}');
-  if (part->document) {
+  if (definition->document) {
     g_string_append(out, ",\"else\":{\"type\":\"string\"}"); /* a name of the library too */
-  } else if (has_bare_name(part->registry)) {
+  } else if (has_bare_name(definition->registry)) {
     g_string_append(out, ",\"else\":{");
-    if (all_bare(part->registry))
-      add_names_ref(out, part);
+    if (all_bare(definition->registry))
+      add_names_ref(out, definition);
     else
-      add_names(out, part->registry, TRUE);
+      add_names(out, definition->registry, TRUE);
     g_string_append_c(out, '}');
   } else {
     add_raw(out, "else", "false");
   }
   g_string_append_c(out, '}');
-  for (guint i = 0; part->registry->entries[i]; i++)
-    add_map(out, parts, part, part->registry->entries[i]->params, part->registry->entries[i],
-            standing);
+  for (guint i = 0; definition->registry->entries[i]; i++)
+    add_map(out, definitions, definition, definition->registry->entries[i]->params,
+            definition->registry->entries[i], standing);
 }
 
-static gboolean has_documents(const OrrFieldParts *parts) {
-  const OrrFieldPart *part;
-  for (guint i = 0; (part = orr_field_parts_get(parts, i)); i++)
-    if (part->document) return TRUE;
+static gboolean has_documents(const OrrFieldDefinitions *definitions) {
+  const OrrFieldDefinition *definition;
+  for (guint i = 0; (definition = orr_field_definitions_get(definitions, i)); i++)
+    if (definition->document) return TRUE;
   return FALSE;
 }
 
-static void add_definitions(GString *out, const OrrFieldParts *parts, Standing standing) {
-  const OrrFieldPart *part;
-  for (guint i = 0; (part = orr_field_parts_get(parts, i)); i++) {
-    if (part->registry)
-      add_registry(out, parts, part, standing);
+static void add_definitions(GString *out, const OrrFieldDefinitions *definitions,
+                            Standing standing) {
+  const OrrFieldDefinition *definition;
+  for (guint i = 0; (definition = orr_field_definitions_get(definitions, i)); i++) {
+    if (definition->registry)
+      add_registry(out, definitions, definition, standing);
     else
-      add_map(out, parts, part, part->table, NULL, standing);
+      add_map(out, definitions, definition, definition->table, NULL, standing);
   }
 }
 
-/* The whole of a document names its schema; other roots (rows, sections) are plain maps. */
-static void add_root(GString *out, const OrrFieldPart *root) {
+/* A document names its schema at its root; other roots (rows, sections) are plain maps. */
+static void add_root(GString *out, const OrrFieldDefinition *root) {
   if (root->document) {
     g_autofree char *schema = g_strconcat(root->document, "/1", NULL);
     g_string_append(out,
@@ -466,29 +471,29 @@ static void add_root(GString *out, const OrrFieldPart *root) {
   add_map_ref(out, root, NULL, root->document != NULL, ALONE);
 }
 
-static char *json_schema(const OrrFieldParts *parts) {
+static char *json_schema(const OrrFieldDefinitions *definitions) {
   g_autoptr(GString) out = g_string_new("{");
-  const OrrFieldPart *root = orr_field_parts_get(parts, 0);
+  const OrrFieldDefinition *root = orr_field_definitions_get(definitions, 0);
   add_member(out, "$schema", "https://json-schema.org/draft/2020-12/schema");
   add_member(out, "title", root->name);
   add_root(out, root);
   add_key(out, "$defs");
   g_string_append_c(out, '{');
   g_string_append(out, unit_definitions);
-  add_definitions(out, parts, ALONE);
-  if (has_documents(parts)) add_definitions(out, parts, OVERLAY);
+  add_definitions(out, definitions, ALONE);
+  if (has_documents(definitions)) add_definitions(out, definitions, OVERLAY);
   g_string_append(out, "}}\n");
   return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
 char *orr_field_json_schema(const OrrFieldTable *table, const char *document) {
-  g_auto(OrrFieldParts) parts = {0};
-  orr_field_parts_init(&parts, table, NULL, document);
-  return json_schema(&parts);
+  g_auto(OrrFieldDefinitions) definitions = {0};
+  orr_field_definitions_init(&definitions, table, NULL, document);
+  return json_schema(&definitions);
 }
 
 char *orr_field_registry_json_schema(const OrrRegistry *registry, const char *document) {
-  g_auto(OrrFieldParts) parts = {0};
-  orr_field_parts_init(&parts, NULL, registry, document);
-  return json_schema(&parts);
+  g_auto(OrrFieldDefinitions) definitions = {0};
+  orr_field_definitions_init(&definitions, NULL, registry, document);
+  return json_schema(&definitions);
 }

@@ -1,10 +1,10 @@
 /*
- * field_set.c - one member of an unread document, addressed by a dotted path: `--set a.b=c`, sweep
+ * field_set.c - sets one member of an unread document by its dotted path: `--set a.b=c`, sweep
  * axes, the columns of a validation set.
  *
- * The path is walked through the tables and the tree side by side. The tables know what may be
- * there; the tree knows which entry of a choice, or which document, stands there now. The walk
- * works on a copy, so that a path that turns out to be wrong changes nothing.
+ * The walk follows the path through the tables and the tree at once: the tables list the keys
+ * allowed, the tree holds the entry or document chosen so far. The walk works on a copy, so that a
+ * wrong path changes nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "sim/base/field_private.h"
 #include "sim/base/yaml.h"
 
-/* Where the walk stands: a map or list of the tree, and what describes it. */
+/* The position of the walk: a map or list of the tree, and the table or registry that describes
+ * it. */
 typedef struct {
   OrrNode *node;
   const char *name; /* for messages */
@@ -21,7 +22,7 @@ typedef struct {
   const OrrFieldTable *table;
   const char *document; /* `base` is a key here */
   gboolean is_choice;   /* `kind` is a key here */
-  gboolean is_open;     /* nothing is known of what follows: all is accepted */
+  gboolean is_open;     /* no table describes the rest of the path: it is accepted */
 } Spot;
 
 static gboolean fail(GError **error, const char *path, const char *format, ...) G_GNUC_PRINTF(3, 4);
@@ -34,8 +35,8 @@ static gboolean fail(GError **error, const char *path, const char *format, ...) 
   return FALSE;
 }
 
-/* The map below @key, made if need be; a scalar that stands there becomes {@name_key: scalar},
- * where that is given. */
+/* The map below @key, created where missing; a scalar there becomes {@name_key: scalar} where
+ * @name_key is given. */
 static OrrNode *ensure_map(OrrNode *map, const char *key, const char *name_key, OrrPlace place) {
   OrrNode *child = orr_node_get(map, key);
   if (child && child->kind == ORR_NODE_MAP) return child;
@@ -53,8 +54,8 @@ static const char *name_key(const OrrField *field, const OrrNode *child) {
   return field->document ? "base" : NULL;
 }
 
-/* A section that is absent is what its default says, so that is what the path changes. An absent
- * choice stays open: a later path may name its kind. */
+/* An absent section equals its default, so the path changes a copy of the default. An absent choice
+ * stays open: a later path can name its kind. */
 static void start_from_fallback(OrrNode *map, const OrrField *field, OrrPlace place) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   if (field->kind != ORR_FIELD_SECTION || orr_node_get(map, field->name)) return;
@@ -76,7 +77,7 @@ static void enter_map(Spot *spot, const OrrField *field, OrrPlace place) {
   spot->is_open = entry == NULL;
 }
 
-/* An item of a list that is there already: "faults.0". */
+/* An existing item of a list: "faults.0". */
 static gboolean enter_item(Spot *spot, const char *segment, const char *path, GError **error) {
   guint64 index = 0;
   guint n = orr_node_length(spot->node);
@@ -131,7 +132,7 @@ static gboolean step(Spot *spot, const char *segment, const char *path, OrrPlace
   return TRUE;
 }
 
-/* The parameters of one kind mean nothing to another: a new kind begins afresh. */
+/* Parameters belong to one kind, so a new kind starts without parameters. */
 static void set_kind(OrrNode *map, OrrNode *value) {
   const char *old = orr_node_get_text(map, "kind");
   if (old && value->kind == ORR_NODE_SCALAR && strcmp(old, value->text) != 0)
@@ -140,7 +141,7 @@ static void set_kind(OrrNode *map, OrrNode *value) {
   orr_node_set(map, "kind", value);
 }
 
-/* Takes @value. */
+/* Takes ownership of @value. */
 static gboolean put(Spot *spot, const char *segment, OrrNode *value, const char *path,
                     GError **error) {
   g_autoptr(OrrNode) owned = value;

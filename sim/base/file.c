@@ -1,5 +1,5 @@
 /*
- * file.c - see file.h.
+ * file.c - opens without blocking, checks the type of the file, and reads or maps it.
  */
 #include "sim/base/file.h"
 
@@ -27,7 +27,7 @@ static gboolean fail_size(GError **error, gsize max_bytes) {
   return FALSE;
 }
 
-/* O_NONBLOCK: opening a pipe returns at once; it changes nothing for regular files. -1 with
+/* With O_NONBLOCK, opening a pipe returns at once; regular files are not affected. -1 with
  * @error. */
 static int open_file(const char *path, gsize max_bytes, struct stat *ret_facts, GError **error) {
   __attribute__((cleanup(close_file))) int file =
@@ -45,7 +45,7 @@ static int open_file(const char *path, gsize max_bytes, struct stat *ret_facts, 
   return ok ? g_steal_fd(&file) : -1;
 }
 
-/* Reads at most one byte more than @max_bytes: pipes and files of /proc have no size to ask for. */
+/* Reads at most one byte more than @max_bytes, since pipes and files in /proc report no size. */
 static gboolean read_bytes(int file, gsize max_bytes, GString *text, GError **error) {
   char block[65536];
   while (text->len <= max_bytes) {

@@ -1,3 +1,6 @@
+/*
+ * gnuplot.c - quotes text for scripts, data files and shells, and runs gnuplot as a child process.
+ */
 #include "sim/base/gnuplot.h"
 
 #include <string.h>

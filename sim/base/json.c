@@ -1,5 +1,5 @@
 /*
- * json.c - see json.h. RFC 8259; characters beyond ASCII pass through.
+ * json.c - a reader of RFC 8259. Characters beyond ASCII pass through unchanged.
  */
 #include "sim/base/json.h"
 
@@ -73,7 +73,7 @@ gboolean orr_json_more(OrrJson *json) {
   return orr_json_peek(json) ? TRUE : fail(json, "a value");
 }
 
-/* Appends the code point of a \u escape; a pair of surrogates is one. */
+/* Appends the code point of a \u escape; a surrogate pair is one code point. */
 static void append_escape(OrrJson *json, GString *out) {
   const char c = json->at < json->end ? *json->at++ : 0;
   static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
@@ -126,8 +126,9 @@ char *orr_json_key(OrrJson *json) {
   return g_steal_pointer(&key);
 }
 
-/* How many bytes at @json may be quoted: what was meant as a number, also as Python writes those
- * that are none. A file that is no JSON may hold anything, and is quoted by one character alone. */
+/* How many bytes of a message may quote the text: a whole token that looks like a number,
+ * including Python's NaN and Infinity. Of any other text a single character, since the file may be
+ * private. */
 static int quotable(const OrrJson *json) {
   static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
   const gsize left = (gsize)(json->end - json->at);
@@ -139,7 +140,7 @@ static int quotable(const OrrJson *json) {
   return (int)MAX(n, 1);
 }
 
-/* Names the key and what stands there: a config with NaN or 1e400 has hundreds of numbers. */
+/* Names the key and the value: a config with NaN or 1e400 has hundreds of numbers. */
 static gboolean fail_number(OrrJson *json, const char *wanted) {
   const char *key = json->key;
   if (json->at >= json->end) return fail(json, wanted);

@@ -2,11 +2,14 @@
  * library.c - documents by name.
  *
  * Invariants:
- *  1. The first folder that holds a document wins, whole: documents of the same name in later folders are not seen.
- *  2. What leaves here has no `base` left at its top; `schema` stays, for the reader to skip.
- *  3. A document that wins over a shipped one of the same name is remembered when it is read (`shadows`), so that a run
- *     can say that its answers are not those of the shipped document.
- *  4. A document is read and resolved once; callers get copies (a sweep asks for the same ones thousands of times).
+ *  1. The first folder that holds a document wins entirely: documents of the same name in later
+ *     folders are ignored.
+ *  2. A document returned to a caller has no `base` at its top; `schema` remains, and the reader
+ *     skips it.
+ *  3. When a document overrides a shipped one of the same name, `shadows` records it, so that a run
+ *     can warn that its results do not come from the shipped document.
+ *  4. A document is read and resolved once; callers get copies, since a sweep loads the same
+ *     documents thousands of times.
  */
 #include "sim/base/library.h"
 
@@ -15,7 +18,7 @@
 
 #include "sim/base/yaml.h"
 
-/* Given by the build on this file alone. The defaults serve a build by hand: everything is in
+/* meson defines these for this file alone. The defaults serve a build by hand, with everything in
  * the source tree. */
 #ifndef ORR_SOURCE_DIR
 #define ORR_SOURCE_DIR "."
@@ -54,9 +57,8 @@ const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural) {
   return NULL;
 }
 
-/* An executable that runs from its build folder uses the source tree beside it; an installed one,
- * what was installed.
- */
+/* An executable in its build folder uses the source tree; an installed one uses the installed
+ * files. */
 static char *find_shipped(void) {
   const char *forced = g_getenv("ORRERY_SHIPPED");
   if (forced && *forced) return g_strdup(forced);
@@ -111,7 +113,7 @@ char *orr_library_search_path(const OrrLibrary *library) {
 
 /* --- files --- */
 
-/* The two sub-folders in which a folder may hold @kind: ours, and the flat one of a user's own
+/* The two sub-folders that can hold documents of @kind: Orrery's own, and the flat one of a user's
  * library. */
 static void kind_folders(const char *folder, const OrrDocumentKind *kind, char *ret_folders[2]) {
   ret_folders[0] = g_build_filename(folder, kind->subfolder, NULL);
@@ -119,7 +121,7 @@ static void kind_folders(const char *folder, const OrrDocumentKind *kind, char *
       strcmp(kind->plural, kind->subfolder) ? g_build_filename(folder, kind->plural, NULL) : NULL;
 }
 
-/* Names are names, not paths: nothing outside the library's folders is ever read by name. */
+/* A name is not a path: no name reaches a file outside the library's folders. */
 static gboolean is_name(const char *name) { return *name && *name != '.' && !strchr(name, '/'); }
 
 /* "./glm45.yaml", "../models/glm45.yaml", "/home/me/glm45.yaml": a file in place of a name. */
@@ -137,7 +139,7 @@ static char *path_beside(const char *path, OrrPlace asked_at) {
   return g_canonicalize_filename(beside, NULL);
 }
 
-/* In folders @from to the last. */
+/* Searches the folders from index @from to the last. */
 static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, const char *name,
                        guint from) {
   g_autofree char *file = g_strconcat(name, ".yaml", NULL);
@@ -165,7 +167,7 @@ static gboolean is_same_file(const char *a, const char *b) {
          one.st_ino == other.st_ino;
 }
 
-/* Rule 3. @path: the document that is read. */
+/* Keeps invariant 3. @path: the document being read. */
 static void note_shadow(OrrLibrary *library, const char *kind_name, const char *name,
                         const char *path) {
   const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
@@ -239,8 +241,8 @@ static gboolean check_schema(const OrrNode *root, const char *kind, OrrDiags *di
 static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
                      GPtrArray *chain, OrrDiags *diags);
 
-/* @top, whose `base` (if any) is loaded and laid under it. Takes @top. @chain holds the names
- * that led here. */
+/* @top merged with its `base`, if it has one. Takes ownership of @top. @chain holds the names of
+ * the documents that led here. */
 static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, GPtrArray *chain,
                           OrrDiags *diags) {
   g_autoptr(OrrNode) over = top;
@@ -296,7 +298,7 @@ static void report_unknown(OrrLibrary *library, const char *kind, const char *na
                     *known ? known : "none");
 }
 
-/* The file of a name, or of a path; NULL with the reason in @diags. */
+/* The file that a name or a path refers to; NULL with the reason in @diags. */
 static char *find_document(OrrLibrary *library, const char *kind, const char *name,
                            OrrPlace asked_at, OrrDiags *diags) {
   char *path = is_path(name) ? path_beside(name, asked_at) : orr_library_path(library, kind, name);

@@ -1,14 +1,14 @@
 /*
  * library.h - where documents live, and how a name becomes a tree.
  *
- * A library is a list of folders, searched in order: those of --library, of ORRERY_PATH
- * (colon-separated), then the one that Orrery shipped with (the source tree, or
- * PREFIX/share/orrery). In each, a document of kind KIND and name NAME is the file
- * SUBFOLDER/NAME.yaml, with SUBFOLDER as the kind's row says (devices: topologies/devices), or
- * PLURAL/NAME.yaml (devices/), so that a user's own library can be flat.
+ * A library is a list of folders, searched in this order: the folders given by --library, the
+ * folders in ORRERY_PATH (colon-separated), the folder shipped with Orrery (the source tree, or
+ * PREFIX/share/orrery). In each folder the document NAME of kind KIND is SUBFOLDER/NAME.yaml (for a
+ * device, topologies/devices/NAME.yaml), or PLURAL/NAME.yaml (devices/NAME.yaml), so that a user's
+ * own library can be flat.
  *
- * Every document begins with `schema: KIND/1`. `base: NAME` lays the rest of the document on
- * another one of its kind; a cycle of bases is an error that shows the cycle.
+ * Every document begins with `schema: KIND/1`. With `base: NAME`, its keys override those of
+ * another document of the same kind; a cycle of bases is an error that shows the cycle.
  */
 #ifndef ORR_LIBRARY_H
 #define ORR_LIBRARY_H
@@ -34,23 +34,23 @@ OrrLibrary *orr_library_new(const char *const *folders);
 void orr_library_free(OrrLibrary *library);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLibrary, orr_library_free)
 
-/* Where a document is asked for by name, a path that ends in .yaml and holds a '/' names a file
- * instead: relative to the folder of the document that asks (`model: ./glm45.yaml`), or to the
- * working directory where no document does. */
+/* Wherever a name is expected, a path that contains a '/' and ends in .yaml names a file instead.
+ * It is relative to the folder of the document that holds it (`model: ./glm45.yaml`), or to the
+ * working directory where it comes from the command line. */
 
-/* The document of that kind and name with its bases laid under it and `base` removed; NULL with
- * the reason in @diags, at @asked_at (the place that named it; the nearest known name is
- * offered). Caller owns the tree. */
+/* The document of that kind and name, merged with its bases; `base` is removed. The caller owns
+ * the tree. NULL with the reason in @diags, at @asked_at, the place that holds the name; the
+ * message offers the nearest known name. */
 OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name,
                           OrrPlace asked_at, OrrDiags *diags);
 
-/* A section of a document that is a NAME, an inline map, or a map with `base: NAME`: as one map.
- * Caller owns it; NULL with the reason in @diags. */
+/* Turns a section that is a NAME, an inline map, or a map with `base: NAME` into one map. The
+ * caller owns it. NULL with the reason in @diags. */
 OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section,
                             OrrDiags *diags);
 
-/* A document file given by path, its `schema:` checked to be @kind/1 and its bases laid under
- * it. NULL: see @diags. */
+/* The document in the file @path, merged with its bases; its `schema:` must be @kind/1. NULL with
+ * the reason in @diags. */
 OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char *path,
                                OrrDiags *diags);
 
@@ -60,18 +60,17 @@ char **orr_library_names(OrrLibrary *library, const char *kind);
 /* The file that holds a document, or NULL; newly allocated. */
 char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
 
-/* One sentence for each document read so far that a user's folder holds in place of a shipped
- * one: char*. */
+/* One sentence (char*) for each document read so far in which a user's folder overrides a shipped
+ * document. */
 const GPtrArray *orr_library_shadows(const OrrLibrary *library);
 
 /* The folder of the shipped library; owned by the library. */
 const char *orr_library_shipped(OrrLibrary *library);
 
-/* All of its folders, in the order of the search, the shipped one last; a strv that the caller
- * frees. */
+/* All folders in search order, the shipped one last; a strv that the caller frees. */
 char **orr_library_folders(OrrLibrary *library);
 
-/* The folders before it, absolute, as ORRERY_PATH holds them; newly allocated. */
+/* All folders but the shipped one, absolute, in the format of ORRERY_PATH; newly allocated. */
 char *orr_library_search_path(const OrrLibrary *library);
 
 G_END_DECLS

@@ -3,8 +3,8 @@
  *
  * Invariants
  *  1. A node owns its children; no node has two parents.
- *  2. A map's keys and items have equal lengths, and its keys are different scalars.
- *  3. Maps are searched from the front: a document's maps are small, and order is part of a document.
+ *  2. A map's keys and items have equal lengths, and its keys are distinct scalars.
+ *  3. Maps are searched linearly: a document's maps are small, and their order matters.
  */
 #include "sim/base/node.h"
 
@@ -125,14 +125,15 @@ static gboolean chosen_otherwise(const OrrNode *base, const OrrNode *over, const
   return was && is && !g_str_equal(was, is);
 }
 
-/* A name under a map that picks nothing itself: the map changes what the name stands for. */
+/* A base that is a name, under a map without `kind` or `base`: the map overrides keys of the named
+ * document. */
 static OrrNode *merge_name(const OrrNode *name, const OrrNode *over) {
   OrrNode *merged = orr_node_copy(over);
   orr_node_set(merged, "base", orr_node_copy(name));
   return merged;
 }
 
-/* The innermost list of @over is laid on @base. */
+/* Links @base below the innermost list that @over overrides. */
 static OrrNode *replace_list(const OrrNode *base, const OrrNode *over) {
   OrrNode *list = orr_node_copy(over), *last = list;
   while (last->replaced) last = last->replaced;

@@ -1,3 +1,6 @@
+/*
+ * paths.c - compares files by device and inode, and keeps the list of inputs.
+ */
 #include "sim/base/paths.h"
 
 #include <stdint.h>
@@ -11,16 +14,16 @@ enum { MOST_LINKS = 40 }; /* as Linux follows (path_resolution(7)) */
 
 static GHashTable *files_read; /* identity -> path, as it was asked for */
 
-/* --- What file is it? --- */
+/* --- The identity of a file --- */
 
-/* The target of the link @path, from where @path is read; NULL where it is no link. */
+/* The target of the link @path, relative to the folder of @path; NULL where it is not a link. */
 static char *link_target(const char *path) {
   g_autofree char *text = g_file_read_link(path, NULL);
   g_autofree char *folder = g_path_get_dirname(path);
   return text ? g_canonicalize_filename(text, folder) : NULL;
 }
 
-/* A file that is not there yet: the folder that will hold it, and its name there. */
+/* The identity of a file that does not exist yet: its folder and its name there. */
 static char *identity_of_new(const char *path) {
   g_autofree char *at = g_canonicalize_filename(path, NULL);
   for (guint i = 0; i < MOST_LINKS; i++) { /* links whose target does not exist */
@@ -35,7 +38,7 @@ static char *identity_of_new(const char *path) {
   return g_strdup_printf("%ju:%ju/%s", (uintmax_t)facts.st_dev, (uintmax_t)facts.st_ino, name);
 }
 
-/* The same text for the same file; NULL for what is no file. */
+/* A text that is equal for paths to the same file; NULL for devices and pipes. */
 static char *identity(const char *path) {
   struct stat facts;
   if (stat(path, &facts) != 0) return identity_of_new(path);
@@ -59,7 +62,7 @@ static gboolean refuse(const OrrPath *written, const char *what, const char *pat
   return FALSE;
 }
 
-/* @file is @path, a journal of it, or in it. */
+/* Whether @file is @path, a journal of @path, or inside the folder @path. */
 static gboolean check_one(const OrrPath *path, const char *file, GHashTable *seen, GError **error) {
   g_autofree char *key = identity(file);
   if (!key) return TRUE;

@@ -1,3 +1,6 @@
+/*
+ * pool.c - a list of all objects, and a stack of the free ones.
+ */
 #include "sim/base/pool.h"
 
 struct OrrPool {
@@ -25,9 +28,9 @@ void orr_pool_free(OrrPool *pool) {
 
 gpointer orr_pool_take(OrrPool *pool) {
   if (pool->spare->len > 0) return g_ptr_array_steal_index_fast(pool->spare, pool->spare->len - 1);
-  gpointer thing = g_malloc0(pool->size);
-  g_ptr_array_add(pool->all, thing);
-  return thing;
+  gpointer object = g_malloc0(pool->size);
+  g_ptr_array_add(pool->all, object);
+  return object;
 }
 
-void orr_pool_give(OrrPool *pool, gpointer thing) { g_ptr_array_add(pool->spare, thing); }
+void orr_pool_give(OrrPool *pool, gpointer object) { g_ptr_array_add(pool->spare, object); }

@@ -1,8 +1,8 @@
 /*
- * pool.h - things of one size that come and go by the million: given back, they are used again.
+ * pool.h - a free list for objects of one size that are created and released by the million.
  *
- * The pool owns all that it ever made: what is out when it is freed is freed with it, so that a run
- * that ends in the middle leaves nothing behind.
+ * The pool owns every object that it ever made. Freeing the pool also frees objects still in use,
+ * so a run that stops half-way leaks nothing.
  */
 #ifndef ORR_POOL_H
 #define ORR_POOL_H
@@ -13,13 +13,12 @@ G_BEGIN_DECLS
 
 typedef struct OrrPool OrrPool;
 
-OrrPool *
-orr_pool_new(gsize size,
-             GDestroyNotify clear); /* @clear frees what a thing owns, at the pool's end; or NULL */
-void orr_pool_free(OrrPool *pool);  /* NULL is fine */
-/* Zeros when it is new, else as it was given back. */
+/* @clear (may be NULL) frees what an object owns, when the pool is freed. */
+OrrPool *orr_pool_new(gsize size, GDestroyNotify clear);
+void orr_pool_free(OrrPool *pool); /* NULL is fine */
+/* A new object is zeroed; a reused one keeps the content it was given back with. */
 gpointer orr_pool_take(OrrPool *pool);
-void orr_pool_give(OrrPool *pool, gpointer thing);
+void orr_pool_give(OrrPool *pool, gpointer object);
 
 G_END_DECLS
 

@@ -1,10 +1,10 @@
 /*
- * quantity.c - one table of units; reading, showing and listing all come from it.
+ * quantity.c - one table of units, from which reading, formatting and listing are derived.
  *
  * Exactness: a decimal prefix is added to the exponent of the number's text before it is converted,
- * so that "2 us" is the double nearest to 2e-6, and not 2 times the double nearest to 1e-6. What is
- * no power of ten (binary prefixes, bits, minutes) is one multiplication after it; for binary
- * prefixes and bits that is exact.
+ * so that "2 us" is the double nearest to 2e-6, not 2 times the double nearest to 1e-6. A factor
+ * that is not a power of ten (binary prefixes, bits, minutes) is one multiplication after the
+ * conversion; for binary prefixes and bits it is exact.
  */
 #include "sim/base/quantity.h"
 
@@ -135,7 +135,7 @@ static const Symbol *find_symbol(OrrUnit unit, const char *text) {
   return NULL;
 }
 
-/* Copies digits, and '_' between two of them is dropped. The number of digits. */
+/* Copies digits and drops '_' between two digits. Returns the number of digits. */
 static guint take_digits(const char **at, GString *digits) {
   guint n = 0;
   for (; g_ascii_isdigit(**at) || (**at == '_' && n > 0 && g_ascii_isdigit((*at)[1])); (*at)++) {
@@ -146,8 +146,8 @@ static guint take_digits(const char **at, GString *digits) {
   return n;
 }
 
-/* [+-] digits [. digits] [e [+-] digits], into the text before the exponent and the exponent.
- * FALSE: no number. */
+/* Splits [+-] digits [. digits] [e [+-] digits] into the text before the exponent and the exponent.
+ * FALSE where the text is not a number. */
 static gboolean take_number(const char **at, GString *mantissa, long *ret_exponent) {
   if (**at == '+' || **at == '-') g_string_append_c(mantissa, *(*at)++);
   guint n = take_digits(at, mantissa);
@@ -208,7 +208,7 @@ gboolean orr_quantity_parse(const char *text, OrrUnit unit, double *ret_value, G
   return TRUE;
 }
 
-/* @value in four significant digits, zeros at the end dropped. */
+/* @value with four significant digits, without trailing zeros. */
 static double round_to_four(double value) {
   char digits[G_ASCII_DTOSTR_BUF_SIZE];
   return g_ascii_strtod(g_ascii_formatd(digits, sizeof digits, "%.3e", value), NULL);
@@ -240,7 +240,7 @@ char *orr_quantity_format(double value, OrrUnit unit) {
   return g_strconcat(digits, name[0] ? " " : "", name, NULL);
 }
 
-/* A pure number has a point before its exponent, "5.0e+09": YAML 1.1 (PyYAML) reads "5e+09" as a
+/* A pure number has a point before its exponent, "5.0e+09": YAML 1.1 (PyYAML) reads "5e+09" as
  * text. */
 static void put_point(char *digits, gsize size) {
   char *e = strchr(digits, 'e');

@@ -1,10 +1,10 @@
 /*
  * quantity.h - numbers with units, as documents write them.
  *
- * "450 GB/s", "400 Gb/s", "2 us", "80 GiB", "312 TFLOP/s", "90 %". Decimal and binary prefixes are
- * told apart (GB is 1e9 bytes, GiB 2^30), bits (b) and bytes (B) too. A value is held in the base
- * unit of its dimension. A bare number where a unit is needed is an error that lists the units;
- * dimensionless values take none.
+ * "450 GB/s", "400 Gb/s", "2 us", "80 GiB", "312 TFLOP/s", "90 %". Decimal and binary prefixes
+ * differ (GB is 1e9 bytes, GiB 2^30), and so do bits (b) and bytes (B). A value is stored in the
+ * base unit of its dimension. A number without a required unit is an error that lists the units;
+ * dimensionless values take no unit.
  */
 #ifndef ORR_QUANTITY_H
 #define ORR_QUANTITY_H
@@ -25,14 +25,13 @@ typedef enum {
   ORR_N_UNITS
 } OrrUnit;
 
-/* The value of @text in the base unit. FALSE with ORR_FAULT_DOCUMENT, whose message says what is
- * wrong and lists the units that are allowed. Infinity and NaN are refused. Counts may be
- * written 1_000_000 or 1e6. */
+/* The value of @text in the base unit. FALSE with ORR_FAULT_DOCUMENT and a message that lists the
+ * units allowed. Infinity and NaN are refused. Counts can be written 1_000_000 or 1e6. */
 gboolean orr_quantity_parse(const char *text, OrrUnit unit, double *ret_value, GError **error);
 
-/* Human text with a prefix that keeps 1 <= |x| < 1000, e.g. "26.1 s", "450 GB/s", "80 GiB"
- * (bytes are shown in binary prefixes). Four significant digits, zeros at the end dropped;
- * fractions in %. Pure numbers have no prefix. Newly allocated. */
+/* Text for people, with a prefix that keeps 1 <= |x| < 1000: "26.1 s", "450 GB/s", "80 GiB" (bytes
+ * have binary prefixes). Four significant digits without trailing zeros; fractions in %; pure
+ * numbers have no prefix. Newly allocated. */
 char *orr_quantity_format(double value, OrrUnit unit);
 
 /* Exact text that orr_quantity_parse reads back to the same double, e.g. "4.5e+11 B/s". Newly

@@ -6,7 +6,8 @@
  *
  * Invariants
  *  1. A stream depends on (seed, name) alone; drawing from one never moves another.
- *  2. Each call takes a number of 64-bit words that depends on this stream alone, and no state is kept elsewhere.
+ *  2. The number of 64-bit words that a call consumes depends on this stream alone; no other state
+ *     exists.
  */
 #include "sim/base/random.h"
 
@@ -57,7 +58,7 @@ guint64 orr_random_u64(OrrRandom *random) {
 
 guint64 orr_random_below(OrrRandom *random, guint64 n) {
   g_return_val_if_fail(n > 0, 0);
-  /* 2^64 mod n values at the bottom would make some remainders likelier: they are drawn again. */
+  /* The lowest 2^64 mod n values would make some remainders likelier, so they are drawn again. */
   guint64 n_refused = (0 - n) % n;
   guint64 drawn = orr_random_u64(random);
   while (drawn < n_refused) drawn = orr_random_u64(random);
@@ -68,7 +69,8 @@ double orr_random_unit(OrrRandom *random) {
   return (double)(orr_random_u64(random) >> 11) * 0x1p-53;
 }
 
-/* Box and Muller 1958. The second of the pair is dropped: it would be state beside the stream's. */
+/* Box and Muller 1958. The second number of the pair is dropped: storing it would add state to the
+ * stream. */
 double orr_random_normal(OrrRandom *random) {
   double radius = sqrt(-2 * log1p(-orr_random_unit(random)));
   return radius * cos(2 * G_PI * orr_random_unit(random));

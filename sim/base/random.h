@@ -1,8 +1,8 @@
 /*
  * random.h - named streams of random numbers.
  *
- * A stream is fixed by the run's seed and its own name, so that a new consumer of randomness does
- * not disturb the others and the same scenario gives the same rows. xoshiro256** (Blackman, Vigna
+ * The run's seed and the stream's name determine a stream, so a new consumer of randomness does not
+ * disturb the others, and the same scenario gives the same rows. xoshiro256** (Blackman, Vigna
  * 2018) seeded by SplitMix64 over an FNV-1a hash of the name.
  */
 #ifndef ORR_RANDOM_H

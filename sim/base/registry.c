@@ -1,5 +1,5 @@
 /*
- * registry.c - looking entries up.
+ * registry.c - finds entries by name and lists their names.
  */
 #include "sim/base/registry.h"
 

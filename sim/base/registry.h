@@ -1,11 +1,17 @@
 /*
- * registry.h - families of choices: fabrics, collective algorithms, pipeline schedules, workloads
+ * registry.h - families of choices: fabrics, collective algorithms, pipeline schedules, workloads,
  * ...
  *
  * Each choice is one file with one exported `const` struct whose first member is an OrrEntry. A
- * family is one explicit, alphabetical array. A document picks an entry by name, bare (`fabric:
- * fat-tree`) or with its parameters (`fabric: {kind: fat-tree, levels: 3}`), which the entry's own
- * field table reads.
+ * family is one explicit, alphabetical array of them. A document picks an entry by its name alone
+ * (`fabric: fat-tree`) or with parameters (`fabric: {kind: fat-tree, levels: 3}`), which the
+ * entry's own field table reads.
+ *
+ *   fat_tree.c:  const OrrFabricKind orr_fabric_fat_tree = {.entry = {"fat-tree", ...}, ...};
+ *   fabric.c:    {&orr_fabric_dragonfly.entry, &orr_fabric_fat_tree.entry, ..., NULL}
+ *
+ * `name` and `sentence` of an entry are mandatory, `params` is not; each family's header marks the
+ * members of its own struct in the same way. orr_field_lint checks names, sentences and order.
  */
 #ifndef ORR_REGISTRY_H
 #define ORR_REGISTRY_H
@@ -17,19 +23,19 @@ G_BEGIN_DECLS
 typedef struct OrrFieldTable OrrFieldTable;
 
 typedef struct {
-  const char *name;            /* kebab-case, as the field writes it */
-  const char *sentence;        /* what it is, one sentence */
-  const OrrFieldTable *params; /* NULL where it has none */
+  const char *name;            /* mandatory: kebab-case, the term that papers and tools use */
+  const char *sentence;        /* mandatory: what it is, in one sentence */
+  const OrrFieldTable *params; /* NULL without parameters */
 } OrrEntry;
 
 typedef struct {
-  const char *family;             /* "pipeline": how messages call it */
+  const char *family;             /* "pipeline": the name in messages */
   const OrrEntry *const *entries; /* alphabetical, NULL-terminated */
 } OrrRegistry;
 
-/* What a document chose. @params is a struct of entry->params->size bytes, or NULL; owned, freed
- * with the struct that holds the choice (orr_field_clear). Cast @entry to the family's own
- * struct. */
+/* The choice of a document. Cast @entry to the family's own struct. @params is a struct of
+ * entry->params->size bytes, or NULL; orr_field_clear frees it with the struct that holds the
+ * choice. */
 typedef struct {
   const OrrEntry *entry;
   void *params;

@@ -2,11 +2,13 @@
  * yaml.c - YAML text to and from trees, through libyaml's events.
  *
  * Invariants
- *  1. What a document costs is bounded by its own size: bytes, nodes and levels are limited, nothing in it can stand
- *     for something else (no aliases, no merge keys), and lookups while reading are hashed.
- *  2. The C stack holds one frame a level, so ORR_YAML_MAX_DEPTH bounds it.
- *  3. After a finding that leaves the events readable (a tag, a duplicate key) reading goes on, so that the user gets
- *     all of them at once. After one that does not (a syntax error, a limit) there is no tree.
+ *  1. The size of a document bounds the cost of reading it: bytes, nodes and levels are limited,
+ *     nothing in it can refer to other text (no aliases, no merge keys), and lookups while reading
+ *     are hashed.
+ *  2. The C stack holds one frame per level, so ORR_YAML_MAX_DEPTH bounds it.
+ *  3. After an error that leaves the events readable (a tag, a duplicate key) reading continues, so
+ *     that the user sees all errors at once. After any other (a syntax error, a limit) there is no
+ *     tree.
  *  4. Scalars are UTF-8 without NUL.
  */
 #include "sim/base/yaml.h"
@@ -40,7 +42,7 @@ static OrrPlace place_of(const Reader *reader, yaml_mark_t mark) {
       .file = reader->file, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
 }
 
-/* For what stops before libyaml has counted lines. @offset in bytes. */
+/* For errors found before libyaml counts lines. @offset is in bytes. */
 static OrrPlace place_at_offset(const char *file, const char *text, gsize offset) {
   OrrPlace place = {.file = file, .line = 1, .column = 1};
   for (gsize i = 0; i < offset; i++) {
@@ -123,8 +125,8 @@ static OrrNode *read_list(Reader *reader, const yaml_event_t *start, guint depth
   }
 }
 
-/* Adds the pair, or says why not. Takes both. @seen: text of the map's keys (owned by them) to
- * the keys. */
+/* Adds the pair, or reports a duplicate key. Takes ownership of both. @seen maps the text of each
+ * key (owned by the key) to the key. */
 static void add_pair(const Reader *reader, OrrNode *map, GHashTable *seen, OrrNode *taken_key,
                      OrrNode *taken_value) {
   g_autoptr(OrrNode) key = taken_key;
@@ -168,7 +170,7 @@ static OrrNode *read_map(Reader *reader, const yaml_event_t *start, guint depth)
   }
 }
 
-/* The value that begins with @event. NULL when reading cannot go on. */
+/* The value that begins with @event; NULL where reading cannot continue. */
 static OrrNode *read_node(Reader *reader, const yaml_event_t *event, guint depth) {
   OrrPlace place = place_of(reader, event->start_mark);
   if (depth > ORR_YAML_MAX_DEPTH) {
@@ -225,8 +227,8 @@ static OrrNode *read_document(Reader *reader) {
   return g_steal_pointer(&root);
 }
 
-/* libyaml compares each %TAG line with all before it, in time quadratic in their number; tags
- * are refused anyway. */
+/* libyaml compares each %TAG line with all earlier ones, in quadratic time; tags are refused
+ * anyway. */
 static gboolean has_tag_directive(const char *text, gsize length, gsize *ret_offset) {
   const char *end = text + length;
   for (const char *line = text; line && line < end;) {
@@ -240,7 +242,7 @@ static gboolean has_tag_directive(const char *text, gsize length, gsize *ret_off
   return FALSE;
 }
 
-/* What can be said of the bytes alone. */
+/* Checks the bytes before they are parsed. */
 static gboolean check_bytes(const char *text, gsize length, const char *file, OrrDiags *diags) {
   const char *bad = NULL;
   gsize offset = 0;
@@ -308,8 +310,7 @@ static gboolean is_split_number(const char *text, char split) {
   return is_split;
 }
 
-/* A text here, but not for every reader: YAML 1.1 (PyYAML) takes these for truth values, numbers
- * and dates. */
+/* Whether a YAML 1.1 reader (PyYAML) takes this text for a truth value, a number or a date. */
 static gboolean is_other_in_yaml_1_1(const char *text) {
   static const char *const words[] = {"yes", "no", "on", "off"};
   for (guint i = 0; i < G_N_ELEMENTS(words); i++)

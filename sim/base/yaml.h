@@ -4,8 +4,7 @@
  * The subset is what a configuration needs: one document, maps with scalar keys, lists, scalars.
  * Anchors, aliases, tags and merge keys are refused by name, so that no document can expand beyond
  * its own size. Limits: ORR_YAML_MAX_BYTES of text, ORR_YAML_MAX_DEPTH levels. Duplicate keys are
- * errors. All findings go to @diags; the result is NULL when the text cannot be read as a tree at
- * all.
+ * errors. All findings go to @diags; the result is NULL where the text does not form a tree.
  */
 #ifndef ORR_YAML_H
 #define ORR_YAML_H
@@ -18,7 +17,7 @@ G_BEGIN_DECLS
 #define ORR_YAML_MAX_BYTES ORR_FILE_MAX_DOCUMENT
 #define ORR_YAML_MAX_DEPTH 64
 
-/* Caller owns the tree. @file names the source in diagnostics (interned here). Empty and binary
+/* The caller owns the tree. @file is the source in diagnostics (interned here). Empty and binary
  * input are errors. */
 OrrNode *orr_yaml_parse(const char *text, gsize length, const char *file, OrrDiags *diags);
 OrrNode *orr_yaml_read_file(const char *path, OrrDiags *diags);
