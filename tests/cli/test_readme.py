@@ -9,8 +9,8 @@ begin with "$ " are run in a folder of their own, stdout and stderr together, an
    "orrery:"). Within a line "..." stands for text without a digit: it hides no figure. Of a diagnostic it can only leave
    out the end, such as a list of what is allowed.
 3. `<word>` stands for what differs from run to run or from machine to machine (a wall time, a path, a version).
-4. A figure in prose, that is a number with a unit of UNITS, stands in a block, command or ```yaml of the same section,
-   to the digits that the prose prints; or in a comment of the section:
+4. A figure in prose, that is a number with a unit of UNITS or in a list before one, stands in a block, command or
+   ```yaml of the same section, to the digits that the prose prints; or in a comment of the section:
      <!-- given: 22 s, 5 % -->                     an input or a quotation, not an answer of the program
      <!-- figure: 100 * (1 - 39.2 / 59.1) = 34 % -->  arithmetic on figures of the blocks
    Text between <!-- accuracy ... --> and <!-- /accuracy --> is checked by docs/accuracy.py instead. Of docs/modelling,
@@ -36,8 +36,9 @@ SCALE = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "KiB": 2**10, "MiB": 2**20
          "MB": 1e6, "GB": 1e9, "TB": 1e12, "GB/s": 1e9, "TB/s": 1e12, "TFLOP/s": 1, "tokens/s": 1, "requests/s": 1, "%": 1,
          "times": 1, "tokens": 1, "requests": 1, "points": 1, "combinations": 1, "preemptions": 1}
 UNITS = "|".join(sorted(SCALE, key=len, reverse=True))
-NUMBER = r"(?<![\w.,/-])[-+]?\d[\d,]*(?:\.\d+)?"
-FIGURE = re.compile(rf"({NUMBER})[ -]?({UNITS})(?![\w/])")
+NUMBER = r"(?<![\w.,/-])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+LIST = rf"(?:{NUMBER}(?:,|,? (?:and|to|or|against|instead of)) )*"  # "114, 84 and 65 ms": each has the unit
+FIGURE = re.compile(rf"({LIST}{NUMBER})[ -]?({UNITS})(?![\w/])")
 
 
 class Block:
@@ -204,7 +205,8 @@ def faults_of(section):
             known.append(figure)
     prose = re.sub(r"^ *```.*?^ *```$", "", section, flags=re.M | re.S)
     prose = re.sub(r"<!--.*?-->|`[^`]*`|\]\([^)]*\)|https?://\S+", "", prose, flags=re.S)
-    figures = FIGURE.findall(re.sub(r"\s+", " ", prose))
+    figures = [(number, unit) for numbers, unit in FIGURE.findall(re.sub(r"\s+", " ", prose))
+               for number in re.findall(NUMBER, numbers)]
     faults += [f"{number} {unit}" for number, unit in figures if not holds(number, unit, known)]
     return faults if figures or faults else None
 
