@@ -40,6 +40,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
+  /* Mandatory: strike. Other functions may be NULL. */
   /* Appends to @effects (of OrrFaultEffect). *@ret_what is the outage's name in results, newly
    * allocated. ORR_FAULT_DOCUMENT where a part does not exist. */
   gboolean (*strike)(const void *params, const OrrFaultTarget *target, GArray *effects,

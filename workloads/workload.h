@@ -131,6 +131,7 @@ char *orr_footprint_refuse(const OrrFootprint *footprint, const OrrCluster *clus
 
 struct OrrWorkloadKind {
   OrrEntry entry;
+  /* Mandatory: check, compile, work_free. Other functions may be NULL. */
   gboolean without_model; /* needs no model: a scenario may omit it */
   /* Checks rules that span fields: divisibility, sizes against model and cluster. Adds findings
    * at @place. */

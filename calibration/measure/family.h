@@ -29,6 +29,7 @@ typedef struct {
 
 struct OrrMeasureFamily {
   OrrEntry entry;
+  /* Mandatory: plan, work. Other functions may be NULL. */
   const OrrShapeColumn *columns; /* terminated by a NULL name */
   guint min_gpus;                /* minimum number of GPUs */
   /* what is skipped with fewer GPUs, for messages; NULL if min_gpus is 1 */

@@ -29,6 +29,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
+  /* All functions may be NULL. */
   /* The points of the first rung, in order: an array of guint64. May be NULL: all combinations that
    * pass are points. */
   GArray *(*choose)(const void *params, const OrrSampleSpace *space, OrrRandom *random);

@@ -111,6 +111,7 @@ typedef enum {
 
 struct OrrCollectiveAlgorithm {
   OrrEntry entry;
+  /* Mandatory: supports, plan, oracle. Other functions may be NULL. */
   OrrCollectiveChosen chosen;
   /* library of the profile's `libraries` whose rows give its times; NULL: NCCL */
   const char *library;

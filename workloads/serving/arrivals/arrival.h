@@ -34,6 +34,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
+  /* Mandatory: open, next. Other functions may be NULL. */
   /* the entry provides lengths */
   gboolean is_trace;
   /* checks that span fields; NULL: none */

@@ -27,6 +27,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
+  /* All functions may be NULL. */
   guint (*wanted)(const void *params, const OrrPoolView *view); /* NULL: all replicas stay up */
 } OrrAutoscaler;
 

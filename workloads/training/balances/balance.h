@@ -30,6 +30,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   OrrEntry entry;
+  /* Mandatory: deal. Other functions may be NULL. */
   gboolean is_bound; /* whether the bound above holds */
   /* Distributes @n items of @weights; @k divides @n. ret_group[i] is in 0 .. k - 1, each value n
    * / k times. */

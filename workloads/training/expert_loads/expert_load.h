@@ -29,6 +29,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   OrrEntry entry;
+  /* Mandatory: loads. Other functions may be NULL. */
   /* NULL, or why it does not fit a model with this number of experts (newly allocated). */
   char *(*refuse)(const void *params, gint64 experts);
   /* Relative loads of all experts, the largest first; their sum is arbitrary. */

@@ -57,6 +57,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
+  /* Mandatory: chunks, steps, bubble, peak. Other functions may be NULL. */
   OrrBlocks blocks;
   gint64 (*chunks)(const void *params); /* per stage */
   gint64 (*group)(const void *params);  /* NULL: 0 */

@@ -79,6 +79,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
+  /* Mandatory: plan. Other functions may be NULL. */
   /* NULL, or the framework's rule that this shape breaks (newly allocated). */
   char *(*refuse)(const void *params, const OrrShardingShape *shape);
   void (*plan)(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan);

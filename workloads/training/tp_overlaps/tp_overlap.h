@@ -40,6 +40,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
+  /* All functions may be NULL. */
   /* Append the call's pieces (OrrOperator) in order; a communication says by `beside` what runs
    * while it does. NULL, or FALSE: not taken. */
   gboolean (*gather)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
