@@ -1,5 +1,5 @@
 /*
- * calendar.c - a binary heap of events (see calendar.h).
+ * calendar.c - a binary heap with parent (i - 1) / 2 and children 2 i + 1, 2 i + 2.
  */
 #include "sim/engine/calendar.h"
 

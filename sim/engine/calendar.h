@@ -1,13 +1,15 @@
 /*
- * calendar.h - what is to happen next: events ordered by (date, submission).
+ * calendar.h - the pending events, ordered by (date, submission).
  *
- * A binary heap that knows where each event sits, so that the end of a transfer can be moved when
- * its rate changes. The keys lie in the heap's array, apart from the events, to keep sifting within
+ * A binary heap in which each event stores its position, so that the end of a transfer can move
+ * when its rate changes. The heap's array holds copies of the keys, so that sifting stays within
  * the cache.
  *
  * Invariants
- *  1. An event is in the heap once (slot is its place) or not at all (slot is ORR_NOT_SCHEDULED).
- *  2. Equal dates leave in the order of `order`, which the owner gives out increasing: submission order.
+ *  1. An event is in the heap once (slot is its position) or not at all (slot is
+ *     ORR_NOT_SCHEDULED).
+ *  2. Events with equal dates leave in the order of `order`, which the owner assigns in increasing
+ *     order: submission order.
  */
 #ifndef ORR_CALENDAR_H
 #define ORR_CALENDAR_H
@@ -39,11 +41,11 @@ typedef struct {
 } OrrCalendar;
 
 void orr_calendar_init(OrrCalendar *calendar);
-void orr_calendar_clear(OrrCalendar *calendar); /* the events are the owner's */
+void orr_calendar_clear(OrrCalendar *calendar); /* the owner frees the events */
 
-/* Puts @event at event->date_s, or moves it there. */
+/* Schedules @event at event->date_s, or moves it there. */
 void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event);
-/* fine where it is not scheduled */
+/* an unscheduled event is fine */
 void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event);
 OrrEvent *orr_calendar_first(const OrrCalendar *calendar); /* NULL when empty */
 

@@ -1,6 +1,6 @@
 /*
- * engine.c - time, order and bytes: what both engines have in common (see engine.h and
- * engine_private.h).
+ * engine.c - time, order and bytes: the part common to all engines. See engine.h for the rules, and
+ * engine_private.h for the states of a transfer.
  */
 #include "sim/engine/engine_private.h"
 
@@ -71,8 +71,8 @@ gboolean orr_engine_add_link(OrrEngine *engine, const char *name, double bandwid
   return TRUE;
 }
 
-/* Arguments that are wrong are a bug of the caller; submitting functions have no error to
- * return, so the first one is kept and ends the run. */
+/* A wrong argument is a bug of the caller. Submitting functions return no error, so the first one
+ * is stored and ends the run. */
 static void G_GNUC_PRINTF(2, 3) refuse(OrrEngine *engine, const char *format, ...) {
   if (engine->fault != NULL) return;
   va_list args;
@@ -160,7 +160,7 @@ void orr_engine_set_rate(OrrEngine *engine, OrrTransfer *transfer, double rate) 
   }
 }
 
-/* Links that change */
+/* Changes of links */
 
 static void hold_or_release(OrrEngine *engine, OrrLink link) {
   for (guint i = 0; i < engine->transfers->len; i++) {
@@ -205,7 +205,7 @@ static int compare_order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Off the links, which carried @bytes of it. */
+/* Takes the transfer off its links, after it moved @bytes. */
 static void finish_transfer(OrrEngine *engine, OrrTransfer *transfer, double bytes) {
   transfer->ended = TRUE;
   engine->class_->end(engine, transfer);
@@ -217,8 +217,8 @@ static void finish_transfer(OrrEngine *engine, OrrTransfer *transfer, double byt
   g_ptr_array_set_size(engine->transfers, engine->transfers->len - 1);
 }
 
-/* Takes the events of the next date off the calendar. Transfers end here, before anything is
- * delivered, so that a callback sees the links as they are after all of them. */
+/* Takes the events of the next date off the calendar. Transfers end here, before any call, so that
+ * a callback sees the links after all these ends. */
 static void take_batch(OrrEngine *engine) {
   OrrEvent *event = orr_calendar_first(&engine->calendar);
   engine->now_s = MAX(engine->now_s, event->date_s);
@@ -233,7 +233,7 @@ static void take_batch(OrrEngine *engine) {
   if (engine->batch->len > 1) g_ptr_array_sort(engine->batch, compare_order);
 }
 
-/* The share of it that is still to come. */
+/* The fraction of its size that is still to be sent. */
 static double take_off(OrrEngine *engine, OrrTransfer *transfer) {
   orr_engine_set_rate(engine, transfer, 0);
   finish_transfer(engine, transfer, transfer->size_bytes - transfer->left_bytes);
@@ -261,8 +261,7 @@ void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer) {
 
 void orr_engine_dispatch(OrrEngine *engine) {
   take_batch(engine);
-  /* The batch is the engine's own and callbacks only submit, so it does not change under the
-   * loop. */
+  /* Callbacks only submit, so the batch does not change during the loop. */
   for (guint i = 0; i < engine->batch->len; i++) {
     OrrEvent *event = g_ptr_array_index(engine->batch, i);
     OrrEngineCall call = event->call;
@@ -317,7 +316,7 @@ gboolean orr_engine_run(OrrEngine *engine, GError **error) {
   return TRUE;
 }
 
-/* Looking */
+/* Queries */
 
 double orr_engine_link_bytes(const OrrEngine *engine, OrrLink link) {
   return orr_engine_link(engine, link)->bytes;

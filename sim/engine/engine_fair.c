@@ -1,27 +1,27 @@
 /*
- * engine_fair.c - transfers share links max-min fairly, solved here: SimGrid's answer without
- * SimGrid's price.
+ * engine_fair.c - transfers share links max-min fairly, like SimGrid's but solved here, in less
+ * time.
  *
  *     maximise the smallest rate, then the next smallest ...
  *     subject to  sum over transfers t of w(t, l) * rate(t) <= B(l)  for every link l
  *
- * by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): the rates of all grow
- * together until the link with the least B / sum of weights is full; its transfers are settled at
- * that rate, and what they take is taken off their other links. The solution is unique, so it is
- * SimGrid's up to rounding (1e-15 a rate; tests/engine/test_engine_random.c holds both to it).
- * Unlike SimGrid it may be opened any number of times in a process: sweeps need no child for it.
+ * by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): all rates grow together
+ * until the link with the least B / sum of weights is full; the rates of its transfers are then
+ * fixed, and the bandwidth that they take is subtracted from their other links. The solution is
+ * unique, so it equals SimGrid's up to rounding (1e-15 of a rate; tests/engine/test_engine_random.c
+ * checks both). A process can open any number of these engines, so sweeps need no child processes.
  *
- * Only what a change can reach is solved again: from the links of transfers that started or ended,
- * over the transfers on them, to the links of those. A part of k transfers over m links takes O(m)
- * for each link that fills, and O(1) for each use; parts of thousands of links that fill one by one
- * are SimGrid's.
+ * Only the component that a change can reach is solved again: from the links of transfers that
+ * started or ended, over the transfers on these links, to their links, and so on. A component of k
+ * transfers over m links takes O(m) for each link that fills, and O(1) for each use. Where
+ * thousands of links fill one by one, SimGrid is faster.
  *
  *   link -> first use <-> use <-> use        transfer -> its uses, one array
  *
  * Invariants
- *  1. A link lists the uses of the transfers that run on it, in no order that is seen: rates do not depend on it but by
- *     rounding. Held transfers are in no list.
- *  2. A link is in `changed` once, or not at all.
+ *  1. A link lists the uses of the transfers that run on it. Rates depend on the order of the list
+ *     only by rounding. Held transfers are in no list.
+ *  2. A link is in `changed` at most once.
  */
 #include "sim/engine/engine_private.h"
 
@@ -35,25 +35,25 @@ struct Use {
 
 struct Flow {
   OrrTransfer *transfer;
-  gboolean runs;  /* it is in its links' lists */
-  guint64 round;  /* the solution that it was last part of */
-  gboolean fixed; /* of that solution */
+  gboolean runs;  /* in the lists of its links */
+  guint64 round;  /* the solution that last included it */
+  gboolean fixed; /* its rate is fixed in that solution */
   Use uses[];
 };
 
 typedef struct {
   Use *first;
   guint64 round;
-  guint64 weight; /* of transfers that are not fixed */
-  double left;    /* bandwidth that fixed transfers leave */
+  guint64 weight; /* sum over transfers that are not fixed */
+  double left;    /* bandwidth left by fixed transfers */
   gboolean changed;
 } Link;
 
 typedef struct {
   GArray *links;     /* of Link */
   GArray *changed;   /* of OrrLink */
-  GArray *reached;   /* of OrrLink: those of the part that is solved */
-  GPtrArray *spread; /* of Flow *: the same */
+  GArray *reached;   /* of OrrLink: the component being solved */
+  GPtrArray *spread; /* of Flow *: the component being solved */
   guint64 round;
 } Fair;
 
@@ -110,7 +110,7 @@ static void reach(Fair *fair, OrrLink link, const OrrEngine *engine) {
   g_array_append_val(fair->reached, link);
 }
 
-/* All that the changed links reach, into fair->reached and fair->spread. */
+/* Collects the component that the changed links reach in fair->reached and fair->spread. */
 static void gather(Fair *fair, const OrrEngine *engine) {
   fair->round++;
   g_array_set_size(fair->reached, 0);
@@ -135,8 +135,8 @@ static void gather(Fair *fair, const OrrEngine *engine) {
     }
 }
 
-/* The link that fills first; NULL when nothing is left to fix. Links that nothing is left to
- * fill leave the list. */
+/* The link that fills first; NULL when all rates are fixed. Links without unfixed transfers leave
+ * the list. */
 static Link *fullest(Fair *fair, double *ret_rate) {
   Link *first = NULL;
   guint kept = 0;
@@ -165,7 +165,7 @@ static void fix(Fair *fair, OrrEngine *engine, Flow *flow, double rate) {
   orr_engine_set_rate(engine, flow->transfer, rate);
 }
 
-/* One transfer alone, which most are. */
+/* The most frequent case: a transfer alone on its links. */
 static gboolean solve_lone(const Fair *fair, OrrEngine *engine) {
   if (fair->spread->len != 1) return fair->spread->len == 0;
   OrrTransfer *transfer = ((Flow *)fair->spread->pdata[0])->transfer;

@@ -1,9 +1,10 @@
 /*
  * engine_ideal.c - each transfer has its links to itself.
  *
- * rate = min over its links of bandwidth / weight; hence size * max(weight / bandwidth) seconds. It
- * is exact where no link can be shared (orr_program_uncontended), and a lower bound on the time
- * elsewhere: what contention costs is the difference to the simgrid engine.
+ * rate = min over its links of bandwidth / weight, so a transfer takes size * max(weight /
+ * bandwidth) seconds. This is exact where no two transfers can meet on a link
+ * (orr_program_uncontended), and else a lower bound; the cost of contention is the difference to
+ * the simgrid engine.
  */
 #include "sim/engine/engine_private.h"
 

@@ -1,18 +1,19 @@
 /*
- * engine_private.h - what the engine and its implementations share.
+ * engine_private.h - the state that engine.c shares with its implementations, and their interface.
  *
- * engine.c owns time, order and the bytes left of each transfer; an implementation (OrrEngineClass)
- * answers one question: at which rate does each transfer run now. It answers through
- * orr_engine_set_rate.
+ * engine.c owns time, order and the bytes left of each transfer. An implementation (OrrEngineClass)
+ * decides one thing, the current rate of each transfer, and reports it through orr_engine_set_rate.
  *
  *   submitted --start()--> running --date--> done
- *                 ^          |  set_rate: bytes left are brought up to now, the end gets a new date
- *                 +-- held --+  a link of it is down: rate 0, no date
+ *                 ^          |  set_rate: bytes left are updated to now, the end gets a new date
+ *                 +-- held --+  one of its links is down: rate 0, no date
  *
  * Invariants
  *  1. bytes left at now = left_bytes - rate * (now - since_s), for every transfer in flight.
- *  2. A transfer with rate 0 has no date; when no date is left while transfers are, the engine is stuck.
- *  3. Time advances only after settle(), so that no end is dated with a rate of the past.
+ *  2. A transfer with rate 0 has no date; when transfers remain but no dates, the engine is stuck.
+ *  3. Time advances only after settle(), so that no end is computed from an outdated rate.
+ *
+ * All functions of an OrrEngineClass are mandatory.
  */
 #ifndef ORR_ENGINE_PRIVATE_H
 #define ORR_ENGINE_PRIVATE_H
@@ -30,8 +31,8 @@ struct OrrTransfer {
   guint32 place; /* in engine->transfers */
   guint32 n_uses;
   gboolean held;
-  gboolean ended; /* its call is about to be made */
-  void *action;   /* the implementation's */
+  gboolean ended; /* its call comes next */
+  void *action;   /* owned by the implementation */
   OrrLinkUse uses[];
 };
 
@@ -50,16 +51,16 @@ typedef struct {
   void (*start)(OrrEngine *engine, OrrTransfer *transfer);
   void (*end)(OrrEngine *engine, OrrTransfer *transfer);
   void (*hold)(OrrEngine *engine, OrrTransfer *transfer,
-               gboolean held); /* a link of it went down, or all are up */
+               gboolean held); /* a link went down (TRUE), or all are up (FALSE) */
   void (*bandwidth_changed)(OrrEngine *engine, OrrLink link); /* the new one is > 0 */
-  void (*settle)(OrrEngine *engine); /* set_rate for all whose rate changed */
+  void (*settle)(OrrEngine *engine); /* calls set_rate for every transfer whose rate changed */
   gboolean (*run)(OrrEngine *engine,
                   GError **error); /* orr_engine_next_date and orr_engine_dispatch until the end */
 } OrrEngineClass;
 
 struct OrrEngine {
-  const OrrEngineClass *class_; /* "class" is taken in C++ */
-  void *state;                  /* the implementation's */
+  const OrrEngineClass *class_; /* "class" is a keyword of C++ */
+  void *state;                  /* owned by the implementation */
   double now_s;
   guint64 n_submitted;
   guint64 n_events;
@@ -67,8 +68,8 @@ struct OrrEngine {
   OrrCalendar calendar;
   GArray *links;        /* OrrEngineLink */
   GPtrArray *transfers; /* OrrTransfer*, in flight, in no order */
-  GPtrArray *batch;     /* events of one date, being delivered */
-  GPtrArray *spare;     /* OrrEvent of calls, to use again */
+  GPtrArray *batch;     /* events of one date, while they are delivered */
+  GPtrArray *spare;     /* OrrEvent of past calls, for reuse */
   GError *fault;        /* the first wrong argument; orr_engine_run returns it */
 };
 
@@ -80,13 +81,13 @@ static inline OrrEngineLink *orr_engine_link(const OrrEngine *engine, OrrLink li
   return &g_array_index(engine->links, OrrEngineLink, link);
 }
 
-/* From now on @transfer moves @rate bytes/s. */
+/* Sets the rate of @transfer from now on, in bytes/s. */
 void orr_engine_set_rate(OrrEngine *engine, OrrTransfer *transfer, double rate);
 
-/* The date of the next thing to happen; FALSE when nothing will, or after a fault. */
+/* The date of the next event; FALSE without one, or after a fault. */
 gboolean orr_engine_next_date(OrrEngine *engine, double *ret_date_s);
 
-/* Moves time to the next date and delivers all that falls on it, in the order of submission. */
+/* Advances time to the next date and delivers all its events in the order of submission. */
 void orr_engine_dispatch(OrrEngine *engine);
 
 G_END_DECLS

@@ -1,32 +1,33 @@
 /*
- * engine_simgrid.cpp - transfers share links as SimGrid solves it. The only C++, the only include
- * of SimGrid.
+ * engine_simgrid.cpp - transfers share links as SimGrid computes it. The only C++ file, and the
+ * only one that includes SimGrid.
  *
- * What is SimGrid's here: the clock and its timers (s4u::Engine, kernel::timer), and the sharing, a
- * max-min system (kernel::lmm) with one constraint a link and one variable a transfer:
+ * SimGrid provides the clock and its timers (s4u::Engine, kernel::timer), and the sharing: a
+ * max-min system (kernel::lmm) with one constraint per link and one variable per transfer:
  *
  *     maximise the smallest rate, then the next smallest ...
  *     subject to  sum over transfers t of w(t, l) * rate(t) <= B(l)  for every link l
  *
- * with w the whole weight of transfer t on link l and B the link's bandwidth (max-min fairness:
+ * with w the integer weight of transfer t on link l and B the link's bandwidth (max-min fairness:
  * Bertsekas and Gallager, Data Networks, 6.5.2; SimGrid: Casanova et al., J. Parallel Distrib.
- * Comput. 74(10), 2014). SimGrid re-solves only the part of the system that a start, an end or a
- * change of bandwidth can reach, and names the actions whose rate it set.
+ * Comput. 74(10), 2014). SimGrid solves again only the component that a start, an end or a change
+ * of bandwidth can reach, and lists the actions whose rate it set.
  *
  * Why not s4u::Comm: it takes the weight of a link only as the number of times the link is named in
  * a route (weight 1000 costs 1000 insertions), walks the list of all detached communications at
- * each end, and keeps dates only to surf/precision. A variable takes its weight as a number, there
- * is no list, and dates are kept to the last bit. Over links that do not meet, a transfer costs 1.2
- * us with 1,000 in flight and 2 us with 8,000 (tests/engine/test_engine -m perf). A component where
- * all transfers meet is solved whole at each start and end: 1,000 of them, 0.4 ms.
+ * each end, and rounds dates to surf/precision. With lmm a variable takes its weight as a number,
+ * there is no list, and dates are exact to the last bit. Where transfers do not share links, one
+ * costs 1.2 us with 1,000 in flight and 2 us with 8,000 (tests/engine/test_engine -m perf). A
+ * component in which all transfers meet is solved as a whole at each start and end: 0.4 ms with
+ * 1,000 transfers.
  *
- * lmm::System is exported by libsimgrid but its header is not installed; the part that is used is
- * declared below as it is in SimGrid 3.32. The linker checks the names and argument types of each
- * function against the library.
+ * libsimgrid exports lmm::System but does not install its header; the members in use are declared
+ * below as in SimGrid 3.32. The linker checks the names and argument types of each function against
+ * the library.
  *
  * Invariants
- *  1. One engine a process: SimGrid's clock and configuration are global.
- *  2. A held transfer has penalty 0: its variable is disabled, and takes no share.
+ *  1. One engine per process: SimGrid's clock and configuration are global.
+ *  2. A held transfer has penalty 0: its variable is disabled and takes no bandwidth.
  *  3. No exception leaves this file.
  */
 #include <algorithm>
@@ -72,8 +73,8 @@ namespace {
 namespace lmm = simgrid::kernel::lmm;
 namespace resource = simgrid::kernel::resource;
 
-/* A transfer as SimGrid knows it. Bytes and dates are engine.c's, so the base class's own
- * bookkeeping stays unused. */
+/* A transfer inside SimGrid. engine.c keeps bytes and dates, so the base class's own bookkeeping
+ * is not used. */
 class Flow : public resource::Action {
 public:
   OrrTransfer *const transfer;
@@ -90,7 +91,7 @@ struct World {
   std::vector<lmm::Constraint *> constraints;
 
   World(int *argc, char **argv) : engine(argc, argv) {
-    /* Remaining capacity below this share of a link counts as none: it is rounding. */
+    /* Remaining capacity below this fraction of a link counts as 0: it is rounding. */
     simgrid::s4u::Engine::set_config("maxmin/precision", 1e-12);
     sharing = lmm::System::build("maxmin", true);
     model.set_maxmin_system(sharing);
@@ -100,7 +101,7 @@ struct World {
 
 World *world_of(const OrrEngine *engine) { return static_cast<World *>(engine->state); }
 
-/* Runs @body; a foreign exception becomes a fault of ours. */
+/* Runs @body; turns an exception into an OrrFault. */
 template <class Body> gboolean guard(GError **error, Body body) {
   try {
     body();
@@ -114,15 +115,15 @@ template <class Body> gboolean guard(GError **error, Body body) {
   return FALSE;
 }
 
-/* Where there is no error to return, it is kept for the end of the run. */
+/* For functions that return no error: stores it until the end of the run. */
 template <class Body> void guard_later(OrrEngine *engine, Body body) {
   guard(engine->fault == nullptr ? &engine->fault : nullptr, body);
 }
 
-/* SimGrid finds what a change can reach by recursion, as deep as the longest chain of links that
- * share transfers: some hundred bytes of stack a link, so that 8 MiB overflow below 100,000
- * links and 120 MiB hold a million (measured). Linux keeps 128 MiB of addresses free below the
- * main thread's stack, and lets it grow into them as far as the soft limit of the moment says. */
+/* SimGrid finds the component of a change by recursion, as deep as the longest sequence of links
+ * that share transfers: a few hundred bytes of stack per link, so that 8 MiB overflow below
+ * 100,000 links and 120 MiB hold a million (measured). Linux keeps 128 MiB of addresses free below
+ * the main thread's stack, and lets the stack grow into them up to the current soft limit. */
 void allow_deep_stack() {
   constexpr rlim_t wanted = 120 << 20;
   struct rlimit limit;
@@ -130,11 +131,11 @@ void allow_deep_stack() {
       limit.rlim_cur >= wanted)
     return;
   limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? wanted : std::min(wanted, limit.rlim_max);
-  setrlimit(RLIMIT_STACK, &limit); /* where it is refused, only the deepest networks suffer */
+  setrlimit(RLIMIT_STACK, &limit); /* where this fails, only the deepest networks overflow */
 }
 
-/* SimGrid handles SIGINT and SIGSEGV itself: Ctrl-C in a run would crash it. What a signal does
- * is the program's. */
+/* SimGrid installs handlers for SIGINT and SIGSEGV, with which Ctrl-C crashes a run. Restores
+ * those of the program. */
 void open_world(OrrEngine *engine) {
   static char name[] = "orrery";
   static char quiet[] = "--log=root.thresh:critical";
@@ -188,7 +189,7 @@ void simgrid_start(OrrEngine *engine, OrrTransfer *transfer) {
 }
 
 void simgrid_end(OrrEngine *engine, OrrTransfer *transfer) {
-  /* Its variable goes with it. */
+  /* This frees its variable too. */
   guard_later(engine, [=] { delete static_cast<Flow *>(transfer->action); });
   transfer->action = nullptr;
 }
@@ -221,8 +222,8 @@ void simgrid_settle(OrrEngine *engine) {
   });
 }
 
-/* One timer of SimGrid's is armed at a time, for the next date. Dates that are not in the future
- * need none. */
+/* At most one SimGrid timer is armed, for the next date. Dates that are not in the future need
+ * none. */
 void arm(OrrEngine *engine) {
   double date_s;
   while (orr_engine_next_date(engine, &date_s)) {

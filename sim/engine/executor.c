@@ -1,12 +1,12 @@
 /*
- * executor.c - replays a sealed program on an engine (see executor.h).
+ * executor.c - replays a sealed program on an engine.
  *
- * Only transfers depend on what else goes on, so only they need the engine. A WORK op's end is
+ * Only transfers depend on other transfers, so only they need the engine. The end of a WORK op is
  * known when it begins, an event's time when it is recorded, a comm's start when its last member
- * arrives; each stream therefore has a time of its own and runs ahead of the engine, through any
- * number of ops, until it needs something that is not known yet:
+ * arrives. So each stream has its own time and runs ahead of the engine, through any number of ops,
+ * until it needs a date that is not known yet:
  *
- *          +--------- ready <-------- comm over, event recorded
+ *          +--------- ready <-------- comm ended, event recorded
  *          v                             |
  *       running --COMM, WAIT not yet--> waiting          running --no op left--> done
  *
@@ -14,20 +14,22 @@
  *   WAIT     now = max(now, event.at)                 COMM     start = max over members of their now
  *
  * Invariants
- *  1. A stream is in one place: in the ready queue, in one list of waiters, or done. No recursion: whoever unblocks a
- *     stream appends it to the queue, so a chain of a million ops needs no stack.
- *  2. A stream's time is never less than the engine's when it is unblocked by the engine; hence every span that is
- *     produced from now on ends at or after the engine's time, and earlier ones may be handed out.
- *  3. A delay (a phase without bytes) costs no engine event: it is added to the date of what follows it.
+ *  1. A stream is in one place: in the ready queue, in one list of waiters, or done. There is no
+ *     recursion: unblocking a stream appends it to the queue, so a sequence of a million ops needs
+ *     no stack.
+ *  2. When the engine unblocks a stream, the stream's time is at least the engine's. So every later
+ *     span ends at or after the engine's time, and earlier spans can be delivered.
+ *  3. A delay (a phase without bytes) costs no engine event: it is added to the date of the next
+ *     phase.
  *
- * Dates are sums and maxima in program order, so both engines see the same numbers.
+ * Dates are sums and maxima in program order, so all engines compute the same numbers.
  */
 #include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
-/* So many spans are kept before those that are final are sorted and handed out. */
+/* The number of spans buffered before the final ones are sorted and delivered. */
 #define SPAN_BUFFER 65536u
 
 /* Lists of streams */
@@ -86,8 +88,7 @@ static int compare_spans(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-/* Each to its place among those before it; FALSE, with nothing lost, where they are far from
- * sorted. */
+/* Insertion sort; gives up with FALSE, keeping all spans, where they are far from sorted. */
 static gboolean settle_spans(OrrKeptSpan *spans, guint n) {
   guint64 n_moves = 0;
   for (guint i = 1; i < n && n_moves <= 8 * (guint64)n; i++) {
@@ -103,7 +104,7 @@ static gboolean settle_spans(OrrKeptSpan *spans, guint n) {
 }
 
 void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s) {
-  /* Where no stream runs ahead, spans come nearly in order. */
+  /* Where no stream runs ahead, spans are nearly in order. */
   if (!settle_spans((OrrKeptSpan *)(void *)buffer->kept->data, buffer->kept->len))
     g_array_sort(buffer->kept, compare_spans);
   guint n = 0;
@@ -121,7 +122,7 @@ void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s) {
 static void comm_goes_on(void *user);
 static void run_ready(OrrExecutor *executor);
 
-/* Of its phase's bytes, @share is left. */
+/* @share: the fraction of the phase's bytes that is left. */
 static void send_rest(OrrCommState *comm, double share) {
   OrrExecutor *executor = comm->executor;
   guint n_uses;
@@ -148,7 +149,7 @@ static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
     state->waiting = FALSE;
     orr_stream_list_append(executor->streams, &executor->ready, stream);
   }
-  comm->n_arrived = comm->phase = 0; /* a routine's is joined again at its next call */
+  comm->n_arrived = comm->phase = 0; /* a routine's comm is joined again in its next call */
   comm->started_s = 0;
 }
 
@@ -158,8 +159,8 @@ static void comm_is_over(void *user) {
   run_ready(comm->executor);
 }
 
-/* From @at_s on: delays up to the next transfer, or to the end. Needs the engine only for a
- * transfer. */
+/* From @at_s on, adds delays up to the next transfer or the end. Only a transfer needs the
+ * engine. */
 static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
   for (; comm->phase < comm->n_phases; comm->phase++) {
     const OrrPhase *phase = &comm->phases[comm->phase];
@@ -187,7 +188,7 @@ static void begin_flights(OrrExecutor *executor, const OrrCommState *comm) {
     orr_besides_begin_flight(executor, stream, orr_stream_op(&executor->streams[stream])->label);
 }
 
-/* TRUE when all are there. */
+/* TRUE when all members have arrived. */
 static gboolean arrive(OrrExecutor *executor, guint32 stream, OrrCommState *comm) {
   executor->streams[stream].waiting = TRUE;
   orr_stream_list_append(executor->streams, &comm->members, stream);
@@ -205,12 +206,12 @@ static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
   if (arrive(executor, stream, comm)) go_on_from(executor, comm, comm->started_s);
 }
 
-/* A comm of which @left_s is left, alone on its links: the phase that is under way goes on. */
+/* Continues a comm with @left_s left, alone on its links, in its current phase. */
 static void join_within(OrrExecutor *executor, guint32 stream, guint32 index, double left_s) {
   OrrCommState *comm = &executor->comms[index];
   arrive(executor, stream, comm);
-  double end_s =
-      orr_engine_now(executor->engine) + left_s; /* of the phase; from the last one back */
+  double end_s = orr_engine_now(executor->engine) +
+                 left_s; /* end of the phase, counted from the last one backwards */
   for (comm->phase = comm->n_phases; comm->phase-- > 0;) {
     const OrrPhase *phase = &comm->phases[comm->phase];
     const double bytes_s =
@@ -248,7 +249,7 @@ static double work_end(const OrrExecutor *executor, guint32 stream, const OrrOp 
                                 op->duration_s, orr_executor_fixed_share(executor, stream));
 }
 
-/* Replays a stream until it has to wait or is done. */
+/* Replays a stream until it must wait or is done. */
 static void run_ahead(OrrExecutor *executor, guint32 stream) {
   OrrStreamState *state = &executor->streams[stream];
   while (state->next_op < state->n_ops || orr_executor_call_end(executor, stream)) {
@@ -341,8 +342,8 @@ static void comm_goes_on(void *user) {
   OrrCommState *comm = user;
   comm->transfer = NULL;
   note_end_of_flow(comm->executor, comm);
-  /* The engine calls dates that differ by rounding one date, so its time may be a rounding
-   * before the start. */
+  /* The engine treats dates that differ by rounding as equal, so its time can be slightly before
+   * the start. */
   go_on_from(comm->executor, comm, MAX(comm->started_s, orr_engine_now(comm->executor->engine)));
   run_ready(comm->executor);
 }
@@ -377,7 +378,7 @@ static void change_link(void *user) {
   orr_engine_set_up(change->engine, change->link, change->bandwidth > 0);
 }
 
-/* Faults of links that no transfer uses change nothing, and are left out. */
+/* Skips faults of links that no transfer uses. */
 static void schedule_faults(OrrExecutor *executor) {
   const OrrProgram *program = executor->program;
   OrrLinkChange *changes = executor->changes = g_new0(OrrLinkChange, program->faults->len + 1);

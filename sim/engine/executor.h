@@ -1,10 +1,10 @@
 /*
  * executor.h - replays a sealed program on an engine.
  *
- * Each stream runs its ops in order. A run of WORK, RECORD and satisfied WAIT ops that nobody
- * outside waits within is cheap: consecutive WORK ops with nothing between them are one engine
- * event (coalescing), their spans are reported all the same. At the end, streams that are not done
- * are a deadlock: ORR_FAULT_STUCK, with the list of who waits for what.
+ * Each stream executes its ops in order. Only transfers and slowed work cost engine events: WORK,
+ * RECORD and satisfied WAIT ops advance the stream's own time (executor.c), and still report their
+ * spans. A stream that is not done at the end is part of a deadlock: ORR_FAULT_STUCK, with the list
+ * of waiting streams and what each waits for.
  */
 #ifndef ORR_EXECUTOR_H
 #define ORR_EXECUTOR_H
@@ -13,16 +13,16 @@
 
 G_BEGIN_DECLS
 
-/* One op that took time. For COMM: from the op's being reached (begin_s) to its end; started_s
- * is when all members had arrived, so that started_s - begin_s is waiting for others. For WORK
- * started_s equals begin_s. */
+/* One op that took time. A COMM begins when the stream reaches the op (begin_s), starts when its
+ * last member arrives (started_s), and ends at end_s; started_s - begin_s is the time spent
+ * waiting for others. For WORK started_s equals begin_s. */
 typedef struct {
   guint32 stream;
   guint32 label;
   gint32 tag;
   guint32 comm; /* G_MAXUINT32 for WORK */
   double begin_s, started_s, end_s;
-  guint32 beside; /* WORK that was slowed: label of a comm that was under way; else G_MAXUINT32 */
+  guint32 beside; /* slowed WORK: label of the comm that slowed it; else G_MAXUINT32 */
   guint32 routine, first,
       /* n_ops > 0: not one op but so many of a routine, from `first` on, each alone on its links
        * and one right after the other; the label is the call's */
@@ -32,32 +32,31 @@ typedef struct {
 typedef void (*OrrSpanSink)(const OrrSpan *span, void *user);
 
 typedef struct {
-  double end_s;     /* when the last op ended */
+  double end_s;     /* the end of the last op */
   guint64 n_events; /* engine events */
   guint64 n_transfers;
 } OrrReplay;
 
-/* Replays @program (sealed) on @engine (fresh: the executor adds the program's links to it).
- * @sink (may be NULL) gets every span, in order of end time; equal ends in that of their starts,
- * then of streams. @link_bytes (may be NULL): array of n_links doubles that is filled with what
- * each kept link carried. */
+/* Replays the sealed @program on a new @engine; the executor adds the program's links to it. @sink
+ * (may be NULL) receives every span in the order of end time, then start time, then stream.
+ * @link_bytes (may be NULL): n_links doubles, filled with the bytes that each kept link carried. */
 gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
                           void *user, double *link_bytes, OrrReplay *ret_replay, GError **error);
 
-/* The same to rounding, with fewer events: ops of routines that nobody meets are one event and
- * one span. What links carried is not told. */
+/* The same up to rounding, with fewer events: the ops of a routine that meets no other traffic are
+ * one event and one span (executor_express.c). Does not report the bytes of links. */
 gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
                                   void *user, OrrReplay *ret_replay, GError **error);
 
-/* The same in parts, where others run on the engine at the same time, and over the same links:
- * begin before orr_engine_run, and end after it. */
+/* The same in two steps, for several executors on one engine and its links: begin before
+ * orr_engine_run, end after it. */
 typedef struct OrrExecutor OrrExecutor;
 OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
                                 void *user, GError **error);
-/* the engine's, of a link that the program keeps */
+/* the engine's number of a link that the program keeps */
 OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link);
-/* @has_run: what orr_engine_run returned. FALSE where it did not, whose error in @error then
- * says who waits, too. */
+/* @has_run: the result of orr_engine_run. Where that is FALSE, so is this, and the message of
+ * @error gains the list of waiting streams. */
 gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_bytes,
                           OrrReplay *ret_replay, GError **error);
 void orr_executor_free(OrrExecutor *executor); /* NULL is fine */

@@ -1,16 +1,16 @@
 /*
- * executor_beside.c - work that goes slower while communication is under way on its lane.
+ * executor_beside.c - slows work while communication is in flight on its lane.
  *
- * Work of d seconds on a lane of factor x, a comm under way from a to b:
+ * Work of d seconds on a lane with factor x, and a comm in flight from a to b:
  *
  *   begin        a            b          end
  *     |  rate 1  |  rate 1/x  |  rate 1   |       the integral of the rate is d
  *
- * When a comm starts or ends, what is left of the lane's work is told from the rate since the last
- * change, and its end is set anew. An end that was set before stays in the engine's calendar and is
- * void when it comes: generations tell.
+ * When a comm starts or ends, the work left on the lane is computed from the rate since the last
+ * change, and its end is scheduled again. The previous end stays in the engine's calendar and is
+ * ignored, since its generation is outdated.
  *
- * Cost: an engine event for each piece of work, and one more for each change of its rate.
+ * Cost: one engine event per WORK op, and one more per change of its rate.
  */
 #include "sim/engine/executor_private.h"
 
@@ -60,11 +60,11 @@ void orr_besides_clear(OrrBesides *besides) {
   g_clear_pointer(&besides->idle, g_ptr_array_unref);
 }
 
-/* Dates nearer than this are one date: no comm slows work in between. */
+/* Dates nearer than this count as equal, so no comm slows work between them. */
 #define SAME_DATE 1e-12
 
-/* Of several comms beside it, work is slowed by the one on the least stream: whatever the order
- * in which they began. */
+/* Of several overlapping comms, the one on the lowest stream counts as the cause, so that the
+ * order in which they began does not matter. */
 static void note(OrrExecutor *executor, guint32 stream, double now_s) {
   const OrrBesides *besides = &executor->besides;
   OrrWorkState *work = &besides->works[stream];
@@ -99,7 +99,7 @@ static OrrWorkEnd *take_end(OrrBesides *besides) {
   return end;
 }
 
-/* From @now_s on at the rate that the lane's flights leave. */
+/* Schedules the end of the work, at the rate that the comms in flight leave from @now_s on. */
 static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
   OrrBesides *besides = &executor->besides;
   OrrWorkState *work = &besides->works[stream];

@@ -1,9 +1,10 @@
 /*
- * executor_call.c - streams within routines, and the helpers that join comms beside them.
+ * executor_call.c - streams inside routines, and the helper streams that join their overlapped
+ * comms.
  *
  *   stream   ... CALL --> ops of the routine --> the op after the CALL
- *                           BESIDE: the helper's op is this one, and the helper joins; MEET: wait for it
- *   helper   idle -------> waiting for the comm -------> idle; a stream that waits at MEET goes on
+ *                           BESIDE: the helper joins the comm; MEET: the stream waits for it
+ *   helper   idle -------> waiting for the comm -------> idle; a stream that waits at MEET continues
  */
 #include "sim/engine/executor_private.h"
 
@@ -60,7 +61,7 @@ void orr_executor_call_helped(OrrExecutor *executor, guint32 stream) {
   const guint32 caller = helper->helps - 1;
   OrrStreamState *state = &executor->streams[caller];
   helper->helps = 0;
-  if (!state->waiting) return; /* it is at work, and comes to MEET later */
+  if (!state->waiting) return; /* it has not reached MEET yet */
   state->waiting = FALSE;
   state->now_s = MAX(state->now_s, helper->now_s);
   orr_stream_list_append(executor->streams, &executor->ready, caller);

@@ -1,42 +1,46 @@
 /*
- * executor_express.c - routines in one go, as long as nobody meets them.
+ * executor_express.c - replays the rest of a routine as one event (a run), as long as nothing
+ * interferes.
  *
- * A routine's ops follow one another on one stream. While no other transfer is on the links of its
- * collectives, and no communication that would slow its work is under way on its lane, each op
- * takes its time alone: the whole rest of the routine is one date. Whoever comes between breaks the
- * run there; the op that it falls into goes on by itself, and after that op the rest may run again.
+ * A routine's ops follow one another on one stream. While its collectives' links carry no other
+ * transfer, and no communication on its lane slows its work, each op takes its time alone, so the
+ * end of the routine is known. Another transfer or communication breaks the run: the current op
+ * continues by itself, and after it the rest can become a run again.
  *
- *   ops     |work|  collective  |work|  collective  |work|...        begins[i]: of op i, from the routine's begin
+ *   ops     |work|  collective  |work|  collective  |work|...        begins[i]: op i, since the routine's begin
  *   run     +-----------------+- - - - - - - - - - - - - -+          one event, at the last end
  *   meets                     ^ a transfer starts on its links
  *   then    +--------1 span---+ op by op + run again ------+
  *
  * Invariants
- *  1. A link with a run on it carries no transfer and no other run; what starts on it breaks the run first.
- *  2. A lane with a run on it has no communication under way on its other streams, where that would slow it.
+ *  1. A link with a run on it carries no transfer and no other run; a transfer that starts on it
+ *     breaks the run first.
+ *  2. A lane with a run on it has no communication in flight on its other streams, where that would
+ *     slow it.
  *  3. A run that is broken within rounding of an op's end is broken at that end.
  *
- * Exact: between two changes of who is under way, rates and factors are constant, and those of a
- * run are 1. What differs from a replay op by op is rounding.
+ * The result is exact: while the set of active transfers does not change, rates and factors are
+ * constant, and the factors of a run are 1. Only rounding differs from a replay op by op.
  */
 #include "sim/engine/executor_private.h"
 
-/* Dates nearer than this share of the time are one (as in executor_beside.c). */
+/* Dates nearer than this fraction of the time count as equal (as in executor_beside.c). */
 #define SAME_DATE 1e-12
 
 /* A routine, each op alone. */
 struct OrrExpressRoutine {
-  double *begins; /* of each op, and the end: orr_program_routine_begins */
-  guint32 *links; /* of the engine, each once */
+  double *begins; /* begin of each op, and the end: orr_program_routine_begins */
+  guint32 *links; /* the engine's numbers, each once */
   guint n_links;
 };
 
 struct OrrExpressRun {
   gboolean runs;
-  gboolean occupies;      /* its links and its lane; not if it was met on the date of its end */
-  guint32 routine, first; /* it began with that op */
+  gboolean
+      occupies; /* holds its links and its lane; FALSE where it was broken on the date of its end */
+  guint32 routine, first; /* the op with which the run began */
   double begin_s;
-  guint generation; /* of the end that is in the calendar: earlier ones are void */
+  guint generation; /* of the end in the calendar; ends of earlier generations are ignored */
 };
 
 typedef struct {
@@ -118,7 +122,7 @@ static void occupy(OrrExecutor *executor, guint32 stream, guint32 mark) {
   express->runs[stream].occupies = mark > 0;
 }
 
-/* Once: others may be there since. */
+/* Only once: another run can occupy them afterwards. */
 static void leave(OrrExecutor *executor, guint32 stream) {
   if (executor->express.runs[stream].occupies) occupy(executor, stream, 0);
 }
@@ -169,7 +173,7 @@ static RunEnd *take_end(OrrExpress *express) {
   return end;
 }
 
-/* The BESIDE whose comm is still to be met at @op; G_MAXUINT32: none. */
+/* The BESIDE whose MEET has not been reached at @op; G_MAXUINT32: none. */
 static guint32 beside_at(const OrrStreamState *state, guint32 op) {
   for (guint32 i = op + 1; i-- > 0;) {
     if (state->ops[i].kind == ORR_OP_BESIDE) return i;
@@ -199,7 +203,7 @@ gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routin
 
 /* --- breaking --- */
 
-/* The op that is under way @at_s into the routine; n_ops: none is. */
+/* The op in progress @at_s seconds into the routine; n_ops: none. */
 static guint32 op_at(const OrrExpressRoutine *routine, guint32 n_ops, guint32 first, double at_s,
                      double same_s) {
   guint32 low = first, high = n_ops;
@@ -213,17 +217,17 @@ static guint32 op_at(const OrrExpressRoutine *routine, guint32 n_ops, guint32 fi
   return low;
 }
 
-/* Where a run is broken. */
+/* The place at which a run is broken. */
 typedef struct {
   OrrExecutor *executor;
   guint32 stream;
   const double *begins; /* of the routine's ops */
-  double zero_s;        /* the routine's begin, had it all been in one go */
-  double at_s;          /* now, from there */
+  double zero_s; /* date of the routine's begin, as if it had run from there without a break */
+  double at_s;   /* now, relative to zero_s */
   double same_s;
 } Break;
 
-/* The helper is where it would be: still in its comm, or through. */
+/* Brings the helper to its state at this time: in its comm, or past it. */
 static void send_helper(const Break *it, guint32 beside, double flight_end) {
   OrrStreamState *state = &it->executor->streams[it->stream];
   const guint32 helper = orr_executor_call_helper(it->executor, it->stream);
@@ -239,7 +243,7 @@ static void send_helper(const Break *it, guint32 beside, double flight_end) {
   orr_executor_call_helped(it->executor, helper);
 }
 
-/* Work from BESIDE to @op: what is done has spans of its own; what is under way at @op goes on. */
+/* Work from BESIDE to @op: completed ops get their spans; the op in progress continues. */
 static void work_beside(const Break *it, guint32 beside, guint32 op, double flight_end) {
   OrrExecutor *executor = it->executor;
   OrrStreamState *state = &executor->streams[it->stream];
@@ -298,7 +302,7 @@ static void break_run(OrrExecutor *executor, guint32 stream) {
       SAME_DATE * now_s};
   const guint32 op = op_at(routine, state->n_ops, run->first, it.at_s, it.same_s);
   leave(executor, stream);
-  if (op == state->n_ops) return; /* it ends now, and its call is to come */
+  if (op == state->n_ops) return; /* the run ends now; its event follows */
   const guint32 beside = beside_at(state, op), end = beside == G_MAXUINT32 ? op : beside;
   run->runs = FALSE;
   hand_out(executor, stream, end, zero_s + routine->begins[end]);

@@ -1,5 +1,5 @@
 /*
- * executor_private.h - the state of a replay: shared by executor*.c.
+ * executor_private.h - the state of a replay, which the executor*.c files share.
  */
 #ifndef ORR_EXECUTOR_PRIVATE_H
 #define ORR_EXECUTOR_PRIVATE_H
@@ -11,34 +11,34 @@ G_BEGIN_DECLS
 
 #define ORR_NOBODY G_MAXUINT32
 
-/* A stream waits for one thing at a time, so one link in it makes the list of who waits for a
- * comm or an event. */
+/* A stream waits for one thing at a time, so its one `next` is enough for the list of streams that
+ * wait for a comm or an event. */
 typedef struct {
   const OrrOp *ops; /* the stream's, or in a call the routine's */
   guint32 n_ops;
   guint32 next_op;
-  guint32 call;  /* in a call: the place of its op among the stream's, and one more; else 0 */
-  guint32 helps; /* a helper at work: the stream that is in the call, and one more; else 0 */
+  guint32 call;  /* in a call: index of the CALL among the stream's ops, plus 1; else 0 */
+  guint32 helps; /* a helper in use: the stream in the call, plus 1; else 0 */
   double now_s;  /* the stream's own time: the end of its last op; may run ahead of the engine's */
   guint32 next;  /* in the list it waits in, or in the ready queue */
-  gboolean waiting; /* for what ops[next_op - 1] names */
+  gboolean waiting; /* for the target of ops[next_op - 1] */
 } OrrStreamState;
 
-/* Work under way where communication slows it (executor_beside.c). */
+/* Work in progress on a lane whose communication slows work (executor_beside.c). */
 typedef struct {
   gboolean working;
   double begin_s;
-  double since_s, left_s; /* at since_s, so much of the op was left */
-  double factor;          /* since then */
+  double since_s, left_s; /* work left at since_s */
+  double factor;          /* of duration, since since_s */
   double end_s;           /* if nothing changes */
-  double noted_s;         /* what slowed it is known up to here */
-  /* the least stream of the lane whose comm slowed it; ORR_NOBODY: nothing has */
+  double noted_s;         /* slowed_by is up to date until here */
+  /* the lowest stream of the lane whose comm slowed it; ORR_NOBODY: none */
   guint32 slowed_by;
-  guint32 beside;     /* label of that comm; G_MAXUINT32 */
-  guint32 generation; /* of end_s: earlier ends are void */
+  guint32 beside;     /* label of that comm, or G_MAXUINT32 */
+  guint32 generation; /* of end_s; ends of earlier generations are ignored */
 } OrrWorkState;
 
-/* A date at which a stream's work ends, unless that has moved. */
+/* An engine call at the end of a stream's work; ignored where the end has moved since. */
 typedef struct {
   OrrExecutor *executor;
   guint32 stream, generation;
@@ -46,12 +46,12 @@ typedef struct {
 
 typedef struct {
   OrrWorkState *works;    /* by stream; NULL: no lane is slowed */
-  guint32 *n_flights;     /* by lane: comms under way on its streams */
-  guint32 *flight_labels; /* by stream: of the comm under way; G_MAXUINT32: none */
+  guint32 *n_flights;     /* by lane: comms in flight on its streams */
+  guint32 *flight_labels; /* by stream: label of its comm in flight, or G_MAXUINT32 */
   guint32 *first;         /* by lane, n_lanes + 1: its streams in `streams` */
   guint32 *streams;
   GPtrArray *ends; /* of OrrWorkEnd: all */
-  GPtrArray *idle; /* of those, the ones in no calendar */
+  GPtrArray *idle; /* the ends that are in no calendar, for reuse */
 } OrrBesides;
 
 typedef struct {
@@ -62,12 +62,12 @@ typedef struct {
   OrrExecutor *executor;
   OrrStreamList members; /* that have arrived */
   guint32 n_arrived;
-  guint32 phase; /* the next one, where a transfer is in flight; else the one under way */
+  guint32 phase; /* the current phase; while a transfer is in flight, the next one */
   guint32 n_phases;
   const OrrPhase *phases;
-  OrrTransfer *transfer; /* in flight; NULL: none */
+  OrrTransfer *transfer; /* in flight, or NULL */
   double started_s;
-  double end_s; /* where the end is waited for */
+  double end_s; /* while streams wait for the end */
 } OrrCommState;
 
 typedef struct {
@@ -78,11 +78,11 @@ typedef struct {
 
 typedef struct {
   OrrSpan span;
-  guint64 index; /* in order of production: keeps the ops of one stream in order */
+  guint64 index; /* counts spans, so that the ops of one stream stay in order */
 } OrrKeptSpan;
 
-/* Spans come about out of order (a stream runs ahead); they wait here until no earlier one can
- * come. */
+/* Spans are produced out of order, since streams run ahead. They are buffered until no earlier
+ * span can follow. */
 typedef struct {
   OrrSpanSink sink;
   void *user;
@@ -91,21 +91,20 @@ typedef struct {
   guint flush_at;
 } OrrSpanBuffer;
 
-/* What a fault does to a link of the engine's; 0 bytes/s: down. */
+/* The change of an engine's link by a fault; 0 bytes/s: down. */
 typedef struct {
   OrrEngine *engine;
   OrrLink link;
   double bandwidth;
 } OrrLinkChange;
 
-/* When a lane's work slows down; by date, the dates of one lane in rows of `starts` as in
- * OrrUseRows. */
+/* The dates at which each lane's speed changes, in order; rows by lane as in OrrUseRows. */
 typedef struct {
-  guint32 *starts; /* by lane, n_lanes + 1 of them; NULL: no lane is ever slow */
+  guint32 *starts; /* by lane, n_lanes + 1; NULL: no lane is ever slow */
   OrrSlowdown *items;
 } OrrSlowdowns;
 
-/* A date at which communications take other ways, or a lane is lost. */
+/* An engine call at which communications are rerouted, or a lane is lost. */
 typedef struct {
   OrrExecutor *executor;
   guint index; /* epoch, or lane */
@@ -114,12 +113,12 @@ typedef struct {
 typedef struct OrrExpressRoutine OrrExpressRoutine;
 typedef struct OrrExpressRun OrrExpressRun;
 
-/* Routines in one go (executor_express.c). */
+/* Routines replayed as one event (executor_express.c). */
 typedef struct {
   OrrExpressRoutine *routines; /* NULL: op by op */
   OrrExpressRun *runs;         /* by stream */
   guint32 *n_flows;            /* by the engine's links: transfers in flight */
-  guint32 *on_link, *on_lane;  /* the stream whose run is there, and one more; 0: none */
+  guint32 *on_link, *on_lane;  /* the stream whose run occupies it, plus 1; 0: none */
   GPtrArray *ends, *idle;      /* as in OrrBesides */
 } OrrExpress;
 

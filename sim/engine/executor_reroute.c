@@ -1,6 +1,6 @@
 /*
- * executor_reroute.c - what changes for communications at a date: they take other ways, or their
- * lanes are lost.
+ * executor_reroute.c - communications that change at a date: they are rerouted, or their lanes are
+ * lost.
  *
  *   epoch          0                1                2
  *   date           0 ---------------+----------------+------->        a comm that starts in epoch 1 has the phases of
@@ -8,9 +8,10 @@
  *                                                                     is left of the present phase first
  *
  * Invariants
- *  1. A comm's phases are those of the last epoch that began at or before its start, or of a later one that began while
- *     it was under way and has as many phases, of which the same send bytes.
- *  2. At each epoch all comms are looked at once: cost linear in comms, nothing where the program has no epochs.
+ *  1. A comm's phases are those of the last epoch that began at or before its start, or of a later
+ *     one that began while it was under way and has as many phases, of which the same send bytes.
+ *  2. At each epoch all comms are looked at once: cost linear in comms, nothing where the program
+ *     has no epochs.
  */
 #include <stdlib.h>
 #include <string.h>

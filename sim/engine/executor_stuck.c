@@ -1,12 +1,12 @@
 /*
- * executor_stuck.c - a replay that cannot end, explained.
+ * executor_stuck.c - explains why a replay cannot end.
  *
- * Communications held by a link that stays down: the one that waits longest, its link, and since
- * when. All the others wait for it, one way or another.
+ * Where a link that stays down holds communications, the message names the one that has waited
+ * longest, its link, and since when. All others wait for it, directly or indirectly.
  *
  *   stage 0, replica 2 has waited since 1.02 s for gpu5.nic.tx, which went down at 1 s and stays down (pp-forward; ...
  *
- * Any other deadlock: who waits for what, and who would have to bring it.
+ * Any other deadlock: what each stream waits for, and which stream has to provide it.
  *
  *   3 streams wait for what nothing will end:
  *     stage 0/compute, op 2: event 0, to be recorded by stage 1/compute at its op 5
@@ -17,11 +17,11 @@
 #include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
-/* Lines and missing members that are written out; the rest is counted. */
+/* Lines and missing members printed in full; the others are only counted. */
 #define MAX_LINES 16
 #define MAX_NAMES 4
 
-/* Among the stream's ops, that after the one it is in. */
+/* Index of the stream's op after the current one. */
 static guint32 place_of(const OrrStreamState *state) {
   return state->call > 0 ? state->call : state->next_op;
 }
@@ -60,7 +60,7 @@ static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stre
   }
 }
 
-/* Those that wait, a line each; how many. */
+/* Appends a line per waiting stream; returns their number. */
 static guint add_all(GString *text, const OrrExecutor *executor) {
   guint n_waiting = 0;
   for (guint32 stream = 0; stream < orr_program_n_streams(executor->program); stream++) {
@@ -79,7 +79,7 @@ typedef struct {
   double down_s, since_s;
 } Held;
 
-/* The date since which @link is down at the end of the replay; INFINITY: it is not. */
+/* The date since which @link has been down at the end of the replay; INFINITY where it is up. */
 static double down_since(const OrrProgram *program, guint32 link) {
   const OrrFault *last = NULL;
   for (guint i = 0; i < program->faults->len; i++) {
@@ -89,14 +89,14 @@ static double down_since(const OrrProgram *program, guint32 link) {
   return last && last->factor == 0 ? last->at_s : INFINITY;
 }
 
-/* The comm that @stream is in waits for @link, if that is down: keeps what has waited longest. */
+/* Keeps the comm of @stream where it waits for @link, @link is down, and none has waited longer. */
 static void note_held(const OrrExecutor *executor, guint32 stream, const OrrCommState *comm,
                       guint32 link, Held *held) {
   const double down_s = down_since(executor->program, link), since_s = MAX(comm->started_s, down_s);
   if (since_s < held->since_s) *held = (Held){stream, link, down_s, since_s};
 }
 
-/* All members are there, so that only its links can hold it. */
+/* Whether all members have arrived, so that only its links can hold the comm. */
 static void note_stream(const OrrExecutor *executor, guint32 stream, Held *held) {
   const OrrStreamState *state = &executor->streams[stream];
   const OrrOp *op = state->waiting ? orr_stream_op(state) : NULL;
@@ -118,10 +118,10 @@ static guint count_waiting(const OrrExecutor *executor) {
   return n;
 }
 
-/* NCCL's network plugin retries a packet that nobody acknowledges, then its queue pair fails and
- * with it the job: NCCL_IB_RETRY_CNT (7) times 4.096 us 2^NCCL_IB_TIMEOUT (20 since NCCL 2.23),
- * 30 s (NCCL user guide, environment variables). Over shared memory and NVLink it waits for
- * PyTorch's watchdog, 600 s (torch.distributed.init_process_group, timeout). */
+/* NCCL's network plugin retries an unacknowledged packet, then the queue pair fails and the job
+ * with it: NCCL_IB_RETRY_CNT (7) times 4.096 us 2^NCCL_IB_TIMEOUT (20 since NCCL 2.23), 30 s (NCCL
+ * user guide, environment variables). Over shared memory and NVLink it waits for PyTorch's
+ * watchdog, 600 s (torch.distributed.init_process_group, timeout). */
 #define NCCL_GIVES_UP                                                                              \
   "NCCL would have given up after 30 s on a network (NCCL_IB_RETRY_CNT 7 x 4.096 us x "            \
   "2^NCCL_IB_TIMEOUT 20), PyTorch "                                                                \

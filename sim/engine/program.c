@@ -1,8 +1,8 @@
 /*
- * program.c - building and looking at a program (see program.h).
+ * program.c - builds and queries a program.
  *
- * Building never fails: what is wrong (an index that does not exist, a comm without its members) is
- * kept and told by orr_program_seal, so that who builds a program writes no error paths.
+ * Building never fails: orr_program_seal reports errors (an index that does not exist, a comm
+ * without its members), so that builders need no error paths.
  */
 #include "sim/engine/program_private.h"
 
@@ -235,7 +235,7 @@ void orr_program_share_link(OrrProgram *program, guint32 link) {
   if (link < program->links->len) LINK(program, link)->is_shared = TRUE;
 }
 
-/* Looking */
+/* Queries */
 
 guint orr_program_n_lanes(const OrrProgram *program) { return program->lanes->len; }
 

@@ -1,34 +1,33 @@
 /*
- * program.h - what is replayed: streams of operations, as CUDA has them.
+ * program.h - a program to replay: streams of operations, like those of CUDA.
  *
- * A program is a value: workloads build it, executor.h replays it on an engine, tests print it with
- * no engine at all.
+ * A program is a value: workloads build it, the executor (executor.h) replays it on an engine, and
+ * tests print it without an engine.
  *
  *   lane      a rank, or a class of `multiplicity` equivalent ranks replayed once (folding)
  *   stream    ops of one lane in order, like a CUDA stream; a lane has several
  *   op        WORK     occupies the stream for `duration_s`
- *             COMM     joins communication `comm`; the stream is held until the communication is over
+ *             COMM     joins communication `comm`, and holds the stream until the communication ends
  *             RECORD   marks event `event` as happened
  *             WAIT     holds the stream until event `event` has happened
- *             CALL     does the ops of routine `target`, as if they stood here, with the call's tag
- *   routine   ops that one stream does again and again (the layers of each micro-batch), written once: WORK, COMM, and
- *             BESIDE   joins comm `target` on the routine's helper stream, and goes on
- *             MEET     holds the stream until that is over; only WORK stands between the two
- *             Its comms have one member, and nobody else joins them. The helper has no ops of its own.
+ *             CALL     executes the ops of routine `target` here, with the tag of the call
+ *   routine   ops that one stream repeats (the layers of each micro-batch), stored once: WORK, COMM, and
+ *             BESIDE   joins comm `target` on the routine's helper stream, and continues
+ *             MEET     holds the stream until that comm ends; only WORK stands between the two
+ *             Its comms have one member each. The helper has no ops of its own.
  *   comm      one communication: starts when all its `n_members` COMM ops have been reached (as NCCL rendezvous), then
  *             takes its phases one after another: first latency_s as a delay, then `bytes` over the phase's path
  *   path      a set of links with weights, shared by many comms: what a transfer loads
  *   event     happens once
  *
- *   A non-blocking collective is a COMM on a stream of its own, after a WAIT for what it needs; who needs its result
- *   waits for an event recorded after it.
+ *   A non-blocking collective is a COMM on a stream of its own, after a WAIT for its inputs; a stream that needs its
+ *   result waits for an event recorded after it.
  *
- * Links here are numbered by whoever built the program (topologies/fabric.h); bandwidths are given
- * once a link in orr_program_link. Before replay orr_program_seal folds links: two links with equal
- * bandwidth that every path uses with equal weights are one constraint to the sharing, so one of
- * them is kept, exactly. A link that is nobody's bottleneck because another with the same uses has
- * less bandwidth is dropped, exactly too. Links named by orr_program_keep_link (faults) are never
- * folded.
+ * The builder of the program numbers the links (topologies/fabric.h) and gives each bandwidth once,
+ * in orr_program_link. Before replay orr_program_seal folds links: two links with equal bandwidth
+ * that every path uses with equal weights are one constraint, so one of them is kept. A link is
+ * also dropped where another one with the same uses has less bandwidth. Both rules are exact. Links
+ * named by orr_program_keep_link (faults) are never folded.
  */
 #ifndef ORR_PROGRAM_H
 #define ORR_PROGRAM_H
@@ -52,7 +51,7 @@ typedef struct {
   /* WORK, COMM, BESIDE, CALL: index into the program's labels (what a span is called) */
   guint32 label;
   guint32 target; /* COMM, BESIDE: comm; RECORD, WAIT: event; CALL: routine */
-  gint32 tag;     /* free for the workload: the micro-batch; -1 none. Goes to the span as it is */
+  gint32 tag;     /* set by the workload (the micro-batch); -1: none. Copied to the span */
   guint8 kind;    /* OrrOpKind */
 } OrrOp;
 
@@ -64,8 +63,9 @@ typedef struct {
 
 #define ORR_NO_PATH G_MAXUINT32
 
-/* Where the numbers of one part begin in a merged program (program_merge.h): its lane l is lane
- * first_lane + l there, and so on. Links are looked up instead, since parts share them. */
+/* Where the numbers of one part begin in a merged program (program_merge.h): lane l of the part is
+ * lane first_lane + l of the merged program, and so on. Links are looked up, since parts share
+ * them. */
 typedef struct {
   guint32 first_lane, first_stream, first_label, first_comm, first_event, first_routine;
 } OrrProgramOffset;
@@ -83,7 +83,7 @@ guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name);
 /* equal pairs share an index */
 guint32 orr_program_label(OrrProgram *program, const char *name, const char *category);
 guint32 orr_program_event(OrrProgram *program);
-/* a link at most once */
+/* names each link at most once */
 guint32 orr_program_path(OrrProgram *program, const OrrLinkUse *uses, guint n_uses);
 guint32 orr_program_comm(OrrProgram *program, guint32 n_members, const OrrPhase *phases,
                          guint n_phases);
@@ -94,50 +94,48 @@ void orr_program_join(OrrProgram *program, guint32 stream, guint32 comm, guint32
 void orr_program_record(OrrProgram *program, guint32 stream, guint32 event);
 void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event);
 
-/* What is put on @stream between the two becomes a routine instead; its number is returned. They
- * do not nest. @helper is a stream of the same lane. */
+/* The ops added to @stream between the two calls form a routine, whose number the second returns.
+ * Routines do not nest. @helper is a stream of the same lane. */
 void orr_program_begin_routine(OrrProgram *program, guint32 stream, guint32 helper);
 guint32 orr_program_end_routine(OrrProgram *program, guint32 stream);
-/* in routines alone */
+/* only in routines */
 void orr_program_beside(OrrProgram *program, guint32 stream, guint32 comm, guint32 label,
                         gint32 tag);
-void orr_program_meet(OrrProgram *program, guint32 stream); /* likewise */
+void orr_program_meet(OrrProgram *program, guint32 stream); /* only in routines */
 void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guint32 label,
                       gint32 tag);
 
-/* A change of a link at a time: what faults are made of. @factor of its bandwidth; 0 is down. */
+/* A fault: from @at_s on, the link has @factor times its bandwidth; 0 is down. */
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor);
 void orr_program_keep_link(OrrProgram *program, guint32 link);
-/* A link that is not this program's alone: others send over it on the same engine. Kept, though
- * nothing here uses it. */
+/* Marks a link that other programs on the same engine use too; it is kept even where this program
+ * does not use it. */
 void orr_program_share_link(OrrProgram *program, guint32 link);
 
-/* A slow GPU: from @at_s on, WORK of @lane takes @factor times as long (1: as usual; less is
- * faster). Work that is under way then is slowed for the rest of it. A later one of the same
- * lane replaces it. */
+/* A slow GPU: from @at_s on, WORK of @lane takes @factor times as long (below 1: faster). It
+ * applies to the rest of the work in progress at @at_s. A later factor of the same lane replaces
+ * it. */
 void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor);
 
-/* Compute and communication share SMs and memory: while a comm is under way on another stream of
+/* Compute and communication share SMs and memory: while a comm is in flight on another stream of
  * @lane, from its start to its end, WORK of the lane takes @factor (1 or more) times as long. */
 void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor);
 
-/* But for those of @stream: copy engines, and work on the host, take none of the GPU's
- * multiprocessors. */
+/* Exempts the comms of @stream from that: copy engines and host work occupy no multiprocessors. */
 void orr_program_quiet_stream(OrrProgram *program, guint32 stream);
 
-/* Of WORK of @label, the share that a slow lane slows; 1 unless said. The rest is collectives
- * that are part of it. */
+/* The fraction of WORK with @label that a slow lane slows; 1 by default. The rest is collectives
+ * inside that work. */
 void orr_program_slow_share(OrrProgram *program, guint32 label, double share);
 
-/* A lane that is lost at @at_s: its communications that are under way then end there, later ones
- * never begin, and no span of it ends later. Lanes that meet in a communication are lost
- * together. */
+/* Loses a lane at @at_s: its communications in flight end then, later ones never begin, and none
+ * of its spans ends later. Lanes that take part in a common communication are lost together. */
 void orr_program_lose_lane(OrrProgram *program, double at_s, guint32 lane);
 
-/* Other ways for communications: from @at_s on until the next such date, a comm that starts
- * takes the phases that orr_program_reroute gives it here, or else its own. One that is under
- * way then goes on with what is left of its present phase, and with the next ones, on the new
- * way, where that has as many phases. Dates ascend; within one, comms ascend. */
+/* Reroutes communications: from @at_s until the next such date, a comm that starts takes the
+ * phases that orr_program_reroute gives it for this epoch, or else its own. A comm in flight at
+ * @at_s continues the rest of its current phase, and the next phases, on the new path, where that
+ * has as many phases. Dates ascend; within an epoch, comms ascend. */
 void orr_program_epoch(OrrProgram *program, double at_s);
 void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases, guint n_phases);
 
@@ -149,7 +147,7 @@ gboolean orr_program_seal(OrrProgram *program, GError **error);
  * used by the paths of one stream only): then the ideal engine is exact. */
 gboolean orr_program_uncontended(const OrrProgram *program);
 
-/* Looking. */
+/* Queries. */
 guint orr_program_n_lanes(const OrrProgram *program);
 guint orr_program_n_streams(const OrrProgram *program);
 guint orr_program_n_labels(const OrrProgram *program);
@@ -158,7 +156,7 @@ guint orr_program_n_paths(const OrrProgram *program);
 guint orr_program_n_links(const OrrProgram *program);
 guint orr_program_n_kept_links(const OrrProgram *program); /* after seal */
 guint orr_program_n_routines(const OrrProgram *program);
-/* of all streams; a call counts as the ops it does */
+/* of all streams; a CALL counts as the ops of its routine */
 guint64 orr_program_n_ops(const OrrProgram *program);
 const char *orr_program_lane_name(const OrrProgram *program, guint32 lane);
 guint32 orr_program_multiplicity(const OrrProgram *program, guint32 lane);
@@ -168,14 +166,14 @@ const OrrOp *orr_program_ops(const OrrProgram *program, guint32 stream, guint *r
 const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n);
 double *orr_program_routine_begins(
     const OrrProgram *program,
-    /* seconds from its begin to that of each op and to its end, comms alone on their links;
-     * newly allocated; after seal */
+    /* seconds from its begin to the begin of each op, and to its end, with comms alone on their
+     * links; newly allocated; after seal */
     guint32 routine);
 const char *orr_program_label_name(const OrrProgram *program, guint32 label);
 const char *orr_program_label_category(const OrrProgram *program, guint32 label);
 const char *orr_program_link_name(const OrrProgram *program, guint32 link);
 double orr_program_link_bandwidth(const OrrProgram *program, guint32 link);
-/* links folded into it, itself included; 0: folded away or unused */
+/* the number of links folded into it, including itself; 0: folded away or unused */
 guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link);
 const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guint *ret_n);
 /* as given; valid until the next path */
@@ -189,7 +187,7 @@ double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path);
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm);
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);
 
-/* The whole program as text, a line an op: for tests and for the curious. Newly allocated. */
+/* The whole program as text, one op per line, for tests and debugging. Newly allocated. */
 char *orr_program_text(const OrrProgram *program);
 
 G_END_DECLS

@@ -1,17 +1,16 @@
 /*
- * program_contention.c - can two transfers meet on a link?
+ * program_contention.c - decides whether two transfers can meet on a link.
  *
- * Comms that are all joined by one stream follow one another, as that stream takes them in order.
- * So a link is safe when the comms that use it have a stream in common. Sets of streams are
- * intersected, first over the comms of a path, then over the paths of a link: cost linear in joins
- * and uses. A set only shrinks, and an empty one stays so.
+ * Comms joined by one stream follow one another, since a stream executes them in order. So a link
+ * is safe when all comms that use it have a stream in common. The sets of streams are intersected,
+ * first over the comms of a path, then over the paths of a link, in time linear in joins and uses.
  *
- * The test is sufficient, not necessary: comms kept apart by events alone are taken to meet.
+ * The test is sufficient but not necessary: comms that only events separate count as meeting.
  */
 #include "sim/engine/program_private.h"
 
-/* Streams by comm, ascending: compressed rows. A stream that joins one comm twice is listed
- * twice: harmless. */
+/* Streams by comm, ascending: compressed rows. A stream that joins a comm twice is listed
+ * twice, which is harmless. */
 typedef struct {
   guint32 *starts;
   guint32 *streams;
@@ -40,8 +39,7 @@ static void fill_members(const OrrProgram *program, Members *members) {
     add_joins(ops, n, stream, 0, members, next);
     for (guint i = 0; i < n; i++) {
       if (ops[i].kind != ORR_OP_CALL || seen[ops[i].target]) continue;
-      seen[ops[i].target] =
-          TRUE; /* one stream calls it, and its comms follow one another each time */
+      seen[ops[i].target] = TRUE; /* one stream calls it, so its comms follow one another */
       const OrrOp *called = orr_program_routine_ops(program, ops[i].target, &n_called);
       add_joins(called, n_called, stream, orr_program_routine(program, ops[i].target)->helper,
                 members, next);

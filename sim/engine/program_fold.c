@@ -1,16 +1,17 @@
 /*
- * program_fold.c - fewer links, the same sharing.
+ * program_fold.c - removes links without changing the sharing.
  *
  * Max-min sharing sees link l as one inequality: sum over transfers of w(p, l) * rate <= B(l),
  * where p is the transfer's path. Write the link's weights as a vector over paths, w(., l) = g * v
  * with g their greatest common divisor; the inequality is v . rate <= B(l) / g. Links with the same
- * v differ only on the right-hand side: the smallest B / g implies all others, which can be left
- * out without any rate changing. That holds at all times, as bandwidths are constant; links whose
- * bandwidth may change (faults, orr_program_keep_link) take no part, neither as the one kept nor as
- * one left out. Nor do links that others use too (orr_program_share_link). A tie keeps the first.
+ * v differ only on the right-hand side: the smallest B / g implies all others, which can be removed
+ * without changing any rate. This holds at all times, since bandwidths are constant. Links whose
+ * bandwidth can change (faults, orr_program_keep_link) and links that other programs use
+ * (orr_program_share_link) are neither removed nor replace others. Of equal links the first is
+ * kept.
  *
- * Only paths that some comm really sends bytes over count. Cost: linear in the number of uses, plus
- * a hash look-up a link.
+ * Only paths over which a comm sends bytes count. Cost: linear in the number of uses, plus one hash
+ * look-up per link.
  *
  *   paths        as columns (links)      v and B/g         kept
  *   0: a b       a: 0*2 1*4   B 10       0*1 1*2   5       a, stands for a and c
@@ -25,8 +26,8 @@ typedef struct {
   guint32 n;
   const OrrLinkUse *column; /* .link is the path, .weight the weight divided by the gcd */
   double bandwidth;         /* divided by the gcd */
-  guint32 stands_for;       /* of the best of its class */
-  gboolean alone;           /* may not be folded */
+  guint32 stands_for;       /* for the kept link of its class */
+  gboolean alone;           /* must not be folded */
 } Column;
 
 static gboolean *used_paths(const OrrProgram *program) {
@@ -38,8 +39,8 @@ static gboolean *used_paths(const OrrProgram *program) {
   return used;
 }
 
-/* Where each link's column starts, n_links + 1 of them, from the number of used paths it lies
- * on. */
+/* The start of each link's column (n_links + 1 entries), from the number of used paths over the
+ * link. */
 static guint32 *column_starts(const OrrProgram *program, const gboolean *used) {
   guint32 *starts = g_new0(guint32, program->links->len + 2);
   for (guint32 path = 0; path < orr_use_rows_n(&program->paths); path++) {
@@ -99,7 +100,7 @@ static gboolean equal_columns(gconstpointer a, gconstpointer b) {
          memcmp(x->column, y->column, x->n * sizeof *x->column) == 0;
 }
 
-/* Only the class's table is written, never walked: its order is nobody's. */
+/* The hash table is only looked up, never iterated, so its order has no effect. */
 static void enter_class(GHashTable *classes, Column *column, OrrProgram *program) {
   Column *first = g_hash_table_lookup(classes, column);
   if (first == NULL) {

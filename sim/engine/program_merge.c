@@ -1,6 +1,6 @@
 /*
- * program_merge.c - arrays are put one after another; only links are looked up, so that two parts
- * share one.
+ * program_merge.c - appends the arrays of all parts; only links are looked up, so that parts can
+ * share them.
  */
 #include "sim/engine/program_merge.h"
 
@@ -53,7 +53,7 @@ static void merge_comms(OrrProgram *merged, const OrrProgram *part, guint32 firs
   }
 }
 
-/* Appended as they are, not looked up: a label's number is its part's plus an offset. */
+/* Labels are appended, not looked up, so that a label's number is the part's plus an offset. */
 static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
   for (guint i = 0; i < part->labels->len; i++) {
     const OrrLabel *known = &g_array_index(part->labels, OrrLabel, i);
@@ -66,10 +66,9 @@ static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
 
 /* --- Numbers of ops and spans ---
  *
- * An op or a span refers to other things by number, and each number moves by its part's offset.
- * The two functions below are the only places that know which members are such numbers. Both
- * list every member, in order, in one initializer: a member added to OrrOp or OrrSpan does not
- * compile here until it says whether it moves. */
+ * Ops and spans refer to other objects by number, and each number is shifted by its part's offset.
+ * Only the two functions below decide which members are such numbers. Both list every member, in
+ * order, in one initializer, so that a member added to OrrOp or OrrSpan is noticed here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 
@@ -99,7 +98,7 @@ static OrrOp merged_op(const OrrOp *op, const OrrProgramOffset *offset) {
                  op->target + shift_of_target(offset, op->kind), op->tag, op->kind};
 }
 
-/* "None" stays none. */
+/* Shifts a number, except "none". */
 static guint32 shift_back(guint32 number, guint32 first) {
   return number == G_MAXUINT32 ? number : number - first;
 }
@@ -196,7 +195,7 @@ static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTabl
   merge_streams(merged, part->program, offset);
 }
 
-/* The first stream of each lane of @part waits for its start. */
+/* Lets the first stream of each lane of @part wait for the start of the part. */
 static void delay_part(OrrProgram *merged, const OrrProgramPart *part,
                        const OrrProgramOffset *offset) {
   if (part->start_s <= 0) return;

@@ -1,8 +1,8 @@
 /*
- * program_private.h - what a program holds: shared by program*.c and executor*.c.
+ * program_private.h - the content of a program, which program*.c and executor*.c share.
  *
- * Paths are kept as given and, after orr_program_seal, a second time over the kept links only, in
- * rows of one array (compressed sparse rows): row p is entries starts[p] .. starts[p + 1].
+ * Paths are stored as given and, after orr_program_seal, again over the kept links only. Both are
+ * compressed sparse rows: row p is the entries starts[p] .. starts[p + 1] of one array.
  */
 #ifndef ORR_PROGRAM_PRIVATE_H
 #define ORR_PROGRAM_PRIVATE_H
@@ -12,7 +12,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  const char *name; /* in OrrProgram.names, as all names */
+  const char *name; /* stored in OrrProgram.names, like all names */
   double bandwidth;
   guint32 stands_for; /* after seal */
   gboolean keep;
@@ -22,28 +22,28 @@ typedef struct {
 typedef struct {
   const char *name;
   guint32 multiplicity;
-  double beside; /* factor on WORK beside a comm */
+  double beside; /* factor on WORK that a comm overlaps */
 } OrrLane;
 
 typedef struct {
   const char *name;
   guint32 lane;
-  gboolean quiet; /* its comms slow no work */
+  gboolean quiet; /* its comms do not slow work */
   GArray *ops;    /* OrrOp */
-  GArray *outer;  /* the same, while `ops` is a routine that is being written; else NULL */
+  GArray *outer;  /* the stream's own ops, while `ops` is a routine being built; else NULL */
   guint32 helper; /* of that routine */
 } OrrStream;
 
 typedef struct {
   GArray *ops;    /* OrrOp */
-  guint32 stream; /* that calls it */
-  guint32 helper; /* of its BESIDE ops */
+  guint32 stream; /* the stream that calls it */
+  guint32 helper; /* the stream of its BESIDE ops */
 } OrrRoutine;
 
 typedef struct {
   const char *name;
   const char *category;
-  double fixed_share; /* of its WORK, what a slow lane does not slow */
+  double fixed_share; /* the fraction of its WORK that a slow lane does not slow */
 } OrrLabel;
 
 typedef struct {
@@ -64,7 +64,7 @@ typedef struct {
   double factor;
 } OrrSlowdown;
 
-/* A lost lane: @factor is not used. */
+/* A lost lane; `factor` is unused. */
 typedef OrrSlowdown OrrLoss;
 
 /* A comm's phases in an epoch: rows `first_reroute` .. that of the next epoch. */
@@ -101,10 +101,10 @@ struct OrrProgram {
   GArray *epochs;    /* OrrEpoch */
   GArray *reroutes;  /* OrrReroute */
   OrrUseRows paths;
-  double *seconds_a_byte; /* by path, after seal: alone on its links */
+  double *seconds_a_byte; /* by path, for a transfer alone on its links; after seal */
   OrrUseRows kept; /* after seal: the same rows over kept links; links are numbered as in `links` */
   guint32 n_events;
-  guint64 n_lost; /* calls that named a stream or link that does not exist; seal tells */
+  guint64 n_lost; /* calls with a stream or link that does not exist; seal reports them */
   gboolean sealed;
   gboolean uncontended;
 };
@@ -124,17 +124,17 @@ static inline const OrrLinkUse *orr_use_rows_get(const OrrUseRows *rows, guint32
 
 void orr_use_rows_init(OrrUseRows *rows);
 void orr_use_rows_clear(OrrUseRows *rows);
-/* what was appended to uses since the last call is a row */
+/* ends a row: the uses appended since the last call */
 void orr_use_rows_end_row(OrrUseRows *rows);
 
 /* Sets stands_for of all links and fills program->kept (program_fold.c). */
 void orr_program_fold(OrrProgram *program);
 
-/* What orr_program_uncontended says, from program->kept (program_contention.c). */
+/* Computes orr_program_uncontended from program->kept (program_contention.c). */
 gboolean orr_program_find_uncontended(const OrrProgram *program);
 
-/* That routines are what program.h says, and one stream calls each; adds their joins to @joins,
- * by comm. */
+/* Checks that routines follow the rules of program.h and that one stream calls each; adds their
+ * joins to @joins, by comm. */
 gboolean orr_program_check_routines(const OrrProgram *program, guint32 *joins, GError **error);
 
 /* "LANE/STREAM", newly allocated. */

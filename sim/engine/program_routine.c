@@ -1,9 +1,8 @@
 /*
- * program_routine.c - routines: written between begin and end, called again and again (see
- * program.h).
+ * program_routine.c - routines: built once, called many times.
  *
- * While a routine is written, the stream's own ops wait in `outer` and whatever is put on the
- * stream goes to the routine.
+ * While a routine is being built, `outer` holds the stream's own ops, and ops added to the stream
+ * go to the routine.
  */
 #include <math.h>
 
@@ -54,10 +53,10 @@ double *orr_program_routine_begins(const OrrProgram *program, guint32 routine) {
           .beside;
   guint n;
   const OrrOp *ops = orr_program_routine_ops(program, routine, &n);
-  double *begins = g_new0(double, n + 1), flight_end = 0; /* of the comm beside */
+  double *begins = g_new0(double, n + 1), flight_end = 0; /* end of the overlapped comm */
   for (guint i = 0; i < n; i++) {
     const double begin = begins[i],
-                 shared = MAX(flight_end - begin, 0) / beside; /* work done while it flies */
+                 shared = MAX(flight_end - begin, 0) / beside; /* work done during the comm */
     switch ((OrrOpKind)ops[i].kind) {
     case ORR_OP_WORK:
       begins[i + 1] = ops[i].duration_s <= shared
@@ -127,7 +126,7 @@ static gboolean check_routine(const OrrProgram *program, guint32 index, guint32 
   return !is_beside || wrong(index, error, "ends before a comm that it began");
 }
 
-/* A routine is under way once at a time, as one stream calls it. */
+/* One stream calls a routine, so that it never runs twice at a time. */
 static gboolean check_calls(const OrrProgram *program, guint32 stream, GError **error) {
   guint n;
   const OrrOp *ops = orr_program_ops(program, stream, &n);

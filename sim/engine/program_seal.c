@@ -1,8 +1,8 @@
 /*
- * program_seal.c - the checks that make a program safe to replay, then folding.
+ * program_seal.c - checks that a program can be replayed, then folds its links.
  *
  * After a seal, every index in ops, phases and paths exists, every duration and size is finite and
- * not negative, each comm has its joins and each event its record: the executor checks nothing.
+ * not negative, each comm has its joins and each event its record. So the executor checks nothing.
  */
 #include <math.h>
 
@@ -165,7 +165,7 @@ static gboolean count_ops(const OrrProgram *program, guint32 *joins, guint32 *re
 }
 
 static gboolean check_ops(const OrrProgram *program, GError **error) {
-  /* One index serves both counts. */
+  /* One array holds both counts. */
   guint32 n = MAX(MAX(MAX(program->comms->len, program->n_events), program->routines->len), 1);
   g_autofree guint32 *joins = g_new0(guint32, n);
   g_autofree guint32 *records = g_new0(guint32, n);
@@ -182,7 +182,7 @@ static gboolean check_ops(const OrrProgram *program, GError **error) {
   return TRUE;
 }
 
-/* A transfer alone on its path: the seconds a byte takes on the link that it loads most. */
+/* Seconds per byte of a transfer alone on its path, set by the link that it loads most. */
 static void time_paths(OrrProgram *program) {
   program->seconds_a_byte = g_new0(double, orr_use_rows_n(&program->kept) + 1);
   for (guint32 path = 0; path < orr_use_rows_n(&program->kept); path++) {

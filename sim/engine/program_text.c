@@ -1,5 +1,5 @@
 /*
- * program_text.c - a program as text, a line an item: for tests and for the curious.
+ * program_text.c - prints a program as text, one item per line, for tests and debugging.
  */
 #include "sim/engine/program_private.h"
 
