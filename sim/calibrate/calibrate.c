@@ -27,6 +27,9 @@ typedef struct {
   GArray *refusals;             /* of OrrMeasureRefusal: not stored yet */
   OrrMeasureOutcome kept;       /* rows and refusals so far; the outcome of a session that fails */
   const OrrMeasureVisit *visit; /* stored with the last round; NULL before */
+  OrrBench *bench;
+  OrrBenchState before; /* the board before the session */
+  char *date;
   char *resolved, *hash;
   gint64 round_began_us;
 } Keeper;
@@ -35,6 +38,7 @@ static void keeper_clear(Keeper *keeper) {
   orr_store_free(keeper->store);
   if (keeper->round) g_array_unref(keeper->round);
   if (keeper->refusals) g_array_unref(keeper->refusals);
+  g_free(keeper->date);
   g_free(keeper->resolved);
   g_free(keeper->hash);
 }
@@ -177,14 +181,15 @@ static void list_left_out(const OrrBenchFacts *facts, GPtrArray *families, GPtrA
 
 /* Stores the last round and the session's own row. When the session failed (@fine is FALSE), @error
  * already holds the reason, and a failure to store is ignored. */
-static gboolean end(Keeper *keeper, OrrBench *bench, const char *date, const OrrBenchState *before,
-                    const OrrMeasureOutcome *outcome, gboolean fine, GError **error) {
-  const OrrBenchState after = keeper->order->layer->state(bench);
+static gboolean end(Keeper *keeper, const OrrMeasureOutcome *outcome, gboolean fine,
+                    GError **error) {
+  const OrrDeviceLayer *layer = keeper->order->layer;
+  const OrrBenchState after = layer->state(keeper->bench);
   OrrMeasureVisit visit;
-  keeper->kept.spent_s = keeper->order->layer->clock_s(bench);
+  keeper->kept.spent_s = layer->clock_s(keeper->bench);
   if (!fine) outcome = &keeper->kept;
-  orr_measure_visit_init(&visit, date, keeper->order->layer->facts(bench), keeper->order->budget_s,
-                         outcome, before, &after,
+  orr_measure_visit_init(&visit, keeper->date, layer->facts(keeper->bench), keeper->order->budget_s,
+                         outcome, &keeper->before, &after,
                          !fine && error && *error ? (*error)->message : NULL);
   keeper->visit = &visit;
   const gboolean is_stored = store_round(keeper, fine ? error : NULL);
@@ -195,16 +200,16 @@ static gboolean end(Keeper *keeper, OrrBench *bench, const char *date, const Orr
 
 static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray *families,
                       OrrCalibrateAnswer *answer, GError **error) {
-  g_auto(Keeper) keeper = {.order = order};
   g_autoptr(GArray) known = NULL;
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
-  g_autofree char *date = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
+  g_auto(Keeper) keeper = {
+      .order = order, .bench = bench, .date = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ")};
   if (!open_keeper(&keeper, order->layer->facts(bench), &known, error)) return FALSE;
-  const OrrBenchState before = order->layer->state(bench);
+  keeper.before = order->layer->state(bench);
   const OrrMeasureOrder session = {.budget_s = order->budget_s,
                                    .families = (const OrrMeasureFamily *const *)families->pdata,
                                    .known = known,
-                                   .date = date,
+                                   .date = keeper.date,
                                    .rule = orr_timing_default,
                                    .row = keep_row,
                                    .refusal = keep_refusal,
@@ -213,7 +218,7 @@ static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray
                                    .user = &keeper};
   gboolean fine =
       orr_measure_session(order->layer, bench, &session, &answer->outcome, answer->states, error);
-  return end(&keeper, bench, date, &before, &answer->outcome, fine, error);
+  return end(&keeper, &answer->outcome, fine, error);
 }
 
 static OrrCalibrateAnswer answer_of(const OrrBenchFacts *facts, GPtrArray *families) {

@@ -64,22 +64,17 @@ static char *label_prefill(const OrrShape *shape) {
                          orr_shape_at(shape, "prefix") ? " on a prefix" : "");
 }
 
-/* There is no operator for heads whose keys and values differ in size. */
+/* @attention: its lengths and mask; the rest is in @shape. There is no operator for heads whose keys and values differ in size. */
 static gboolean predict_attention(const OrrCostModel *model, const OrrShape *shape, OrrPass pass,
-                                  gint64 queries, gint64 keys, gboolean is_causal,
-                                  OrrCost *ret_cost) {
+                                  OrrAttentionShape attention, OrrCost *ret_cost) {
   OrrDtype dtype;
   if (!dtype_of(shape, &dtype) || orr_shape_at(shape, "v-dim") != orr_shape_at(shape, "head-dim"))
     return FALSE;
-  const OrrOperator op =
-      orr_operator_attention("compared", pass, dtype,
-                             (OrrAttentionShape){.batch = orr_shape_at(shape, "batch"),
-                                                 .q_length = queries,
-                                                 .kv_length = keys,
-                                                 .heads = orr_shape_at(shape, "heads"),
-                                                 .kv_heads = orr_shape_at(shape, "kv-heads"),
-                                                 .head_dim = orr_shape_at(shape, "head-dim"),
-                                                 .causal = is_causal});
+  attention.batch = orr_shape_at(shape, "batch");
+  attention.heads = orr_shape_at(shape, "heads");
+  attention.kv_heads = orr_shape_at(shape, "kv-heads");
+  attention.head_dim = orr_shape_at(shape, "head-dim");
+  const OrrOperator op = orr_operator_attention("compared", pass, dtype, attention);
   return predict(model, &op, ret_cost);
 }
 
@@ -87,9 +82,12 @@ static gboolean predict_prefill(const OrrCostModel *model, const OrrShape *shape
                                 const OrrMeasureRow *row, OrrCost *ret_cost) {
   const gint64 length = orr_shape_at(shape, "length");
   (void)row;
-  return predict_attention(
-      model, shape, orr_shape_at(shape, "pass") ? ORR_PASS_DGRAD : ORR_PASS_FORWARD, length,
-      length + orr_shape_at(shape, "prefix"), orr_shape_at(shape, "mask") == 0, ret_cost);
+  const OrrAttentionShape attention = {.q_length = length,
+                                       .kv_length = length + orr_shape_at(shape, "prefix"),
+                                       .causal = orr_shape_at(shape, "mask") == 0};
+  return predict_attention(model, shape,
+                           orr_shape_at(shape, "pass") ? ORR_PASS_DGRAD : ORR_PASS_FORWARD,
+                           attention, ret_cost);
 }
 
 static char *label_decode(const OrrShape *shape) {
@@ -103,7 +101,8 @@ static gboolean predict_decode(const OrrCostModel *model, const OrrShape *shape,
   const gint64 batch = orr_shape_at(shape, "batch"), length = orr_shape_at(shape, "length");
   const gint64 mean = orr_shape_at(shape, "spread") ? length * (batch + 1) / (2 * batch) : length;
   (void)row;
-  return predict_attention(model, shape, ORR_PASS_FORWARD, 1, MAX(mean, 1), TRUE, ret_cost);
+  const OrrAttentionShape attention = {.q_length = 1, .kv_length = MAX(mean, 1), .causal = TRUE};
+  return predict_attention(model, shape, ORR_PASS_FORWARD, attention, ret_cost);
 }
 
 /* --- Experts, collectives, memory --- */

@@ -94,11 +94,8 @@ typedef struct {
 } Workload;
 
 static const OrrField workload_fields[] = {
-    {.name = "workload",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(Workload, workload),
-     .sentence = "What runs on the machine.",
-     .registry = &orr_workload_registry},
+    ORR_FIELD_CHOICE(Workload, "workload", workload, &orr_workload_registry, NULL,
+                     "What runs on the machine."),
 };
 static const OrrFieldTable workload_table =
     ORR_FIELD_TABLE("workload", "What runs on a cluster.", Workload, workload_fields);

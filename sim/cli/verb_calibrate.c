@@ -40,7 +40,7 @@ static const GOptionEntry options[] = {
     {"name", 0, 0, G_OPTION_ARG_FILENAME, &request.fit.name,
      "fit: the profile's name (default: the device's)", "NAME"},
     {"thin", 0, 0, G_OPTION_ARG_INT, &request.fit.n_rows,
-     "fit: keep only N rows, those that cannot be interpolated from the rest", "N"},
+     "fit: keep only N rows, the rows that cannot be interpolated from the rest", "N"},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &request.output,
      "fit: write to FILE instead of stdout; report: the file (default: calibration-report.txt)",
      "FILE"},

@@ -33,7 +33,7 @@ gboolean orr_slurm_check(GError **error);
  * ORR_FAULT_RESOURCE with the message of sbatch. */
 char *orr_slurm_submit(char *const *options, const char *script, GError **error);
 
-/* The tasks of @job (OrrSlurmTask) that Slurm still lists: those that have not ended, or ended less
+/* The tasks of @job (OrrSlurmTask) that Slurm still lists: tasks that have not ended, or ended less
  * than MinJobAge ago. */
 GArray *orr_slurm_tasks(const char *job, GError **error);
 

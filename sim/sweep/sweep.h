@@ -55,8 +55,8 @@ extern const OrrFieldTable orr_sweep_section_table;
 extern const OrrFieldTable orr_sweep_table, orr_sweep_excluded_table,
     orr_sweep_point_table; /* rows */
 
-/* Name @i of those that expressions can use besides axes and results, with its sentence; NULL beyond
- * the last. */
+/* Name @i that expressions can use besides axes and results, with its sentence; NULL beyond the
+ * last name. */
 const char *orr_sweep_name(guint i, const char **ret_sentence);
 
 /* How a point ended. */

@@ -119,61 +119,72 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
   return FALSE;
 }
 
+/* A point on its way to its answer. */
+typedef struct {
+  OrrSweepVariants *variants;
+  const OrrSweepPlan *plan;
+  const OrrScenario *scenario;
+  OrrValue *values; /* of the plan's names: facts and axes, later results */
+  OrrSweepAnswer answer;
+  OrrSweepSend send;
+  void *user;
+} Point;
+
 /* Simulates the point once; FALSE if the step was shortened too much. */
-static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan,
-                        const OrrScenario *scenario, OrrValue *values, guint shorten,
-                        OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+static gboolean attempt(Point *point, guint shorten) {
   g_autoptr(GError) error = NULL;
   Fork state = {0};
   gboolean too_short = FALSE;
   const gint64 begin_us = g_get_monotonic_time();
   const pid_t self = getpid();
-  const OrrSimulation how = {.before_simgrid = fork_here,
-                             .user = &state,
-                             .brief = TRUE,
-                             .shorten = shorten,
-                             .too_short = &too_short};
-  g_autoptr(OrrOutcome) outcome =
-      orr_simulate_in(orr_sweep_variants_world(variants, NULL), scenario, &how, &error);
-  if (state.child > 0) return wait_for(state.child, answer, send, user);
+  const OrrSimulation options = {.before_simgrid = fork_here,
+                                 .user = &state,
+                                 .brief = TRUE,
+                                 .shorten = shorten,
+                                 .too_short = &too_short};
+  g_autoptr(OrrOutcome) outcome = orr_simulate_in(orr_sweep_variants_world(point->variants, NULL),
+                                                  point->scenario, &options, &error);
+  if (state.child > 0) return wait_for(state.child, &point->answer, point->send, point->user);
   if (too_short && getpid() != self) _exit(TOO_SHORT_STATUS);
   if (too_short) return FALSE;
   if (outcome)
-    fill(plan, outcome, values, answer);
+    fill(point->plan, outcome, point->values, &point->answer);
   else
-    set_fault(answer, error);
-  answer->wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
-  send(answer, user);
+    set_fault(&point->answer, error);
+  point->answer.wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
+  point->send(&point->answer, point->user);
   if (getpid() != self) _exit(0);
   return TRUE;
 }
 
-/* Simulates a shortened step, whose steady state stands for the micro-batches that it leaves out; when
- * it has no steady state, tries longer steps up to the whole one. */
-static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan,
-                     const OrrScenario *scenario, OrrValue *values, OrrSweepAnswer *answer,
-                     OrrSweepSend send, void *user) {
-  guint shorten = plan->whole_steps ? 0 : 1;
-  while (!attempt(variants, plan, scenario, values, shorten, answer, send, user)) shorten++;
+/* Simulates a shortened step, whose steady state stands for the micro-batches that it leaves out;
+ * when it has no steady state, tries longer steps up to the whole one. */
+static void simulate(Point *point) {
+  guint shorten = point->plan->whole_steps ? 0 : 1;
+  while (!attempt(point, shorten)) shorten++;
+}
+
+/* The scenario of the task; NULL when the workload's checks refuse it, with the reason in the answer. */
+static const OrrScenario *check(Point *point, const OrrSweepTask *task) {
+  g_autofree char *finding = NULL;
+  const OrrScenario *scenario = orr_sweep_variants_scenario(point->variants, task->combination,
+                                                            task->rung, point->values, &finding);
+  if (scenario) finding = orr_sweep_variants_check(point->variants);
+  if (!finding) return scenario;
+  g_autofree char *reason = orr_sweep_reasons_kind(finding);
+  set_status(&point->answer, ORR_POINT_REFUSED, reason);
+  return NULL;
 }
 
 void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan,
                          const OrrSweepTask *task, OrrSweepSend send, void *user) {
-  OrrSweepAnswer answer = {
-      .point = task->point, .combination = task->combination, .rung = task->rung};
   g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
-  g_autofree char *finding = NULL;
-  const OrrScenario *scenario =
-      orr_sweep_variants_scenario(variants, task->combination, task->rung, values, &finding);
-  if (scenario) finding = orr_sweep_variants_check(variants);
-  if (finding) {
-    g_autofree char *reason = orr_sweep_reasons_kind(finding);
-    set_status(&answer, ORR_POINT_REFUSED, reason);
-    send(&answer, user);
-    return;
-  }
-  if (fits(variants, scenario, &answer))
-    simulate(variants, plan, scenario, values, &answer, send, user);
+  Point point = {.variants = variants, .plan = plan, .values = values, .send = send, .user = user};
+  point.answer =
+      (OrrSweepAnswer){.point = task->point, .combination = task->combination, .rung = task->rung};
+  point.scenario = check(&point, task);
+  if (point.scenario && fits(variants, point.scenario, &point.answer))
+    simulate(&point);
   else
-    send(&answer, user);
+    send(&point.answer, user);
 }

@@ -43,7 +43,7 @@ void orr_sweep_rungs_free(OrrSweepRungs *rungs) {
 
 /* --- Points in order --- */
 
-/* The next combination: from the stream, or of those that the rung before left. */
+/* The next combination: from the stream, or from the survivors of the rung before. */
 static gboolean next_combination(OrrSweepRungs *rungs, guint64 *ret_combination) {
   if (rungs->rung > 0) {
     if (rungs->next >= rungs->combinations->len) return FALSE;

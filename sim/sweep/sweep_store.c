@@ -15,27 +15,21 @@
 #include "sim/sweep/sweep_combination.h"
 #include "sim/sweep/sweep_plan.h"
 
-#define COLUMN(type_, name_, kind_, member_, flags_, sentence_)                                    \
-  {                                                                                                \
-    .name = name_, .kind = kind_, .offset = offsetof(type_, member_), .sentence = sentence_,       \
-    .flags = flags_                                                                                \
-  }
-
 typedef struct {
   gint64 n_points, n_combinations;
   char *sampler, *objective, *constraints;
 } SweepRow;
 
 static const OrrField sweep_fields[] = {
-    COLUMN(SweepRow, "n-points", ORR_FIELD_INT, n_points, 0,
-           "Number of points; point p is the run run_id + 1 + p, and these numbers are reserved."),
-    COLUMN(SweepRow, "n-combinations", ORR_FIELD_INT, n_combinations, 0,
-           "Number of combinations of the axes' values."),
-    COLUMN(SweepRow, "sampler", ORR_FIELD_TEXT, sampler, 0, "The sampler that chose the points."),
-    COLUMN(SweepRow, "objective", ORR_FIELD_TEXT, objective, 0,
-           "The objectives, separated by '; '."),
-    COLUMN(SweepRow, "constraints", ORR_FIELD_TEXT, constraints, 0,
-           "The constraints, separated by '; '."),
+    ORR_FIELD_INT(
+        SweepRow, "n-points", n_points, NULL,
+        "Number of points; point p is the run run_id + 1 + p, and these numbers are reserved."),
+    ORR_FIELD_INT(SweepRow, "n-combinations", n_combinations, NULL,
+                  "Number of combinations of the axes' values."),
+    ORR_FIELD_TEXT(SweepRow, "sampler", sampler, NULL, "The sampler that chose the points."),
+    ORR_FIELD_TEXT(SweepRow, "objective", objective, NULL, "The objectives, separated by '; '."),
+    ORR_FIELD_TEXT(SweepRow, "constraints", constraints, NULL,
+                   "The constraints, separated by '; '."),
 };
 const OrrFieldTable orr_sweep_table =
     ORR_FIELD_TABLE("sweep", "One row per sweep.", SweepRow, sweep_fields);
@@ -46,10 +40,10 @@ typedef struct {
 } ExcludedRow;
 
 static const OrrField excluded_fields[] = {
-    COLUMN(ExcludedRow, "reason", ORR_FIELD_TEXT, reason, 0,
-           "The constraint, or the message of the workload's check, with # for numbers."),
-    COLUMN(ExcludedRow, "combinations", ORR_FIELD_INT, combinations, 0,
-           "Number of combinations that it excluded."),
+    ORR_FIELD_TEXT(ExcludedRow, "reason", reason, NULL,
+                   "The constraint, or the message of the workload's check, with # for numbers."),
+    ORR_FIELD_INT(ExcludedRow, "combinations", combinations, NULL,
+                  "Number of combinations that it excluded."),
 };
 const OrrFieldTable orr_sweep_excluded_table =
     ORR_FIELD_TABLE("sweep_excluded", "One row per reason for excluding combinations of a sweep.",
@@ -64,29 +58,24 @@ typedef struct {
 } PointRow;
 
 static const OrrField point_fields[] = {
-    COLUMN(PointRow, "sweep", ORR_FIELD_INT, sweep, ORR_FIELD_RUN, "The run of the sweep."),
-    COLUMN(PointRow, "point", ORR_FIELD_INT, point, 0,
-           "The number of the point in the sweep, from 0."),
-    COLUMN(PointRow, "rung", ORR_FIELD_INT, rung, 0,
-           "The rung of the sampler; the last rung has the result."),
-    {.name = "status",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(PointRow, status),
-     .sentence = "ok; unfit: its memory does not fit, so it was not simulated; refused; failed; "
-                 "crashed; timeout.",
-     .words = orr_point_words},
-    COLUMN(PointRow, "reason", ORR_FIELD_TEXT, reason, ORR_FIELD_OPTIONAL,
-           "Why the point is not ok."),
-    COLUMN(PointRow, "eligible", ORR_FIELD_BOOL, eligible, 0,
-           "Whether the point is ok and satisfies the constraints on results."),
-    COLUMN(PointRow, "objective-1", ORR_FIELD_REAL, score[0], 0,
-           "The value of the first objective."),
-    COLUMN(PointRow, "objective-2", ORR_FIELD_REAL, score[1], 0,
-           "The value of the second objective."),
-    COLUMN(PointRow, "objective-3", ORR_FIELD_REAL, score[2], 0,
-           "The value of the third objective."),
-    COLUMN(PointRow, "objective-4", ORR_FIELD_REAL, score[3], 0,
-           "The value of the fourth objective."),
+    ORR_FIELD_INT(PointRow, "sweep", sweep, NULL, "The run of the sweep.", .flags = ORR_FIELD_RUN),
+    ORR_FIELD_INT(PointRow, "point", point, NULL, "The number of the point in the sweep, from 0."),
+    ORR_FIELD_INT(PointRow, "rung", rung, NULL,
+                  "The rung of the sampler; the last rung has the result."),
+    ORR_FIELD_WORD(PointRow, "status", status, orr_point_words, NULL,
+                   "ok; unfit: its memory does not fit, so it was not simulated; refused; failed; "
+                   "crashed; timeout."),
+    ORR_COLUMN_TEXT(PointRow, "reason", reason, "Why the point is not ok."),
+    ORR_FIELD_BOOL(PointRow, "eligible", eligible, NULL,
+                   "Whether the point is ok and satisfies the constraints on results."),
+    ORR_FIELD_REAL(PointRow, "objective-1", score[0], ORR_UNIT_NONE, NULL,
+                   "The value of the first objective."),
+    ORR_FIELD_REAL(PointRow, "objective-2", score[1], ORR_UNIT_NONE, NULL,
+                   "The value of the second objective."),
+    ORR_FIELD_REAL(PointRow, "objective-3", score[2], ORR_UNIT_NONE, NULL,
+                   "The value of the third objective."),
+    ORR_FIELD_REAL(PointRow, "objective-4", score[3], ORR_UNIT_NONE, NULL,
+                   "The value of the fourth objective."),
 };
 const OrrFieldTable orr_sweep_point_table =
     ORR_FIELD_TABLE("sweep_point", "One row per point of a sweep.", PointRow, point_fields);

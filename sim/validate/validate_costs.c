@@ -17,31 +17,18 @@
 
 /* --- The set --- */
 
-#define AT(member_) .offset = offsetof(OrrCostValidation, member_)
-
 static const OrrField fields[] = {
-    {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "The set's name."},
-    {.name = "family",
-     .kind = ORR_FIELD_TEXT,
-     AT(family),
-     .sentence = "The tables from which shapes are left out."},
-    {.name = "operators",
-     .kind = ORR_FIELD_TEXTS,
-     AT(operators),
-     .sentence =
-         "Operators that predict the rows of --rows: the first whose columns the table has."},
-    {.name = "target-mape",
-     .kind = ORR_FIELD_REAL,
-     AT(target_mape),
-     .unit = ORR_UNIT_FRACTION,
-     .flags = ORR_FIELD_POSITIVE,
-     .sentence = "Target: the mean of |error| is at most this."},
-    {.name = "target-p90",
-     .kind = ORR_FIELD_REAL,
-     AT(target_p90),
-     .unit = ORR_UNIT_FRACTION,
-     .flags = ORR_FIELD_POSITIVE,
-     .sentence = "Target: the 90th percentile of |error| is at most this."},
+    ORR_FIELD_TEXT(OrrCostValidation, "name", name, NULL, "The set's name."),
+    ORR_FIELD_TEXT(OrrCostValidation, "family", family, NULL,
+                   "The tables from which shapes are left out."),
+    ORR_FIELD_TEXTS(
+        OrrCostValidation, "operators", operators, NULL,
+        "Operators that predict the rows of --rows: the first whose columns the table has."),
+    ORR_FIELD_REAL(OrrCostValidation, "target-mape", target_mape, ORR_UNIT_FRACTION, NULL,
+                   "Target: the mean of |error| is at most this.", .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(OrrCostValidation, "target-p90", target_p90, ORR_UNIT_FRACTION, NULL,
+                   "Target: the 90th percentile of |error| is at most this.",
+                   .flags = ORR_FIELD_POSITIVE),
 };
 const OrrFieldTable orr_cost_validation_table =
     ORR_FIELD_TABLE("cost-validation", "Measured kernels against the predictions of profiles.",

@@ -15,13 +15,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "points",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, points),
-     .sentence = "Number of points; fewer if the constraints exclude too much.",
-     .fallback = "100",
-     .min = 1,
-     .max = 1e6},
+    ORR_FIELD_INT(Params, "points", points, "100",
+                  "Number of points; fewer if the constraints exclude too much.", .min = 1,
+                  .max = 1e6),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("latin-hypercube", "Parameters of Latin hypercube sampling.", Params, fields);

@@ -10,13 +10,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "points",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, points),
-     .sentence = "Number of points; all combinations if there are fewer.",
-     .fallback = "100",
-     .min = 1,
-     .max = 1e8},
+    ORR_FIELD_INT(Params, "points", points, "100",
+                  "Number of points; all combinations if there are fewer.", .min = 1, .max = 1e8),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("random", "Parameters of random sampling.", Params, fields);

@@ -21,26 +21,15 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "points",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, points),
-     .sentence = "Number of points of the first rung, a random sample; 0: all that pass.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e8},
-    {.name = "keep",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, keep),
-     .sentence = "Fraction of a rung's points that reach the next rung; at least one point does.",
-     .fallback = "25 %",
-     .unit = ORR_UNIT_FRACTION,
-     .min = 1e-6,
-     .max = 1},
-    {.name = "rungs",
-     .kind = ORR_FIELD_TREE,
-     .offset = offsetof(Params, rungs),
-     .sentence = "The settings of each rung, cheapest first: a list of maps of paths and values.",
-     .fallback = "[{engine: ideal, fidelity: folded}, {}]"},
+    ORR_FIELD_INT(Params, "points", points, "0",
+                  "Number of points of the first rung, a random sample; 0: all that pass.",
+                  .min = 0, .max = 1e8),
+    ORR_FIELD_REAL(Params, "keep", keep, ORR_UNIT_FRACTION, "25 %",
+                   "Fraction of a rung's points that reach the next rung; at least one point does.",
+                   .min = 1e-6, .max = 1),
+    ORR_FIELD_TREE(
+        Params, "rungs", rungs, "[{engine: ideal, fidelity: folded}, {}]",
+        "The settings of each rung, cheapest first: a list of maps of paths and values."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("successive-halving", "Parameters of successive halving.", Params, fields);
