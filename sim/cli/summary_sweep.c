@@ -39,12 +39,12 @@ static void print_points(const OrrSweepReport *report, const GArray *points, con
   }
 }
 
-static void print_reasons(const GArray *reasons, const char *what, const char *unit) {
+static void print_reasons(const GArray *reasons, const char *what, const char *noun) {
   guint64 n = 0;
   for (guint i = 0; i < reasons->len; i++) n += g_array_index(reasons, OrrSweepExclusion, i).n;
   if (n == 0) return;
   g_autofree char *count = orr_show_count((gint64)n);
-  printf("  %-13s %s %s\n", what, count, unit);
+  printf("  %-13s %s %s\n", what, count, noun);
   for (guint i = 0; i < MIN(reasons->len, N_REASONS); i++) {
     const OrrSweepExclusion *one = &g_array_index(reasons, OrrSweepExclusion, i);
     g_autofree char *each = orr_show_count((gint64)one->n);

@@ -89,18 +89,18 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   if (!store || !check_same_kind(store, args[1], args[2], error)) return 1;
   OrrAnswer *answers[N_PARTS] = {NULL};
-  gboolean asked = TRUE;
-  for (guint i = 0; i < N_PARTS && asked; i++) {
+  gboolean has_answers = TRUE;
+  for (guint i = 0; i < N_PARTS && has_answers; i++) {
     answers[i] =
         orr_store_ask(store, parts[i].view, this, &(OrrBinding){"other", args[1]}, 1, error);
-    asked = answers[i] != NULL;
+    has_answers = answers[i] != NULL;
   }
-  if (asked && as_json)
+  if (has_answers && as_json)
     print_json(answers);
-  else if (asked)
+  else if (has_answers)
     print_parts(answers, args[1], args[2]);
   for (guint i = 0; i < N_PARTS; i++) orr_answer_free(answers[i]);
-  return asked ? 0 : 1;
+  return has_answers ? 0 : 1;
 }
 
 const OrrCommand orr_verb_compare = {

@@ -60,7 +60,7 @@ static void interrupt(int signal_number) {
   interrupted_by = signal_number;
   interrupted = interrupted + 1;
   if (interrupted < 3) return;
-  signal(signal_number, SIG_DFL); /* combinations can still be being counted */
+  signal(signal_number, SIG_DFL); /* the sweep can still be counting combinations */
   raise(signal_number);
 }
 

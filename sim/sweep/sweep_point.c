@@ -119,7 +119,7 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
   return FALSE;
 }
 
-/* A point on its way to its answer. */
+/* The state of a point while it is simulated. */
 typedef struct {
   OrrSweepVariants *variants;
   const OrrSweepPlan *plan;

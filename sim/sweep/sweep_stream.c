@@ -34,7 +34,7 @@ static int axis_named(const OrrSweepPlan *plan, const char *name) {
 }
 
 /* When all combinations have the same machine, three numbers decide whether tp * pp * cp divides its
- * GPUs; most combinations of a large sweep fail this test, and need no scenario. */
+ * GPUs, without reading a scenario. */
 static void prepare_quick_rule(OrrSweepStream *stream) {
   const OrrSweepPlan *plan = stream->plan;
   OrrValue facts[ORR_N_FACTS];
