@@ -1,10 +1,10 @@
 /*
- * foreign.h - an SQLite database that may be a stranger's: a results database, or an export of
+ * foreign.h - opens SQLite databases from strangers safely: results databases, and exports of
  * Nsight Systems.
  *
- * Reading such a file runs what its schema says: views (endless where recursive), generated
- * columns, virtual tables; and writing runs triggers. https://www.sqlite.org/security.html has the
- * list that orr_foreign_distrust follows.
+ * Reading such a file executes its schema: views (endless where recursive), generated columns,
+ * virtual tables; writing executes triggers. orr_foreign_distrust follows the list in
+ * https://www.sqlite.org/security.html.
  */
 #ifndef ORR_FOREIGN_H
 #define ORR_FOREIGN_H
@@ -14,14 +14,15 @@
 
 G_BEGIN_DECLS
 
-/* No triggers, no functions with effects in the schema, no writing to SQLite's own tables. */
+/* Disables triggers, functions with side effects in the schema, and writes to SQLite's own
+ * tables. */
 void orr_foreign_distrust(sqlite3 *db);
 
-/* Statements on @db end with SQLITE_INTERRUPT once @until_us (of g_get_monotonic_time) has
- * passed, and with SQLITE_TOOBIG at a text above 16 MiB. @until_us must live as long as @db. */
+/* Makes statements on @db end with SQLITE_INTERRUPT after @until_us (of g_get_monotonic_time), and
+ * with SQLITE_TOOBIG at a text above 16 MiB. @until_us must live as long as @db. */
 void orr_foreign_limit(sqlite3 *db, const gint64 *until_us);
 
-/* What stands under the name: "table", "view", "virtual table", or NULL for nothing. */
+/* What the name refers to: "table", "view", "virtual table", or NULL where it does not exist. */
 const char *orr_foreign_kind(sqlite3 *db, const char *name);
 
 G_END_DECLS

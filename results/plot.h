@@ -1,11 +1,11 @@
 /*
- * plot.h - pictures of views, drawn by gnuplot: the only code that draws. `orrery plot` writes one to a
- * file; the report embeds them (report_picture.c).
+ * plot.h - pictures of views, drawn by gnuplot: the only code that draws. `orrery plot` writes one
+ * to a file; the report embeds them (report_picture.c).
  *
  * A plot is a view and a gnuplot script of the same name, results/plots/NAME.gp, compiled in. The
- * view's answer becomes the data file: the first column names the series; the rows of a series form a
- * block (gnuplot's `index`) under a line with the series' name (columnheader(1)); the other columns
- * follow, counted from 1; texts are in quotes, and NULL is "?".
+ * view's answer becomes the data file: the first column names the series; the rows of a series form
+ * a block (gnuplot's `index`) under a line with the series' name (columnheader(1)); the other
+ * columns follow, counted from 1; texts are in quotes, and NULL is "?".
  *
  *   view            data file                   script
  *   fit|8|232.6     "fit"                       plot for [i = 0:blocks - 1] data index i
@@ -14,10 +14,10 @@
  *
  * Texts reach gnuplot as data or in single quotes, so that it never executes one (gnuplot.h).
  *
- * The lines before the script set terminal, output and title, the variables `data` and `blocks`, and the
- * functions short(value) ("232.6k") and dot(series) (a point type; without colour, one letter per
- * series). To add a plot: a view whose first column is `series`, results/plots/NAME.gp (its first line
- * is a comment that says what it shows), and its line in meson.build.
+ * The lines before the script set terminal, output and title, the variables `data` and `blocks`,
+ * and the functions short(value) ("232.6k") and dot(series) (a point type; without colour, one
+ * letter per series). To add a plot: a view whose first column is `series`, results/plots/NAME.gp
+ * (its first line is a comment that says what it shows), and its line in meson.build.
  */
 #ifndef ORR_PLOT_H
 #define ORR_PLOT_H
@@ -35,10 +35,10 @@ typedef struct {
 const OrrPlot *orr_plot_entries(guint *ret_n); /* alphabetical; static */
 const OrrPlot *orr_plot_find(const char *name);
 
-/* Draws @answer, which is @plot's view, into the file @output with gnuplot's @terminal ("svg", ...).
- * With the terminal "dumb" the picture is text, in *@ret_text (newly allocated; else NULL), and @output
- * only names the files of the next sentence. Where gnuplot fails or is not installed, @output.dat and
- * @output.gp remain, and the message says how to draw them by hand. */
+/* Draws @answer, which is @plot's view, into the file @output with gnuplot's @terminal ("svg",
+ * ...). With the terminal "dumb" the picture is text, in *@ret_text (newly allocated; else NULL),
+ * and @output only names the files of the next sentence. Where gnuplot fails or is not installed,
+ * @output.dat and @output.gp remain, and the message says how to draw them by hand. */
 gboolean orr_plot_draw(const OrrPlot *plot, const OrrAnswer *answer, const char *output,
                        const char *terminal, char **ret_text, GError **error);
 

@@ -1,8 +1,8 @@
 /*
  * report.c - writes a run's views as one HTML page.
  *
- * A table lists the sections: a view, its heading, and whether it shows as a table or as its plot. A
- * view without rows is skipped, so one list serves training, serving, collectives, sweeps and
+ * A table lists the sections: a view, its heading, and whether it shows as a table or as its plot.
+ * A view without rows is skipped, so one list serves training, serving, collectives, sweeps and
  * validations.
  */
 #include <string.h>

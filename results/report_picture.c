@@ -1,9 +1,9 @@
 /*
- * report_picture.c - a plot inside the report: gnuplot draws it, and the page holds it as the data of an
- * <img>.
+ * report_picture.c - a plot inside the report: gnuplot draws it, and the page holds it as the data
+ * of an <img>.
  *
- * An image runs no script and cannot end the page's own elements, whatever a series is called, and the
- * ids that gnuplot writes into every SVG stay apart.
+ * An image runs no script and cannot end the page's own elements, whatever a series is called, and
+ * the ids that gnuplot writes into every SVG stay apart.
  */
 #include <glib/gstdio.h>
 

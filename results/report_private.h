@@ -12,7 +12,8 @@ G_BEGIN_DECLS
 /* Appends @text with HTML's special characters escaped; NULL: nothing. */
 void orr_report_append_text(GString *html, const char *text);
 
-/* A row's cell in the column of that name; NULL where the answer lacks the column or the cell is NULL. */
+/* A row's cell in the column of that name; NULL where the answer lacks the column or the cell is
+ * NULL. */
 const char *orr_report_cell(const OrrAnswer *answer, guint row, const char *column);
 
 /* The same cell as a number; 0 where it is NULL. */
@@ -24,8 +25,8 @@ void orr_report_append_table(GString *html, const OrrView *view, const OrrAnswer
 /* The most important rows of the view `summary`, large. */
 void orr_report_append_tiles(GString *html, const OrrAnswer *summary);
 
-/* The plot of that view, drawn by gnuplot and embedded as an image. Without gnuplot: a line that says
- * so. FALSE where gnuplot fails. */
+/* The plot of that view, drawn by gnuplot and embedded as an image. Without gnuplot: a line that
+ * says so. FALSE where gnuplot fails. */
 gboolean orr_report_append_picture(GString *html, const OrrPlot *plot, const OrrAnswer *answer,
                                    GError **error);
 

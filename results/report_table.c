@@ -1,9 +1,9 @@
 /*
  * report_table.c - a view's answer as an HTML table, and the large figures at the top of the page.
  *
- * Every number carries the database's own value in data-value. A column of percentages also draws each
- * as a bar behind the figure, as long as its share of the column's largest; another colour where it is
- * negative.
+ * Every number carries the database's own value in data-value. A column of percentages also draws
+ * each as a bar behind the figure, as long as its share of the column's largest; another colour
+ * where it is negative.
  */
 #include <math.h>
 #include <string.h>

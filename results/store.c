@@ -3,14 +3,16 @@
  *
  * Invariants:
  *  1. A file that is not ours, or newer than we are, is never handed to SQLite (store_file.c).
- *  2. Whatever a run writes lies between BEGIN IMMEDIATE and COMMIT of one connection: a process that dies in between
- *     leaves nothing of it (an uncommitted tail of the write-ahead log is not read by anyone).
- *  3. The schema and its two numbers are made in one transaction too: two processes may make one file at the same time.
- *  4. A database may be a stranger's: its schema is not trusted. Its triggers do not run, its views do not stand in for
- *     our tables, and what its defaults, checks and indexes call is limited to functions without effects
- *     (https://www.sqlite.org/security.html).
- *  5. A database at rest is one file: the last writer that closes it folds the log back and leaves WAL mode, so that it
- *     can be read from a folder that cannot be written.
+ *  2. Whatever a run writes lies between BEGIN IMMEDIATE and COMMIT of one connection: a process
+ *     that dies in between leaves nothing of it (an uncommitted tail of the write-ahead log is not
+ *     read by anyone).
+ *  3. The schema and its two numbers are made in one transaction too: two processes may make one
+ *     file at the same time.
+ *  4. A database may be a stranger's: its schema is not trusted. Its triggers do not run, its views
+ *     do not stand in for our tables, and what its defaults, checks and indexes call is limited to
+ *     functions without effects (https://www.sqlite.org/security.html).
+ *  5. A database at rest is one file: the last writer that closes it folds the log back and leaves
+ *     WAL mode, so that it can be read from a folder that cannot be written.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 
-/* What every database has from the start; fact tables are made from field tables (store_rows.c). */
+/* The tables of every database; field tables create the others (store_rows.c). */
 static const char schema_sql[] =
     "CREATE TABLE IF NOT EXISTS run (\n"
     "  id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, kind TEXT NOT NULL, file TEXT, hash TEXT "
@@ -125,13 +127,13 @@ gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *re
 
 /* --- Opening --- */
 
-/* A connection to @path. The path is made absolute, so that no name is special to SQLite
- * (":memory:", "file:..."). */
+/* Opens a connection to @path, made absolute so that no name is special to SQLite (":memory:",
+ * "file:..."). */
 static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   g_autofree char *absolute = g_canonicalize_filename(store->path, NULL);
   gboolean for_writing = (flags & SQLITE_OPEN_READWRITE) != 0;
   g_autofree char *reason =
-      orr_store_file_reason(store->path, for_writing); /* SQLite would say less, and say it later */
+      orr_store_file_reason(store->path, for_writing); /* SQLite reports less, and later */
   if (reason) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be %s: %s", store->path,
                 for_writing ? "written" : "read", reason);
@@ -144,8 +146,7 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   return TRUE;
 }
 
-/* A view of such a name would answer in the table's place, with whatever it likes and for as
- * long as it likes. */
+/* A view with the name of a table would answer in its place, with any content and for any time. */
 static gboolean check_own_tables(const OrrStore *store, GError **error) {
   gint64 n_views = 0;
   if (!orr_store_ask_number(store,
@@ -161,8 +162,8 @@ static gboolean check_own_tables(const OrrStore *store, GError **error) {
   return FALSE;
 }
 
-/* Who looked at the file before may have seen it empty while another process was about to make
- * it: look again. */
+/* An earlier check can have seen the file empty while another process was creating the database,
+ * so this checks again. */
 static gboolean check_numbers(const OrrStore *store, GError **error) {
   gint64 application = 0, version = 0;
   if (!orr_store_ask_number(store, "PRAGMA application_id", &application, error) ||
@@ -195,8 +196,8 @@ static OrrStore *store_new(const char *path) {
   return store;
 }
 
-/* A file of ours with nothing in it: who made it was killed before its first commit, which
- * SQLite has rolled back. */
+/* An empty results database: its creator was killed before its first commit, which SQLite rolled
+ * back. */
 static gboolean is_unmade(const OrrStore *store) {
   gint64 n_tables = -1;
   return orr_store_ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL) &&
@@ -212,9 +213,9 @@ OrrStore *orr_store_open(const char *path, GError **error) {
   if (is_fresh ? !make_schema(store, error)
                : !check_numbers(store, error) || !orr_store_migrate(store, error))
     return NULL;
-  /* Where the log cannot be had (others are reading the file this moment, or the file system has
-   * no shared memory) SQLite stays with its journal: slower, no less safe. NORMAL: a power cut
-   * may lose the last runs, never the file. */
+  /* Where WAL mode is not available (another process reads the file, or the file system has no
+   * shared memory), SQLite keeps using its journal: slower, but as safe. NORMAL: a power failure
+   * can lose the last runs, but not the file. */
   orr_store_wait_briefly(store);
   sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
   orr_store_wait(store);
@@ -227,8 +228,8 @@ OrrStore *orr_store_open(const char *path, GError **error) {
   return g_steal_pointer(&store);
 }
 
-/* A process that was killed in its first commit left a journal, and a reader may not roll it
- * back: a writer does. TRUE where there was one: the file may be empty now. */
+/* A process killed in its first commit leaves a journal, which a reader must not roll back; a
+ * writer does. TRUE where there was a journal: the file can be empty now. */
 static gboolean recover(const char *path) {
   g_autofree char *journal = g_strconcat(path, "-journal", NULL);
   if (!g_file_test(journal, G_FILE_TEST_EXISTS)) return FALSE;
@@ -267,7 +268,7 @@ void orr_store_disconnect(OrrStore *store) {
   g_clear_pointer(&store->run_update, sqlite3_finalize);
   if (store->is_writer) {
     sqlite3_busy_timeout(
-        store->db, 0); /* invariant 5, unless others have it open: then the last of them does it */
+        store->db, 0); /* invariant 5; where others have it open, the last of them does this */
     sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
   }
   g_clear_pointer(&store->db, sqlite3_close);
@@ -326,8 +327,8 @@ gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *
                 store->run_id ? "a run is already being written" : "was opened for reading");
     return FALSE;
   }
-  /* EXCLUSIVE: without a log, readers are met here, where nothing is lost, and not at the end
-   * (with one it is IMMEDIATE) */
+  /* EXCLUSIVE: in journal mode a conflict with readers then shows here, before any work, and not
+   * at the end (in WAL mode this equals IMMEDIATE) */
   if (store->in_batch ? !orr_store_exec(store, "SAVEPOINT run", error)
                       : !orr_store_begin(store, "BEGIN EXCLUSIVE", error))
     return FALSE;
@@ -347,7 +348,7 @@ gboolean orr_store_check_run(const OrrStore *store, GError **error) {
   return FALSE;
 }
 
-/* The number that @text is, or that it begins with where a unit follows ("4.5e+11 B/s"). */
+/* The number in @text, which can be followed by a unit ("4.5e+11 B/s"). */
 static gboolean number_of(const char *text, double *ret_number) {
   char *end = NULL;
   double number = text ? g_ascii_strtod(text, &end) : NAN;
@@ -395,7 +396,7 @@ gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error) 
 void orr_store_abandon_run(OrrStore *store) {
   if (!store->run_id) return;
   store->run_id = 0;
-  orr_store_forget_inserts(store); /* their tables may go with the transaction */
+  orr_store_forget_inserts(store); /* the rollback can remove their tables */
   roll_back_run(store);
 }
 

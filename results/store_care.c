@@ -1,5 +1,5 @@
 /*
- * store_care.c - looking after a database: what is in it, smaller, and out of it.
+ * store_care.c - maintains a database: lists tables, vacuums, removes runs, exports.
  */
 #include <string.h>
 
@@ -20,8 +20,8 @@ static char **count_rows(OrrStore *store, const char *name, GError **error) {
   return cells;
 }
 
-/* The answer has one cell a row, the name; room for the count is made by asking for it. Virtual
- * tables (rootpage 0) are no table of ours, and reading one runs its module. */
+/* The query selects a second cell per row to make room for the count. Virtual tables (rootpage 0)
+ * are skipped, since reading one runs its module. */
 OrrAnswer *orr_store_tables(OrrStore *store, GError **error) {
   g_autoptr(OrrAnswer) tables = orr_store_query(
       store,
@@ -56,7 +56,7 @@ gboolean orr_store_is_table_name(const char *name) {
   return *name && !*c;
 }
 
-/* A table's name becomes a file's: one with a slash could leave the folder. */
+/* A table's name becomes a file name, and one with a slash could leave the folder. */
 static gboolean check_names(const OrrStore *store, const OrrAnswer *tables, GError **error) {
   for (guint r = 0; r < tables->rows->len; r++) {
     const char *name = ((char **)tables->rows->pdata[r])[0];

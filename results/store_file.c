@@ -1,13 +1,13 @@
 /*
- * store_file.c - is this file ours? Asked before SQLite sees it.
+ * store_file.c - checks that a file is a results database, before SQLite opens it.
  *
  * SQLite may write to a file merely by opening it (roll a journal back, make a -shm beside a WAL
- * database, checkpoint at close), so a file that is not ours is told from its first bytes alone. Of
- * the database header (100 bytes, https://www.sqlite.org/fileformat2.html section 1.3) this reads
- * the magic string (offset 0), user_version (60, big endian), application_id (68), and the size in
- * pages (28, page size at 16, valid where 24 equals 92). Both numbers are written in the
- * transaction that makes the schema, in rollback-journal mode, so they are on the first page of
- * every database of ours from its first commit on.
+ * database, checkpoint at close), so a foreign file is recognised by its first bytes alone. Of the
+ * database header (100 bytes, https://www.sqlite.org/fileformat2.html section 1.3) this reads the
+ * magic string (offset 0), user_version (60, big endian), application_id (68), and the size in
+ * pages (28, page size at 16, valid where 24 equals 92). The transaction that creates the schema
+ * writes both numbers in rollback-journal mode, so they are on the first page of every results
+ * database from its first commit on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +58,8 @@ static gboolean header_check(const char *path, const guint8 *header, size_t n, G
   return TRUE;
 }
 
-/* A database has as many pages as its header says, unless a journal or a log has still to be
- * folded in; the number holds where whoever changed the file last kept it (section 1.3.7 there). */
+/* A database has the number of pages in its header, unless a journal or a log is still to be
+ * applied. Not every writer maintains this number (section 1.3.7 there). */
 static gboolean size_check(const char *path, const guint8 *header, gint64 size, GError **error) {
   static const char *const tails[] = {"-wal", "-journal"};
   const gint64 page = (gint64)header[AT_PAGE_SIZE] << 8 | header[AT_PAGE_SIZE + 1];

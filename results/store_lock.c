@@ -1,9 +1,9 @@
 /*
- * store_lock.c - what happens while another process has the database.
+ * store_lock.c - waits while another process holds the database.
  *
- * SQLite calls back while it cannot have a lock. We wait, say so once, and give up after a while
- * with ORR_FAULT_LOCKED. A store that keeps aside does not give up at the beginning of a run or of
- * a batch: it goes on in a database beside its own.
+ * SQLite calls a handler while it cannot get a lock. The handler waits, reports the wait once, and
+ * after the patience gives up with ORR_FAULT_LOCKED. A store that keeps aside does not give up at
+ * the beginning of a run or batch: it continues in a new database next to its own.
  *
  *     orrery.db  --locked for most_s-->  orrery.db.kept-1  --orrery db merge, later-->  orrery.db
  */
@@ -25,7 +25,7 @@ void orr_store_set_patience(const OrrStorePatience *wanted) { patience = wanted 
 
 /* --- Waiting --- */
 
-/* SQLite's busy handler: @n is how often it was called for this lock. 0: give up. */
+/* SQLite's busy handler. @n counts its calls for this lock; 0 gives up. */
 static int wait_a_little(void *user, int n) {
   OrrStore *store = user;
   const gint64 now_us = g_get_monotonic_time();
@@ -37,7 +37,7 @@ static int wait_a_little(void *user, int n) {
     store->has_said = TRUE;
   }
   if (waited_s >= patience.most_s) return 0;
-  g_usleep(1000 * (gulong)CLAMP(n * 2, 1, 100)); /* 1 ms at first, 0.1 s in the end */
+  g_usleep(1000 * (gulong)CLAMP(n * 2, 1, 100)); /* from 1 ms to 0.1 s */
   return 1;
 }
 
@@ -53,7 +53,7 @@ gboolean orr_store_fail_locked(const OrrStore *store, GError **error) {
   return FALSE;
 }
 
-/* --- Going on beside --- */
+/* --- Continuing in another database --- */
 
 void orr_store_keep_aside(OrrStore *store) { store->keeps_aside = TRUE; }
 
@@ -61,7 +61,8 @@ gboolean orr_store_is_aside(const OrrStore *store) { return store->is_aside; }
 
 const char *orr_store_path(const OrrStore *store) { return store->path; }
 
-/* Makes the first PATH.kept-N that is not there, empty, so that no other process takes it. */
+/* Creates the first absent PATH.kept-N as an empty file, so that no other process takes the
+ * name. */
 static char *make_aside(const char *path, GError **error) {
   for (guint i = 1; i <= MOST_ASIDE; i++) {
     g_autofree char *aside = g_strdup_printf("%s.kept-%u", path, i);

@@ -1,20 +1,22 @@
 /*
- * store_merge.c - the runs of another database into this one: shards of a sweep, or what a
- * colleague ran.
+ * store_merge.c - copies the runs of another database into this one: shards of a sweep, or a
+ * colleague's runs.
  *
- * Runs are taken in the order of their numbers and get the next that are free; columns that hold a
- * run's number (metric_def.unit is 'run') are mapped, and numbers that mean no run (0) stay.
+ * Runs are copied in the order of their numbers and get the next free numbers. Columns that hold a
+ * run's number (metric_def.unit is 'run') are mapped; 0, no run, stays 0.
  *
- *   a sweep      of the same document: its points join those that are here, at the same place (run = sweep + 1 +
- *                point), so that shards of one sweep make the whole; where it is here twice, the one of the same
- *                number, else of the same version, else the newest. Else it is a new sweep, and its numbers are
- *                reserved before any other run's.
- *   a point      left out where this database has it: a duplicate where its rows are the same, else `differing`
- *   other runs   left out where a run of the same scenario, hash and version has the same rows (times on the wall
- *                aside); one that has the hash and other rows (spans were kept, say) is added beside it and counts as
- *                `differing`. Runs that one file has twice are two.
+ *   a sweep      of the same document: its points join the points here, at the same position (run =
+ *                sweep + 1 + point), so that shards of one sweep form the whole. Where this database
+ *                has the sweep more than once, the one with the same number, else the same version,
+ *                else the newest. Otherwise it is a new sweep, whose numbers are reserved before those
+ *                of any other run.
+ *   a point      skipped where this database has it: a duplicate where its rows are equal, else
+ *                `differing`
+ *   other runs   skipped where a run with the same scenario, hash and version has equal rows (except
+ *                wall times). A run with the same hash and different rows (with spans, say) is added
+ *                and counts as `differing`. Two equal runs in one file stay two.
  *
- * What is kept in memory is a number for each run, and the hashes of runs here that are no points.
+ * Memory holds one number per run, and the hashes of the runs here that are not points.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +27,7 @@
 typedef struct {
   OrrStore *store, *source;
   OrrTransfer transfer;
-  /* what runs here before this merge are, points aside -> GArray of their numbers */
+  /* identity of each run before this merge, except points -> GArray of their numbers */
   GHashTable *known;
   gint64 next;                                     /* the next run's number */
   sqlite3_stmt *sweep_of, *n_points, *known_sweep; /* NULL where there are no sweeps */
@@ -49,7 +51,7 @@ static const char *text_at(sqlite3_stmt *stmt, int column) {
   return (const char *)sqlite3_column_text(stmt, column);
 }
 
-/* The number that a statement of ours answers for the run @id; 0: none. */
+/* The number that @stmt returns for the run @id; 0 without a row. */
 static gint64 number_for(sqlite3_stmt *stmt, gint64 id) {
   if (!stmt) return 0;
   sqlite3_bind_int64(stmt, 1, id);
@@ -60,7 +62,7 @@ static gint64 number_for(sqlite3_stmt *stmt, gint64 id) {
 
 /* --- Runs here --- */
 
-/* What is asked of each run, in the order of its columns: its number, what it is, and the rest. */
+/* The columns read of each run: its number, its identity, and the rest. */
 enum {
   AT_ID,
   AT_SCENARIO,
@@ -76,7 +78,7 @@ enum {
 #define IDENTITY "id, scenario, kind, hash, tool_version, engine, fidelity"
 #define THE_REST "started_at, wall_time_s, origin"
 
-/* What two runs with equal rows have in common, as one text. */
+/* The identity of a run: a text that is equal for runs that can have equal rows. */
 static char *identity(sqlite3_stmt *run) {
   GString *text = g_string_new(NULL);
   for (int i = AT_SCENARIO; i < N_IDENTITY; i++) {
@@ -116,8 +118,8 @@ static gboolean learn_runs(Merge *merge, GError **error) {
 
 /* --- A run there --- */
 
-/* The row of table `run`, under the number @here. Where it is from is said of those that no
- * sweep places. */
+/* Copies the row of table `run` under the number @here. Only runs outside sweeps record their
+ * origin. */
 static gboolean add_run(Merge *merge, sqlite3_stmt *run, gint64 here, gboolean has_origin,
                         GError **error) {
   const gint64 there = sqlite3_column_int64(run, AT_ID);
@@ -169,8 +171,7 @@ static gboolean take_sweep(Merge *merge, sqlite3_stmt *run, GError **error) {
   return add_run(merge, run, here, FALSE, error);
 }
 
-/* The run here that the one there is equal to; 0: none. *@ret_is_known: one has the same hash at
- * least. */
+/* The run here that equals the run there; 0: none. *@ret_is_known: a run here has the same hash. */
 static gint64 find_equal(const Merge *merge, sqlite3_stmt *run, gboolean *ret_is_known) {
   g_autofree char *what = identity(run);
   const GArray *numbers = g_hash_table_lookup(merge->known, what);
@@ -200,9 +201,9 @@ static gboolean take_run(Merge *merge, sqlite3_stmt *run, GError **error) {
   return add_run(merge, run, merge->next++, TRUE, error);
 }
 
-/* --- The whole --- */
+/* --- Entry point --- */
 
-/* Once the tables there are here too, those of sweeps among them. */
+/* Called when all tables of the other database exist here, including those of sweeps. */
 static gboolean prepare(Merge *merge, GError **error) {
   static const char insert[] = "INSERT INTO run (" IDENTITY ", file, resolved, " THE_REST ")"
                                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
@@ -240,7 +241,8 @@ static gboolean take_runs(Merge *merge, GError **error) {
 
 static gboolean check_other(const OrrStore *store, const char *path, GError **error) {
   struct stat here, there;
-  if (stat(store->path, &here) != 0 || stat(path, &there) != 0) return TRUE; /* opening says more */
+  if (stat(store->path, &here) != 0 || stat(path, &there) != 0)
+    return TRUE; /* opening will report the reason */
   if (here.st_dev != there.st_dev || here.st_ino != there.st_ino) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: is the database itself", path);
   return FALSE;
@@ -256,13 +258,13 @@ gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_f
   g_auto(Merge) merge = {.store = store, .source = orr_store_open_read(path, error)};
   if (!merge.source) return FALSE;
   if (orr_store_has_column(merge.source, "run",
-                           "id")) /* else who made it was killed before the first commit */
+                           "id")) /* else its creator was killed before the first commit */
     if (!orr_store_exec(merge.source, "BEGIN", error) || !learn_runs(&merge, error) ||
         !orr_transfer_init(&merge.transfer, store, merge.source, error) ||
         !prepare(&merge, error) || !take_runs(&merge, error) ||
         !orr_transfer_rows(&merge.transfer, error))
       return FALSE;
-  orr_store_forget_inserts(store); /* their tables may have gained columns */
+  orr_store_forget_inserts(store); /* tables can have gained columns */
   if (ret_facts) *ret_facts = merge.facts;
   return TRUE;
 }

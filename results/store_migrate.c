@@ -1,14 +1,14 @@
 /*
- * store_migrate.c - databases of older versions brought forward, when they are opened for writing.
+ * store_migrate.c - migrates databases of older versions when they are opened for writing.
  *
  *   version 1   as of 0.1.0's first databases
  *   version 2   run.origin; metric_def.unit is 'run' for a column that holds a run's number, so that merging
- *               (store_merge.c) can map it without knowing what the table means; the text of a sweep's point does not
- *               name the sweep's run any more, whose number may change
+ *               (store_merge.c) can map it without knowing what the table means; the text of a sweep's point no
+ *               longer names the sweep's run, whose number can change
  *
- * A step takes nothing away: an older Orrery that has the file open meanwhile goes on. All steps
- * are one transaction. Who opens a database for reading leaves it as it is: views lay what is
- * missing under themselves (views.c).
+ * A step removes nothing, so an older Orrery that has the file open continues to work. All steps
+ * are one transaction. Opening for reading changes nothing: views supply missing tables and columns
+ * themselves (views.c).
  *
  * To add a version: a step below, its line above, ORR_STORE_VERSION, the schema in store.c, and a
  * file of the version before in tests/results/.
@@ -28,7 +28,7 @@
 
 const char orr_store_resolved[] = RESOLVED;
 
-/* What makes version i + 1 of version i. */
+/* Step i turns version i into version i + 1. */
 static const char *const steps[ORR_STORE_VERSION] = {
     NULL,
     "ALTER TABLE run ADD COLUMN origin TEXT;"
@@ -39,7 +39,7 @@ static const char *const steps[ORR_STORE_VERSION] = {
 };
 
 static gboolean take_steps(const OrrStore *store, GError **error) {
-  gint64 version = 0; /* asked again: another process may have been quicker */
+  gint64 version = 0; /* read again, since another process may have migrated it */
   if (!orr_store_ask_number(store, "PRAGMA user_version", &version, error)) return FALSE;
   for (; version < ORR_STORE_VERSION; version++)
     if (!orr_store_exec(store, steps[version], error)) return FALSE;

@@ -1,6 +1,6 @@
 /*
- * store_private.h - what the store_*.c files share. Nobody else includes it: SQLite stays within
- * results/.
+ * store_private.h - what the store_*.c files share. No other file includes it, so that SQLite stays
+ * within results/.
  */
 #ifndef ORR_STORE_PRIVATE_H
 #define ORR_STORE_PRIVATE_H
@@ -18,17 +18,17 @@ G_BEGIN_DECLS
 
 struct OrrStore {
   sqlite3 *db;
-  char *path; /* as the caller wrote it: for messages */
+  char *path; /* as the caller wrote it, for messages */
   gboolean is_writer;
   gboolean keeps_aside, is_aside;
-  gint64 locked_us; /* when the lock that is waited for was met */
+  gint64 locked_us; /* when the current wait for a lock began */
   gboolean has_said;
-  gint64 run_id; /* of the run that is being written; 0: none */
+  gint64 run_id; /* the run being written; 0: none */
   gboolean in_batch;
   sqlite3_stmt *param; /* INSERT INTO param; NULL before its first use */
   sqlite3_stmt *run_insert, *run_update;
   GHashTable *inserts;    /* OrrFieldTable * -> sqlite3_stmt *, owned */
-  gboolean is_authorized; /* the statement that is being prepared asked the authorizer something */
+  gboolean is_authorized; /* SQLite consulted the authorizer for the statement being prepared */
   /* the table of the last row, and its statement: rows come in runs of one table */
   const OrrFieldTable *last_table;
   sqlite3_stmt *last_insert;
@@ -36,42 +36,41 @@ struct OrrStore {
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sqlite3_stmt, sqlite3_finalize)
 
-/* Waits for locks on @store as this process' patience has it; and at most 2 s, without a word.
- * (store_lock.c) */
+/* Make @store wait for locks as long as the patience of this process allows; or at most 2 s,
+ * silently (store_lock.c). */
 void orr_store_wait(OrrStore *store);
 void orr_store_wait_briefly(OrrStore *store);
 
-/* Sets @error: the lock outlasted the patience; FALSE. */
+/* FALSE with ORR_FAULT_LOCKED: the lock outlasted the patience. */
 gboolean orr_store_fail_locked(const OrrStore *store, GError **error);
 
-/* Closes the connection, with all that was prepared on it. */
+/* Closes the connection and its prepared statements. */
 void orr_store_disconnect(OrrStore *store);
 
-/* Begins a transaction by @sql; where a lock outlasts the patience and the store keeps aside, in
- * a database beside. */
+/* Begins a transaction with @sql. Where a lock outlasts the patience and the store keeps aside, the
+ * transaction begins in a new database next to this one. */
 gboolean orr_store_begin(OrrStore *store, const char *sql, GError **error);
 
-/* Sets @error from the connection's last error, prefixed by the file and by what was being done;
- * FALSE. */
+/* FALSE with the connection's last error, prefixed by the file and by @doing. */
 gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error);
 
-/* Runs @sql, which may be several statements and gives no rows. */
+/* Runs @sql: one or more statements without rows. */
 gboolean orr_store_exec(const OrrStore *store, const char *sql, GError **error);
 
-/* The one number that @sql asks for. */
+/* The one number that @sql returns. */
 gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *ret_number,
                               GError **error);
 
 /* The next run's number that is neither taken nor reserved by a sweep. */
 gboolean orr_store_next_run(const OrrStore *store, gint64 *ret_id, GError **error);
 
-/* Brings a database of an older version forward; it is open for writing. */
+/* Migrates a database of an older version, which is open for writing. */
 gboolean orr_store_migrate(const OrrStore *store, GError **error);
 
-/* TRUE for a column that held runs' numbers in version 1, which did not say so. */
+/* TRUE for a column that holds runs' numbers in version 1, whose metric_def does not mark them. */
 gboolean orr_store_was_reference(const char *table, const char *column);
 
-/* SQL: what a run's `resolved` is in this version, of one of any version. */
+/* SQL that turns a run's `resolved` of any version into this version's. */
 extern const char orr_store_resolved[];
 
 /* One statement; NULL with @error set. */

@@ -1,10 +1,9 @@
 /*
- * store_query.c - questions to the results database: a view of ours, or one SQL statement of the
- * user's.
+ * store_query.c - queries the results database: a shipped view, or one SQL statement of the user.
  *
- * A question cannot write: the authorizer lets through what reads and nothing else (so no ATTACH,
- * no PRAGMA that sets), and the statement must be read-only by SQLite's own account. One statement
- * at a time, so that nothing hides behind a semicolon.
+ * A query cannot write: the authorizer permits only reading (no ATTACH, no PRAGMA that sets a
+ * value), and SQLite itself must report the statement as read-only. A query is one statement, so
+ * that nothing hides behind a semicolon.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/fault.h"
 
-/* PRAGMAs that tell; those in the second list only when they are given no value to set. */
+/* PRAGMAs that only read; those in the second list only without a value. */
 static const char *const telling_pragmas[] = {"table_info",      "table_xinfo", "table_list",
                                               "index_list",      "index_info",  "foreign_key_list",
                                               "integrity_check", "quick_check", NULL};
@@ -30,7 +29,7 @@ static int authorize(void *user, int action, const char *first, const char *seco
   case SQLITE_READ:
   case SQLITE_RECURSIVE:
     return SQLITE_OK;
-  case SQLITE_UPDATE: /* what SQLite asks for when it declares a table-valued PRAGMA; a true UPDATE of it is refused */
+  case SQLITE_UPDATE: /* for the declaration of a table-valued PRAGMA; a real UPDATE of it fails */
     return strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
   case SQLITE_FUNCTION: /* @second is the function */
     return g_ascii_strcasecmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
@@ -66,7 +65,7 @@ static gboolean fail_query(const OrrStore *store, const char *sql, GError **erro
   }
 }
 
-/* Comments and blanks prepare to no statement at all. */
+/* A text of comments and blanks prepares to no statement. */
 static gboolean is_blank(const OrrStore *store, const char *sql) {
   g_autoptr(sqlite3_stmt) stmt = NULL;
   return sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL) == SQLITE_OK && !stmt;
@@ -83,7 +82,9 @@ static sqlite3_stmt *prepare_query(OrrStore *store, const char *sql, GError **er
   const char *why = NULL;
   if (!stmt)
     why = "there is no statement";
-  else if (!store->is_authorized) /* VACUUM asks nobody, and VACUUM INTO counts as read-only */
+  else if (
+      !store
+           ->is_authorized) /* VACUUM bypasses the authorizer, and VACUUM INTO counts as read-only */
     why = "a query may only read";
   else if (!is_blank(store, tail))
     why = "one statement at a time";
@@ -113,10 +114,10 @@ static char *declared_kinds(const char *statement) {
   return g_strdup(kinds->str);
 }
 
-/* The run that :run stands for: @run_id, which must exist; for 0 the newest run of the kinds
- * that the statement is about. Most statements declare none: they are about a simulation, so
- * that comparing with measurements or calibrating after a run does not hide the run. Where no
- * run is of these kinds the newest of any; 0 where there is no run. */
+/* The run that :run stands for: @run_id, which must exist; for 0 the newest run of the kinds that
+ * the statement is about. Most statements declare no kind and are about simulations, so that a
+ * validation or calibration after a run does not hide the run. Without a run of these kinds, the
+ * newest of any kind; 0 without runs. */
 static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *statement,
                             gint64 *ret_run_id, GError **error) {
   g_autofree char *kinds = declared_kinds(statement);
@@ -141,10 +142,10 @@ static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *st
   return TRUE;
 }
 
-/* What a question is asked with. */
+/* The inputs of a query. */
 typedef struct {
   const char *asked; /* as the user wrote it */
-  const char *text;  /* the statement with its head, which may declare what it is about */
+  const char *text;  /* the statement with its head, which can declare its kinds */
   gboolean is_view;
   gint64 run_id;
   const OrrBinding *bindings;
@@ -210,8 +211,8 @@ static gboolean bind_all(const OrrStore *store, sqlite3_stmt *stmt, const Questi
 
 /* --- The answer --- */
 
-/* The shortest text that reads back as the same double, with a point or an exponent so that it
- * is seen to be no integer. */
+/* The shortest text that reads back as the same double, with a point or an exponent to mark it as
+ * a real number. */
 static char *real_text(double value) {
   if (!isfinite(value)) return NULL;
   char text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -294,7 +295,7 @@ static OrrAnswer *ask(OrrStore *store, const char *statement, const Question *qu
   return fetch(store, stmt, question->asked, error);
 }
 
-/* A lone word that is no view is a mistyped view, not a statement. */
+/* A single word that is not a view is a mistyped view, not a statement. */
 static gboolean check_view_name(const char *word, GError **error) {
   for (const char *c = word; *c; c++)
     if (!g_ascii_isalnum(*c) && *c != '-' && *c != '_') return TRUE;
@@ -314,8 +315,8 @@ OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id
                          const OrrBinding *bindings, guint n_bindings, GError **error) {
   const OrrView *view = orr_view_find(sql_or_view);
   if (!view && !check_view_name(sql_or_view, error)) return NULL;
-  /* Reads the schema afresh: another process may have made a table since, and the look for
-   * stand-ins must not fail. */
+  /* Reads the schema again: another process may have created a table, and the search for stand-ins
+   * must not fail. */
   if (!orr_store_exec(store, "SELECT 1 FROM sqlite_schema", error)) return NULL;
   g_autofree char *statement = view ? orr_views_statement(store, view) : g_strdup(sql_or_view);
   const Question question = {view ? view->name : sql_or_view,

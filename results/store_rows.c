@@ -1,12 +1,13 @@
 /*
- * store_rows.c - rows in, described by field tables: the SQL table, its metric_def rows and its
- * INSERT all come from the one table.
+ * store_rows.c - adds rows: a field table gives the SQL table, its metric_def rows and its INSERT.
  *
- *   BOOL, INT    INTEGER      REAL   REAL, NULL for what is no finite number
- *   TEXT, WORD   TEXT         OPTIONAL fields may be NULL: a number outside its own limits (a micro-batch of -1 in a
- *                             field that is UNSIGNED), a text that is not there
+ *   BOOL, INT    INTEGER
+ *   TEXT, WORD   TEXT
+ *   REAL         REAL, NULL where the value is not finite
+ *   OPTIONAL     may be NULL: for a number outside its own limits (a micro-batch of -1 in an
+ *                UNSIGNED field), or an absent text
  *
- * A table that an older Orrery made gains the columns it lacks: they are NULL in the older runs.
+ * A table from an older Orrery gains the columns it lacks, which are NULL in the older runs.
  */
 #include <math.h>
 #include <string.h>
@@ -47,7 +48,7 @@ void orr_store_forget_inserts(OrrStore *store) {
   store->last_insert = NULL;
 }
 
-/* --- Making the table --- */
+/* --- Creating the table --- */
 
 static gboolean check_table(const OrrFieldTable *table, GError **error) {
   static const char *const own[] = {"run", "param", "metric_def", NULL};
@@ -74,7 +75,7 @@ static char *create_sql(const OrrFieldTable *table, const char *name) {
     g_autofree char *column = sql_name(field->name);
     g_string_append_printf(sql, ",\n  \"%s\" %s%s", column, sql_type(field), sql_null(field));
   }
-  /* Rows of a run come together, so the index grows at its end and costs little. */
+  /* Rows of a run are added together, so the index grows at its end and costs little. */
   g_string_append_printf(
       sql, ") STRICT;\nCREATE INDEX IF NOT EXISTS \"%s_run\" ON \"%s\" (run_id);", name, name);
   return g_string_free(sql, FALSE);
@@ -148,9 +149,9 @@ static sqlite3_stmt *find_insert(OrrStore *store, const OrrFieldTable *table, GE
   return stmt;
 }
 
-/* --- Filling it --- */
+/* --- Adding rows --- */
 
-/* An optional number says that it is absent by lying outside its own limits. */
+/* An optional number outside its own limits is absent. */
 static gboolean is_absent(const OrrField *field, double value) {
   if (!(field->flags & ORR_FIELD_OPTIONAL)) return FALSE;
   return (field->flags & ORR_FIELD_POSITIVE && value <= 0) ||
@@ -196,7 +197,7 @@ static void bind_field(sqlite3_stmt *stmt, int at, const OrrField *field, const 
   case ORR_FIELD_WORD:
     sqlite3_bind_text(stmt, at, word_of(field, *(const int *)member), -1, SQLITE_STATIC);
     break;
-  default: /* check_table let none through */
+  default: /* check_table refused all other kinds */
     break;
   }
 }

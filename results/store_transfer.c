@@ -1,3 +1,7 @@
+/*
+ * store_transfer.c - reads the tables of the other database, creates and widens the tables here,
+ * and copies or compares rows.
+ */
 #include "results/store_transfer.h"
 
 #include <string.h>
@@ -6,13 +10,13 @@
 
 typedef struct {
   char *name;
-  gboolean is_run; /* holds a run's number: mapped, and not compared */
+  gboolean is_run; /* holds a run's number: mapped, not compared */
   gboolean is_compared;
 } Column;
 
 typedef struct {
   char *name;
-  GArray *columns;            /* of Column; run_id aside */
+  GArray *columns;            /* of Column, without run_id */
   sqlite3_stmt *all, *insert; /* run_id first, then the columns */
   sqlite3_stmt *there, *here; /* the columns of one run */
 } Table;
@@ -25,9 +29,9 @@ static const Column *column_at(const Table *table, guint i) {
   return &g_array_index(table->columns, Column, i);
 }
 
-/* --- A table there, made here --- */
+/* --- Creating a table of the other database here --- */
 
-/* metric_def says which columns hold runs' numbers, but in a file of version 1. */
+/* metric_def marks the columns that hold runs' numbers, except in version 1. */
 static gboolean holds_run(const OrrStore *source, const char *table, const char *column) {
   g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(
       source, "SELECT 1 FROM metric_def WHERE table_name = ?1 AND name = ?2 AND unit = 'run'",
@@ -44,7 +48,7 @@ static gboolean exec_and_free(const OrrStore *store, char *sql, GError **error) 
   return fine;
 }
 
-/* A new column of this name and type; @not_null only where the table is made with it. */
+/* Defines a column; @not_null only where the table is created with it. */
 static void append_definition(GString *sql, const char *name, const char *type, gboolean not_null) {
   char *text = sqlite3_mprintf(",\n  \"%w\" %s%s", name, type, not_null ? " NOT NULL" : "");
   g_string_append(sql, text);
@@ -74,8 +78,8 @@ static sqlite3_stmt *ask_columns(const OrrStore *store, const char *table, GErro
   return stmt;
 }
 
-/* The same table with columns that may be NULL: there is an older Orrery's, which lacks a column
- * that never is. */
+/* Recreates the table with nullable columns: the other database is from an older Orrery and lacks a
+ * column that is NOT NULL here. */
 static gboolean loosen_table(const OrrStore *store, const char *name, GError **error) {
   static const char passing[] = "the table that is made anew";
   g_autoptr(sqlite3_stmt) columns = ask_columns(store, name, error);
@@ -109,8 +113,8 @@ static gboolean fit_table(const OrrStore *store, const Table *table, GError **er
   return !is_tight || loosen_table(store, table->name, error);
 }
 
-/* Reads one column there into @table; it is added to the table here, or to @definitions where
- * there is none. */
+/* Reads one column of the other database into @table, and adds it to the table here; where that
+ * does not exist, to @definitions. */
 static gboolean add_column(const OrrTransfer *transfer, Table *table, sqlite3_stmt *info,
                            GString *definitions, GError **error) {
   static const char *const types[] = {"INTEGER", "REAL", "TEXT", NULL};
@@ -286,7 +290,7 @@ static gboolean insert_row(const OrrTransfer *transfer, const Table *table, gint
 
 static gboolean copy_table(const OrrTransfer *transfer, const Table *table, GError **error) {
   g_autoptr(GError) reason = NULL;
-  const OrrTransferRun *run = NULL; /* rows of a run lie together */
+  const OrrTransferRun *run = NULL; /* rows of a run are adjacent */
   while (orr_store_next_row(transfer->source, table->all, &reason)) {
     const gint64 there = sqlite3_column_int64(table->all, 0);
     if (!run || run->there != there) run = g_hash_table_lookup(transfer->runs, &there);

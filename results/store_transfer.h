@@ -1,9 +1,9 @@
 /*
- * store_transfer.h - rows of runs from one results database to another, whatever tables they are
- * in. Of store_merge.c, which says what run becomes which.
+ * store_transfer.h - copies the rows of runs from one results database to another, for all tables.
+ * store_merge.c decides which run becomes which.
  *
- * Rows go from connection to connection one at a time, so memory does not grow with them, and any
- * number of databases can be taken in one transaction (SQLite attaches ten at most).
+ * Rows pass from connection to connection one at a time, so memory does not grow with their number,
+ * and one transaction can merge any number of databases (SQLite attaches ten at most).
  */
 #ifndef ORR_STORE_TRANSFER_H
 #define ORR_STORE_TRANSFER_H

@@ -3,18 +3,16 @@
  *
  * To add a view: write results/views/NAME.sql, and list it in meson.build. The file is
  *
- *   -- The question, as a user would ask it.
- *   -- reads: span(lane, category, end_s); lane(name)       the tables and columns it needs (run, param, metric_def
- * aside)
- *   -- about: validation       the kinds of run of which :run is the newest; without this line any simulation
- *   -- takes: other (what it is, and what it is when not given)   for each named parameter but :run
- *   -- column: sentence                                     one line for each column of the answer, in their order
+ *   -- The question that the view answers?
+ *   -- reads: span(lane, category, end_s); lane(name)     all but run, param and metric_def
+ *   -- about: validation                  kinds of the newest run; default: simulations
+ *   -- takes: other (meaning; the default when not given)   for each parameter but :run
+ *   -- column: sentence                   for each column of the answer, in order
  *   SELECT ... WHERE run_id = :run ...;
  *
- * What was never recorded has no table, and a table that an older Orrery made may lack a column. A
- * view answers all the same, with no rows or with NULLs: what it reads and this database lacks is
- * laid under it as a common table expression of the same name. (Not as tables: a question writes
- * nothing.)
+ * A database lacks the tables of results that it never stored, and a table from an older Orrery can
+ * lack columns. The view then returns no rows, or NULLs: each missing table or column is supplied
+ * as a common table expression of the same name. (Not as a table, since a query writes nothing.)
  */
 #include <string.h>
 
@@ -31,8 +29,8 @@ const OrrView *orr_view_find(const char *name) {
   return NULL;
 }
 
-/* "span AS (SELECT *, NULL AS x FROM main.span)" for a column x that is missing from span; for a
- * table that is missing all of its columns, and no row. NULL where nothing is missing. */
+/* "span AS (SELECT *, NULL AS x FROM main.span)" where column x is missing from span; where the
+ * table is missing, all its columns and no rows. NULL where nothing is missing. */
 static char *stand_in(const OrrStore *store, const char *table, char **columns) {
   gboolean exists = orr_store_has_column(store, table, NULL);
   g_autoptr(GString) missing = g_string_new(NULL);

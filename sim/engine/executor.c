@@ -11,7 +11,7 @@
  *       running --COMM, WAIT not yet--> waiting          running --no op left--> done
  *
  *   WORK     now += duration                          RECORD   event.at = now
- *   WAIT     now = max(now, event.at)                 COMM     start = max over members of their now
+ *   WAIT     now = max(now, event.at)                 COMM     start = max of the members' now
  *
  * Invariants
  *  1. A stream is in one place: in the ready queue, in one list of waiters, or done. There is no
@@ -210,8 +210,8 @@ static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
 static void join_within(OrrExecutor *executor, guint32 stream, guint32 index, double left_s) {
   OrrCommState *comm = &executor->comms[index];
   arrive(executor, stream, comm);
-  double end_s = orr_engine_now(executor->engine) +
-                 left_s; /* end of the phase, counted from the last one backwards */
+  double end_s =
+      orr_engine_now(executor->engine) + left_s; /* end of the phase; from the last one backwards */
   for (comm->phase = comm->n_phases; comm->phase-- > 0;) {
     const OrrPhase *phase = &comm->phases[comm->phase];
     const double bytes_s =

@@ -4,7 +4,7 @@
  *
  *   stream   ... CALL --> ops of the routine --> the op after the CALL
  *                           BESIDE: the helper joins the comm; MEET: the stream waits for it
- *   helper   idle -------> waiting for the comm -------> idle; a stream that waits at MEET continues
+ *   helper   idle -------> waiting for the comm -------> idle; a stream at MEET continues
  */
 #include "sim/engine/executor_private.h"
 

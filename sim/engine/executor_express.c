@@ -7,7 +7,7 @@
  * end of the routine is known. Another transfer or communication breaks the run: the current op
  * continues by itself, and after it the rest can become a run again.
  *
- *   ops     |work|  collective  |work|  collective  |work|...        begins[i]: op i, since the routine's begin
+ *   ops     |work|  collective  |work|  collective  |work|...        begins[i]: begin of op i
  *   run     +-----------------+- - - - - - - - - - - - - -+          one event, at the last end
  *   meets                     ^ a transfer starts on its links
  *   then    +--------1 span---+ op by op + run again ------+

@@ -3,15 +3,17 @@
  * lost.
  *
  *   epoch          0                1                2
- *   date           0 ---------------+----------------+------->        a comm that starts in epoch 1 has the phases of
- *   comm 3's       own              rerouted         own              epoch 1; one in flight at its date is moved, what
- *                                                                     is left of the present phase first
+ *   date           0 ---------------+----------------+------->
+ *   comm 3's       own              rerouted         own
+ *
+ * A comm that starts in epoch 1 has the phases of epoch 1. A comm in flight at the date of epoch 1
+ * is moved, beginning with the rest of its current phase.
  *
  * Invariants
  *  1. A comm's phases are those of the last epoch that began at or before its start, or of a later
- *     one that began while it was under way and has as many phases, of which the same send bytes.
- *  2. At each epoch all comms are looked at once: cost linear in comms, nothing where the program
- *     has no epochs.
+ *     one that began while it was in flight and has as many phases, of which the same send bytes.
+ *  2. At each epoch all comms are checked once: the cost is linear in comms, and zero without
+ *     epochs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +134,7 @@ static void plan_losses(OrrExecutor *executor) {
     executor->lost_s[loss->lane] = MIN(executor->lost_s[loss->lane], loss->at_s);
     executor->losses[i] = (OrrDatedCall){executor, i};
     if (i > 0 && loss->at_s == g_array_index(losses, OrrLoss, i - 1).at_s)
-      continue; /* one look for all of a date */
+      continue; /* one check for all epochs of a date */
     orr_engine_at(executor->engine, loss->at_s, lane_is_lost, &executor->losses[i]);
   }
 }

@@ -1,12 +1,13 @@
 /*
- * executor_slow.c - work on lanes that slow down.
+ * executor_slow.c - computes when work ends on a lane whose speed changes.
  *
- * A lane's speed is a step function of time: 1 / factor from each of its dates on; where a share s
- * of the work does not feel it, 1 / (s + (1 - s) factor), as if the two were mixed evenly. Work of
- * duration d that begins at t ends at the T for which the speed's integral from t to T is d.
+ * A lane's speed is a step function of time: 1 / factor from each of its dates on. Where the factor
+ * does not apply to a fraction s of the work, the speed is 1 / (s + (1 - s) factor), as if the two
+ * were mixed evenly. Work of duration d that begins at t ends at the T for which the integral of
+ * the speed from t to T is d.
  *
- *   speed 1 |-----------+              d = 3 from t = 1, factor 2 from 2 on: 1 second of it is done by 2, the other two
- *       1/2 |           +-------       take 4; T = 6
+ *   speed 1 |-----------+              d = 3 from t = 1, factor 2 from 2 on: 1 second of work
+ *       1/2 |           +-------       is done at 2, the other two take 4; T = 6
  *           0     1     2
  */
 #include <stdlib.h>

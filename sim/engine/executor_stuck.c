@@ -4,13 +4,15 @@
  * Where a link that stays down holds communications, the message names the one that has waited
  * longest, its link, and since when. All others wait for it, directly or indirectly.
  *
- *   stage 0, replica 2 has waited since 1.02 s for gpu5.nic.tx, which went down at 1 s and stays down (pp-forward; ...
+ *   stage 0, replica 2 has waited since 1.02 s for gpu5.nic.tx, which went down at 1 s and
+ *   stays down (pp-forward; ...
  *
  * Any other deadlock: what each stream waits for, and which stream has to provide it.
  *
  *   3 streams wait for what nothing will end:
  *     stage 0/compute, op 2: event 0, to be recorded by stage 1/compute at its op 5
- *     stage 1/compute, op 0: comm 3 "send", 1 of 2 there; still to come: stage 0/compute at its op 7
+ *     stage 1/compute, op 0: comm 3 "send", 1 of 2 there; still to come: stage 0/compute
+ *     at its op 7
  */
 #include <math.h>
 

@@ -7,21 +7,23 @@
  *   lane      a rank, or a class of `multiplicity` equivalent ranks replayed once (folding)
  *   stream    ops of one lane in order, like a CUDA stream; a lane has several
  *   op        WORK     occupies the stream for `duration_s`
- *             COMM     joins communication `comm`, and holds the stream until the communication ends
+ *             COMM     joins communication `comm`, and holds the stream until that ends
  *             RECORD   marks event `event` as happened
  *             WAIT     holds the stream until event `event` has happened
  *             CALL     executes the ops of routine `target` here, with the tag of the call
- *   routine   ops that one stream repeats (the layers of each micro-batch), stored once: WORK, COMM, and
+ *   routine   ops that one stream repeats (the layers of each micro-batch), stored once: WORK, COMM,
+ *             and
  *             BESIDE   joins comm `target` on the routine's helper stream, and continues
  *             MEET     holds the stream until that comm ends; only WORK stands between the two
  *             Its comms have one member each. The helper has no ops of its own.
- *   comm      one communication: starts when all its `n_members` COMM ops have been reached (as NCCL rendezvous), then
- *             takes its phases one after another: first latency_s as a delay, then `bytes` over the phase's path
+ *   comm      one communication: starts when all its `n_members` COMM ops have been reached (as in
+ *             NCCL's rendezvous), then takes its phases one after another: latency_s as a delay, then
+ *             `bytes` over the phase's path
  *   path      a set of links with weights, shared by many comms: what a transfer loads
  *   event     happens once
  *
- *   A non-blocking collective is a COMM on a stream of its own, after a WAIT for its inputs; a stream that needs its
- *   result waits for an event recorded after it.
+ *   A non-blocking collective is a COMM on a stream of its own, after a WAIT for its inputs; a stream
+ *   that needs its result waits for an event recorded after it.
  *
  * The builder of the program numbers the links (topologies/fabric.h) and gives each bandwidth once,
  * in orr_program_link. Before replay orr_program_seal folds links: two links with equal bandwidth
