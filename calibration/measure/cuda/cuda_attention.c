@@ -1,5 +1,5 @@
 /*
- * cuda_attention.c - fused attention through cuDNN: the graph that its flash engines recognise
+ * cuda_attention.c - fused attention through cuDNN, as a graph that its flash engines recognise
  * (cuDNN Developer Guide, "Fused Flash Attention fprop/bprop"; the same operations as
  * cudnn-frontend's sdpa nodes).
  *
@@ -9,14 +9,14 @@
  *   backward   D = sum(d_out * out); P = exp(S - stats); dv = P^T d_out; dP = d_out v^T; dS = P (dP - D) scale;
  *              dk = dS^T q; dq = dS k                     (Dao et al. 2022, FlashAttention, algorithm 4)
  *
- * Tensors lie as frameworks have them: q [b, s, heads, d], k and v [b, s, kv-heads, d]. The causal
+ * Tensors have the frameworks' layout: q [b, s, heads, d], k and v [b, s, kv-heads, d]. The causal
  * mask is aligned to the bottom right: query row i sees keys up to i + prefix. Decode is one row
- * that sees all keys; with mixed lengths the keys of each sequence end where an array on the device
- * says. For grouped queries dk and dv are made for all heads and summed over each group.
+ * that sees all keys; with mixed lengths an array on the device gives the number of keys of each
+ * sequence. For grouped queries dk and dv are computed for all heads and summed over each group.
  *
- * Checked against double precision on a sample: rows of the output and of dq; the forward's stats
- * of the same rows; and rows of dk and dv, which sum over all queries that see the key, with the
- * stats and the output that the forward left.
+ * A sample is compared with double precision: rows of the output and of dq; the forward's stats of
+ * the same rows; and rows of dk and dv, which sum over all queries that see the key, from the stats
+ * and the output of the forward.
  */
 #include <math.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
 
 /* --- Checks --- */
 
-/* @n rows of one head, from row 0, of a tensor [b, s, heads, dim]. */
+/* Reads @n rows of one head, from row 0, of a tensor [b, s, heads, dim]. */
 static gboolean read_head(const OrrAttention *a, int tensor, gint64 heads, gint64 tokens,
                           gint64 dim, gint64 batch, gint64 head, gint64 row, gint64 n,
                           double *values, GError **error) {
@@ -99,7 +99,7 @@ static void judge_all(const double *found, const double *wanted, gint64 n, OrrVe
   for (gint64 i = 0; i < n; i++) orr_cuda_judge(verdict, found[i], wanted[i], scale);
 }
 
-/* The stats of @n rows of a head from @row on: [b, heads, rows]. */
+/* Reads the stats of @n rows of a head from @row on: [b, heads, rows]. */
 static gboolean read_stats(const OrrAttention *a, gint64 batch, gint64 head, gint64 row, gint64 n,
                            double *values, GError **error) {
   const gsize first = (gsize)((batch * a->heads + head) * a->rows + row);
@@ -141,7 +141,8 @@ static gboolean judge_row(const OrrAttention *a, gint64 batch, gint64 head, gint
   return TRUE;
 }
 
-/* The rows of one query head that see a key, with all that the backward pass reads of them. */
+/* The rows of one query head that see a key, with everything that the backward pass reads of
+ * them. */
 typedef struct {
   double *q, *d_out, *out, *stats;
 } Seers;
@@ -170,8 +171,8 @@ static gboolean add_head(const OrrAttention *a, gint64 batch, gint64 head, gint6
   return TRUE;
 }
 
-/* dk and dv of one key: what the query heads of its group add up to. Under the mask the rows
- * from the key's place on see it. */
+/* Checks dk and dv of one key: the sum over the query heads of its group. Under the mask, the
+ * rows from the key's position on see it. */
 static gboolean judge_key(const OrrAttention *a, gint64 batch, gint64 kv_head, gint64 key,
                           OrrVerdict *verdict, GError **error) {
   const gint64 group = a->heads / a->kv_heads,
@@ -197,8 +198,8 @@ static gboolean judge_sample(const OrrAttention *a, guint64 pick, OrrVerdict *ve
                n_rows = a->n_rows ? a->n_rows[batch] : a->rows;
   const gint64 row = (gint64)(pick % (guint64)n_rows), head = (gint64)(pick >> 40) % a->heads;
   const gint64 key = (gint64)(pick >> 8) % a->keys;
-  /* The first rows of a causal backward see a single key: dq is 0 there, and there is no scale.
-   * The last keys are seen by few rows: their dk is of the size of its rounding. */
+  /* The first rows of a causal backward see a single key: dq is 0 there and has no scale. Few
+   * rows see the last keys: their dk is of the size of its rounding error. */
   if (!judge_row(a, batch, head, a->backward ? MAX(row, MIN(a->rows - 1, 8)) : row, verdict, error))
     return FALSE;
   return !a->backward || judge_key(a, batch, head / (a->heads / a->kv_heads),
@@ -217,7 +218,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 
 /* --- Preparing --- */
 
-/* Sequences of a mixed batch use a part of their cache: about half of it, by make_lengths. */
+/* The fraction of the cache that sequences of a mixed batch use: about half, by make_lengths. */
 static double touched_share(const OrrAttention *a) {
   return a->is_mixed ? (a->batch + 1.0) / (2.0 * a->batch) : 1;
 }
@@ -244,8 +245,8 @@ static gboolean allocate(OrrKernel *kernel, OrrAttention *a, gboolean with_backw
          NULL;
 }
 
-/* Decodes have from one share of the longest one's keys to all of them; before them, a prompt's
- * chunk where there is one. */
+/* Decode i has a length proportional to i, up to the longest; a prompt's chunk, if there is one,
+ * comes first. */
 static gboolean make_lengths(OrrKernel *kernel, OrrAttention *a, GError **error) {
   const gint64 first = a->chunk_prefix >= 0 ? 1 : 0, n = a->batch - first;
   a->n_rows = g_new(gint32, a->batch);
@@ -279,7 +280,7 @@ static gboolean plan(OrrKernel *kernel, OrrAttention *a, gboolean with_backward,
   return (a->workspace = orr_cuda_alloc(kernel, (gsize)workspace, error)) != NULL;
 }
 
-/* A backward reads what a forward left. */
+/* Runs the forwards whose results the backward reads. */
 static gboolean run_forwards(OrrKernel *kernel, const OrrAttention *a, GError **error) {
   for (guint set = 0; set < kernel->n_sets; set++)
     if (!run_forward(a, set, kernel->bench->stream, error)) return FALSE;
@@ -344,7 +345,7 @@ static OrrAttention heads_of(const gint64 *at) {
                         .chunk_prefix = -1};
 }
 
-/* One kernel for all: a batch of the chunk and the decodes, each with rows and keys of its own. */
+/* One kernel for all: a batch of the chunk and the decodes, each with its own rows and keys. */
 static gboolean prepare_together(OrrKernel *kernel, GError **error) {
   const gint64 *at = kernel->shape.at;
   OrrAttention asked = heads_of(at);
@@ -356,8 +357,8 @@ static gboolean prepare_together(OrrKernel *kernel, GError **error) {
   return prepare(kernel, &asked, FALSE, error);
 }
 
-/* A kernel for the chunk and one for the decodes, one after the other; their buffers are this
- * kernel's. */
+/* One kernel for the chunk and one for the decodes, one after the other; this kernel owns their
+ * buffers. */
 typedef struct {
   OrrKernel parts[2];
 } Apart;

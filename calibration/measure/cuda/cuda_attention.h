@@ -1,5 +1,5 @@
 /*
- * cuda_attention.h - a fused attention as cuDNN is asked for it; what cuda_attention*.c share.
+ * cuda_attention.h - a fused attention for cuDNN; shared by cuda_attention*.c.
  */
 #ifndef ORR_CUDA_ATTENTION_H
 #define ORR_CUDA_ATTENTION_H
@@ -12,12 +12,12 @@ enum { Q = 0, K, V, OUT, STATS, D_OUT, DQ, DK, DV, DK_ALL, DV_ALL, N_POINTERS };
 
 typedef struct {
   gint64 batch, heads, kv_heads, rows, keys, dim,
-      v_dim; /* rows: queries a sequence; keys: those and the prefix */
+      v_dim; /* rows: queries per sequence; keys: rows and prefix */
   /* of sequence 0 of a mixed batch, which has all rows then; below 0: it is as the others */
   gint64 chunk_prefix;
-  gint64 decode_keys; /* of the longest of the others, which have one row each */
+  gint64 decode_keys; /* keys of the longest of the others, which have one row each */
   gboolean is_causal;
-  gboolean is_mixed; /* rows and keys of a sequence end where arrays on the device say */
+  gboolean is_mixed; /* arrays on the device give each sequence's number of rows and keys */
   cudnnDataType_t type;
   OrrFormat format;
   float scale;
@@ -29,8 +29,8 @@ typedef struct {
   void *workspace;
 } OrrAttention;
 
-/* The real tensors are, in their order: of forward q, k, v, out, stats, and where mixed row_ends
- * and key_ends; of backward those of OrrAttention.at that it has. */
+/* The real tensors, in order: for forward q, k, v, out, stats, and if mixed row_ends and
+ * key_ends; for backward those of OrrAttention.at that it has. */
 void orr_attention_build_forward(OrrCudnnGraph *graph, const OrrAttention *attention);
 void orr_attention_build_backward(OrrCudnnGraph *graph, const OrrAttention *attention);
 

@@ -68,12 +68,12 @@ static OrrTensor *moved(OrrCudnnGraph *graph, const OrrAttention *a, cudnnPointw
   return y;
 }
 
-/* Keys up to the row's own place, the prefix before it: row + keys - rows >= column. The sum is
- * two operations, ADD keys and SUB rows, each with a scalar or, in a mixed batch, each
- * sequence's own number: cuDNN's engines recognise graphs by their operations, and that is what
- * cudnn-frontend's sdpa nodes emit for a mask aligned to the bottom right
- * (scaled_dot_product_flash_attention.h: "row_idx_add_skv", then the subtraction of s_q). One
- * ADD of the difference means the same, and finds no engine, or a slower one. */
+/* Masks keys after the row's own position, with the prefix before it: row + keys - rows >=
+ * column. The sum is two operations, ADD keys and SUB rows, each with a scalar or, in a mixed
+ * batch, each sequence's own number. cuDNN's engines recognise graphs by their operations, and
+ * cudnn-frontend's sdpa nodes emit these for a mask aligned to the bottom right
+ * (scaled_dot_product_flash_attention.h: "row_idx_add_skv", then the subtraction of s_q). A
+ * single ADD of the difference is equivalent, but finds no engine, or a slower one. */
 static OrrTensor *mask_causal(OrrCudnnGraph *graph, const OrrAttention *a, OrrTensor *x,
                               OrrTensor *row_ends, OrrTensor *key_ends) {
   OrrTensor *row = indexes(graph, a, x, 2), *column = indexes(graph, a, x, 3);
@@ -88,7 +88,7 @@ static OrrTensor *mask_causal(OrrCudnnGraph *graph, const OrrAttention *a, OrrTe
   return keep_where(graph, a, x, compare(graph, a, CUDNN_POINTWISE_CMP_GE, row, column));
 }
 
-/* Rows and keys of a sequence end where @row_ends and @key_ends say. */
+/* Masks the rows and keys after @row_ends and @key_ends of each sequence. */
 static OrrTensor *mask_padding(OrrCudnnGraph *graph, const OrrAttention *a, OrrTensor *x,
                                OrrTensor *row_ends, OrrTensor *key_ends) {
   OrrTensor *rows = compare(graph, a, CUDNN_POINTWISE_CMP_LT, indexes(graph, a, x, 2), row_ends);
@@ -137,7 +137,7 @@ void orr_attention_build_forward(OrrCudnnGraph *graph, const OrrAttention *a) {
   orr_cudnn_graph_matmul(graph, weights, v, out);
 }
 
-/* x^T of scores, in the operands' format: the same memory read the other way. */
+/* x^T of scores, in the operands' format: the same memory with swapped strides. */
 static OrrTensor *transposed(OrrCudnnGraph *graph, const OrrAttention *a, OrrTensor *x) {
   const gint64 dims[4] = {a->batch, a->heads, a->keys, a->rows};
   const gint64 strides[4] = {a->heads * a->rows * a->keys, a->rows * a->keys, 1, a->keys};

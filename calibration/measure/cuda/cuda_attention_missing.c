@@ -1,5 +1,5 @@
 /*
- * cuda_attention_missing.c - stands for cuda_attention.c and cudnn_graph.c where the toolkit has no
+ * cuda_attention_missing.c - replaces cuda_attention.c and cudnn_graph.c if the toolkit has no
  * cuDNN headers.
  */
 #include "calibration/measure/cuda/cuda_private.h"

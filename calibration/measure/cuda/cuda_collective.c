@@ -6,9 +6,9 @@
  *   hold | all-reduce of one element | begin | call 1 ... call 20 | end
  *
  * The hold (timing.h) lasts until the host has posted everything, so that small sizes do not
- * measure how fast one thread posts for eight GPUs. The one-element all-reduce ends on all GPUs at
- * nearly the same time, so that no GPU's 20 calls include waiting for another's hold. The time is
- * the slowest GPU's.
+ * measure the posting speed of one thread for eight GPUs. The one-element all-reduce ends on all
+ * GPUs at nearly the same time, so that no GPU's 20 calls include waiting for another GPU's hold.
+ * The time is the slowest GPU's.
  *
  * A process with one GPU (a rank of a job) replays the 20 calls from a CUDA graph, as nccl-tests
  * does with -G. One with several GPUs posts them, between group marks, one by one: NCCL's user
@@ -17,10 +17,10 @@
  * nccl-tests' thread per GPU (-t), which NVIDIA aiconfigurator's collector uses, makes posting
  * faster; holding the stream takes it out of the time altogether.
  *
- * Buffers do not rotate: neither do nccl-tests' when they are of the size that is measured.
+ * Buffers do not rotate, as in nccl-tests for buffers of the measured size.
  *
- * How many calls are made may not depend on a rank's own clock: ranks would disagree. Rank 0's
- * first repeat says how many repeats fill the burst, and how long all hold.
+ * The number of calls must not depend on a rank's own clock, or ranks would disagree. Rank 0's
+ * first repeat decides how many repeats fill the burst, and how long all ranks hold.
  */
 #include <math.h>
 #include <string.h>
@@ -43,7 +43,7 @@ typedef struct {
   cudaGraphExec_t graph; /* of CALLS calls; NULL: they are posted one by one */
 } Call;
 
-/* Each rank sends a share to each other, and receives one. */
+/* Each rank sends a slice to each other rank and receives one from it. */
 static int all_to_all(const OrrNcclGroup *group, const OrrNcclGpu *gpu, const Call *call,
                       cudaStream_t stream) {
   const gsize share = call->n / (gsize)group->n_ranks,
@@ -85,7 +85,7 @@ static int post(const OrrNcclGroup *group, const OrrNcclGpu *gpu, const Call *ca
   }
 }
 
-/* On every GPU of the process; on the first one's @first if that is not NULL. */
+/* Posts on every GPU of the process; on the first one to @first if that is not NULL. */
 static gboolean post_all(const OrrNcclGroup *group, const Call *call, cudaStream_t first,
                          GError **error) {
   int result = group->nccl.group_start();
@@ -97,8 +97,7 @@ static gboolean post_all(const OrrNcclGroup *group, const Call *call, cudaStream
 
 /* --- Buffers --- */
 
-/* Buffers go with their kernel: 2 x 8 GiB on each GPU would be missing to the shapes that
- * follow. */
+/* Buffers are freed with their kernel: the following shapes need the 2 x 8 GiB on each GPU. */
 void orr_cuda_collective_free_buffers(OrrNcclGroup *group) {
   orr_nccl_quiesce(group);
   for (int i = 0; i < group->n_gpus; i++) {
@@ -119,18 +118,18 @@ gboolean orr_cuda_collective_make_buffers(OrrNcclGroup *group, gsize bytes, GErr
   }
   if (!fine)
     orr_cuda_collective_free_buffers(
-        group); /* half of what did not fit is in the way of the next shape */
+        group); /* a partial allocation would take memory from the next shape */
   return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) &&
          fine;
 }
 
-/* What every element of rank r is for a check: r + 1, or, since 8-bit sums end at 448 and round
- * from 16 on, 1 on the first eight ranks and 0 on the others. */
+/* The value of every element of rank r in a check: r + 1 or, since 8-bit sums end at 448 and
+ * round from 16 on, 1 on the first eight ranks and 0 on the others. */
 static double part_of(const Call *call, gint64 rank) {
   return call->format != ORR_FORMAT_E4M3 ? (double)rank + 1 : rank < LOUD_RANKS;
 }
 
-/* That of each rank (@is_random FALSE), or random. */
+/* Fills with the value of each rank (@is_random FALSE) or with random data. */
 static gboolean fill_buffers(OrrNcclGroup *group, const Call *call, gboolean is_random,
                              GError **error) {
   gboolean fine = TRUE;
@@ -149,7 +148,7 @@ static gboolean fill_buffers(OrrNcclGroup *group, const Call *call, gboolean is_
          fine;
 }
 
-/* What element @at of the first GPU's output must be; NAN: nothing arrives. */
+/* The expected element @at of the first GPU's output; NAN: nothing arrives. */
 static double expected(const OrrNcclGroup *group, const Call *call, gsize at) {
   const OrrNcclGpu *gpu = &group->gpus[0];
   double sum = 0;
@@ -211,7 +210,7 @@ static gboolean hold_all(OrrNcclGroup *group, double us, GError **error) {
          fine;
 }
 
-/* An all-reduce of one element of the outputs, whatever is in them. */
+/* An all-reduce of one element of the outputs, with arbitrary values. */
 static gboolean align_all(OrrNcclGroup *group, GError **error) {
   int result = group->nccl.group_start();
   for (int i = 0; i < group->n_gpus && result == 0; i++) {
@@ -238,11 +237,11 @@ static gboolean is_any_begun(const OrrNcclGroup *group) {
   return FALSE;
 }
 
-/* What one repeat found. */
+/* The result of one repeat. */
 typedef struct {
   double us;         /* of one call: the slowest GPU's of this process */
-  double post_us;    /* that the host needed to post all */
-  gboolean was_held; /* until then */
+  double post_us;    /* time in which the host posted everything */
+  gboolean was_held; /* whether the hold outlasted the posting */
 } Repeat;
 
 static gboolean slowest(OrrNcclGroup *group, double *ret_us, GError **error) {
@@ -271,8 +270,8 @@ static gboolean repeat(OrrNcclGroup *group, const Call *call, double hold_us, Re
   return orr_cuda_wait(group->bench, error) && slowest(group, &ret_repeat->us, error);
 }
 
-/* The calls as a graph; TRUE where all ranks have one: whether a call is captured must be the
- * same on all of them. */
+/* Captures the calls as a graph; TRUE if all ranks have one: either all ranks capture a call or
+ * none does. */
 static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
   const cudaStream_t stream = group->gpus[0].stream;
   cudaGraph_t graph = NULL;
@@ -291,7 +290,7 @@ static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
   return TRUE;
 }
 
-/* All ranks', after rank 0. */
+/* The rounds of all ranks, as rank 0 decides. */
 typedef struct {
   gint64 n_repeats, n_watched, hold_us;
 } Rounds;
@@ -310,7 +309,7 @@ static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule
   ret_rounds->hold_us = (gint64)orr_hold_for(first.post_us);
   ret_rounds->n_repeats =
       (gint64)CLAMP(ceil(rule->burst_s * 1e6 / repeat_us), rule->min_repeats, rule->max_repeats);
-  /* A round takes the longer of the two at least: the window is filled. */
+  /* A round takes at least the longer of the two: the window is filled. */
   const double window_us = rule->watch_s > 0 ? (rule->settle_s + rule->watch_s) * 1e6 : 0;
   ret_rounds->n_watched = (gint64)ceil(window_us / fmax(repeat_us, first.post_us));
   return orr_cuda_nccl_agree(group->bench, &ret_rounds->hold_us, error) &&
@@ -318,7 +317,7 @@ static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule
          orr_cuda_nccl_agree(group->bench, &ret_rounds->n_watched, error);
 }
 
-/* Power of the first GPU, over as many repeats as all ranks make. */
+/* Watches the power of the first GPU, over the same number of repeats on all ranks. */
 static gboolean watch_power(OrrNcclGroup *group, const Call *call, const OrrTimingRule *rule,
                             gint64 n, OrrTiming *timing, GError **error) {
   OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);

@@ -1,6 +1,6 @@
 /*
- * cuda_copy.c - see family_device_copy.c. Host memory is pinned and on the device's NUMA node
- * (numa.h).
+ * cuda_copy.c - the copies of family_device_copy.c. Host memory is pinned and on the device's NUMA
+ * node (numa.h).
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { TO_DEVICE, TO_HOST, BOTH, WITHIN, PEER };
 typedef struct {
   gsize bytes, stride, host_bytes; /* of a copy, from one set to the next, of host memory in all */
   char *device[2], *host[2], *peer;
-  cudaStream_t back; /* the second way of BOTH */
+  cudaStream_t back; /* the second direction of BOTH */
   cudaEvent_t fork, join;
   int way, peer_device;
 } Copy;
@@ -26,8 +26,8 @@ static void copy_free(gpointer data) {
   g_free(copy);
 }
 
-/* Both ways at once: the way back forks off the stream and joins it again, so that a graph has
- * two branches. */
+/* Both directions at once: the second stream forks off the first and joins it again, so that a
+ * graph has two branches. */
 static gboolean launch_both(const Copy *copy, gsize at, cudaStream_t stream, GError **error) {
   return orr_cuda_ok(cudaEventRecord(copy->fork, stream), "cudaEventRecord", error) &&
          orr_cuda_ok(cudaStreamWaitEvent(copy->back, copy->fork, 0), "cudaStreamWaitEvent",
@@ -62,7 +62,7 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
   return orr_cuda_ok(code, "copy", error);
 }
 
-/* The first and the last bytes of what arrived. */
+/* Compares the first and the last bytes that arrived. */
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
   const Copy *copy = kernel->state;
   const gsize n = MIN(copy->bytes, 256);
@@ -132,7 +132,7 @@ gboolean orr_cuda_prepare_copy(OrrKernel *kernel, GError **error) {
   copy->stride = (copy->bytes + 255) / 256 * 256;
   copy->back = kernel->bench->beside;
   orr_cuda_rotate(kernel, (double)copy->stride, (double)copy->stride);
-  kernel->n_sets = MIN(kernel->n_sets, 16); /* pinned memory is dear */
+  kernel->n_sets = MIN(kernel->n_sets, 16); /* pinned memory is scarce */
   return orr_cuda_ok(cudaEventCreateWithFlags(&copy->fork, cudaEventDisableTiming),
                      "cudaEventCreate", error) &&
          orr_cuda_ok(cudaEventCreateWithFlags(&copy->join, cudaEventDisableTiming),

@@ -2,24 +2,24 @@
  * cuda_gemm.c - matrix products through cuBLASLt, opened at run time. See family_gemm.c for the
  * layouts.
  *
- * cuBLASLt is column-major, so out[m,n] row-major is its transpose out'[n,m] there and the operands
- * change places: its A is our w (n x k), its B our x (k x m). Which of them is transposed says the
- * layout:
+ * cuBLASLt is column-major, so a row-major out[m,n] is its transpose out'[n,m] there and the
+ * operands swap: its A is our w (n x k), its B our x (k x m). The layout decides which of them is
+ * transposed:
  *
  *   forward   w[n,k] is k x n column-major: A transposed;      x[m,k] is k x m: B as it is       (TN)
  *   dgrad     w[k,n] is n x k: A as it is;                     x[m,k] is k x m: B as it is       (NN)
  *   wgrad     w[k,n] is n x k: A as it is;                     x[k,m] is m x k: B transposed     (NT)
  *
- * 8 and 4-bit operands have k innermost in every layout (TN), as their transposed copies have, but
- * for fp8 and mxfp8 on sm_100 to sm_119 ("Blackwell supports any GEMM layout for FP8": Transformer
+ * 8 and 4-bit operands have k innermost in every layout (TN), as their transposed copies do, except
+ * fp8 and mxfp8 on sm_100 to sm_119 ("Blackwell supports any GEMM layout for FP8": Transformer
  * Engine, cublaslt_gemm.cu).
  *
  * How fp8 products accumulate: accumulation.h. Checks allow for the tensor cores' shorter
  * accumulators.
  *
- * The algorithm is the heuristic's first, as PyTorch and Transformer Engine take it, with 32 MiB of
- * workspace. Scales of mxfp8 (ue8m0, 32 elements) and nvfp4 (ue4m3, 16) are all 1, so that their
- * swizzled layout does not matter to a check.
+ * The algorithm is the heuristic's first choice, as in PyTorch and Transformer Engine, with 32 MiB
+ * of workspace. Scales of mxfp8 (ue8m0, 32 elements) and nvfp4 (ue4m3, 16) are all 1, so their
+ * swizzled layout does not affect a check.
  */
 #include <cublasLt.h>
 #include <math.h>
@@ -115,7 +115,7 @@ typedef struct {
   cudaDataType_t operand, gradient, result; /* gradient: of x in dgrad and wgrad */
   cublasComputeType_t compute;
   OrrFormat format, gradient_format, result_format; /* as verified and filled */
-  gint64 block; /* elements with a scale of their own; 0: none */
+  gint64 block;                                     /* elements per scale; 0: none */
 } Kind;
 
 /* By ORR_GEMM_*. */
@@ -244,8 +244,7 @@ static gboolean make_desc(OrrProduct *product, GError **error) {
          make_layout(product, product->kind.result, n, m, &product->c, error);
 }
 
-/* Scales lie in tiles of 128 rows x 4 blocks: that much is allocated, all ones (ue8m0 127: 2^0;
- * ue4m3 0x38: 1). */
+/* Allocates scales in tiles of 128 rows x 4 blocks, all ones (ue8m0 127: 2^0; ue4m3 0x38: 1). */
 static void *make_scale(OrrKernel *kernel, gint64 rows, gint64 k, gint64 block, GError **error) {
   const gsize tiles = (gsize)((rows + 127) / 128) * (gsize)((k / block + 3) / 4);
   void *scale = orr_cuda_alloc(kernel, tiles * 512, error);
@@ -272,7 +271,7 @@ static gboolean make_scales(OrrKernel *kernel, OrrProduct *product, GError **err
                   sizeof product->x_scale, error);
 #else
   if (product->kind.block == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "mxfp8 and nvfp4 want cuBLAS 12.8 or newer");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "mxfp8 and nvfp4 need cuBLAS 12.8 or newer");
   return kernel == NULL;
 #endif
 }
@@ -302,7 +301,7 @@ static gboolean pick_algorithm(OrrProduct *product, GError **error) {
 
 /* --- Verifying it --- */
 
-/* Row @row of x, or of w, as the reduction reads it: contiguous where k is innermost. */
+/* Reads row @row of x or of w as the reduction does: contiguous if k is innermost. */
 static gboolean read_operand(const OrrProduct *product, const char *data, OrrFormat format,
                              gboolean k_inner, gint64 n_rows, gint64 row, gint64 at_batch,
                              double *values, GError **error) {
@@ -364,7 +363,7 @@ static gboolean allocate(OrrKernel *kernel, OrrProduct *product, GError **error)
          (product->workspace = orr_cuda_alloc(kernel, ORR_PRODUCT_WORKSPACE, error));
 }
 
-/* Whether the tensor cores take narrow operands as they lie. */
+/* Whether the tensor cores take narrow operands without a transposed copy. */
 static gboolean takes_any_layout(const OrrBench *bench, int kind) {
   const gint64 capability = bench->facts.compute_capability;
   return kind < ORR_GEMM_FP8 || (kind != ORR_GEMM_NVFP4 && capability >= 100 && capability < 120);

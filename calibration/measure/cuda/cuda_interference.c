@@ -1,18 +1,18 @@
 /*
- * cuda_interference.c - see family_interference.c.
+ * cuda_interference.c - two kernels at once, for family_interference.c.
  *
- * What is watched runs between two events on its stream; the other, its companion, is posted first
- * on its own stream, enough of it to outlast the watched one, and the watched one waits for the end
- * of the companion's first call:
+ * The watched calls run between two events on their stream. The other kernel, the companion, is
+ * posted first on its own stream, with enough calls to outlast the watched ones, which wait for the
+ * end of the companion's first call:
  *
  *   companion   hold | call | started | call call call ... | ended
  *   watched                 | wait    | begin | calls | end
  *
- * The hold (timing.h) lasts until all of it is posted, so that no launch is in the time. An event
- * after the companion's last call must come after the watched one's end; otherwise the repeat does
- * not count and the companion is doubled.
+ * The hold (timing.h) lasts until everything is posted, so that no launch is part of the time. An
+ * event after the companion's last call must come after the end of the watched calls; otherwise the
+ * repeat does not count and the companion is doubled.
  *
- * With NCCL beside, nothing waits for the whole device: orr_cuda_wait has a time limit.
+ * With NCCL as companion, no call waits for the whole device: orr_cuda_wait has a time limit.
  */
 #include <math.h>
 
@@ -67,7 +67,7 @@ static gboolean run_transfer(Pair *pair, guint call, GError **error) {
       error);
 }
 
-/* One of the two with its stream. */
+/* One of the two kernels, with its stream. */
 typedef struct {
   gboolean (*run)(Pair *pair, guint call, GError **error);
   cudaStream_t stream;
@@ -112,7 +112,7 @@ static gboolean post_companion(Pair *pair, const Side *companion, const Side *wa
          orr_cuda_ok(cudaStreamWaitEvent(watched->stream, pair->events[STARTED], 0), "wait", error);
 }
 
-/* @ret_held: nothing of it had begun when all was posted. */
+/* @ret_held: nothing had begun when everything was posted. */
 static gboolean post_repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls,
                             guint n_beside, gboolean *ret_held, GError **error) {
   if (!orr_cuda_hold(pair->hold.us, companion ? companion->stream : watched->stream, error) ||
@@ -124,7 +124,7 @@ static gboolean post_repeat(Pair *pair, const Side *watched, const Side *compani
   return TRUE;
 }
 
-/* @ret_left_us: how much longer the companion ran; below 0 it did not cover the watched calls. */
+/* @ret_left_us: how much longer the companion ran; if < 0 it did not cover the watched calls. */
 static gboolean repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls,
                        guint n_beside, double *ret_us, double *ret_left_us, GError **error) {
   gboolean was_held = FALSE;
@@ -139,7 +139,7 @@ static gboolean repeat(Pair *pair, const Side *watched, const Side *companion, g
   return !companion || elapsed(pair, END, ENDED, ret_left_us, error);
 }
 
-/* What runs, for its power: one round of the watched calls with their companion. */
+/* For watching power: one round of the watched calls with their companion. */
 typedef struct {
   Pair *pair;
   const Side *watched, *companion;
@@ -173,8 +173,7 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
     }
   }
   if (n < REPEATS) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "interference: the two did not run side by side");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "interference: the two kernels did not overlap");
     return FALSE;
   }
   *timing = orr_timing_of(orr_hold_method(&pair->hold, FALSE), n_calls);

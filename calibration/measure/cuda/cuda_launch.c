@@ -1,6 +1,7 @@
 /*
- * cuda_launch.c - see family_launch.c. The graph's stream is held until the graph is posted
- * (timing.h): events around a launch on an idle stream would measure the launch.
+ * cuda_launch.c - launches of an empty kernel, for family_launch.c. The graph's stream is held
+ * until the graph is posted (timing.h): events around a launch on an idle stream would measure the
+ * launch.
  */
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernel.h"
@@ -100,12 +101,12 @@ static gboolean wait_round(gpointer user, GError **error) {
                      "cudaStreamSynchronize", error);
 }
 
-/* Power is watched after the timing: a look at NVML would be in the host's time. */
+/* Watches power after the timing, because reading NVML would add to the host's time. */
 static gboolean repeat_all(Round *round, const OrrTimingRule *rule, OrrTiming *timing,
                            GError **error) {
   double us[25];
   const OrrNvml *nvml = round->kernel->bench->nvml;
-  for (guint i = 0; i < G_N_ELEMENTS(us); i++) /* the first warms up and is written over */
+  for (guint i = 0; i < G_N_ELEMENTS(us); i++) /* the first one warms up and is overwritten */
     if (!measure_mean(round, round->kernel->shape.at[1], &us[i > 0 ? i - 1 : 0], error))
       return FALSE;
   orr_timing_summarize(us, G_N_ELEMENTS(us) - 1, timing);

@@ -1,6 +1,7 @@
 /*
- * cuda_layer.c - the GPU behind the seam: opening it, what it is, memory for kernels, samples of
- * results. One GPU is opened; those that collectives need are opened with NCCL (cuda_nccl.c).
+ * cuda_layer.c - the device layer of real GPUs: opens the device, reads its facts, allocates memory
+ * for kernels and samples results. One GPU is opened; cuda_nccl.c opens the others that collectives
+ * need.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
-/* By family; as family.c's array. */
+/* By family, in the order of family.c's array. */
 static const struct {
   const char *family;
   OrrCudaPrepare prepare;
@@ -47,10 +48,10 @@ gboolean orr_cuda_launched(int code, const char *what, GError **error) {
 
 /* --- The device --- */
 
-/* FLOPs a clock and SM, dense, by compute capability: NVIDIA's datasheets over SMs and boost
+/* Dense FLOPs per clock and SM, by compute capability: NVIDIA's datasheets over SMs and boost
  * clock (A100 312 TFLOP/s of fp16 = 108 SMs x 1.41 GHz x 2048; H100 989 = 132 x 1.83 x 4096;
- * B200 2250 = 148 x 1.85 x 8192; L40S 362 = 142 x 2.52 x 1024). They bend the trend between
- * points, no more. */
+ * B200 2250 = 148 x 1.85 x 8192; L40S 362 = 142 x 2.52 x 1024). They only shape the trend
+ * between points. */
 static const struct {
   int capability;
   double fp32, tf32, half, fp8, fp4;
@@ -112,7 +113,7 @@ static gboolean set_facts(OrrBench *bench, GError **error) {
   facts->memory_bytes_per_s = 2 * facts->memory_clock_limit_hz *
                               attribute(cudaDevAttrGlobalMemoryBusWidth, bench->device) / 8;
   if (!(facts->memory_bytes_per_s > 0))
-    facts->memory_bytes_per_s = 1e12; /* the driver does not tell: a trend still */
+    facts->memory_bytes_per_s = 1e12; /* unknown to the driver: enough for a trend */
   facts->sm_clock_limit_hz = attribute(cudaDevAttrClockRate, bench->device) * 1e3;
   if (facts->sm_clock_limit_hz <= 0) facts->sm_clock_limit_hz = orr_nvml_max_sm_hz(bench->nvml);
   facts->power_limit_watts = orr_nvml_power_limit(bench->nvml);
@@ -120,7 +121,7 @@ static gboolean set_facts(OrrBench *bench, GError **error) {
   return TRUE;
 }
 
-/* The device of this process: the one that was asked for, or its own under a launcher. */
+/* The device of this process: the requested one or, under a launcher, its own. */
 static int pick_device(const OrrBench *bench, int ordinal, int n_gpus) {
   if (bench->rendezvous.n_ranks == 1) return ordinal;
   const gint64 local =
@@ -251,7 +252,7 @@ void *orr_cuda_host_alloc(const OrrBench *bench, gsize bytes, GError **error) {
     return memory;
   (void)cudaGetLastError(); /* it is not sticky */
   orr_numa_free(memory, bytes);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "pinned host memory could not be had");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "pinned host memory could not be allocated");
   return NULL;
 }
 
@@ -265,7 +266,7 @@ void orr_cuda_host_free(void *memory, gsize bytes) {
 
 gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n,
                        double *ret_values, GError **error) {
-  const gboolean is_packed = format == ORR_FORMAT_E2M1; /* elements that lie together alone */
+  const gboolean is_packed = format == ORR_FORMAT_E2M1; /* only contiguous elements */
   g_return_val_if_fail(!is_packed || (stride == 1 && first % 2 == 0), FALSE);
   const gsize size = is_packed ? 1 : orr_format_bytes(format, 1);
   const char *from = (const char *)device + (is_packed ? first / 2 : first * size);
@@ -299,10 +300,10 @@ void orr_cuda_judge(OrrVerdict *verdict, double found, double reference, double 
   const double off = fabs(found - reference) / scale;
   verdict->n_samples++;
   if (isnan(off) || off > verdict->max_error)
-    verdict->max_error = off; /* nothing is above NaN: it stays */
+    verdict->max_error = off; /* NaN stays, since no comparison exceeds it */
 }
 
-/* --- The seam --- */
+/* --- The layer's functions --- */
 
 static void cuda_release(OrrKernel *kernel) {
   if (kernel->clear) kernel->clear(kernel->state);
@@ -321,7 +322,7 @@ static OrrCudaPrepare preparer_of(const char *family) {
 static OrrKernel *cuda_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
   OrrCudaPrepare prepare = preparer_of(shape->family->entry.name);
   if (!prepare) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: CUDA has no code for it",
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: the CUDA layer does not implement it",
                 shape->family->entry.name);
     return NULL;
   }

@@ -14,7 +14,7 @@ static void *open_any(const char *const *files) {
   return NULL;
 }
 
-/* A library stays open until the process ends: CUDA's do not like to be closed. */
+/* Keeps libraries open until the process ends, because CUDA libraries do not unload cleanly. */
 gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n,
                                void *table, GError **error) {
   void *library = open_any(files);

@@ -2,9 +2,9 @@
  * cuda_memory.c - the kernels of family_memory.c on rotated operands, and their checks: a few rows
  * each, and of backward norms the sums of a few columns.
  *
- * An embedding has one table, and each set another list of its rows: a call touches the rows that
- * it looks up, not the table, so lists that together touch twice the L2 cache keep them out of it.
- * (A table for each set would let the few rows of all sets stay in the cache.)
+ * An embedding has one table, and each set has its own list of rows: a call touches the rows that
+ * it looks up, not the table, so lists that together touch twice the L2 cache evict each other's
+ * rows. (With one table per set, the few rows of all sets would stay in the cache.)
  */
 #include <math.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
 
 /* --- Checks --- */
 
-/* What a row of the output must be, from the operands as they are before the launch. */
+/* The expected row of the output, from the operands before the launch. */
 typedef struct {
   double *in, *other, *weight, *bias, *out;
 } Rows;
@@ -168,7 +168,7 @@ static gboolean judge_row(const Pass *p, gsize row, const Rows *rows, OrrVerdict
   const OrrFormat format = p->op == ADAM ? ORR_FORMAT_FP32 : p->format;
   if (!orr_cuda_read(out, format, row * p->width, 1, p->width, found, error)) return FALSE;
   for (gsize i = 0; p->op == ADAM && i < p->width;
-       i++) { /* of the master weight, its step: it is 1e-4 of it */
+       i++) { /* the step of the master weight, which is 1e-4 of it */
     found[i] = (found[i] - rows->other[i]) * 1e4;
     rows->out[i] = (rows->out[i] - rows->other[i]) * 1e4;
   }
@@ -178,9 +178,8 @@ static gboolean judge_row(const Pass *p, gsize row, const Rows *rows, OrrVerdict
   return TRUE;
 }
 
-/* The stats that a backward norm leaves, of the rows that are sampled, and from all rows' stats
- * the gradients of a few columns' weights and biases: set 0's sums, which one launch has added
- * to. */
+/* Checks the stats of a backward norm for the sampled rows and, from all rows' stats, the
+ * gradients of a few columns' weights and biases: set 0's sums, to which one launch has added. */
 typedef struct {
   double *x, *dy, *mean, *r;
 } Columns;
@@ -274,8 +273,8 @@ static gboolean make_index(OrrKernel *kernel, Pass *p, GError **error) {
          NULL;
 }
 
-/* The 4-byte words of a set: Adam's master (random), m and v (0); losses; a backward norm's two
- * sums and its stats. */
+/* Allocates the 4-byte words of a set: Adam's master (random), m and v (0); losses; a backward
+ * norm's two sums and its stats. */
 static gboolean make_words(OrrKernel *kernel, Pass *p, GError **error) {
   const gsize n = p->rows * p->width;
   const gsize count = p->op == ADAM            ? 3 * n

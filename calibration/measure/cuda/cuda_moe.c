@@ -1,11 +1,11 @@
 /*
- * cuda_moe.c - see family_moe_ffn.c. Five kernels: gather, grouped product, SwiGLU, grouped
- * product, weighted sum.
+ * cuda_moe.c - the layer of family_moe_ffn.c as five kernels: gather, grouped product, SwiGLU,
+ * grouped product, weighted sum.
  *
- * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), a group an
- * expert that has tokens; of 8 and 4-bit operands those of cuda_moe_narrow.h. Column-major as in
- * cuda_gemm.c: out'[n, tokens] = w'^T x'. Operands' pointers lie on the device, shapes on the host.
- * Which experts have how many tokens: expert_draw.h.
+ * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), one group
+ * per expert with tokens; for 8 and 4-bit operands those of cuda_moe_narrow.h. Column-major as in
+ * cuda_gemm.c: out'[n, tokens] = w'^T x'. Pointers to operands are on the device, shapes on the
+ * host. expert_draw.h gives the number of tokens per expert.
  */
 #include <cublas_v2.h>
 #include <math.h>
@@ -43,19 +43,19 @@ typedef struct {
   cublasOperation_t *trans_a, *trans_b;
   int *m, *n, *k, *sizes;
   float *one, *zero;
-  void **a, **b, **c; /* on the device; a: of each set one after the other */
+  void **a, **b, **c; /* on the device; a: those of all sets in order */
 } Groups;
 
 typedef struct {
   Blas blas;
   cublasHandle_t handle;
-  OrrFormat format, wide; /* of the operands; of the products' results and of the layer's */
+  OrrFormat format, wide; /* of the operands; of the results of products and layer */
   int gemm;               /* ORR_GEMM_* of the operands */
   gboolean is_narrow;
   double factor
       [2]; /* of the products: narrow operands have no scales to keep their results in range */
   gint64 tokens, hidden, inter, topk, n_experts; /* n_experts: of this rank */
-  gsize n_rows;                                  /* routed to this rank, and what pads them */
+  gsize n_rows;                                  /* rows routed to this rank, with padding */
   GArray *spans;                                 /* OrrMoeSpan: the experts that have rows */
   int32_t *row_token, *row_expert,
       *token_rows;          /* on the host; token_rows: [tokens, topk], -1 elsewhere */
@@ -63,8 +63,8 @@ typedef struct {
   float *scale;
   char *x, *gathered, *up, *act, *down, *out, *w1, *w2;
   gsize w1_stride, w2_stride;
-  Groups first, second;    /* of 16 bits */
-  OrrMoeNarrow *narrow[2]; /* else */
+  Groups first, second;    /* for 16 bits */
+  OrrMoeNarrow *narrow[2]; /* for narrower formats */
   void *workspace;
 } Moe;
 
@@ -103,15 +103,15 @@ static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
 
 /* --- Routing --- */
 
-/* The experts of the fullest rank become [0, n_experts); the others follow. */
+/* Renumbers the experts of the fullest rank to [0, n_experts); the others follow. */
 static void keep_fullest(const Moe *moe, gint64 n_all, int32_t *chosen) {
   const gint64 n = moe->tokens * moe->topk,
                first = orr_expert_draw_fullest(chosen, n, n_all, moe->n_experts);
   for (gint64 i = 0; i < n; i++) chosen[i] = (int32_t)((chosen[i] - first + n_all) % n_all);
 }
 
-/* Rows of each of the experts [0, n_experts), padded; @begin[e] is where they begin,
- * @begin[n_experts] their sum. */
+/* Places the padded rows of the experts [0, n_experts): @begin[e] is the first row of expert e,
+ * @begin[n_experts] the total. */
 static void place_experts(Moe *moe, const int32_t *chosen, gint64 *begin) {
   const gint64 n = moe->tokens * moe->topk,
                padding = moe->is_narrow ? (gint64)orr_moe_narrow_padding(moe->gemm) : 1;
@@ -128,7 +128,7 @@ static void place_experts(Moe *moe, const int32_t *chosen, gint64 *begin) {
   }
 }
 
-/* Rows sorted by expert: counting sort. A row that pads is token 0 once more, and no part of any
+/* Sorts rows by expert (counting sort). A padding row repeats token 0 and is not part of any
  * sum. */
 static void route(Moe *moe, const int32_t *chosen) {
   const gint64 n = moe->tokens * moe->topk;
@@ -188,7 +188,7 @@ static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **err
              "cublasSetWorkspace", error));
 }
 
-/* Rows are moved as 16-bit words, whatever they hold. */
+/* Moves rows as 16-bit words, regardless of their content. */
 static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error) {
   const Moe *moe = kernel->state;
   const gsize hidden = (gsize)moe->hidden, words = orr_format_bytes(moe->format, hidden) / 2;
@@ -205,7 +205,7 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
                            "combine", error);
 }
 
-/* --- Checks: an element of each kernel from what the one before left in memory --- */
+/* --- Checks: one element of each kernel, from the output of the previous kernel in memory --- */
 
 /* e2m1 holds two elements a byte: whole rows are read. */
 static gboolean judge_product(const Moe *moe, guint which, gsize row, gsize column,
@@ -227,9 +227,9 @@ static gboolean judge_product(const Moe *moe, guint which, gsize row, gsize colu
   return TRUE;
 }
 
-/* What rounding to the operands' format may be off by, over that format's limit: half a step of
- * e4m3 is a sixteenth of the value, of e2m1 a quarter below 1 and up to 1 at 5; both end, at 448
- * and 6. */
+/* The error allowed for rounding to the operands' format, beyond that format's limit: half a
+ * step of e4m3 is a sixteenth of the value, of e2m1 a quarter below 1 and up to 1 at 5; both
+ * saturate, at 448 and 6. */
 static void judge_rounded(const Moe *moe, double found, double wanted, double size,
                           OrrVerdict *verdict) {
   const double most = moe->format == ORR_FORMAT_E2M1 ? 6 : 448;
@@ -290,7 +290,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 
 /* --- Preparing --- */
 
-/* @weights of each set: [experts, n, k]; @in and @out rows lie one after the other, sorted by
+/* @weights of each set: [experts, n, k]; the rows of @in and @out are consecutive, sorted by
  * expert. */
 static gboolean make_groups(OrrKernel *kernel, const Moe *moe, const char *weights, gsize stride,
                             const char *in, const char *out, gsize n, gsize k, Groups *groups,
@@ -407,7 +407,7 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   keep_fullest(moe, at[5], chosen);
   route(moe, chosen);
   if (moe->n_rows == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "moe-ffn: no token is routed to this rank");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "moe-ffn: no tokens are routed to this rank");
     return FALSE;
   }
   return (moe->is_narrow ||

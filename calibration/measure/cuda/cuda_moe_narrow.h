@@ -1,8 +1,8 @@
 /*
  * cuda_moe_narrow.h - a grouped product in the 8 and 4-bit formats that cuBLAS's grouped call
- * lacks: a cuBLASLt product an expert, over four streams that leave the caller's and come back to
- * it (so that a CUDA graph captures them as branches). As Transformer Engine's GroupedLinear
- * launches its own.
+ * lacks: one cuBLASLt product per expert, over four streams that fork off the caller's stream and
+ * join it again (so that a CUDA graph captures them as branches), as Transformer Engine's
+ * GroupedLinear launches them.
  */
 #ifndef ORR_CUDA_MOE_NARROW_H
 #define ORR_CUDA_MOE_NARROW_H
@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 
 typedef struct OrrMoeNarrow OrrMoeNarrow;
 
-/* One expert that has rows: where they begin, and how many there are. */
+/* One expert with rows: the first row and their number. */
 typedef struct {
   gsize expert, first, n;
 } OrrMoeSpan;
@@ -27,7 +27,7 @@ gboolean orr_moe_narrow_run(OrrMoeNarrow *narrow, const char *rows, const char *
                             char *results, cudaStream_t stream, GError **error);
 void orr_moe_narrow_free(OrrMoeNarrow *narrow);
 
-/* Rows of an expert are padded to a multiple of this. */
+/* The number of rows to a multiple of which an expert is padded. */
 gsize orr_moe_narrow_padding(int format);
 
 G_END_DECLS

@@ -1,10 +1,10 @@
 /*
- * cuda_nccl.c - see cuda_nccl.h.
+ * cuda_nccl.c - opens NCCL's communicators and waits for collectives with a time limit.
  *
  * One process with several GPUs makes all its communicators at once. In a job each process has one,
- * and NCCL's id comes through a file (rendezvous.h). A rank that fails says so in another file; who
- * waits for a collective looks there, asks NCCL, and has a time limit (stream_wait.h): whatever
- * happens to one rank, the others end, and can say why.
+ * and NCCL's id is passed through a file (rendezvous.h). A rank that fails reports it in another
+ * file. A rank that waits for a collective reads that file, polls NCCL, and has a time limit
+ * (stream_wait.h): if one rank fails, the others end and can say why.
  */
 #include "calibration/measure/cuda/cuda_nccl.h"
 
@@ -14,7 +14,7 @@
 #include "sim/base/fault.h"
 
 enum { WAIT_S = 120, TALK_BYTES = 1024 };
-enum { MAIN_STREAM, BESIDE_STREAM, FIRST_GPU_STREAM }; /* of the streams that are waited for */
+enum { MAIN_STREAM, BESIDE_STREAM, FIRST_GPU_STREAM }; /* the streams to wait for */
 
 static const OrrCudaSymbol symbols[] = {
     {"ncclGetVersion", offsetof(OrrNccl, version)},
@@ -64,7 +64,7 @@ static gboolean start_job(OrrNcclGroup *group, GError **error) {
       (rendezvous->rank != 0 ||
        orr_nccl_ok(group, group->nccl.unique_id(&id), "ncclGetUniqueId", error)) &&
       orr_rendezvous_share(rendezvous, &id, sizeof id, WAIT_S, error) &&
-      orr_rendezvous_meet(rendezvous, WAIT_S, error) && /* NCCL would wait for who never comes */
+      orr_rendezvous_meet(rendezvous, WAIT_S, error) && /* NCCL would wait for a missing rank */
       orr_nccl_ok(group,
                   group->nccl.init_rank(&group->gpus[0].comm, (int)group->n_ranks, id,
                                         (int)rendezvous->rank),
@@ -99,7 +99,7 @@ static gboolean start(OrrNcclGroup *group, GError **error) {
   group->n_gpus = in_job ? 1 : (int)MIN(bench->facts.n_gpus, ORR_NCCL_MOST_GPUS);
   group->n_ranks = in_job ? bench->facts.n_ranks : group->n_gpus;
   for (int i = 0; i < group->n_gpus && fine; i++) {
-    /* The device that was asked for is the first rank: its events are read. */
+    /* The requested device is the first rank: its events are read. */
     const int other = i <= bench->device ? i - 1 : i;
     group->gpus[i] = (OrrNcclGpu){.device = in_job || i == 0 ? bench->device : other, .rank = i};
     fine = start_gpu(&group->gpus[i], error);
@@ -113,8 +113,8 @@ static gboolean start(OrrNcclGroup *group, GError **error) {
 static gboolean is_job(const OrrBench *bench) { return bench->rendezvous.n_ranks > 1; }
 
 /* Graphs would otherwise register user buffers with NCCL (NCCL_GRAPH_REGISTER, on by default),
- * which eager calls of frameworks do not: other times at large sizes. What the user has set is
- * left as it is. */
+ * which frameworks' eager calls do not: large sizes would take different times. A value set by
+ * the user is kept. */
 static gboolean try_open(OrrBench *bench, GError **error) {
   g_setenv("NCCL_GRAPH_REGISTER", "0", FALSE);
   OrrNcclGroup *group = g_new0(OrrNcclGroup, 1);
@@ -186,7 +186,7 @@ static OrrStreamState stream_state(gpointer user, int stream, GError **error) {
   return orr_cuda_ok(code, "work on the GPU", error) ? ORR_STREAM_DONE : ORR_STREAM_FAILED;
 }
 
-/* Whether NCCL and the other ranks are well. */
+/* Whether NCCL and the other ranks are still working. */
 static gboolean is_hopeful(gpointer user, int stream, GError **error) {
   OrrBench *bench = user;
   const OrrNcclGroup *group = bench->nccl;
@@ -225,10 +225,10 @@ gboolean orr_cuda_wait(OrrBench *bench, GError **error) {
   return orr_stream_wait(&calls, bench, n_streams, WAIT_S, error);
 }
 
-/* --- Talking --- */
+/* --- Communication between ranks --- */
 
-/* To and from the first GPU's buffer, in the order of its stream: the legacy stream would not
- * wait for it. */
+/* Copies to and from the first GPU's buffer, in the order of its stream: the legacy stream would
+ * not wait for it. */
 static gboolean put(OrrNcclGroup *group, const void *bytes, gsize n, GError **error) {
   g_assert(n <= TALK_BYTES);
   return orr_cuda_ok(
@@ -244,7 +244,7 @@ static gboolean get(OrrNcclGroup *group, void *bytes, gsize n, GError **error) {
          orr_cuda_wait(group->bench, error);
 }
 
-/* @bytes of rank @root come to all. */
+/* Copies @bytes of rank @root to all ranks. */
 static gboolean spread(OrrNcclGroup *group, void *bytes, gsize n, int root, GError **error) {
   OrrNcclGpu *gpu = &group->gpus[0];
   return put(group, bytes, n, error) &&
@@ -271,8 +271,8 @@ gboolean orr_cuda_nccl_agree(OrrBench *bench, gint64 *number, GError **error) {
   return group && spread(group, number, sizeof *number, 0, error);
 }
 
-/* Ranks are ordered by how badly they are off, then the lowest first: the greatest of these
- * numbers has the word. */
+/* Orders ranks by the gravity of their failure, then by rank, the lowest first: the largest
+ * number wins. */
 gboolean orr_cuda_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
                               OrrJobWord *ret_word, GError **error) {
   const gint64 rank = bench->facts.rank, span = (gint64)1 << 32;
@@ -290,6 +290,6 @@ gboolean orr_cuda_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_e
 
 void orr_cuda_nccl_fail(OrrBench *bench, const char *reason) {
   orr_rendezvous_fail(&bench->rendezvous,
-                      reason); /* first: others look there when they see the abort */
+                      reason); /* first, because others read it when they see the abort */
   if (bench->nccl) abort_all(bench->nccl);
 }

@@ -1,9 +1,9 @@
 /*
- * cuda_nccl.h - NCCL's communicators, and what keeps the ranks of a job from waiting for one that
- * has failed.
+ * cuda_nccl.h - NCCL's communicators, and the rules by which the ranks of a job never wait for a
+ * failed rank.
  *
- * NCCL is opened at run time; its types and numbers are declared here after its ABI (nccl.h; the
- * calls used are the same since 2.7, the 8-bit formats since 2.24).
+ * NCCL is opened at run time; its types and constants are declared here after its ABI (nccl.h; the
+ * calls used are unchanged since 2.7, the 8-bit formats since 2.24).
  */
 #ifndef ORR_CUDA_NCCL_H
 #define ORR_CUDA_NCCL_H
@@ -53,24 +53,25 @@ typedef struct {
   OrrNcclComm comm; /* NULL after an abort */
   cudaStream_t stream;
   cudaEvent_t begin, end;
-  char *in, *out; /* of the kernel that is prepared: freed with it */
-  gsize bytes;    /* of each */
+  char *in, *out; /* buffers of the prepared kernel, freed with it */
+  gsize bytes;    /* size of each buffer */
 } OrrNcclGpu;
 
 struct OrrNcclGroup {
   OrrNccl nccl;
   OrrBench *bench;
   gint64 n_ranks;
-  int n_gpus; /* of this process */
-  char *talk; /* on the first GPU, for agree and settle: they must not fail for want of memory */
+  int n_gpus; /* GPUs of this process */
+  char *talk; /* a buffer on the first GPU for agree and settle, which must not fail for lack of
+               * memory */
   OrrNcclGpu gpus[ORR_NCCL_MOST_GPUS];
 };
 
-/* ORR_FAULT_USAGE where NCCL does not do what is asked: all ranks ask the same. */
+/* ORR_FAULT_USAGE if NCCL does not support the request, which is the same on all ranks. */
 gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GError **error);
 
-/* Ends what is in flight on the GPUs' streams, by waiting for it (orr_cuda_wait) or by aborting
- * it. Call it before cudaFree on a way on which something may have failed. */
+/* Ends work in flight on the GPUs' streams, by waiting for it (orr_cuda_wait) or by aborting it.
+ * Call it before cudaFree on any path on which something may have failed. */
 void orr_nccl_quiesce(OrrNcclGroup *group);
 
 G_END_DECLS

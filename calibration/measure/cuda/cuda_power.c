@@ -2,9 +2,9 @@
  * cuda_power.c - board power, clocks and state through NVML, opened at run time. Types are declared
  * here after NVML's ABI (nvml.h of the driver; stable since version 2 of its calls).
  *
- * Power comes from the energy counter over a window (power_window.h). Where there is none, it is
- * the mean of field 186, NVML_FI_DEV_POWER_INSTANT, where the driver has it (530 on), else of
- * nvmlDeviceGetPowerUsage, which from Ampere on (but for GA100) is the mean of the last second
+ * Power comes from the energy counter over a window (power_window.h). Without a counter it is the
+ * mean of field 186, NVML_FI_DEV_POWER_INSTANT, if the driver has it (530 on), or else of
+ * nvmlDeviceGetPowerUsage, which from Ampere on (except GA100) is the mean of the last second
  * (nvml.h).
  */
 #include <math.h>
@@ -44,7 +44,7 @@ struct OrrNvml {
   int (*clock)(NvmlDevice device, int kind, unsigned *ret_mhz);
   int (*max_clock)(NvmlDevice device, int kind, unsigned *ret_mhz);
   int (*fields)(NvmlDevice device, int n, NvmlField *fields);
-  /* NULL where the driver has no such call. */
+  /* NULL if the driver has no such call. */
   int (*energy)(NvmlDevice device, unsigned long long *ret_millijoules);
   int (*temperature)(NvmlDevice device, int sensor, unsigned *ret_celsius);
   int (*throttle)(NvmlDevice device, unsigned long long *ret_reasons);
@@ -138,7 +138,7 @@ void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *wi
   orr_power_window_add(window, &reading);
 }
 
-/* Two rounds are in flight at any time, so that the board is not idle while the host looks. */
+/* Keeps two rounds in flight, so that the board is not idle while the host reads NVML. */
 gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
                         gboolean (*work)(gpointer user, GError **error),
                         gboolean (*wait)(gpointer user, GError **error), gpointer user,
@@ -160,7 +160,7 @@ gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
 /* --- State and limits --- */
 
 static gint64 count_processes(const OrrNvml *nvml) {
-  unsigned n = 0; /* asked for none, NVML says how many there are */
+  unsigned n = 0; /* queried for none, NVML returns their number */
   const int code = nvml->processes ? nvml->processes(nvml->device, &n, NULL) : -1;
   return code == 0 || code == INSUFFICIENT_SIZE ? (gint64)n : -1;
 }

@@ -1,21 +1,21 @@
 /*
- * cuda_private.h - what the files of the cuda layer share.
+ * cuda_private.h - shared by the files of the CUDA layer.
  *
- * A family's file has one function that prepares a kernel: it allocates (orr_cuda_alloc: freed with
- * the kernel), fills with random data, and sets `launch`, and where it has one `verify`. Operands
- * that should come from memory and not from the L2 cache are allocated `n_sets` times; launch gets
- * the number of the next set.
+ * Each family's file has one function that prepares a kernel: it allocates (orr_cuda_alloc: freed
+ * with the kernel), fills with random data, and sets `launch` and, if it has one, `verify`.
+ * Operands that should come from memory rather than the L2 cache are allocated `n_sets` times;
+ * launch gets the number of the next set.
  *
- * Streams are non-blocking: they do not wait for the legacy stream, nor it for them (CUDA Runtime
- * API, "Stream synchronization behavior"). So nothing is put on the legacy stream that a kernel
- * reads: cudaMemcpy from pageable memory may return before the data are on the device ("API
- * synchronization behavior"), and cudaMemset before it has begun. Uploads and fills go to the
- * stream that uses them. Reads back (orr_cuda_read) come after a wait for it.
+ * Streams are non-blocking: they do not wait for the legacy stream, nor does it wait for them (CUDA
+ * Runtime API, "Stream synchronization behavior"). So nothing that a kernel reads is put on the
+ * legacy stream: cudaMemcpy from pageable memory may return before the data are on the device ("API
+ * synchronization behavior"), and cudaMemset before it has begun. Uploads and fills use the stream
+ * of their kernel. Reads (orr_cuda_read) come after a wait for it.
  *
- * While NCCL is in flight nothing waits without a time limit: orr_cuda_wait (stream_wait.h).
+ * While NCCL is in flight every wait has a time limit: orr_cuda_wait (stream_wait.h).
  *
  * Every call of CUDA and its libraries goes through orr_cuda_ok or a library's own check. Out of
- * memory is ORR_FAULT_USAGE: the shape is passed over.
+ * memory is ORR_FAULT_USAGE: the shape is skipped.
  */
 #ifndef ORR_CUDA_PRIVATE_H
 #define ORR_CUDA_PRIVATE_H
@@ -43,8 +43,8 @@ struct OrrBench {
   cudaStream_t stream, beside; /* non-blocking */
   OrrCublas *cublas;
   OrrCudnn *cudnn;
-  OrrNcclGroup *nccl; /* NULL until it is needed: see orr_cuda_nccl_of */
-  char *no_nccl;      /* why it could not be opened; NULL: not tried, or it could */
+  OrrNcclGroup *nccl; /* NULL until first use: see orr_cuda_nccl_of */
+  char *no_nccl;      /* why NCCL could not be opened; NULL: not tried, or opened */
   OrrNvml *nvml;
   OrrRendezvous rendezvous;
 };
@@ -54,14 +54,14 @@ struct OrrKernel {
   OrrShape shape;
   GPtrArray *buffers; /* of device memory */
   guint n_sets;
-  double touched_bytes; /* of one call, as orr_cuda_rotate got it; 0: not rotated */
+  double touched_bytes; /* bytes per call, from orr_cuda_rotate; 0: not rotated */
   guint64 seed;
   gboolean (*launch)(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error);
   gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error); /* or NULL */
   gboolean (*time)(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
                    GError **error); /* or NULL */
   void (*clear)(gpointer state);    /* or NULL */
-  gpointer state;                   /* the family's own */
+  gpointer state;                   /* state of the family */
 };
 
 /* --- cuda_layer.c --- */
@@ -73,8 +73,8 @@ gboolean orr_cuda_launched(int code, const char *what, GError **error);
 
 void *orr_cuda_alloc(OrrKernel *kernel, gsize bytes, GError **error);
 
-/* @bytes a set, for all sets, each aligned to 256 bytes; @ret_stride is what a set is on from
- * the one before. */
+/* Allocates @bytes per set for all sets, aligned to 256 bytes; @ret_stride is the distance
+ * between sets. */
 void *orr_cuda_alloc_sets(OrrKernel *kernel, gsize bytes, gsize *ret_stride, GError **error);
 /* The same, filled with random elements. */
 void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *ret_stride,
@@ -85,16 +85,15 @@ void *orr_cuda_upload(OrrKernel *kernel, const void *data, gsize bytes, GError *
 /* Sets n_sets by rotation.h: a call reads and writes @touched_bytes of the @held_bytes of a set. */
 void orr_cuda_rotate(OrrKernel *kernel, double touched_bytes, double held_bytes);
 
-/* Pinned host memory on the device's NUMA node (numa.h); NULL with ORR_FAULT_USAGE: there is
- * none. */
+/* Allocates pinned host memory on the device's NUMA node (numa.h); NULL with ORR_FAULT_USAGE if
+ * there is none. */
 void *orr_cuda_host_alloc(const OrrBench *bench, gsize bytes, GError **error);
 void orr_cuda_host_free(void *memory, gsize bytes);
 
-/* @n elements that lie @stride elements apart from element @first of @device on, on the host and
- * decoded. */
+/* Reads and decodes @n elements, @stride elements apart, from element @first of @device on. */
 gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n,
                        double *ret_values, GError **error);
-/* @n_rows of @width elements, @row_stride elements from one to the next. */
+/* Reads @n_rows rows of @width elements; rows begin @row_stride elements apart. */
 gboolean orr_cuda_read_rows(const void *device, OrrFormat format, gsize first, gsize row_stride,
                             gsize n_rows, gsize width, double *ret_values, GError **error);
 /* Launches set 0 and waits. */
@@ -116,29 +115,29 @@ gboolean orr_cuda_is_reached(cudaEvent_t event);
 
 typedef struct {
   const char *name;
-  gsize offset;         /* in the table, of a function pointer */
-  gboolean is_optional; /* the pointer stays NULL where the library has none */
+  gsize offset;         /* offset of the function pointer in the table */
+  gboolean is_optional; /* the pointer stays NULL if the library lacks the function */
 } OrrCudaSymbol;
 
 /* Opens the first of @files (NULL-terminated) that the system or the toolkit's folder has, and
- * fills @table. ORR_FAULT_USAGE: there is none, or a function is missing: what needs it is
- * passed over. */
+ * fills @table. ORR_FAULT_USAGE if no file is found or a function is missing: families that need
+ * it are skipped. */
 gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n,
                                void *table, GError **error);
 
 /* --- cuda_power.c --- */
 
-OrrNvml *orr_nvml_open(const char *pci_bus_id); /* NULL where there is none */
+OrrNvml *orr_nvml_open(const char *pci_bus_id); /* NULL without NVML */
 void orr_nvml_free(OrrNvml *nvml);
-char *orr_nvml_driver(const OrrNvml *nvml); /* newly allocated; NULL where it cannot be told */
-/* @nvml may be NULL in what follows: values are then NAN, or as they were. */
-void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing); /* now */
-/* one reading */
+char *orr_nvml_driver(const OrrNvml *nvml); /* newly allocated; NULL if unknown */
+/* In the following @nvml may be NULL: values are then NAN or unchanged. */
+void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing); /* current clocks */
+/* adds one reading */
 void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *window);
 OrrBenchState orr_nvml_state(const OrrNvml *nvml);
-/* Runs @work again and again for the rule's window, and sets the timing's power and clocks;
- * nothing where the rule watches none. @work posts to the device and does not wait; @wait waits
- * for all it posted. */
+/* Repeats @work for the rule's window and sets the timing's power and clocks; does nothing if
+ * the rule watches none. @work posts to the device and does not wait; @wait waits for everything
+ * posted. */
 gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
                         gboolean (*work)(gpointer user, GError **error),
                         gboolean (*wait)(gpointer user, GError **error), gpointer user,
@@ -162,7 +161,7 @@ gboolean orr_cuda_prepare_launch(OrrKernel *kernel, GError **error);
 gboolean orr_cuda_prepare_memory(OrrKernel *kernel, GError **error);
 gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error);
 
-/* A bf16 forward product of its own, on sets of its own: for interference and MoE. */
+/* Prepares a separate bf16 forward product with its own operand sets: for interference and MoE. */
 gboolean orr_cuda_prepare_product(OrrKernel *kernel, gint64 m, gint64 n, gint64 k, GError **error);
 
 /* The formats of family_gemm.c's column dtype. */
@@ -183,7 +182,7 @@ enum {
 typedef struct OrrProduct OrrProduct;
 OrrProduct *orr_cuda_product_new(OrrKernel *kernel, int format, gint64 m, gint64 n, gint64 k,
                                  double factor, GError **error);
-/* @workspace: ORR_PRODUCT_WORKSPACE bytes, of no other product at the same time. */
+/* @workspace: ORR_PRODUCT_WORKSPACE bytes, not shared with a concurrent product. */
 gboolean orr_cuda_product_run(const OrrProduct *product, const void *x, const void *w, void *out,
                               void *workspace, cudaStream_t stream, GError **error);
 void orr_cuda_product_free(OrrProduct *product);
@@ -194,26 +193,25 @@ void orr_cublas_free(OrrCublas *cublas);
 char *orr_cudnn_version(void);
 void orr_cudnn_free(OrrCudnn *cudnn);
 
-/* NCCL over the GPUs of this process and of the job, opened at the first call: a session that
- * measures no collective touches no other GPU. In a job all ranks must call it together. NULL
- * with ORR_FAULT_USAGE, the same at each later call, where one process cannot have it; with
+/* NCCL over the GPUs of this process and of the job, opened at the first call: a session without
+ * collectives touches no other GPU. In a job all ranks must call it together. NULL with
+ * ORR_FAULT_USAGE, the same at each later call, if a single process cannot have it; with
  * ORR_FAULT_RESOURCE in a job. */
 OrrNcclGroup *orr_cuda_nccl_of(OrrBench *bench, GError **error);
 void orr_cuda_nccl_free(OrrNcclGroup *group);
-/* Waits for all streams of the bench, and of its NCCL group where it is open, with NCCL's time
- * limit. */
+/* Waits for all streams of the bench and of its NCCL group, if open, with NCCL's time limit. */
 gboolean orr_cuda_wait(OrrBench *bench, GError **error);
 char *orr_cuda_nccl_version(void);
 gboolean orr_cuda_nccl_agree(OrrBench *bench, gint64 *number, GError **error);
 gboolean orr_cuda_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
                               OrrJobWord *ret_word, GError **error);
 void orr_cuda_nccl_fail(OrrBench *bench, const char *reason);
-/* Buffers for collectives of @bytes on each GPU, for the kernel that is prepared; freed by the
- * other call. */
+/* Makes buffers of @bytes on each GPU for collectives of the prepared kernel; the other call
+ * frees them. */
 gboolean orr_cuda_collective_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error);
 void orr_cuda_collective_free_buffers(OrrNcclGroup *group);
-/* One all-reduce (bf16) of @bytes, at most those of the buffers, on each GPU's own stream, for
- * interference; @device_stream is the measured GPU's. */
+/* Posts one all-reduce (bf16) of @bytes, at most the size of the buffers, on each GPU's own
+ * stream, for interference; @device_stream is the measured GPU's. */
 gboolean orr_cuda_collective_all_reduce_beside(OrrBench *bench, gsize bytes,
                                                cudaStream_t device_stream, GError **error);
 

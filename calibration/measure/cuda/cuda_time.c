@@ -1,14 +1,14 @@
 /*
- * cuda_time.c - how long one call takes.
+ * cuda_time.c - measures the time of one call.
  *
- * Calls are captured into a CUDA graph, one set of operands after the other (rotation.h), so that
- * what is measured is what a graph sees: the kernel and the gap to the next one, without the host.
- * Where a library cannot be captured the calls go to the stream one by one. In both cases the
- * stream is held until the host has posted the whole repeat (timing.h), and the row's method says
- * if that was not possible.
+ * Calls are captured into a CUDA graph, one operand set after another (rotation.h), so that the
+ * measurement sees what a graph sees: the kernel and the gap to the next one, without the host. If
+ * a library cannot be captured, calls go to the stream one by one. In both cases the stream is held
+ * until the host has posted the whole repeat (timing.h); the row's method says if that was not
+ * possible.
  *
- * After the repeats, if the rule asks for it, the same calls run on while power and clocks are
- * watched (power_window.h). Without that the clocks are read once, amid the repeats.
+ * After the repeats, if the rule requires it, the same calls continue while power and clocks are
+ * watched (power_window.h). Otherwise the clocks are read once, during the repeats.
  */
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
@@ -45,15 +45,15 @@ gboolean orr_cuda_hold(double us, cudaStream_t stream, GError **error) {
   return us <= 0 || orr_cuda_launched(orr_kernel_hold((guint64)(us * 1e3), stream), "hold", error);
 }
 
-/* cudaErrorNotReady is an answer, not an error: it must not be found by the next look for one. */
+/* cudaErrorNotReady is a result, not an error: clear it so that the next check does not find it. */
 gboolean orr_cuda_is_reached(cudaEvent_t event) {
   const cudaError_t code = cudaEventQuery(event);
   if (code == cudaErrorNotReady) (void)cudaGetLastError();
   return code != cudaErrorNotReady;
 }
 
-/* One repeat as it is; @ret_held: the host had posted all of it before it began. @sampled, if
- * not NULL, gets the clocks amid it. */
+/* Runs one repeat; @ret_held: the host had posted everything before it began. @sampled, if not
+ * NULL, gets the clocks during it. */
 static gboolean repeat_once(Stopwatch *watch, double *ret_us, gboolean *ret_held,
                             OrrTiming *sampled, GError **error) {
   const cudaStream_t stream = watch->kernel->bench->stream;
@@ -82,7 +82,7 @@ static gboolean repeat(Stopwatch *watch, double *ret_us, OrrTiming *sampled, GEr
   return TRUE;
 }
 
-/* No error where it cannot be captured: the calls then go to the stream. */
+/* If the calls cannot be captured this is not an error: they then go to the stream. */
 static void capture(Stopwatch *watch) {
   const cudaStream_t stream = watch->kernel->bench->stream;
   cudaGraph_t graph = NULL;
@@ -94,13 +94,14 @@ static void capture(Stopwatch *watch) {
   (void)cudaGetLastError(); /* a failed capture leaves its error behind */
 }
 
-/* The first calls load code and pick algorithms; then the calls of a repeat are counted off. */
+/* The first calls load code and choose algorithms; then the number of calls per repeat is
+ * determined. */
 static gboolean count_calls(Stopwatch *watch, GError **error) {
   double us = 0;
   watch->n_calls = 1;
   if (!repeat(watch, &us, NULL, error) || !repeat(watch, &us, NULL, error)) return FALSE;
   watch->n_calls = orr_rotation_calls(us, watch->kernel->n_sets);
-  watch->hold = orr_hold_new(); /* loading code took longer than any launch will */
+  watch->hold = orr_hold_new(); /* loading code took longer than any launch will take */
   return TRUE;
 }
 

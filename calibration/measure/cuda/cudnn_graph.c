@@ -45,7 +45,7 @@ struct OrrCudnnGraph {
   OrrCudnn *cudnn;
   OrrTensor tensors[MOST_TENSORS];
   guint n_tensors, n_real, n_scalars, n_operations, n_engines;
-  gint64 uids[MOST_TENSORS]; /* of real tensors first in their order, then of scalars */
+  gint64 uids[MOST_TENSORS]; /* of the real tensors in their order, then of scalars */
   gint64 scalar_uids[MOST_TENSORS];
   union {
     float real;
@@ -55,7 +55,7 @@ struct OrrCudnnGraph {
   guint n_modes;
   cudnnBackendDescriptor_t graph, heuristic, engines[MOST_ENGINES], plan, pack;
   gint64 workspace;
-  cudnnStatus_t status; /* of the first call that failed */
+  cudnnStatus_t status; /* status of the first call that failed */
   const char *failed;   /* what it was */
 };
 
@@ -328,7 +328,7 @@ static gint64 list_engines(OrrCudnnGraph *graph) {
   return graph->failed ? 0 : MIN(n_found, MOST_ENGINES);
 }
 
-/* An engine may refuse when its plan is made: then the next is asked. */
+/* An engine may refuse when its plan is made: then try the next one. */
 static gboolean try_engine(OrrCudnnGraph *graph, cudnnBackendDescriptor_t engine) {
   const OrrCudnn *cudnn = graph->cudnn;
   const cudnnHandle_t handle = cudnn->handle;
@@ -378,7 +378,7 @@ gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, voi
     all[graph->n_real + i] = &graph->scalars[i];
     uids[graph->n_real + i] = graph->scalar_uids[i];
   }
-  /* A pack is made anew for each launch: a finalized one cannot be set again. */
+  /* Make a new pack for each launch: a finalized one cannot be changed. */
   free_descriptors(graph, &graph->pack, 1);
   graph->pack = NULL;
   make(graph, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &graph->pack);

@@ -1,14 +1,14 @@
 /*
- * cudnn_graph.h - graphs of operations through cuDNN's backend descriptors, with the least that
+ * cudnn_graph.h - graphs of operations through cuDNN's backend descriptors, limited to what
  * attention needs.
  *
- * Tensors and operations are added one by one; once a call has failed, all later ones do nothing
- * and the graph remembers why, so that a builder reads as the equations it builds.
- * orr_cudnn_graph_plan then asks the heuristics (mode A) for engines and takes the first that
+ * Tensors and operations are added one by one. After a call has failed, all later ones do nothing
+ * and the graph keeps the reason, so that a builder reads like the equations it builds.
+ * orr_cudnn_graph_plan then queries the heuristics (mode A) for engines and takes the first that
  * accepts the graph.
  *
- * A tensor is [b, h, rows, columns]. Virtual ones exist between operations only. Scalars are passed
- * by value: their memory is the graph's own.
+ * A tensor is [b, h, rows, columns]. Virtual tensors exist only between operations. Scalars are
+ * passed by value: the graph owns their memory.
  */
 #ifndef ORR_CUDNN_GRAPH_H
 #define ORR_CUDNN_GRAPH_H
@@ -22,13 +22,13 @@ G_BEGIN_DECLS
 typedef struct OrrCudnnGraph OrrCudnnGraph;
 typedef struct OrrTensor OrrTensor; /* owned by its graph */
 
-OrrCudnn *orr_cudnn_graph_of(OrrBench *bench, GError **error); /* opened once a session */
+OrrCudnn *orr_cudnn_graph_of(OrrBench *bench, GError **error); /* opened once per session */
 
 OrrCudnnGraph *orr_cudnn_graph_new(OrrCudnn *cudnn);
 void orr_cudnn_graph_free(OrrCudnnGraph *graph);
 
-/* In memory: @strides in elements; its place in launch's pointers is the order of these calls,
- * from 0. */
+/* A tensor in memory, with @strides in elements; its position in launch's pointers is the order
+ * of these calls, from 0. */
 OrrTensor *orr_cudnn_graph_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
                                 const gint64 strides[4]);
 /* packed */

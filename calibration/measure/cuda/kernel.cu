@@ -1,7 +1,7 @@
 /*
- * kernel.cu - see kernel.h. Simple kernels at memory bandwidth: 16-byte loads where rows allow
- * them, one block a row for reductions, accumulation in fp32. What frameworks run is of this kind;
- * none of it is tuned to a device.
+ * kernel.cu - simple kernels at memory bandwidth: 16-byte loads where rows allow them, one block
+ * per row for reductions, accumulation in fp32. Frameworks run kernels of this kind; none is tuned
+ * to a device.
  */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -52,7 +52,7 @@ template <typename T> __device__ void store(T *at, const Pack<T> &pack) {
   *reinterpret_cast<uint4 *>(at) = both.word;
 }
 
-/* Sum over the block, given to all its threads. */
+/* The sum over the block, returned to all its threads. */
 __device__ float block_sum(float value) {
   __shared__ float parts[BLOCK / 32];
   for (int offset = 16; offset > 0; offset /= 2)
@@ -157,7 +157,7 @@ __global__ void swiglu(const T *in, T *out, size_t n_packs, size_t row_packs) {
   store(out + i * pack_size<T>, gate);
 }
 
-/* Two results a thread. */
+/* Two results per thread. */
 __device__ float2 swiglu_pair(const __nv_bfloat16 *in, size_t pair, size_t row_pairs) {
   const size_t row = pair / row_pairs, column = pair % row_pairs * 2;
   const __nv_bfloat16 *gate = in + 4 * row * row_pairs + column, *up = gate + 2 * row_pairs;
@@ -250,7 +250,7 @@ __global__ void norm_backward(const T *in, const T *weight, const T *d_out, T *d
   if (threadIdx.x == 0) stats[row] = make_float2(mean, r);
 }
 
-/* The weights' gradients: a thread a column, a block ROWS rows of it. */
+/* The weights' gradients: one thread per column; a block handles ROWS rows. */
 enum { ROWS = 128 };
 template <typename T>
 __global__ void norm_weights(const T *in, const T *d_out, const float2 *stats, float *d_weight,

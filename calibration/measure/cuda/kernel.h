@@ -20,7 +20,7 @@ int orr_kernel_fill(void *out, int format, size_t n, uint64_t seed, OrrStream st
 /* The same constant; format e4m3 too. */
 int orr_kernel_fill_constant(void *out, int format, size_t n, float value, OrrStream stream);
 int orr_kernel_nothing(OrrStream stream);
-/* Does nothing for that long, by the GPU's own timer. */
+/* Waits for @ns, by the GPU's own timer. */
 int orr_kernel_hold(uint64_t ns, OrrStream stream);
 
 /* The operations of family_memory.c. Tensors are [rows, width] row-major; weights and biases
@@ -29,7 +29,7 @@ int orr_kernel_copy(const void *in, void *out, int format, size_t rows, size_t w
                     OrrStream stream);
 int orr_kernel_bias_gelu(const void *in, const void *bias, void *out, int format, size_t rows,
                          size_t width, OrrStream stream);
-/* @in: [rows, 2 width], gate and up beside each other in a row. */
+/* @in: [rows, 2 width], gate and up side by side in each row. */
 int orr_kernel_swiglu(const void *in, void *out, int format, size_t rows, size_t width,
                       OrrStream stream);
 /* The same of bf16, quantised with a scale of 1: @format e4m3 (3) or e2m1 (4). Returns
@@ -39,12 +39,12 @@ int orr_kernel_swiglu_narrow(const void *in, void *out, int format, size_t rows,
 /* @bias NULL: RMSNorm, else LayerNorm. */
 int orr_kernel_norm(const void *in, const void *weight, const void *bias, void *out, int format,
                     size_t rows, size_t width, OrrStream stream);
-/* Two kernels. @d_bias NULL: RMSNorm. @stats: 8 bytes a row, written. Adds to the sums @d_weight
- * and @d_bias. */
+/* Two kernels. @d_bias NULL: RMSNorm. @stats: 8 bytes per row, written. Adds to the sums
+ * @d_weight and @d_bias. */
 int orr_kernel_norm_backward(const void *in, const void *weight, const void *d_out, void *d_in,
                              void *stats, float *d_weight, float *d_bias, int format, size_t rows,
                              size_t width, OrrStream stream);
-/* @logits becomes its gradient; @losses: a number a row. */
+/* Replaces @logits by its gradient; @losses: one number per row. */
 int orr_kernel_cross_entropy(void *logits, const int32_t *targets, float *losses, int format,
                              size_t rows, size_t width, OrrStream stream);
 /* Row i of @out is row index[i] of @table: embedding and permute. */
