@@ -64,7 +64,7 @@ struct OrrKernel {
   gpointer state;                   /* state of the family */
 };
 
-/* --- cuda_layer.c --- */
+/* --- cuda_base.c --- */
 
 /* Sets @error from @code, named by @what; FALSE, unless it is cudaSuccess. */
 gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error);
