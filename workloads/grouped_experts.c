@@ -7,13 +7,13 @@
 typedef struct {
   const OrrCostModel *model;
   const OrrOperator *op;
-  OrrGroupedAsk ask;
+  OrrGroupedCost cost_of;
   OrrCost sum;
 } Grouped;
 
 static void add(Grouped *grouped, OrrOperator op) {
   op.kernels = grouped->op->kernels;
-  const OrrCost cost = grouped->ask(grouped->model, &op);
+  const OrrCost cost = grouped->cost_of(grouped->model, &op);
   grouped->sum.time_s += cost.time_s;
   grouped->sum.how = MAX(grouped->sum.how, cost.how);
 }
@@ -31,8 +31,8 @@ static void add_product(Grouped *grouped, double batch, double m, double n, doub
 }
 
 OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
-                            OrrGroupedAsk ask) {
-  Grouped grouped = {model, op, ask, {0, ORR_HOW_MEASURED}};
+                            OrrGroupedCost cost_of) {
+  Grouped grouped = {model, op, cost_of, {0, ORR_HOW_MEASURED}};
   double pairs = 0, active = 0;
   orr_cost_moe_load(&op->moe, &pairs, &active);
   const double rows = pairs / active, h = (double)op->moe.hidden,

@@ -13,7 +13,7 @@
  *     dgrad     A products  P/A x h over g f     and  P/A x f over h       and its backward, (2 g + 1) P f
  *     wgrad     A products  g f x h over P/A     and  f x h over P/A
  *
- * each as one batched product. A framework takes the faster of the two kinds of kernel.
+ * each as one batched product. A framework uses the faster of the two kinds of kernel.
  */
 #ifndef ORR_GROUPED_EXPERTS_H
 #define ORR_GROUPED_EXPERTS_H
@@ -23,11 +23,11 @@
 G_BEGIN_DECLS
 
 /* The function that gives the cost of each product: orr_cost_operator or orr_cost_sustained. */
-typedef OrrCost (*OrrGroupedAsk)(const OrrCostModel *model, const OrrOperator *op);
+typedef OrrCost (*OrrGroupedCost)(const OrrCostModel *model, const OrrOperator *op);
 
 /* The cost of @op, of kind MOE; its activation is stored in @storage. */
 OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
-                            OrrGroupedAsk ask);
+                            OrrGroupedCost cost_of);
 
 G_END_DECLS
 

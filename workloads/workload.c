@@ -1,3 +1,6 @@
+/*
+ * workload.c - the registry of workloads, and what all works have in common.
+ */
 #include "workloads/workload.h"
 
 #include "workloads/collectives/collective_bench.h"

@@ -24,402 +24,280 @@ static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", N
 static const char *const launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts",
                                              NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
+static const char *const checkpoint_words[] = {"sync", "async", NULL};
 
-/* Products of three sizes stay within 64 bits. */
-#define SIZE(name_, member_, least_, sentence_, fallback_)                                         \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(OrrParallel, member_),                \
-    .sentence = sentence_, .fallback = fallback_, .min = least_, .max = 1e6                        \
-  }
-#define FLAG(type_, name_, member_, sentence_, fallback_)                                          \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_BOOL, .offset = offsetof(type_, member_),                     \
-    .sentence = sentence_, .fallback = fallback_                                                   \
-  }
-#define WORD(type_, name_, member_, words_, sentence_, fallback_)                                  \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_WORD, .offset = offsetof(type_, member_),                     \
-    .sentence = sentence_, .fallback = fallback_, .words = words_                                  \
-  }
-#define PART(name_, member_, table_, sentence_, fallback_)                                         \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_SECTION, .offset = offsetof(OrrTraining, member_),            \
-    .sentence = sentence_, .fallback = fallback_, .table = &table_                                 \
-  }
+/* Sizes are limited so that a product of three fits 64 bits. */
+#define SIZE(key_, member_, fallback_, least_, sentence_)                                          \
+  ORR_FIELD_INT(OrrParallel, key_, member_, fallback_, sentence_, .min = least_, .max = 1e6)
+#define SECTION(key_, member_, table_, fallback_, sentence_)                                       \
+  ORR_FIELD_SECTION(OrrTraining, key_, member_, &table_, fallback_, sentence_)
 
 static const OrrField parallel_fields[] = {
-    SIZE("tp", tp, 1, "Tensor-parallel size: GPUs that share every layer.", "1"),
-    SIZE("pp", pp, 1, "Pipeline-parallel size: stages that share the layers.", "1"),
-    SIZE("dp", dp, 0, "Data-parallel size: replicas of the model; 0 is as many as the GPUs hold.",
-         "0"),
-    SIZE("cp", cp, 1, "Context-parallel size: GPUs that share each sequence.", "1"),
-    SIZE("ep", ep, 1,
-         "Expert-parallel size: GPUs that share the experts; their groups may reach over replicas.",
-         "1"),
-    SIZE("etp", etp, 0,
-         "Expert-tensor-parallel size: GPUs that share each expert; 0: as tp where the model has "
-         "experts, else 1.",
-         "0"),
-    {.name = "context",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(OrrParallel, context),
-     .sentence = "How context-parallel GPUs see all keys: p2p (ring, beside attention), all-gather "
-                 "(Llama 3), "
-                 "all-to-all (Ulysses), or hierarchical (all-to-all among context-inner GPUs, "
-                 "rings across).",
-     .fallback = "p2p",
-     .words = orr_context_words},
-    SIZE("context-inner", context_inner, 1,
-         "Of hierarchical context parallelism, GPUs that exchange heads; rings go over cp / "
-         "context-inner (Megatron's "
-         "hierarchical-context-parallel-sizes are the two).",
-         "1"),
-    FLAG(OrrParallel, "sequence-parallel", sequence_parallel,
-         "Shard norms, dropouts and residuals over the tensor-parallel group by sequence.",
-         "false"),
-    FLAG(OrrParallel, "keep-gathered", keep_gathered,
-         "Under sequence parallelism keep gathered inputs for the backward, as PyTorch's DTensor "
-         "does, where Megatron "
-         "gathers them again.",
-         "false"),
-    FLAG(OrrParallel, "async-tp-all-reduce", async_tp_all_reduce,
-         "Run the backward's tensor-parallel collectives beside the weight-gradient GEMM that "
-         "follows them.",
-         "true"),
-    {.name = "tp-comm-overlap",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(OrrParallel, tp_comm_overlap),
-     .sentence = "Gathers and scatters in pieces beside the products that they belong to.",
-     .fallback = "none",
-     .registry = &orr_tp_overlap_registry},
-    {.name = "order",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrParallel, order),
-     .sentence = "Axes of the rank grid, fastest-varying first; rank r runs on GPU r. ep may stand "
-                 "before dp (the default: ranks "
-                 "of different experts next to each other) or after it.",
-     .fallback = "tp-cp-dp-pp"},
+    SIZE("tp", tp, "1", 1, "Tensor-parallel size: GPUs that split every layer."),
+    SIZE("pp", pp, "1", 1, "Pipeline-parallel size: stages that split the model by layers."),
+    SIZE("dp", dp, "0", 0,
+         "Data-parallel size: replicas of the model; 0: as many as fit the GPUs."),
+    SIZE("cp", cp, "1", 1, "Context-parallel size: GPUs that split each sequence."),
+    SIZE("ep", ep, "1", 1,
+         "Expert-parallel size: GPUs that split the experts; their groups can span replicas."),
+    SIZE("etp", etp, "0", 0,
+         "Expert-tensor-parallel size: GPUs that split each expert; 0: tp where the model has "
+         "experts, else 1."),
+    ORR_FIELD_WORD(
+        OrrParallel, "context", context, orr_context_words, "p2p",
+        "How context-parallel GPUs attend to all keys: p2p (a ring that overlaps attention), "
+        "all-gather (Llama 3), all-to-all (Ulysses), or hierarchical (all-to-all among "
+        "context-inner GPUs, rings across)."),
+    SIZE("context-inner", context_inner, "1", 1,
+         "For hierarchical context parallelism: GPUs that exchange heads; rings run over the cp / "
+         "context-inner others (Megatron's hierarchical-context-parallel-sizes are these two)."),
+    ORR_FIELD_BOOL(
+        OrrParallel, "sequence-parallel", sequence_parallel, "false",
+        "Shard norms, dropouts and residuals over the tensor-parallel group by sequence."),
+    ORR_FIELD_BOOL(
+        OrrParallel, "keep-gathered", keep_gathered, "false",
+        "With sequence parallelism, keep gathered inputs for the backward, as PyTorch's DTensor "
+        "does; false: gather them again, as Megatron does."),
+    ORR_FIELD_BOOL(
+        OrrParallel, "async-tp-all-reduce", async_tp_all_reduce, "true",
+        "Overlap the backward's tensor-parallel collectives with the weight-gradient GEMM that "
+        "follows them."),
+    ORR_FIELD_CHOICE(OrrParallel, "tp-comm-overlap", tp_comm_overlap, &orr_tp_overlap_registry,
+                     "none",
+                     "How gathers and scatters are split into chunks that overlap their products."),
+    ORR_FIELD_TEXT(OrrParallel, "order", order, "tp-cp-dp-pp",
+                   "Axes of the rank grid, fastest-varying first; rank r runs on GPU r. ep can "
+                   "stand before dp (the default: ranks with different experts are neighbours) or "
+                   "after it."),
 };
 static const OrrFieldTable parallel_table =
     ORR_FIELD_TABLE("parallel", "How the model is split over GPUs.", OrrParallel, parallel_fields);
 
-static const char *const checkpoint_words[] = {"sync", "async", NULL};
 static const OrrField checkpoint_fields[] = {
-    {.name = "every",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrCheckpoint, every),
-     .sentence = "Steps from one checkpoint to the next; 0: never.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e9},
-    WORD(OrrCheckpoint, "mode", mode, checkpoint_words,
-         "sync: training waits for the write; async: for a copy in the host's memory, which is "
-         "written meanwhile.",
-         "sync"),
-    FLAG(OrrCheckpoint, "sharded", sharded,
-         "All ranks write, each a part; else the first replica writes and the others wait.",
-         "true"),
-    FLAG(OrrCheckpoint, "load", load, "Training begins with reading one.", "false"),
+    ORR_FIELD_INT(OrrCheckpoint, "every", every, "0",
+                  "Steps from one checkpoint to the next; 0: never.", .min = 0, .max = 1e9),
+    ORR_FIELD_WORD(
+        OrrCheckpoint, "mode", mode, checkpoint_words, "sync",
+        "sync: training waits for the write; async: training waits only for a copy to the host's "
+        "memory, which is written during the next steps."),
+    ORR_FIELD_BOOL(
+        OrrCheckpoint, "sharded", sharded, "true",
+        "Every rank writes a different slice; false: the first replica writes and the others "
+        "wait."),
+    ORR_FIELD_BOOL(OrrCheckpoint, "load", load, "false",
+                   "Training begins by loading a checkpoint."),
 };
 static const OrrFieldTable checkpoint_table = ORR_FIELD_TABLE(
-    "checkpoint", "When the state is saved, and how.", OrrCheckpoint, checkpoint_fields);
+    "checkpoint", "When and how the state is saved.", OrrCheckpoint, checkpoint_fields);
 
 static const OrrField batch_fields[] = {
-    {.name = "global",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrBatch, global_size),
-     .sentence = "Sequences in one optimizer step, over all replicas.",
-     .min = 1,
-     .max = 1e9},
-    {.name = "micro",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrBatch, micro),
-     .sentence = "Sequences in one micro-batch of one replica.",
-     .fallback = "1",
-     .min = 1,
-     .max = 1e9},
+    ORR_FIELD_INT(OrrBatch, "global", global_size, NULL,
+                  "Sequences per optimizer step, over all replicas.", .min = 1, .max = 1e9),
+    ORR_FIELD_INT(OrrBatch, "micro", micro, "1", "Sequences per micro-batch of one replica.",
+                  .min = 1, .max = 1e9),
 };
 static const OrrFieldTable batch_table =
     ORR_FIELD_TABLE("batch", "Batch sizes in sequences.", OrrBatch, batch_fields);
 
 static const OrrField comm_fields[] = {
-    FLAG(OrrPipelineComm, "overlap-p2p", overlap_p2p,
-         "Let sends between stages run beside the compute that follows (Megatron's "
-         "overlap_p2p_comm).",
-         "false"),
-    FLAG(OrrPipelineComm, "scatter-gather", scatter_gather,
-         "Each tp rank sends 1/tp of the boundary tensor, which is gathered over NVLink (SC21, "
-         "section 4.1).",
-         "true"),
-    WORD(OrrPipelineComm, "runtime", runtime, orr_training_handover_words,
-         "What a stage holds of tensors on their way: megatron one each way; torch "
-         "(torch.distributed.pipelining) those "
-         "of all micro-batches until the step ends; auto: torch under fsdp and hsdp.",
-         "auto"),
+    ORR_FIELD_BOOL(OrrPipelineComm, "overlap-p2p", overlap_p2p, "false",
+                   "Let sends between stages overlap the compute that follows (Megatron's "
+                   "overlap_p2p_comm)."),
+    ORR_FIELD_BOOL(
+        OrrPipelineComm, "scatter-gather", scatter_gather, "true",
+        "Each tp rank sends 1/tp of the boundary tensor, and the receivers gather it over NVLink "
+        "(SC21, section 4.1)."),
+    ORR_FIELD_WORD(
+        OrrPipelineComm, "runtime", runtime, orr_training_handover_words, "auto",
+        "Which tensors a stage holds while they are sent: megatron, one in each direction; torch "
+        "(torch.distributed.pipelining), those of all micro-batches until the step ends; auto: "
+        "torch under fsdp and hsdp, else megatron."),
 };
 static const OrrFieldTable comm_table = ORR_FIELD_TABLE(
-    "pipeline-comm", "How stages hand over activations.", OrrPipelineComm, comm_fields);
+    "pipeline-comm", "How stages send activations to each other.", OrrPipelineComm, comm_fields);
 
 static const OrrField split_fields[] = {
-    FLAG(OrrPipelineSplit, "count-embedding", count_embedding,
-         "Count the embedding as one layer of the first stage (Megatron's "
-         "account-for-embedding-in-pipeline-split).",
-         "false"),
-    FLAG(OrrPipelineSplit, "count-loss", count_loss,
-         "Count the output layer and loss as one layer of the last stage "
-         "(account-for-loss-in-pipeline-split).",
-         "false"),
-    FLAG(OrrPipelineSplit, "count-where-needed", count_where_needed,
-         "Count embedding and loss where layers alone cannot be divided and with them can (NeMo's "
-         "recipes).",
-         "false"),
-    FLAG(OrrPipelineSplit, "fill", fill,
-         "Layers that cannot be divided: every block takes the quotient rounded up and the last "
-         "one the rest, as "
-         "DeepSpeed's pipelines do.",
-         "false"),
-    {.name = "first",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrPipelineSplit, first),
-     .sentence =
-         "Layers of the first stage (decoder-first-pipeline-num-layers); 0: as many as the others.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e5},
-    {.name = "last",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrPipelineSplit, last),
-     .sentence =
-         "Layers of the last stage (decoder-last-pipeline-num-layers); 0: as many as the others.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e5},
-    {.name = "layout",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrPipelineSplit, layout),
-     .sentence = "Blocks in the order of the model, as Megatron's pipeline-model-parallel-layout: "
-                 "E embedding, t layer, "
-                 "L loss, | ends a block, x*n and (xy)*n repeat; none.",
-     .fallback = "none"},
+    ORR_FIELD_BOOL(OrrPipelineSplit, "count-embedding", count_embedding, "false",
+                   "Count the embedding as one layer of the first stage (Megatron's "
+                   "account-for-embedding-in-pipeline-split)."),
+    ORR_FIELD_BOOL(OrrPipelineSplit, "count-loss", count_loss, "false",
+                   "Count the output layer and loss as one layer of the last stage "
+                   "(account-for-loss-in-pipeline-split)."),
+    ORR_FIELD_BOOL(
+        OrrPipelineSplit, "count-where-needed", count_where_needed, "false",
+        "Count embedding and loss only where the layers alone cannot be divided, and with them "
+        "can (NeMo's recipes)."),
+    ORR_FIELD_BOOL(
+        OrrPipelineSplit, "fill", fill, "false",
+        "Where layers cannot be divided, every block takes the quotient rounded up and the last "
+        "one the remainder, as in DeepSpeed's pipelines."),
+    ORR_FIELD_INT(OrrPipelineSplit, "first", first, "0",
+                  "Layers of the first stage (decoder-first-pipeline-num-layers); 0: as many as "
+                  "the others.",
+                  .min = 0, .max = 1e5),
+    ORR_FIELD_INT(OrrPipelineSplit, "last", last, "0",
+                  "Layers of the last stage (decoder-last-pipeline-num-layers); 0: as many as the "
+                  "others.",
+                  .min = 0, .max = 1e5),
+    ORR_FIELD_TEXT(OrrPipelineSplit, "layout", layout, "none",
+                   "Blocks in the order of the model, as in Megatron's "
+                   "pipeline-model-parallel-layout: E embedding, t layer, L loss, | ends a block, "
+                   "x*n and (xy)*n repeat; or none."),
 };
-static const OrrFieldTable split_table = ORR_FIELD_TABLE(
-    "pipeline-split", "How layers are cut into stages; evenly where it says nothing.",
-    OrrPipelineSplit, split_fields);
+static const OrrFieldTable split_table =
+    ORR_FIELD_TABLE("pipeline-split", "How layers are cut into stages; by default, evenly.",
+                    OrrPipelineSplit, split_fields);
 
 static const OrrField expert_fields[] = {
-    {.name = "capacity",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrExpertDispatch, capacity),
-     .sentence = "Tokens that an expert takes at most, as a multiple of its balanced share; more "
-                 "are dropped "
-                 "(moe-expert-capacity-factor). 0: as many as come.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_NONE},
-    FLAG(OrrExpertDispatch, "pad-to-capacity", pads,
-         "Fill up every expert to the capacity, so that all shapes are equal "
-         "(moe-pad-expert-input-to-capacity; GShard).",
-         "false"),
-    {.name = "imbalance",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrExpertDispatch, imbalance),
-     .sentence = "Exponent of the power law that tokens follow over experts, as aiconfigurator "
-                 "measured kernels under it; 0: "
-                 "as load says.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_NONE},
-    {.name = "load",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(OrrExpertDispatch, load),
-     .sentence = "How tokens spread over experts; which of them share a rank is drawn from the "
-                 "scenario's seed.",
-     .fallback = "balanced",
-     .registry = &orr_expert_load_registry},
-    FLAG(OrrExpertDispatch, "shared-expert-overlap", shared_expert_overlap,
-         "Run shared experts beside the dispatch (Megatron's moe-shared-expert-overlap).", "false"),
-    WORD(OrrExpertDispatch, "dispatch", dispatch, dispatch_words,
-         "How tokens reach their experts: flat (NCCL's all-to-all, a copy for each expert), "
-         "hierarchical (the same in two "
-         "steps, inside nodes and across them), or deepep (a copy for each node, and there for "
-         "each rank).",
-         "flat"),
-    {.name = "nodes",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrExpertDispatch, nodes),
-     .sentence = "Nodes that a token's experts lie on at most (DeepSeek-V3: 4), which deepep makes "
-                 "use of; 0: any.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e6},
+    ORR_FIELD_REAL(OrrExpertDispatch, "capacity", capacity, ORR_UNIT_NONE, "0",
+                   "Most tokens that an expert accepts, as a multiple of its balanced load; the "
+                   "rest is dropped (moe-expert-capacity-factor). 0: no limit.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_BOOL(OrrExpertDispatch, "pad-to-capacity", pads, "false",
+                   "Pad every expert to the capacity, so that all shapes are equal "
+                   "(moe-pad-expert-input-to-capacity; GShard)."),
+    ORR_FIELD_REAL(OrrExpertDispatch, "imbalance", imbalance, ORR_UNIT_NONE, "0",
+                   "Exponent of the power law of tokens over experts under which aiconfigurator "
+                   "measured kernels; 0: load decides.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_CHOICE(OrrExpertDispatch, "load", load, &orr_expert_load_registry, "balanced",
+                     "How tokens spread over experts; the scenario's seed draws which experts are "
+                     "on one rank."),
+    ORR_FIELD_BOOL(
+        OrrExpertDispatch, "shared-expert-overlap", shared_expert_overlap, "false",
+        "Overlap shared experts with the dispatch (Megatron's moe-shared-expert-overlap)."),
+    ORR_FIELD_WORD(
+        OrrExpertDispatch, "dispatch", dispatch, dispatch_words, "flat",
+        "How tokens reach their experts: flat (NCCL's all-to-all, one copy per expert), "
+        "hierarchical (likewise, in two steps, inside nodes and across them), or deepep (one copy "
+        "per node, and inside the node one per rank)."),
+    ORR_FIELD_INT(OrrExpertDispatch, "nodes", nodes, "0",
+                  "Most nodes that a token's experts lie on (DeepSeek-V3: 4), which deepep uses; "
+                  "0: any number.",
+                  .min = 0, .max = 1e6),
 };
 static const OrrFieldTable expert_table = ORR_FIELD_TABLE(
-    "experts", "What routed experts get of tokens.", OrrExpertDispatch, expert_fields);
+    "experts", "How tokens reach routed experts.", OrrExpertDispatch, expert_fields);
 
 static const OrrField optimizer_fields[] = {
-    WORD(OrrOptimizer, "kind", kind, optimizer_words,
-         "The optimizer: Adam with fp32 master weights.", "adam"),
-    WORD(OrrOptimizer, "moments", moments, moments_words,
-         "The format Adam's two moments are kept in (Megatron's exp-avg-dtype and "
-         "exp-avg-sq-dtype; DeepSeek-V3: bf16).",
-         "fp32"),
-    {.name = "sharding",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(OrrOptimizer, sharding),
-     .sentence = "What replicas share out of one model: nothing, the optimizer's state, gradients, "
-                 "weights.",
-     .fallback = "none",
-     .registry = &orr_sharding_registry},
+    ORR_FIELD_WORD(OrrOptimizer, "kind", kind, optimizer_words, "adam",
+                   "The optimizer: Adam with fp32 master weights."),
+    ORR_FIELD_WORD(
+        OrrOptimizer, "moments", moments, moments_words, "fp32",
+        "The format of Adam's two moments (Megatron's exp-avg-dtype and exp-avg-sq-dtype; "
+        "DeepSeek-V3: bf16)."),
+    ORR_FIELD_CHOICE(OrrOptimizer, "sharding", sharding, &orr_sharding_registry, "none",
+                     "What replicas shard: nothing, the optimizer's state, gradients, weights."),
 };
 static const OrrFieldTable optimizer_table =
     ORR_FIELD_TABLE("optimizer", "The optimizer and its sharding.", OrrOptimizer, optimizer_fields);
 
 static const OrrField data_parallel_fields[] = {
-    FLAG(OrrDataParallel, "overlap", overlap,
-         "Reduce gradients bucket by bucket beside the last backward (ZeRO-2, ZeRO-3, FSDP: beside "
-         "every one); false: each "
-         "waits for its reduction, whatever the sharding.",
-         "true"),
-    {.name = "bucket",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrDataParallel, bucket_bytes),
-     .sentence = "Gradient bytes that are reduced together when reduction overlaps, of sharding "
-                 "none; the others have "
-                 "buckets of their own (optimizer.sharding).",
-     .fallback = "25 MiB",
-     .flags = ORR_FIELD_POSITIVE,
-     .unit = ORR_UNIT_BYTES},
-    WORD(OrrDataParallel, "gradients", gradients, gradient_words,
-         "The format gradients are kept and reduced in: fp32, or the same as the weights.", "fp32"),
+    ORR_FIELD_BOOL(
+        OrrDataParallel, "overlap", overlap, "true",
+        "Reduce gradients bucket by bucket during the last backward (ZeRO-2, ZeRO-3, FSDP: during "
+        "every one); false: wait for each reduction, whatever the sharding."),
+    ORR_FIELD_REAL(OrrDataParallel, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
+                   "Bytes of gradients that are reduced together when reduction overlaps, for "
+                   "sharding none; the other shardings have buckets of their own "
+                   "(optimizer.sharding).",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_WORD(
+        OrrDataParallel, "gradients", gradients, gradient_words, "fp32",
+        "The format in which gradients are kept and reduced: fp32, or the same as the weights."),
 };
 static const OrrFieldTable data_parallel_table = ORR_FIELD_TABLE(
     "data-parallel", "How replicas reduce gradients.", OrrDataParallel, data_parallel_fields);
 
 static const OrrField training_fields[] = {
-    PART("parallel", parallel, parallel_table, "How the model is split over GPUs.", "{}"),
-    {.name = "pipeline",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(OrrTraining, pipeline),
-     .sentence = "The pipeline schedule.",
-     .fallback = "1f1b",
-     .registry = &orr_pipeline_registry},
-    PART("pipeline-comm", pipeline_comm, comm_table, "How stages hand over activations.", "{}"),
-    PART("pipeline-split", split, split_table,
-         "How layers are cut into stages; evenly where it says nothing.", "{}"),
-    PART("experts", experts, expert_table, "What routed experts get of tokens.", "{}"),
-    PART("batch", batch, batch_table, "Batch sizes in sequences.", NULL),
-    {.name = "sequence",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrTraining, sequence),
-     .sentence = "Tokens a sequence; 0 is the model's context.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e8},
-    PART("packing", packing, orr_training_packing_table,
-         "Documents that share a sequence and do not see each other.", "{}"),
-    FLAG(OrrTraining, "evaluation", evaluation,
-         "Forwards alone: no backward, gradients, optimizer, and nothing kept for them.", "false"),
-    WORD(OrrTraining, "precision", precision, orr_precision_words,
-         "The recipe: the format of weights and activations, and of linear layers' products where "
-         "they are narrower. "
-         "fp8 is fp8-current. Master weights are fp32, and Adam's moments as optimizer.moments "
-         "says.",
-         "bf16"),
-    FLAG(OrrTraining, "fp8-activation-input", fp8_activation_input,
-         "Keep the inputs of gated and other activation functions in fp8 for the backward "
-         "(Megatron's "
-         "activation-func-fp8-input-store; DeepSeek-V3).",
-         "false"),
-    WORD(OrrTraining, "attention", attention, orr_attention_words,
-         "The attention kernel: fused (the fastest that was measured), flash-2 (FlashAttention-2, "
-         "as PyTorch has it), "
-         "flash-triton (FlashAttention in Triton, 2022-23), or unfused as Megatron ran it in "
-         "2021-22.",
-         "fused"),
-    WORD(OrrTraining, "loss", loss, orr_loss_words,
-         "The cross entropy: megatron (in place on logits in fp32), torch (PyTorch's on logits in "
-         "fp32, three of them "
-         "at "
-         "the peak), or fused (compiled or one kernel: reads the logits as they are).",
-         "megatron"),
-    WORD(OrrTraining, "kernels", kernels, orr_kernels_words,
-         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels "
-         "of 2021-22, with NCCL "
-         "before 2.12.",
-         "modern"),
-    WORD(
-        OrrTraining, "launches", launches, launches_words,
+    SECTION("parallel", parallel, parallel_table, "{}", "How the model is split over GPUs."),
+    ORR_FIELD_CHOICE(OrrTraining, "pipeline", pipeline, &orr_pipeline_registry, "1f1b",
+                     "The pipeline schedule."),
+    SECTION("pipeline-comm", pipeline_comm, comm_table, "{}",
+            "How stages send activations to each other."),
+    SECTION("pipeline-split", split, split_table, "{}",
+            "How layers are cut into stages; by default, evenly."),
+    SECTION("experts", experts, expert_table, "{}", "How tokens reach routed experts."),
+    SECTION("batch", batch, batch_table, NULL, "Batch sizes in sequences."),
+    ORR_FIELD_INT(OrrTraining, "sequence", sequence, "0",
+                  "Tokens per sequence; 0: the model's context.", .min = 0, .max = 1e8),
+    SECTION("packing", packing, orr_training_packing_table, "{}",
+            "Documents that share a sequence; none attends to another."),
+    ORR_FIELD_BOOL(
+        OrrTraining, "evaluation", evaluation, "false",
+        "Run only forwards: no backward, gradients or optimizer, and no memory for them."),
+    ORR_FIELD_WORD(
+        OrrTraining, "precision", precision, orr_precision_words, "bf16",
+        "The recipe: the format of weights and activations, and of linear layers' products where "
+        "that is narrower. fp8 is fp8-current. Master weights are fp32, and Adam's moments as in "
+        "optimizer.moments."),
+    ORR_FIELD_BOOL(
+        OrrTraining, "fp8-activation-input", fp8_activation_input, "false",
+        "Keep the inputs of gated and other activation functions in fp8 for the backward "
+        "(Megatron's activation-func-fp8-input-store; DeepSeek-V3)."),
+    ORR_FIELD_WORD(
+        OrrTraining, "attention", attention, orr_attention_words, "fused",
+        "The attention kernel: fused (the fastest one measured), flash-2 (FlashAttention-2, as in "
+        "PyTorch), flash-triton (FlashAttention in Triton, 2022-23), or unfused, as Megatron ran "
+        "it in 2021-22."),
+    ORR_FIELD_WORD(
+        OrrTraining, "loss", loss, orr_loss_words, "megatron",
+        "The cross entropy: megatron (in place on fp32 logits), torch (PyTorch's on fp32 logits, "
+        "three copies at the peak), or fused (compiled or one kernel: reads the logits in their "
+        "own format)."),
+    ORR_FIELD_WORD(
+        OrrTraining, "kernels", kernels, orr_kernels_words, "modern",
+        "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels "
+        "of 2021-22, with NCCL before 2.12."),
+    ORR_FIELD_WORD(
+        OrrTraining, "launches", launches, launches_words, "ahead",
         "How the host launches kernels: ahead of the GPU; blocking, each after the end of the one "
-        "before "
-        "(CUDA_LAUNCH_BLOCKING=1); as graphs, one launch for a run of kernels (CUDA graphs); or as "
-        "graphs-but-experts, whose sizes routing decides (Megatron's cuda-graph-modules).",
-        "ahead"),
-    FLAG(OrrTraining, "dropout", dropout, "Whether dropout kernels run.", "false"),
-    WORD(OrrTraining, "recompute", recompute, orr_recompute_words,
-         "Activations recomputed in the backward: none, modules (selective: the attention core), "
-         "whole layers (full), "
-         "or all but the results of attention, every second product and reduce-scatters "
-         "(operators: torchtitan's "
-         "selective op).",
-         "none"),
-    {.name = "recompute-modules",
-     .kind = ORR_FIELD_TEXTS,
-     .offset = offsetof(OrrTraining, recompute_modules),
-     .sentence = "What selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, "
-                 "moe, moe-act, "
-                 "shared-experts (Megatron's recompute-modules).",
-     .fallback = "[core-attn]"},
-    WORD(OrrTraining, "recompute-method", recompute_method, method_words,
-         "Of full recomputation: uniform, all layers from the input of every recompute-layers-th; "
-         "block, only the first "
-         "recompute-layers of each stage's chunk.",
-         "uniform"),
-    {.name = "recompute-layers",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrTraining, recompute_layers),
-     .sentence = "Layers a unit of recomputation (uniform), or layers of each chunk that are "
-                 "recomputed (block); "
-                 "Megatron's recompute-num-layers.",
-     .fallback = "1",
-     .min = 0,
-     .max = 1e5},
-    PART("lora", lora, orr_lora_table, "Low-rank adapters on frozen weights (LoRA, QLoRA).", "{}"),
-    PART("optimizer", optimizer, optimizer_table, "The optimizer and its sharding.", "{}"),
-    PART("offload", offload, orr_training_offload_table, "What is kept in the memory of the hosts.",
-         "{}"),
-    PART("data-parallel", data_parallel, data_parallel_table, "How replicas reduce gradients.",
-         "{}"),
-    {.name = "collectives",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrTraining, collectives),
-     .sentence = "Algorithm of every collective that it supports (see `orrery list collectives`); "
-                 "auto: the fastest for each.",
-     .fallback = "auto"},
-    {.name = "steps",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrTraining, steps),
-     .sentence = "Optimizer steps to simulate; the iteration time is their mean.",
-     .fallback = "1",
-     .min = 1,
-     .max = 1e6},
-    PART("memory", memory, orr_training_overhead_table,
-         "What libraries take of a GPU's memory for themselves; 0 where it is not to be counted.",
-         "{}"),
-    PART("checkpoint", checkpoint, checkpoint_table, "Checkpoints on the cluster's storage.", "{}"),
-    {.name = "data-bytes",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrTraining, data_bytes),
-     .unit = ORR_UNIT_BYTES,
-     .fallback = "0 B",
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "What one sequence (or image) is on the cluster's storage, read a step ahead; 0: "
-                 "not modelled."},
-    PART("loader", loader, orr_training_loader_table, "Data that hosts prepare beside training.",
-         "{}"),
-    PART("noise", noise, orr_training_noise_table,
-         "Stragglers: kernels and GPUs that do not all take the same time, seeded by the "
-         "scenario's seed.",
-         "{}"),
+        "before (CUDA_LAUNCH_BLOCKING=1); as graphs, one launch for a run of kernels (CUDA "
+        "graphs); or as graphs-but-experts, since routing decides the experts' sizes (Megatron's "
+        "cuda-graph-modules)."),
+    ORR_FIELD_BOOL(OrrTraining, "dropout", dropout, "false", "Whether dropout kernels run."),
+    ORR_FIELD_WORD(
+        OrrTraining, "recompute", recompute, orr_recompute_words, "none",
+        "What the backward recomputes: none; selective, modules (by default the attention core); "
+        "full, whole layers; operators, all but the results of attention, every second product "
+        "and reduce-scatters (torchtitan's selective op)."),
+    ORR_FIELD_TEXTS(OrrTraining, "recompute-modules", recompute_modules, "[core-attn]",
+                    "What selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, "
+                    "moe, moe-act, shared-experts (Megatron's recompute-modules)."),
+    ORR_FIELD_WORD(
+        OrrTraining, "recompute-method", recompute_method, method_words, "uniform",
+        "For full recomputation: uniform, all layers, from the input of every "
+        "recompute-layers-th; block, only the first recompute-layers of each stage's chunk."),
+    ORR_FIELD_INT(OrrTraining, "recompute-layers", recompute_layers, "1",
+                  "How many layers are recomputed from one input (uniform), or how many layers of "
+                  "each chunk are recomputed (block); Megatron's recompute-num-layers.",
+                  .min = 0, .max = 1e5),
+    SECTION("lora", lora, orr_lora_table, "{}",
+            "Low-rank adapters on frozen weights (LoRA, QLoRA)."),
+    SECTION("optimizer", optimizer, optimizer_table, "{}", "The optimizer and its sharding."),
+    SECTION("offload", offload, orr_training_offload_table, "{}",
+            "What the job keeps in its hosts' memory."),
+    SECTION("data-parallel", data_parallel, data_parallel_table, "{}",
+            "How replicas reduce gradients."),
+    ORR_FIELD_TEXT(OrrTraining, "collectives", collectives, "auto",
+                   "Algorithm of every collective that it supports (see `orrery list "
+                   "collectives`); auto: the fastest for each."),
+    ORR_FIELD_INT(OrrTraining, "steps", steps, "1",
+                  "Optimizer steps to simulate; the iteration time is their mean.", .min = 1,
+                  .max = 1e6),
+    SECTION("memory", memory, orr_training_overhead_table, "{}",
+            "GPU memory that libraries take for themselves; 0: do not count it."),
+    SECTION("checkpoint", checkpoint, checkpoint_table, "{}",
+            "Checkpoints on the cluster's storage."),
+    ORR_FIELD_REAL(OrrTraining, "data-bytes", data_bytes, ORR_UNIT_BYTES, "0 B",
+                   "Bytes of one sequence (or image) on the cluster's storage, read a step ahead; "
+                   "0: not modelled.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    SECTION("loader", loader, orr_training_loader_table, "{}",
+            "Data that the hosts prepare during training."),
+    SECTION("noise", noise, orr_training_noise_table, "{}",
+            "Stragglers: kernels and GPUs that do not all take the same time, seeded by the "
+            "scenario's seed."),
 };
 const OrrFieldTable orr_training_table =
     ORR_FIELD_TABLE("training", "A training job: parallelism, schedule, batch, precision.",

@@ -149,7 +149,7 @@ static void refuse(const char *sets, const char *says) {
 
 static void test_refusals(void) {
   refuse("workload.experts.load={kind: histogram, counts: [1, 2]}",
-         "histogram has 2 counts, and the model has 256");
+         "histogram has 2 counts, but the model has 256");
   refuse("workload.experts.load=zipf;workload.experts.imbalance=1.2",
          "imbalance (1.2) and experts.load (zipf) both");
   refuse("workload.experts.capacity=1;workload.experts.imbalance=1.2",

@@ -1,3 +1,6 @@
+/*
+ * balance.c - the registry of balances, and the order of items by weight that they share.
+ */
 #include "workloads/training/balances/balance.h"
 
 /* Alphabetical. To add one, see balance.h. */

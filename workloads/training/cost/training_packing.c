@@ -31,24 +31,15 @@
 #include "workloads/training/cost/training_packing.h"
 
 static const OrrField packing_fields[] = {
-    {.name = "documents",
-     .kind = ORR_FIELD_SECTION,
-     .offset = offsetof(OrrPacking, documents),
-     .sentence = "How long documents are; with a mean of 0 tokens, each sequence is one document.",
-     .fallback = "{}",
-     .table = &orr_lengths_table},
-    {.name = "cut",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(OrrPacking, cut),
-     .sentence = "Cut documents where a sequence ends (pre-training); false: keep them whole, and "
-                 "pad the rest of the sequence.",
-     .fallback = "false"},
-    {.name = "balance",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(OrrPacking, balance),
-     .sentence = "How a step's sequences are dealt to replicas and micro-batches.",
-     .fallback = "in-order",
-     .registry = &orr_balance_registry},
+    ORR_FIELD_SECTION(
+        OrrPacking, "documents", documents, &orr_lengths_table, "{}",
+        "How long documents are; with a mean of 0 tokens, each sequence is one document."),
+    ORR_FIELD_BOOL(
+        OrrPacking, "cut", cut, "false",
+        "Cut documents where a sequence ends (pre-training); false: keep them whole, and "
+        "pad the rest of the sequence."),
+    ORR_FIELD_CHOICE(OrrPacking, "balance", balance, &orr_balance_registry, "in-order",
+                     "How a step's sequences are dealt to replicas and micro-batches."),
 };
 const OrrFieldTable orr_training_packing_table =
     ORR_FIELD_TABLE("packing", "Documents that share a sequence; none attends to another.",

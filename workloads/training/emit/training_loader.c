@@ -19,27 +19,14 @@
 #include "workloads/training/emit/training_loader.h"
 
 static const OrrField loader_fields[] = {
-    {.name = "sample-time",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrLoader, sample_s),
-     .sentence = "Time in which one worker prepares one sequence; 0: data is always ready.",
-     .fallback = "0 s",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_SECONDS},
-    {.name = "workers",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrLoader, workers),
-     .sentence = "Workers per replica (DataLoader's num_workers).",
-     .fallback = "2",
-     .min = 1,
-     .max = 1e4},
-    {.name = "prefetch",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrLoader, prefetch),
-     .sentence = "Micro-batches that each worker prepares ahead (DataLoader's prefetch_factor).",
-     .fallback = "2",
-     .min = 1,
-     .max = 1e4},
+    ORR_FIELD_REAL(OrrLoader, "sample-time", sample_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time in which one worker prepares one sequence; 0: data is always ready.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrLoader, "workers", workers, "2",
+                  "Workers per replica (DataLoader's num_workers).", .min = 1, .max = 1e4),
+    ORR_FIELD_INT(OrrLoader, "prefetch", prefetch, "2",
+                  "Micro-batches that each worker prepares ahead (DataLoader's prefetch_factor).",
+                  .min = 1, .max = 1e4),
 };
 const OrrFieldTable orr_training_loader_table = ORR_FIELD_TABLE(
     "loader", "Data that the hosts prepare during training.", OrrLoader, loader_fields);

@@ -37,31 +37,17 @@ static const char *const distribution_words[] = {"normal", "log-normal", NULL};
 enum { NORMAL, LOG_NORMAL };
 
 static const OrrField noise_fields[] = {
-    {.name = "rank",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrNoise, rank),
-     .sentence =
-         "Standard deviation of GPUs' speeds, as a fraction of the mean: drawn once for each GPU.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_FRACTION,
-     .max = 1},
-    {.name = "kernel",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrNoise, kernel),
-     .sentence =
-         "Standard deviation of one kernel's time, as a fraction of its mean: drawn anew for "
-         "each kernel of each GPU.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_FRACTION,
-     .max = 1},
-    {.name = "distribution",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(OrrNoise, distribution),
-     .sentence = "Distribution of both: normal, or log-normal (a longer tail of slow ones).",
-     .fallback = "log-normal",
-     .words = distribution_words},
+    ORR_FIELD_REAL(
+        OrrNoise, "rank", rank, ORR_UNIT_FRACTION, "0",
+        "Standard deviation of GPUs' speeds, as a fraction of the mean: drawn once for each GPU.",
+        .flags = ORR_FIELD_UNSIGNED, .max = 1),
+    ORR_FIELD_REAL(
+        OrrNoise, "kernel", kernel, ORR_UNIT_FRACTION, "0",
+        "Standard deviation of one kernel's time, as a fraction of its mean: drawn anew for "
+        "each kernel of each GPU.",
+        .flags = ORR_FIELD_UNSIGNED, .max = 1),
+    ORR_FIELD_WORD(OrrNoise, "distribution", distribution, distribution_words, "log-normal",
+                   "Distribution of both: normal, or log-normal (a longer tail of slow ones)."),
 };
 const OrrFieldTable orr_training_noise_table = ORR_FIELD_TABLE(
     "noise",

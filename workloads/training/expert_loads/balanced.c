@@ -2,7 +2,7 @@
  * balanced - every expert gets the same number of tokens (an effective balancing loss or bias;
  * NVIDIA's benchmarks force it: moe-router-force-load-balancing).
  *
- * The fullest rank has 1 / ep.
+ * The fullest rank has 1 / ep of the tokens.
  *
  *   experts: {load: balanced}
  */

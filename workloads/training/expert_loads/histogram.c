@@ -13,12 +13,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "counts",
-     .kind = ORR_FIELD_REALS,
-     .offset = offsetof(Params, counts),
-     .sentence = "Tokens per expert, in any unit.",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_NONE},
+    ORR_FIELD_REALS(Params, "counts", counts, ORR_UNIT_NONE, NULL,
+                    "Tokens per expert, in any unit.", .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("histogram", "Parameters of a histogram.", Params, fields);
@@ -33,7 +29,7 @@ static char *refuse(const void *params, gint64 experts) {
   if (!counts) return NULL; /* reported elsewhere */
   if ((gint64)counts->len != experts)
     return g_strdup_printf(
-        "experts.load histogram has %u counts, and the model has %" G_GINT64_FORMAT " experts",
+        "experts.load histogram has %u counts, but the model has %" G_GINT64_FORMAT " experts",
         counts->len, experts);
   for (guint i = 0; i < counts->len; i++) {
     if (count_at(params, i) < 0)

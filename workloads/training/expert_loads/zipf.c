@@ -15,13 +15,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "exponent",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, exponent),
-     .sentence = "Exponent of Zipf's law; 0: balanced.",
-     .fallback = "1",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_NONE},
+    ORR_FIELD_REAL(Params, "exponent", exponent, ORR_UNIT_NONE, "1",
+                   "Exponent of Zipf's law; 0: balanced.", .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("zipf", "Parameters of Zipf's law.", Params, fields);

@@ -44,40 +44,25 @@
 #define ADAM_STATE_BYTES 24
 
 static const OrrField offload_fields[] = {
-    {.name = "optimizer",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrOffload, optimizer),
-     .sentence = "Fraction of the optimizer's state that the host's memory holds and the host's "
-                 "cores update; 1: all (DeepSpeed's offload_optimizer and its ratio, Megatron's "
-                 "optimizer-offload-fraction).",
-     .fallback = "0",
-     .unit = ORR_UNIT_FRACTION,
-     .min = 0,
-     .max = 1},
-    {.name = "overlap",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(OrrOffload, overlap),
-     .sentence = "Copy gradients down as they are reduced, and parameters back layer by layer as "
-                 "they are updated (Megatron's overlap-cpu-optimizer-d2h-h2d); false: copy all "
-                 "gradients before the update, and all parameters after it.",
-     .fallback = "true"},
-    {.name = "parameters",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(OrrOffload, parameters),
-     .sentence =
-         "Keep the ranks' shards of the weights in the host's memory, too, and copy them up "
-         "before each gather (DeepSpeed's offload_param: cpu, FSDP's CPUOffloadPolicy); "
-         "needs zero-3, fsdp or hsdp, and optimizer: 1 unless nothing is trained.",
-     .fallback = "false"},
-    {.name = "activations",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrOffload, activations),
-     .sentence =
-         "How many layers of each chunk keep their activations in the host's memory, from the "
-         "first layer on (Megatron's cpu-offloading-num-layers).",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e5},
+    ORR_FIELD_REAL(OrrOffload, "optimizer", optimizer, ORR_UNIT_FRACTION, "0",
+                   "Fraction of the optimizer's state that the host's memory holds and the host's "
+                   "cores update; 1: all (DeepSpeed's offload_optimizer and its ratio, Megatron's "
+                   "optimizer-offload-fraction).",
+                   .min = 0, .max = 1),
+    ORR_FIELD_BOOL(OrrOffload, "overlap", overlap, "true",
+                   "Copy gradients down as they are reduced, and parameters back layer by layer as "
+                   "they are updated (Megatron's overlap-cpu-optimizer-d2h-h2d); false: copy all "
+                   "gradients before the update, and all parameters after it."),
+    ORR_FIELD_BOOL(
+        OrrOffload, "parameters", parameters, "false",
+        "Keep the ranks' shards of the weights in the host's memory, too, and copy them up "
+        "before each gather (DeepSpeed's offload_param: cpu, FSDP's CPUOffloadPolicy); "
+        "needs zero-3, fsdp or hsdp, and optimizer: 1 unless nothing is trained."),
+    ORR_FIELD_INT(
+        OrrOffload, "activations", activations, "0",
+        "How many layers of each chunk keep their activations in the host's memory, from the "
+        "first layer on (Megatron's cpu-offloading-num-layers).",
+        .min = 0, .max = 1e5),
 };
 const OrrFieldTable orr_training_offload_table = ORR_FIELD_TABLE(
     "offload", "What the job keeps in its hosts' memory.", OrrOffload, offload_fields);

@@ -21,54 +21,36 @@
 
 #include "workloads/training/job/training_groups.h"
 
-#define BYTES(name_, member_, sentence_, fallback_)                                                \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_REAL, .offset = offsetof(OrrOverhead, member_),               \
-    .sentence = sentence_, .fallback = fallback_, .flags = ORR_FIELD_UNSIGNED,                     \
-    .unit = ORR_UNIT_BYTES                                                                         \
-  }
+#define BYTES(key_, member_, fallback_, sentence_)                                                 \
+  ORR_FIELD_REAL(OrrOverhead, key_, member_, ORR_UNIT_BYTES, fallback_, sentence_,                 \
+                 .flags = ORR_FIELD_UNSIGNED)
 
 static const char *const allocator_words[] = {"caching", "expandable", NULL};
 
 static const OrrField overhead_fields[] = {
-    BYTES("context", context_bytes, "CUDA's context, with the kernels that it has loaded.",
-          "1343 MB"),
-    BYTES("communicator", communicator_bytes, "NCCL's buffers for a group of more than two ranks.",
-          "688 MiB"),
-    BYTES("pair", pair_bytes,
-          "NCCL's buffers for a group of two ranks, or for a pipeline's neighbours.", "544 MiB"),
-    BYTES(
-        "exchange", exchange_bytes,
-        "NCCL's buffers for a group that calls all-to-all; with experts.dispatch: deepep, DeepEP's "
-        "own buffers are counted instead.",
-        "3.28 GB"),
-    BYTES("workspace", workspace_bytes, "cuBLAS's workspace.", "32 MiB"),
-    {.name = "fragmentation",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrOverhead, fragmentation),
-     .sentence =
-         "Fraction of the allocator's memory for activations, buffers and temporary tensors "
-         "that is gaps between them.",
-     .fallback = "0.15",
-     .flags = ORR_FIELD_UNSIGNED,
-     .unit = ORR_UNIT_NONE,
-     .min = 0,
-     .max = 0.9},
-    {.name = "allocator",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(OrrOverhead, allocator),
-     .sentence =
-         "PyTorch's allocator: caching, whose segments have gaps (fragmentation), or expandable "
-         "(expandable_segments:True), which maps pages where needed and has no gaps.",
-     .fallback = "caching",
-     .words = allocator_words},
-    {.name = "flat-copies",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(OrrOverhead, flat_copies),
-     .sentence = "Count the copies of gradients that the framework makes: DDP's buckets "
-                 "(gradient_as_bucket_view is "
-                 "off), DeepSpeed's buckets and its fp32 gradients at the update.",
-     .fallback = "true"},
+    BYTES("context", context_bytes, "1343 MB",
+          "CUDA's context, with the kernels that it has loaded."),
+    BYTES("communicator", communicator_bytes, "688 MiB",
+          "NCCL's buffers for a group of more than two ranks."),
+    BYTES("pair", pair_bytes, "544 MiB",
+          "NCCL's buffers for a group of two ranks, or for a pipeline's neighbours."),
+    BYTES("exchange", exchange_bytes, "3.28 GB",
+          "NCCL's buffers for a group that calls all-to-all; with experts.dispatch: deepep, "
+          "DeepEP's own buffers are counted instead."),
+    BYTES("workspace", workspace_bytes, "32 MiB", "cuBLAS's workspace."),
+    ORR_FIELD_REAL(
+        OrrOverhead, "fragmentation", fragmentation, ORR_UNIT_NONE, "0.15",
+        "Fraction of the allocator's memory for activations, buffers and temporary tensors "
+        "that is gaps between them.",
+        .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 0.9),
+    ORR_FIELD_WORD(
+        OrrOverhead, "allocator", allocator, allocator_words, "caching",
+        "PyTorch's allocator: caching, whose segments have gaps (fragmentation), or expandable "
+        "(expandable_segments:True), which maps pages where needed and has no gaps."),
+    ORR_FIELD_BOOL(OrrOverhead, "flat-copies", flat_copies, "true",
+                   "Count the copies of gradients that the framework makes: DDP's buckets "
+                   "(gradient_as_bucket_view is "
+                   "off), DeepSpeed's buckets and its fp32 gradients at the update."),
 };
 const OrrFieldTable orr_training_overhead_table =
     ORR_FIELD_TABLE("memory", "GPU memory that libraries take for themselves; 0: do not count it.",

@@ -21,13 +21,7 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "chunks",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, chunks),
-     .sentence = "Model chunks per stage.",
-     .fallback = "2",
-     .min = 1,
-     .max = 1e6},
+    ORR_FIELD_INT(Params, "chunks", chunks, "2", "Model chunks per stage.", .min = 1, .max = 1e6),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("breadth-first", "Parameters of the breadth-first schedule.", Params, fields);

@@ -32,10 +32,10 @@ static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 p = shape->stages, m = shape->micro_batches;
   if (shape->chunks != 2) return g_strdup("dualpipe has two chunks per stage");
-  if (p % 2) return g_strdup_printf("dualpipe needs an even pp, and it is %" G_GINT64_FORMAT, p);
+  if (p % 2) return g_strdup_printf("dualpipe needs an even pp, but it is %" G_GINT64_FORMAT, p);
   if (m % 2 == 0 && m >= 2 * p) return NULL;
   return g_strdup_printf("dualpipe needs an even number of micro-batches, 2 pp = %" G_GINT64_FORMAT
-                         " or more, and there are %" G_GINT64_FORMAT,
+                         " or more, but there are %" G_GINT64_FORMAT,
                          2 * p, m);
 }
 
@@ -50,25 +50,26 @@ typedef struct {
   guint done;      /* how many of them are done */
 } Stage;
 
-static gint64 chunk_of(const Stage *s, int way) { return way ^ s->second; }
+static gint64 chunk_of(const Stage *s, int direction) { return direction ^ s->second; }
 
 /* The numbers of the second copy's micro-batches follow those of the first. */
-static gint64 micro_batch_of(const Stage *s, int way, gint64 k) {
-  return k + (chunk_of(s, way) ? s->half : 0);
+static gint64 micro_batch_of(const Stage *s, int direction, gint64 k) {
+  return k + (chunk_of(s, direction) ? s->half : 0);
 }
 
-static void put_forward(Stage *s, int way) {
-  orr_pipeline_put(s->out, ORR_STEP_FORWARD, chunk_of(s, way),
-                   micro_batch_of(s, way, s->forward[way]++));
+static void put_forward(Stage *s, int direction) {
+  orr_pipeline_put(s->out, ORR_STEP_FORWARD, chunk_of(s, direction),
+                   micro_batch_of(s, direction, s->forward[direction]++));
 }
 
-static void put_backward(Stage *s, int way) {
-  orr_pipeline_put(s->out, ORR_STEP_BACKWARD, chunk_of(s, way),
-                   micro_batch_of(s, way, s->backward[way]++));
+static void put_backward(Stage *s, int direction) {
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD, chunk_of(s, direction),
+                   micro_batch_of(s, direction, s->backward[direction]++));
 }
 
-static void put_input(Stage *s, int way) {
-  const gint64 chunk = chunk_of(s, way), mb = micro_batch_of(s, way, s->backward[way]++);
+static void put_input(Stage *s, int direction) {
+  const gint64 chunk = chunk_of(s, direction),
+               mb = micro_batch_of(s, direction, s->backward[direction]++);
   orr_pipeline_put(s->out, ORR_STEP_BACKWARD_INPUT, chunk, mb);
   orr_pipeline_put(s->weights, ORR_STEP_BACKWARD_WEIGHT, chunk, mb);
 }

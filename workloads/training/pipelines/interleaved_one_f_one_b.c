@@ -28,21 +28,13 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "chunks",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, chunks),
-     .sentence = "Model chunks per stage (Megatron's virtual pipeline size).",
-     .fallback = "2",
-     .min = 1,
-     .max = 1e6},
-    {.name = "group",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, group),
-     .sentence = "Consecutive micro-batches per chunk before the next chunk (Megatron's "
-                 "microbatch-group-size-per-vp-stage); 0: pp.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e6},
+    ORR_FIELD_INT(Params, "chunks", chunks, "2",
+                  "Model chunks per stage (Megatron's virtual pipeline size).", .min = 1,
+                  .max = 1e6),
+    ORR_FIELD_INT(Params, "group", group, "0",
+                  "Consecutive micro-batches per chunk before the next chunk (Megatron's "
+                  "microbatch-group-size-per-vp-stage); 0: pp.",
+                  .min = 0, .max = 1e6),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "interleaved-1f1b", "Parameters of the interleaved 1F1B schedule.", Params, fields);
@@ -60,14 +52,16 @@ static gint64 group_of(const OrrPipelineShape *shape) {
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 p = shape->stages, m = shape->micro_batches, g = group_of(shape);
   if (shape->chunks == 1) return NULL;
-  if (g < p) return g_strdup_printf("interleaved-1f1b: group is " D ", less than pp (" D ")", g, p);
+  if (g < p)
+    return g_strdup_printf("interleaved-1f1b: group is " D ", but must be pp (" D ") or more", g,
+                           p);
   if (m % g == 0 || (m >= g && m % g >= p)) return NULL;
   if (g == p)
     return g_strdup_printf("interleaved-1f1b needs the number of micro-batches (" D
                            ") to be a multiple of pp (" D ")",
                            m, p);
-  return g_strdup_printf("interleaved-1f1b: of " D " micro-batches in groups of " D " remain " D
-                         ": that must be none, or pp (" D ") or more",
+  return g_strdup_printf("interleaved-1f1b: " D " micro-batches in groups of " D " leave " D
+                         " for the last group: it must have none, or pp (" D ") or more",
                          m, g, m % g, p);
 }
 

@@ -1,3 +1,6 @@
+/*
+ * pipeline.c - the registry of schedules, and which block of the model a chunk is.
+ */
 #include "workloads/training/pipelines/pipeline.h"
 
 /* Alphabetical. To add one, see pipeline.h. */

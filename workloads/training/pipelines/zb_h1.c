@@ -24,12 +24,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "post-validation",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, post_validation),
-     .sentence = "Stages step their optimizer without waiting for the gradient norm, which is "
-                 "checked afterwards.",
-     .fallback = "false"},
+    ORR_FIELD_BOOL(Params, "post-validation", post_validation, "false",
+                   "Stages step their optimizer without waiting for the gradient norm, which is "
+                   "checked afterwards."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("zb-h1", "Parameters of the ZB-H1 schedule.", Params, fields);

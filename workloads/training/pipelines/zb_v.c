@@ -28,12 +28,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "post-validation",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, post_validation),
-     .sentence = "Stages step their optimizer without waiting for the gradient norm, which is "
-                 "checked afterwards.",
-     .fallback = "false"},
+    ORR_FIELD_BOOL(Params, "post-validation", post_validation, "false",
+                   "Stages step their optimizer without waiting for the gradient norm, which is "
+                   "checked afterwards."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("zb-v", "Parameters of the ZB-V schedule.", Params, fields);
@@ -49,7 +46,7 @@ static char *refuse(const OrrPipelineShape *shape) {
   if (shape->chunks != 2) return g_strdup("zb-v has two chunks per stage");
   if (shape->micro_batches >= least) return NULL;
   return g_strdup_printf("zb-v needs 2 pp - 1 = %" G_GINT64_FORMAT
-                         " micro-batches or more, and there are %" G_GINT64_FORMAT,
+                         " micro-batches or more, but there are %" G_GINT64_FORMAT,
                          least, shape->micro_batches);
 }
 
@@ -61,19 +58,19 @@ typedef struct {
   gint64 forward[2], input[2], weight[2];
 } Stage;
 
-static void put_forward(Stage *s, int way) {
-  orr_pipeline_put(s->out, ORR_STEP_FORWARD, way, s->forward[way]++);
+static void put_forward(Stage *s, int direction) {
+  orr_pipeline_put(s->out, ORR_STEP_FORWARD, direction, s->forward[direction]++);
 }
-static void put_input(Stage *s, int way) {
-  orr_pipeline_put(s->out, ORR_STEP_BACKWARD_INPUT, way, s->input[way]++);
+static void put_input(Stage *s, int direction) {
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD_INPUT, direction, s->input[direction]++);
 }
-static void put_weight(Stage *s, int way) {
-  orr_pipeline_put(s->out, ORR_STEP_BACKWARD_WEIGHT, way, s->weight[way]++);
+static void put_weight(Stage *s, int direction) {
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD_WEIGHT, direction, s->weight[direction]++);
 }
 
-static void put_backward(Stage *s, int way) {
-  put_input(s, way);
-  put_weight(s, way);
+static void put_backward(Stage *s, int direction) {
+  put_input(s, direction);
+  put_weight(s, direction);
 }
 
 static void warm_up(Stage *s, const OrrPipelineShape *shape, gint64 stage) {

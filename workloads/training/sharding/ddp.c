@@ -19,20 +19,11 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "bucket",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, bucket_bytes),
-     .sentence = "Bytes of gradients reduced together (bucket_cap_mb).",
-     .fallback = "25 MiB",
-     .flags = ORR_FIELD_POSITIVE,
-     .unit = ORR_UNIT_BYTES},
-    {.name = "first-bucket",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, first_bucket_bytes),
-     .sentence = "The same for the first bucket.",
-     .fallback = "1 MiB",
-     .flags = ORR_FIELD_POSITIVE,
-     .unit = ORR_UNIT_BYTES},
+    ORR_FIELD_REAL(Params, "bucket", bucket_bytes, ORR_UNIT_BYTES, "25 MiB",
+                   "Bytes of gradients reduced together (bucket_cap_mb).",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(Params, "first-bucket", first_bucket_bytes, ORR_UNIT_BYTES, "1 MiB",
+                   "The same for the first bucket.", .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("ddp", "Parameters of PyTorch's DDP.", Params, fields);

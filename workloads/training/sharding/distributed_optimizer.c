@@ -26,26 +26,17 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "overlap-param-gather",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, overlap_param_gather),
-     .sentence = "Gather the updated parameters during the next step's forward.",
-     .fallback = "false"},
-    {.name = "bucket",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, bucket),
-     .sentence = "Parameters whose gradients are reduced together; 0: max(40 million, 1 million "
-                 "per replica).",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e12},
-    {.name = "narrow-gather",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, narrow_gather),
-     .sentence = "Hold weights of linear layers in the format of their products alone, and gather "
-                 "them in it "
-                 "(Megatron's fp8-param-gather).",
-     .fallback = "false"},
+    ORR_FIELD_BOOL(Params, "overlap-param-gather", overlap_param_gather, "false",
+                   "Gather the updated parameters during the next step's forward."),
+    ORR_FIELD_INT(Params, "bucket", bucket, "0",
+                  "Parameters whose gradients are reduced together; 0: max(40 million, 1 million "
+                  "per replica).",
+                  .min = 0, .max = 1e12),
+    ORR_FIELD_BOOL(
+        Params, "narrow-gather", narrow_gather, "false",
+        "Hold weights of linear layers in the format of their products alone, and gather "
+        "them in it "
+        "(Megatron's fp8-param-gather)."),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "distributed-optimizer", "Parameters of Megatron's distributed optimizer.", Params, fields);

@@ -31,13 +31,8 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
 
 static const OrrField fields[] = {
     ORR_FULLY_SHARDED_FIELDS,
-    {.name = "group",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrFullyShardedParams, group),
-     .sentence = "Ranks that shard one copy; 0: those of a node.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e6},
+    ORR_FIELD_INT(OrrFullyShardedParams, "group", group, "0",
+                  "Ranks that shard one copy; 0: those of a node.", .min = 0, .max = 1e6),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("hsdp", "Parameters of hybrid sharding.", OrrFullyShardedParams, fields);

@@ -1,3 +1,6 @@
+/*
+ * sharding.c - the registry of shardings, and their closed forms: bytes sent and bytes held.
+ */
 #include "workloads/training/sharding/sharding.h"
 
 #include <math.h>
@@ -29,29 +32,29 @@ double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingSha
   return inside + 2 * ring_fraction(copies) * reductions * gradients / (double)plan->ranks;
 }
 
-static double share(const OrrShardingPlan *plan, gboolean shared) {
-  return shared ? 1.0 / (double)plan->ranks : 1;
+static double fraction(const OrrShardingPlan *plan, gboolean sharded) {
+  return sharded ? 1.0 / (double)plan->ranks : 1;
 }
 
 double orr_sharding_weights_fraction(const OrrShardingPlan *plan) {
-  return share(plan, plan->weights);
+  return fraction(plan, plan->weights);
 }
 double orr_sharding_gradients_fraction(const OrrShardingPlan *plan) {
-  return share(plan, plan->gradients);
+  return fraction(plan, plan->gradients);
 }
 double orr_sharding_optimizer_fraction(const OrrShardingPlan *plan) {
-  return share(plan, plan->optimizer);
+  return fraction(plan, plan->optimizer);
 }
 
 double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,
-                                   double unit_parameters) {
+                                   double layer_parameters) {
   if (plan->ranks == 1) return 0;
-  double units = 0, gradients = 0;
-  if (plan->weights) units = 1 + (double)plan->ahead;
-  if (plan->gradients || plan->weights) gradients = unit_parameters * shape->gradient_bytes;
+  double layers = 0, gradients = 0;
+  if (plan->weights) layers = 1 + (double)plan->ahead;
+  if (plan->gradients || plan->weights) gradients = layer_parameters * shape->gradient_bytes;
   if (plan->bucket_bytes > 0) gradients = fmin(gradients, plan->bucket_bytes);
-  if (plan->copies_gradients) gradients += unit_parameters * shape->autograd_bytes;
-  return units * unit_parameters * shape->weight_bytes + gradients;
+  if (plan->copies_gradients) gradients += layer_parameters * shape->autograd_bytes;
+  return layers * layer_parameters * shape->weight_bytes + gradients;
 }
 
 char *orr_sharding_refuse_pipeline(const char *name, const OrrShardingShape *shape,

@@ -30,6 +30,7 @@
 G_BEGIN_DECLS
 
 /* The job to shard. */
+/* How the job is sharded. Here a layer is a transformer layer, the embedding or the head. */
 typedef struct {
   gint64 ranks;        /* n: data-parallel ranks, including context-parallel ones */
   gint64 ranks_a_node; /* ranks per node */
@@ -55,10 +56,10 @@ typedef struct {
   gboolean gathers_again; /* weights are dropped after a forward and gathered for the backward */
   /* weights are gathered during the next forward, after the update */
   gboolean gather_beside_forward;
-  /* bytes of gradients per bucket; infinite: all at once; 0: one unit each */
+  /* bytes of gradients per bucket; infinite: all at once; 0: one layer each */
   double bucket_bytes, first_bucket_bytes;
-  double gather_bytes; /* weights that a gather ahead of use may hold; 0: one unit */
-  gint64 ahead;        /* units whose weights are gathered ahead of the computing one */
+  double gather_bytes; /* weights that a gather ahead of use can hold; 0: one layer */
+  gint64 ahead;        /* layers whose weights are gathered ahead of the computing one */
   double whole_below;  /* parameters: smaller tensors stay whole everywhere (zero-3) */
   /* one collective per tensor, through lists of one slice per rank, launched by a host that
    * waits */
@@ -66,7 +67,7 @@ typedef struct {
   /* by_tensor: a tensor used again within this many parameters is kept after recomputation */
   double reuse_within;
   double gradients_again; /* copies of all gradients in buckets (ddp) */
-  /* a unit's gradients are copied into the buffer that is scattered: both exist at once */
+  /* a layer's gradients are copied into the buffer that is scattered: both exist at once */
   gboolean copies_gradients;
   /* the rank's shard of weights exists only as the optimizer's fp32 copy */
   gboolean master_alone;
@@ -98,11 +99,11 @@ double orr_sharding_weights_fraction(const OrrShardingPlan *plan);
 double orr_sharding_gradients_fraction(const OrrShardingPlan *plan);
 double orr_sharding_optimizer_fraction(const OrrShardingPlan *plan);
 
-/* The peak bytes of gathered weights in addition to the rank's own shard: the computing unit,
- * those ahead of it, and the backward's gradients before they are scattered. @unit_parameters:
- * of the largest unit. */
+/* The peak bytes of gathered weights in addition to the rank's own shard: the computing layer,
+ * the layers ahead of it, and the backward's gradients before they are scattered. @layer_parameters:
+ * of the largest layer. */
 double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,
-                                   double unit_parameters);
+                                   double layer_parameters);
 
 extern const OrrShardingKind orr_sharding_none, orr_sharding_ddp,
     orr_sharding_distributed_optimizer, orr_sharding_zero_1, orr_sharding_zero_2,

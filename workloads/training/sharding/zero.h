@@ -17,18 +17,11 @@ typedef struct {
 
 /* Names and defaults of DeepSpeed's zero_optimization section, in elements. */
 #define ORR_ZERO_FIELDS(overlap_)                                                                  \
-  {.name = "reduce-bucket",                                                                        \
-   .kind = ORR_FIELD_INT,                                                                          \
-   .offset = offsetof(OrrZeroParams, reduce_bucket),                                               \
-   .sentence = "Gradients (elements) that are reduced together (reduce_bucket_size).",             \
-   .fallback = "500000000",                                                                        \
-   .min = 1,                                                                                       \
-   .max = 1e12},                                                                                   \
-  {                                                                                                \
-    .name = "overlap-comm", .kind = ORR_FIELD_BOOL,                                                \
-    .offset = offsetof(OrrZeroParams, overlap_comm),                                               \
-    .sentence = "Reduce beside the backward (overlap_comm).", .fallback = overlap_                 \
-  }
+  ORR_FIELD_INT(OrrZeroParams, "reduce-bucket", reduce_bucket, "500000000",                        \
+                "Gradients (elements) that are reduced together (reduce_bucket_size).", .min = 1,  \
+                .max = 1e12),                                                                      \
+      ORR_FIELD_BOOL(OrrZeroParams, "overlap-comm", overlap_comm, overlap_,                        \
+                     "Reduce during the backward (overlap_comm).")
 
 G_END_DECLS
 

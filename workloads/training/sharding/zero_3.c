@@ -1,5 +1,5 @@
 /*
- * zero-3 - DeepSpeed's stage 3: weights, gradients and the optimizer's state shared out (ZeRO,
+ * zero-3 - DeepSpeed's stage 3: weights, gradients and the optimizer's state sharded (ZeRO,
  * P_os+g+p).
  *
  * A unit's weights are all-gathered before its forward and again before its backward, in every
@@ -32,7 +32,7 @@
 static char *refuse(const void *params, const OrrShardingShape *shape) {
   (void)params;
   return orr_sharding_refuse_pipeline(
-      "zero-3", shape, "DeepSpeed's pipeline engine takes stages 0 and 1 only; use zero-1");
+      "zero-3", shape, "DeepSpeed's pipeline engine works with stages 0 and 1 only; use zero-1");
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
@@ -58,38 +58,24 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
 
 static const OrrField fields[] = {
     ORR_ZERO_FIELDS("true"),
-    {.name = "prefetch-bucket",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrZeroParams, prefetch_bucket),
-     .sentence = "Weights (elements) that may be gathered ahead of their use "
-                 "(stage3_prefetch_bucket_size).",
-     .fallback = "50000000",
-     .min = 0,
-     .max = 1e12},
-    {.name = "persistence-threshold",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrZeroParams, persistence_threshold),
-     .sentence =
-         "Tensors with at most this many elements stay whole (stage3_param_persistence_threshold).",
-     .fallback = "100000",
-     .min = 0,
-     .max = 1e12},
-    {.name = "max-reuse-distance",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrZeroParams, max_reuse_distance),
-     .sentence =
-         "Of by-tensor: a tensor is kept where it is used again after fewer elements of others "
-         "(stage3_max_reuse_distance).",
-     .fallback = "1000000000",
-     .min = 0,
-     .max = 1e12},
-    {.name = "by-tensor",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(OrrZeroParams, by_tensor),
-     .sentence = "Gather and scatter each tensor separately, without overlap, through lists of one "
-                 "slice per rank that the host processes while the GPU waits, as DeepSpeed did "
-                 "until August 2021.",
-     .fallback = "false"},
+    ORR_FIELD_INT(OrrZeroParams, "prefetch-bucket", prefetch_bucket, "50000000",
+                  "Weights (elements) that are gathered ahead of their use, at most "
+                  "(stage3_prefetch_bucket_size).",
+                  .min = 0, .max = 1e12),
+    ORR_FIELD_INT(
+        OrrZeroParams, "persistence-threshold", persistence_threshold, "100000",
+        "Tensors with at most this many elements stay whole (stage3_param_persistence_threshold).",
+        .min = 0, .max = 1e12),
+    ORR_FIELD_INT(
+        OrrZeroParams, "max-reuse-distance", max_reuse_distance, "1000000000",
+        "Of by-tensor: a tensor is kept where it is used again after fewer elements of others "
+        "(stage3_max_reuse_distance).",
+        .min = 0, .max = 1e12),
+    ORR_FIELD_BOOL(
+        OrrZeroParams, "by-tensor", by_tensor, "false",
+        "Gather and scatter each tensor separately, without overlap, through lists of one "
+        "slice per rank that the host processes while the GPU waits, as DeepSpeed did "
+        "until August 2021."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("zero-3", "Parameters of DeepSpeed's ZeRO stage 3.", OrrZeroParams, fields);
@@ -101,5 +87,5 @@ const OrrShardingKind orr_sharding_zero_3 = {
     .refuse = refuse,
     .plan = plan,
     .refuses_expert_parallel =
-        "DeepSpeed's expert-parallel layers take stages 0 to 2; use zero-2, or fsdp",
+        "DeepSpeed's expert-parallel layers work with stages 0 to 2; use zero-2, or fsdp",
 };

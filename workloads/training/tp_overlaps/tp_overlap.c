@@ -1,3 +1,6 @@
+/*
+ * tp_overlap.c - the registry, and the three methods of splitting that entries choose from.
+ */
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
 #include <math.h>
@@ -15,21 +18,21 @@ static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray
   const OrrOperator plain =
       orr_operator_gemm(whole->name, whole->pass, whole->dtype,
                         (OrrGemmShape){whole->gemm.batch, rows, whole->gemm.n, whole->gemm.k});
-  OrrOperator piece =
+  OrrOperator chunk =
       *whole; /* with all that was set since it was made: casts apart, power of a fleet */
-  piece.gemm.m = rows;
-  piece.flops = plain.flops;
-  piece.bytes = plain.bytes;
-  piece.gemm.whole_m = i + 1 < n ? whole->gemm.m : 0;
-  if (rows > 0) g_array_append_val(operators, piece);
+  chunk.gemm.m = rows;
+  chunk.flops = plain.flops;
+  chunk.bytes = plain.bytes;
+  chunk.gemm.whole_m = i + 1 < n ? whole->gemm.m : 0;
+  if (rows > 0) g_array_append_val(operators, chunk);
 }
 
 static void put_comm(const OrrTpOverlapCall *call, const char *name, OrrOperatorComm comm,
-                     double share, guint8 beside, GArray *operators) {
-  OrrOperator piece = orr_operator_comm(name, call->comm.pass, call->comm.comm.group, comm,
-                                        call->comm.bytes * share);
-  piece.comm.n_overlap = beside;
-  g_array_append_val(operators, piece);
+                     double fraction, guint8 n_overlap, GArray *operators) {
+  OrrOperator chunk = orr_operator_comm(name, call->comm.pass, call->comm.comm.group, comm,
+                                        call->comm.bytes * fraction);
+  chunk.comm.n_overlap = n_overlap;
+  g_array_append_val(operators, chunk);
 }
 
 void orr_tp_overlap_ring_gather(const OrrTpOverlapCall *call, GArray *operators) {
@@ -52,13 +55,13 @@ void orr_tp_overlap_ring_scatter(const OrrTpOverlapCall *call, GArray *operators
   g_array_append_val(operators, sum);
 }
 
-void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 pieces,
+void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 chunks,
                                       GArray *operators) {
-  for (gint64 i = 0; i <= pieces; i++) {
+  for (gint64 i = 0; i <= chunks; i++) {
     if (i > 0)
-      put_comm(call, "tp-reduce-scatter", ORR_COMM_REDUCE_SCATTER, 1.0 / (double)pieces, i < pieces,
+      put_comm(call, "tp-reduce-scatter", ORR_COMM_REDUCE_SCATTER, 1.0 / (double)chunks, i < chunks,
                operators);
-    if (i < pieces) put_product(call, i, pieces, operators);
+    if (i < chunks) put_product(call, i, chunks, operators);
   }
 }
 
@@ -66,6 +69,6 @@ double orr_tp_overlap_ring_s(gint64 ranks, double product_s, double comm_s) {
   return product_s + (double)(ranks - 1) * fmax(product_s, comm_s);
 }
 
-double orr_tp_overlap_pipelined_s(gint64 pieces, double product_s, double comm_s) {
-  return product_s + (double)(pieces - 1) * fmax(product_s, comm_s) + comm_s;
+double orr_tp_overlap_pipelined_s(gint64 chunks, double product_s, double comm_s) {
+  return product_s + (double)(chunks - 1) * fmax(product_s, comm_s) + comm_s;
 }

@@ -25,29 +25,16 @@ static const char *const scatter_words[] = {"ring-exchange", "pipelined", "none"
 
 typedef struct {
   int gather, scatter;
-  gint64 pieces;
+  gint64 chunks;
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "all-gather",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(Params, gather),
-     .sentence = "How inputs are gathered: ring-exchange, or whole (none).",
-     .fallback = "ring-exchange",
-     .words = gather_words},
-    {.name = "reduce-scatter",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(Params, scatter),
-     .sentence = "How results are scattered: pipelined, ring-exchange, or whole (none).",
-     .fallback = "pipelined",
-     .words = scatter_words},
-    {.name = "pieces",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, pieces),
-     .sentence = "Slices of a pipelined scatter (num_splits).",
-     .fallback = "4",
-     .min = 1,
-     .max = 64},
+    ORR_FIELD_WORD(Params, "all-gather", gather, gather_words, "ring-exchange",
+                   "How inputs are gathered: ring-exchange, or whole (none)."),
+    ORR_FIELD_WORD(Params, "reduce-scatter", scatter, scatter_words, "pipelined",
+                   "How results are scattered: pipelined, ring-exchange, or whole (none)."),
+    ORR_FIELD_INT(Params, "pieces", chunks, "4", "Slices of a pipelined scatter (num_splits).",
+                  .min = 1, .max = 64),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "userbuffers", "Parameters of Transformer Engine's userbuffers.", Params, fields);
@@ -64,7 +51,7 @@ static gboolean scatter(const void *params, const OrrTpOverlapCall *call, GArray
   if (p->scatter == RING)
     orr_tp_overlap_ring_scatter(call, operators);
   else
-    orr_tp_overlap_pipelined_scatter(call, p->pieces, operators);
+    orr_tp_overlap_pipelined_scatter(call, p->chunks, operators);
   return TRUE;
 }
 
@@ -76,7 +63,7 @@ static double gather_s(const void *params, gint64 ranks, double product_s, doubl
 static double scatter_s(const void *params, gint64 ranks, double product_s, double comm_s) {
   const Params *p = params;
   return p->scatter == RING ? orr_tp_overlap_ring_s(ranks, product_s, comm_s)
-                            : orr_tp_overlap_pipelined_s(p->pieces, product_s, comm_s);
+                            : orr_tp_overlap_pipelined_s(p->chunks, product_s, comm_s);
 }
 
 const OrrTpOverlapKind orr_tp_overlap_userbuffers = {

@@ -203,11 +203,11 @@ static void test_refuses(void) {
     OrrPipelineShape shape;
     const char *says;
   } cases[] = {
-      {&orr_interleaved, {4, 2, 8, 3}, "group is 3, less than pp (4)"},
-      {&orr_interleaved, {4, 2, 10, 8}, "of 10 micro-batches in groups of 8 remain 2"},
-      {&orr_zb_v, {4, 2, 6}, "2 pp - 1 = 7 micro-batches or more, and there are 6"},
-      {&orr_dualpipe, {3, 2, 12}, "even pp, and it is 3"},
-      {&orr_dualpipe, {4, 2, 6}, "2 pp = 8 or more, and there are 6"},
+      {&orr_interleaved, {4, 2, 8, 3}, "group is 3, but must be pp (4) or more"},
+      {&orr_interleaved, {4, 2, 10, 8}, "10 micro-batches in groups of 8 leave 2"},
+      {&orr_zb_v, {4, 2, 6}, "2 pp - 1 = 7 micro-batches or more, but there are 6"},
+      {&orr_dualpipe, {3, 2, 12}, "even pp, but it is 3"},
+      {&orr_dualpipe, {4, 2, 6}, "2 pp = 8 or more, but there are 6"},
       {&orr_dualpipe, {4, 2, 9}, "even number of micro-batches"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
