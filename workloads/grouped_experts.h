@@ -9,9 +9,9 @@
  * deepseek-ai/DeepGEMM, 2025). With the fullest rank's load, P pairs over A active experts, inner
  * width f / etp and g matrices before the activation,
  *
- *     forward   A products  P/A x g f over h     and  P/A x h over f       and the activation, (g + 1) P f
- *     dgrad     A products  P/A x h over g f     and  P/A x f over h       and its backward, (2 g + 1) P f
- *     wgrad     A products  g f x h over P/A     and  f x h over P/A
+ *   forward   A products  P/A x g f over h  and  P/A x h over f   and the activation, (g + 1) P f
+ *   dgrad     A products  P/A x h over g f  and  P/A x f over h   and its backward, (2 g + 1) P f
+ *   wgrad     A products  g f x h over P/A  and  f x h over P/A
  *
  * each as one batched product. A framework uses the faster of the two kinds of kernel.
  */

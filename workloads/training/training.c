@@ -64,7 +64,7 @@ static const OrrField parallel_fields[] = {
         "follows them."),
     ORR_FIELD_CHOICE(OrrParallel, "tp-comm-overlap", tp_comm_overlap, &orr_tp_overlap_registry,
                      "none",
-                     "How gathers and scatters are split into chunks that overlap their products."),
+                     "How gathers and scatters are split into slices that overlap their products."),
     ORR_FIELD_TEXT(OrrParallel, "order", order, "tp-cp-dp-pp",
                    "Axes of the rank grid, fastest-varying first; rank r runs on GPU r. ep can "
                    "stand before dp (the default: ranks with different experts are neighbours) or "

@@ -1,6 +1,6 @@
 /*
  * training_work.h - a compiled training job, and the rows that describe it: what each operator
- * costs, which communications a step makes, and which bytes a GPU holds when.
+ * costs, which communications a step makes, and what a GPU holds when.
  *
  * Plain values. The rooms of workloads/training fill them; sim/run copies them into result rows.
  */

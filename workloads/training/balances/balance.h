@@ -9,8 +9,8 @@
  *
  *                     in-order        longest-first / karmarkar-karp
  *   replica 0         9 1             9 1
- *   replica 1         8 7             8 2          groups' sums differ by no more than weights that are next to each
- *   replica 2         2 3             7 3          other in their order do
+ *   replica 1         8 7             8 2
+ *   replica 2         2 3             7 3
  *
  * With the weights in descending order, in rounds of k, an entry that balances keeps
  *

@@ -5,9 +5,10 @@
  * tensor-parallel collectives cross, and in what else loads those links. Colour refinement
  * (Weisfeiler-Leman on replicas and links) finds the coarsest classes that are safe:
  *
- *   colour(link)    = bandwidth, mark, the sum over crossings of (boundary, direction, colour(replica)), and the load
- *                     of other communications
- *   colour(replica) = the sum over its routes of (boundary, direction, latency, colours of the links in order)
+ *   colour(link)    = bandwidth, mark, the sum over crossings of (boundary, direction,
+ *                     colour(replica)), and the load of other communications
+ *   colour(replica) = the sum over its routes of (boundary, direction, latency, colours of the
+ *                     links in order)
  *
  * It starts from the marks of a replica's GPUs (OrrMarks), adds the colours of the replicas that it
  * meets in expert groups, and ends when no class splits. Two replicas of one colour then see links
@@ -25,7 +26,8 @@
 
 typedef struct {
   guint32 replica;
-  /* which kind of traffic: 2 * stage + direction for stages, 2 * pp + stage for its tp group, ... */
+  /* which kind of traffic: 2 * stage + direction for stages, 2 * pp + stage for its tp group,
+   * ... */
   guint32 boundary;
   guint32 first, n; /* its links */
   double latency_s;

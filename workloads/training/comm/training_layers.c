@@ -53,8 +53,8 @@ typedef struct {
   gboolean whole_class; /* all groups of the lane's class; else those of one replica */
 } Planner;
 
-/* What an all-to-all between experts carries. Its bytes already include the fullest rank's load, the
- * capacity and the format. */
+/* What an all-to-all between experts carries. Its bytes already include the fullest rank's load,
+ * the capacity and the format. */
 static OrrExpertExchange exchange_of(const OrrJob *job, const OrrSegment *segment) {
   const OrrMoe *moe = &job->world->model->moe;
   const OrrShard *shard = &job->shard;

@@ -2,10 +2,13 @@
  * training_sharding - plans what replicas send each other, as job->sharding says
  * (workloads/training/sharding/sharding.h).
  *
- *   gradients    buckets of layers in the order of the backward: an all-reduce; where optimizer state is sharded a
- *                reduce-scatter, and with several copies of the model an all-reduce over the copies
- *   weights      an all-gather per layer, where weights are sharded or gathered during the next forward
- *   parameters   else an all-gather of all weights after the update, where optimizer state is sharded
+ *   gradients    buckets of layers in the order of the backward: an all-reduce; where optimizer
+ *                state is sharded a reduce-scatter, and with several copies of the model an
+ *                all-reduce over the copies
+ *   weights      an all-gather per layer, where weights are sharded or gathered during the next
+ *                forward
+ *   parameters   else an all-gather of all weights after the update, where optimizer state is
+ *                sharded
  *
  * Equal buckets share one plan.
  */

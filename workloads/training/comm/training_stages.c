@@ -41,7 +41,8 @@ static gboolean scatters(const OrrJob *job) {
          !job->shard.sequence_parallel;
 }
 
-/* The receivers' all-gather of @boundary bytes, in one tensor-parallel group of the first replica. */
+/* The receivers' all-gather of @boundary bytes, in one tensor-parallel group of the first
+ * replica. */
 static gboolean plan_gather(OrrStageTraffic *stages, OrrTraffic *traffic, double boundary,
                             gint64 count, GError **error) {
   const OrrJob *job = traffic->job;

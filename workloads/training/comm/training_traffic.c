@@ -193,8 +193,8 @@ static double common_flow(const GPtrArray *plans) {
 }
 
 /* Rings over groups that are placed differently in their nodes have unit flows of different sizes:
- * one ring, or one per NIC, or fractions of one that is spread over routes. So have sends. Expresses
- * all in multiples of a common flow. */
+ * one ring, or one per NIC, or fractions of one that is spread over routes. So have sends.
+ * Expresses all in multiples of a common flow. */
 static void level_flows(GPtrArray *plans) {
   const double flow = common_flow(plans);
   for (guint i = 0; i < plans->len; i++) {

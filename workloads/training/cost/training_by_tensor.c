@@ -8,9 +8,9 @@
  * through the slices (operators times host-launch, for each) while the GPU is idle, and the GPU
  * copies the whole tensor several times. Counted in DeepSpeed v0.3.12 to v0.4.0 and PyTorch 1.8:
  *
- *              operators per slice                                    copies of the tensor through memory
- *   gather     narrow; select, copy_                                  torch.zeros 1, copies of the slices 2, norm 1
- *   scatter    view, narrow; select, copy_                            into the bucket 2, division 2, copies 2
+ *              operators per slice              copies of the tensor through memory
+ *   gather     narrow; select, copy_            torch.zeros 1, copies of the slices 2, norm 1
+ *   scatter    view, narrow; select, copy_      into the bucket 2, division 2, copies 2
  *
  * A recomputed layer's weights are gathered for the recomputation. A tensor is gathered once more
  * for its own backward if itself and twice the tensors between have at least reuse-within

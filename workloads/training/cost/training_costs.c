@@ -62,7 +62,7 @@ static double fullest_rank(const OrrJob *job, const OrrOperator *comm) {
   return MAX(1, pairs * (double)job->ep / ((double)shape.tokens * (double)shape.topk));
 }
 
-/* Which operators overlap a collective: as many as the model says. Else, in the tensor-parallel
+/* Which operators overlap a collective: as many as the model gives. Else, in the tensor-parallel
  * group, the weight gradients after an input gradient's collective, and the input gradient after a
  * re-gather for the weight gradient (Megatron's LinearWithGradAccumulationAndAsyncCommunication).
  * Else none: the collective blocks. */
@@ -261,8 +261,8 @@ void orr_training_costs_clear(OrrTrainingCosts *costs) {
   g_clear_pointer(&costs->packed, orr_packed_loads_free);
 }
 
-/* Frozen weights that were cast when they were loaded. Shards of weights are gathered in the storage
- * format, and cast then. */
+/* Frozen weights that were cast when they were loaded. Shards of weights are gathered in the
+ * storage format, and cast then. */
 static gboolean holds_narrow(const OrrJob *job) {
   return orr_shard_is_frozen_narrow(&job->shard) &&
          !(job->sharding.weights && job->sharding.ranks > 1);

@@ -5,14 +5,15 @@
  * Mostly it is one: a product, a norm, a collective. Routed experts (Megatron-Core with Transformer
  * Engine's GroupedLinear) need more:
  *
- *   router-topk   31: scores, choice, counts, auxiliary loss and the preparation of the exchange, with moe-router-fusion;
- *                 72 without it; 17 where the exchange prepares itself (deepep, HybridEP). Megatron-LM,
- *                 docs/discussions/deepseek-v3-gb200-optimization (2025), sections 2.1.4 and 2.2.1. That source does not
- *                 count the backward; we assume as many
- *   experts       one product per expert and matrix, on several cuBLAS streams (ibid., sections 1 and 2.1.2): 2 A in the
- *                 forward, 2 A by data, 2 A by weight, where A is the number of the rank's experts that have tokens. In
- *                 narrow formats A casts precede each of the first two (TransformerEngine issue 1499 counts their
- *                 allocations)
+ *   router-topk   31: scores, choice, counts, auxiliary loss and the preparation of the exchange,
+ *                 with moe-router-fusion; 72 without it; 17 where the exchange prepares itself
+ *                 (deepep, HybridEP). Megatron-LM, docs/discussions/deepseek-v3-gb200-optimization
+ *                 (2025), sections 2.1.4 and 2.2.1. That source does not count the backward; we
+ *                 assume as many
+ *   experts       one product per expert and matrix, on several cuBLAS streams (ibid., sections 1
+ *                 and 2.1.2): 2 A in the forward, 2 A by data, 2 A by weight, where A is the number
+ *                 of the rank's experts that have tokens. In narrow formats A casts precede each of
+ *                 the first two (TransformerEngine issue 1499 counts their allocations)
  *
  * Graphs of all but the experts (`graphs-but-experts`: Megatron's cuda-graph-modules attn,
  * moe_router, moe_preprocess) launch everything between two groups of experts as one.

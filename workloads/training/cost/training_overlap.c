@@ -1,10 +1,12 @@
 /*
- * training_overlap - finds a layer's products and tensor-parallel collectives that can be split into
- * chunks together, and lets parallel.tp-comm-overlap split them.
+ * training_overlap - finds a layer's products and tensor-parallel collectives that can be split
+ * into slices together, and lets parallel.tp-comm-overlap split them.
  *
- *   all-gather, [cast], product    of one pass: the gathered rows are multiplied          -> [cast], chunked gather
- *   product, reduce-scatter        of the forward; of inputs' gradients where the         -> chunked scatter
- *                                  entry scatters those (workloads/training/tp_overlaps)
+ *   all-gather, [cast], product    of one pass: the gathered rows are multiplied
+ *                                  -> [cast], sliced gather
+ *   product, reduce-scatter        of the forward; of inputs' gradients where the entry scatters
+ *                                  those (workloads/training/tp_overlaps)
+ *                                  -> sliced scatter
  *
  * A gather for a product by weight stays whole: that product sums over the gathered rows.
  */
@@ -40,7 +42,7 @@ static gboolean is_scattered_product(const OrrTpOverlapKind *kind, const GArray 
   return op->pass == ORR_PASS_FORWARD || (op->pass == ORR_PASS_DGRAD && kind->scatters_gradients);
 }
 
-/* Marks all chunks after @first that the operator at @first launches itself. */
+/* Marks all slices after @first that the operator at @first launches itself. */
 static void mark_launched(const OrrTpOverlapKind *kind, GArray *out, guint first) {
   for (guint i = first + 1; kind->one_dispatch && i < out->len; i++)
     g_array_index(out, OrrOperator, i).launched = TRUE;

@@ -1,5 +1,5 @@
 /*
- * training_overlap.h - tensor-parallel collectives and products split into chunks together
+ * training_overlap.h - tensor-parallel collectives and products split into slices together
  * (parallel.tp-comm-overlap).
  */
 #ifndef ORR_TRAINING_OVERLAP_H
@@ -10,7 +10,7 @@
 G_BEGIN_DECLS
 
 /* Replaces those @operators (OrrOperator) of a layer that the job's overlap splits by their
- * chunks. */
+ * slices. */
 void orr_training_overlap(const OrrJob *job, GArray *operators);
 
 G_END_DECLS

@@ -2,15 +2,18 @@
  * training_packing - sequences packed with documents: how much attention each micro-batch of each
  * replica has.
  *
- *   sequence   | document 1 |  2  |     document 3     | padding |        the next document begins the next sequence
- *   mask       block-diagonal: a token attends to the earlier tokens of its own document (variable-length kernels)
+ *   sequence   | document 1 |  2  |     document 3     | padding |
+ *              the next document begins the next sequence
+ *   mask       block-diagonal: a token attends to the earlier tokens of its own document
+ *              (variable-length kernels)
  *
  * Lengths are drawn from workload.packing.documents, from one stream of random numbers per replica,
- * seeded by the scenario's seed. Whole documents fill a sequence one after the other while they fit;
- * longer ones are cut to the sequence. With `cut`, a document that does not fit continues in the
- * next sequence, and there is no padding. Attention over documents of L_j tokens takes
+ * seeded by the scenario's seed. Whole documents fill a sequence one after the other while they
+ * fit; longer ones are cut to the sequence. With `cut`, a document that does not fit continues in
+ * the next sequence, and there is no padding. Attention over documents of L_j tokens takes
  *
- *   sum_j t(L_j)      t(L): the time per document of a kernel over equal documents of L tokens that fill a micro-batch
+ *   sum_j t(L_j)      t(L): the time per document of a kernel over equal documents of L tokens that
+ *                     fill a micro-batch
  *
  * so that sum L_j^2 pairs replace s^2, at the kernel's rate for such lengths. t is interpolated
  * linearly in the logarithms between powers of two. All other operators process all tokens,

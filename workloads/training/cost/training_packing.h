@@ -14,7 +14,7 @@ void orr_training_packing_check(const OrrTraining *params, const OrrModel *model
                                 OrrDiags *diags);
 
 typedef struct {
-  double mean;   /* attention time, as a multiple of that of one document per sequence */
+  double mean;   /* attention time, as a multiple of the time of one document per sequence */
   double *ratio; /* of each micro-batch's attention time to the mean: by (step * dp + replica) *
                     micro-batches + micro-batch */
   /* pairs of queries and keys, as a fraction of one document's s^2, before causality */

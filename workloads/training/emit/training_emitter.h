@@ -5,8 +5,8 @@
  * The streams of a lane:
  *
  *   compute    wait(input) [work | work collective work ...] record(output) ...
- *   recv-*     join(transfer) record(input)             receives are posted ahead, in the schedule's order
- *   send-*     wait(output) join(transfer)              without overlap-p2p, compute waits for the end of a send
+ *   recv-*     join(transfer) record(input)        receives are posted ahead, in schedule order
+ *   send-*     wait(output) join(transfer)         without overlap-p2p, compute waits for the send
  *   dp         wait(bucket's gradients) join(reduction)
  *   tp         a layer's collective that overlaps compute, where the lane is not alone on its links
  *

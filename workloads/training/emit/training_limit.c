@@ -8,8 +8,10 @@
  * replicas change). Only remedies that are enough are named, with the number that they lead to;
  * what is already set is never advised.
  *
- *     operations ~ classes of replicas * pp * micro-batches * (transfers + segments + gathers) * steps
- *                  ^ fidelity, routing         ^ batch.global, batch.micro                       ^ steps
+ *   operations ~ classes of replicas * pp * micro-batches * (transfers + segments + gathers) *
+ *   steps
+ *                ^ fidelity, routing        ^ batch.global, batch.micro                        ^
+ *                                           steps
  */
 #include "sim/base/fault.h"
 #include "workloads/training/cost/training_packing.h"
@@ -79,7 +81,8 @@ static double ops_folded(const Refused *refused, OrrRouting routing, guint *ret_
   return n_ops;
 }
 
-/* The largest number from 1 to @now, of steps or of micro-batches, whose operations fit; 0: none. */
+/* The largest number from 1 to @now, of steps or of micro-batches, whose operations fit; 0:
+ * none. */
 static gint64 most_that_fits(const Refused *refused, gint64 now, gboolean of_steps) {
   const gint64 micro_batches = refused->job->shape.micro_batches,
                steps = refused->job->params->steps;

@@ -2,17 +2,18 @@
  * training_loader - data that the host prepares: workers tokenise, collate and copy sequences ahead
  * of their use.
  *
- *   loader    wait(micro-batch k - depth is taken) | micro-batch k | record(ready k) ...     sample-time * micro / workers each
+ *   loader    wait(micro-batch k - depth is taken) | micro-batch k | record(ready k) ...
+ *             each takes sample-time * micro / workers
  *   compute   wait(ready k) forward k ...
  *
- * As in PyTorch's DataLoader (num_workers, prefetch_factor: torch/utils/data/dataloader.py), depth =
- * workers * prefetch micro-batches are ready or under way; when compute takes one, a worker begins
- * the next. The workers are one stream at their joint rate. The buffer is full when training begins,
- * and the last step ends when it is full again: the initial buffer hides nothing, so any number of
- * steps gives the time of one step among many. Each replica has a loader on the stages that a
- * micro-batch enters. Of its tensor-parallel ranks one reads and broadcasts; the broadcast's time is
- * not counted. A loader that is slower than a step decides the step's time, m micro sample-time /
- * workers; the time that compute waits for it is host time.
+ * As in PyTorch's DataLoader (num_workers, prefetch_factor: torch/utils/data/dataloader.py), depth
+ * = workers * prefetch micro-batches are ready or under way; when compute takes one, a worker
+ * begins the next. The workers are one stream at their joint rate. The buffer is full when training
+ * begins, and the last step ends when it is full again: the initial buffer hides nothing, so any
+ * number of steps gives the time of one step among many. Each replica has a loader on the stages
+ * that a micro-batch enters. Of its tensor-parallel ranks one reads and broadcasts; the broadcast's
+ * time is not counted. A loader that is slower than a step decides the step's time, m micro
+ * sample-time / workers; the time that compute waits for it is host time.
  *
  *   loader: {sample-time: 40 ms, workers: 4}
  */

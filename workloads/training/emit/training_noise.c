@@ -1,11 +1,11 @@
 /*
  * training_noise - stragglers: GPUs and kernels that do not all take the same time.
  *
- * For the whole run, rank r's kernels take f_r times as long as the profile says. Each kernel of t
+ * For the whole run, rank r's kernels take f_r times as long as in the profile. Each kernel of t
  * seconds takes t x, with x drawn anew each time:
  *
- *     f_r = 1 + noise.rank Z                      x = 1 + noise.kernel Z                        normal
- *     f_r = exp(s Z - s^2 / 2)                    the same, s^2 = ln(1 + sigma^2)               log-normal, mean 1
+ *     f_r = 1 + noise.rank Z           x = 1 + noise.kernel Z               normal
+ *     f_r = exp(s Z - s^2 / 2)         likewise, s^2 = ln(1 + sigma^2)      log-normal, mean 1
  *
  * Kernels between two collectives are drawn together: kernels of T = sum t seconds take T on
  * average, with variance noise.kernel^2 sum t^2. That is exact for normal kernels; else it is the

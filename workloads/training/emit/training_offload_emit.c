@@ -2,9 +2,11 @@
  * training_offload_emit - copies to and from the hosts' memory, and the hosts' update
  * (job/training_offload.c has the model).
  *
- *   to-host    wait(layer has computed) join(copy) record(sent)     compute waits for the copy of two layers before
+ *   to-host    wait(layer has computed) join(copy) record(sent)
+ *              compute waits for the copy of two layers before
  *   from-host  wait(sent) wait(backward of two layers before) join(copy) record(back)
- *              wait(layer k - 1 - ahead has computed) join(copy of layer k's weights)       its gather waits for the copy
+ *              wait(layer k - 1 - ahead has computed) join(copy of layer k's weights)
+ *              the layer's gather waits for the copy
  *   host       wait(norm) join(Adam of layer k) record(updated k) ...
  *
  * The streams are quiet: copy engines and the hosts' cores do not slow kernels down.

@@ -27,8 +27,8 @@ static Pass pass_of(const OrrEmitter *e, const OrrLaneAt *lane, gint64 chunk, gi
                 orr_job_layers(job, lane->stage, chunk)};
 }
 
-/* The runs of @pass's layers [from, to), counted in the order of the pass: the forward's, or from the
- * last layer back. */
+/* The runs of @pass's layers [from, to), counted in the order of the pass: the forward's, or
+ * from the last layer back. */
 static GArray *runs_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, gint64 from,
                        gint64 to) {
   GArray *runs = g_array_new(FALSE, FALSE, sizeof(OrrRuns));
@@ -105,7 +105,8 @@ static void emit_layers(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, 
 
 /* --- buckets of gradients --- */
 
-/* Opens the bucket in which the gradients of the pass's chunk begin, where each pass reduces them. */
+/* Opens the bucket in which the gradients of the pass's chunk begin, where each pass reduces
+ * them. */
 static void begin_buckets(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass,
                           OrrLaneProgress *progress) {
   for (int set = 0; set < ORR_N_WEIGHT_SETS; set++) {

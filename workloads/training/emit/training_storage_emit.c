@@ -2,7 +2,7 @@
  * training_storage_emit - emits what comm/training_storage.c has planned.
  *
  *   storage   wait(snapshot) join(write)             async checkpoints
- *   data      wait(compute) join(data of step + 1)   each step's data is read during the step before it
+ *   data      wait(compute) join(data of step + 1)   a step's data is read during the step before
  */
 #include "workloads/training/emit/training_storage_emit.h"
 

@@ -12,8 +12,8 @@
  *   dense gradients   tp          cp dp
  *   expert gradients  etp ep      tp cp dp / (etp ep)
  *
- *     where parallel.order has ep after dp, `experts` has a stride of etp times the replicas of an expert, and
- *     `expert gradients` a stride of etp
+ *     where parallel.order has ep after dp, `experts` has a stride of etp times the replicas of an
+ *     expert, and `expert gradients` a stride of etp
  *
  * The rows for experts are Megatron's parallel folding (megatron/core/parallel_state.py, the expert
  * rank generator): the same ranks are divided anew for experts, tensor-parallel ranks first. Where

@@ -25,7 +25,8 @@ gint64 orr_grouping_span(const OrrJob *job, OrrOperatorGroup group);
 
 /* Ranks that hold the same parameters of @set: cp dp of them, for experts tp cp dp / (etp ep). */
 OrrGrouping orr_grouping_replicas(const OrrJob *job, OrrWeightSet set);
-/* Among those, ranks that shard one copy; and ranks that hold the same shard of different copies. */
+/* Among those, ranks that shard one copy; and ranks that hold the same shard of different
+ * copies. */
 OrrGrouping orr_grouping_shards(const OrrJob *job, OrrWeightSet set);
 OrrGrouping orr_grouping_copies(const OrrJob *job, OrrWeightSet set);
 /* How many GPUs hold the same parameter: a bidirectional schedule has twice as many. */
@@ -59,7 +60,8 @@ void orr_calls_init(OrrCalls *calls, OrrCollectiveOp op, double bytes, guint n_c
 /* The groups within each range. A send-recv is one step of a ring: each rank calls the next. */
 void orr_calls_within(OrrCalls *calls, const OrrJob *job, const OrrCallSpec *spec,
                       const OrrRankRanges *ranges);
-/* The groups over all ranks of @stages; each group is joined with its equals in the other stages. */
+/* The groups over all ranks of @stages; each group is joined with its equals in the other
+ * stages. */
 void orr_calls_across(OrrCalls *calls, const OrrJob *job, const OrrCallSpec *spec,
                       const gint64 *stages, guint n_stages);
 void orr_calls_clear(OrrCalls *calls);

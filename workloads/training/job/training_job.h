@@ -65,7 +65,8 @@ const OrrLayerSpec *orr_job_spec(const OrrJob *job, guint spec);
 gint64 orr_job_n_layers(const OrrJob *job, gint64 stage, guint spec); /* of that spec */
 gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrLayerType type);
 
-/* Appends the steps of @stage's schedule (OrrPipelineStep); for an evaluation, only its forwards. */
+/* Appends the steps of @stage's schedule (OrrPipelineStep); for an evaluation, only its
+ * forwards. */
 void orr_job_steps(const OrrJob *job, gint64 stage, GArray *steps);
 gint64 orr_job_passes(const OrrJob *job); /* micro-batches through each layer per step */
 

@@ -2,19 +2,22 @@
  * training_layout - cuts a model's layers, with its embedding and its head, into the blocks of a
  * pipeline.
  *
- *   E t t t | t t t t | t t t t | t t t L      4 blocks of 14 layers: embedding and loss count as one layer each
+ *   E t t t | t t t t | t t t t | t t t L      4 blocks of 14 layers; embedding and loss count, too
  *
  * Three methods, as in Megatron-LM (megatron/training/arguments.py, 2025):
  *
- *   evenly      layers / blocks each. count-embedding and count-loss count the embedding and the loss as layers
- *               (account-for-embedding-in-pipeline-split, account-for-loss-in-pipeline-split); count-where-needed does so
- *               only where the layers alone cannot be divided. With `fill` the last block takes the remainder: 61 layers
- *               in 16 blocks, "Et*4|(t*4|)*14tL"; in 32, where 31 blocks of 2 would exceed the layers, "Et|(tt|)*30L"
- *               (Megatron-Bridge's layouts of DeepSeek-V3)
- *   ends        the first and the last stage hold `first` and `last` layers; the other stages divide the rest evenly
- *               (decoder-first-pipeline-num-layers, decoder-last-pipeline-num-layers)
- *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E embedding, t layer, L
- *               loss, | ends a block, x*n and (xy)*n repeat; commas and blanks only help the reader: "Et*3|(tt|)*29,tL"
+ *   evenly      layers / blocks each. count-embedding and count-loss count the embedding and the
+ *               loss as layers (account-for-embedding-in-pipeline-split,
+ *               account-for-loss-in-pipeline-split); count-where-needed counts them only where the
+ *               layers alone cannot be divided. With `fill` the last block takes the remainder: 61
+ *               layers in 16 blocks, "Et*4|(t*4|)*14tL"; in 32, where 31 blocks of 2 would exceed
+ *               the layers, "Et|(tt|)*30L" (Megatron-Bridge's layouts of DeepSeek-V3)
+ *   ends        the first and the last stage hold `first` and `last` layers; the other stages
+ *               divide the rest evenly (decoder-first-pipeline-num-layers,
+ *               decoder-last-pipeline-num-layers)
+ *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E
+ *               embedding, t layer, L loss, | ends a block, x*n and (xy)*n repeat; commas and
+ *               blanks only help the reader: "Et*3|(tt|)*29,tL"
  *
  * Multi-token-prediction layers come before the head, in its block.
  */

@@ -2,41 +2,49 @@
  * training_offload - what a job keeps in the memory of its hosts: the optimizer, weights, and
  * activations.
  *
- *   optimizer    ZeRO-Offload (Ren et al. 2021, arXiv 2101.06840; DeepSpeed's offload_optimizer, Megatron-Core's
- *                optimizer-cpu-offload): the host holds the master weights and moments of a fraction f of the parameters
- *                that a GPU updates. The host's cores update these (CPU Adam) while the GPU updates the rest.
+ *   optimizer    ZeRO-Offload (Ren et al. 2021, arXiv 2101.06840; DeepSpeed's offload_optimizer,
+ *                Megatron-Core's optimizer-cpu-offload): the host holds the master weights and
+ *                moments of a fraction f of the parameters that a GPU updates. The host's cores
+ *                update these (CPU Adam) while the GPU updates the rest.
  *
  *                  dp         reduce bucket ...
  *                  to-host             gradients ... |                      g f P bytes
- *                  host                              Adam  Adam  Adam       (24 + g + w) f P bytes through DRAM
+ *                  host                              Adam  Adam  Adam       (24 + g + w) f P, DRAM
  *                  from-host                               weights weights  w f P bytes
  *
- *                CPU Adam reads gradient, master weight and two moments, and writes the last three and the weight: g + 24 +
- *                w bytes per parameter. The memory limits it, and all GPUs of a node share that memory, also for the copies.
- *                Sharded gradients (ZeRO-2, ZeRO-3, FSDP) are added up in the host's memory: each further micro-batch
- *                fetches the sum, adds to it on the GPU and writes it back (DeepSpeed, runtime/zero/stage_1_and_2.py,
- *                async_accumulate_grad_in_cpu_via_gpu).
- *   parameters   the host holds a rank's shard of the weights, too (ZeRO-Infinity, Rajbhandari et al. 2021, arXiv 2104.07857,
- *                section 6.1; DeepSpeed's offload_param; FSDP2's CPUOffloadPolicy). The shard is copied up before each
- *                gather, over all ranks' links at once, and dropped with the gathered weights. Weights that the host updates
- *                stay in its memory.
+ *                CPU Adam reads gradient, master weight and two moments, and writes the last three
+ *                and the weight: g + 24 + w bytes per parameter. The memory limits it, and all GPUs
+ *                of a node share that memory, also for the copies. Sharded gradients (ZeRO-2,
+ *                ZeRO-3, FSDP) are added up in the host's memory: each further micro-batch fetches
+ *                the sum, adds to it on the GPU and writes it back (DeepSpeed,
+ *                runtime/zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu).
+ *   parameters   the host holds a rank's shard of the weights, too (ZeRO-Infinity, Rajbhandari et
+ *                al. 2021, arXiv 2104.07857, section 6.1; DeepSpeed's offload_param; FSDP2's
+ *                CPUOffloadPolicy). The shard is copied up before each gather, over all ranks'
+ *                links at once, and dropped with the gathered weights. Weights that the host
+ *                updates stay in its memory.
  *
  *                  from-host  c0 c1 | c2        as far ahead as gathers are
  *                  gather       g0 g1 | g2
  *                  compute         f0   f1   f2
  *
- *                A shard has w bytes per parameter in ZeRO (16 bit), and 4 in FSDP, which casts as it gathers
- *                (_fsdp_param.py, all_gather_inputs); n passes of P parameters over k ranks copy n w P / k bytes each.
- *   activations  those of the first `activations` layers of each chunk go to the host after the layer's forward and return
- *                before its backward, on copy streams with two buffers in each direction (Transformer Engine's
- *                AsyncDoubleBufferGroupOffloadHandler, Megatron's cpu-offloading-num-layers).
+ *                A shard has w bytes per parameter in ZeRO (16 bit), and 4 in FSDP, which casts as
+ *                it gathers (_fsdp_param.py, all_gather_inputs); n passes of P parameters over k
+ *                ranks copy n w P / k bytes each.
+ *   activations  those of the first `activations` layers of each chunk go to the host after the
+ *                layer's forward and return before its backward, on copy streams with two buffers
+ *                in each direction (Transformer Engine's AsyncDoubleBufferGroupOffloadHandler,
+ *                Megatron's cpu-offloading-num-layers).
  *
- *                  compute    f0   f1   f2         f3         f4        layer k waits for the copy of layer k - 2
+ *                  compute    f0   f1   f2         f3         f4
  *                  to-host         c0........ c1........ c2........
  *
- * Times with PCIe link and DRAM to itself: N layers whose forward takes f seconds and whose copy takes c > f take
- * 2 f + (N - 2) c until the last one has computed, and N f where c < f. The optimizer takes
- * f P max((24 + g + w) G / DRAM, w / PCIe), with G GPUs per node, and the first slice's Adam or the last slice's copy.
+ *                Layer k waits for the copy of layer k - 2.
+ *
+ * Times with PCIe link and DRAM to itself: N layers whose forward takes f seconds and whose copy
+ * takes c > f take 2 f + (N - 2) c until the last one has computed, and N f where c < f. The
+ * optimizer takes f P max((24 + g + w) G / DRAM, w / PCIe), with G GPUs per node, and the first
+ * slice's Adam or the last slice's copy.
  */
 #include "workloads/training/job/training_offload.h"
 

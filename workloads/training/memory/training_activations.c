@@ -2,7 +2,8 @@
  * training_activations - lists a stage's activations by operator: what each kind keeps, what is
  * replayed instead, and for how many micro-batches at the stage's peak.
  *
- *   bytes at the peak = sum over chunks of   micro-batches under way * sum over layers of what their operators keep
+ *   bytes at the peak = sum over chunks of
+ *       micro-batches under way * sum over layers of what their operators keep
  *
  * Invariant: summed over a stage's rows this is OrrStageMemory.activations, to the byte: both count
  * the same layers.

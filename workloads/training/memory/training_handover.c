@@ -5,13 +5,15 @@
  *   megatron   one boundary tensor in each direction
  *   torch      torch.distributed.pipelining (stage.py) has, for each micro-batch and block:
  *
- *                receive buffers    inputs, and gradients of outputs      allocated once, before the first step
- *                outputs            kept until the step ends              (of all stages before pull request 153383, May
- *                                                                         2025; of the last one, its logits, since)
- *                inputs' gradients  .grad of what was received            cleared as the next step begins
+ *                receive buffers    inputs, and gradients of outputs: allocated once, before the
+ *                                   first step
+ *                outputs            kept until the step ends: of all stages before pull request
+ *                                   153383 (May 2025); since then of the last one, its logits
+ *                inputs' gradients  .grad of what was received: cleared as the next step begins
  *
- *              At the end of the step it concatenates the last block's outputs (_merge_outputs: as many bytes again;
- *              pytorch issue 159251), in a segment that is larger than any that activations left.
+ *              At the end of the step it concatenates the last block's outputs (_merge_outputs: as
+ *              many bytes again; pytorch issue 159251), in a segment that is larger than any that
+ *              activations left.
  *
  * With b bytes per boundary tensor and m micro-batches, a block in the middle has 4 m b. The
  * received inputs of micro-batches under way are also their first layer's kept input, and are

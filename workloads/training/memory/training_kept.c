@@ -1,10 +1,11 @@
 /*
  * training_kept - activations of one layer.
  *
- *   kept      what the schedule keeps from forward to backward (Korthikanti et al. 2022, section 4); of layers that are
- *             recomputed whole in groups, one per group keeps the input of all
- *   working   in addition while a backward runs: what it replays of one layer, less what was kept, and the gradients of
- *             activations; for the loss, the gradients of the logits
+ *   kept      what the schedule keeps from forward to backward (Korthikanti et al. 2022, section
+ *             4); of layers that are recomputed whole in groups, one per group keeps the input of
+ *             all
+ *   working   in addition while a backward runs: what it replays of one layer, less what was kept,
+ *             and the gradients of activations; for the loss, the gradients of the logits
  */
 #include "workloads/training/memory/training_kept.h"
 

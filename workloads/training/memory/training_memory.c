@@ -3,7 +3,8 @@
  *
  *   weights, gradients, optimizer    training_state.c
  *   activations, working             training_moments.c: the moment with most
- *   buffers                          tensors sent between stages (training_handover.c), activations copied to the host
+ *   buffers                          tensors sent between stages (training_handover.c), and
+ *                                    activations copied to the host
  *   communicators, context, ...      training_overhead.c
  *
  * Invariant: a stage's peak is its largest moment. PyTorch's allocator neither returns what it has

@@ -1,10 +1,13 @@
 /*
  * training_moments - walks a stage's schedule and notes what is alive during each pass.
  *
- *     bytes  |        F2__ B0                 a moment is a pass of the schedule: activations rise as a forward begins
- *            |    F1__|   ^  |__ F3           and fall as a backward (or its half by weight) ends; working bytes exist
- *            | F0_|                B1         only during the pass
+ *     bytes  |        F2__ B0
+ *            |    F1__|   ^  |__ F3
+ *            | F0_|                B1
  *            |____________________________ weights, gradients, optimizer, libraries
+ *
+ * A moment is a pass of the schedule. Activations rise as a forward begins, and fall as a backward
+ * (or its half by weight) ends; working bytes exist only during the pass.
  */
 #include "workloads/training/memory/training_moments.h"
 

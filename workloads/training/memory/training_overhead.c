@@ -1,16 +1,21 @@
 /*
  * training_overhead - estimates the memory that libraries take for themselves.
  *
- *   context         CUDA's context and the kernels that it has loaded: 1343 MB (Hugging Face transformers, "Model training
- *                   anatomy", nvidia-smi after one small tensor, 2022); an H100 has 1.06 GB before its first collective
- *                   (NVIDIA/nccl issue 1685, 2025)
- *   communicators   NCCL's buffers, one set for each group that has called a collective: 4 MiB (Simple), 4.7 MiB (LL128)
- *                   and 0.5 MiB (LL) per channel and connection, 24 channels over NVLink, the connections of a ring and of
- *                   a tree. Measured on A100: 688 MB; 544 MB for two ranks (issue 964, 2023). An all-to-all connects every
- *                   rank with every other: 4.34 - 1.06 GB on eight H100 (issue 1685). DeepEP's exchange has its own
- *                   buffers instead: 0.7 GB for DeepSeek-V3 over 64 ranks
- *   workspace       cuBLAS: 32 MiB, PyTorch's default on Hopper (8 MiB before; CUBLAS_WORKSPACE_CONFIG)
- *   flat copies     of gradients: DDP's buckets, DeepSpeed's, and those of its update (workloads/training/sharding)
+ *   context         CUDA's context and the kernels that it has loaded: 1343 MB (Hugging Face
+ *                   transformers, "Model training anatomy", nvidia-smi after one small tensor,
+ *                   2022); an H100 has 1.06 GB before its first collective (NVIDIA/nccl issue 1685,
+ *                   2025)
+ *   communicators   NCCL's buffers, one set for each group that has called a collective: 4 MiB
+ *                   (Simple), 4.7 MiB (LL128) and 0.5 MiB (LL) per channel and connection, 24
+ *                   channels over NVLink, the connections of a ring and of a tree. Measured on
+ *                   A100: 688 MB; 544 MB for two ranks (issue 964, 2023). An all-to-all connects
+ *                   every rank with every other: 4.34 - 1.06 GB on eight H100 (issue 1685).
+ *                   DeepEP's exchange has its own buffers instead: 0.7 GB for DeepSeek-V3 over 64
+ *                   ranks
+ *   workspace       cuBLAS: 32 MiB, PyTorch's default on Hopper (8 MiB before;
+ *                   CUBLAS_WORKSPACE_CONFIG)
+ *   flat copies     of gradients: DDP's buckets, DeepSpeed's, and those of its update
+ *                   (workloads/training/sharding)
  *
  * The groups are Megatron's (parallel_state.py): tensor, context, data, pipeline, model (the
  * gradient norm), embedding, expert, expert data, and the world. Flat copies are larger than any

@@ -2,8 +2,8 @@
  * breadth-first - all micro-batches of a chunk before the next chunk (Lamy-Poirier, Breadth-First
  * Pipeline Parallelism, MLSys 2023).
  *
- *   stage 0  F0 F0 F1 F1 .  .  .  .  B1 B1 B0 B0     p = 2 stages, v = 2 chunks, m = 2 micro-batches; the number is
- *   stage 1  .  F0 F0 F1 F1 B1 B1 B0 B0 .  .  .      the chunk's
+ *   stage 0  F0 F0 F1 F1 .  .  .  .  B1 B1 B0 B0     p = 2 stages, v = 2 chunks, m = 2
+ *   stage 1  .  F0 F0 F1 F1 B1 B1 B0 B0 .  .  .      micro-batches; the number is the chunk's
  *
  * GPipe over a loop. A chunk's gradients are complete after m consecutive backwards, so their
  * reduction (and, if parameters are sharded, their gathering, once per chunk) overlaps with the

@@ -13,7 +13,7 @@
  *   1  2 (h - 1 - r)            F own
  *   2  r + 1                    F own, F opposite
  *   3  h - 1 - r                B opposite, W, F opposite                   (zero bubble)
- *   4  m / 2 - p + r + 1        [F own | B opposite] [F opposite | B own]   one beside the other: the steady state
+ *   4  m / 2 - p + r + 1        [F own | B opposite] [F opposite | B own]   overlapped, steady
  *   5  h - 1 - r                B opposite (with its W), [F opposite | B own]
  *   6  r + 1                    B opposite, B own: the second half of these without their W
  *   7  h - 1 - r                W, B own without W

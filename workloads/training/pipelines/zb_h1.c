@@ -2,7 +2,7 @@
  * zb-h1 - 1F1B with split backwards: W fills the bubble (Qi et al., Zero Bubble Pipeline
  * Parallelism, ICLR 2024, section 3.1).
  *
- *   stage 0  F F F . . B W F B W F B W B W B W     p = 3 stages, m = 5 micro-batches; B, W as long as F
+ *   stage 0  F F F . . B W F B W F B W B W B W     p = 3, m = 5; B, W as long as F
  *   stage 1  . F F . B F B W F B W F B W B W W
  *   stage 2  . . F B F B F B W F B W F B W W W
  *

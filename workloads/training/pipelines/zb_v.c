@@ -2,7 +2,7 @@
  * zb-v - zero bubble over a V: the model runs down the stages and up again (Qi et al., ICLR 2024,
  * section 6).
  *
- *   stage 0  blocks 0 and 2p-1      the first block and the last one, embedding and loss, on one stage
+ *   stage 0  blocks 0 and 2p-1      embedding and loss on one stage
  *   stage 1  blocks 1 and 2p-2
  *   ...
  *

@@ -3,7 +3,7 @@
  * et al. 2023, arXiv 2304.11277; FSDP2, torch.distributed.fsdp.fully_shard).
  *
  *   gather   |g0|g1|  |g2|    |g3|                        one block ahead of the one that computes
- *   compute     |f0 |f1  |f2  |f3  | b3 | b2 | ...        in the backward, gathered again if it was dropped
+ *   compute     |f0 |f1  |f2  |f3  | b3 | b2 | ...        gathered again if dropped
  *   scatter                             |s3 | |s2 |       beside the backward
  *
  * Every block is a unit; embedding and head are one unit each (auto_wrap_policy over transformer

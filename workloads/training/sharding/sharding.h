@@ -5,13 +5,13 @@
  * entry states which of weights, gradients and optimizer state they shard, and when the whole
  * tensors are communicated:
  *
- *                       weights   gradients  optimizer    collectives a step, of the group's P parameters
+ *                       weights   gradients  optimizer    collectives per step
  *   none, ddp           whole     whole      whole        all-reduce g
  *   zero-1, distributed-optimizer
  *                       whole     whole      1/n          reduce-scatter g, all-gather w
  *   zero-2              whole     1/n        1/n          m reduce-scatter g, all-gather w
  *   zero-3, fsdp        1/n       1/n        1/n          m (2 all-gather w, reduce-scatter g)
- *   hsdp                1/k       1/k        1/k          as fsdp in groups of k, and all-reduce g/k over n/k
+ *   hsdp                1/k       1/k        1/k          fsdp over k, all-reduce g/k over n/k
  *
  * with n ranks, m micro-batches, w bytes per weight and g per gradient (Rajbhandari et al. 2020,
  * ZeRO, sections 5 and 7; Zhao et al. 2023, PyTorch FSDP, arXiv 2304.11277). A plan is that table's
@@ -100,8 +100,8 @@ double orr_sharding_gradients_fraction(const OrrShardingPlan *plan);
 double orr_sharding_optimizer_fraction(const OrrShardingPlan *plan);
 
 /* The peak bytes of gathered weights in addition to the rank's own shard: the computing layer,
- * the layers ahead of it, and the backward's gradients before they are scattered. @layer_parameters:
- * of the largest layer. */
+ * the layers ahead of it, and the backward's gradients before they are scattered.
+ * @layer_parameters: of the largest layer. */
 double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,
                                    double layer_parameters);
 

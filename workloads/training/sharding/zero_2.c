@@ -6,7 +6,7 @@
  * are all-gathered after the update. DeepSpeed refuses it under a pipeline, whose stages keep whole
  * gradients over micro-batches (deepspeed/runtime/pipe/engine.py).
  *
- * A rank sends (n-1)/n (m g + w) P bytes a step and holds w P + (g + optimizer) P / n, and one
+ * A rank sends (n-1)/n (m g + w) P bytes per step and holds w P + (g + optimizer) P / n, and one
  * bucket.
  *
  *   optimizer: {sharding: {kind: zero-2, reduce-bucket: 500000000, overlap-comm: true}}

@@ -22,7 +22,7 @@
  *
  *   t(tensor) = n operators host-launch + moves w P / HBM + its compute + its collective
  *
- * A rank sends (n-1)/n m (2 w + g) P bytes a step (with m = 1 and w = g 3 P where plain data
+ * A rank sends (n-1)/n m (2 w + g) P bytes per step (with m = 1 and w = g 3 P where plain data
  * parallelism sends 2 P) and holds (w + g + optimizer) P / n, and what is gathered.
  *
  *   optimizer: {sharding: {kind: zero-3, prefetch-bucket: 50000000}}

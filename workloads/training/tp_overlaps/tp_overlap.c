@@ -18,21 +18,21 @@ static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray
   const OrrOperator plain =
       orr_operator_gemm(whole->name, whole->pass, whole->dtype,
                         (OrrGemmShape){whole->gemm.batch, rows, whole->gemm.n, whole->gemm.k});
-  OrrOperator chunk =
+  OrrOperator slice =
       *whole; /* with all that was set since it was made: casts apart, power of a fleet */
-  chunk.gemm.m = rows;
-  chunk.flops = plain.flops;
-  chunk.bytes = plain.bytes;
-  chunk.gemm.whole_m = i + 1 < n ? whole->gemm.m : 0;
-  if (rows > 0) g_array_append_val(operators, chunk);
+  slice.gemm.m = rows;
+  slice.flops = plain.flops;
+  slice.bytes = plain.bytes;
+  slice.gemm.whole_m = i + 1 < n ? whole->gemm.m : 0;
+  if (rows > 0) g_array_append_val(operators, slice);
 }
 
 static void put_comm(const OrrTpOverlapCall *call, const char *name, OrrOperatorComm comm,
                      double fraction, guint8 n_overlap, GArray *operators) {
-  OrrOperator chunk = orr_operator_comm(name, call->comm.pass, call->comm.comm.group, comm,
+  OrrOperator slice = orr_operator_comm(name, call->comm.pass, call->comm.comm.group, comm,
                                         call->comm.bytes * fraction);
-  chunk.comm.n_overlap = n_overlap;
-  g_array_append_val(operators, chunk);
+  slice.comm.n_overlap = n_overlap;
+  g_array_append_val(operators, slice);
 }
 
 void orr_tp_overlap_ring_gather(const OrrTpOverlapCall *call, GArray *operators) {
@@ -55,13 +55,13 @@ void orr_tp_overlap_ring_scatter(const OrrTpOverlapCall *call, GArray *operators
   g_array_append_val(operators, sum);
 }
 
-void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 chunks,
+void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 slices,
                                       GArray *operators) {
-  for (gint64 i = 0; i <= chunks; i++) {
+  for (gint64 i = 0; i <= slices; i++) {
     if (i > 0)
-      put_comm(call, "tp-reduce-scatter", ORR_COMM_REDUCE_SCATTER, 1.0 / (double)chunks, i < chunks,
+      put_comm(call, "tp-reduce-scatter", ORR_COMM_REDUCE_SCATTER, 1.0 / (double)slices, i < slices,
                operators);
-    if (i < chunks) put_product(call, i, chunks, operators);
+    if (i < slices) put_product(call, i, slices, operators);
   }
 }
 
@@ -69,6 +69,6 @@ double orr_tp_overlap_ring_s(gint64 ranks, double product_s, double comm_s) {
   return product_s + (double)(ranks - 1) * fmax(product_s, comm_s);
 }
 
-double orr_tp_overlap_pipelined_s(gint64 chunks, double product_s, double comm_s) {
-  return product_s + (double)(chunks - 1) * fmax(product_s, comm_s) + comm_s;
+double orr_tp_overlap_pipelined_s(gint64 slices, double product_s, double comm_s) {
+  return product_s + (double)(slices - 1) * fmax(product_s, comm_s) + comm_s;
 }

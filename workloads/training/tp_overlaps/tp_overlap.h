@@ -6,11 +6,11 @@
  * other. Cut by rows into slices, one slice is sent while another is multiplied. With g and c the
  * seconds of one slice's product and communication:
  *
- *   gather, ring exchange     send 0   send 1   ...             t chunks: (t - 1) max(g, c) + g
+ *   gather, ring exchange     send 0   send 1   ...             t slices: (t - 1) max(g, c) + g
  *                             x0 w     x1 w     ...  x(t-1) w
- *   scatter, ring exchange             send 0   ...             t chunks: g + (t - 1) max(g, c), and the sum
- *                             x0 w     x1 w     ...  x(t-1) w   sum of t partial results
- *   scatter, pipelined                 scatter 0  ...  scatter  k chunks: g + (k - 1) max(g, c) + c
+ *   scatter, ring exchange             send 0   ...             t slices: g + (t - 1) max(g, c),
+ *                             x0 w     x1 w     ...  x(t-1) w   and the sum of partial results
+ *   scatter, pipelined                 scatter 0  ...  scatter  k slices: g + (k - 1) max(g, c) + c
  *                             x0 w     x1 w       ...
  *
  * Slices run on several streams: the tiles of the next slice fill the SMs that the last tiles of
@@ -40,7 +40,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  /* Both can be NULL. Each appends the call's chunks (OrrOperator) in order; a communication's
+  /* Both can be NULL. Each appends the call's slices (OrrOperator) in order; a communication's
    * `n_overlap` is how many of the next operators it overlaps. NULL, or FALSE: not split. */
   gboolean (*gather)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
   gboolean (*scatter)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
@@ -61,10 +61,10 @@ extern const OrrTpOverlapKind orr_tp_overlap_none, orr_tp_overlap_async_tp,
 /* The three pictures above. */
 void orr_tp_overlap_ring_gather(const OrrTpOverlapCall *call, GArray *operators);
 void orr_tp_overlap_ring_scatter(const OrrTpOverlapCall *call, GArray *operators);
-void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 chunks,
+void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 slices,
                                       GArray *operators);
 double orr_tp_overlap_ring_s(gint64 ranks, double product_s, double comm_s);
-double orr_tp_overlap_pipelined_s(gint64 chunks, double product_s, double comm_s);
+double orr_tp_overlap_pipelined_s(gint64 slices, double product_s, double comm_s);
 
 G_END_DECLS
 

@@ -15,7 +15,10 @@
  *
  * (t - 1) max(g, c) + g for a gather; g + (k - 1) max(g, c) + c for a scatter in k slices.
  *
- *   parallel: {tp: 8, sequence-parallel: true, tp-comm-overlap: {kind: userbuffers, reduce-scatter: ring-exchange}}
+ *   parallel:
+ *     tp: 8
+ *     sequence-parallel: true
+ *     tp-comm-overlap: {kind: userbuffers, reduce-scatter: ring-exchange}
  */
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
@@ -25,7 +28,7 @@ static const char *const scatter_words[] = {"ring-exchange", "pipelined", "none"
 
 typedef struct {
   int gather, scatter;
-  gint64 chunks;
+  gint64 slices;
 } Params;
 
 static const OrrField fields[] = {
@@ -33,7 +36,7 @@ static const OrrField fields[] = {
                    "How inputs are gathered: ring-exchange, or whole (none)."),
     ORR_FIELD_WORD(Params, "reduce-scatter", scatter, scatter_words, "pipelined",
                    "How results are scattered: pipelined, ring-exchange, or whole (none)."),
-    ORR_FIELD_INT(Params, "pieces", chunks, "4", "Slices of a pipelined scatter (num_splits).",
+    ORR_FIELD_INT(Params, "pieces", slices, "4", "Slices of a pipelined scatter (num_splits).",
                   .min = 1, .max = 64),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
@@ -51,7 +54,7 @@ static gboolean scatter(const void *params, const OrrTpOverlapCall *call, GArray
   if (p->scatter == RING)
     orr_tp_overlap_ring_scatter(call, operators);
   else
-    orr_tp_overlap_pipelined_scatter(call, p->chunks, operators);
+    orr_tp_overlap_pipelined_scatter(call, p->slices, operators);
   return TRUE;
 }
 
@@ -63,7 +66,7 @@ static double gather_s(const void *params, gint64 ranks, double product_s, doubl
 static double scatter_s(const void *params, gint64 ranks, double product_s, double comm_s) {
   const Params *p = params;
   return p->scatter == RING ? orr_tp_overlap_ring_s(ranks, product_s, comm_s)
-                            : orr_tp_overlap_pipelined_s(p->chunks, product_s, comm_s);
+                            : orr_tp_overlap_pipelined_s(p->slices, product_s, comm_s);
 }
 
 const OrrTpOverlapKind orr_tp_overlap_userbuffers = {
