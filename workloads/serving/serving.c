@@ -3,7 +3,8 @@
  */
 #include "workloads/serving/serving.h"
 
-#include "workloads/serving/serving_private.h"
+#include "workloads/serving/fleet/fleet.h"
+#include "workloads/serving/fleet/serving_check.h"
 
 const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};
 static const char *const preemption_words[] = {"recompute", "swap", NULL};
@@ -49,7 +50,7 @@ static const OrrField host_fields[] = {
          "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before, "
          "so that who comes then "
          "joins a step later."),
-    SECONDS(OrrServingHost, "front-end", piece_s, "0 s",
+    SECONDS(OrrServingHost, "front-end", front_end_s, "0 s",
             "Time of the one process that detokenises and streams (SGLang's tokenizer manager, "
             "vLLM's API server) for each "
             "piece of an output, one a step of a request: pieces wait for each other; 0: none."),
@@ -476,10 +477,10 @@ const OrrWorkloadKind orr_serving_kind = {
               "Inference serving: continuous batching, a paged key-value cache, step by step.",
               &orr_serving_table},
     .check = orr_serving_check,
-    .refuse_return = orr_serving_refuse_return,
-    .compile = orr_serving_compile,
-    .work_free = orr_serving_work_free,
-    .begin = orr_serving_begin,
-    .finish = orr_serving_finish,
-    .times = orr_serving_times,
+    .refuse_return = orr_serving_check_return,
+    .compile = orr_serving_check_compile,
+    .work_free = orr_serving_check_free,
+    .begin = orr_fleet_begin,
+    .finish = orr_fleet_finish,
+    .times = orr_fleet_times,
 };

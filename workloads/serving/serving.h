@@ -33,7 +33,7 @@ G_BEGIN_DECLS
 typedef struct {
   double step_s, sequence_s; /* host time of a step; of each of its sequences */
   gboolean async;            /* beside the GPU's work */
-  double piece_s;            /* of the front end, for what a step gave a request: frontend.c */
+  double front_end_s;        /* of the front end, for what a step gave a request: frontend.c */
   /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
   double token_s;
 } OrrServingHost;
@@ -197,6 +197,19 @@ orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client 
   return params->samples * params->beams.width;
 }
 
+/* --- what follows from a document: serving_params.c --- */
+
+OrrInferenceShard orr_serving_shard(const OrrServing *params);
+OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */
+/* Of a prompt. */
+gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model);
+guint orr_serving_n_groups(const OrrServing *params);
+/* Of a stage, the last one at most. */
+gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
+/* Replicas come and go without anything going wrong. */
+gboolean orr_serving_is_eventful(const OrrServing *params);
+gboolean orr_serving_scales(const OrrServing *params); /* the number of replicas follows the load */
+
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;
 
@@ -258,15 +271,16 @@ typedef struct {
   const char *state; /* static: "off", "starting", "up", "draining", "down" */
 } OrrServedTurn;
 
-typedef struct OrrServingWires OrrServingWires; /* what transfers load: serving_paths.c */
-typedef struct OrrFleet OrrFleet;               /* what is under way: fleet.c */
+typedef struct OrrServingPaths
+    OrrServingPaths;              /* the links that transfers cross: serving_paths.c */
+typedef struct OrrFleet OrrFleet; /* what is under way: fleet.c */
 
 typedef struct {
   OrrWork work;      /* first */
   OrrServing params; /* points into the scenario's: not owned */
   const OrrWorld *world;
   OrrWorld own_world; /* what it points to */
-  OrrServingWires *wires;
+  OrrServingPaths *paths;
   OrrFleet *fleet; /* from begin on */
   GArray *groups;  /* of OrrServedGroup: at least one; params.replicas counts the replicas of all */
   gint64 longest;  /* tokens of a request */

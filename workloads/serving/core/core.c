@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "workloads/serving/schedulers/scheduler.h"
-#include "workloads/serving/stations/beams.h"
 
 /* --- heaps of waiting requests: who is before all others is at 0 --- */
 
@@ -45,12 +44,28 @@ static void heap_remove(GPtrArray *heap, OrrRequest *request) {
 
 /* --- life --- */
 
+typedef struct {
+  const OrrCoreHooks *hooks;
+  gpointer state;
+} Hook;
+
+static const Hook *hook_at(const OrrCore *core, guint i) {
+  return &g_array_index(core->hooks, Hook, i);
+}
+
+void orr_core_hook(OrrCore *core, const OrrCoreHooks *hooks, gpointer state) {
+  const Hook hook = {hooks, state};
+  g_array_append_val(core->hooks, hook);
+}
+
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
                    const void *scheduler_params, guint n_clients, OrrKv *kv) {
   *core = (OrrCore){.limits = *limits,
                     .scheduler = scheduler,
                     .scheduler_params = scheduler_params,
                     .kv = kv,
+                    .hooks = g_array_new(FALSE, FALSE, sizeof(Hook)),
+                    .sequencing = &orr_core_one_sequence,
                     .sees_until_s = INFINITY};
   core->n_queues = scheduler->is_fair ? MAX(n_clients, 1) : 1;
   core->running = g_ptr_array_new();
@@ -72,7 +87,9 @@ void orr_core_clear(OrrCore *core) {
   g_ptr_array_unref(core->aside);
   if (core->scheduler->close) core->scheduler->close(core->scheduler_state);
   orr_kv_free(core->kv);
-  orr_adapters_free(core->adapters);
+  for (guint i = 0; i < core->hooks->len; i++)
+    if (hook_at(core, i)->hooks->close) hook_at(core, i)->hooks->close(hook_at(core, i)->state);
+  g_array_unref(core->hooks);
 }
 
 /* --- queues --- */
@@ -119,14 +136,40 @@ static OrrRequest *first_of_all(OrrCore *core) {
              : core->waiting[best]->pdata[0];
 }
 
-static gboolean has_slot(const OrrCore *core, const OrrRequest *request) {
-  return !core->adapters || orr_adapters_fit(core->adapters, request->adapter);
+static gboolean may_begin(const OrrCore *core, const OrrRequest *request) {
+  for (guint i = 0; i < core->hooks->len; i++) {
+    const Hook *hook = hook_at(core, i);
+    if (hook->hooks->may_begin && !hook->hooks->may_begin(hook->state, request)) return FALSE;
+  }
+  return TRUE;
+}
+
+static void begin_request(OrrCore *core, const OrrRequest *request) {
+  for (guint i = 0; i < core->hooks->len; i++) {
+    const Hook *hook = hook_at(core, i);
+    if (hook->hooks->begin) hook->hooks->begin(hook->state, core, request);
+  }
+}
+
+static void stop_request(const OrrCore *core, const OrrRequest *request) {
+  for (guint i = 0; i < core->hooks->len; i++) {
+    const Hook *hook = hook_at(core, i);
+    if (hook->hooks->end) hook->hooks->end(hook->state, request);
+  }
+}
+
+static gboolean is_kept(const OrrCore *core, const OrrRequest *request) {
+  for (guint i = 0; i < core->hooks->len; i++) {
+    const Hook *hook = hook_at(core, i);
+    if (hook->hooks->keeps && hook->hooks->keeps(hook->state, request)) return TRUE;
+  }
+  return FALSE;
 }
 
 OrrRequest *orr_core_first(OrrCore *core) {
   OrrRequest *request;
-  while ((request = first_of_all(core)) && (request->added_s > core->sees_until_s ||
-                                            request->is_held_back || !has_slot(core, request))) {
+  while ((request = first_of_all(core)) &&
+         (request->added_s > core->sees_until_s || !may_begin(core, request))) {
     heap_remove(core->waiting[queue_of(core, request)], request);
     g_ptr_array_add(core->aside, request);
   }
@@ -154,13 +197,12 @@ void orr_core_take_all(OrrCore *core, GPtrArray *requests) {
 
 static void count(OrrCore *core, const OrrRequest *request, int sign) {
   OrrStepShape *shape = &core->shape;
-  const gint64 n = orr_request_sequences(request);
+  const gint64 n = request->sequences;
   const gint32 sequences = sign * (gint32)n, logits = sequences * (1 + request->drafted);
   const double tokens = request->scheduled, before = request->computed;
   shape->tokens += sign * tokens * (double)n;
   shape->sequences += (guint)sequences;
   shape->logits += (guint)logits;
-  if (request->lists_candidates) shape->candidates += (guint)logits;
   if (orr_request_decodes(request)) {
     shape->decodes += (guint)sequences;
     shape->key_sum += sign * (double)n * (before + tokens);
@@ -192,23 +234,12 @@ static gint64 up_to_block(const OrrCore *core, const OrrRequest *request, gint64
   return MAX(MIN(end - end % size, last) - begin, 0);
 }
 
-/* A token of each beam; in this step or, where its budget is not enough for all, a later one. */
-static gboolean give_beams(OrrCore *core, OrrRequest *request) {
-  const gint64 fresh = orr_beams_fresh(request->beams);
-  if (orr_request_sequences(request) > core->budget) return TRUE;
-  if (fresh > orr_kv_n_free(core->kv)) return FALSE;
-  core->copied_blocks += orr_beams_copies(request->beams);
-  orr_kv_take(core->kv, request, fresh);
-  orr_beams_append(request->beams);
-  request->scheduled = 1;
-  core->budget -= orr_request_sequences(request);
+void orr_core_schedule(OrrCore *core, OrrRequest *request) {
   g_ptr_array_add(core->batch, request);
   count(core, request, 1);
-  return TRUE;
 }
 
-gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 most) {
-  if (request->beams) return give_beams(core, request);
+static gboolean give_sequence(OrrCore *core, OrrRequest *request, gint64 most) {
   const gint64 tokens = up_to_block(core, request, request->computed, most);
   if (tokens == 0)
     return TRUE; /* not in this step: what is left of it does not reach the end of a block */
@@ -219,15 +250,12 @@ gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 most) {
   request->drafted = (gint32)drafted;
   request->kept_blocks = kept;
   core->budget -= all;
-  g_ptr_array_add(core->batch, request);
-  count(core, request, 1);
+  orr_core_schedule(core, request);
   return TRUE;
 }
 
-static void hold_adapter(OrrCore *core, const OrrRequest *request) {
-  if (!core->adapters || !orr_adapters_hold(core->adapters, request->adapter)) return;
-  core->loaded_adapters++;
-  core->adapter_loads++;
+gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens) {
+  return core->sequencing->give(core, request, tokens);
 }
 
 /* Up to @end from the tiers below HBM, so many tokens @from each. */
@@ -239,22 +267,21 @@ static void load(OrrCore *core, OrrRequest *request, gint64 end, const gint64 *f
   }
 }
 
-/* What beams hold: the prompt's whole blocks, and those that they have together. */
-static gint64 blocks_of_beams(const OrrCore *core, const OrrRequest *request) {
-  return request->prompt / orr_kv_block_size(core->kv) + orr_beams_blocks(request->beams);
-}
-
-static gint64 blocks_needed(const OrrCore *core, const OrrRequest *request, gint64 tokens,
-                            gint64 hit) {
-  if (request->beams) return blocks_of_beams(core, request) + orr_beams_fresh(request->beams);
+static gint64 sequence_needs(const OrrCore *core, const OrrRequest *request, gint64 tokens,
+                             gint64 hit) {
   return orr_kv_needed(core->kv, request, tokens, hit);
 }
 
-static gint64 swapped_tokens(const OrrCore *core, const OrrRequest *request) {
-  return request->beams ? request->blocks * orr_kv_block_size(core->kv) : request->computed;
+static void take_sequence(OrrCore *core, OrrRequest *request, gint64 tokens) {
+  orr_kv_grow(core->kv, request, tokens);
 }
 
-static gint64 most_sequences(const OrrRequest *request) { return MAX(request->beam_width, 1); }
+const OrrCoreSequencing orr_core_one_sequence = {
+    .give = give_sequence, .needed = sequence_needs, .take = take_sequence};
+
+static gint64 swapped_tokens(const OrrCore *core, const OrrRequest *request) {
+  return request->sequences > 1 ? request->blocks * orr_kv_block_size(core->kv) : request->computed;
+}
 
 gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole,
                         gint64 reserve_tokens) {
@@ -271,18 +298,18 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
       core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
   if (tokens <= 0 || (whole && tokens < left)) return FALSE;
   const gint64 taken = (gint64)core->running->len + core->late_seats + core->more_sequences;
-  if (taken + most_sequences(request) > core->limits.max_sequences) return FALSE;
+  if (taken + request->most_sequences > core->limits.max_sequences) return FALSE;
   const gint64 kept =
       core->late_blocks + (core->running->len > 0 ? core->limits.watermark_blocks : 0);
-  if (blocks_needed(core, request, checked, hit) + kept > orr_kv_n_free(core->kv)) return FALSE;
+  if (core->sequencing->needed(core, request, checked, hit) + kept > orr_kv_n_free(core->kv))
+    return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
   core->n_waiting--;
   core->waiting_tokens -= orr_request_wanted(request);
   request->state = ORR_REQUEST_RUNNING;
-  if (request->prefetch) core->stop_prefetch(request);
   g_ptr_array_add(core->running, request);
-  core->more_sequences += most_sequences(request) - 1;
-  hold_adapter(core, request);
+  core->more_sequences += request->most_sequences - 1;
+  begin_request(core, request);
   if (hit > 0) orr_kv_share(core->kv, request, hit);
   if (below > 0) load(core, request, begin, from);
   if (request->scheduled_s < 0) {
@@ -292,10 +319,7 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   core->hit_tokens += hit + below;
   core->looked_up_tokens += resumes ? 0 : left + hit + below;
   request->swapped = FALSE;
-  if (request->beams)
-    orr_kv_take(core->kv, request, blocks_of_beams(core, request));
-  else
-    orr_kv_grow(core->kv, request, room);
+  core->sequencing->take(core, request, room);
   if (resumes) core->swapped_tokens += swapped_tokens(core, request);
   if (core->n_queues > 1) core->served[queue_of(core, request)] += (double)left;
   return orr_core_give(core, request, tokens);
@@ -304,14 +328,14 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
 void orr_core_preempt(OrrCore *core, OrrRequest *request) {
   if (request->scheduled > 0) { /* it was given its turn already: take that back */
     count(core, request, -1);
-    core->budget += request->scheduled * orr_request_sequences(request);
+    core->budget += request->scheduled * request->sequences;
     g_ptr_array_remove(core->batch, request);
     request->scheduled = request->drafted = 0;
   }
   g_ptr_array_remove(core->running, request);
-  core->more_sequences -= most_sequences(request) - 1;
-  if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
-  if (core->limits.preemption == ORR_PREEMPT_SWAP || request->beams) {
+  core->more_sequences -= request->most_sequences - 1;
+  stop_request(core, request);
+  if (core->limits.preemption == ORR_PREEMPT_SWAP || request->sequences > 1) {
     request->swapped = TRUE;
     core->swapped_tokens += swapped_tokens(core, request);
   } else {
@@ -356,7 +380,7 @@ gboolean orr_core_reserve(OrrCore *core, OrrRequest *request) {
 }
 
 gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request) {
-  return has_slot(core, request);
+  return may_begin(core, request);
 }
 
 void orr_core_join(OrrCore *core, OrrRequest *request) {
@@ -368,10 +392,7 @@ void orr_core_join(OrrCore *core, OrrRequest *request) {
   core->n_expected--;
   core->parked_blocks -= orr_kv_held_by(core->kv, request);
   g_ptr_array_add(core->running, request);
-  if (core->adapters && orr_adapters_hold(core->adapters, request->adapter)) {
-    core->joined_adapters++;
-    core->adapter_loads++;
-  }
+  begin_request(core, request);
 }
 
 static void give_up(OrrCore *core, OrrRequest *request) {
@@ -421,13 +442,6 @@ static void settle_shape(OrrCore *core) {
     pad(shape, core->scheduler->padding(core, core->scheduler_state));
 }
 
-static guint different_adapters(const OrrCore *core) {
-  g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
-  for (guint i = 0; i < core->batch->len; i++)
-    g_hash_table_add(seen, GUINT_TO_POINTER(((const OrrRequest *)core->batch->pdata[i])->adapter));
-  return g_hash_table_size(seen);
-}
-
 gboolean orr_core_plan(OrrCore *core, double now_s) {
   g_ptr_array_set_size(core->batch, 0);
   core->shape = (OrrStepShape){0};
@@ -435,18 +449,21 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
   core->has_preempted = FALSE;
   core->swapped_tokens = 0;
   core->copied_blocks = 0;
-  core->loaded_adapters = core->joined_adapters;
-  core->joined_adapters = 0;
+  core->host_link_bytes = 0;
   for (int tier = 0; tier < ORR_N_TIERS; tier++) core->loaded_tokens[tier] = 0;
   if (core->running->len == 0 && core->n_waiting == 0) return FALSE;
+  for (guint i = 0; i < core->hooks->len; i++)
+    if (hook_at(core, i)->hooks->open_plan)
+      hook_at(core, i)->hooks->open_plan(hook_at(core, i)->state, core);
   core->scheduler->plan(core, core->scheduler_params, core->scheduler_state);
   put_back(core);
   for (guint i = 0; i < core->batch->len; i++) {
     OrrRequest *request = core->batch->pdata[i];
     if (request->scheduled_s < 0) request->scheduled_s = now_s;
   }
+  for (guint i = 0; i < core->hooks->len; i++)
+    if (hook_at(core, i)->hooks->plan) hook_at(core, i)->hooks->plan(hook_at(core, i)->state, core);
   settle_shape(core);
-  if (core->adapters) core->shape.adapters = different_adapters(core);
   return core->batch->len > 0;
 }
 
@@ -464,29 +481,16 @@ static gint32 check_guesses(OrrCore *core, OrrRequest *request) {
   return wrote;
 }
 
-/* A search has one more token: its beams begin, or those of the next step go on from some of
- * them. */
-static void fork_beams(OrrCore *core, OrrRequest *request) {
-  if (request->beams)
-    orr_beams_fork(request->beams);
-  else
-    request->beams =
-        orr_beams_new((guint)request->beam_width, request->prompt, orr_kv_block_size(core->kv),
-                      core->beam_skew, orr_random_hash3(core->beam_seed, request->id, 0));
-  orr_kv_shrink(core->kv, request, 0, blocks_of_beams(core, request));
-}
-
 static void end_request(OrrCore *core, OrrRequest *request) {
   request->state = ORR_REQUEST_FINISHED;
-  core->more_sequences -= most_sequences(request) - 1;
-  if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
-  if (request->is_twin) {
+  core->more_sequences -= request->most_sequences - 1;
+  stop_request(core, request);
+  if (is_kept(core, request)) {
     core->n_kept++; /* until its cache is elsewhere */
     core->parked_blocks += orr_kv_held_by(core->kv, request);
   } else {
     orr_kv_release(core->kv, request);
   }
-  g_clear_pointer(&request->beams, orr_beams_free);
 }
 
 void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
@@ -506,12 +510,12 @@ void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, O
     const gboolean is_first = request->generated == 0;
     request->generated += wrote;
     if (core->n_queues > 1) /* an output token counts twice (VTC) */
-      core->served[queue_of(core, request)] += 2.0 * wrote * (double)orr_request_sequences(request);
+      core->served[queue_of(core, request)] += 2.0 * wrote * (double)request->sequences;
     if (is_first) request->first_token_s = now_s;
     token(request, user);
     request->last_token_s = now_s;
     if (request->generated < request->output) {
-      if (request->beam_width > 1) fork_beams(core, request);
+      if (core->sequencing->token) core->sequencing->token(core, request);
       continue;
     }
     end_request(core, request);

@@ -19,7 +19,6 @@
 #ifndef ORR_CORE_H
 #define ORR_CORE_H
 
-#include "workloads/serving/stations/adapters.h"
 #include "workloads/serving/cost/drafter.h"
 #include "workloads/serving/core/kv.h"
 
@@ -39,35 +38,56 @@ typedef struct {
 } OrrCoreLimits;
 
 typedef struct OrrScheduler OrrScheduler;
+typedef struct OrrCore OrrCore;
 
+/* What a station (stations/station.h) does to requests of a core. Each hook is optional. */
 typedef struct {
+  /* FALSE: @request is passed over in this plan. */
+  gboolean (*may_begin)(gpointer state, const OrrRequest *request);
+  void (*begin)(gpointer state, OrrCore *core, const OrrRequest *request); /* runs from now on */
+  void (*end)(gpointer state, const OrrRequest *request); /* has ended, or is preempted */
+  /* TRUE: its blocks stay when it ends, until orr_core_release. */
+  gboolean (*keeps)(gpointer state, const OrrRequest *request);
+  void (*open_plan)(gpointer state, OrrCore *core); /* before the scheduler plans */
+  void (*plan)(gpointer state, OrrCore *core);      /* the batch is made; may add to core->shape */
+  void (*close)(gpointer state);
+} OrrCoreHooks;
+
+/* How requests take room: as one sequence each, or as several that fork. */
+typedef struct {
+  gboolean (*give)(OrrCore *core, OrrRequest *request, gint64 tokens); /* see orr_core_give */
+  /* Blocks that an admission takes for @tokens tokens, of which @hit are cached. */
+  gint64 (*needed)(const OrrCore *core, const OrrRequest *request, gint64 tokens, gint64 hit);
+  void (*take)(OrrCore *core, OrrRequest *request, gint64 tokens); /* takes them */
+  void (*token)(OrrCore *core, OrrRequest *request); /* wrote a token, and goes on; NULL: nothing */
+} OrrCoreSequencing;
+
+struct OrrCore {
   OrrCoreLimits limits;
   const OrrScheduler *scheduler;
   const void *scheduler_params;
   gpointer scheduler_state; /* NULL: it has none; owned */
   OrrKv *kv;
-  OrrAdapters *adapters;     /* NULL: none; owned */
+  GArray *hooks;                       /* of the stations */
+  const OrrCoreSequencing *sequencing; /* orr_core_one_sequence, or a station's */
+  gpointer sequencing_state;
   const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
   GPtrArray *running;        /* in order of admission */
   GPtrArray **
       waiting; /* heaps (orr_request_is_before): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
-  void (*stop_prefetch)(OrrRequest *request); /* one that waited begins */
   /* of the waiting: those that this plan passes over; back in their places when it is made */
   GPtrArray *aside;
   gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
   double *served;        /* by queue: what fairness counts */
   gint64 more_sequences; /* of the running: beams, beyond one of each request */
-  double beam_skew;      /* see beams.h */
-  guint64 beam_seed;
   /* the batch in the making, or running */
   GPtrArray *batch; /* requests with `scheduled` > 0 */
   OrrStepShape shape;
   gint64 budget;                     /* tokens left */
   gint64 swapped_tokens;             /* moved between host and device by this batch */
   gint64 copied_blocks;              /* of beams, before this batch */
-  gint64 loaded_adapters;            /* to the GPU, before this batch */
-  gint64 joined_adapters;            /* of those that have joined since the last plan */
+  double host_link_bytes;            /* of adapters, over the host link before this batch */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
   /* What the plan in the making does not know yet: it was made when the step before it began
    * (replica.c). */
@@ -77,18 +97,19 @@ typedef struct {
   gboolean has_preempted;
   gint64 preemptions, hit_tokens, looked_up_tokens;
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens, those from below */
-  gint64 adapter_loads;
   gint64 checks, drafted,
       accepted; /* decodes, guesses among their tokens, and those that were right */
   guint n_expected,
       n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
   gint64 parked_blocks; /* that those hold */
-} OrrCore;
+};
 
 /* takes @kv */
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
                    const void *scheduler_params, guint n_clients, OrrKv *kv);
 void orr_core_clear(OrrCore *core);
+void orr_core_hook(OrrCore *core, const OrrCoreHooks *hooks, gpointer state);
+extern const OrrCoreSequencing orr_core_one_sequence;
 
 void orr_core_add(OrrCore *core, OrrRequest *request); /* to the waiting */
 
@@ -123,6 +144,8 @@ OrrRequest *orr_core_first(OrrCore *core);
  * beside them as far as the budget goes; of a prompt whose states are kept, those up to the end
  * of a block, perhaps none. FALSE, and nothing done, without room. */
 gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
+/* For a sequencing's `give`: @request, whose `scheduled` is set, is in the batch. */
+void orr_core_schedule(OrrCore *core, OrrRequest *request);
 
 /* Moves a waiting request to the running with at most @most tokens of what its prefix cache
  * lacks; whole: all of it or nothing. @reserve_tokens: room for so many tokens is taken at once

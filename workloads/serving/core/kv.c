@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "sim/base/random.h"
-#include "workloads/serving/stations/beams.h"
 
 #define NOBODY G_MAXUINT32
 
@@ -36,15 +35,15 @@ struct OrrKv {
   void *user;
 };
 
-enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE, OF_BEAM };
+enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE };
 
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size) {
   const gint64 end = (block + 1) * block_size, last = end - 1;
-  const OrrRequest *search = request->parent && request->parent->beams ? request->parent : NULL;
+  const guint64 own =
+      request->naming ? request->naming->key(request->naming, request, block, end) : 0;
   guint64 key;
-  if (search && end > search->prompt)
-    key = orr_random_hash3(OF_BEAM, search->id,
-                           orr_beams_block(search->beams, request->sample, block));
+  if (own)
+    key = own;
   else if (end <= request->shared_tokens)
     key = orr_random_hash3(OF_SHARED, request->shared, (guint64)block);
   else if (request->n_spans > 0 && end <= request->prompt &&
@@ -56,7 +55,7 @@ guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 bl
   else
     key = orr_random_hash3(OF_REQUEST, request->id, (guint64)block);
   if (request->adapter) key = orr_random_hash3(OF_ADAPTER, key, request->adapter);
-  if (request->sample && !search && end > request->prompt)
+  if (request->sample && !request->naming && end > request->prompt)
     key = orr_random_hash3(OF_SAMPLE, key, request->sample);
   return key ? key : 1;
 }
@@ -64,7 +63,6 @@ guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 bl
 void orr_request_clear(OrrRequest *request) {
   g_clear_pointer(&request->block_ids, g_free);
   g_clear_pointer(&request->state_ids, g_free);
-  g_clear_pointer(&request->beams, orr_beams_free);
 }
 
 /* --- life --- */

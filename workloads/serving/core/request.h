@@ -19,9 +19,14 @@
 
 G_BEGIN_DECLS
 
-typedef struct OrrBeams OrrBeams;       /* beams.h */
-typedef struct OrrEncoding OrrEncoding; /* encoders.c */
-typedef struct OrrPrefetch OrrPrefetch; /* cache_tiers.c */
+typedef struct OrrRequest OrrRequest;
+
+/* Names the blocks of requests whose tokens cannot be told from prompt and stream alone. */
+typedef struct OrrBlockNaming OrrBlockNaming;
+struct OrrBlockNaming {
+  /* 0: the block that ends at token @end has the name that it would have without this. */
+  guint64 (*key)(const OrrBlockNaming *naming, const OrrRequest *request, gint64 block, gint64 end);
+};
 
 typedef enum {
   ORR_REQUEST_FUTURE,
@@ -30,39 +35,33 @@ typedef enum {
   ORR_REQUEST_FINISHED
 } OrrRequestState;
 
-typedef struct OrrRequest {
+struct OrrRequest {
   guint32 id;            /* order of arrival */
+  guint32 sample;        /* which output of its prompt, from 0 */
   guint16 group;         /* class of the load */
   guint16 client;        /* whom fairness and affinity go by */
   gint32 prompt, output; /* tokens; output >= 1 */
-  guint32 images;        /* that its prompt begins with, to be encoded in its first step */
-  guint32 pictures;      /* those that a pool of encoders encodes */
-  gboolean is_encoded;   /* they are: it may go on to a replica */
-  OrrEncoding *encoding; /* their way there; NULL: there is none, or they are there */
-  double encode_begin_s;
-  guint32 adapter; /* from 1; 0: none */
-  guint32 sample; /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
-  struct OrrRequest *parent; /* of another output than the first; NULL: it is the first */
-  gint32 samples_left;       /* of the first: outputs that have not ended */
-  gint32 beam_width;         /* of its beam search; 0: none */
-  gboolean lists_candidates; /* the best of its logits are asked for */
-  OrrBeams *beams;           /* of a search, from its first token on; owned */
+  guint32 images;        /* of its prompt, that its first step is to encode */
+  guint32 adapter;       /* from 1; 0: none */
+  gint32 sequences;      /* that it decodes as now */
+  gint32 most_sequences; /* that it will decode as */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   guint64 shared; /* of the first shared_tokens, e.g. a system prompt; 0: none */
   gint32 shared_tokens;
-  gint32 n_spans; /* of `spans`: one id each span_tokens of the prompt (Mooncake's hash_ids) */
+  gint32 n_spans; /* of `spans`: one id for each span_tokens of the prompt (Mooncake's hash_ids) */
   gint32 span_tokens;
-  const guint64 *spans; /* owned by the load */
+  const guint64 *spans;         /* owned by the load */
+  const OrrBlockNaming *naming; /* NULL: none; owned by the station that set it */
 
-  double measured_first_s,
-      measured_end_s; /* of a trace that was measured: when its first and last token came; 0: not */
+  /* When the first and the last token came, in a trace of a measured run; 0: not measured. */
+  double measured_first_s, measured_end_s;
   double arrival_s;
   double added_s;     /* when it last came to its engine core */
   double scheduled_s; /* first */
   double first_token_s;
-  double seen_s;       /* by the client: the newest token */
-  double last_token_s; /* the newest; of a finished request its end */
+  double seen_s;       /* when its client saw the newest token */
+  double last_token_s; /* when the newest token was written; of a finished request, its end */
   guint8 state;        /* OrrRequestState */
   gboolean swapped;    /* preempted, its cache on the host */
   gint32 computed, generated;
@@ -70,23 +69,19 @@ typedef struct OrrRequest {
   gint32 preemptions;
   gint32 replica;
   guint16 core; /* of its engine, where attention is data-parallel */
-  /* in a batch that a pipeline works on: not to be scheduled, nor preempted */
+  /* In a batch that a pipeline works on: neither scheduled nor preempted meanwhile. */
   gboolean is_in_flight;
   gint32 scheduled;   /* tokens in the batch that runs */
-  gint32 drafted;     /* of them, guesses to be checked */
+  gint32 drafted;     /* guesses to be checked among them */
   gint32 kept_blocks; /* held before them */
   gint32 blocks;
-  guint32 *block_ids;    /* only with a prefix cache */
-  gint32 capacity;       /* of block_ids */
-  guint32 *state_ids;    /* blocks of its state; only with a prefix cache that keeps states */
-  OrrPrefetch *prefetch; /* while it waits; NULL: there is none, or it is over */
-  gboolean is_held_back; /* others pass it until then */
-  double key;    /* the scheduler's: the least is first to go, and of equal ones who came first */
+  guint32 *block_ids; /* only with a prefix cache */
+  gint32 capacity;    /* of block_ids */
+  guint32 *state_ids; /* blocks of its state; only with a prefix cache that keeps states */
+  /* The scheduler's: the least is first, and of equal ones the request that came first. */
+  double key;
   void *session; /* the load's */
-  double handover_s; /* from its prompt's end until its cache was where it decodes; 0: it stayed */
-  struct OrrHanded *handed; /* between a prefill and a decode replica; NULL: it is not */
-  gboolean is_twin;         /* what the prefill replica has of it */
-} OrrRequest;
+};
 
 /* Of two that wait: by key, then by arrival; a preempted request is ahead of those that came
  * after it. */
@@ -108,12 +103,7 @@ static inline gboolean orr_request_decodes(const OrrRequest *request) {
   return request->generated > 0 && orr_request_left(request) == 1;
 }
 
-/* Sequences that it decodes as. */
-static inline gint64 orr_request_sequences(const OrrRequest *request) {
-  return request->beams ? (gint64)request->beam_width : 1;
-}
-
-void orr_request_clear(OrrRequest *request); /* what it owns */
+void orr_request_clear(OrrRequest *request); /* frees what it owns */
 
 /* Names the content of tokens [block * size, (block + 1) * size): equal for two requests only
  * where all tokens up to its end are equal. */

@@ -175,8 +175,8 @@ const double *orr_drafter_trust(const OrrDrafter *drafter) {
   return drafter && drafter->cost ? orr_serving_cost_trust(drafter->cost) : NULL;
 }
 
-void orr_draft_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,
-                      double *ret_kv) {
+void orr_drafter_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,
+                        double *ret_kv) {
   const OrrModel *model = &draft->model;
   *ret_weights = *ret_kv = 0;
   if (model->layers == 0) return;

@@ -40,8 +40,8 @@ double orr_drafter_host_s(const OrrDrafter *drafter, guint sequences);
 const double *orr_drafter_trust(const OrrDrafter *drafter);
 
 /* Bytes of one rank that the guesser adds: weights, and the cache of a token. */
-void orr_draft_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,
-                      double *ret_kv);
+void orr_drafter_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,
+                        double *ret_kv);
 
 G_END_DECLS
 

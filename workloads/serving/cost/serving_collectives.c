@@ -81,12 +81,12 @@ static OrrCollectivePlan *plan_operator(const OrrServingCostParams *params, cons
               op->bytes, error);
 }
 
-OrrCost orr_serving_collective(const OrrServingCostParams *params, const OrrOperator *op) {
+OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const OrrOperator *op) {
   g_autoptr(OrrCollectivePlan) planned = plan_operator(params, op, NULL);
   return planned ? (OrrCost){planned->predicted_s, planned->how} : (OrrCost){0, ORR_HOW_MODELLED};
 }
 
-gboolean orr_serving_try_collectives(const OrrServingCostParams *params, GError **error) {
+gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error) {
   const OrrModel *model = params->world->model;
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   if (params->shard.tp > 1) {

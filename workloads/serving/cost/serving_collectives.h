@@ -15,9 +15,9 @@
 G_BEGIN_DECLS
 
 /* a COMM */
-OrrCost orr_serving_collective(const OrrServingCostParams *params, const OrrOperator *op);
+OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const OrrOperator *op);
 /* Collectives that cannot run are told before the first step: ORR_FAULT_DOCUMENT. */
-gboolean orr_serving_try_collectives(const OrrServingCostParams *params, GError **error);
+gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error);
 
 G_END_DECLS
 

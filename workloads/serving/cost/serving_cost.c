@@ -110,7 +110,7 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
   cost->candidates = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->encoder = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  if (orr_serving_try_collectives(params, error) && check_missing(cost, error)) return cost;
+  if (orr_serving_collectives_try(params, error) && check_missing(cost, error)) return cost;
   orr_serving_cost_free(cost);
   return NULL;
 }
@@ -142,7 +142,7 @@ const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->
 static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) {
   const OrrCostModel *model = cost->params.world->cost;
   OrrCost answer;
-  if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collective(&cost->params, op);
+  if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collectives_cost(&cost->params, op);
   if (op->kind == ORR_OPERATOR_MOE)
     return orr_serving_experts(model, op, cost->params.shard.activations);
   if (op->kind == ORR_OPERATOR_MEMORY &&

@@ -26,6 +26,8 @@
 #include <math.h>
 
 #include "workloads/serving/autoscalers/autoscaler.h"
+#include "workloads/serving/stations/gateway.h"
+#include "workloads/serving/transfers/transfers.h"
 
 typedef enum { OFF, STARTING, UP, DRAINING, DOWN } State;
 static const char *const state_words[] = {"off", "starting", "up", "draining", "down"};
@@ -65,7 +67,9 @@ typedef struct {
 } Change;
 
 struct OrrLife {
-  OrrFleet *fleet;
+  OrrRoute *route;
+  OrrServingRun *run;
+  OrrLifeReports reports;
   One *all;
   Pool pools[2];
   guint n_pools, n_starting, n_changes_left;
@@ -75,9 +79,9 @@ struct OrrLife {
   guint64 answered, in_time;
 };
 
-static const OrrServing *params_of(const OrrLife *life) { return &life->fleet->work->params; }
+static const OrrServing *params_of(const OrrLife *life) { return &life->run->work->params; }
 
-static double now(const OrrLife *life) { return orr_engine_now(life->fleet->engine); }
+static double now(const OrrLife *life) { return orr_serving_run_now(life->run); }
 
 static gboolean is_held(State state) {
   return state == STARTING || state == UP || state == DRAINING;
@@ -89,21 +93,27 @@ static Pool *pool_of(OrrLife *life, guint index) {
 
 /* The last request has ended: what befalls replicas later is no part of the run. */
 static gboolean is_over(const OrrLife *life) {
-  const OrrFleet *fleet = life->fleet;
-  return life->is_open && fleet->next_arrival_s == G_MAXDOUBLE && fleet->n_coming == 0 &&
-         fleet->in_system == 0;
+  return life->is_open && !life->reports.expects(life->reports.user) &&
+         life->reports.in_system(life->reports.user) == 0;
 }
 
 /* Whether anything is under way that is not the scaler's own. */
+static gboolean any_station_is_busy(const OrrRoute *route) {
+  for (guint i = 0; i < route->n_stops; i++) {
+    const OrrStop *stop = &route->stops[i];
+    if (stop->station->is_busy && stop->station->is_busy(stop->state)) return TRUE;
+  }
+  return FALSE;
+}
+
 static gboolean goes_on(const OrrLife *life) {
-  OrrFleet *fleet = life->fleet;
-  if (fleet->in_system == 0) return !is_over(life);
-  if (fleet->next_arrival_s < G_MAXDOUBLE || fleet->n_coming > 0) return TRUE;
-  if (life->n_starting > 0 || life->n_changes_left > 0 || fleet->n_flows > 0 ||
-      orr_encoders_are_busy(fleet->encoders))
+  if (life->reports.in_system(life->reports.user) == 0) return !is_over(life);
+  if (life->reports.expects(life->reports.user)) return TRUE;
+  if (life->n_starting > 0 || life->n_changes_left > 0 || life->run->n_flows > 0 ||
+      any_station_is_busy(life->route))
     return TRUE;
   for (gint64 i = 0; i < params_of(life)->replicas; i++)
-    if (orr_replica_is_stepping(fleet->replicas[i])) return TRUE;
+    if (orr_replica_is_stepping(life->route->replicas[i])) return TRUE;
   return FALSE;
 }
 
@@ -111,33 +121,31 @@ static gboolean goes_on(const OrrLife *life) {
 
 static void enter(One *one, State state) {
   OrrLife *life = one->life;
-  OrrServedReplica *books = &life->fleet->work->replicas[one->index];
+  OrrServedReplica *row = &life->run->work->replicas[one->index];
   const double now_s = now(life), spent_s = now_s - one->since_s;
-  if (is_held(one->state)) books->held_s += spent_s;
+  if (is_held(one->state)) row->held_s += spent_s;
   if (one->state == UP || one->state == DRAINING) pool_of(life, one->index)->up_s += spent_s;
   if (one->state == STARTING) life->n_starting--;
   if (one->state == STARTING && state == UP) {
-    books->starts++;
-    books->starting_s += spent_s;
+    row->starts++;
+    row->starting_s += spent_s;
   }
   if (state == STARTING) life->n_starting++;
   one->state = state;
+  life->route->is_up[one->index] = state == UP;
   one->since_s = now_s;
-  const OrrServedTurn turn = {now_s - life->fleet->start_s, (gint32)one->index, state_words[state]};
-  g_array_append_val(life->fleet->work->turns, turn);
+  const OrrServedTurn turn = {now_s - life->run->start_s, (gint32)one->index, state_words[state]};
+  g_array_append_val(life->run->work->turns, turn);
 }
 
 static void is_started(void *user) {
   Start *start = user;
   One *one = start->one;
   const gboolean is_void = start->generation != one->generation;
-  OrrFleet *fleet = one->life->fleet;
   orr_pool_give(one->life->starts, start);
-  if (is_void || fleet->error || is_over(one->life)) return;
+  if (is_void || one->life->run->error || is_over(one->life)) return;
   enter(one, UP);
-  orr_door_left(fleet->door);
-  if (fleet->decode_door) orr_door_left(fleet->decode_door);
-  if (fleet->handover) orr_handover_look(fleet->handover);
+  orr_route_replica_up(one->life->route);
 }
 
 static void begin_start(One *one) {
@@ -147,21 +155,17 @@ static void begin_start(One *one) {
   *start = (Start){one, ++one->generation};
   enter(one, STARTING);
   if (params->weights)
-    orr_fleet_transfer(life->fleet, orr_serving_load_way(life->fleet->work, one->index),
-                       orr_serving_load_bytes(life->fleet->work, one->index), params->overhead_s,
-                       is_started, start);
+    orr_transfers_begin(life->run, orr_serving_paths_load(life->run->work, one->index),
+                        orr_serving_paths_load_bytes(life->run->work, one->index),
+                        params->overhead_s, is_started, start);
   else
-    orr_engine_after(life->fleet->engine, params->overhead_s, is_started, start);
-}
-
-gboolean orr_life_is_up(const OrrLife *life, guint replica) {
-  return !life || life->all[replica].state == UP;
+    orr_engine_after(life->run->engine, params->overhead_s, is_started, start);
 }
 
 static void look(void *user) {
   One *one = user;
-  OrrReplica *replica = one->life->fleet->replicas[one->index];
-  if (one->state != DRAINING || !orr_replica_is_empty(replica) || one->life->fleet->error) return;
+  OrrReplica *replica = one->life->route->replicas[one->index];
+  if (one->state != DRAINING || !orr_replica_is_empty(replica) || one->life->run->error) return;
   orr_replica_forget(replica);
   enter(one, OFF);
 }
@@ -169,10 +173,11 @@ static void look(void *user) {
 /* Not at once: the replica may be in the middle of its step's end. */
 void orr_life_idle(OrrLife *life, guint replica) {
   if (life && life->all[replica].state == DRAINING)
-    orr_engine_after(life->fleet->engine, 0, look, &life->all[replica]);
+    orr_engine_after(life->run->engine, 0, look, &life->all[replica]);
 }
 
 void orr_life_first_token(OrrLife *life, double ttft_s) {
+  if (!life) return;
   const double asked_s = params_of(life)->slo.ttft_s;
   life->answered++;
   life->in_time += asked_s <= 0 || ttft_s <= asked_s;
@@ -181,20 +186,18 @@ void orr_life_first_token(OrrLife *life, double ttft_s) {
 /* --- nodes and GPUs --- */
 
 static void lose(One *one) {
-  OrrFleet *fleet = one->life->fleet;
-  g_autoptr(GPtrArray) requests = g_ptr_array_new();
+  const OrrLife *life = one->life;
   const State before = one->state;
   one->generation++;
   enter(one, DOWN);
   if (before == OFF || before == STARTING) return;
-  if (fleet->handover) orr_handover_lose(fleet->handover, one->index, requests);
-  if (fleet->encoders) orr_encoders_lose_replica(fleet->encoders, one->index, requests);
-  orr_replica_lose(fleet->replicas[one->index], requests);
-  for (guint i = 0; i < requests->len; i++) fleet->homeless(fleet, requests->pdata[i]);
+  g_autoptr(GPtrArray) requests = orr_route_lose_replica(life->route, one->index);
+  for (guint i = 0; i < requests->len; i++)
+    life->reports.homeless(life->reports.user, requests->pdata[i]);
 }
 
 static void slow_down(One *one, gint64 gpu, double factor) {
-  const gint64 n = orr_serving_group(one->life->fleet->work, one->index)->gpus;
+  const gint64 n = orr_serving_group(one->life->run->work, one->index)->gpus;
   double most = 1;
   if (!one->slow) {
     one->slow = g_new(double, n);
@@ -202,7 +205,7 @@ static void slow_down(One *one, gint64 gpu, double factor) {
   }
   one->slow[gpu] = factor;
   for (gint64 i = 0; i < n; i++) most = MAX(most, one->slow[i]);
-  orr_replica_slow(one->life->fleet->replicas[one->index], most);
+  orr_replica_slow(one->life->route->replicas[one->index], most);
 }
 
 static const OrrServedGroup *group_of(const OrrServingWork *work, gint64 gpu) {
@@ -213,14 +216,22 @@ static const OrrServedGroup *group_of(const OrrServingWork *work, gint64 gpu) {
   return &g_array_index(work->groups, OrrServedGroup, g);
 }
 
+static gboolean is_of_station(const OrrRoute *route, const OrrGpuChange *change) {
+  for (guint i = 0; i < route->n_stops; i++) {
+    const OrrStop *stop = &route->stops[i];
+    if (stop->station->gpu_changed && stop->station->gpu_changed(stop->state, change)) return TRUE;
+  }
+  return FALSE;
+}
+
 static void change(void *user) {
   const Change *at = user;
   OrrLife *life = at->life;
-  const OrrServingWork *work = life->fleet->work;
+  const OrrServingWork *work = life->run->work;
   const OrrGpuChange *it = &g_array_index(work->work.gpu_changes, OrrGpuChange, at->index);
   life->n_changes_left--;
-  if (life->fleet->error || it->gpu >= work->work.n_gpus || is_over(life)) return;
-  if (orr_encoders_change(life->fleet->encoders, it)) return;
+  if (life->run->error || it->gpu >= work->work.n_gpus || is_over(life)) return;
+  if (is_of_station(life->route, it)) return;
   const OrrServedGroup *group = group_of(work, it->gpu);
   const gint64 gpu = it->gpu - group->first_gpu;
   One *one = &life->all[group->first + gpu / group->gpus];
@@ -236,13 +247,13 @@ static void change(void *user) {
 }
 
 static void plan_changes(OrrLife *life) {
-  const GArray *changes = life->fleet->work->work.gpu_changes;
+  const GArray *changes = life->run->work->work.gpu_changes;
   if (!changes) return;
   life->changes = g_new(Change, changes->len + 1);
   life->n_changes_left = changes->len;
   for (guint i = 0; i < changes->len; i++) {
     life->changes[i] = (Change){life, i};
-    orr_engine_at(life->fleet->engine, g_array_index(changes, OrrGpuChange, i).at_s, change,
+    orr_engine_at(life->run->engine, g_array_index(changes, OrrGpuChange, i).at_s, change,
                   &life->changes[i]);
   }
 }
@@ -256,16 +267,16 @@ static guint count(const OrrLife *life, const Pool *pool, State state) {
 }
 
 static OrrPoolView view_of(OrrLife *life, Pool *pool) {
-  OrrFleet *fleet = life->fleet;
+  const OrrGatewayPair *gateways = orr_gateway_pair(life->route);
   OrrPoolView view = {
       .n_up = count(life, pool, UP), .answered = life->answered, .in_time = life->in_time};
   double busy_s = 0, up_s = pool->up_s;
   view.n_started = view.n_up + count(life, pool, STARTING);
-  view.requests = orr_door_n_waiting(pool->first == 0 ? fleet->door : fleet->decode_door);
+  view.requests = orr_gateway_n_waiting(pool->first == 0 ? gateways->first : gateways->decode);
   for (guint i = pool->first; i < pool->first + pool->n; i++) {
     One *one = &life->all[i];
-    const double all_s = fleet->work->replicas[i].busy_s;
-    view.requests += orr_replica_n_requests(fleet->replicas[i]);
+    const double all_s = life->run->work->replicas[i].busy_s;
+    view.requests += orr_replica_n_requests(life->route->replicas[i]);
     busy_s += all_s - one->busy_s;
     one->busy_s = all_s;
     if (one->state == UP || one->state == DRAINING)
@@ -334,29 +345,24 @@ static void scale(OrrLife *life, Pool *pool) {
 static void ask(void *user);
 
 static void ask_later(OrrLife *life) {
-  life->fleet->next_look_s = now(life) + params_of(life)->autoscaling.interval_s;
-  orr_engine_at(life->fleet->engine, life->fleet->next_look_s, ask, life);
+  life->run->next_look_s = now(life) + params_of(life)->autoscaling.interval_s;
+  orr_engine_at(life->run->engine, life->run->next_look_s, ask, life);
 }
 
 static void ask(void *user) {
   OrrLife *life = user;
-  if (life->fleet->error) return;
+  if (life->run->error) return;
   for (guint i = 0; i < life->n_pools; i++) scale(life, &life->pools[i]);
   life->answered = life->in_time = 0;
-  life->fleet->next_look_s = G_MAXDOUBLE;
+  life->run->next_look_s = G_MAXDOUBLE;
   if (goes_on(life)) ask_later(life);
 }
 
 /* --- life --- */
 
-static gboolean scales(const OrrServing *params) {
-  const OrrAutoscaler *scaler = (const OrrAutoscaler *)params->autoscaling.by.entry;
-  return scaler && scaler->wanted != NULL;
-}
-
 static void add_pool(OrrLife *life, guint first, guint n) {
   const OrrServing *params = params_of(life);
-  const guint begin = scales(params) ? MIN((guint)params->autoscaling.least, n) : n;
+  const guint begin = orr_serving_scales(params) ? MIN((guint)params->autoscaling.least, n) : n;
   Pool *pool = &life->pools[life->n_pools++];
   *pool = (Pool){.life = life,
                  .first = first,
@@ -382,24 +388,24 @@ static void open_pools(void *user) {
   life->is_open = TRUE;
   add_pool(life, 0, prefill > 0 ? prefill : n);
   if (prefill > 0) add_pool(life, prefill, n - prefill);
-  if (scales(params)) ask_later(life);
+  if (orr_serving_scales(params)) ask_later(life);
 }
 
-gboolean orr_life_is_eventful(const OrrServing *params) {
-  return scales(params) || !params->start.warm;
-}
-
-OrrLife *orr_life_new(OrrFleet *fleet) {
-  const OrrServing *params = &fleet->work->params;
-  if (!orr_life_is_eventful(params) && !fleet->work->work.gpu_changes) return NULL;
+OrrLife *orr_life_new(OrrRoute *route, const OrrLifeReports *reports) {
+  OrrServingRun *run = route->run;
+  const OrrServing *params = &run->work->params;
+  if (!orr_serving_is_eventful(params) && !run->work->work.gpu_changes) return NULL;
   OrrLife *life = g_new(OrrLife, 1);
-  *life = (OrrLife){.fleet = fleet,
+  *life = (OrrLife){.route = route,
+                    .run = run,
+                    .reports = *reports,
                     .all = g_new0(One, params->replicas),
                     .starts = orr_pool_new(sizeof(Start), NULL)};
   for (gint64 i = 0; i < params->replicas; i++)
     life->all[i] = (One){.life = life, .index = (guint)i};
+  for (gint64 i = 0; i < params->replicas; i++) route->is_up[i] = FALSE;
   plan_changes(life);
-  orr_engine_at(fleet->engine, fleet->start_s, open_pools, life);
+  orr_engine_at(run->engine, run->start_s, open_pools, life);
   return life;
 }
 
@@ -414,7 +420,8 @@ void orr_life_free(OrrLife *life) {
 }
 
 void orr_life_close(const OrrLife *life, double end_s) {
+  if (!life) return;
   for (gint64 i = 0; i < params_of(life)->replicas; i++)
     if (is_held(life->all[i].state))
-      life->fleet->work->replicas[i].held_s += fmax(end_s - life->all[i].since_s, 0);
+      life->run->work->replicas[i].held_s += fmax(end_s - life->all[i].since_s, 0);
 }

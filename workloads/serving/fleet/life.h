@@ -1,23 +1,30 @@
 /*
- * life.h - which replicas of a fleet are there, and what becomes of those that are not.
+ * life.h - replicas that come and go: autoscaling, lost nodes and cold starts.
  */
 #ifndef ORR_LIFE_H
 #define ORR_LIFE_H
 
-#include "workloads/serving/serving_private.h"
+#include "workloads/serving/stations/station.h"
 
 G_BEGIN_DECLS
 
-/* Whether replicas come and go without anything going wrong. */
-gboolean orr_life_is_eventful(const OrrServing *params);
+typedef struct OrrLife OrrLife;
 
-OrrLife *orr_life_new(OrrFleet *fleet); /* NULL: all replicas are up from beginning to end */
-void orr_life_free(OrrLife *life);      /* NULL is fine, here and below */
-gboolean orr_life_is_up(const OrrLife *life, guint replica);
+/* What replicas' lives report to their fleet, and ask it. */
+typedef struct {
+  void *user;
+  void (*homeless)(void *user, OrrRequest *request); /* its replica is lost */
+  gint64 (*in_system)(void *user);                   /* requests */
+  gboolean (*expects)(void *user);                   /* the load has requests yet to come */
+} OrrLifeReports;
+
+/* NULL: all replicas are up from beginning to end. */
+OrrLife *orr_life_new(OrrRoute *route, const OrrLifeReports *reports);
+void orr_life_free(OrrLife *life);                /* NULL is fine, here and below */
 void orr_life_idle(OrrLife *life, guint replica); /* a request has left it */
-/* Not NULL: */
 void orr_life_first_token(OrrLife *life, double ttft_s);
-void orr_life_close(const OrrLife *life, double end_s); /* the books, at the engine's @end_s */
+void orr_life_close(const OrrLife *life,
+                    double end_s); /* adds to the rows what is held until then */
 
 G_END_DECLS
 

@@ -2,12 +2,12 @@
  * objectives.c - whether anybody could meet the objectives that a scenario sets.
  */
 #include "sim/base/fault.h"
-#include "workloads/serving/serving_private.h"
+#include "workloads/serving/fleet/objectives.h"
 
 /* An objective below what an empty engine needs can be met by nobody. */
-static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *whose,
+static gboolean check_slo(const OrrServingRun *run, const OrrSlo *slo, const char *whose,
                           GError **error) {
-  const double token_s = fleet->work->params.engine.host.token_s;
+  const double token_s = run->work->params.engine.host.token_s;
   const OrrStepShape prompt = {.tokens = 1,
                                .chunk = 1,
                                .chunk_key_sum = 0.5,
@@ -22,8 +22,8 @@ static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *
                                .keys_most = 2,
                                .sequences = 1,
                                .logits = 1};
-  const double first_s = orr_serving_cost_step(fleet->costs[0], &prompt).gpu_s + token_s;
-  const double next_s = orr_serving_cost_step(fleet->costs[0], &decode).gpu_s;
+  const double first_s = orr_serving_cost_step(run->costs[0], &prompt).gpu_s + token_s;
+  const double next_s = orr_serving_cost_step(run->costs[0], &decode).gpu_s;
   const struct {
     const char *name;
     double asked_s, least_s;
@@ -40,13 +40,13 @@ static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *
   return TRUE;
 }
 
-gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error) {
-  const OrrServing *params = &fleet->work->params;
-  if (!check_slo(fleet, &params->slo, "workload.slo", error)) return FALSE;
+gboolean orr_objectives_check(const OrrServingRun *run, GError **error) {
+  const OrrServing *params = &run->work->params;
+  if (!check_slo(run, &params->slo, "workload.slo", error)) return FALSE;
   for (guint i = 0; params->classes && i < params->classes->len; i++) {
     const OrrRequestClass *one = params->classes->pdata[i];
     g_autofree char *whose = g_strdup_printf("workload.classes.%s.slo", one->name);
-    if (!check_slo(fleet, &one->slo, whose, error)) return FALSE;
+    if (!check_slo(run, &one->slo, whose, error)) return FALSE;
   }
   return TRUE;
 }

@@ -2,7 +2,7 @@
  * refusals.c - what engines refuse together: adapters, several outputs, beams, states. What
  * vLLM refuses is refused with its words.
  */
-#include "workloads/serving/serving_private.h"
+#include "workloads/serving/fleet/refusals.h"
 
 #define D "%" G_GINT64_FORMAT
 
@@ -156,7 +156,7 @@ static void check_encoders(const OrrServing *params, OrrPlace place, OrrDiags *d
         params->samples);
 }
 
-void orr_serving_refuse(const OrrServing *params, const OrrModel *model, OrrPlace place,
+void orr_refusals_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
                         OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   check_lora(params, model, place, diags);

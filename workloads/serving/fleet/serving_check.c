@@ -7,35 +7,20 @@
  * of one GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a
  * step of max-num-batched-tokens tokens.
  */
+#include "workloads/serving/fleet/serving_check.h"
+
 #include <math.h>
 
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/serving/fleet/life.h"
+#include "workloads/serving/fleet/fleet.h"
+#include "workloads/serving/fleet/refusals.h"
+#include "workloads/serving/transfers/serving_paths.h"
 
 #define D "%" G_GINT64_FORMAT
 
-OrrInferenceShard orr_serving_shard(const OrrServing *params) {
-  return (OrrInferenceShard){.tp = params->parallel.tp,
-                             .dp = params->parallel.dp_attention,
-                             .quantized = orr_quantized((OrrQuantization)params->quantization),
-                             .ep = params->parallel.ep,
-                             .imbalance = params->parallel.imbalance,
-                             .weights = (OrrDtype)params->precision,
-                             .activations = (OrrDtype)params->activations,
-                             .kv = (OrrDtype)params->kv_dtype};
-}
-
 static gint64 gpus_of(const OrrServingParallel *parallel) {
   return parallel->tp * parallel->pp * parallel->dp_attention;
-}
-
-guint orr_serving_n_groups(const OrrServing *params) {
-  return 1 + (params->groups ? params->groups->len : 0);
-}
-
-gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model) {
-  return (model->layers + params->parallel.pp - 1) / params->parallel.pp;
 }
 
 /* Of group @g: 0 is that of `replicas`; where those are not told, they are what the others leave
@@ -65,20 +50,11 @@ static OrrCluster cluster_of(const OrrServing *params, guint g, const OrrCluster
   return own;
 }
 
-gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster) {
+static gint64 replicas_of(const OrrServing *params, const OrrCluster *cluster) {
   gint64 sum = 0;
   for (guint g = 0; g < orr_serving_n_groups(params); g++)
     sum += params_of(params, g, cluster).replicas;
   return sum;
-}
-
-OrrLora orr_serving_lora(const OrrServing *params) {
-  const OrrServingLora *lora = &params->engine.lora;
-  return lora->adapters > 0 ? orr_lora_settle(&lora->shape, (OrrPlace){0}, NULL) : (OrrLora){0};
-}
-
-gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model) {
-  return model->encoder.layers > 0 ? params->images * (gint64)orr_encoder_decoder_tokens(model) : 0;
 }
 
 static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
@@ -101,7 +77,7 @@ static void add_drafter(const OrrServing *params, const OrrModel *model,
   OrrDraft draft;
   if (orr_speculation_of(choice).tokens == 0) return;
   ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
-  orr_draft_memory(&draft, shard, &weights, &kv);
+  orr_drafter_memory(&draft, shard, &weights, &kv);
   memory->weights += weights;
   memory->kv_per_token += kv;
 }
@@ -311,7 +287,7 @@ static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrP
         "decoder comes first, and nobody is rejected after that");
 }
 
-const char *orr_serving_refuse_return(const void *params, const OrrCluster *cluster) {
+const char *orr_serving_check_return(const void *params, const OrrCluster *cluster) {
   if (!((const OrrServing *)params)->start.weights || cluster->storage.servers > 0) return NULL;
   return "a replica whose node comes back reads its weights from a file system, and the cluster "
          "has none: give "
@@ -321,7 +297,7 @@ const char *orr_serving_refuse_return(const void *params, const OrrCluster *clus
 static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster,
                        OrrPlace place, OrrDiags *diags) {
   const OrrAutoscaling *scaling = &params->autoscaling;
-  if (orr_life_is_eventful(params) && params->start.weights && cluster->storage.servers == 0)
+  if (orr_serving_is_eventful(params) && params->start.weights && cluster->storage.servers == 0)
     orr_diags_error(
         diags, place,
         "replicas that start read their weights from a file system, and the cluster has none: give "
@@ -396,7 +372,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
                        OrrPlace place, OrrDiags *diags) {
   const OrrServing *params = data;
   const guint before = orr_diags_n_errors(diags);
-  const gint64 replicas = orr_serving_replicas(params, cluster);
+  const gint64 replicas = replicas_of(params, cluster);
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
     const OrrServing own = params_of(params, g, cluster);
     const OrrCluster machine = cluster_of(params, g, cluster);
@@ -406,7 +382,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
   check_parts(params, model, place, diags);
-  orr_serving_refuse(params, model, place, diags);
+  orr_refusals_check(params, model, place, diags);
   check_disaggregation(params, replicas, place, diags);
   check_life(params, replicas, cluster, place, diags);
   check_load(params, place, diags);
@@ -465,17 +441,17 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   return work;
 }
 
-OrrWork *orr_serving_compile(const void *data, const OrrWorld *world, GError **error) {
+OrrWork *orr_serving_check_compile(const void *data, const OrrWorld *world, GError **error) {
   OrrServingWork *work = work_new(data, world);
-  if (orr_serving_wires_plan(work, error)) return &work->work;
+  if (orr_serving_paths_plan(work, error)) return &work->work;
   orr_work_free(&work->work);
   return NULL;
 }
 
-void orr_serving_work_free(OrrWork *base) {
+void orr_serving_check_free(OrrWork *base) {
   OrrServingWork *work = (OrrServingWork *)base;
   orr_fleet_free(work->fleet);
-  orr_serving_wires_free(work->wires);
+  orr_serving_paths_free(work->paths);
   g_array_unref(work->requests);
   g_array_unref(work->steps);
   g_array_unref(work->gaps);

@@ -19,31 +19,31 @@
 #include "workloads/serving/replica/replica_private.h"
 
 typedef struct {
-  OrrFleet *fleet;
+  OrrReplica *replica;
   OrrRequest *request;
 } Delivery;
 
 double orr_replica_stream(OrrReplica *replica, double end_s) {
-  const double piece_s = replica->fleet->work->params.engine.host.piece_s;
-  if (piece_s <= 0) return end_s;
-  replica->front_free_s = fmax(replica->front_free_s, end_s) + piece_s;
+  const double chunk_s = replica->run->work->params.engine.host.front_end_s;
+  if (chunk_s <= 0) return end_s;
+  replica->front_free_s = fmax(replica->front_free_s, end_s) + chunk_s;
   return replica->front_free_s;
 }
 
 static void deliver(void *user) {
-  Delivery delivery = *(Delivery *)user;
-  orr_pool_give(delivery.fleet->deliveries, user);
-  if (!delivery.fleet->error) delivery.fleet->ended(delivery.fleet, delivery.request);
+  const Delivery delivery = *(const Delivery *)user;
+  const OrrReplica *replica = delivery.replica;
+  orr_pool_give(replica->deliveries, user);
+  if (!replica->run->error) replica->reports->delivered(replica->reports->user, delivery.request);
 }
 
 void orr_replica_deliver(OrrReplica *replica, OrrRequest *request) {
-  OrrFleet *fleet = replica->fleet;
-  if (request->last_token_s <= orr_engine_now(fleet->engine)) {
-    fleet->ended(fleet, request);
+  if (request->last_token_s <= orr_serving_run_now(replica->run)) {
+    replica->reports->delivered(replica->reports->user, request);
     return;
   }
-  if (!fleet->deliveries) fleet->deliveries = orr_pool_new(sizeof(Delivery), NULL);
-  Delivery *delivery = orr_pool_take(fleet->deliveries);
-  *delivery = (Delivery){fleet, request};
-  orr_engine_at(fleet->engine, request->last_token_s, deliver, delivery);
+  if (!replica->deliveries) replica->deliveries = orr_pool_new(sizeof(Delivery), NULL);
+  Delivery *delivery = orr_pool_take(replica->deliveries);
+  *delivery = (Delivery){replica, request};
+  orr_engine_at(replica->run->engine, request->last_token_s, deliver, delivery);
 }

@@ -16,24 +16,19 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
-#include "workloads/serving/fleet/life.h"
 #include "workloads/serving/replica/replica_private.h"
 
 enum { LONGEST_RUN = 1024 };
 
 /* --- life --- */
 
-static void tell_of_block(guint64 key, gboolean is_there, void *user) {
+static void report_block(guint64 key, gboolean is_there, void *user) {
   const OrrReplica *replica = user;
-  OrrFleet *fleet = replica->fleet;
-  const gboolean decodes =
-      fleet->handover && replica->index >= fleet->work->params.disaggregation.prefill;
-  orr_door_block(decodes ? fleet->decode_door : fleet->door, (guint)replica->index, key, is_there);
+  replica->reports->block(replica->reports->user, (guint)replica->index, key, is_there);
 }
 
 void orr_replica_open_cores(OrrReplica *replica) {
-  OrrFleet *fleet = replica->fleet;
-  const OrrServingWork *work = fleet->work;
+  const OrrServingWork *work = replica->run->work;
   const OrrEngineParams *engine = &work->params.engine;
   const OrrCoreLimits limits = {
       .max_sequences = engine->max_num_seqs,
@@ -48,39 +43,37 @@ void orr_replica_open_cores(OrrReplica *replica) {
     OrrKv *kv = orr_kv_new(replica->group->n_blocks, engine->block_size,
                            (OrrPrefixCaching)engine->prefix_caching);
     orr_kv_lay_out(kv, &replica->group->kv_layout);
-    if (fleet->sees_blocks) orr_kv_observe(kv, tell_of_block, replica);
+    if (replica->reports->block) orr_kv_observe(kv, report_block, replica);
     orr_kv_back(kv, &replica->tiers);
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry,
                   engine->scheduler.params, n_clients, kv);
-    replica->cores[i].stop_prefetch = orr_prefetch_stop;
-    replica->cores[i].beam_skew = work->params.beams.skew;
-    replica->cores[i].beam_seed = (guint64)work->world->seed;
-    replica->cores[i].drafter = fleet->drafters[replica->books->group];
-    replica->cores[i].adapters =
-        orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
+    replica->cores[i].drafter = replica->run->drafters[replica->books->group];
+    replica->reports->opened(replica->reports->user, replica, i);
   }
 }
 
-OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
+OrrReplica *orr_replica_new(OrrServingRun *run, gint index, OrrTierStore *remote,
+                            const OrrReplicaReports *reports) {
   OrrReplica *replica = g_new0(OrrReplica, 1);
-  *replica = (OrrReplica){.fleet = fleet,
+  *replica = (OrrReplica){.run = run,
+                          .reports = reports,
                           .index = index,
                           .slow = 1,
-                          .group = orr_serving_group(fleet->work, (guint)index),
-                          .books = &fleet->work->replicas[index],
+                          .group = orr_serving_group(run->work, (guint)index),
+                          .books = &run->work->replicas[index],
                           .step_end_s = G_MAXDOUBLE,
-                          .flights = orr_pipeline_flights(),
+                          .flights = orr_replica_pipeline_flights(),
                           .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
                           .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
   replica->n_cores = (guint)replica->group->params.parallel.dp_attention;
   replica->cores = g_new0(OrrCore, replica->n_cores);
-  const OrrCacheTiers *tiers = &fleet->work->params.engine.tiers;
+  const OrrCacheTiers *tiers = &run->work->params.engine.tiers;
   const guint group = replica->books->group;
   replica->tiers.stores[ORR_TIER_HOST] =
-      orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->host_bytes));
+      orr_tier_store_new(orr_serving_run_tier_blocks(run, group, tiers->host_bytes));
   replica->tiers.stores[ORR_TIER_SSD] =
-      orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->ssd_bytes));
-  replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
+      orr_tier_store_new(orr_serving_run_tier_blocks(run, group, tiers->ssd_bytes));
+  replica->tiers.stores[ORR_TIER_REMOTE] = remote;
   replica->tiers.host_alone = tiers->prefetch != ORR_PREFETCH_NONE;
   orr_replica_open_cores(replica);
   return replica;
@@ -93,6 +86,7 @@ void orr_replica_free(OrrReplica *replica) {
   orr_tier_store_free(replica->tiers.stores[ORR_TIER_HOST]);
   orr_tier_store_free(replica->tiers.stores[ORR_TIER_SSD]);
   orr_pool_free(replica->flights);
+  orr_pool_free(replica->deliveries);
   g_queue_clear(&replica->expected);
   g_queue_clear(&replica->joined);
   g_queue_clear(&replica->newcomers);
@@ -119,7 +113,7 @@ gint64 orr_replica_claimed_blocks(const OrrReplica *replica) {
 
 /* A slow GPU slows its group's kernels: they meet in every layer. */
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape) {
-  OrrStepTime time = orr_fleet_step_time(replica->fleet, replica->books->group, shape);
+  OrrStepTime time = orr_serving_run_step_time(replica->run, replica->books->group, shape);
   if (replica->slow == 1) return time;
   const double more_s = (replica->slow - 1) * (time.gpu_s - time.comm_s);
   time.gpu_s += more_s;
@@ -131,11 +125,11 @@ OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape 
 static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape,
                       double extra_s) {
   const OrrStepTime time = orr_replica_step_time(replica, shape);
-  const double host_s =
-                   orr_fleet_host_seconds(replica->fleet, replica->books->group, shape->sequences),
+  const double host_s = orr_serving_run_host_seconds(replica->run, replica->books->group,
+                                                     shape->sequences),
                gpu_s = time.gpu_s + extra_s;
   const double step_s =
-      replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
+      replica->run->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
   return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
 }
 
@@ -168,7 +162,7 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica) {
  * alike. */
 static guint run_length(const OrrReplica *replica) {
   const OrrCore *core = &replica->cores[0];
-  if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks ||
+  if (replica->run->work->work.fidelity == ORR_FIDELITY_FULL || replica->run->sees_blocks ||
       replica->n_cores > 1 || core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 ||
       core->batch->len != core->running->len || core->shape.decodes != core->batch->len ||
       core->drafter || orr_kv_keeps_states(core->kv) || core->more_sequences > 0)
@@ -204,20 +198,20 @@ static guint plan_blocks(OrrReplica *replica, guint steps) {
 
 static void plan_run(OrrReplica *replica, guint steps) {
   OrrCore *core = &replica->cores[0];
-  OrrFleet *fleet = replica->fleet;
+  const OrrServingRun *run = replica->run;
   const guint n = core->batch->len;
   if (steps > 1) steps = plan_blocks(replica, steps);
   double end_s = replica->begin_s;
   g_array_set_size(replica->ends, 0);
   for (guint k = 0; k < steps; k++) {
-    if (k > 0 && end_s >= fmin(fleet->next_arrival_s, fleet->next_look_s)) break;
+    if (k > 0 && end_s >= fmin(run->next_arrival_s, run->next_look_s)) break;
     OrrStepShape shape = core->shape;
     shape.key_sum += (double)n * k;
     shape.keys_least += k;
     shape.keys_most += k;
-    const Step step =
-        step_from(replica, end_s, &shape,
-                  k == 0 ? orr_fleet_swap_seconds(replica->fleet, replica->books->group, core) : 0);
+    const Step step = step_from(
+        replica, end_s, &shape,
+        k == 0 ? orr_serving_run_move_seconds(replica->run, replica->books->group, core) : 0);
     g_array_append_val(replica->ends, step);
     end_s = step.end_s;
   }
@@ -231,25 +225,23 @@ static void take_run(OrrReplica *replica) {
   double begin_s = replica->begin_s;
   guint n_counted = 0;
   for (guint i = 0; i < core->batch->len; i++)
-    n_counted += orr_fleet_counts(replica->fleet, core->batch->pdata[i]);
+    n_counted += orr_serving_run_counts(replica->run, core->batch->pdata[i]);
   for (guint k = 0; k < before_last; k++) {
     const double end_s = end_of(replica, k);
     OrrStepShape shape = core->shape;
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
     orr_replica_note_step(replica, begin_s, end_s, &shape);
-    if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, n_counted);
-    for (guint i = 0; replica->fleet->work->params.engine.host.piece_s > 0 && i < core->batch->len;
-         i++)
-      if (!((const OrrRequest *)core->batch->pdata[i])->lists_candidates)
-        orr_replica_stream(replica, end_s);
+    if (k > 0) orr_serving_run_note_gaps(replica->run, end_s - begin_s, n_counted);
+    for (guint i = 0; replica->run->streams && i < core->batch->len; i++)
+      orr_replica_stream(replica, end_s);
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);
   for (guint i = 0; i < core->batch->len; i++) {
     OrrRequest *request = core->batch->pdata[i];
     const gint32 computed = request->computed;
-    orr_fleet_note_gaps(replica->fleet, first_end_s - request->last_token_s,
-                        orr_fleet_counts(replica->fleet, request));
+    orr_serving_run_note_gaps(replica->run, first_end_s - request->last_token_s,
+                              orr_serving_run_counts(replica->run, request));
     orr_kv_grow(core->kv, request, computed + before_last + 1);
     request->computed += (gint32)before_last;
     request->generated += (gint32)before_last;
@@ -265,7 +257,7 @@ static void take_run(OrrReplica *replica) {
 
 /* The run ends in the middle of a step: what of it has ended is taken. */
 void orr_replica_break_run(OrrReplica *replica) {
-  const double now_s = orr_engine_now(replica->fleet->engine);
+  const double now_s = orr_engine_now(replica->run->engine);
   guint done = 0;
   if (replica->step_end_s == G_MAXDOUBLE || !replica->is_run) return;
   while (done + 1 < replica->ends->len && end_of(replica, done) <= now_s) done++;
@@ -279,19 +271,18 @@ void orr_replica_break_run(OrrReplica *replica) {
 
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch) {
   OrrCore *core = &replica->cores[i];
-  OrrFleet *fleet = replica->fleet;
-  orr_core_finish_step(core, batch, orr_engine_now(fleet->engine), orr_replica_on_token,
+  OrrServingRun *run = replica->run;
+  orr_core_finish_step(core, batch, orr_serving_run_now(run), orr_replica_on_token,
                        orr_replica_on_finish, replica);
-  if (!orr_core_conserves(core) && !fleet->error)
-    g_set_error_literal(&fleet->error, ORR_FAULT, ORR_FAULT_INTERNAL,
+  if (!orr_core_conserves(core) && !run->error)
+    g_set_error_literal(&run->error, ORR_FAULT, ORR_FAULT_INTERNAL,
                         "blocks of the key-value cache were lost or made");
 }
 
 static void step_ends(void *user) {
   OrrReplica *replica = user;
-  OrrFleet *fleet = replica->fleet;
-  const double now_s = orr_engine_now(fleet->engine);
-  if (fleet->error || !orr_engine_same_date(now_s, replica->step_end_s))
+  const double now_s = orr_serving_run_now(replica->run);
+  if (replica->run->error || !orr_engine_same_date(now_s, replica->step_end_s))
     return; /* the run was cut since then */
   count_work(replica, replica->ends->len);
   if (replica->ends->len > 1) take_run(replica);
@@ -308,12 +299,13 @@ static void step_ends(void *user) {
   orr_replica_plan(replica);
 }
 
-void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s) {
-  for (guint c = 0; replica->fleet->handover && c < replica->n_cores; c++) {
+void orr_replica_report_chunks(const OrrReplica *replica, double step_s) {
+  const OrrReplicaReports *reports = replica->reports;
+  for (guint c = 0; reports->chunk && c < replica->n_cores; c++) {
     const GPtrArray *batch = replica->cores[c].batch;
     for (guint i = 0; i < batch->len; i++) {
       OrrRequest *request = batch->pdata[i];
-      if (request->is_twin) orr_handover_chunk(request, request->scheduled, step_s);
+      reports->chunk(reports->user, request, request->scheduled, step_s);
     }
   }
 }
@@ -321,7 +313,7 @@ void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s) {
 /* The step that is planned. All cores step together, as long as the slowest; a core without a
  * batch waits. */
 static void launch(OrrReplica *replica) {
-  const double now_s = orr_engine_now(replica->fleet->engine);
+  const double now_s = orr_engine_now(replica->run->engine);
   replica->begin_s = now_s;
   replica->used_blocks = orr_replica_held_blocks(replica);
   if (replica->n_cores == 1) {
@@ -329,14 +321,14 @@ static void launch(OrrReplica *replica) {
   } else {
     Step longest = {now_s};
     gint64 tokens = 0;
-    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores,
-                            replica->n_cores);
+    orr_serving_run_sum_experts(replica->run, replica->books->group, replica->cores,
+                                replica->n_cores);
     for (guint i = 0; i < replica->n_cores; i++) {
       OrrCore *core = &replica->cores[i];
       if (core->batch->len == 0) continue;
       const Step step =
           step_from(replica, now_s, &core->shape,
-                    orr_fleet_swap_seconds(replica->fleet, replica->books->group, core));
+                    orr_serving_run_move_seconds(replica->run, replica->books->group, core));
       tokens += step.tokens;
       if (step.end_s >= longest.end_s) longest = step;
     }
@@ -345,9 +337,14 @@ static void launch(OrrReplica *replica) {
     g_array_append_val(replica->ends, longest);
     replica->is_run = FALSE;
   }
-  orr_replica_tell_of_chunks(replica, end_of(replica, 0) - now_s);
+  orr_replica_report_chunks(replica, end_of(replica, 0) - now_s);
   replica->step_end_s = end_of(replica, replica->ends->len - 1);
-  orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
+  orr_engine_at(replica->run->engine, replica->step_end_s, step_ends, replica);
+}
+
+gboolean orr_replica_must_wait(OrrReplica *replica) {
+  if (replica->reports->planned) replica->reports->planned(replica->reports->user, replica);
+  return replica->n_reading > 0;
 }
 
 static gboolean plan_cores(OrrReplica *replica, double now_s) {
@@ -358,17 +355,23 @@ static gboolean plan_cores(OrrReplica *replica, double now_s) {
 static void begin_step(OrrReplica *replica, double now_s) {
   gboolean any = plan_cores(replica, now_s);
   orr_replica_see_all(replica); /* replica_async.c */
-  if (!any && replica->fleet->work->params.engine.host.async) any = plan_cores(replica, now_s);
-  if (any && !orr_reads_begin(replica)) launch(replica);
+  if (!any && replica->run->work->params.engine.host.async) any = plan_cores(replica, now_s);
+  if (any && !orr_replica_must_wait(replica)) launch(replica);
 }
 
-void orr_replica_launch(OrrReplica *replica) {
+static void launch_planned(OrrReplica *replica) {
   if (replica->group->params.parallel.pp == 1) {
     launch(replica);
     return;
   }
-  orr_pipeline_launch(replica);
+  orr_replica_pipeline_launch(replica);
   orr_replica_plan(replica);
+}
+
+void orr_replica_wait(OrrReplica *replica, guint n) { replica->n_reading += n; }
+
+void orr_replica_read_ends(OrrReplica *replica) {
+  if (--replica->n_reading == 0) launch_planned(replica);
 }
 
 /* Of cores alike, the one with the most blocks that nobody holds. */
@@ -394,24 +397,24 @@ static void join(OrrReplica *replica) {
 /* Between two steps: those whose cache has come join, and others find room. */
 static void settle(OrrReplica *replica) {
   for (OrrRequest *request; (request = g_queue_pop_head(&replica->newcomers));)
-    orr_prefetch_begin(replica, request);
+    replica->reports->waits(replica->reports->user, replica, request);
   join(replica);
   for (OrrRequest *request; (request = g_queue_peek_head(&replica->expected));) {
     OrrCore *core = roomiest(replica);
     request->core = (guint16)(core - replica->cores);
     if (!orr_core_reserve(core, request)) break;
     g_queue_pop_head(&replica->expected);
-    orr_handover_room(request->handed);
+    replica->reports->room(replica->reports->user, request);
   }
 }
 
 /* What can begin now, begins. */
 void orr_replica_plan(OrrReplica *replica) {
-  const double now_s = orr_engine_now(replica->fleet->engine);
-  if (replica->fleet->error || replica->n_reading > 0) return;
+  const double now_s = orr_engine_now(replica->run->engine);
+  if (replica->run->error || replica->n_reading > 0) return;
   if (replica->group->params.parallel.pp > 1) {
     do settle(replica);
-    while (orr_pipeline_begin_batch(replica, now_s));
+    while (orr_replica_pipeline_begin_batch(replica, now_s));
   } else if (replica->step_end_s == G_MAXDOUBLE) {
     settle(replica);
     begin_step(replica, now_s);
@@ -436,7 +439,7 @@ static void cut_run(OrrReplica *replica, double now_s) {
   if (keep >= replica->ends->len) return;
   g_array_set_size(replica->ends, keep);
   replica->step_end_s = end_of(replica, keep - 1);
-  orr_engine_at(replica->fleet->engine, fmax(replica->step_end_s, now_s), step_ends, replica);
+  orr_engine_at(replica->run->engine, fmax(replica->step_end_s, now_s), step_ends, replica);
 }
 
 static void called(void *user) {
@@ -448,12 +451,12 @@ static void called(void *user) {
 /* Something has changed: what it means is seen between two steps, with all else that comes at
  * this moment. */
 void orr_replica_notice(OrrReplica *replica) {
-  const double now_s = orr_engine_now(replica->fleet->engine);
+  const double now_s = orr_engine_now(replica->run->engine);
   if (replica->step_end_s != G_MAXDOUBLE) {
     if (replica->is_run) cut_run(replica, now_s);
   } else if (!replica->is_called) {
     replica->is_called = TRUE;
-    orr_engine_at(replica->fleet->engine, now_s, called, replica);
+    orr_engine_at(replica->run->engine, now_s, called, replica);
   }
 }
 
@@ -465,31 +468,31 @@ static void enter(OrrReplica *replica, OrrRequest *request) {
 void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
   OrrCore *core = least_loaded(replica);
   replica->n_requests++;
-  output->added_s = orr_engine_now(replica->fleet->engine);
+  output->added_s = orr_engine_now(replica->run->engine);
   orr_core_add(core, output);
   output->core = (guint16)(core - replica->cores);
-  g_queue_push_tail(&replica->newcomers, output);
+  if (replica->reports->waits) g_queue_push_tail(&replica->newcomers, output);
 }
 
-void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
+void orr_replica_take(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
   request->core = (guint16)(least_loaded(replica) - replica->cores);
-  if (request->encoding)
-    orr_encoders_fetch(replica->fleet->encoders, replica, request);
-  else
-    orr_replica_seat(replica, request);
 }
 
-void orr_replica_seat(OrrReplica *replica, OrrRequest *request) {
-  if (orr_beam_search_takes(replica->fleet, request)) {
-    orr_beam_search_begin(replica, request);
-    return;
-  }
-  request->added_s = orr_engine_now(replica->fleet->engine);
+void orr_replica_queue(OrrReplica *replica, OrrRequest *request) {
+  request->added_s = orr_serving_run_now(replica->run);
   orr_core_add(&replica->cores[request->core], request);
-  g_queue_push_tail(&replica->newcomers, request);
+  if (replica->reports->waits) g_queue_push_tail(&replica->newcomers, request);
   orr_replica_notice(replica);
 }
+
+void orr_replica_count(OrrReplica *replica, int change) { replica->n_requests += change; }
+
+guint orr_replica_index(const OrrReplica *replica) { return (guint)replica->index; }
+guint orr_replica_generation(const OrrReplica *replica) { return replica->generation; }
+guint orr_replica_n_cores(const OrrReplica *replica) { return replica->n_cores; }
+OrrCore *orr_replica_core(OrrReplica *replica, guint i) { return &replica->cores[i]; }
+const OrrTiers *orr_replica_tiers(const OrrReplica *replica) { return &replica->tiers; }
 
 gint64 orr_replica_cached(OrrReplica *replica, const OrrRequest *request) {
   return orr_kv_lookup(least_loaded(replica)->kv, request);

@@ -24,7 +24,7 @@ void orr_replica_finish_unseen(OrrReplica *replica, guint i) {
   const gint64 seats = (gint64)core->running->len + core->more_sequences,
                n_free = orr_kv_n_free(core->kv);
   orr_replica_finish_step(replica, i, core->batch);
-  if (!replica->fleet->work->params.engine.host.async) return;
+  if (!replica->run->work->params.engine.host.async) return;
   core->sees_until_s = replica->begin_s;
   core->late_seats = seats - (gint64)core->running->len - core->more_sequences;
   core->late_blocks = core->late_seats > 0 ? MAX(orr_kv_n_free(core->kv) - n_free, 0) : 0;

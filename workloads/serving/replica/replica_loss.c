@@ -50,20 +50,18 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
     orr_kv_release(replica->cores[request->core].kv, request);
     g_ptr_array_add(all, request);
   }
-  for (guint i = 0; i < all->len; i++)
-    if (!((OrrRequest *)all->pdata[i])->is_twin) g_ptr_array_add(requests, all->pdata[i]);
+  g_ptr_array_extend(requests, all, NULL, NULL);
   g_queue_clear(&replica->newcomers);
-  g_queue_clear(&replica->expected); /* their hand-over knows them */
+  g_queue_clear(&replica->expected); /* their station appended them */
   g_ptr_array_sort(requests, by_number);
   orr_tier_store_free(
       replica->tiers.stores[ORR_TIER_HOST]); /* the node's memory; its SSD comes back with it */
-  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(
-      replica->fleet, replica->books->group, replica->fleet->work->params.engine.tiers.host_bytes));
+  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_serving_run_tier_blocks(
+      replica->run, replica->books->group, replica->run->work->params.engine.tiers.host_bytes));
   orr_replica_forget(replica);
   replica->generation++;
   replica->n_requests = 0;
   replica->n_in_flight = replica->n_reading = 0;
-  replica->ssd_free_s = 0;
   replica->used_blocks = 0;
   replica->stage_free_s = replica->last_done_s = 0;
   replica->step_end_s = G_MAXDOUBLE;

@@ -22,7 +22,7 @@ static void clear_flight(gpointer data) {
   g_free(flight->batches);
 }
 
-OrrPool *orr_pipeline_flights(void) { return orr_pool_new(sizeof(InFlight), clear_flight); }
+OrrPool *orr_replica_pipeline_flights(void) { return orr_pool_new(sizeof(InFlight), clear_flight); }
 
 static void mark(const GPtrArray *batch, gboolean is_in_flight) {
   for (guint i = 0; i < batch->len; i++)
@@ -32,7 +32,7 @@ static void mark(const GPtrArray *batch, gboolean is_in_flight) {
 static void batch_ends(void *user) {
   InFlight *flight = user;
   OrrReplica *replica = flight->replica;
-  if (replica->fleet->error) return;
+  if (replica->run->error) return;
   if (flight->generation != replica->generation) {
     orr_pool_give(replica->flights, flight);
     return;
@@ -71,10 +71,10 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
   const double pp = (double)replica->group->params.parallel.pp;
   const OrrStepTime time = orr_replica_step_time(replica, &core->shape);
   const double host_s =
-      orr_fleet_host_seconds(replica->fleet, replica->books->group, core->shape.sequences);
-  const gboolean async = replica->fleet->work->params.engine.host.async;
+      orr_serving_run_host_seconds(replica->run, replica->books->group, core->shape.sequences);
+  const gboolean async = replica->run->work->params.engine.host.async;
   const double stage_s = (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) +
-                         orr_fleet_swap_seconds(replica->fleet, replica->books->group, core);
+                         orr_serving_run_move_seconds(replica->run, replica->books->group, core);
   return (Stage){stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s};
 }
 
@@ -82,8 +82,8 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
 static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
   Stage longest = {0};
   if (replica->n_cores > 1)
-    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores,
-                            replica->n_cores);
+    orr_serving_run_sum_experts(replica->run, replica->books->group, replica->cores,
+                                replica->n_cores);
   for (guint i = 0; i < replica->n_cores; i++) {
     const OrrCore *core = &replica->cores[i];
     if (core->batch->len == 0) continue;
@@ -101,9 +101,9 @@ static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
  * the first stage. With attention data parallelism a batch is one of each core.
  *
  *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
-void orr_pipeline_launch(OrrReplica *replica) {
+void orr_replica_pipeline_launch(OrrReplica *replica) {
   const gint64 pp = replica->group->params.parallel.pp;
-  const double now_s = orr_engine_now(replica->fleet->engine);
+  const double now_s = orr_engine_now(replica->run->engine);
   OrrStepShape shape = {0};
   const Stage stage = longest_stage(replica, &shape);
   const double begin_s = fmax(now_s, replica->stage_free_s);
@@ -117,17 +117,17 @@ void orr_pipeline_launch(OrrReplica *replica) {
   replica->used_blocks = orr_replica_held_blocks(replica);
   orr_replica_note_step(replica, begin_s, begin_s + stage.stage_s, &shape);
   replica->last_done_s = end_s;
-  orr_replica_tell_of_chunks(replica, end_s - now_s);
+  orr_replica_report_chunks(replica, end_s - now_s);
   replica->stage_free_s = begin_s + stage.stage_s;
   replica->n_in_flight++;
-  orr_engine_at(replica->fleet->engine, end_s, batch_ends, flight);
+  orr_engine_at(replica->run->engine, end_s, batch_ends, flight);
 }
 
-gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
+gboolean orr_replica_pipeline_begin_batch(OrrReplica *replica, double now_s) {
   gboolean any = FALSE;
   if ((gint64)replica->n_in_flight >= replica->group->params.parallel.pp) return FALSE;
   for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
-  if (!any || orr_reads_begin(replica)) return FALSE;
-  orr_pipeline_launch(replica);
+  if (!any || orr_replica_must_wait(replica)) return FALSE;
+  orr_replica_pipeline_launch(replica);
   return TRUE;
 }

@@ -5,7 +5,7 @@
 #ifndef ORR_REPLICA_PRIVATE_H
 #define ORR_REPLICA_PRIVATE_H
 
-#include "workloads/serving/serving_private.h"
+#include "workloads/serving/replica/replica.h"
 
 G_BEGIN_DECLS
 
@@ -16,7 +16,8 @@ typedef struct {
 } Step;
 
 struct OrrReplica {
-  OrrFleet *fleet;
+  OrrServingRun *run;
+  const OrrReplicaReports *reports;
   gint index;
   OrrCore *cores;
   guint n_cores;
@@ -31,14 +32,14 @@ struct OrrReplica {
   double stage_free_s, last_done_s; /* pp > 1: of the first stage, and of the last batch */
   OrrPool *flights;                 /* of InFlight */
   guint n_in_flight;
-  guint n_reading;   /* flows that the step that is planned waits for */
-  double ssd_free_s; /* of the SSD, for requests that queue */
+  guint n_reading; /* flows that the step that is planned waits for */
   gint64 used_blocks;
   OrrTiers tiers; /* below HBM; the remote one is the fleet's */
   gint64 n_requests;
   double front_free_s;     /* of its front end: frontend.c */
   double slow;             /* kernels take so many times as long */
   guint generation;        /* batches under way when it was lost are void */
+  OrrPool *deliveries;     /* frontend.c */
   GQueue newcomers;        /* OrrRequest*: wait since the last step began */
   GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
 };
@@ -54,35 +55,23 @@ void orr_replica_on_finish(OrrRequest *request, void *replica);
  * again. */
 void orr_replica_finish_unseen(OrrReplica *replica, guint core);
 void orr_replica_see_all(OrrReplica *replica);
-void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
+void orr_replica_report_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
 void orr_replica_break_run(OrrReplica *replica); /* its requests are as they are now */
 void orr_replica_plan(OrrReplica *replica);      /* what can begin now, begins */
-
-/* frontend.c: when the client sees a piece of an output whose step ends at @end_s;
- * @request, whose last token is seen at its last_token_s, ends then. */
-double orr_replica_stream(OrrReplica *replica, double end_s);
-void orr_replica_deliver(OrrReplica *replica, OrrRequest *request);
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* to the books */
 /* something has changed: what it means is seen between two steps */
-void orr_replica_notice(OrrReplica *replica);
 
 /* what the step that is planned waited for is there */
-void orr_replica_launch(OrrReplica *replica);
-
-/* cache_tiers.c. Begins to read what a planned step found in the store on the network; FALSE:
- * there is nothing to wait for. */
-gboolean orr_reads_begin(OrrReplica *replica);
-/* which waits there, between two steps */
-void orr_prefetch_begin(OrrReplica *replica, OrrRequest *request);
-void orr_prefetch_stop(OrrRequest *request); /* it begins */
+/* A step is planned; TRUE: it waits for reads. */
+gboolean orr_replica_must_wait(OrrReplica *replica);
 
 /* replica_pipeline.c: pp > 1 */
-void orr_pipeline_launch(OrrReplica *replica); /* the batch that is planned */
-OrrPool *orr_pipeline_flights(void);           /* for OrrReplica.flights */
+void orr_replica_pipeline_launch(OrrReplica *replica); /* the batch that is planned */
+OrrPool *orr_replica_pipeline_flights(void);           /* for OrrReplica.flights */
 /* FALSE: there is none, or no room */
-gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s);
+gboolean orr_replica_pipeline_begin_batch(OrrReplica *replica, double now_s);
 
 G_END_DECLS
 

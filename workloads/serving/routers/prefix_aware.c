@@ -90,7 +90,6 @@ static void remember(State *state, guint replica, const OrrRequest *request) {
   OrrKv *memory = state->memory[replica];
   OrrRequest sent = *request;
   sent.block_ids = sent.state_ids = NULL;
-  sent.beams = NULL;
   sent.blocks = sent.capacity = sent.computed = sent.generated = 0;
   const gint64 hit = orr_kv_lookup(memory, &sent);
   orr_kv_share(memory, &sent, hit);

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "workloads/serving/stations/station.h"
+
 typedef struct {
   guint adapter; /* 0: empty */
   guint holders;
@@ -83,3 +85,116 @@ guint orr_adapters_draw(const GArray *weights, OrrRandom *random) {
   }
   return low + 1;
 }
+
+/* --- the station --- */
+
+typedef struct {
+  OrrServingRun *run;
+  GArray *weights; /* of double: of the adapters up to each */
+  OrrRandom random;
+} Station;
+
+/* What a core has. */
+typedef struct {
+  OrrAdapters *adapters;
+  double adapter_bytes; /* on one GPU */
+  gint64 *all_loads;    /* of its replica */
+  /* Since the last plan began: by requests that joined between two plans, and in the plan. */
+  gint64 joined, loaded;
+  gboolean is_planning;
+} Slots;
+
+static gboolean may_begin(gpointer state, const OrrRequest *request) {
+  return orr_adapters_fit(((const Slots *)state)->adapters, request->adapter);
+}
+
+static void begin(gpointer state, OrrCore *core, const OrrRequest *request) {
+  Slots *slots = state;
+  (void)core;
+  if (!orr_adapters_hold(slots->adapters, request->adapter)) return;
+  ++*slots->all_loads;
+  ++*(slots->is_planning ? &slots->loaded : &slots->joined);
+}
+
+static void end(gpointer state, const OrrRequest *request) {
+  orr_adapters_release(((Slots *)state)->adapters, request->adapter);
+}
+
+static void open_plan(gpointer state, OrrCore *core) {
+  Slots *slots = state;
+  (void)core;
+  slots->loaded = slots->joined;
+  slots->joined = 0;
+  slots->is_planning = TRUE;
+}
+
+static guint different_adapters(const OrrCore *core) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
+  for (guint i = 0; i < core->batch->len; i++)
+    g_hash_table_add(seen, GUINT_TO_POINTER(((const OrrRequest *)core->batch->pdata[i])->adapter));
+  return g_hash_table_size(seen);
+}
+
+static void plan(gpointer state, OrrCore *core) {
+  Slots *slots = state;
+  slots->is_planning = FALSE;
+  core->shape.adapters = different_adapters(core);
+  core->host_link_bytes = (double)slots->loaded * slots->adapter_bytes;
+}
+
+static void close_slots(gpointer state) {
+  orr_adapters_free(((Slots *)state)->adapters);
+  g_free(state);
+}
+
+static const OrrCoreHooks hooks = {.may_begin = may_begin,
+                                   .begin = begin,
+                                   .end = end,
+                                   .open_plan = open_plan,
+                                   .plan = plan,
+                                   .close = close_slots};
+
+static void opened(gpointer state, OrrReplica *replica, guint core) {
+  OrrServingWork *work = ((const Station *)state)->run->work;
+  const OrrServingLora *lora = &work->params.engine.lora;
+  const guint i = orr_replica_index(replica);
+  Slots *slots = g_new0(Slots, 1);
+  slots->adapters = orr_adapters_new((guint)lora->adapters, (guint)lora->slots);
+  slots->adapter_bytes = orr_serving_group(work, i)->adapter_bytes;
+  slots->all_loads = &work->replicas[i].adapter_loads;
+  orr_core_hook(orr_replica_core(replica, core), &hooks, slots);
+}
+
+static gboolean open(OrrStop *stop, GError **error) {
+  const OrrServingWork *work = stop->route->run->work;
+  const OrrServingLora *lora = &work->params.engine.lora;
+  Station *station = g_new(Station, 1);
+  (void)error;
+  *station = (Station){.run = stop->route->run,
+                       .weights = orr_adapters_weights((guint)lora->adapters, lora->skew),
+                       .random = orr_random_stream((guint64)work->world->seed, "adapters")};
+  stop->state = station;
+  return TRUE;
+}
+
+static void close(gpointer state) {
+  g_array_unref(((Station *)state)->weights);
+  g_free(state);
+}
+
+static void made(gpointer state, OrrRequest *request) {
+  Station *station = state;
+  request->adapter = orr_adapters_draw(station->weights, &station->random);
+}
+
+static gboolean is_on(const OrrServing *params) { return params->engine.lora.adapters > 0; }
+
+const OrrStation orr_station_adapters = {
+    .entry = {"adapters", "Low-rank adapters, some of which are on the GPU.", NULL},
+    .section = "engine.lora",
+    .is_on = is_on,
+    .open = open,
+    .close = close,
+    .made = made,
+    .opened = opened,
+};

@@ -18,106 +18,219 @@
  *   workload: {beam-search: {width: 4}, engine: {prefix-caching: block-hash}}
  *
  * `by: engine` is vLLM to 0.6.2: width sequences of one request, whose blocks fork
- * (core.c).
+ * (beam_forks.c).
  */
 #include "workloads/serving/stations/beams.h"
-#include "workloads/serving/replica/replica_private.h"
+#include "workloads/serving/stations/station.h"
 
-/* The next step of a search, on its way to the engine. */
+typedef struct BeamSearch BeamSearch;
+
+/* One search: a request of the load, and the requests of its round. */
 typedef struct {
-  OrrReplica *replica;
+  OrrBlockNaming naming; /* first: of the beams' blocks */
+  BeamSearch *station;
   OrrRequest *first;
-  guint generation; /* of the replica */
-} Round;
+  OrrBeams *beams; /* from the first token on */
+  gint32 left;     /* beams of the round that have not ended */
+  OrrReplica *replica;
+  guint generation; /* of the replica, when the next round was sent there */
+} Search;
 
-OrrPool *orr_beam_search_rounds(void) { return orr_pool_new(sizeof(Round), NULL); }
+struct BeamSearch {
+  OrrRoute *route;
+  const OrrStop *stop;
+  GHashTable *searches; /* OrrRequest*, of the load or a beam -> Search* */
+  OrrPool *pool;
+};
 
-gboolean orr_beam_search_takes(const OrrFleet *fleet, const OrrRequest *request) {
-  return request->beam_width > 1 && !request->parent &&
-         fleet->work->params.beams.by == ORR_BEAMS_FRONT_END;
+enum { OF_BEAM = 8 }; /* kind of a block's name; kv.c has those below */
+
+static guint64 key(const OrrBlockNaming *naming, const OrrRequest *request, gint64 block,
+                   gint64 end) {
+  const Search *search = (const Search *)naming;
+  if (end <= search->first->prompt) return 0;
+  return orr_random_hash3(OF_BEAM, search->first->id,
+                          orr_beams_block(search->beams, request->sample, block));
 }
 
-static OrrRequest *beam_of(OrrFleet *fleet, OrrRequest *first, guint i) {
-  OrrRequest *beam = fleet->another(fleet, first, i);
+static Search *search_of(const BeamSearch *station, const OrrRequest *request) {
+  return g_hash_table_lookup(station->searches, request);
+}
+
+static void clear_search(gpointer search) {
+  g_clear_pointer(&((Search *)search)->beams, orr_beams_free);
+}
+
+static gboolean open(OrrStop *stop, GError **error) {
+  BeamSearch *station = g_new(BeamSearch, 1);
+  (void)error;
+  *station = (BeamSearch){.route = stop->route,
+                          .stop = stop,
+                          .searches = g_hash_table_new(g_direct_hash, g_direct_equal),
+                          .pool = orr_pool_new(sizeof(Search), clear_search)};
+  stop->state = station;
+  return TRUE;
+}
+
+static void close(gpointer state) {
+  BeamSearch *station = state;
+  g_hash_table_unref(station->searches);
+  orr_pool_free(station->pool);
+  g_free(station);
+}
+
+static const OrrServing *params_of(const BeamSearch *station) {
+  return &station->route->run->work->params;
+}
+
+/* --- rounds --- */
+
+static OrrRequest *beam_of(Search *search, guint i) {
+  const OrrRequest *first = search->first;
+  OrrRequest *beam = orr_route_another(search->station->route, first, i);
   beam->prompt = first->prompt + first->generated;
   beam->output = 1;
   beam->images = first->generated == 0 ? first->images : 0; /* their embeddings are cached */
-  beam->lists_candidates = TRUE;
+  if (search->beams) beam->naming = &search->naming;
+  g_hash_table_insert(search->station->searches, beam, search);
   return beam;
 }
 
-static gint32 beams_of_round(const OrrRequest *first) {
-  return first->generated > 0 ? first->beam_width : 1;
+static gint32 beams_of_round(const Search *search) {
+  const gint64 width = params_of(search->station)->beams.width;
+  return search->first->generated > 0 ? (gint32)width : 1;
 }
 
 /* The search counts as a request of the replica between two rounds. */
-static void begin_round(OrrReplica *replica, OrrRequest *first) {
-  first->samples_left = beams_of_round(first);
-  replica->n_requests--;
-  for (gint32 i = 0; i < beams_of_round(first); i++)
-    orr_replica_add_output(replica, beam_of(replica->fleet, first, (guint)i));
-  orr_replica_notice(replica);
+static void begin_round(Search *search) {
+  search->left = beams_of_round(search);
+  orr_replica_count(search->replica, -1);
+  for (gint32 i = 0; i < beams_of_round(search); i++)
+    orr_replica_add_output(search->replica, beam_of(search, (guint)i));
+  orr_replica_notice(search->replica);
 }
 
-void orr_beam_search_begin(OrrReplica *replica, OrrRequest *first) { begin_round(replica, first); }
-
-/* Its replica is lost since: the beams go elsewhere, or the run ends. */
-static void move_round(OrrFleet *fleet, OrrRequest *first) {
-  const gint32 n = first->samples_left = beams_of_round(first);
-  for (gint32 i = 0; i < n && !fleet->error; i++)
-    fleet->homeless(fleet, beam_of(fleet, first, (guint)i));
+/* The replica is lost since: the beams go elsewhere, or the run ends. */
+static void move_round(Search *search) {
+  OrrRoute *route = search->station->route;
+  const gint32 n = search->left = beams_of_round(search);
+  for (gint32 i = 0; i < n && !route->run->error; i++)
+    route->reports.homeless(route->reports.user, beam_of(search, (guint)i));
 }
 
 static void round_comes(void *user) {
-  Round *round = user;
-  OrrReplica *replica = round->replica;
-  OrrFleet *fleet = replica->fleet;
-  OrrRequest *first = round->first;
-  const gboolean is_lost = round->generation != replica->generation;
-  orr_pool_give(fleet->rounds, round);
-  if (fleet->error) return;
-  if (is_lost)
-    move_round(fleet, first);
+  Search *search = user;
+  if (search->station->route->run->error) return;
+  if (search->generation != orr_replica_generation(search->replica))
+    move_round(search);
   else
-    begin_round(replica, first);
+    begin_round(search);
 }
 
-static void next_round(OrrReplica *replica, OrrRequest *first) {
-  OrrFleet *fleet = replica->fleet;
-  const OrrServing *params = &fleet->work->params;
-  if (first->beams)
-    orr_beams_fork(first->beams);
+static void next_round(Search *search, OrrReplica *replica) {
+  const OrrServingRun *run = search->station->route->run;
+  const OrrServing *params = &run->work->params;
+  OrrRequest *first = search->first;
+  if (search->beams)
+    orr_beams_fork(search->beams);
   else
-    first->beams = orr_beams_new((guint)first->beam_width, first->prompt, params->engine.block_size,
-                                 params->beams.skew,
-                                 orr_random_hash3((guint64)fleet->work->world->seed, first->id, 0));
-  orr_beams_append(first->beams);
-  first->replica = replica->index;
-  replica->n_requests++;
-  if (params->engine.host.token_s <= 0) {
-    begin_round(replica, first);
-    return;
-  }
-  Round *round = orr_pool_take(fleet->rounds);
-  *round = (Round){replica, first, replica->generation};
-  orr_engine_after(fleet->engine, params->engine.host.token_s, round_comes, round);
+    search->beams = orr_beams_new((guint)params->beams.width, first->prompt,
+                                  params->engine.block_size, params->beams.skew,
+                                  orr_random_hash3((guint64)run->work->world->seed, first->id, 0));
+  orr_beams_append(search->beams);
+  first->replica = (gint32)orr_replica_index(replica);
+  search->replica = replica;
+  search->generation = orr_replica_generation(replica);
+  orr_replica_count(replica, 1);
+  if (params->engine.host.token_s <= 0)
+    begin_round(search);
+  else
+    orr_engine_after(run->engine, params->engine.host.token_s, round_comes, search);
 }
 
-gboolean orr_beam_search_token(OrrReplica *replica, OrrRequest *beam) {
-  OrrRequest *first = beam->parent;
+/* --- the station --- */
+
+static Search *new_search(BeamSearch *station, OrrRequest *request) {
+  Search *search = orr_pool_take(station->pool);
+  *search = (Search){.naming = {.key = key}, .station = station, .first = request};
+  g_hash_table_insert(station->searches, request, search);
+  return search;
+}
+
+/* A beam that goes to another replica queues there; a search begins, or begins anew. */
+static OrrStationAnswer enter(gpointer state, OrrRequest *request) {
+  BeamSearch *station = state;
+  Search *search = search_of(station, request);
+  if (search && search->first != request) return ORR_STATION_PASSES;
+  if (!search) search = new_search(station, request);
+  search->replica = station->route->replicas[request->replica];
+  begin_round(search);
+  return ORR_STATION_HOLDS;
+}
+
+static OrrRequest *leave(gpointer state, OrrReplica *replica, OrrRequest *beam) {
+  BeamSearch *station = state;
+  Search *search = search_of(station, beam);
+  OrrRequest *first = search->first;
   if (first->scheduled_s < 0) {
     first->scheduled_s = beam->scheduled_s;
     first->hit = beam->hit;
   }
   first->preemptions += beam->preemptions;
-  first->last_token_s =
-      beam->last_token_s > first->last_token_s ? beam->last_token_s : first->last_token_s;
-  replica->fleet->drop(replica->fleet, beam);
-  if (--first->samples_left > 0) return FALSE;
+  first->last_token_s = MAX(first->last_token_s, beam->last_token_s);
+  orr_route_drop(station->route, beam);
+  if (--search->left > 0) return NULL;
   if (++first->generated < first->output) {
-    next_round(replica, first);
-    return FALSE;
+    next_round(search, replica);
+    return NULL;
   }
-  g_clear_pointer(&first->beams, orr_beams_free);
-  return TRUE;
+  first->first_token_s = first->last_token_s = orr_replica_stream(replica, first->last_token_s);
+  orr_route_answered(station->route, first, first->first_token_s);
+  return first;
 }
+
+static void forget(gpointer state, const OrrRequest *request) {
+  BeamSearch *station = state;
+  Search *search = search_of(station, request);
+  if (!search) return;
+  g_hash_table_remove(station->searches, request);
+  if (search->first != request) return;
+  clear_search(search);
+  orr_pool_give(station->pool, search);
+}
+
+static gboolean is_bound(gpointer state, const OrrRequest *request) {
+  const Search *search = search_of(state, request);
+  return search && search->first != request;
+}
+
+static gboolean is_on(const OrrServing *params) {
+  return params->beams.width > 1 && params->beams.by == ORR_BEAMS_FRONT_END;
+}
+
+/* Every sequence of a step lists its best candidates. */
+static void list_candidates(gpointer state, OrrCore *core) {
+  (void)state;
+  core->shape.candidates = core->shape.logits;
+}
+
+static const OrrCoreHooks hooks = {.plan = list_candidates};
+
+static void opened(gpointer state, OrrReplica *replica, guint core) {
+  orr_core_hook(orr_replica_core(replica, core), &hooks, state);
+}
+
+const OrrStation orr_station_beam_search = {
+    .entry = {"beam-search", "Beam search in the front end: a request for each beam and token.",
+              NULL},
+    .section = "beam-search",
+    .is_on = is_on,
+    .holds_tokens = TRUE,
+    .open = open,
+    .close = close,
+    .enter = enter,
+    .leave = leave,
+    .forget = forget,
+    .is_bound = is_bound,
+    .opened = opened,
+};

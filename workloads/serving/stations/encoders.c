@@ -25,10 +25,11 @@
  */
 #include <math.h>
 
-#include "workloads/serving/fleet/life.h"
-#include "workloads/serving/replica/replica_private.h"
+#include "workloads/serving/stations/station.h"
+#include "workloads/serving/transfers/transfers.h"
 
-typedef struct OrrEncoding Encoding;
+typedef struct Encoding Encoding;
+typedef struct Encoders Encoders;
 
 /* One image of a request. */
 typedef struct {
@@ -38,19 +39,20 @@ typedef struct {
 } Task;
 
 /* A request's images, from its arrival until they are where its prompt is computed. */
-struct OrrEncoding {
-  OrrEncoders *encoders;
-  OrrRequest *request; /* or its twin, once that is where it is to be computed */
+struct Encoding {
+  Encoders *encoders;
+  OrrRequest *request; /* or its copy, where another replica computes the prompt */
+  double begin_s;
   Task *tasks;
   guint n, n_left; /* images; of those, not encoded */
-  OrrReplica *to;  /* NULL: not known */
+  OrrReplica *to;  /* NULL: not known yet */
   guint n_flows;   /* embeddings under way */
   gboolean is_void;
   guint place; /* in active */
 };
 
 typedef struct {
-  OrrEncoders *encoders;
+  Encoders *encoders;
   guint index;
   GQueue waiting;      /* Task* */
   GPtrArray *batch;    /* Task*: being encoded */
@@ -61,8 +63,17 @@ typedef struct {
   double slow;
 } Encoder;
 
-struct OrrEncoders {
-  OrrFleet *fleet;
+/* What the station has of a request. */
+typedef struct {
+  guint n;            /* images of its prompt; 0: of a copy */
+  Encoding *encoding; /* NULL: not begun, or its images are there */
+} Entry;
+
+struct Encoders {
+  const OrrStop *stop;
+  const OrrStop *embeddings; /* where requests fetch them */
+  OrrServingRun *run;
+  GHashTable *entries; /* OrrRequest* -> Entry*, owned */
   guint n;
   Encoder *all;
   const OrrRouter *router;
@@ -75,20 +86,20 @@ struct OrrEncoders {
   gint64 most;     /* images of a batch */
 };
 
-static const OrrServing *params_of(const OrrEncoders *encoders) {
-  return &encoders->fleet->work->params;
+static const OrrServing *params_of(const Encoders *encoders) {
+  return &encoders->run->work->params;
 }
 
-static double now(const OrrEncoders *encoders) { return orr_engine_now(encoders->fleet->engine); }
+static double now(const Encoders *encoders) { return orr_serving_run_now(encoders->run); }
 
 /* --- life --- */
 
 static gboolean is_open(void *user, guint i) {
-  return ((const OrrEncoders *)user)->all[i].n_lost == 0;
+  return ((const Encoders *)user)->all[i].n_lost == 0;
 }
 
 static gint64 load(void *user, guint i, OrrRouterLoad by) {
-  const Encoder *encoder = &((const OrrEncoders *)user)->all[i];
+  const Encoder *encoder = &((const Encoders *)user)->all[i];
   return (gint64)encoder->waiting.length +
          (by == ORR_LOAD_WAITING ? 0 : (gint64)encoder->batch->len);
 }
@@ -97,16 +108,16 @@ static void clear_encoding(gpointer encoding) { g_free(((Encoding *)encoding)->t
 
 /* Images that @asked tokens hold, by default the engine's budget of a step, and never less than
  * one. */
-static gint64 images_of(const OrrEncoders *encoders, gint64 asked) {
+static gint64 images_of(const Encoders *encoders, gint64 asked) {
   const OrrServing *params = params_of(encoders);
   const double tokens = (double)(asked > 0 ? asked : params->engine.max_num_batched_tokens);
-  return MAX(
-      (gint64)floor(tokens / orr_encoder_decoder_tokens(encoders->fleet->work->world->model)), 1);
+  return MAX((gint64)floor(tokens / orr_encoder_decoder_tokens(encoders->run->work->world->model)),
+             1);
 }
 
 /* The tower is whole on one GPU. */
-static gboolean open_cost(OrrEncoders *encoders, GError **error) {
-  const OrrServingWork *work = encoders->fleet->work;
+static gboolean open_cost(Encoders *encoders, GError **error) {
+  const OrrServingWork *work = encoders->run->work;
   OrrInferenceShard shard = orr_serving_shard(&work->params);
   shard.tp = shard.dp = shard.ep = 1;
   const OrrServingCostParams cost = {.world = work->world,
@@ -117,13 +128,13 @@ static gboolean open_cost(OrrEncoders *encoders, GError **error) {
   return (encoders->cost = orr_serving_cost_new(&cost, error)) != NULL;
 }
 
-static void open_all(OrrEncoders *encoders) {
+static void open_all(Encoders *encoders) {
   const OrrServing *params = params_of(encoders);
   const gint64 kept = images_of(encoders, params->encoders.cache);
   const OrrRouterView view = {.user = encoders,
                               .n = encoders->n,
                               .block_size = params->engine.block_size,
-                              .seed = (guint64)encoders->fleet->work->world->seed,
+                              .seed = (guint64)encoders->run->work->world->seed,
                               .is_open = is_open,
                               .load = load};
   for (guint i = 0; i < encoders->n; i++)
@@ -139,22 +150,12 @@ static void open_all(OrrEncoders *encoders) {
   encoders->state = encoders->router->open(params->encoders.router.params, &view);
 }
 
-OrrEncoders *orr_encoders_new(OrrFleet *fleet, GError **error) {
-  OrrEncoders *encoders = g_new0(OrrEncoders, 1);
-  encoders->fleet = fleet;
-  encoders->n = (guint)fleet->work->params.encoders.replicas;
-  encoders->all = g_new0(Encoder, encoders->n);
-  encoders->caches = g_new0(OrrTierStore *, fleet->work->params.replicas);
-  encoders->encodings = orr_pool_new(sizeof(Encoding), clear_encoding);
-  encoders->active = g_ptr_array_new();
-  open_all(encoders);
-  if (open_cost(encoders, error)) return encoders;
-  orr_encoders_free(encoders);
-  return NULL;
+static Entry *entry_of(const Encoders *encoders, const OrrRequest *request) {
+  return g_hash_table_lookup(encoders->entries, request);
 }
 
-void orr_encoders_free(OrrEncoders *encoders) {
-  if (!encoders) return;
+static void close(gpointer state) {
+  Encoders *encoders = state;
   for (guint i = 0; i < encoders->n; i++) {
     g_queue_clear(&encoders->all[i].waiting);
     g_ptr_array_unref(encoders->all[i].batch);
@@ -166,14 +167,33 @@ void orr_encoders_free(OrrEncoders *encoders) {
   orr_serving_cost_free(encoders->cost);
   orr_pool_free(encoders->encodings);
   g_ptr_array_unref(encoders->active);
+  g_hash_table_unref(encoders->entries);
   g_queue_clear(&encoders->homeless);
   g_free(encoders->caches);
   g_free(encoders->all);
   g_free(encoders);
 }
 
-gboolean orr_encoders_are_busy(const OrrEncoders *encoders) {
-  for (guint i = 0; encoders && i < encoders->n; i++)
+static gboolean open(OrrStop *stop, GError **error) {
+  Encoders *encoders = g_new0(Encoders, 1);
+  encoders->stop = stop;
+  encoders->run = stop->route->run;
+  encoders->n = (guint)encoders->run->work->params.encoders.replicas;
+  encoders->all = g_new0(Encoder, encoders->n);
+  encoders->caches = g_new0(OrrTierStore *, encoders->run->work->params.replicas);
+  encoders->encodings = orr_pool_new(sizeof(Encoding), clear_encoding);
+  encoders->active = g_ptr_array_new();
+  encoders->entries = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+  open_all(encoders);
+  stop->state = encoders;
+  if (open_cost(encoders, error)) return TRUE;
+  close(encoders);
+  return FALSE;
+}
+
+static gboolean is_busy(gpointer state) {
+  const Encoders *encoders = state;
+  for (guint i = 0; i < encoders->n; i++)
     if (encoders->all[i].step_end_s != G_MAXDOUBLE || encoders->all[i].is_called) return TRUE;
   return FALSE;
 }
@@ -186,8 +206,8 @@ static void begin_step(Encoder *encoder);
 
 static void step_ends(void *user) {
   Encoder *encoder = user;
-  OrrEncoders *encoders = encoder->encoders;
-  if (encoders->fleet->error || !orr_engine_same_date(now(encoders), encoder->step_end_s))
+  Encoders *encoders = encoder->encoders;
+  if (encoders->run->error || !orr_engine_same_date(now(encoders), encoder->step_end_s))
     return; /* it was lost */
   g_autoptr(GPtrArray) done = g_ptr_array_copy(encoder->batch, NULL, NULL);
   g_ptr_array_set_size(encoder->batch, 0);
@@ -211,8 +231,8 @@ static gboolean is_in_batch(const Encoder *encoder, const Task *task) {
 /* First come, first served: images that are not kept, up to `most`, and those among them that
  * are. */
 static void begin_step(Encoder *encoder) {
-  OrrEncoders *encoders = encoder->encoders;
-  OrrServingWork *work = encoders->fleet->work;
+  Encoders *encoders = encoder->encoders;
+  OrrServingWork *work = encoders->run->work;
   const OrrServingHost *host = &work->params.engine.host;
   gint64 n = 0;
   if (encoder->step_end_s != G_MAXDOUBLE || encoder->n_lost > 0) return;
@@ -230,19 +250,19 @@ static void begin_step(Encoder *encoder) {
   work->images_encoded += n;
   work->encoder_busy_s += gpu_s;
   encoder->step_end_s = now(encoders) + (host->async ? fmax(gpu_s, host_s) : gpu_s + host_s);
-  orr_engine_at(encoders->fleet->engine, encoder->step_end_s, step_ends, encoder);
+  orr_engine_at(encoders->run->engine, encoder->step_end_s, step_ends, encoder);
 }
 
 static void called(void *user) {
   Encoder *encoder = user;
   encoder->is_called = FALSE;
-  if (!encoder->encoders->fleet->error) begin_step(encoder);
+  if (!encoder->encoders->run->error) begin_step(encoder);
 }
 
 /* --- images to encoders --- */
 
 /* Routers see a request whose conversation is the image. */
-static guint pick(OrrEncoders *encoders, const Task *task) {
+static guint pick(Encoders *encoders, const Task *task) {
   OrrRequest asked = {.id = task->encoding->request->id,
                       .group = task->encoding->request->group,
                       .client = task->encoding->request->client,
@@ -250,14 +270,14 @@ static guint pick(OrrEncoders *encoders, const Task *task) {
   return encoders->router->pick(encoders->state, &asked, now(encoders));
 }
 
-static gboolean any_open(OrrEncoders *encoders) {
+static gboolean any_open(Encoders *encoders) {
   for (guint i = 0; i < encoders->n; i++)
     if (is_open(encoders, i)) return TRUE;
   return FALSE;
 }
 
 static void place(Task *task) {
-  OrrEncoders *encoders = task->encoding->encoders;
+  Encoders *encoders = task->encoding->encoders;
   if (!any_open(encoders)) {
     g_queue_push_tail(&encoders->homeless, task);
     return;
@@ -266,7 +286,7 @@ static void place(Task *task) {
   g_queue_push_tail(&encoder->waiting, task);
   if (encoder->is_called) return;
   encoder->is_called = TRUE;
-  orr_engine_at(encoders->fleet->engine, now(encoders), called, encoder);
+  orr_engine_at(encoders->run->engine, now(encoders), called, encoder);
 }
 
 /* Those whose encoder was lost since are encoded once more. */
@@ -282,47 +302,82 @@ static gboolean place_lost(Encoding *encoding) {
 
 static void send_embeddings(Encoding *encoding);
 
+static void drop(Encoding *encoding);
+
 static void ready(Task *task) {
   Encoding *encoding = task->encoding;
-  OrrFleet *fleet = encoding->encoders->fleet;
   if (--encoding->n_left > 0 || place_lost(encoding)) return;
   if (encoding->is_void)
-    orr_encoders_drop(encoding);
+    drop(encoding);
   else if (encoding->to)
     send_embeddings(encoding);
   else
-    fleet->encoded(fleet, encoding->request);
+    orr_route_go_on(encoding->encoders->stop, encoding->request);
 }
 
 /* Of `distinct-images`, or one that nobody else shows. */
-static guint64 draw_image(const OrrEncoders *encoders, const OrrRequest *request, guint i) {
+static guint64 draw_image(const Encoders *encoders, const OrrRequest *request, guint i) {
   const gint64 distinct = params_of(encoders)->distinct_images;
   const guint64 own =
-      orr_random_hash3((guint64)encoders->fleet->work->world->seed, request->id, i + 1);
+      orr_random_hash3((guint64)encoders->run->work->world->seed, request->id, i + 1);
   return distinct > 0 ? 1 + own % (guint64)distinct : own | G_GUINT64_CONSTANT(1) << 63;
 }
 
-void orr_encoders_begin(OrrEncoders *encoders, OrrRequest *request) {
+static void begin(Encoders *encoders, OrrRequest *request, Entry *entry) {
   Encoding *encoding = orr_pool_take(encoders->encodings);
-  Task *const tasks = g_renew(Task, encoding->tasks, request->pictures);
+  Task *const tasks = g_renew(Task, encoding->tasks, entry->n);
   *encoding = (Encoding){.encoders = encoders,
                          .request = request,
+                         .begin_s = now(encoders),
                          .tasks = tasks,
-                         .n = request->pictures,
-                         .n_left = request->pictures,
+                         .n = entry->n,
+                         .n_left = entry->n,
                          .place = encoders->active->len};
   g_ptr_array_add(encoders->active, encoding);
-  request->encoding = encoding;
-  request->encode_begin_s = now(encoders);
+  entry->encoding = encoding;
   for (guint i = 0; i < encoding->n; i++) {
     tasks[i] = (Task){.encoding = encoding, .image = draw_image(encoders, request, i)};
     place(&tasks[i]);
   }
 }
 
+/* Engines do not encode what the station does. */
+static OrrStationAnswer enter(gpointer state, OrrRequest *request) {
+  Encoders *encoders = state;
+  if (request->images == 0) return ORR_STATION_PASSES;
+  Entry *entry = entry_of(encoders, request);
+  if (!entry) {
+    entry = g_new0(Entry, 1);
+    g_hash_table_insert(encoders->entries, request, entry);
+  }
+  entry->n = request->images;
+  request->images = 0;
+  begin(encoders, request, entry);
+  return ORR_STATION_HOLDS;
+}
+
+static void lose(gpointer state, OrrRequest *request) {
+  Entry *entry = entry_of(state, request);
+  if (!entry) return;
+  request->images = entry->n;
+  entry->encoding = NULL;
+}
+
+/* The copy has no entry of its own yet, or gives back what it was given. */
+static void move(gpointer state, OrrRequest *from, OrrRequest *to) {
+  Encoders *encoders = state;
+  Entry *source = entry_of(encoders, from), *target = entry_of(encoders, to);
+  if (!source || !source->encoding) return;
+  if (!target) {
+    target = g_new0(Entry, 1);
+    g_hash_table_insert(encoders->entries, to, target);
+  }
+  target->encoding = g_steal_pointer(&source->encoding);
+}
+
 /* --- embeddings to replicas --- */
 
-void orr_encoders_drop(OrrEncoding *encoding) {
+static void drop(Encoding *encoding) {
   GPtrArray *active = encoding->encoders->active;
   Encoding *last = active->pdata[active->len - 1];
   active->pdata[last->place = encoding->place] = last;
@@ -331,36 +386,37 @@ void orr_encoders_drop(OrrEncoding *encoding) {
 }
 
 static void arrive(Encoding *encoding) {
-  OrrEncoders *encoders = encoding->encoders;
-  OrrServingWork *work = encoders->fleet->work;
+  Encoders *encoders = encoding->encoders;
+  OrrServingWork *work = encoders->run->work;
   OrrRequest *request = encoding->request;
-  OrrReplica *replica = encoding->to;
   for (guint i = 0; i < encoding->n; i++)
-    orr_tier_store_touch(encoders->caches[replica->index], encoding->tasks[i].image);
+    orr_tier_store_touch(encoders->caches[orr_replica_index(encoding->to)],
+                         encoding->tasks[i].image);
   work->encodings++;
-  work->encode_s += now(encoders) - request->encode_begin_s;
-  request->encoding = NULL;
-  orr_encoders_drop(encoding);
-  orr_replica_seat(replica, request);
+  work->encode_s += now(encoders) - encoding->begin_s;
+  entry_of(encoders, request)->encoding = NULL;
+  drop(encoding);
+  orr_route_go_on(encoders->embeddings, request);
 }
 
 static void flow_ends(void *user) {
   Encoding *encoding = user;
   if (--encoding->n_flows > 0) return;
   if (encoding->is_void)
-    orr_encoders_drop(encoding);
+    drop(encoding);
   else
     arrive(encoding);
 }
 
 /* Images of @encoding that @encoder has and the replica has not, each once. */
 static guint count_missing(const Encoding *encoding, guint encoder) {
-  const OrrEncoders *encoders = encoding->encoders;
+  const Encoders *encoders = encoding->encoders;
   guint n = 0;
   for (guint i = 0; i < encoding->n; i++) {
     const Task *task = &encoding->tasks[i];
-    gboolean is_new = task->encoder == encoder &&
-                      !orr_tier_store_has(encoders->caches[encoding->to->index], task->image);
+    gboolean is_new =
+        task->encoder == encoder &&
+        !orr_tier_store_has(encoders->caches[orr_replica_index(encoding->to)], task->image);
     for (guint k = 0; k < i && is_new; k++) is_new = encoding->tasks[k].image != task->image;
     n += is_new;
   }
@@ -368,48 +424,53 @@ static guint count_missing(const Encoding *encoding, guint encoder) {
 }
 
 static void send_embeddings(Encoding *encoding) {
-  OrrEncoders *encoders = encoding->encoders;
-  OrrFleet *fleet = encoders->fleet;
-  const guint to = (guint)encoding->to->index;
+  Encoders *encoders = encoding->encoders;
+  OrrServingRun *run = encoders->run;
+  const guint to = orr_replica_index(encoding->to);
   encoding->n_flows = 1; /* until all are on their way */
   for (guint i = 0; i < encoders->n; i++) {
     const guint n = count_missing(encoding, i);
     if (n == 0) continue;
-    const OrrServingWay *way =
-        orr_serving_embedding_way(fleet->work, i, to, encoding->request->core);
+    const OrrServingPath *path =
+        orr_serving_paths_embedding(run->work, i, to, encoding->request->core);
     encoding->n_flows++;
-    fleet->work->embedding_bytes += n * way->bytes_per_token * way->n_units;
-    orr_fleet_transfer(fleet, way, n * way->bytes_per_token,
-                       params_of(encoders)->encoders.overhead_s, flow_ends, encoding);
+    run->work->embedding_bytes += n * path->bytes_per_token * path->n_units;
+    orr_transfers_begin(run, path, n * path->bytes_per_token,
+                        params_of(encoders)->encoders.overhead_s, flow_ends, encoding);
   }
   flow_ends(encoding);
 }
 
-void orr_encoders_fetch(OrrEncoders *encoders, OrrReplica *replica, OrrRequest *request) {
-  (void)encoders;
-  Encoding *encoding = request->encoding;
+/* At the replica: waits until the embeddings are there. */
+static OrrStationAnswer fetch(gpointer state, OrrRequest *request) {
+  Encoders *encoders = state;
+  const Entry *entry = entry_of(encoders, request);
+  if (!entry || !entry->encoding) return ORR_STATION_PASSES;
+  Encoding *encoding = entry->encoding;
   encoding->request = request;
-  encoding->to = replica;
+  encoding->to = encoders->stop->route->replicas[request->replica];
   if (!place_lost(encoding)) send_embeddings(encoding);
+  return ORR_STATION_HOLDS;
 }
 
 /* --- what is lost --- */
 
-void orr_encoders_lose_replica(OrrEncoders *encoders, guint replica, GPtrArray *requests) {
+static void lose_replica(gpointer state, guint replica, GPtrArray *requests) {
+  Encoders *encoders = state;
   for (guint i = 0; i < encoders->active->len; i++) {
     Encoding *encoding = encoders->active->pdata[i];
-    if (!encoding->to || encoding->is_void || (guint)encoding->to->index != replica) continue;
+    if (!encoding->to || encoding->is_void || orr_replica_index(encoding->to) != replica) continue;
     encoding->is_void = TRUE; /* what is under way of it comes to its end */
-    encoding->request->encoding = NULL;
-    if (!encoding->request->is_twin) g_ptr_array_add(requests, encoding->request);
+    entry_of(encoders, encoding->request)->encoding = NULL;
+    g_ptr_array_add(requests, encoding->request);
   }
   orr_tier_store_free(encoders->caches[replica]);
   encoders->caches[replica] =
       orr_tier_store_new(images_of(encoders, params_of(encoders)->encoders.cache));
 }
 
-static void lose(Encoder *encoder) {
-  OrrEncoders *encoders = encoder->encoders;
+static void lose_encoder(Encoder *encoder) {
+  Encoders *encoders = encoder->encoders;
   g_autoptr(GPtrArray) tasks = g_ptr_array_copy(encoder->batch, NULL, NULL);
   for (Task *task; (task = g_queue_pop_head(&encoder->waiting));) g_ptr_array_add(tasks, task);
   g_ptr_array_set_size(encoder->batch, 0);
@@ -422,21 +483,68 @@ static void lose(Encoder *encoder) {
 
 static void comes_back(void *user) {
   Encoder *encoder = user;
-  OrrEncoders *encoders = encoder->encoders;
-  if (--encoder->n_lost > 0 || encoders->fleet->error) return;
+  Encoders *encoders = encoder->encoders;
+  if (--encoder->n_lost > 0 || encoders->run->error) return;
   const guint n = encoders->homeless.length;
   for (guint i = 0; i < n; i++) place(g_queue_pop_head(&encoders->homeless));
 }
 
-gboolean orr_encoders_change(OrrEncoders *encoders, const OrrGpuChange *change) {
-  if (!encoders || change->gpu < encoders->fleet->work->first_encoder) return FALSE;
-  Encoder *encoder = &encoders->all[change->gpu - encoders->fleet->work->first_encoder];
+static gboolean gpu_changed(gpointer state, const OrrGpuChange *change) {
+  Encoders *encoders = state;
+  if (change->gpu < encoders->run->work->first_encoder) return FALSE;
+  Encoder *encoder = &encoders->all[change->gpu - encoders->run->work->first_encoder];
   if (!change->is_node)
     encoder->slow = change->factor;
   else if (change->factor > 0)
-    orr_engine_after(encoders->fleet->engine, params_of(encoders)->start.overhead_s, comes_back,
+    orr_engine_after(encoders->run->engine, params_of(encoders)->start.overhead_s, comes_back,
                      encoder);
   else if (encoder->n_lost++ == 0)
-    lose(encoder);
+    lose_encoder(encoder);
   return TRUE;
 }
+
+/* Rejected or failed: what is under way for it comes to its end. */
+static void forget(gpointer state, const OrrRequest *request) {
+  Encoders *encoders = state;
+  const Entry *entry = entry_of(encoders, request);
+  if (!entry) return;
+  if (entry->encoding) drop(entry->encoding);
+  g_hash_table_remove(encoders->entries, request);
+}
+
+/* --- the stations --- */
+
+static gboolean is_on(const OrrServing *params) { return params->encoders.replicas > 0; }
+
+extern const OrrStation orr_station_encoders, orr_station_embeddings;
+
+static gboolean open_embeddings(OrrStop *stop, GError **error) {
+  Encoders *encoders = orr_route_state(stop->route, &orr_station_encoders);
+  (void)error;
+  encoders->embeddings = stop;
+  stop->state = encoders;
+  return TRUE;
+}
+
+const OrrStation orr_station_encoders = {
+    .entry = {"encoders", "Encodes images on GPUs of their own.", NULL},
+    .section = "encoders",
+    .is_on = is_on,
+    .open = open,
+    .close = close,
+    .enter = enter,
+    .forget = forget,
+    .lose = lose,
+    .move = move,
+    .lose_replica = lose_replica,
+    .gpu_changed = gpu_changed,
+    .is_busy = is_busy,
+};
+
+const OrrStation orr_station_embeddings = {
+    .entry = {"embeddings", "Sends embeddings to where the prompt is computed.", NULL},
+    .section = "encoders",
+    .is_on = is_on,
+    .open = open_embeddings,
+    .enter = fetch,
+};

@@ -1,5 +1,5 @@
 /*
- * gateway.c - from the fleet's door to a replica: admission, the queue at the router, and its
+ * gateway.c - from the fleet's gateway to a replica: admission, the queue at the router, and its
  * choice.
  *
  *   arrival --> [a replica has room?] --yes--> router --> replica
@@ -12,10 +12,11 @@
  * Oracle: with in-flight c and queue 0 one replica is M/G/c/c, which rejects Erlang's B(c, a)
  * whatever the lengths.
  */
-#include "workloads/serving/fleet/life.h"
+#include "workloads/serving/stations/gateway.h"
 
-struct OrrDoor {
-  OrrFleet *fleet;
+struct OrrGateway {
+  const OrrStop *stop;
+  OrrRoute *route;
   const OrrRouter *router;
   gpointer state;
   guint first, n;
@@ -25,15 +26,15 @@ struct OrrDoor {
 };
 
 static gboolean is_open(void *user, guint i) {
-  const OrrDoor *door = user;
-  if (!orr_life_is_up(door->fleet->life, door->first + i)) return FALSE;
-  return door->in_flight == 0 ||
-         orr_replica_n_requests(door->fleet->replicas[door->first + i]) < door->in_flight;
+  const OrrGateway *gateway = user;
+  if (!gateway->route->is_up[gateway->first + i]) return FALSE;
+  return gateway->in_flight == 0 ||
+         orr_replica_n_requests(gateway->route->replicas[gateway->first + i]) < gateway->in_flight;
 }
 
 static gint64 load(void *user, guint i, OrrRouterLoad by) {
-  const OrrDoor *door = user;
-  const OrrReplica *replica = door->fleet->replicas[door->first + i];
+  const OrrGateway *gateway = user;
+  const OrrReplica *replica = gateway->route->replicas[gateway->first + i];
   switch (by) {
   case ORR_LOAD_REQUESTS:
     return orr_replica_n_requests(replica);
@@ -45,78 +46,135 @@ static gint64 load(void *user, guint i, OrrRouterLoad by) {
   return orr_replica_claimed_blocks(replica);
 }
 
-OrrDoor *orr_door_new(OrrFleet *fleet, guint first, guint n, gboolean is_limited) {
-  const OrrServing *params = &fleet->work->params;
-  OrrDoor *door = g_new0(OrrDoor, 1);
-  *door = (OrrDoor){.fleet = fleet,
-                    .router = (const OrrRouter *)params->router.entry,
-                    .first = first,
-                    .n = n,
-                    .in_flight = is_limited ? params->admission.in_flight : 0,
-                    .queue = is_limited ? params->admission.queue : -1};
-  const OrrRouterView view = {.user = door,
+static OrrGateway *gateway_new(const OrrStop *stop, guint first, guint n, gboolean is_limited) {
+  OrrServingRun *run = stop->route->run;
+  const OrrServing *params = &run->work->params;
+  OrrGateway *gateway = g_new0(OrrGateway, 1);
+  *gateway = (OrrGateway){.stop = stop,
+                          .route = stop->route,
+                          .router = (const OrrRouter *)params->router.entry,
+                          .first = first,
+                          .n = n,
+                          .in_flight = is_limited ? params->admission.in_flight : 0,
+                          .queue = is_limited ? params->admission.queue : -1};
+  const OrrRouterView view = {.user = gateway,
                               .n = n,
                               .block_size = params->engine.block_size,
-                              .seed = (guint64)fleet->work->world->seed,
+                              .seed = (guint64)run->work->world->seed,
                               .is_open = is_open,
                               .load = load};
-  g_queue_init(&door->waiting);
-  door->state = door->router->open(params->router.params, &view);
-  fleet->sees_blocks =
-      door->router->sees_blocks && door->router->sees_blocks(params->router.params);
-  return door;
+  g_queue_init(&gateway->waiting);
+  gateway->state = gateway->router->open(params->router.params, &view);
+  run->sees_blocks =
+      gateway->router->sees_blocks && gateway->router->sees_blocks(params->router.params);
+  return gateway;
 }
 
-void orr_door_free(OrrDoor *door) {
-  if (!door) return;
-  door->router->close(door->state);
-  g_queue_clear(&door->waiting);
-  g_free(door);
+static void gateway_free(OrrGateway *gateway) {
+  if (!gateway) return;
+  gateway->router->close(gateway->state);
+  g_queue_clear(&gateway->waiting);
+  g_free(gateway);
 }
 
-gboolean orr_door_any_open(OrrDoor *door) {
-  for (guint i = 0; i < door->n; i++)
-    if (is_open(door, i)) return TRUE;
+gboolean orr_gateway_any_open(OrrGateway *gateway) {
+  for (guint i = 0; i < gateway->n; i++)
+    if (is_open(gateway, i)) return TRUE;
   return FALSE;
 }
 
-gint64 orr_door_n_waiting(const OrrDoor *door) { return door->waiting.length; }
+gint64 orr_gateway_n_waiting(const OrrGateway *gateway) { return gateway->waiting.length; }
 
-guint orr_door_pick(OrrDoor *door, const OrrRequest *request) {
-  return door->first +
-         door->router->pick(door->state, request, orr_engine_now(door->fleet->engine));
+guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request) {
+  return gateway->first +
+         gateway->router->pick(gateway->state, request, orr_serving_run_now(gateway->route->run));
 }
 
-static void send(OrrDoor *door, OrrRequest *request) {
-  orr_replica_add(door->fleet->replicas[orr_door_pick(door, request)], request);
+void orr_gateway_send_to(OrrGateway *gateway, OrrRequest *request, guint i) {
+  orr_replica_take(gateway->route->replicas[i], request);
+  orr_route_go_on(gateway->stop, request);
 }
 
-gboolean orr_door_send(OrrDoor *door, OrrRequest *request) {
-  if (door->waiting.length == 0 && orr_door_any_open(door)) {
-    send(door, request);
+static void send(OrrGateway *gateway, OrrRequest *request) {
+  orr_gateway_send_to(gateway, request, orr_gateway_pick(gateway, request));
+}
+
+gboolean orr_gateway_send(OrrGateway *gateway, OrrRequest *request) {
+  if (gateway->waiting.length == 0 && orr_gateway_any_open(gateway)) {
+    send(gateway, request);
     return TRUE;
   }
-  if (door->queue >= 0 && (gint64)door->waiting.length >= door->queue) return FALSE;
-  g_queue_push_tail(&door->waiting, request);
+  if (gateway->queue >= 0 && (gint64)gateway->waiting.length >= gateway->queue) return FALSE;
+  g_queue_push_tail(&gateway->waiting, request);
   return TRUE;
 }
 
 static void look(void *user) {
-  OrrDoor *door = user;
-  door->is_due = FALSE;
-  while (!door->fleet->error && door->waiting.length > 0 && orr_door_any_open(door))
-    send(door, g_queue_pop_head(&door->waiting));
+  OrrGateway *gateway = user;
+  gateway->is_due = FALSE;
+  while (!gateway->route->run->error && gateway->waiting.length > 0 &&
+         orr_gateway_any_open(gateway))
+    send(gateway, g_queue_pop_head(&gateway->waiting));
 }
 
 /* Not at once: the replica is in the middle of its step's end. */
-void orr_door_left(OrrDoor *door) {
-  if (door->waiting.length == 0 || door->is_due) return;
-  door->is_due = TRUE;
-  orr_engine_after(door->fleet->engine, 0, look, door);
+void orr_gateway_notice(OrrGateway *gateway) {
+  if (gateway->waiting.length == 0 || gateway->is_due) return;
+  gateway->is_due = TRUE;
+  orr_engine_after(gateway->route->run->engine, 0, look, gateway);
 }
 
-void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there) {
-  if (door->router->on_block)
-    door->router->on_block(door->state, replica - door->first, key, is_there,
-                           orr_engine_now(door->fleet->engine));
+/* --- the station --- */
+
+static gboolean open(OrrStop *stop, GError **error) {
+  const OrrServing *params = &stop->route->run->work->params;
+  const guint prefill = (guint)params->disaggregation.prefill, n = (guint)params->replicas;
+  OrrGatewayPair *pair = g_new0(OrrGatewayPair, 1);
+  (void)error;
+  pair->first = gateway_new(stop, 0, prefill > 0 ? prefill : n, TRUE);
+  if (prefill > 0) pair->decode = gateway_new(stop, prefill, n - prefill, FALSE);
+  stop->state = pair;
+  return TRUE;
 }
+
+static void close(gpointer state) {
+  OrrGatewayPair *pair = state;
+  gateway_free(pair->first);
+  gateway_free(pair->decode);
+  g_free(pair);
+}
+
+const OrrGatewayPair *orr_gateway_pair(const OrrRoute *route) {
+  return orr_route_state(route, &orr_station_gateway);
+}
+
+/* What is not handed over is computed where it decodes. */
+static OrrStationAnswer enter(gpointer state, OrrRequest *request) {
+  const OrrGatewayPair *pair = state;
+  return orr_gateway_send(pair->decode ? pair->decode : pair->first, request) ? ORR_STATION_HOLDS
+                                                                              : ORR_STATION_REJECTS;
+}
+
+static void replica_up(gpointer state) {
+  const OrrGatewayPair *pair = state;
+  orr_gateway_notice(pair->first);
+  if (pair->decode) orr_gateway_notice(pair->decode);
+}
+
+static void block(gpointer state, guint replica, guint64 key, gboolean is_there) {
+  const OrrGatewayPair *pair = state;
+  const OrrGateway *gateway =
+      pair->decode && replica >= pair->decode->first ? pair->decode : pair->first;
+  if (gateway->router->on_block)
+    gateway->router->on_block(gateway->state, replica - gateway->first, key, is_there,
+                              orr_serving_run_now(gateway->route->run));
+}
+
+const OrrStation orr_station_gateway = {
+    .entry = {"gateway", "Admission to the replicas: a queue, and the router's choice.", NULL},
+    .open = open,
+    .close = close,
+    .enter = enter,
+    .replica_up = replica_up,
+    .block = block,
+};

@@ -15,7 +15,7 @@
  * the transfer's end, those of the decoder from its begin. The first token is the prefill's and
  * leaves at its end; the gap to the second has the hand-over in it.
  *
- * A request has a twin of one output token at the prefill replica.
+ * A request has a copy of one output token at the prefill replica.
  *
  * Not all prompts cross (NVIDIA Dynamo's conditional disaggregation,
  * docs/architecture/disagg_serving.md of 0.2): one does where
@@ -29,254 +29,265 @@
  *
  *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2}, engine: {prefix-caching: block-hash}}
  */
-#include "workloads/serving/fleet/life.h"
+#include "workloads/serving/stations/gateway.h"
+#include "workloads/serving/stations/samples.h"
+#include "workloads/serving/transfers/transfers.h"
 
-struct OrrHandover {
-  OrrFleet *fleet;
-  OrrPool *handeds;  /* of OrrHanded */
+typedef struct Handed Handed;
+
+typedef struct {
+  OrrRoute *route;
+  OrrServingRun *run;
+  GHashTable *of_request; /* OrrRequest*, a copy or at its decoder -> Handed* */
+  GHashTable
+      *took_s; /* OrrRequest* -> double*, owned: from its prompt's end to its cache's arrival */
+  OrrPool *handeds;  /* of Handed */
   GPtrArray *active; /* of those: on their way */
   GQueue homeless;   /* of those: no decoder is up */
-  OrrDoor *prefill, *decode;
+  OrrGateway *prefill, *decode;
   gboolean per_layer;
-};
+} Handover;
 
 /* A request on its way. */
-struct OrrHanded {
-  OrrHandover *handover;
-  OrrRequest *request, twin;
+struct Handed {
+  Handover *handover;
+  OrrRequest *request, copy;
   guint from, to; /* replicas */
   gint64 tokens;  /* to be sent of the prompt */
   gint decoder;   /* chosen when it came; -1: none was */
   guint pending;  /* transfers that have not ended */
   gboolean is_prefilled;
-  gboolean is_sent;     /* the twin, to the prefill pool */
+  gboolean is_sent;     /* the copy, to the prefill pool */
   gboolean is_expected; /* at `to` */
-  gboolean is_void;    /* the request goes another way; what is left is the twin's, and transfers */
-  gboolean is_gone;    /* the twin's replica is lost */
+  gboolean is_void;    /* the request goes another way; what is left is the copy's, and transfers */
+  gboolean is_gone;    /* the copy's replica is lost */
   gboolean is_leaving; /* a void one's release is on the calendar */
   guint place;         /* in active */
   double prefilled_s, last_bytes;
 };
 
+/* Where a request goes. */
+typedef struct {
+  gboolean is_apart; /* its prompt is computed elsewhere than it decodes */
+  gint decoder;      /* the replica whose cache decided, and where it decodes; -1: none yet */
+} Choice;
+
 /* --- life --- */
 
-static void clear_handed(gpointer data) { orr_request_clear(&((OrrHanded *)data)->twin); }
+static void clear_handed(gpointer data) { orr_request_clear(&((Handed *)data)->copy); }
 
-OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode) {
-  const OrrServing *params = &fleet->work->params;
-  OrrHandover *handover = g_new(OrrHandover, 1);
-  *handover = (OrrHandover){.fleet = fleet,
-                            .handeds = orr_pool_new(sizeof(OrrHanded), clear_handed),
-                            .active = g_ptr_array_new(),
-                            .prefill = prefill,
-                            .decode = decode,
-                            .per_layer = params->disaggregation.transfer == ORR_TRANSFER_PER_LAYER};
-  return handover;
+static Handed *handed_of(const Handover *handover, const OrrRequest *request) {
+  return g_hash_table_lookup(handover->of_request, request);
 }
 
-void orr_handover_free(OrrHandover *handover) {
-  if (!handover) return;
-  orr_pool_free(handover->handeds);
-  g_ptr_array_unref(handover->active);
-  g_queue_clear(&handover->homeless);
-  g_free(handover);
+/* @request is what a prefill replica has of another one. */
+static gboolean is_copy(gpointer state, const OrrRequest *request) {
+  const Handed *handed = handed_of(state, request);
+  return handed && request == &handed->copy;
 }
 
 /* --- a request's way --- */
 
-static OrrReplica *replica_at(const OrrHandover *handover, guint i) {
-  return handover->fleet->replicas[i];
+static OrrReplica *replica_at(const Handover *handover, guint i) {
+  return handover->route->replicas[i];
 }
 
-static OrrHanded *take(OrrHandover *handover, OrrRequest *request, gint decoder) {
-  OrrHanded *handed = orr_pool_take(handover->handeds);
-  *handed = (OrrHanded){.handover = handover,
-                        .request = request,
-                        .twin = *request,
-                        .tokens = request->prompt,
-                        .decoder = decoder,
-                        .place = handover->active->len};
-  request->encoding = NULL; /* prompts are computed there */
-  handed->twin.output = 1;
-  handed->twin.handed = handed;
-  handed->twin.is_twin = TRUE;
-  handed->twin.replica = -1;
+static Handed *take(Handover *handover, OrrRequest *request, gint decoder) {
+  Handed *handed = orr_pool_take(handover->handeds);
+  *handed = (Handed){.handover = handover,
+                     .request = request,
+                     .copy = *request,
+                     .tokens = request->prompt,
+                     .decoder = decoder,
+                     .place = handover->active->len};
+  orr_route_move(handover->route, request, &handed->copy); /* prompts are computed there */
+  handed->copy.output = 1;
+  g_hash_table_insert(handover->of_request, &handed->copy, handed);
+  handed->copy.replica = -1;
   g_ptr_array_add(handover->active, handed);
   return handed;
 }
 
-static void give(OrrHanded *handed) {
+static void give(Handed *handed) {
+  orr_route_forget(handed->handover->route, &handed->copy);
   GPtrArray *active = handed->handover->active;
-  OrrHanded *last = active->pdata[active->len - 1];
+  Handed *last = active->pdata[active->len - 1];
   active->pdata[last->place = handed->place] = last;
   g_ptr_array_set_size(active, (gint)active->len - 1);
   orr_pool_give(handed->handover->handeds, handed);
 }
 
-static void expect_at_decoder(OrrHanded *handed) {
-  if (!orr_door_any_open(handed->handover->decode)) {
+static void expect_at_decoder(Handed *handed) {
+  if (!orr_gateway_any_open(handed->handover->decode)) {
     g_queue_push_tail(&handed->handover->homeless, handed);
     return;
   }
   handed->is_expected = TRUE;
-  handed->to =
-      handed->decoder >= 0 && orr_life_is_up(handed->handover->fleet->life, (guint)handed->decoder)
-          ? (guint)handed->decoder
-          : orr_door_pick(handed->handover->decode, handed->request);
-  handed->request->handed = handed;
+  handed->to = handed->decoder >= 0 && handed->handover->route->is_up[handed->decoder]
+                   ? (guint)handed->decoder
+                   : orr_gateway_pick(handed->handover->decode, handed->request);
+  g_hash_table_insert(handed->handover->of_request, handed->request, handed);
   orr_replica_expect(replica_at(handed->handover, handed->to), handed->request);
 }
 
-static const OrrServingWay *way_of(const OrrHanded *handed) {
-  return orr_serving_handover_way(handed->handover->fleet->work, handed->from, handed->twin.core,
-                                  handed->to, handed->request->core);
+static const OrrServingPath *path_of(const Handed *handed) {
+  return orr_serving_paths_handover(handed->handover->run->work, handed->from, handed->copy.core,
+                                    handed->to, handed->request->core);
 }
 
 /* Of a unit of weight: the cache of @tokens, and with the last of them what layers with a state
  * have come to. */
-static double bytes_of(const OrrHanded *handed, double tokens, gboolean is_last) {
-  const OrrServingWay *way = way_of(handed);
-  return tokens * way->bytes_per_token + (is_last ? way->state_bytes : 0);
+static double bytes_of(const Handed *handed, double tokens, gboolean is_last) {
+  const OrrServingPath *path = path_of(handed);
+  return tokens * path->bytes_per_token + (is_last ? path->state_bytes : 0);
 }
 
 /* Of the stages that the cache comes from. */
-static double layers_of(const OrrHanded *handed) {
-  const OrrServingWork *work = handed->handover->fleet->work;
+static double layers_of(const Handed *handed) {
+  const OrrServingWork *work = handed->handover->run->work;
   return (double)work->world->model->layers /
          (double)orr_serving_group(work, handed->from)->params.parallel.pp;
 }
 
-static void finish(OrrHanded *handed) {
-  OrrHandover *handover = handed->handover;
-  OrrServingWork *work = handover->fleet->work;
+static void idle(const Handover *handover, guint replica) {
+  handover->route->reports.idle(handover->route->reports.user, replica);
+}
+
+static void finish(Handed *handed) {
+  Handover *handover = handed->handover;
+  OrrServingWork *work = handover->run->work;
   work->handovers++;
-  handed->request->handover_s = orr_engine_now(handover->fleet->engine) - handed->prefilled_s;
-  work->handover_s += handed->request->handover_s;
-  work->handover_bytes += bytes_of(handed, (double)handed->tokens, TRUE) * way_of(handed)->n_units;
-  handed->request->handed = NULL;
-  orr_replica_release(replica_at(handover, handed->from), &handed->twin);
-  orr_life_idle(handover->fleet->life, handed->from);
+  double *took_s = g_new(double, 1);
+  *took_s = orr_serving_run_now(handover->run) - handed->prefilled_s;
+  g_hash_table_replace(handover->took_s, handed->request, took_s);
+  work->handover_s += *took_s;
+  work->handover_bytes += bytes_of(handed, (double)handed->tokens, TRUE) * path_of(handed)->n_units;
+  g_hash_table_remove(handover->of_request, handed->request);
+  orr_replica_release(replica_at(handover, handed->from), &handed->copy);
+  idle(handover, handed->from);
   orr_replica_join(replica_at(handover, handed->to), handed->request);
   give(handed);
 }
 
 /* Of a void one: nothing of it is under way any more. */
-static void leave(void *user) {
-  OrrHanded *handed = user;
-  OrrHandover *handover = handed->handover;
-  if (!handed->is_gone) orr_replica_release(replica_at(handover, handed->from), &handed->twin);
-  if (!handed->is_gone) orr_life_idle(handover->fleet->life, handed->from);
-  orr_request_clear(&handed->twin);
+static void give_back(void *user) {
+  Handed *handed = user;
+  Handover *handover = handed->handover;
+  if (!handed->is_gone) orr_replica_release(replica_at(handover, handed->from), &handed->copy);
+  if (!handed->is_gone) idle(handover, handed->from);
+  orr_request_clear(&handed->copy);
   give(handed);
 }
 
 /* Not at once: a replica may be in the middle of its step's end. */
-static void leave_soon(OrrHanded *handed) {
+static void give_back_soon(Handed *handed) {
   if (handed->is_leaving || handed->pending > 0) return;
   handed->is_leaving = TRUE;
-  orr_engine_after(handed->handover->fleet->engine, 0, leave, handed);
+  orr_engine_after(handed->handover->run->engine, 0, give_back, handed);
 }
 
 static void flow_ends(void *user) {
-  OrrHanded *handed = user;
+  Handed *handed = user;
   handed->pending--;
   if (handed->is_void && (handed->is_gone || handed->is_prefilled))
-    leave_soon(handed);
+    give_back_soon(handed);
   else if (!handed->is_void && handed->is_prefilled && handed->pending == 0)
     finish(handed);
 }
 
-static void send(OrrHanded *handed, double bytes, double delay_s) {
-  OrrFleet *fleet = handed->handover->fleet;
+static void send(Handed *handed, double bytes, double delay_s) {
+  OrrServingRun *run = handed->handover->run;
   handed->pending++;
-  orr_fleet_transfer(fleet, way_of(handed), bytes,
-                     delay_s + fleet->work->params.disaggregation.overhead_s, flow_ends, handed);
+  orr_transfers_begin(run, path_of(handed), bytes,
+                      delay_s + run->work->params.disaggregation.overhead_s, flow_ends, handed);
 }
 
 /* --- which prompts cross --- */
 
-static gint64 waiting_for_prefill(const OrrHandover *handover) {
-  gint64 n = orr_door_n_waiting(handover->prefill);
-  for (guint i = 0; i < handover->fleet->work->params.disaggregation.prefill; i++)
+static gint64 waiting_for_prefill(const Handover *handover) {
+  gint64 n = orr_gateway_n_waiting(handover->prefill);
+  for (guint i = 0; i < handover->run->work->params.disaggregation.prefill; i++)
     n += orr_replica_n_waiting(replica_at(handover, i));
   return n;
 }
 
 /* What came from a lost replica and had its first token goes on where it decodes. */
-OrrHandoverChoice orr_handover_choose(OrrHandover *handover, const OrrRequest *request) {
-  const OrrServing *params = &handover->fleet->work->params;
+static Choice choose(Handover *handover, const OrrRequest *request) {
+  const OrrServing *params = &handover->run->work->params;
   const OrrDisaggregation *apart = &params->disaggregation;
-  OrrHandoverChoice choice = {.decoder = -1};
+  Choice choice = {.decoder = -1};
   if (request->generated > 0 || request->prompt < apart->least_prompt) return choice;
   choice.is_apart = TRUE;
   if (params->samples > 1) return choice;
   if (apart->most_waiting >= 0 && waiting_for_prefill(handover) >= apart->most_waiting)
-    return (OrrHandoverChoice){.decoder = -1};
+    return (Choice){.decoder = -1};
   if (apart->least_prompt == 0 || params->engine.prefix_caching == ORR_PREFIX_NONE) return choice;
-  if (!orr_door_any_open(handover->decode)) return choice;
-  choice.decoder = (gint)orr_door_pick(handover->decode, request);
+  if (!orr_gateway_any_open(handover->decode)) return choice;
+  choice.decoder = (gint)orr_gateway_pick(handover->decode, request);
   choice.is_apart =
       request->prompt - orr_replica_cached(replica_at(handover, (guint)choice.decoder), request) >=
       apart->least_prompt;
   return choice;
 }
 
-gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request, gint decoder) {
+static gboolean begin(Handover *handover, OrrRequest *request, gint decoder) {
   if (request->output == 1)
-    return orr_door_send(handover->prefill, request); /* nothing is left to decode */
-  OrrHanded *handed = take(handover, request, decoder);
+    return orr_gateway_send(handover->prefill, request); /* nothing is left to decode */
+  Handed *handed = take(handover, request, decoder);
   if (handover->per_layer) {
     expect_at_decoder(handed);
     return TRUE;
   }
   handed->is_sent = TRUE;
-  if (orr_door_send(handover->prefill, &handed->twin)) return TRUE;
-  request->encoding = handed->twin.encoding;
+  if (orr_gateway_send(handover->prefill, &handed->copy)) return TRUE;
+  orr_route_move(handover->route, &handed->copy, request);
   give(handed);
   return FALSE;
 }
 
 /* What the decoder's prefix cache has of the prompt need not be sent. */
-void orr_handover_room(OrrHanded *handed) {
-  OrrHandover *handover = handed->handover;
+static void room(gpointer state, OrrRequest *request) {
+  Handover *handover = state;
+  Handed *handed = handed_of(handover, request);
   handed->tokens = handed->request->prompt - handed->request->computed;
   handed->is_sent = TRUE;
   if (handover->per_layer)
-    orr_door_send(handover->prefill, &handed->twin);
+    orr_gateway_send(handover->prefill, &handed->copy);
   else
     send(handed, bytes_of(handed, (double)handed->tokens, TRUE), 0);
 }
 
-void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s) {
-  OrrHanded *handed = twin->handed;
-  const OrrHandover *handover = handed->handover;
-  if (!handover->per_layer || handed->is_void) return;
-  handed->from = (guint)twin->replica;
+static void chunk(gpointer state, OrrRequest *copy, gint64 tokens, double step_s) {
+  const Handover *handover = state;
+  if (!handover->per_layer || !is_copy(state, copy)) return;
+  Handed *handed = handed_of(handover, copy);
+  if (handed->is_void) return;
+  handed->from = (guint)copy->replica;
   const gint64 before = handed->request->prompt - handed->tokens; /* the decoder has them */
-  const gboolean is_last = orr_request_left(twin) <= tokens;
+  const gboolean is_last = orr_request_left(copy) <= tokens;
   const double sent =
-      bytes_of(handed, (double)CLAMP(twin->computed + tokens - before, 0, tokens), is_last);
+      bytes_of(handed, (double)CLAMP(copy->computed + tokens - before, 0, tokens), is_last);
   handed->last_bytes = is_last ? sent / layers_of(handed) : 0;
   send(handed, sent - handed->last_bytes, step_s / layers_of(handed));
 }
 
-void orr_handover_prefilled(OrrRequest *twin) {
-  OrrHanded *handed = twin->handed;
-  OrrHandover *handover = handed->handover;
+static void prefilled(Handed *handed) {
+  const OrrRequest *copy = &handed->copy;
+  Handover *handover = handed->handover;
   OrrRequest *request = handed->request;
-  handed->from = (guint)twin->replica;
+  handed->from = (guint)copy->replica;
   handed->is_prefilled = TRUE;
-  orr_door_left(handover->prefill);
+  orr_gateway_notice(handover->prefill);
   if (handed->is_void) {
-    leave_soon(handed);
+    give_back_soon(handed);
     return;
   }
-  handed->prefilled_s = orr_engine_now(handover->fleet->engine);
-  request->scheduled_s = twin->scheduled_s;
-  request->first_token_s = twin->first_token_s;
-  request->last_token_s = twin->last_token_s;
-  request->hit = twin->hit;
-  request->preemptions += twin->preemptions;
+  handed->prefilled_s = orr_serving_run_now(handover->run);
+  request->scheduled_s = copy->scheduled_s;
+  request->first_token_s = copy->first_token_s;
+  request->last_token_s = copy->last_token_s;
+  request->hit = copy->hit;
+  request->preemptions += copy->preemptions;
   request->generated = 1;
   if (handover->per_layer)
     send(handed, handed->last_bytes, 0);
@@ -286,17 +297,18 @@ void orr_handover_prefilled(OrrRequest *twin) {
 
 /* --- replicas that come and go --- */
 
-void orr_handover_look(OrrHandover *handover) {
-  while (handover->homeless.length > 0 && orr_door_any_open(handover->decode))
+static void replica_up(gpointer state) {
+  Handover *handover = state;
+  while (handover->homeless.length > 0 && orr_gateway_any_open(handover->decode))
     expect_at_decoder(g_queue_pop_head(&handover->homeless));
 }
 
 /* Whether @handed is no more, or left to what is under way of it, since @replica is lost; its
  * request is looked after.
  */
-static void part(OrrHanded *handed, guint replica, GPtrArray *requests) {
-  OrrHandover *handover = handed->handover;
-  const gboolean from_here = handed->twin.replica == (gint32)replica && !handed->is_gone;
+static void part(Handed *handed, guint replica, GPtrArray *requests) {
+  Handover *handover = handed->handover;
+  const gboolean from_here = handed->copy.replica == (gint32)replica && !handed->is_gone;
   const gboolean to_here = !handed->is_void && handed->is_expected && handed->to == replica;
   if (!from_here && !to_here) return;
   handed->is_gone = handed->is_gone || from_here;
@@ -305,15 +317,108 @@ static void part(OrrHanded *handed, guint replica, GPtrArray *requests) {
     g_queue_remove(&handover->homeless, handed);
     if (handed->is_expected)
       orr_replica_unexpect(replica_at(handover, handed->to), handed->request);
-    handed->request->handed = NULL;
+    g_hash_table_remove(handover->of_request, handed->request);
     handed->request = NULL;
     handed->is_void = TRUE;
   }
-  if (handed->is_gone || handed->is_prefilled || !handed->is_sent) leave_soon(handed);
+  if (handed->is_gone || handed->is_prefilled || !handed->is_sent) give_back_soon(handed);
   if (!handed->is_sent) handed->is_gone = TRUE; /* it never was anywhere */
 }
 
-void orr_handover_lose(OrrHandover *handover, guint replica, GPtrArray *requests) {
+static void lose_replica(gpointer state, guint replica, GPtrArray *requests) {
+  Handover *handover = state;
   for (guint i = 0; i < handover->active->len; i++)
     part(handover->active->pdata[i], replica, requests);
 }
+
+/* --- the station --- */
+
+static gboolean open(OrrStop *stop, GError **error) {
+  const OrrServing *params = &stop->route->run->work->params;
+  Handover *handover = g_new(Handover, 1);
+  (void)error;
+  *handover =
+      (Handover){.route = stop->route,
+                 .run = stop->route->run,
+                 .of_request = g_hash_table_new(g_direct_hash, g_direct_equal),
+                 .took_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+                 .handeds = orr_pool_new(sizeof(Handed), clear_handed),
+                 .active = g_ptr_array_new(),
+                 .per_layer = params->disaggregation.transfer == ORR_TRANSFER_PER_LAYER};
+  stop->state = handover;
+  return TRUE;
+}
+
+static void close(gpointer state) {
+  Handover *handover = state;
+  g_hash_table_unref(handover->of_request);
+  g_hash_table_unref(handover->took_s);
+  orr_pool_free(handover->handeds);
+  g_ptr_array_unref(handover->active);
+  g_queue_clear(&handover->homeless);
+  g_free(handover);
+}
+
+static OrrStationAnswer enter(gpointer state, OrrRequest *request) {
+  Handover *handover = state;
+  const OrrGatewayPair *pair = orr_gateway_pair(handover->route);
+  handover->prefill = pair->first;
+  handover->decode = pair->decode;
+  const Choice choice = choose(handover, request);
+  if (choice.is_apart) {
+    if (!begin(handover, request, choice.decoder)) return ORR_STATION_REJECTS;
+    if (request->output > 1) orr_samples_split(handover->route, request);
+    return ORR_STATION_HOLDS;
+  }
+  if (choice.decoder < 0) return ORR_STATION_PASSES;
+  orr_gateway_send_to(handover->decode, request, (guint)choice.decoder);
+  return ORR_STATION_HOLDS;
+}
+
+/* A copy has its prompt: that is all it does. */
+static OrrRequest *leave(gpointer state, OrrReplica *replica, OrrRequest *request) {
+  Handover *handover = state;
+  if (!is_copy(handover, request)) return request;
+  handover->run->work->replicas[orr_replica_index(replica)].requests++;
+  prefilled(handed_of(handover, request));
+  return NULL;
+}
+
+static void add_row(gpointer state, const OrrRequest *request, OrrServedRequest *row) {
+  const double *took_s = g_hash_table_lookup(((const Handover *)state)->took_s, request);
+  row->handover_s = took_s ? *took_s : 0;
+}
+
+static void forget(gpointer state, const OrrRequest *request) {
+  Handover *handover = state;
+  g_hash_table_remove(handover->of_request, request);
+  g_hash_table_remove(handover->took_s, request);
+}
+
+static const OrrCoreHooks hooks = {.keeps = is_copy};
+
+static void opened(gpointer state, OrrReplica *replica, guint core) {
+  const Handover *handover = state;
+  if (orr_replica_index(replica) < (guint)handover->run->work->params.disaggregation.prefill)
+    orr_core_hook(orr_replica_core(replica, core), &hooks, state);
+}
+
+static gboolean is_on(const OrrServing *params) { return params->disaggregation.prefill > 0; }
+
+const OrrStation orr_station_handover = {
+    .entry = {"handover", "Computes a prompt on one replica and decodes on another.", NULL},
+    .section = "disaggregation",
+    .is_on = is_on,
+    .open = open,
+    .close = close,
+    .enter = enter,
+    .leave = leave,
+    .add_row = add_row,
+    .forget = forget,
+    .lose_replica = lose_replica,
+    .owns = is_copy,
+    .replica_up = replica_up,
+    .opened = opened,
+    .room = room,
+    .chunk = chunk,
+};

@@ -1,0 +1,19 @@
+/*
+ * fleet.h - the load meets the replicas: a run of a serving workload from its beginning to its end.
+ */
+#ifndef ORR_FLEET_H
+#define ORR_FLEET_H
+
+#include "workloads/serving/serving.h"
+
+G_BEGIN_DECLS
+
+/* OrrWorkloadKind's. */
+gboolean orr_fleet_begin(OrrWork *work, const OrrLivePlace *place, GError **error);
+gboolean orr_fleet_finish(OrrWork *work, GError **error);
+void orr_fleet_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s);
+void orr_fleet_free(OrrFleet *fleet); /* NULL is fine */
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * objectives.h - whether the objectives that a scenario sets can be met.
+ */
+#ifndef ORR_OBJECTIVES_H
+#define ORR_OBJECTIVES_H
+
+#include "workloads/serving/replica/serving_run.h"
+
+G_BEGIN_DECLS
+
+/* ORR_FAULT_DOCUMENT for one below what an empty engine needs. Costs are open. */
+gboolean orr_objectives_check(const OrrServingRun *run, GError **error);
+
+G_END_DECLS
+
+#endif

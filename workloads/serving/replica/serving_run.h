@@ -1,0 +1,65 @@
+/*
+ * serving_run.h - a run of a serving workload: what its replicas, its stations and its fleet share.
+ *
+ * The engine's clock, the costs of steps by group of replicas, and what the run leaves (serving.h).
+ * All dates are the engine's; rows count from `start_s`. Once `error` is set nothing more happens.
+ */
+#ifndef ORR_SERVING_RUN_H
+#define ORR_SERVING_RUN_H
+
+#include "sim/base/pool.h"
+#include "workloads/serving/core/core.h"
+#include "workloads/serving/serving.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  OrrServingWork *work;
+  OrrEngine *engine;
+  const OrrLink *links; /* the engine's, by link of the work's program */
+  double start_s;
+  double next_arrival_s; /* of requests known in advance; G_MAXDOUBLE: none */
+  double next_look_s;    /* of the autoscaler: no run of steps goes past it */
+  gboolean sees_blocks;  /* the router follows blocks of caches step by step */
+  gboolean streams;      /* clients get tokens as they are written; FALSE: all at the end */
+  OrrWorld *worlds;      /* by group: with its device and costs */
+  OrrServingCost **costs;
+  OrrDrafter **drafters; /* by group; NULL: speculation is off */
+  OrrPool *flows;        /* transfers.c */
+  gint64 n_flows;        /* transfers that have not ended */
+  guint64 seen_steps, step_stride;
+  GError *error;
+} OrrServingRun;
+
+static inline double orr_serving_run_now(const OrrServingRun *run) {
+  return orr_engine_now(run->engine);
+}
+
+/* --- what a step takes, by group of replicas: step_time.c --- */
+
+/* On the GPUs, speculation included. */
+OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
+                                      const OrrStepShape *shape);
+/* On the host. */
+double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences);
+/* Before the batch of @core begins: moving swapped requests, blocks from tiers below HBM, adapters
+ * and copies of beams' blocks. */
+double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core);
+/* Writes the tokens that the experts of all @cores get together into the shapes of their steps. */
+void orr_serving_run_sum_experts(const OrrServingRun *run, guint group, OrrCore *cores,
+                                 guint n_cores);
+/* Blocks of the group's cache that @bytes of a tier hold. */
+gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double bytes);
+
+/* --- rows: tally.c --- */
+
+void orr_serving_run_note_step(OrrServingRun *run, const OrrServedStep *row);
+void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n); /* @n gaps alike */
+/* 1, or 0 for a request of the warm-up, whose figures are not counted. */
+guint orr_serving_run_counts(const OrrServingRun *run, const OrrRequest *request);
+gboolean orr_serving_run_check_law(const OrrServingRun *run,
+                                   GError **error); /* Little's, to 1e-9 */
+
+G_END_DECLS
+
+#endif

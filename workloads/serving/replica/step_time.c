@@ -1,0 +1,91 @@
+/*
+ * step_time.c - how long a step of a replica takes: on its GPUs, on its host, and moving what the
+ * batch needs before it begins.
+ *
+ *   move = bytes of swapped requests, of blocks in host memory and of adapters / host link
+ *          + latency + bytes / bandwidth of each tier below host memory
+ *          + 2 * copied bytes / memory bandwidth       (copy-on-write)
+ */
+#include <math.h>
+
+#include "workloads/serving/replica/serving_run.h"
+
+OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
+                                      const OrrStepShape *shape) {
+  OrrStepTime time = orr_serving_cost_step(run->costs[group], shape);
+  const OrrStepTime draft = orr_drafter_step(run->drafters[group], shape);
+  time.gpu_s += draft.gpu_s;
+  time.stage_s += draft.stage_s;
+  time.comm_s += draft.comm_s;
+  time.attention_s += draft.attention_s;
+  return time;
+}
+
+/* Where steps are graphs, all ranks pad to the fullest one's size (vLLM,
+ * coordinate_batch_across_dp). */
+void orr_serving_run_sum_experts(const OrrServingRun *run, guint group, OrrCore *cores,
+                                 guint n_cores) {
+  double sum = 0, most = 0;
+  for (guint i = 0; i < n_cores; i++) {
+    sum += cores[i].shape.tokens;
+    most = fmax(most, cores[i].shape.tokens);
+  }
+  const OrrEngineParams *engine = &run->work->params.engine;
+  if (engine->graph_padding && most <= (double)engine->graph_largest)
+    sum = (double)n_cores * (double)orr_serving_cost_padded(run->costs[group], (gint64)most);
+  for (guint i = 0; i < n_cores; i++) cores[i].shape.group_tokens = sum;
+}
+
+double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences) {
+  const OrrServingHost *host = &run->work->params.engine.host;
+  return host->step_s + host->sequence_s * sequences +
+         orr_drafter_host_s(run->drafters[group], sequences);
+}
+
+static const OrrServedGroup *alike_of(const OrrServingRun *run, guint group) {
+  return &g_array_index(run->work->groups, OrrServedGroup, group);
+}
+
+gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double bytes) {
+  const OrrServedGroup *alike = alike_of(run, group);
+  const OrrServingParallel *parallel = &alike->params.parallel;
+  const double block = alike->kv_bytes_per_token * (double)alike->params.engine.block_size;
+  return block > 0 ? (gint64)floor(bytes / (block * (double)(parallel->tp * parallel->pp))) : 0;
+}
+
+/* Of one rank's bytes; the ranks of a core read beside each other, and share what is not each
+ * one's own. */
+static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double rank_bytes,
+                           double host_link_bytes_per_s) {
+  const OrrServing *params = &alike->params;
+  const OrrCacheTiers *tiers = &params->engine.tiers;
+  switch (tier) {
+  case ORR_TIER_HOST:
+    return rank_bytes / host_link_bytes_per_s;
+  case ORR_TIER_SSD:
+    return tiers->ssd_latency_s + rank_bytes * (double)(params->parallel.tp * params->parallel.pp) /
+                                      tiers->ssd_bytes_per_s;
+  default:
+    return tiers->remote_latency_s + rank_bytes / tiers->remote_bytes_per_s;
+  }
+}
+
+double orr_serving_run_move_seconds(const OrrServingRun *run, guint group, const OrrCore *core) {
+  const OrrServedGroup *alike = alike_of(run, group);
+  const OrrCluster *cluster = &alike->cluster;
+  const double link = cluster->node.host_link_bytes_per_s > 0
+                          ? cluster->node.host_link_bytes_per_s
+                          : cluster->device.host_link_bytes_per_s;
+  double sum_s = core->swapped_tokens > 0
+                     ? (double)core->swapped_tokens * alike->kv_bytes_per_token / link
+                     : 0;
+  for (int tier = 0; tier < ORR_N_TIERS; tier++)
+    if (core->loaded_tokens[tier] > 0 &&
+        !(tier == ORR_TIER_REMOTE && alike->params.engine.tiers.remote_bytes_per_s <= 0))
+      sum_s += load_seconds(alike, (OrrTier)tier,
+                            (double)core->loaded_tokens[tier] * alike->kv_bytes_per_token, link);
+  /* copy-on-write reads and writes a block of HBM (vLLM, csrc/cache_kernels.cu, copy_blocks) */
+  sum_s += 2 * (double)(core->copied_blocks * alike->params.engine.block_size) *
+           alike->kv_bytes_per_token / cluster->device.memory_bytes_per_s;
+  return sum_s + core->host_link_bytes / link;
+}

@@ -1,0 +1,41 @@
+/*
+ * serving_params.c - what follows from the document of a serving workload alone.
+ */
+#include "workloads/serving/serving.h"
+
+OrrInferenceShard orr_serving_shard(const OrrServing *params) {
+  return (OrrInferenceShard){.tp = params->parallel.tp,
+                             .dp = params->parallel.dp_attention,
+                             .quantized = orr_quantized((OrrQuantization)params->quantization),
+                             .ep = params->parallel.ep,
+                             .imbalance = params->parallel.imbalance,
+                             .weights = (OrrDtype)params->precision,
+                             .activations = (OrrDtype)params->activations,
+                             .kv = (OrrDtype)params->kv_dtype};
+}
+
+guint orr_serving_n_groups(const OrrServing *params) {
+  return 1 + (params->groups ? params->groups->len : 0);
+}
+
+gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model) {
+  return (model->layers + params->parallel.pp - 1) / params->parallel.pp;
+}
+
+OrrLora orr_serving_lora(const OrrServing *params) {
+  const OrrServingLora *lora = &params->engine.lora;
+  return lora->adapters > 0 ? orr_lora_settle(&lora->shape, (OrrPlace){0}, NULL) : (OrrLora){0};
+}
+
+gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model) {
+  return model->encoder.layers > 0 ? params->images * (gint64)orr_encoder_decoder_tokens(model) : 0;
+}
+
+gboolean orr_serving_scales(const OrrServing *params) {
+  const OrrAutoscaler *scaler = (const OrrAutoscaler *)params->autoscaling.by.entry;
+  return scaler && scaler->wanted != NULL;
+}
+
+gboolean orr_serving_is_eventful(const OrrServing *params) {
+  return orr_serving_scales(params) || !params->start.warm;
+}

@@ -1,0 +1,34 @@
+/*
+ * gateway.h - admission to a pool of replicas: a queue, and the router's choice.
+ */
+#ifndef ORR_GATEWAY_H
+#define ORR_GATEWAY_H
+
+#include "workloads/serving/stations/station.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrGateway OrrGateway;
+
+/* The gateways of a fleet: one, or one for each pool where prefill and decode are apart. */
+typedef struct {
+  OrrGateway *first;  /* to all replicas, or to those that prefill */
+  OrrGateway *decode; /* NULL: prefill and decode are not apart */
+} OrrGatewayPair;
+
+extern const OrrStation orr_station_gateway;
+
+const OrrGatewayPair *orr_gateway_pair(const OrrRoute *route);
+/* Sends @request to a replica, or lets it wait for one. FALSE: the queue is full. */
+gboolean orr_gateway_send(OrrGateway *gateway, OrrRequest *request);
+/* The same, to replica @i, whatever the limits. */
+void orr_gateway_send_to(OrrGateway *gateway, OrrRequest *request, guint i);
+guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request); /* whatever the limits */
+/* A request has ended, or a replica is up: the first of the queue can have its place. */
+void orr_gateway_notice(OrrGateway *gateway);
+gboolean orr_gateway_any_open(OrrGateway *gateway);
+gint64 orr_gateway_n_waiting(const OrrGateway *gateway);
+
+G_END_DECLS
+
+#endif
