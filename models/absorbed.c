@@ -1,5 +1,5 @@
 /*
- * absorbed.c - see absorbed.h.
+ * absorbed.c - appends the operators of the block of absorbed latent attention, part by part.
  */
 #include "models/absorbed.h"
 
@@ -22,7 +22,7 @@ static void put_gemm(const OrrAbsorbedStep *step, GArray *operators, const char 
   put(operators, op);
 }
 
-/* One product for each head; kept in 16 bits, as engines do. */
+/* One product per head, in 16 bits as in serving engines. */
 static void put_heads(const OrrAbsorbedStep *step, GArray *operators, const char *name,
                       gint64 heads, gint64 n, gint64 k) {
   put(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, step->activations,

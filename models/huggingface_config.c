@@ -1,12 +1,13 @@
 /*
- * huggingface_config.c - see huggingface_config.h.
+ * huggingface_config.c - looks up keys under their several names, reads their values, and reports
+ * values of the wrong kind.
  */
 #include "models/huggingface_config.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ITEMS = 100000 }; /* as many as a model may have layers (models/model.c) */
+enum { MOST_ITEMS = 100000 }; /* the largest number of layers of a model (models/model.c) */
 
 static gboolean is_word(const OrrNode *node, const char *word) {
   return node->kind == ORR_NODE_SCALAR && !node->quoted && strcmp(node->text, word) == 0;
@@ -24,7 +25,7 @@ const OrrNode *orr_huggingface_config_find(const OrrHuggingfaceConfig *config, c
   return found;
 }
 
-/* Reports that the value of @keys is not @wanted, and what it is. */
+/* Reports that the value of @keys must be @wanted, and what was found. */
 static void refuse(const OrrHuggingfaceConfig *config, const char *keys, const OrrNode *node,
                    const char *wanted) {
   g_auto(GStrv) names = g_strsplit(keys, "|", -1);
@@ -37,7 +38,7 @@ static void refuse(const OrrHuggingfaceConfig *config, const char *keys, const O
                     node->quoted ? "the text " : "", node->text);
 }
 
-/* 4096 and 4096.0; no fraction, nothing negative, nothing beyond the range. */
+/* Accepts 4096 and 4096.0; refuses fractions, negative numbers and numbers out of range. */
 static gboolean read_whole(const OrrNode *node, gint64 *ret_value) {
   char *end = NULL;
   if (node->kind != ORR_NODE_SCALAR || node->quoted) return FALSE;

@@ -1,5 +1,6 @@
 /*
- * huggingface_layers.c - which layer is of which kind, as configs of many types say it.
+ * huggingface_layers.c - reads the kind of each layer, which configs of different types state by
+ * different keys.
  *
  *   hybrid_override_pattern   "M-M*E": Mamba, MLP, attention, experts, a block each (Nemotron-H)
  *   layers_block_type         the same in words
@@ -11,8 +12,8 @@
  *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers, interleave_moe_layer_step, moe_layers
  *                             which layers have experts
  *
- * A list must say something of every layer. The shortest list that makes all layers when it repeats
- * is the layout.
+ * A list must cover every layer. The layout is the shortest list that makes all layers when it
+ * repeats.
  */
 #include <string.h>
 
@@ -32,13 +33,13 @@ static gint64 number(const Reading *reading, const char *key, gint64 fallback) {
   return orr_huggingface_config_number(reading->config, key, fallback);
 }
 
-/* Not empty. */
+/* The list of that key, where it is present and not empty. */
 static const OrrNode *take_list(const Reading *reading, const char *key) {
   const OrrNode *node = orr_huggingface_config_list(reading->config, key);
   return orr_node_length(node) > 0 ? node : NULL;
 }
 
-/* Item @i of a list, or NULL. */
+/* Item @i of a list; NULL: none. */
 static const char *item(const OrrNode *list, gint64 i) {
   if (!list || list->kind != ORR_NODE_LIST || i >= orr_node_length(list)) return NULL;
   const OrrNode *node = list->items->pdata[i];
@@ -51,13 +52,13 @@ static gboolean holds(const OrrNode *list, gint64 value) {
   return FALSE;
 }
 
-/* --- what lists must be --- */
+/* --- checks of lists --- */
 
 static void check_length(const Reading *reading, const char *key, const OrrNode *node,
                          gint64 length) {
   if (length < reading->layers)
     orr_diags_error(reading->config->diags, node->place,
-                    "'%s' tells %" G_GINT64_FORMAT " layers, and the model has %" G_GINT64_FORMAT,
+                    "'%s' has %" G_GINT64_FORMAT " layers, and the model has %" G_GINT64_FORMAT,
                     key, length, reading->layers);
 }
 
@@ -70,7 +71,7 @@ static void check_words(const Reading *reading, const char *key, const OrrNode *
     g_autofree char *all = g_strjoinv(", ", (char **)known);
     orr_diags_error(reading->config->diags, node->place, "'%s': unknown layer '%s' (known: %s)",
                     key, word, all);
-    return; /* the first tells enough */
+    return; /* one finding is enough */
   }
 }
 
@@ -82,7 +83,7 @@ static const char *const mixer_words[] = {"attention",
                                           "linear_attention",
                                           "mamba",
                                           NULL};
-static const char block_letters[] = "M*-E"; /* of block_words */
+static const char block_letters[] = "M*-E"; /* in the order of block_words */
 
 static void check_pattern(const Reading *reading) {
   const char *pattern = orr_huggingface_config_text(reading->config, "hybrid_override_pattern");
@@ -103,7 +104,7 @@ static void check_lists(const Reading *reading) {
                                      "no_rope_layers", "moe_layer_freq"};
   const OrrNode *frequency = take(reading, "moe_layer_freq");
   const gboolean is_step =
-      frequency && frequency->kind == ORR_NODE_SCALAR; /* DeepSeek writes a number there */
+      frequency && frequency->kind == ORR_NODE_SCALAR; /* DeepSeek has a number there */
   for (guint i = 0; i < G_N_ELEMENTS(keys) - (is_step ? 1 : 0); i++) {
     const OrrNode *list = take_list(reading, keys[i]);
     if (list) check_length(reading, keys[i], list, orr_node_length(list));
@@ -114,8 +115,7 @@ static void check_lists(const Reading *reading) {
   check_pattern(reading);
 }
 
-/* The numbers that tell layers, and what else is read of every layer: checked here once, so that
- * each is reported once. */
+/* Checks the numbers that determine the layers once, so that each bad one is reported once. */
 static void check_numbers(const Reading *reading) {
   static const char *const keys[] = {"full_attention_interval",   "sliding_window_pattern",
                                      "max_position_embeddings",   "sliding_window",
@@ -153,7 +153,7 @@ static const char *mixer_of_word(const char *word) {
   return strcmp(word, "linear_attention") == 0 ? "linear" : "window";
 }
 
-/* A window of the context or more is none. */
+/* A window at least as long as the context is not a window. */
 static gboolean has_window(const Reading *reading) {
   if (!orr_huggingface_config_flag(reading->config, "use_sliding_window", TRUE)) return FALSE;
   if (take(reading, "attention_chunk_size")) return TRUE;

@@ -1,6 +1,5 @@
 /*
- * huggingface_tower.c - the encoder tower of a multi-modal config: its vision_config as a model's
- * `encoder`.
+ * huggingface_tower.c - converts the vision_config of a multi-modal config to a model's `encoder`.
  *
  *   clip_vision_model      CLIP's ViT before a decoder, whose class token is no token of the decoder (LLaVA)
  *   qwen2_vl               a ViT with 2-dimensional RoPE; `merge` squared tokens become one
@@ -8,15 +7,15 @@
  *                          told: here all attend to the whole image
  *   qwen3_vl, _moe         learned positions. Projectors of layers between (deepstack) are told
  *
- * Images of Qwen's are of any size: 32 x 32 patches are taken. Other towers are not mapped, which
- * the importer tells.
+ * Qwen's images have any size: 32 x 32 patches are assumed. Other towers are not converted, which
+ * the importer reports.
  */
 #include <string.h>
 
 #include "models/import_huggingface.h"
 
 typedef struct {
-  const char *model_type; /* of the vision_config */
+  const char *model_type; /* that of the vision_config */
   gboolean is_clip, has_positions, is_gated;
 } Tower;
 
@@ -28,7 +27,7 @@ static const Tower towers[] = {
     {"qwen3_vl_moe", .has_positions = TRUE},
 };
 
-/* Patches a side of an image whose size no config says. */
+/* Patches along each side of an image, where no config states its size. */
 #define ANY_SIDE 32
 
 static OrrNode *clip(const OrrHuggingfaceConfig *config) {
@@ -37,12 +36,12 @@ static OrrNode *clip(const OrrHuggingfaceConfig *config) {
       {"ffn", "intermediate_size"},    {"patch", "patch_size"},   {"image", "image_size"}};
   OrrNode *encoder = orr_huggingface_config_section(config, pairs, G_N_ELEMENTS(pairs));
   orr_huggingface_config_set_number(encoder, "extra-tokens", 1);
-  orr_huggingface_config_find(config,
-                              "vocab_size|hidden_act"); /* of the text half, and CLIP's alone */
+  orr_huggingface_config_find(config, "vocab_size|hidden_act"); /* CLIP's keys for its text half */
   return encoder;
 }
 
-/* Qwen2-VL calls its width embed_dim, and hidden_size what it gives to the decoder. */
+/* In Qwen2-VL, embed_dim is the tower's width and hidden_size the width of its output to the
+ * decoder. */
 static OrrNode *qwen(const OrrHuggingfaceConfig *config, const Tower *tower) {
   static const OrrHuggingfacePair pairs[] = {{"layers", "depth"},
                                              {"heads", "num_heads"},
@@ -75,7 +74,7 @@ static OrrNode *qwen(const OrrHuggingfaceConfig *config, const Tower *tower) {
 
 OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *whole) {
   const char *type = orr_huggingface_config_text(config, "model_type");
-  if (!type) type = whole; /* Qwen2-VL's first configs do not say */
+  if (!type) type = whole; /* Qwen2-VL's first configs have no model_type here */
   for (guint i = 0; i < G_N_ELEMENTS(towers); i++)
     if (strcmp(towers[i].model_type, type) == 0)
       return towers[i].is_clip ? clip(config) : qwen(config, &towers[i]);

@@ -1,8 +1,9 @@
 /*
- * huggingface_types.c - model types of transformers, and keys of configs that cost nothing.
+ * huggingface_types.c - the known model types of the transformers library, and keys of configs that
+ * affect neither time nor memory.
  *
- * To add a type: its line below (alphabetical), what of it no config says as flags, and a config in
- * tests/models/test_import_huggingface.c. Source: transformers,
+ * To add a type: a line below (alphabetical), with flags for what its configs do not state, and a
+ * config in tests/models/test_import_huggingface.c. Source: transformers,
  * src/transformers/models/TYPE/modeling_TYPE.py, 4.57.
  */
 #include <string.h>
@@ -12,8 +13,8 @@
 #define LLAMA (ORR_HF_GATED | ORR_HF_RMS_NORM)
 #define GPT (ORR_HF_BIAS | ORR_HF_TIED)
 
-/* Defaults of configuration classes (configuration_TYPE.py), of those that are found inside
- * other configs. */
+/* Defaults of configuration classes (configuration_TYPE.py), for those that occur inside other
+ * configs. */
 #define GEMMA3                                                                                     \
   "{vocab_size: 262208, hidden_size: 2304, intermediate_size: 9216, num_hidden_layers: 26, "       \
   "num_attention_heads: 8, "                                                                       \

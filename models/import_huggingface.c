@@ -1,11 +1,11 @@
 /*
- * import_huggingface.c - see import_huggingface.h.
+ * import_huggingface.c - reads the config, maps its keys to the document's, checks the document and
+ * writes it.
  *
- * The config becomes a tree; a multi-modal one's text_config stands for it. Each key of the
- * document is looked for under the names that configs give it. What was read is remembered; what
- * was neither read nor is known to be harmless is told. The document is read back and settled
- * before it is given out, so that a config that makes no sense is refused with the rule that it
- * breaks.
+ * The config becomes a tree; the text_config of a multi-modal one takes its place. Each key of the
+ * document is looked up under the names that configs use for it. Keys that were neither read nor
+ * known to be harmless are reported. The document is read back and settled before it is returned,
+ * so that an inconsistent config is refused with the rule that it breaks.
  */
 #include "models/import_huggingface.h"
 
@@ -27,8 +27,8 @@ static OrrNode *read_list(OrrJson *json, OrrPlace place) {
   return list;
 }
 
-/* A key twice is refused: what Python would read (the last) is not what a person sees first. The
- * set keeps maps of many keys from costing the square of their number. */
+/* Refuses duplicate keys: Python would read the last, a person sees the first. The set keeps the
+ * time for maps of many keys from growing with the square of their number. */
 static OrrNode *read_map(OrrJson *json, OrrPlace place) {
   OrrNode *map = orr_node_new_map(place);
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -86,7 +86,7 @@ static OrrNode *read_config(const char *path, OrrDiags *diags, GError **error) {
 /* --- the document --- */
 
 typedef struct {
-  const OrrHuggingfaceConfig *config; /* of the decoder */
+  const OrrHuggingfaceConfig *config; /* the decoder's */
   const OrrHuggingfaceType *type;
   OrrNode *model;
 } Import;
@@ -178,7 +178,8 @@ static void map_latent(const Import *import) {
                                              {"qk-rope-head-dim", "qk_rope_head_dim"},
                                              {"v-head-dim", "v_head_dim"}};
   if (number(import, "kv_lora_rank", 0) <= 0) return;
-  orr_huggingface_config_find(import->config, "qk_head_dim"); /* the sum of two of them */
+  orr_huggingface_config_find(import->config, "qk_head_dim"); /* marks it as read: the sum of two
+                                                               * others */
   orr_node_remove(import->model, "kv-heads");
   orr_node_set(import->model, "mla",
                orr_huggingface_config_section(import->config, pairs, G_N_ELEMENTS(pairs)));
@@ -199,7 +200,8 @@ static void map_experts(const Import *import) {
                          0);
   gboolean llama4 = g_str_has_prefix(import->type->model_type, "llama4");
   if (!ffn && llama4)
-    ffn = number(import, "intermediate_size", 0); /* the dense layers' is intermediate_size_mlp */
+    ffn = number(import, "intermediate_size", 0); /* intermediate_size_mlp is that of the dense
+                                                   * layers */
   if (llama4) n_shared = 1;
   if (!shared) shared = n_shared * ffn;
   if (ffn) orr_huggingface_config_set_number(moe, "ffn", ffn);
@@ -287,7 +289,7 @@ static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix,
   }
 }
 
-/* Nodes of the document have no place: what is wrong with them is told of the whole file. */
+/* Nodes of the document have no place, so findings name the whole file. */
 static void check_document(const OrrNode *model, const char *path, OrrDiags *diags) {
   OrrModel read;
   OrrPlace place = {.file = g_intern_string(path)};
@@ -296,7 +298,7 @@ static void check_document(const OrrNode *model, const char *path, OrrDiags *dia
     orr_model_settle(&read, place, diags);
   } else {
     g_autofree char *text = orr_diags_text(own);
-    orr_diags_error(diags, place, "the config makes no model: %s",
+    orr_diags_error(diags, place, "the config is not a valid model: %s",
                     g_strstrip(g_strdelimit(text, "\n", ' ')));
   }
   orr_field_clear(&orr_model_table, &read);
@@ -340,7 +342,7 @@ static void map_all(const Import *import, gint64 layers) {
   map_layout(import, MIN(layers, ORR_MAX_LAYOUT));
 }
 
-/* The tower, where it is one that is known; else its section is told as a whole. */
+/* Maps the tower if its type is known; else its whole section is reported. */
 static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, const char *whole,
                       GString *left_out) {
   const OrrNode *map = orr_huggingface_config_map(root, "vision_config");
@@ -355,8 +357,8 @@ static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, co
   add_left_out(&tower, "vision_config.", left_out);
 }
 
-/* A config inside another one: keys that it leaves out are as in its configuration class, whose
- * type replaces @type where it is known; tie_word_embeddings may stand outside. */
+/* A config inside another one: keys that it omits have the defaults of its configuration class,
+ * whose type replaces @type if it is known; tie_word_embeddings may be outside. */
 static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root,
                               const OrrHuggingfaceType **type, OrrDiags *diags) {
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
@@ -370,8 +372,8 @@ static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root,
   return orr_node_merge(base, config);
 }
 
-/* A comment ends at any of YAML's line ends, U+2028 among them, and what follows would be read:
- * texts of a config are cleaned of all that is not printable in one line. */
+/* A YAML comment ends at any of YAML's line ends, U+2028 among them, and the rest would be read
+ * as YAML: characters that are not printable on one line are removed from texts of a config. */
 static void append_comment(GString *text, const char *line) {
   g_string_append(text, "# not mapped: ");
   for (const char *at = line; *at; at = g_utf8_next_char(at)) {

@@ -1,5 +1,5 @@
 /*
- * inference.c - see inference.h.
+ * inference.c - appends the operators of a serving step:
  *
  *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce,
  *            norm, gate-up [T, 2 f / t], swiglu, down [T, h], all-reduce
@@ -18,7 +18,7 @@
 
 static void add(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }
 
-/* A kernel that moves @moves elements for each of tokens * width. */
+/* A kernel that moves @moves elements per element of tokens * width. */
 static void add_memory(GArray *operators, const char *name, OrrDtype dtype, gint64 tokens,
                        gint64 width, double moves) {
   OrrOperator op =
@@ -34,8 +34,8 @@ static void add_gemm(GArray *operators, const char *name, OrrDtype dtype, gint64
   add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, (OrrGemmShape){1, m, n, k}));
 }
 
-/* What products of a part of a layer run in, and, in *@ret_stored, the bytes of a weight where
- * it is stored narrower. */
+/* The format of products in a part of a layer and, in *@ret_stored, the bytes per weight where
+ * weights are stored narrower. */
 static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart part,
                             double *ret_stored) {
   const OrrQuantized *quantized = shard->quantized;
@@ -47,7 +47,7 @@ static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart par
   return shard->activations;
 }
 
-/* A product by a layer's weights. */
+/* A product with a layer's weights. */
 static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators,
                        const char *name, gint64 m, gint64 n, gint64 k) {
   double stored;
@@ -68,7 +68,7 @@ static void add_all_reduce(const OrrModel *model, const OrrInferenceShard *shard
 static void add_norm(const OrrModel *model, const OrrInferenceShard *shard, const char *name,
                      gint64 tokens, GArray *operators) {
   add_memory(operators, name, shard->activations, tokens, model->hidden,
-             4); /* x and residual, in and out */
+             4); /* x and residual, read and written */
 }
 
 static const char *norm_name(const OrrModel *model) {
@@ -135,7 +135,7 @@ static void add_attention(const OrrModel *model, guint kind, const OrrInferenceS
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }
 
-/* A rank's view of a layer with a state: widths after sharding, and a prompt of @tokens to scan. */
+/* A layer with a state on one rank: widths after sharding, and a prompt of @tokens to scan. */
 static OrrTransformerView state_view(const OrrModel *model, guint kind,
                                      const OrrInferenceShard *shard, OrrShard *scanned,
                                      gint64 tokens) {
@@ -172,8 +172,8 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
   }
 }
 
-/* The state in fp32 is read and written, and each of its elements takes part in three
- * multiply-adds: decay, the new token's outer product, the product with the query. */
+/* Reads and writes the state in fp32; each element takes part in three multiply-adds: decay, the
+ * new token's outer product, the product with the query. */
 static void add_state_update(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                              gint64 tokens, GArray *operators) {
   OrrShard scanned;
@@ -197,7 +197,7 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
   }
 }
 
-/* An MLP of this rank's width, without norm and sum. */
+/* An MLP of this rank's width, without its norm and residual add. */
 static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
                     gint64 ffn, GArray *operators) {
   const gboolean gated = orr_activation_is_gated(model->activation);
@@ -207,7 +207,7 @@ static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint6
   add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-down", tokens, model->hidden, ffn);
 }
 
-/* What all tokens of a feed-forward of experts go through before those. */
+/* The operators before the experts, over all tokens. */
 static void add_router(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
                        GArray *operators) {
   const OrrMoe *moe = &model->moe;
@@ -245,8 +245,8 @@ void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceSh
   if (parts.feed != ORR_FEED_NONE) add_feed(model, (OrrFeed)parts.feed, shard, tokens, operators);
 }
 
-/* Each rank sends its share of the tokens to their experts, in the experts' format, and has
- * results back in 16 bits. */
+/* Each rank sends its own tokens to their experts in the experts' format, and receives results
+ * in 16 bits. */
 static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, const char *name,
                          OrrDtype dtype, gint64 tokens, GArray *operators) {
   const gint64 ranks = shard->tp * shard->dp, own = (tokens + ranks - 1) / ranks;
@@ -289,7 +289,7 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
   if (shard->dp > 1) add_exchange(model, shard, "combine", shard->activations, tokens, operators);
 }
 
-/* As it is trained, forward. */
+/* The same operators as in training, forward. */
 void orr_inference_encoder(const OrrModel *model, const OrrInferenceShard *shard, gint64 images,
                            GArray *operators) {
   if (model->encoder.layers == 0 || images <= 0) return;
@@ -330,7 +330,7 @@ void orr_inference_head(const OrrModel *model, const OrrInferenceShard *shard, g
 
 void orr_inference_candidates(const OrrModel *model, const OrrInferenceShard *shard,
                               gint64 sequences, GArray *operators) {
-  (void)shard; /* each rank has all logits by then */
+  (void)shard; /* each rank has all logits here */
   add_memory(operators, "log-softmax", ORR_FP32, sequences, model->vocab, 2);
   add_memory(operators, "top-k", ORR_FP32, sequences, model->vocab, 1);
   add_memory(operators, "ranks", ORR_FP32, sequences, model->vocab, 1);

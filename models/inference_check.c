@@ -1,5 +1,5 @@
 /*
- * inference_check.c - whether a model can be split over the GPUs of an engine.
+ * inference_check.c - checks that a model can be split over the GPUs of an engine.
  */
 #include "models/inference.h"
 
@@ -45,7 +45,7 @@ static void check_states(const OrrModel *model, gint64 tp, OrrPlace place, OrrDi
                     model->name, linear, tp);
 }
 
-/* What is not known is told, never modelled as something else. */
+/* Refuses kinds of layers without a model, rather than modelling them as another kind. */
 static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
                         OrrDiags *diags) {
   gboolean has_experts = FALSE, has_dense = FALSE, has_cache = FALSE;
@@ -56,12 +56,13 @@ static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, O
     has_cache |= kind.mixer == ORR_MIXER_ATTENTION || kind.mixer == ORR_MIXER_WINDOW;
   }
   if (!has_cache)
-    orr_diags_error(diags, place,
-                    "model %s has no layer with a key-value cache, which serving does not know yet",
-                    model->name);
+    orr_diags_error(
+        diags, place,
+        "model %s has no layer with a key-value cache, which serving does not support yet",
+        model->name);
   if (has_experts && model->moe.latent > 0)
     orr_diags_error(diags, place,
-                    "model %s has experts of a latent width, which serving does not know yet",
+                    "model %s has experts of a latent width, which serving does not support yet",
                     model->name);
   if (has_dense && model->ffn % shard->tp)
     orr_diags_error(diags, place, "model %s: ffn (" D ") cannot be divided by tp (" D ")",

@@ -1,15 +1,14 @@
 /*
- * inference_lora.c - low-rank adapters beside a served model's layers: many in one
- * batch.
+ * inference_lora.c - low-rank adapters of a served model: many in one batch.
  *
- * y += (x A_i) B_i for each token's own adapter i: two kernels a target, shrink and expand, which
- * read the matrices of the d adapters in the batch once and pass over the tokens (SGMV: Chen et al.
- * 2023, Punica, arXiv 2310.18547; vLLM's lora_shrink and lora_expand). Of rank r, T tokens, a
- * target of `in` -> `out` on this rank, in 16 bits:
+ * y += (x A_i) B_i with each token's own adapter i, in two kernels per target, shrink and expand.
+ * They read the matrices of the d adapters in the batch once and iterate over the tokens (SGMV:
+ * Chen et al. 2023, Punica, arXiv 2310.18547; vLLM's lora_shrink and lora_expand). For rank r, T
+ * tokens and a target of `in` -> `out` on this rank, in 16 bits:
  *
  *   shrink   2 (d r in + T (in + r)) bytes      expand   2 (d r out + T (r + 2 out)), the output read and written
  *
- * Column-parallel targets keep A whole, row-parallel ones B, as vLLM does by default.
+ * Column-parallel targets have a whole copy of A, row-parallel ones of B, as by vLLM's default.
  */
 #include "models/inference.h"
 

@@ -1,9 +1,9 @@
 /*
- * inference_memory.c - what one GPU of an engine holds.
+ * inference_memory.c - bytes of weights, cache and state on one GPU of an engine.
  *
- * Bytes a token and layer of the cache: 2 kv d / t elements; latent attention: Rk + r, whole on
- * each rank. Weights: over the tensor-parallel group, but for latent attention's projections down,
- * which each rank has, and routed experts, which are over all tp dp ranks.
+ * The cache has 2 kv d / t elements per token and layer; for latent attention Rk + r, a whole copy
+ * on each rank. Weights are split over the tensor-parallel group, except latent attention's
+ * down-projections, which each rank has, and routed experts, which are split over all tp dp ranks.
  */
 #include <math.h>
 
@@ -44,8 +44,7 @@ double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard 
   return sum / (double)shard->tp;
 }
 
-/* fp4 comes with a scale of one byte for each 16 weights (NVFP4); fp8's scales are not worth
- * counting. */
+/* fp4 has a scale of one byte per 16 weights (NVFP4); fp8's scales are negligible. */
 static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part) {
   const OrrQuantized *quantized = shard->quantized;
   if (!quantized)

@@ -1,5 +1,5 @@
 /*
- * lora.c - the section's table, and its words as bits.
+ * lora.c - the field table of the section, and its words as bits.
  *
  * The default targets are NeMo's (linear_qkv and linear_proj; nemo/collections/llm/peft/lora.py,
  * 2024).
@@ -21,13 +21,13 @@ static const OrrField fields[] = {
     {.name = "targets",
      .kind = ORR_FIELD_TEXTS,
      .offset = offsetof(OrrLoraFields, targets),
-     .sentence = "Linear layers that have one: qkv, projection, fc1, fc2.",
+     .sentence = "Linear layers with an adapter: qkv, projection, fc1, fc2.",
      .fallback = "[qkv, projection]"},
     {.name = "quantised",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrLoraFields, quantised),
-     .sentence =
-         "Whether frozen linear layers are kept in NF4 and made 16-bit for each product (QLoRA).",
+     .sentence = "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
+                 "product (QLoRA).",
      .fallback = "false"},
 };
 const OrrFieldTable orr_lora_table =
@@ -49,7 +49,7 @@ OrrLora orr_lora_settle(const OrrLoraFields *asked, OrrPlace place, OrrDiags *di
   for (guint i = 0; asked->targets && asked->targets[i]; i++)
     lora.targets |= bit_of(asked->targets[i], place, diags);
   if (diags && lora.quantised && !lora.rank)
-    orr_diags_error(diags, place, "lora.quantised wants adapters: set lora.rank to 1 or more");
+    orr_diags_error(diags, place, "lora.quantised needs adapters: set lora.rank to 1 or more");
   if (diags && lora.rank && !lora.targets)
     orr_diags_error(diags, place,
                     "lora.rank is %" G_GINT64_FORMAT

@@ -1,5 +1,5 @@
 /*
- * model.c - a model's document: its fields, what they default to, and what cannot be.
+ * model.c - a model's document: its fields, their defaults, and the checks.
  *
  * Invariant: after orr_model_settle without a finding, kv_heads, head_dim, ffn and moe.ffn are
  * positive, kv_heads divides heads, and every kind of layer in `settled` has the section it needs.
@@ -53,21 +53,20 @@ static const OrrField mla_fields[] = {
     SIZE(OrrMla, "kv-lora-rank", kv_rank, "0", 1e6,
          "Width of the compressed key and value; 0: the model has no latent attention."),
     SIZE(OrrMla, "qk-nope-head-dim", nope_dim, "128", 1e5,
-         "Width of a head's query and key that carry no position."),
+         "Width of the part of a head's query and key without position."),
     SIZE(OrrMla, "qk-rope-head-dim", rope_dim, "64", 1e5,
-         "Width of a head's query, and of the one key of all heads, that carry the position."),
+         "Width of the part with position: of a head's query, and of the one key of all heads."),
     SIZE(OrrMla, "v-head-dim", value_dim, "128", 1e5, "Width of a head's value."),
 };
 static const OrrFieldTable mla_table =
     ORR_FIELD_TABLE("mla", "Multi-head latent attention (DeepSeek-V2).", OrrMla, mla_fields);
 
 static const OrrField moe_fields[] = {
-    SIZE(OrrMoe, "experts", experts, "0", 1e5, "Routed experts of a layer; 0: the model has none."),
-    SIZE(OrrMoe, "topk", topk, "1", 1e4, "Routed experts that a token goes to."),
-    SIZE(OrrMoe, "ffn", ffn, "0", 1e8,
-         "Inner width of one routed expert; 0: as `ffn` of the model."),
+    SIZE(OrrMoe, "experts", experts, "0", 1e5, "Routed experts per layer; 0: the model has none."),
+    SIZE(OrrMoe, "topk", topk, "1", 1e4, "Routed experts to which a token goes."),
+    SIZE(OrrMoe, "ffn", ffn, "0", 1e8, "Inner width of one routed expert; 0: the model's `ffn`."),
     SIZE(OrrMoe, "shared-ffn", shared_ffn, "0", 1e8,
-         "Inner width of all shared experts together, through which every token goes; 0: none."),
+         "Inner width of all shared experts together, which every token passes; 0: none."),
     FLAG(OrrMoe, "shared-gate", shared_gate, "false",
          "Whether a gate of its own scales the shared experts' result."),
     SIZE(OrrMoe, "latent", latent, "0", 1e6,
@@ -79,22 +78,22 @@ static const OrrFieldTable moe_table =
 
 static const OrrField window_fields[] = {
     SIZE(OrrWindow, "size", size, "0", 1e8,
-         "Tokens that a layer with the mixer `window` sees; 0: no such layers."),
+         "Tokens that a layer with the mixer `window` sees; 0: the model has no such layers."),
     FLAG(OrrWindow, "chunked", chunked, "false",
-         "Whether a token sees its own chunk alone (Llama 4) instead of the last tokens."),
+         "Whether a token sees only its own chunk (Llama 4) instead of the last tokens."),
 };
-static const OrrFieldTable window_table = ORR_FIELD_TABLE(
-    "window", "Attention that does not reach all tokens before.", OrrWindow, window_fields);
+static const OrrFieldTable window_table =
+    ORR_FIELD_TABLE("window", "Attention with a limited range.", OrrWindow, window_fields);
 
 static const OrrField mamba_fields[] = {
     SIZE(OrrMamba, "heads", heads, "0", 1e5,
          "Heads of a Mamba-2 layer; 0: the model has no such layers."),
     SIZE(OrrMamba, "head-dim", head_dim, "64", 1e5, "Width of a head."),
-    SIZE(OrrMamba, "state", state, "128", 1e5, "States of each channel."),
+    SIZE(OrrMamba, "state", state, "128", 1e5, "States per channel."),
     SIZE(OrrMamba, "groups", groups, "8", 1e5, "Groups of heads that share B and C."),
     SIZE(OrrMamba, "conv", conv, "4", 1e3, "Taps of the causal convolution."),
     SIZE(OrrMamba, "chunk", chunk, "128", 1e5,
-         "Tokens that the scan's kernels treat as one product."),
+         "Tokens that the scan's kernels compute as one product."),
 };
 static const OrrFieldTable mamba_table =
     ORR_FIELD_TABLE("mamba", "State-space layers (Mamba-2).", OrrMamba, mamba_fields);
@@ -104,12 +103,12 @@ static const OrrField linear_fields[] = {
          "Lightning attention (MiniMax-01), or the gated delta rule (Qwen3-Next)."),
     SIZE(OrrLinear, "key-heads", key_heads, "0", 1e5,
          "Heads of queries and keys; 0: the model has no such layers."),
-    SIZE(OrrLinear, "value-heads", value_heads, "0", 1e5, "Heads of values; 0: as key-heads."),
+    SIZE(OrrLinear, "value-heads", value_heads, "0", 1e5, "Heads of values; 0: same as key-heads."),
     SIZE(OrrLinear, "key-dim", key_dim, "128", 1e5, "Width of a query and a key."),
     SIZE(OrrLinear, "value-dim", value_dim, "128", 1e5, "Width of a value."),
     SIZE(OrrLinear, "conv", conv, "0", 1e3,
          "Taps of the causal convolution over q, k and v; 0: none."),
-    SIZE(OrrLinear, "chunk", chunk, "64", 1e5, "Tokens that kernels treat as one product."),
+    SIZE(OrrLinear, "chunk", chunk, "64", 1e5, "Tokens that kernels compute as one product."),
 };
 static const OrrFieldTable linear_table = ORR_FIELD_TABLE(
     "linear-attention", "Attention with a state instead of a cache.", OrrLinear, linear_fields);
@@ -123,13 +122,13 @@ static const OrrField encoder_fields[] = {
     SIZE(OrrEncoder, "image", image, "336", 1e6, "Pixels along an image."),
     SIZE(OrrEncoder, "frames", frames, "1", 1e4,
          "Frames that a patch spans; a still image is repeated."),
-    SIZE(OrrEncoder, "images", images, "1", 1e6, "Images of a sequence."),
+    SIZE(OrrEncoder, "images", images, "1", 1e6, "Images per sequence."),
     SIZE(OrrEncoder, "merge", merge, "1", 100,
-         "Patches along a square that becomes one token of the decoder."),
+         "Patches along the side of a square that becomes one token of the decoder."),
     SIZE(OrrEncoder, "extra-tokens", extra_tokens, "0", 1e5,
-         "Tokens beside the patches (a class token)."),
+         "Tokens in addition to the patches (a class token)."),
     SIZE(OrrEncoder, "projector", projector, "0", 1e8,
-         "Inner width of the two layers that lead to the decoder; 0: the decoder's hidden."),
+         "Inner width of the projector, two layers before the decoder; 0: the decoder's hidden."),
     WORD(OrrEncoder, "activation", activation, orr_activation_words, "gelu",
          "Its MLP's non-linearity."),
     WORD(OrrEncoder, "norm", norm, norm_words, "layernorm", "Its norms."),
@@ -145,18 +144,18 @@ static const OrrField fields[] = {
     {.name = "name",
      .kind = ORR_FIELD_TEXT,
      WHERE(name),
-     .sentence = "What results call the model.",
+     .sentence = "Name of the model in results.",
      .fallback = "unnamed"},
     {.name = "source",
      .kind = ORR_FIELD_TEXT,
      WHERE(source),
-     .sentence = "Where the dimensions are from.",
+     .sentence = "Source of the dimensions.",
      .flags = ORR_FIELD_OPTIONAL},
     NEEDED(OrrModel, "layers", layers, 1e5, "Layers of the decoder."),
     NEEDED(OrrModel, "hidden", hidden, 1e7, "Width of the residual stream."),
     NEEDED(OrrModel, "heads", heads, 1e5, "Attention (query) heads."),
     SIZE(OrrModel, "kv-heads", kv_heads, "0", 1e5,
-         "Key and value heads of grouped-query attention; 0: as many as heads."),
+         "Key and value heads of grouped-query attention; 0: same as heads."),
     SIZE(OrrModel, "head-dim", head_dim, "0", 1e6, "Width of a head; 0: hidden / heads."),
     SIZE(OrrModel, "ffn", ffn, "0", 1e8, "Inner width of the MLP; 0: 4 * hidden."),
     NEEDED(OrrModel, "vocab", vocab, 1e8, "Rows of the token embedding, padding included."),
@@ -173,15 +172,14 @@ static const OrrField fields[] = {
          "Whether the output layer's weights are the token embedding's."),
     FLAG(OrrModel, "bias", bias, "true", "Whether linear layers and norms have a bias."),
     FLAG(OrrModel, "qkv-bias", qkv_bias, "false",
-         "Whether QKV has a bias though other linear layers have none."),
+         "Whether QKV has a bias even if other linear layers have none."),
     FLAG(OrrModel, "qk-norm", qk_norm, "false", "Whether each head's query and key are normed."),
     FLAG(OrrModel, "post-norms", post_norms, "false", "Whether a norm follows each block too."),
     FLAG(OrrModel, "parallel-blocks", parallel, "false",
          "Whether attention and MLP read the same norm and add to the residual stream together."),
     PART("mla", mla, mla_table, "Multi-head latent attention instead of key and value heads."),
     PART("moe", moe, moe_table, "Experts instead of an MLP."),
-    PART("window", window, window_table,
-         "Layers whose attention does not reach all tokens before."),
+    PART("window", window, window_table, "Layers whose attention has a limited range."),
     PART("mamba", mamba, mamba_table, "State-space layers."),
     PART("linear-attention", linear, linear_table, "Linear attention layers."),
     PART("encoder", encoder, encoder_table, "A vision tower before the decoder."),
@@ -197,28 +195,29 @@ static const OrrField fields[] = {
                  "where there are "
                  "experts, else attention+dense.",
      .fallback = "[]"},
-    COUNT("parameters", parameters,
-          "The published number of parameters, to check the dimensions by; 0: not given."),
+    COUNT(
+        "parameters", parameters,
+        "Published number of parameters, against which the dimensions are checked; 0: not given."),
     COUNT("active-parameters", active_parameters,
-          "The published number of parameters that a token meets, to check by; 0: not given."),
+          "Published number of active parameters per token, checked likewise; 0: not given."),
 };
 
-const OrrFieldTable orr_model_table =
-    ORR_FIELD_TABLE("model", "A transformer, or what is built of the same parts: its dimensions.",
-                    OrrModel, fields);
+const OrrFieldTable orr_model_table = ORR_FIELD_TABLE(
+    "model", "The dimensions of a transformer, or of another stack of the same parts.", OrrModel,
+    fields);
 
-/* Published counts are rounded (175B is 174.6) and count padding differently, but are never this
- * far off. */
+/* Published counts are rounded (175B is 174.6) and count padding differently, but are never off
+ * by more than this. */
 #define COUNT_TOLERANCE 0.05
 
 static void check_count(double count, double published, const char *key, const char *what,
                         OrrPlace place, OrrDiags *diags) {
   if (published > 0 && fabs(count - published) > COUNT_TOLERANCE * published)
-    orr_diags_warning(diags, place, "these dimensions make %.4g %s, but '%s' says %.4g", count,
-                      what, key, published);
+    orr_diags_warning(diags, place, "these dimensions make %.4g %s, but '%s' is %.4g", count, what,
+                      key, published);
 }
 
-/* Active parameters are told with both tables of the vocabulary, one, or none: the nearest is
+/* Published active parameters count both tables of the vocabulary, one, or none: the nearest is
  * compared. */
 static double nearest_active(const OrrModel *model) {
   double count = orr_model_active_parameters(model), table = (double)model->vocab * model->hidden,
@@ -234,7 +233,7 @@ static void check_multiple(const char *what, gint64 value, const char *of, gint6
                            const char *advice, OrrPlace place, OrrDiags *diags) {
   if (divisor > 0 && value % divisor)
     orr_diags_error(diags, place,
-                    "'%s' %" G_GINT64_FORMAT " is no multiple of '%s' %" G_GINT64_FORMAT ": %s",
+                    "'%s' %" G_GINT64_FORMAT " is not a multiple of '%s' %" G_GINT64_FORMAT ": %s",
                     what, value, of, divisor, advice);
 }
 
@@ -284,7 +283,7 @@ static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
 
 void orr_model_settle(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (model->layers < 1 || model->hidden < 1 || model->heads < 1)
-    return; /* the field table has already said so */
+    return; /* the field table has already reported it */
   settle_heads(model, place, diags);
   if (!model->ffn) model->ffn = 4 * model->hidden;
   settle_moe(model, place, diags);

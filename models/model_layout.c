@@ -1,9 +1,9 @@
 /*
- * model_layout.c - which layer is of which kind.
+ * model_layout.c - reads `layout`, which states the kind of each layer.
  *
- * `layout` is a list of items `[COUNT] WORD[+WORD]`, one mixer and one feed-forward, or one of
- * both. Settled, it is a table of kinds in the order of their first layer, and the kind of each
- * layer of one round of the list.
+ * `layout` is a list of items `[COUNT] WORD[+WORD]`: a mixer and a feed-forward, or one of them.
+ * Settled, it is a table of kinds in the order of their first layer, and the kind of each layer of
+ * one round of the list.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *const mixer_words[ORR_N_MIXERS + 1] = {
 static const char *const feed_words[ORR_N_FEEDS + 1] = {
     [ORR_FEED_NONE] = "", [ORR_FEED_DENSE] = "dense", [ORR_FEED_MOE] = "moe"};
 
-/* What a layout may say. */
+/* The words of a layout. */
 static const char *const words[] = {"attention", "window", "mamba", "linear", "dense", "moe", NULL};
 
 /* --- reading --- */
@@ -39,7 +39,7 @@ static void complain(Reading *reading, const char *item, const char *why) {
                   item, why);
 }
 
-/* One word into @kind; FALSE where it is unknown, or the second of its sort. */
+/* Adds one word to @kind; FALSE where it is unknown, or the second mixer or feed-forward. */
 static gboolean read_word(const char *word, OrrLayerKind *kind) {
   for (int mixer = ORR_MIXER_ATTENTION; mixer < ORR_MIXER_ENCODER; mixer++)
     if (strcmp(word, mixer_words[mixer]) == 0 && !kind->mixer && !kind->feed) {
@@ -54,7 +54,7 @@ static gboolean read_word(const char *word, OrrLayerKind *kind) {
   return FALSE;
 }
 
-/* The section that a kind's parts cannot do without, where the model lacks it; else NULL. */
+/* The section that a part of @kind needs and the model lacks; NULL: none. */
 static const char *lacking(const OrrModel *model, OrrLayerKind kind) {
   if (kind.feed == ORR_FEED_MOE && !model->moe.experts)
     return "the model has no 'moe' with 'experts'";
@@ -81,7 +81,7 @@ static gboolean read_kind(Reading *reading, const char *item, const char *text,
     return FALSE;
   }
   gboolean is_empty = !ret_kind->mixer && !ret_kind->feed;
-  const char *lack = is_empty ? "it names no part" : lacking(reading->model, *ret_kind);
+  const char *lack = is_empty ? "it is empty" : lacking(reading->model, *ret_kind);
   if (lack) complain(reading, item, lack);
   return !lack;
 }
@@ -95,7 +95,7 @@ static void append(Reading *reading, const char *item, gint64 count, OrrLayerKin
   guint at = 0;
   while (at < layout->n_kinds && !same_kind(layout->kinds[at], kind)) at++;
   if (at == layout->n_kinds)
-    layout->kinds[layout->n_kinds++] = kind; /* 14 kinds are all that words can make */
+    layout->kinds[layout->n_kinds++] = kind; /* the words make at most 14 kinds */
   if (count < 1 || count > ORR_MAX_LAYOUT - layout->length) {
     complain(reading, item, "a round of the layout is 1 to 512 layers");
     return;
@@ -112,8 +112,8 @@ static void read_item(Reading *reading, const char *item) {
   if (read_kind(reading, item, rest, &kind)) append(reading, item, count, kind);
 }
 
-/* Kinds whose first layer is beyond the last are none: 2 layers of [5 window, attention] have
- * one kind. */
+/* Drops kinds whose first layer is beyond the last: 2 layers of [5 window, attention] have one
+ * kind. */
 static void drop_unused(OrrModel *model) {
   OrrModelLayout *layout = &model->settled;
   guint used = 0;
@@ -136,7 +136,7 @@ void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags) {
     model->settled = (OrrModelLayout){0};
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 static guint n_decoder_kinds(const OrrModel *model) { return MAX(1, model->settled.n_kinds); }
 

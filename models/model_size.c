@@ -1,19 +1,18 @@
 /*
- * model_size.c - a model's parameters, FLOPs, and what a token leaves behind, kind of layer by kind
- * of layer.
+ * model_size.c - a model's parameters, FLOPs, and cache and state per token, by kind of layer.
  *
  * Invariants:
  *  1. Parameters are counted exactly: matrices, biases, norms, embeddings (Megatron's layout).
  *  2. FLOPs are those of matrix products alone, a multiply-add as two; attention without the causal half.
  *
  * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, the matrices of a layer with plain
- * attention and MLP hold
+ * attention and MLP have
  *
  *   h (q + 2 kv) + q h + (2 or, gated, 3) h f
  *
- * parameters, each of which costs 2 FLOPs a token and pass; attention adds 4 s q (scores and
- * context). For GPT (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, whence Narayanan et al., SC21
- * (arXiv 2104.04473), eq. 2 and 3. Of experts a token meets topk. The rest:
+ * parameters, each of which costs 2 FLOPs per token and pass; attention adds 4 s q (scores and
+ * context). For GPT (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, which gives Narayanan et al.,
+ * SC21 (arXiv 2104.04473), eq. 2 and 3. Of experts, topk count per token. The rest:
  *
  *   latent attention   h Rq + Rq a (n + r) + h (Rk + r) + Rk a (n + v) + a v h;  core 2 s a (n + r + v)
  *                      (a heads; n, r, v widths without and with position and of values; Rq, Rk ranks;
@@ -55,7 +54,7 @@ double orr_encoder_projector_width(const OrrModel *model) {
                          : 0;
 }
 
-/* Of the projector's two layers. */
+/* The weights of the projector's two layers. */
 static double projector_weights(const OrrModel *model) {
   double inner = model->encoder.projector ? model->encoder.projector : model->hidden;
   return orr_encoder_projector_width(model) * inner + inner * model->hidden;
@@ -136,7 +135,7 @@ static double mixer_weights(const OrrModel *model, int mixer) {
   }
 }
 
-/* Of @experts routed experts, the shared ones, router and latent projections. */
+/* The weights of @experts routed experts, the shared ones, the router and latent projections. */
 static double moe_weights(const OrrModel *model, double experts) {
   const OrrMoe *moe = &model->moe;
   double h = model->hidden, products = matrices_of(model->activation),
@@ -151,7 +150,7 @@ static double feed_weights(const OrrModel *model, int feed, double experts) {
   return feed == ORR_FEED_DENSE ? matrices_of(model->activation) * model->hidden * model->ffn : 0;
 }
 
-/* Parameters of a layer's matrices, by which its GEMMs' FLOPs go. */
+/* Parameters of a layer's matrices, which determine its GEMMs' FLOPs. */
 static double layer_weights(const OrrModel *model, guint kind, double experts) {
   OrrLayerKind parts = orr_model_kind(model, kind);
   if (parts.mixer == ORR_MIXER_ENCODER) return encoder_weights(model);
@@ -258,16 +257,16 @@ double orr_model_active_parameters(const OrrModel *model) {
          orr_model_embedding_parameters(model);
 }
 
-/* Each has a layer as the last one, a projection of the token's and the state's norms, and a
- * final norm (DeepSeek-V3, arXiv 2412.19437, section 2.2); embedding and output layer are the
- * model's. */
+/* Each has a layer of the kind of the last one, a projection of the token's and the state's
+ * norms, and a final norm (DeepSeek-V3, arXiv 2412.19437, section 2.2); it shares the model's
+ * embedding and output layer. */
 double orr_model_mtp_parameters(const OrrModel *model) {
   double h = model->hidden,
          last = orr_model_layer_parameters(model, orr_model_layer_kind(model, model->layers - 1));
   return model->mtp_layers * (last + 2 * h * h + 3 * orr_model_norm_parameters(model));
 }
 
-/* --- what a token leaves behind --- */
+/* --- cache and state --- */
 
 double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_bytes) {
   int mixer = orr_model_kind(model, kind).mixer;
@@ -300,7 +299,7 @@ double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes)
 
 /* --- FLOPs of one forward pass; @layers of the kind --- */
 
-/* Scores that a token has on average, the causal half not taken off. */
+/* Mean scores per token, without the factor of a half for the causal mask. */
 static double scores_of(const OrrModel *model, int mixer, double sequence) {
   double size = model->window.size;
   if (mixer != ORR_MIXER_WINDOW || size <= 0 || size >= sequence) return sequence;

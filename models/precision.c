@@ -1,8 +1,8 @@
 /*
  * precision.c - the table of recipes.
  *
- * Bytes that a cast moves an element: it reads 2 (bf16) and writes the format twice, as it is and
- * transposed; scales of s bytes for each block of b elements add 2 s / b.
+ * A cast moves these bytes per element: it reads 2 (bf16) and writes the narrow format twice, plain
+ * and transposed; scales of s bytes per block of b elements add 2 s / b.
  *
  *   fp8-delayed    2 + 1 + 1          the scale is of the steps before (Micikevicius et al. 2022, arXiv 2209.05433;
  *                                     Transformer Engine, DelayedScaling)
@@ -15,19 +15,19 @@
  *                                     first; the transposed copy through a Hadamard transform of 16 (NVIDIA 2025,
  *                                     arXiv 2509.25149)
  *
- * Casts are kernels of their own here: Transformer Engine fuses some with the norm or the
- * activation before them, whose write of 2 bytes then falls away. A frozen layer has no product by
- * weight, and so no transposed copies. Weights are cast once a step, the same way; the narrow
- * copies of trained ones stay beside the 16-bit ones (Megatron's fp8-param-gather, which keeps no
- * 16-bit ones, is not modelled for them). Frozen weights never change: they are cast when they are
- * loaded, and only their narrow copies are held, in both directions, with the recipes for which
- * Megatron-Bridge and NeMo set fp8-param (delayed, current, mxfp8:
- * src/megatron/bridge/training/mixed_precision.py @ 05097809; that they then take as much as in 16
- * bits was measured: modelscope/ms-swift issue 9371). fp8-blockwise and nvfp4 have no such weights
- * there: Transformer Engine casts 16-bit ones in each step's first micro-batch. Gathers under
- * sequence parallelism carry the narrow format (Transformer Engine quantises before it gathers).
- * fp8-blockwise dispatches tokens to experts in fp8, as DeepEP does; the others in 16 bits
- * (Megatron's all-to-all dispatcher).
+ * Casts are kernels of their own here. (Transformer Engine fuses some with the norm or the
+ * activation before them, which saves the write of 2 bytes.) A frozen layer has no product by
+ * weight, and so no transposed copies. Weights are cast once per step, in the same way; the narrow
+ * copies of trained weights are kept in addition to the 16-bit ones (Megatron's fp8-param-gather,
+ * which keeps no 16-bit ones, is not modelled for them). Frozen weights never change: they are cast
+ * when they are loaded, and only their narrow copies are stored, in both directions, for the
+ * recipes with which Megatron-Bridge and NeMo set fp8-param (delayed, current, mxfp8:
+ * src/megatron/bridge/training/mixed_precision.py @ 05097809; modelscope/ms-swift issue 9371
+ * measured that they then take as much memory as in 16 bits). fp8-blockwise and nvfp4 have no such
+ * weights there: Transformer Engine casts 16-bit ones in each step's first micro-batch. Gathers
+ * under sequence parallelism carry the narrow format (Transformer Engine quantises before it
+ * gathers). fp8-blockwise dispatches tokens to experts in fp8, as DeepEP does; the others in 16
+ * bits (Megatron's all-to-all dispatcher).
  */
 #include "models/precision.h"
 
@@ -75,16 +75,16 @@ static const OrrPrecisionRecipe recipes[ORR_N_PRECISIONS] = {
     PLAIN(ORR_PRECISION_BF16, "bfloat16.", ORR_BF16, 2),
     PLAIN(ORR_PRECISION_FP32, "32-bit floats.", ORR_FP32, 4),
     PLAIN(ORR_PRECISION_TF32, "32-bit floats, multiplied as TF32.", ORR_TF32, 4),
-    NARROW(ORR_PRECISION_FP8_DELAYED, "fp8, one scale a tensor from the steps before.", ORR_FP8,
+    NARROW(ORR_PRECISION_FP8_DELAYED, "fp8, one scale per tensor, from previous steps.", ORR_FP8,
            FALSE, 1, 0, 0, TRUE, 2),
-    NARROW(ORR_PRECISION_FP8_CURRENT, "fp8, one scale a tensor from its own largest value.",
+    NARROW(ORR_PRECISION_FP8_CURRENT, "fp8, one scale per tensor, from its own largest value.",
            ORR_FP8, FALSE, 1, 0, 2, TRUE, 2),
     NARROW(ORR_PRECISION_FP8_BLOCKWISE, "fp8, scales of 1 x 128 and 128 x 128 (DeepSeek-V3).",
            ORR_FP8, FALSE, 1, 4.0 / 128, 0, FALSE, 1 + 4.0 / 128),
-    NARROW(ORR_PRECISION_MXFP8, "fp8, a scale for each 32 (OCP Microscaling).", ORR_FP8, TRUE, 1,
-           1.0 / 32, 0, TRUE, 2),
-    NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale for each 16 and one a tensor.", ORR_FP4,
-           TRUE, 0.5, 1.0 / 16, 2, FALSE, 2),
+    NARROW(ORR_PRECISION_MXFP8, "fp8, a scale per 32 elements (OCP Microscaling).", ORR_FP8, TRUE,
+           1, 1.0 / 32, 0, TRUE, 2),
+    NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale per 16 elements and one per tensor.",
+           ORR_FP4, TRUE, 0.5, 1.0 / 16, 2, FALSE, 2),
 };
 
 const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision) {

@@ -1,8 +1,8 @@
 /*
- * quantization.c - the table of words.
+ * quantization.c - the table of the words of serving engines.
  *
- * Bytes of a weight: its bits, and a scale (with a zero point) of s bytes for each group of g
- * weights, s / g.
+ * Bytes per weight: its bits, and a scale (with a zero point) of s bytes per group of g weights, s
+ * / g.
  *
  *   int8          1                a scale a channel: nothing beside thousands of weights (SmoothQuant, Xiao et al. 2022,
  *                                  arXiv 2211.10438; compressed-tensors w8a8)
@@ -36,21 +36,21 @@ const char *const orr_quantization_words[] = {
 static const OrrQuantized table[ORR_N_QUANTIZATIONS] = {
     [ORR_QUANTIZATION_AWQ] = {"W4A16, groups of 128 with zero points.", ORR_N_DTYPES,
                               0.5 + 2.5 / 128, ORR_QUANTIZED_MIXER},
-    [ORR_QUANTIZATION_FP8] = {"W8A8 in fp8, a scale a tensor or channel.", ORR_FP8, 1,
+    [ORR_QUANTIZATION_FP8] = {"W8A8 in fp8, a scale per tensor or channel.", ORR_FP8, 1,
                               ORR_QUANTIZED_MIXER},
-    [ORR_QUANTIZATION_FP8_BLOCK] = {"W8A8 in fp8, a scale for 128 x 128.", ORR_FP8,
+    [ORR_QUANTIZATION_FP8_BLOCK] = {"W8A8 in fp8, a scale per 128 x 128.", ORR_FP8,
                                     1 + 4.0 / (128 * 128), ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_FP8_WEIGHTS] = {"W8A16: fp8 weights, products in 16 bits.", ORR_N_DTYPES, 1,
                                       ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_GPTQ] = {"W4A16, groups of 128.", ORR_N_DTYPES, 0.5 + 2.0 / 128,
                                ORR_QUANTIZED_MIXER},
-    [ORR_QUANTIZATION_INT8] = {"W8A8 in int8, a scale a channel.", ORR_INT8, 1,
+    [ORR_QUANTIZATION_INT8] = {"W8A8 in int8, a scale per channel.", ORR_INT8, 1,
                                ORR_QUANTIZED_MIXER},
-    [ORR_QUANTIZATION_MXFP4] = {"W4A16 of experts, groups of 32.", ORR_N_DTYPES, 0.5 + 1.0 / 32,
+    [ORR_QUANTIZATION_MXFP4] = {"W4A16 for experts, groups of 32.", ORR_N_DTYPES, 0.5 + 1.0 / 32,
                                 ORR_QUANTIZED_EXPERTS},
     [ORR_QUANTIZATION_NVFP4] = {"W4A4 in fp4, groups of 16.", ORR_FP4, 0.5 + 1.0 / 16,
                                 ORR_QUANTIZED_MIXER},
-    [ORR_QUANTIZATION_NVFP4_MLP] = {"W4A4 in fp4 of feed-forwards and experts.", ORR_FP4,
+    [ORR_QUANTIZATION_NVFP4_MLP] = {"W4A4 in fp4 for feed-forwards and experts.", ORR_FP4,
                                     0.5 + 1.0 / 16, ORR_QUANTIZED_FEED},
 };
 

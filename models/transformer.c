@@ -1,6 +1,5 @@
 /*
- * transformer.c - what all parts of a sharded transformer share: its widths on one rank, linear
- * layers and norms.
+ * transformer.c - the widths of a sharded transformer on one rank, its linear layers and its norms.
  *
  * Invariants:
  *  1. Only GEMM, ATTENTION and MOE operators have FLOPs, so that a sum over operators is the model's FLOPs (or tp times
@@ -9,16 +8,16 @@
  *     GradAccumulationAndAsyncCommunication, megatron/core/tensor_parallel/layers.py). A COMM's pass is that of the
  *     result it serves, and it may run beside the operators of the other pass that follow it.
  *
- * Backward of y[m,n] = x[m,k] w[n,k]^T, in the same convention of a GEMM:
+ * Backward of y[m,n] = x[m,k] w[n,k]^T, as GEMMs of the same form:
  *
  *     dgrad  dx[m,k] = dy[m,n] (w^T)[k,n]^T      m x k over n
  *     wgrad  dw[n,k] = (dy^T)[n,m] (x^T)[k,m]^T  n x k over m
  *
  * Narrow recipes (precision.h) cast x before the forward product and dy before the backward's, once
- * each. A frozen layer has no wgrad. An adapter of rank r on it adds B (A x): forward r over k and
- * n over r, backward the same by data and by weight; the two sums with the frozen product are
- * elementwise (3 moves). A of a column-parallel layer is whole on each rank, B split; of a
- * row-parallel one A is split and B whole, and its sum over ranks is part of the layer's own.
+ * each. A frozen layer has no wgrad. An adapter of rank r adds B (A x): forward r over k and n over
+ * r, backward the same by data and by weight; the two sums with the frozen product are elementwise
+ * (3 moves). In a column-parallel layer each rank has a whole A and a part of B; in a row-parallel
+ * one a part of A and a whole B, and the sum over ranks is part of the layer's own.
  */
 #include <string.h>
 
@@ -121,10 +120,10 @@ void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators,
                                  element_bytes * view->tokens * width);
 }
 
-/* In 2021 autograd left the gradient in the weights' format, and local DDP's hook
+/* In 2021 autograd left the gradient in the weights' format; local DDP's hook
  * (`param.main_grad.add_(param.grad)`, megatron/model/distributed.py) or autograd's own
- * accumulation added it: read both, write one. Megatron gathers bf16 in fp32, fp16 in fp16
- * (megatron/arguments.py sets accumulate-allreduce-grads-in-fp32 for bf16 alone). */
+ * accumulation added it: reads both, writes one. Megatron sums bf16 gradients in fp32, fp16 ones
+ * in fp16 (megatron/arguments.py sets accumulate-allreduce-grads-in-fp32 for bf16 alone). */
 void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *operators,
                                    double parameters) {
   double buffer_bytes = view->shard->dtype == ORR_FP16 ? 2 : 4;
@@ -142,8 +141,8 @@ static OrrDtype product_dtype(const OrrTransformerView *view, OrrPass pass) {
                                   : recipe->wgrad;
 }
 
-/* Later Megatron (gradient-accumulation-fusion) adds to main-grad in the GEMM: reads and writes
- * it. */
+/* Later Megatron (gradient-accumulation-fusion) adds to main-grad in the GEMM, which reads and
+ * writes it. */
 void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op) {
   OrrOperandStorage *stored = op->kind == ORR_OPERATOR_MOE ? &op->moe.stored : &op->gemm.stored;
   stored->cast_apart = orr_dtype_bytes((OrrDtype)op->dtype) < 2;
@@ -184,7 +183,8 @@ void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators,
   const OrrPrecisionRecipe *recipe = view->shard->recipe;
   if (!orr_precision_casts(recipe)) return;
   double turned =
-      orr_transformer_is_frozen(view) ? recipe->saved_bytes : 0; /* for products by weight alone */
+      orr_transformer_is_frozen(view) ? recipe->saved_bytes : 0; /* written for products by
+                                                                  * weight only */
   OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype,
                                        elements * (recipe->cast_bytes - turned), 0);
   g_array_append_val(operators, op);
@@ -198,7 +198,7 @@ static void put_dequantise(const OrrTransformerView *view, GArray *operators, Or
     g_array_append_val(operators, op);
 }
 
-/* Which of LoRA's targets a linear layer is; 0: none. */
+/* The LoRA target that a linear layer is; 0: none. */
 static guint target_of(const char *name) {
   static const struct {
     const char *name;
@@ -241,7 +241,8 @@ static void put_reduce(const OrrTransformerView *view, GArray *operators, gint64
                              k);
 }
 
-/* The adapter's share of dx, and the gradients of B; those of A follow the reduction of dx. */
+/* The adapter's part of dx and the gradients of B; the gradients of A follow the reduction of
+ * dx. */
 static void put_adapter_backward(const OrrTransformerView *view, GArray *operators, gint64 rows,
                                  gint64 n, gint64 k) {
   gint64 rank = view->shard->lora.rank;
@@ -281,9 +282,9 @@ void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operato
   orr_transformer_put_memory(view, operators, name, ORR_PASS_FORWARD, elements, 2, 0);
 }
 
-/* Apex' fused layer norm runs two kernels in backward: the gradients of gamma and beta (reads x
- * and dy), then that of x (reads x and dy, writes dx). The persistent kernels that followed
- * (2022) do both in one pass. */
+/* Apex' fused layer norm runs two kernels in the backward: the gradients of gamma and beta
+ * (reads x and dy), then that of x (reads x and dy, writes dx). The later persistent kernels
+ * (2022) do both in one. */
 void orr_transformer_put_norm_of_backward(const OrrTransformerView *view, GArray *operators,
                                           const char *name, double elements) {
   if (orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
@@ -306,8 +307,9 @@ void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *opera
     orr_transformer_put_memory(view, operators, "bias-grad", ORR_PASS_WGRAD, elements, 1, 0);
 }
 
-/* GELU and ReLU read x, write y; backward reads x and dy, writes dx. Gated ones read gate and
- * up, write y; backward reads gate, up and dy, writes the gradients of gate and up. */
+/* GELU and ReLU read x and write y; their backward reads x and dy and writes dx. Gated ones read
+ * gate and up and write y; their backward reads gate, up and dy and writes the gradients of gate
+ * and up. */
 void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                                     double elements) {
   gboolean gated = orr_activation_is_gated(view->activation), forward = pass == ORR_PASS_FORWARD;

@@ -1,10 +1,10 @@
 /*
  * transformer_attention.c - attention with key and value heads: QKV, the core, the projection.
  *
- * A window of W tokens over s: each token sees the W tokens to itself, so the pairs of query and
- * key are W s - W^2 / 2, exactly those of 2 s / W - 1 causal sequences of W. It is costed as so
- * many (rounded up); chunked, as s / W. Bytes are those of the real tensors. Unfused attention
- * knows no windows (orr_transformer_check).
+ * With a window of W tokens over s, each token sees itself and the W - 1 tokens before it. The
+ * pairs of query and key are W s - W^2 / 2, exactly those of 2 s / W - 1 causal sequences of W, so
+ * it is costed as that number of sequences (rounded up); chunked, as s / W. Bytes are those of the
+ * real tensors. Unfused attention does not support windows (orr_transformer_check).
  */
 #include <math.h>
 
@@ -15,7 +15,7 @@ static double score_elements(const OrrTransformerView *view) {
   return (double)view->sequences * view->heads * view->sequence * view->sequence;
 }
 
-/* A product of every head of every sequence. */
+/* One product per head and sequence. */
 static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, const char *name,
                            OrrPass pass, gint64 m, gint64 n, gint64 k) {
   OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype,
@@ -23,8 +23,8 @@ static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, co
   g_array_append_val(operators, op);
 }
 
-/* Unfused attention repeats keys and values for the query heads of a group: reads kv, writes q,
- * of each. Backward sums them: the same traffic the other way. */
+/* Unfused attention repeats keys and values for the query heads of a group: it reads kv and
+ * writes q elements of each. The backward sums them: the same traffic reversed. */
 static void put_kv_repeat(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   if (view->kv_heads < view->heads)
     orr_transformer_put_memory(view, operators, "kv-repeat", pass,
@@ -56,8 +56,8 @@ static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass)
     op.bytes = fused(view, pass, sequences, s, 0).bytes;
     return op;
   }
-  /* A value may be narrower than a key: products of scores and of values are 2 and 3 of the
-   * backward's 5. */
+  /* A value can be narrower than a key: 2 of the backward's 5 products are of scores and 3 of
+   * values. */
   return fused(view, pass, sequences, s,
                orr_transformer_is_latent(view) ? view->model->mla.value_dim : 0);
 }
@@ -92,9 +92,9 @@ void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators)
     put_fused(view, operators, ORR_PASS_FORWARD);
 }
 
-/* Each product has two gradients, both by data. Softmax: reads the lower triangles of grad and
- * output, writes all. The scores' factor 1 / sqrt(d) is baddbmm's alpha, by which autograd
- * multiplies the gradients of Q and K afterwards. */
+/* Each product has two gradients, both by data. Softmax reads the lower triangles of gradient
+ * and output, and writes the whole. The scores' factor 1 / sqrt(d) is baddbmm's alpha, by which
+ * autograd multiplies the gradients of Q and K afterwards. */
 static void put_unfused_backward(const OrrTransformerView *view, GArray *operators) {
   gint64 s = view->sequence, d = view->head_dim;
   put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, s,

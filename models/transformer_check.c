@@ -1,7 +1,7 @@
 /*
- * transformer_check.c - which models can be split how: every rule names its values.
+ * transformer_check.c - the rules by which a model can be split; each message names its values.
  *
- * Rules are the frameworks': Megatron-Core's arguments.py and transformer_config.py for training.
+ * The rules are those of Megatron-Core: arguments.py and transformer_config.py, for training.
  */
 #include "models/transformer_private.h"
 
@@ -31,7 +31,7 @@ static gboolean check_sizes(const Check *check) {
   return FALSE;
 }
 
-/* Each key-value head is held tp / kv-heads times where there are fewer than ranks. */
+/* With fewer key-value heads than ranks, each is copied tp / kv-heads times. */
 static void check_heads(const Check *check) {
   const OrrModel *model = check->model;
   gint64 tp = check->shard->tp, kv = MAX(1, model->kv_heads);
@@ -86,7 +86,7 @@ static void check_hierarchy(const Check *check, gint64 cp, gint64 tp) {
                 "tp * context-inner", tp * inner);
 }
 
-/* Heads are what all-to-all exchanges. */
+/* All-to-all exchanges heads, so its ranks must divide them. */
 static void check_context(const Check *check) {
   const OrrShard *shard = check->shard;
   gint64 cp = MAX(1, shard->cp), tp = MAX(1, shard->tp);
@@ -145,7 +145,7 @@ static void check_kernels(const Check *check) {
                     check->model->window.size);
   if (check->model->mla.kv_rank)
     orr_diags_error(check->diags, check->place,
-                    "attention: unfused knows no latent attention: use attention: fused");
+                    "attention: unfused does not support latent attention: use attention: fused");
 }
 
 void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place,

@@ -1,28 +1,31 @@
 /*
- * transformer_context.c - the attention core where cp ranks share each sequence.
+ * transformer_context.c - the attention core where cp ranks split each sequence.
  *
- * A sequence is cut into 2 cp pieces of c tokens, and rank r holds pieces r and 2 cp - 1 - r, so
- * that all have equal work under the causal mask (zig-zag; Brandon et al. 2023, arXiv 2311.09431;
+ * A sequence is cut into 2 cp chunks of c tokens, and rank r has chunks r and 2 cp - 1 - r, so that
+ * all ranks have equal work under the causal mask (zig-zag; Brandon et al. 2023, arXiv 2311.09431;
  * Megatron-Core's context parallelism).
  *
- *   p2p          cp steps; keys and values go round a ring while those that are there are worked on.
- *                step 0: own 2 c queries, own 2 c keys, causal. Later ones: from a lower rank the first piece of keys
- *                for all queries (2 c over c), from a higher one all keys for the second piece of queries (c over 2 c):
- *                equal pairs; the former is told. Results of all steps are merged by their log-sum-exp.
+ *   p2p          cp steps: keys and values move round a ring while attention runs on those that
+ *                have arrived. Step 0: own 2 c queries over own 2 c keys, causal. Later steps: from
+ *                a lower rank the first chunk of keys for all queries (2 c over c), from a higher
+ *                one all keys for the second chunk of queries (c over 2 c). Both have equal pairs;
+ *                the former is modelled. The results of all steps are merged by their log-sum-exp.
  *
  *                    send-recv 1  |  send-recv 2  |  ...
  *                    attention 0  |  attention 1  |  ... |  attention cp - 1  |  merge
  *
- *                Backward: keys and values go round again, their gradients a step behind them and one step further.
- *   all-gather   keys and values of all ranks are gathered before; the pieces' queries see (r + 1) c and (2 cp - r) c
- *                keys: in sum the same for each rank, told for rank 0. Backward gathers again and reduce-scatters.
- *   all-to-all   queries, keys and values are exchanged so that a rank has 1 / cp of the heads over all tokens, the
- * result back (Ulysses). Backward the same of the gradients. Where there are fewer key heads than
- * ranks, each is sent to several.
+ *                Backward: keys and values move round again; their gradients follow one step
+ *                behind, for one step more.
+ *   all-gather   keys and values of all ranks are gathered first; the queries of the two chunks see
+ *                (r + 1) c and (2 cp - r) c keys, whose sum is the same for each rank: rank 0 is
+ *                modelled. Backward gathers again and reduce-scatters.
+ *   all-to-all   queries, keys and values are exchanged so that a rank has 1 / cp of the heads over
+ *                all tokens; the result is sent back (Ulysses). Backward does the same with the
+ *                gradients. With fewer key heads than ranks, each is sent to several.
  *
- * Bytes are nccl-tests': of an all-gather the gathered whole, of an all-to-all what a rank sends,
- * its own part included. Fused attention alone. Latent attention sends keys and values of all
- * heads, uncompressed, as Megatron does.
+ * Bytes count as in nccl-tests: the gathered whole for an all-gather; everything that a rank sends
+ * for an all-to-all, its own part included. Only fused attention is supported. Latent attention
+ * sends keys and values of all heads, uncompressed, as Megatron does.
  */
 #include "models/transformer_private.h"
 
@@ -76,8 +79,8 @@ static void put_ring_step(const OrrTransformerView *view, GArray *operators, Orr
     put_attention(view, operators, pass, view->sequence, first_keys(view), FALSE);
 }
 
-/* Merging reads each step's result and log-sum-exp and writes the whole once; later steps hold
- * half of the queries half of the time. */
+/* The merge reads each step's result and log-sum-exp and writes the whole once; half of the
+ * time, later steps have only half of the queries. */
 static void put_ring(const OrrTransformerView *view, GArray *operators, OrrOperatorGroup group) {
   for (gint64 step = 0; step < view->cp; step++) {
     if (step + 1 < view->cp)
@@ -90,8 +93,8 @@ static void put_ring(const OrrTransformerView *view, GArray *operators, OrrOpera
                              0);
 }
 
-/* Step i works on the keys that i hops brought; their gradient follows them, and needs a hop
- * more to be home. */
+/* Step i computes on the keys that arrived after i hops; their gradient follows them, and needs
+ * one more hop to return. */
 static void put_ring_backward(const OrrTransformerView *view, GArray *operators,
                               OrrOperatorGroup group) {
   for (gint64 step = 0; step < view->cp; step++) {
@@ -108,23 +111,23 @@ static void put_ring_backward(const OrrTransformerView *view, GArray *operators,
 
 /* --- all-gather --- */
 
-static void put_pieces(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  gint64 piece = first_keys(view);
-  put_attention(view, operators, pass, piece, piece, TRUE);
-  put_attention(view, operators, pass, piece, view->sequence * view->cp, TRUE);
+static void put_chunks(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  gint64 chunk = first_keys(view);
+  put_attention(view, operators, pass, chunk, chunk, TRUE);
+  put_attention(view, operators, pass, chunk, view->sequence * view->cp, TRUE);
 }
 
 static void put_gathered(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   double whole = own_bytes(view) * view->cp;
   put_comm(operators, "cp-all-gather", pass, ORR_GROUP_CP, ORR_COMM_ALL_GATHER, whole, 0);
-  put_pieces(view, operators, pass);
+  put_chunks(view, operators, pass);
   if (pass != ORR_PASS_FORWARD)
     put_comm(operators, "cp-reduce-scatter", pass, ORR_GROUP_CP, ORR_COMM_REDUCE_SCATTER, whole, 0);
 }
 
 /* --- all-to-all --- */
 
-/* Of queries, keys and values, as they are sent among @ranks. */
+/* Bytes of queries, keys and values to send among @ranks. */
 static double exchanged_bytes(const OrrTransformerView *view, gint64 ranks) {
   double copies = (double)MAX(1, ranks / MAX(1, view->kv_heads));
   return view->element_bytes * view->tokens * (view->q + copies * (view->kv + view->value));

@@ -1,6 +1,6 @@
 /*
- * transformer_ends.c - what the first and the last pipeline stage do beside layers, multi-token
- * prediction, and the optimizer.
+ * transformer_ends.c - the operators of the first and last pipeline stage outside the layers, of
+ * multi-token prediction, and of the optimizer.
  *
  * Kernels and their order are NVIDIA/Megatron-LM v2.x's: megatron/model/language_model.py
  * (Embedding), megatron/model/gpt_model.py, megatron/mpu/cross_entropy.py,
@@ -10,9 +10,9 @@
 
 /* --- embedding --- */
 
-/* Before an encoder's layers the patches' projection, after them the projector's two layers, on
- * one token in merge squared, and its result's place among the text's tokens. Whole on each
- * rank. */
+/* The ends of an encoder: before its layers the projection of the patches; after them the
+ * projector's two layers, over one token per `merge` squared, and the placement of its result
+ * among the text's tokens. A whole copy on each rank. */
 typedef struct {
   gint64 patches, patch_width, hidden; /* of all images */
   gint64 tokens, in, inner;            /* the projector's */
@@ -49,7 +49,7 @@ void orr_transformer_encoder_ends(const OrrModel *model, const OrrShard *shard, 
   put_encoder_ends(&view, operators);
 }
 
-/* Patches are data: their projection has a gradient by weight alone, which stands for both here. */
+/* Patches are data: their projection has only a gradient by weight, which stands for both here. */
 static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *operators) {
   EncoderEnds ends = encoder_ends(view);
   if (!view->model->encoder.layers) return;
@@ -65,8 +65,9 @@ static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *op
                                      ends.patch_width);
 }
 
-/* Look-up (read, write), the rows of other ranks' tokens set to 0 (write), the sum over ranks;
- * positions: look-up (read, write), addition (2 reads, write); [b, s, h] -> [s, b, h]; dropout. */
+/* The look-up (read, write), setting the rows of other ranks' tokens to 0 (write), the sum over
+ * ranks; positions: look-up (read, write), addition (2 reads, write); [b, s, h] -> [s, b, h];
+ * dropout. */
 void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *shard,
                                        GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
@@ -116,7 +117,7 @@ void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *s
 
 /* --- head --- */
 
-/* One number a token from each rank, in fp32: their maximum, the target's logit, the sum of
+/* One fp32 number per token from each rank: the maximum, the target's logit, the sum of
  * exponentials. */
 static void put_loss_comm(const OrrTransformerView *view, GArray *operators) {
   OrrOperator op = orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP,
@@ -131,10 +132,10 @@ static void put_logits_pass(const OrrTransformerView *view, GArray *operators, c
   g_array_append_val(operators, op);
 }
 
-/* Passes over the logits, bytes each for a 2-byte format. Megatron's _VocabParallelCrossEntropy
- * on output.float(): cast 2 + 4, max 4; subtract 4 + 4, exp 4 + 4, sum 4; divide 4 + 4: 38 in
- * all. PyTorch's on the same: cast 2 + 4, log-softmax 3 times 4 + 4. Fused: read for the
- * largest, and for the sum. */
+/* Kernels over the logits, in bytes per logit of a 2-byte format. Megatron's
+ * _VocabParallelCrossEntropy on output.float(): cast 2 + 4, max 4; subtract 4 + 4, exp 4 + 4,
+ * sum 4; divide 4 + 4: 38 in total. PyTorch's on the same: cast 2 + 4, log-softmax 3 times 4 +
+ * 4. Fused: one read for the maximum and one for the sum. */
 static void put_cross_entropy(const OrrTransformerView *view, GArray *operators) {
   if (view->shard->loss != ORR_LOSS_MEGATRON) {
     const double cast = view->element_bytes + 4, once = view->element_bytes;
@@ -172,9 +173,9 @@ static void put_logits_backward(const OrrTransformerView *view, GArray *operator
                                       ORR_SPLIT_COLUMN);
 }
 
-/* softmax - 1 at the target touches one logit a token; times the loss' gradient 4 + 4, cast back
- * 4 + 2. PyTorch's: zeros but for the target 4, log-softmax' backward 8 + 4, cast back 4 + 2.
- * Fused: read and written as they are. */
+/* softmax - 1 at the target touches one logit per token; times the loss' gradient 4 + 4, cast
+ * back 4 + 2. PyTorch's: zeros except at the target 4, log-softmax' backward 8 + 4, cast back 4
+ * + 2. Fused: read and written in their own format. */
 static double loss_backward_bytes(const OrrTransformerView *view) {
   const double cast_back = 4 + view->element_bytes;
   if (view->shard->loss == ORR_LOSS_FUSED) return 2 * view->element_bytes;
@@ -191,7 +192,7 @@ void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
 
 /* --- multi-token prediction --- */
 
-/* The look-up of the token after, both norms, the two side by side (2 reads, 2 writes), their
+/* The look-up of the next token, both norms, their concatenation (2 reads, 2 writes), their
  * projection. */
 static void put_mtp_begin(const OrrTransformerView *view, GArray *operators) {
   double own = orr_transformer_own_elements(view), all = (double)view->tokens * view->hidden;
@@ -235,14 +236,14 @@ void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, 
 
 /* --- optimizer --- */
 
-/* One kernel over all parameters: bytes a parameter, by the format of the gradients. */
+/* One kernel over all parameters: bytes per parameter, by the format of the gradients. */
 typedef struct {
   const char *name;
   double fp16, bf16, fp32;
 } OptimizerPass;
 
-/* fp16: gradients gathered in fp16, scaled by the loss scale. bf16: gathered in fp32, no scale.
- * fp32: nothing mixed. 0: not run. */
+/* fp16: gradients summed in fp16, scaled by the loss scale. bf16: summed in fp32, no scale.
+ * fp32: no mixed precision. 0: not run. */
 static const OptimizerPass optimizer_passes[] = {
     {"gradient-average", 2 + 2, 4 + 4, 4 + 4}, /* local DDP divides by dp before it reduces */
     {"gradient-to-fp32", 2 + 4, 0, 0},         /* main_grad.float() */
@@ -254,7 +255,7 @@ static const OptimizerPass optimizer_passes[] = {
     {"gradient-zero", 2, 4, 4},                            /* main-grad for the next step */
 };
 
-/* The table has fp32 moments: Adam reads and writes two of them, 4 bytes each. */
+/* The table is for fp32 moments: Adam reads and writes two of them, 4 bytes each. */
 void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_bytes,
                                GArray *operators) {
   for (guint i = 0; i < G_N_ELEMENTS(optimizer_passes); i++) {

@@ -14,13 +14,13 @@
  * they run again. Queries, keys and values are three products there, gate and up two, whatever is
  * one here.
  *
- * Llama without tensor parallelism, elements a token: input h, q, kv, context q, f, h.
+ * Llama without tensor parallelism, in elements per token: input h, q, kv, context q, f, h.
  */
 #include <string.h>
 
 #include "models/transformer_private.h"
 
-/* What one operator here is as torch.mm calls: widths of their results, at most three. */
+/* The torch.mm calls that one operator stands for: the widths of their results, at most three. */
 static guint products_of(const OrrTransformerView *view, const OrrOperator *op, gint64 widths[3]) {
   widths[0] = op->gemm.n;
   if (strcmp(op->name, "qkv") == 0) {
@@ -42,14 +42,14 @@ static gboolean is_scatter(const OrrOperator *op) {
          op->comm.group == ORR_GROUP_TP;
 }
 
-/* Over ranks that share a sequence attention is one call to the policy, its exchange included. */
+/* Over ranks that split a sequence, the policy sees attention with its exchange as one call. */
 static gboolean is_of_attention(const OrrOperator *op) {
   return op->kind == ORR_OPERATOR_ATTENTION ||
          (op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_CP) ||
          strcmp(op->name, "attention-merge") == 0;
 }
 
-/* Width of what runs again of a product; @count goes on over the layer's products. */
+/* Width of the results of a product that run again; @count counts the layer's products. */
 static gint64 width_again(const OrrTransformerView *view, const OrrOperator *op, guint *count) {
   gint64 widths[3], again = 0;
   const guint n = products_of(view, op, widths);

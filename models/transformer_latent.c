@@ -14,10 +14,10 @@
  *   attention     a / t heads of n + r, values of v
  *   projection    GEMM   a v / t -> h     rows
  *
- * Without compression of queries (DeepSeek-V2-Lite) q-down falls away and q-up is h -> a (n + r),
- * of gathered tokens. Backward: up-projections reduce their input's gradient, T (Rq + Rk) in all,
- * as any column-parallel layer. Decoding uses the absorbed form, where kv-up is multiplied into
- * queries and results and the cache holds Rk + r a token.
+ * Without compression of queries (DeepSeek-V2-Lite) there is no q-down, and q-up is h -> a (n + r)
+ * on gathered tokens. Backward: up-projections reduce their input's gradient, T (Rq + Rk) in total,
+ * as any column-parallel layer does. Decoding uses the absorbed form, where kv-up is multiplied
+ * into queries and results and the cache has Rk + r elements per token.
  */
 #include "models/transformer_private.h"
 

@@ -1,6 +1,6 @@
 /*
- * transformer_layer.c - one layer as the kernels that Megatron launches: the blocks, their ends,
- * their recomputation.
+ * transformer_layer.c - one layer as the kernels that Megatron launches: the blocks, the
+ * collectives around them, and their recomputation.
  *
  * A layer is one block or two, mixer and feed-forward. Forward, with the elements that each
  * memory-bound kernel of plain attention and MLP moves (per rank; t = tp, T = tokens, "own" = T h,
@@ -25,11 +25,11 @@
  *   gelu                  2 T f / t          bias-GELU, fused; swiglu: 3
  *   fc2, tp-all-reduce, bias-dropout-add
  *
- * The split of QKV is a view (strided batched GEMMs take it), so it costs nothing forward; backward
- * it is a concatenation of three gradients (torch.split's), 2 T (q + 2 kv). Where two branches meet
- * backward (residual and block), autograd adds their gradients: 3 own. A norm after the block
- * (Gemma 2) comes before the residual's sum. In parallel blocks (PaLM) both parts read one norm and
- * their results are summed before the collective, 3 T h.
+ * The split of QKV is a view (strided batched GEMMs accept it), so it costs nothing forward;
+ * backward it is a concatenation of three gradients (torch.split's), 2 T (q + 2 kv). Where two
+ * branches meet in the backward (residual and block), autograd adds their gradients: 3 own. A norm
+ * after the block (Gemma 2) precedes the residual's sum. In parallel blocks (PaLM) both parts read
+ * one norm, and their results are summed before the collective, 3 T h.
  *
  * Sources: NVIDIA/Megatron-LM v2.x: megatron/model/transformer.py,
  * megatron/fused_kernels/scaled_upper_triang_masked_ softmax.h, megatron/model/fused_bias_gelu.py;
@@ -59,7 +59,7 @@ static void put_mlp_backward(const OrrTransformerView *view, GArray *operators) 
 
 /* --- blocks --- */
 
-/* What stands between a norm and the residual stream, and which collectives it wants around it. */
+/* A block between a norm and the residual add, and the collectives that it needs. */
 typedef struct {
   OrrTransformerPart forward, backward;
   gboolean gathers; /* begins with a column-parallel layer: its input is gathered */
@@ -108,7 +108,7 @@ static void put_begin(const OrrTransformerView *view, GArray *operators, const B
                              ORR_COMM_ALL_GATHER, view->hidden);
 }
 
-/* The sum over the ranks and the way back to the residual stream. */
+/* The sum over the ranks and the residual add. */
 static void put_end(const OrrTransformerView *view, GArray *operators, const Block *block) {
   if (block->reduces && view->sequence_parallel)
     orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD,

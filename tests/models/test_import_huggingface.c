@@ -216,7 +216,7 @@ static void test_refused(void) {
       "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"vocab_size\": "
       "9,\n"
       "\"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"max_position_embeddings\": 8}",
-      "'heads' 4 is no multiple of 'kv-heads' 3", document);
+      "'heads' 4 is not a multiple of 'kv-heads' 3", document);
 }
 
 #define HYBRID                                                                                     \
@@ -234,12 +234,12 @@ static void test_refused(void) {
  * in silence. */
 static void test_layers_refused(void) {
   const int document = ORR_FAULT_DOCUMENT;
-  assert_refused(HYBRID "\"M-*\"}", "'hybrid_override_pattern' tells 3 layers, and the model has 4",
+  assert_refused(HYBRID "\"M-*\"}", "'hybrid_override_pattern' has 3 layers, and the model has 4",
                  document);
   assert_refused(HYBRID "\"M-*X\"}", "unknown layer 'X' (known: M Mamba-2", document);
   assert_refused(LISTED "[\"full_attention\"]}", "json:2:", document);
   assert_refused(LISTED "[\"full_attention\"]}",
-                 "'layer_types' tells 1 layers, and the model has 4", document);
+                 "'layer_types' has 1 layers, and the model has 4", document);
   assert_refused(LISTED "[\"full_attention\", \"conv\", \"conv\", \"conv\"]}",
                  "'layer_types': unknown layer 'conv' (known: attention, full_attention,",
                  document);
@@ -302,7 +302,7 @@ static const struct {
      "'max_position_embeddings': 8, 'vision_config': {'depth': 2, 'embed_dim': 2147483647, "
      "'num_heads': 2, "
      "'patch_size': 2, 'spatial_merge_size': 2147483647}}",
-     "the config makes no model"},
+     "the config is not a valid model"},
 };
 
 static void test_kinds(void) {

@@ -485,7 +485,7 @@ static void test_refused(void) {
   shard.attention = ORR_ATTENTION_UNFUSED;
   assert_refused("qwen3-8b", &shard, "cp = 2 wants fused attention");
   shard.cp = 1;
-  assert_refused("deepseek-v3", &shard, "unfused knows no latent attention");
+  assert_refused("deepseek-v3", &shard, "unfused does not support latent attention");
   shard = plain(4096);
   shard.tp = 16;
   assert_refused("nemotron-h-8b", &shard, "8 groups of Mamba layers cannot be split over tp = 16");

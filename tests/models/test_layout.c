@@ -66,7 +66,7 @@ static void test_layout_complaints(void) {
   assert_complaint("[dense+attention]", "'attention' cannot stand there");
   assert_complaint("[0 dense]", "a round of the layout is 1 to 512 layers");
   assert_complaint("[600 dense]", "a round of the layout is 1 to 512 layers");
-  assert_complaint("[\"\"]", "it names no part");
+  assert_complaint("[\"\"]", "it is empty");
   OrrModel model = read_model(
       "{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, moe: {experts: 4, topk: 5}}",
       "'moe.topk' is 5, but there are 4 experts");

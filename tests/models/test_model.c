@@ -66,12 +66,12 @@ static void assert_complaint(const char *text, const char *part) {
 
 static void test_complaints(void) {
   assert_complaint("{layers: 2, hidden: 100, heads: 24, vocab: 100, context: 32}",
-                   "'hidden' 100 is no multiple of 'heads' 24");
+                   "'hidden' 100 is not a multiple of 'heads' 24");
   assert_complaint("{layers: 2, hidden: 96, heads: 24, kv-heads: 5, vocab: 100, context: 32}",
-                   "'heads' 24 is no multiple of 'kv-heads' 5");
+                   "'heads' 24 is not a multiple of 'kv-heads' 5");
   assert_complaint(
       "{layers: 2, hidden: 64, heads: 4, vocab: 100, context: 32, parameters: 70e9}",
-      "warning: these dimensions make 1.085e+05 parameters, but 'parameters' says 7e+10");
+      "warning: these dimensions make 1.085e+05 parameters, but 'parameters' is 7e+10");
   assert_complaint("{layers: 0, hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
   assert_complaint("{hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
 }

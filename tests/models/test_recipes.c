@@ -213,7 +213,7 @@ static void test_lora_section(void) {
       text,
       "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2)"));
   g_assert_nonnull(strstr(text, "lora.rank is 16, but lora.targets names no layer"));
-  g_assert_nonnull(strstr(text, "lora.quantised wants adapters"));
+  g_assert_nonnull(strstr(text, "lora.quantised needs adapters"));
   g_autofree char *lint = orr_field_lint(&orr_lora_table);
   g_assert_null(lint);
 }
