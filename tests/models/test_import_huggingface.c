@@ -238,8 +238,8 @@ static void test_layers_refused(void) {
                  document);
   assert_refused(HYBRID "\"M-*X\"}", "unknown layer 'X' (known: M Mamba-2", document);
   assert_refused(LISTED "[\"full_attention\"]}", "json:2:", document);
-  assert_refused(LISTED "[\"full_attention\"]}",
-                 "'layer_types' has 1 layers, and the model has 4", document);
+  assert_refused(LISTED "[\"full_attention\"]}", "'layer_types' has 1 layers, and the model has 4",
+                 document);
   assert_refused(LISTED "[\"full_attention\", \"conv\", \"conv\", \"conv\"]}",
                  "'layer_types': unknown layer 'conv' (known: attention, full_attention,",
                  document);
