@@ -142,7 +142,7 @@ static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
   guint32 index = (guint32)(comm - executor->comms);
   for (guint32 stream; (stream = take_first(executor->streams, &comm->members)) != ORR_NOBODY;) {
     OrrStreamState *state = &executor->streams[stream];
-    if (executor->besides.works) orr_besides_end_flight(executor, stream);
+    if (executor->overlaps.works) orr_overlaps_end_flight(executor, stream);
     add_span(executor, stream, orr_stream_op(state), index, state->now_s, comm->started_s, end_s,
              G_MAXUINT32);
     state->now_s = end_s;
@@ -172,7 +172,7 @@ static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
       start_transfer(comm);
     return;
   }
-  if (executor->besides.works && at_s > orr_engine_now(executor->engine)) {
+  if (executor->overlaps.works && at_s > orr_engine_now(executor->engine)) {
     comm->end_s = at_s;
     orr_engine_at(executor->engine, at_s, comm_is_over, comm);
     return;
@@ -185,7 +185,7 @@ static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
 static void begin_flights(OrrExecutor *executor, const OrrCommState *comm) {
   for (guint32 stream = comm->members.first; stream != ORR_NOBODY;
        stream = executor->streams[stream].next)
-    orr_besides_begin_flight(executor, stream, orr_stream_op(&executor->streams[stream])->label);
+    orr_overlaps_begin_flight(executor, stream, orr_stream_op(&executor->streams[stream])->label);
 }
 
 /* TRUE when all members have arrived. */
@@ -196,7 +196,7 @@ static gboolean arrive(OrrExecutor *executor, guint32 stream, OrrCommState *comm
   if (++comm->n_arrived <
       orr_program_comm_members(executor->program, (guint32)(comm - executor->comms)))
     return FALSE;
-  if (executor->besides.works) begin_flights(executor, comm);
+  if (executor->overlaps.works) begin_flights(executor, comm);
   orr_executor_choose_phases(executor, comm);
   return TRUE;
 }
@@ -260,8 +260,8 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
     const OrrOp *op = &state->ops[state->next_op++];
     switch ((OrrOpKind)op->kind) {
     case ORR_OP_WORK: {
-      if (executor->besides.works && op->duration_s > 0) {
-        orr_besides_begin_work(executor, stream, op->duration_s);
+      if (executor->overlaps.works && op->duration_s > 0) {
+        orr_overlaps_begin_work(executor, stream, op->duration_s);
         return;
       }
       const double end_s = work_end(executor, stream, op);
@@ -417,7 +417,7 @@ void orr_executor_free(OrrExecutor *executor) {
   g_free(executor->changes);
   orr_use_rows_clear(&executor->uses);
   orr_slowdowns_clear(&executor->slowdowns);
-  orr_besides_clear(&executor->besides);
+  orr_overlaps_clear(&executor->overlaps);
   orr_express_clear(&executor->express, executor->program);
   orr_executor_clear_changes(executor);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
@@ -438,7 +438,7 @@ static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean
   set_up_states(executor);
   orr_slowdowns_init(&executor->slowdowns, program);
   if (is_brief && orr_express_is_possible(program)) orr_express_init(executor);
-  orr_besides_init(executor);
+  orr_overlaps_init(executor);
   schedule_faults(executor);
   orr_executor_plan_changes(executor);
   run_ready(executor);

@@ -24,7 +24,7 @@
  */
 #include "sim/engine/executor_private.h"
 
-/* Dates nearer than this fraction of the time count as equal (as in executor_beside.c). */
+/* Dates nearer than this fraction of the time count as equal (as in executor_overlap.c). */
 #define SAME_DATE 1e-12
 
 /* A routine, each op alone. */
@@ -131,7 +131,7 @@ static gboolean is_free(const OrrExecutor *executor, guint32 lane,
                         const OrrExpressRoutine *routine) {
   const OrrExpress *express = &executor->express;
   const gboolean is_slowed = g_array_index(executor->program->lanes, OrrLane, lane).beside > 1;
-  if (express->on_lane[lane] || (is_slowed && executor->besides.n_flights[lane] > 0)) return FALSE;
+  if (express->on_lane[lane] || (is_slowed && executor->overlaps.n_flights[lane] > 0)) return FALSE;
   for (guint i = 0; i < routine->n_links; i++)
     if (express->n_flows[routine->links[i]] > 0 || express->on_link[routine->links[i]])
       return FALSE;
@@ -262,10 +262,10 @@ static void work_beside(const Break *it, guint32 beside, guint32 op, double flig
     state->now_s = it->zero_s + begin;
     const double slow_s = MAX(MIN(end, flight_end) - it->at_s, 0), left_s = end - it->at_s;
     if (state->ops[i].kind == ORR_OP_WORK)
-      orr_besides_resume_work(executor, it->stream, left_s - slow_s + slow_s / factor,
-                              is_slowed ? orr_executor_call_helper(executor, it->stream)
-                                        : ORR_NOBODY,
-                              is_slowed ? label : G_MAXUINT32);
+      orr_overlaps_resume_work(executor, it->stream, left_s - slow_s + slow_s / factor,
+                               is_slowed ? orr_executor_call_helper(executor, it->stream)
+                                         : ORR_NOBODY,
+                               is_slowed ? label : G_MAXUINT32);
     else
       state->waiting = TRUE; /* MEET */
   }
@@ -288,7 +288,7 @@ static void break_within(const Break *it, guint32 op) {
   if (state->ops[op].kind == ORR_OP_COMM)
     orr_executor_join_within(executor, it->stream, left_s);
   else
-    orr_besides_resume_work(executor, it->stream, left_s, ORR_NOBODY, G_MAXUINT32);
+    orr_overlaps_resume_work(executor, it->stream, left_s, ORR_NOBODY, G_MAXUINT32);
 }
 
 static void break_run(OrrExecutor *executor, guint32 stream) {

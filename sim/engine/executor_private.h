@@ -24,7 +24,7 @@ typedef struct {
   gboolean waiting; /* for the target of ops[next_op - 1] */
 } OrrStreamState;
 
-/* Work in progress on a lane whose communication slows work (executor_beside.c). */
+/* Work in progress on a lane whose communication slows work (executor_overlap.c). */
 typedef struct {
   gboolean working;
   double begin_s;
@@ -52,7 +52,7 @@ typedef struct {
   guint32 *streams;
   GPtrArray *ends; /* of OrrWorkEnd: all */
   GPtrArray *idle; /* the ends that are in no calendar, for reuse */
-} OrrBesides;
+} OrrOverlaps;
 
 typedef struct {
   guint32 first, last;
@@ -119,7 +119,7 @@ typedef struct {
   OrrExpressRun *runs;         /* by stream */
   guint32 *n_flows;            /* by the engine's links: transfers in flight */
   guint32 *on_link, *on_lane;  /* the stream whose run occupies it, plus 1; 0: none */
-  GPtrArray *ends, *idle;      /* as in OrrBesides */
+  GPtrArray *ends, *idle;      /* as in OrrOverlaps */
 } OrrExpress;
 
 struct OrrExecutor {
@@ -132,7 +132,7 @@ struct OrrExecutor {
   OrrLinkChange *changes; /* of the program's faults */
   OrrUseRows uses;        /* the program's kept rows, in the engine's numbers */
   OrrSlowdowns slowdowns;
-  OrrBesides besides;
+  OrrOverlaps overlaps;
   OrrExpress express;
   OrrDatedCall *epochs; /* of the program */
   OrrDatedCall *losses;
@@ -183,18 +183,18 @@ double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, d
 /* Of the op that @stream is at. */
 double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream);
 
-/* Work that communication slows (executor_beside.c). Where any lane of the program is, no stream
+/* Work that communication slows (executor_overlap.c). Where any lane of the program is, no stream
  * runs ahead of the engine: works are TRUE, and every end of work or of a comm is an engine
  * event. */
-void orr_besides_init(OrrExecutor *executor);
-void orr_besides_clear(OrrBesides *besides);
-void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double duration_s);
+void orr_overlaps_init(OrrExecutor *executor);
+void orr_overlaps_clear(OrrOverlaps *overlaps);
+void orr_overlaps_begin_work(OrrExecutor *executor, guint32 stream, double duration_s);
 /* The same for work that began before, and of which @left_s is left now; so far the comm on
  * stream @beside has slowed it (ORR_NOBODY: none has). */
-void orr_besides_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
-                             guint32 label);
-void orr_besides_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label);
-void orr_besides_end_flight(OrrExecutor *executor, guint32 stream);
+void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
+                              guint32 label);
+void orr_overlaps_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label);
+void orr_overlaps_end_flight(OrrExecutor *executor, guint32 stream);
 
 /* The op that @stream is at has ended: its span, and the stream goes on (executor.c). */
 void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s,

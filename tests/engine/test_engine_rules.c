@@ -3,6 +3,7 @@
  * cycle.
  */
 #include "sim/base/fault.h"
+#include "sim/engine/engine_private.h"
 #include "tests/engine/engine_fixture.h"
 
 static void now_again(void *user) {
@@ -145,9 +146,23 @@ static const Case cases[] = {
     {"freed-early", freed_early, TRUE, FALSE},
 };
 
+/* engine_private.h: all functions of an engine are mandatory. */
+static void mandatory_functions(void) {
+  const OrrEngineClass *const classes[] = {&orr_engine_fair_class, &orr_engine_ideal_class,
+                                           &orr_engine_simgrid_class};
+  for (guint i = 0; i < G_N_ELEMENTS(classes); i++) {
+    const OrrEngineClass *one = classes[i];
+    g_assert_nonnull(one->settings);
+    if (!one->open || !one->close || !one->add_link || !one->start || !one->end || !one->hold ||
+        !one->bandwidth_changed || !one->settle || !one->run)
+      g_error("the engine '%s' lacks a function", one->settings);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   add_cases(cases, G_N_ELEMENTS(cases));
+  g_test_add_func("/engine/mandatory-functions", mandatory_functions);
   g_test_add_func("/engine/wrong-arguments", wrong_arguments);
   return g_test_run();
 }

@@ -117,9 +117,9 @@ static void test_refuses(void) { forked(refuses, &ideal); }
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
-  g_test_add_func("/executor-beside/rates-simgrid", test_rates_simgrid);
-  g_test_add_func("/executor-beside/rates-ideal", test_rates_ideal);
-  g_test_add_func("/executor-beside/closed-form", test_closed_form);
-  g_test_add_func("/executor-beside/refuses", test_refuses);
+  g_test_add_func("/executor-overlap/rates-simgrid", test_rates_simgrid);
+  g_test_add_func("/executor-overlap/rates-ideal", test_rates_ideal);
+  g_test_add_func("/executor-overlap/closed-form", test_closed_form);
+  g_test_add_func("/executor-overlap/refuses", test_refuses);
   return g_test_run();
 }

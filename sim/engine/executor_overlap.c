@@ -1,5 +1,5 @@
 /*
- * executor_beside.c - slows work while communication is in flight on its lane.
+ * executor_overlap.c - slows work while communication is in flight on its lane.
  *
  * Work of d seconds on a lane with factor x, and a comm in flight from a to b:
  *
@@ -25,39 +25,40 @@ static gboolean any_is_slowed(const OrrProgram *program) {
 }
 
 /* The streams of each lane, in rows. */
-static void list_streams(OrrBesides *besides, const OrrProgram *program) {
+static void list_streams(OrrOverlaps *overlaps, const OrrProgram *program) {
   const guint n_lanes = program->lanes->len, n_streams = program->streams->len;
-  besides->first = g_new0(guint32, n_lanes + 1);
-  besides->streams = g_new0(guint32, n_streams + 1);
-  for (guint32 s = 0; s < n_streams; s++) besides->first[orr_program_stream_lane(program, s) + 1]++;
-  for (guint lane = 0; lane < n_lanes; lane++) besides->first[lane + 1] += besides->first[lane];
-  g_autofree guint32 *next = g_memdup2(besides->first, (n_lanes + 1) * sizeof *next);
+  overlaps->first = g_new0(guint32, n_lanes + 1);
+  overlaps->streams = g_new0(guint32, n_streams + 1);
   for (guint32 s = 0; s < n_streams; s++)
-    besides->streams[next[orr_program_stream_lane(program, s)]++] = s;
+    overlaps->first[orr_program_stream_lane(program, s) + 1]++;
+  for (guint lane = 0; lane < n_lanes; lane++) overlaps->first[lane + 1] += overlaps->first[lane];
+  g_autofree guint32 *next = g_memdup2(overlaps->first, (n_lanes + 1) * sizeof *next);
+  for (guint32 s = 0; s < n_streams; s++)
+    overlaps->streams[next[orr_program_stream_lane(program, s)]++] = s;
 }
 
-void orr_besides_init(OrrExecutor *executor) {
+void orr_overlaps_init(OrrExecutor *executor) {
   const OrrProgram *program = executor->program;
-  executor->besides = (OrrBesides){0};
+  executor->overlaps = (OrrOverlaps){0};
   if (!any_is_slowed(program) && !executor->express.routines) return;
-  OrrBesides *besides = &executor->besides;
-  besides->works = g_new0(OrrWorkState, program->streams->len + 1);
-  besides->n_flights = g_new0(guint32, program->lanes->len + 1);
-  besides->flight_labels = g_new(guint32, program->streams->len + 1);
-  for (guint s = 0; s < program->streams->len; s++) besides->flight_labels[s] = G_MAXUINT32;
-  besides->ends = g_ptr_array_new_with_free_func(g_free);
-  besides->idle = g_ptr_array_new();
-  list_streams(besides, program);
+  OrrOverlaps *overlaps = &executor->overlaps;
+  overlaps->works = g_new0(OrrWorkState, program->streams->len + 1);
+  overlaps->n_flights = g_new0(guint32, program->lanes->len + 1);
+  overlaps->flight_labels = g_new(guint32, program->streams->len + 1);
+  for (guint s = 0; s < program->streams->len; s++) overlaps->flight_labels[s] = G_MAXUINT32;
+  overlaps->ends = g_ptr_array_new_with_free_func(g_free);
+  overlaps->idle = g_ptr_array_new();
+  list_streams(overlaps, program);
 }
 
-void orr_besides_clear(OrrBesides *besides) {
-  g_free(besides->works);
-  g_free(besides->n_flights);
-  g_free(besides->flight_labels);
-  g_free(besides->first);
-  g_free(besides->streams);
-  g_clear_pointer(&besides->ends, g_ptr_array_unref);
-  g_clear_pointer(&besides->idle, g_ptr_array_unref);
+void orr_overlaps_clear(OrrOverlaps *overlaps) {
+  g_free(overlaps->works);
+  g_free(overlaps->n_flights);
+  g_free(overlaps->flight_labels);
+  g_free(overlaps->first);
+  g_free(overlaps->streams);
+  g_clear_pointer(&overlaps->ends, g_ptr_array_unref);
+  g_clear_pointer(&overlaps->idle, g_ptr_array_unref);
 }
 
 /* Dates nearer than this count as equal, so no comm slows work between them. */
@@ -66,24 +67,24 @@ void orr_besides_clear(OrrBesides *besides) {
 /* Of several overlapping comms, the one on the lowest stream counts as the cause, so that the
  * order in which they began does not matter. */
 static void note(OrrExecutor *executor, guint32 stream, double now_s) {
-  const OrrBesides *besides = &executor->besides;
-  OrrWorkState *work = &besides->works[stream];
+  const OrrOverlaps *overlaps = &executor->overlaps;
+  OrrWorkState *work = &overlaps->works[stream];
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   const gboolean lasted = now_s - work->noted_s > SAME_DATE * now_s;
   work->noted_s = now_s;
-  for (guint32 i = besides->first[lane]; lasted && i < besides->first[lane + 1]; i++) {
-    const guint32 other = besides->streams[i];
-    if (besides->flight_labels[other] == G_MAXUINT32 || other >= work->slowed_by) continue;
+  for (guint32 i = overlaps->first[lane]; lasted && i < overlaps->first[lane + 1]; i++) {
+    const guint32 other = overlaps->streams[i];
+    if (overlaps->flight_labels[other] == G_MAXUINT32 || other >= work->slowed_by) continue;
     work->slowed_by = other;
-    work->beside = besides->flight_labels[other];
+    work->beside = overlaps->flight_labels[other];
   }
 }
 
 static void work_ends(void *user) {
   OrrWorkEnd *end = user;
   OrrExecutor *executor = end->executor;
-  OrrWorkState *work = &executor->besides.works[end->stream];
-  g_ptr_array_add(executor->besides.idle, end);
+  OrrWorkState *work = &executor->overlaps.works[end->stream];
+  g_ptr_array_add(executor->overlaps.idle, end);
   if (!work->working || work->generation != end->generation) return;
   if (lane_of(executor, orr_program_stream_lane(executor->program, end->stream))->beside > 1)
     note(executor, end->stream, work->end_s);
@@ -91,34 +92,34 @@ static void work_ends(void *user) {
   orr_executor_end_work(executor, end->stream, work->begin_s, work->end_s, work->beside);
 }
 
-static OrrWorkEnd *take_end(OrrBesides *besides) {
-  if (besides->idle->len > 0)
-    return g_ptr_array_remove_index_fast(besides->idle, besides->idle->len - 1);
+static OrrWorkEnd *take_end(OrrOverlaps *overlaps) {
+  if (overlaps->idle->len > 0)
+    return g_ptr_array_remove_index_fast(overlaps->idle, overlaps->idle->len - 1);
   OrrWorkEnd *end = g_new(OrrWorkEnd, 1);
-  g_ptr_array_add(besides->ends, end);
+  g_ptr_array_add(overlaps->ends, end);
   return end;
 }
 
 /* Schedules the end of the work, at the rate that the comms in flight leave from @now_s on. */
 static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
-  OrrBesides *besides = &executor->besides;
-  OrrWorkState *work = &besides->works[stream];
+  OrrOverlaps *overlaps = &executor->overlaps;
+  OrrWorkState *work = &overlaps->works[stream];
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
-  work->factor = besides->n_flights[lane] > 0 ? lane_of(executor, lane)->beside : 1;
+  work->factor = overlaps->n_flights[lane] > 0 ? lane_of(executor, lane)->beside : 1;
   work->since_s = now_s;
   work->end_s =
       executor->slowdowns.starts
           ? orr_slowdowns_work_end(&executor->slowdowns, lane, now_s, work->left_s * work->factor,
                                    orr_executor_fixed_share(executor, stream))
           : now_s + work->left_s * work->factor;
-  OrrWorkEnd *end = take_end(besides);
+  OrrWorkEnd *end = take_end(overlaps);
   *end = (OrrWorkEnd){executor, stream, ++work->generation};
   orr_engine_at(executor->engine, MAX(work->end_s, orr_engine_now(executor->engine)), work_ends,
                 end);
 }
 
 static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, double now_s) {
-  OrrWorkState *work = &executor->besides.works[stream];
+  OrrWorkState *work = &executor->overlaps.works[stream];
   work->working = TRUE;
   work->begin_s = executor->streams[stream].now_s;
   work->left_s = left_s;
@@ -128,19 +129,19 @@ static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, dou
   set_end(executor, stream, now_s);
 }
 
-void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double duration_s) {
+void orr_overlaps_begin_work(OrrExecutor *executor, guint32 stream, double duration_s) {
   begin_work(executor, stream, duration_s, executor->streams[stream].now_s);
 }
 
-void orr_besides_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
-                             guint32 label) {
+void orr_overlaps_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
+                              guint32 label) {
   begin_work(executor, stream, left_s, orr_engine_now(executor->engine));
-  executor->besides.works[stream].slowed_by = beside;
-  executor->besides.works[stream].beside = label;
+  executor->overlaps.works[stream].slowed_by = beside;
+  executor->overlaps.works[stream].beside = label;
 }
 
 static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
-  OrrWorkState *work = &executor->besides.works[stream];
+  OrrWorkState *work = &executor->overlaps.works[stream];
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   if (!work->working || now_s >= work->end_s) return;
   const double done_s =
@@ -154,25 +155,25 @@ static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
 
 /* A comm on @stream begins (@label) or ends (G_MAXUINT32). */
 static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
-  OrrBesides *besides = &executor->besides;
+  OrrOverlaps *overlaps = &executor->overlaps;
   if (g_array_index(executor->program->streams, OrrStream, stream).quiet) return;
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   const double now_s = orr_engine_now(executor->engine);
   const gboolean slows = lane_of(executor, lane)->beside > 1, begins = label != G_MAXUINT32;
   if (slows && begins) orr_express_meet_lane(executor, lane);
-  for (guint32 i = besides->first[lane]; slows && i < besides->first[lane + 1]; i++)
-    if (besides->works[besides->streams[i]].working) note(executor, besides->streams[i], now_s);
-  besides->flight_labels[stream] = label;
-  besides->n_flights[lane] += begins ? 1 : -1;
-  if (!slows || besides->n_flights[lane] != (begins ? 1 : 0)) return;
-  for (guint32 i = besides->first[lane]; i < besides->first[lane + 1]; i++)
-    change_rate(executor, besides->streams[i], now_s);
+  for (guint32 i = overlaps->first[lane]; slows && i < overlaps->first[lane + 1]; i++)
+    if (overlaps->works[overlaps->streams[i]].working) note(executor, overlaps->streams[i], now_s);
+  overlaps->flight_labels[stream] = label;
+  overlaps->n_flights[lane] += begins ? 1 : -1;
+  if (!slows || overlaps->n_flights[lane] != (begins ? 1 : 0)) return;
+  for (guint32 i = overlaps->first[lane]; i < overlaps->first[lane + 1]; i++)
+    change_rate(executor, overlaps->streams[i], now_s);
 }
 
-void orr_besides_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
+void orr_overlaps_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
   change_flight(executor, stream, label);
 }
 
-void orr_besides_end_flight(OrrExecutor *executor, guint32 stream) {
+void orr_overlaps_end_flight(OrrExecutor *executor, guint32 stream) {
   change_flight(executor, stream, G_MAXUINT32);
 }
