@@ -264,7 +264,7 @@ static void test_tables(void) {
       {"label,model\na,megatron-1.7b\n", "there is nothing to compare with"},
       {"label,modle,measured.mfu\na,x,1\n", "did you mean 'model'?"},
       {"label,measured.iteration_time\na,1\n", "did you mean 'iteration_time_s'?"},
-      {"label,label,measured.mfu\na,b,1\n", "column 'label' is there twice"},
+      {"label,label,measured.mfu\na,b,1\n", "duplicate column 'label'"},
       {"label,measured.mfu\na,1,2\n", "rows.csv:2:1: error: 3 cells, but the header has 2"},
       {"label,measured.mfu\n\377,1\n", "not a text file"},
   };
