@@ -40,8 +40,8 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   return work;
 }
 
-/* Of recomputation operator by operator, over all ranks of a step: no closed form says which
- * products run again. */
+/* Products that run again when operators are recomputed one by one, over all ranks of a step: no
+ * closed form counts them. */
 static double operators_again_flops(const OrrJob *job) {
   const double ranks =
       (double)(job->tp * job->cp) * job->params->batch.global_size / job->params->batch.micro;

@@ -1,6 +1,6 @@
 /*
- * Tensor-parallel communication in pieces, in a step: bounds, the regime where it is all that
- * counts, rules.
+ * test_training_overlap.c - sliced tensor-parallel communication in a step: bounds, the regime
+ * where communication alone decides the time, rules.
  */
 #include "tests/workloads/training/training_fixture.h"
 
@@ -17,8 +17,8 @@ static Answer with(const char *sets, const char *kind) {
   return simulate(all);
 }
 
-/* Where links cost nothing, pieces are no faster than the whole: products of few rows lose. On real
- * links, what is hidden is more than what is lost; and no more than all of the communication. */
+/* Where links cost nothing, slices are no faster than the whole: products of few rows lose. On real
+ * links slices hide more than they lose, and no more than all of the communication. */
 static void test_bounds(void) {
   const Answer none = simulate(TP8);
   const double bare_s = none.result.layer_forward_s;
@@ -34,7 +34,7 @@ static void test_bounds(void) {
 }
 
 /* Links so slow that communication is all: two gathers and two scatters of 2,048 tokens of 4,096
- * elements send 7/8 of 16.8 MB each, in pieces or whole, 58.7 MB in all: half the bandwidth adds
+ * elements send 7/8 of 16.8 MB each, sliced or whole, 58.7 MB in all: half the bandwidth adds
  * that at 1 GB/s less that at 2 GB/s at least, and no more than what NCCL's whole collectives
  * lose. */
 static void test_slow_links(void) {
@@ -50,10 +50,10 @@ static void test_slow_links(void) {
   g_assert_cmpfloat(added_s[1], <=, added_s[0]);
 }
 
-/* What is hidden is more than what small pieces lose on Blackwell too, in 8 bits too, launched
- * kernel by kernel by a slow host (Grace) too. Pieces used to be costed with the casts of fp8 in
- * them, which are kernels of their own in training, as if nothing else ran beside a piece's last
- * tiles, and as if Python dispatched each. */
+/* Slices hide more than they lose on Blackwell, too, in 8 bits, and where a slow host (Grace)
+ * launches kernel by kernel. Earlier versions were wrong in three ways: slices included the casts
+ * of fp8, which are kernels of their own in training; nothing else ran during a slice's last tiles;
+ * and Python dispatched each slice. */
 static void test_blackwell(void) {
   static const char *const clusters[] = {"dgx-h100-superpod", "dgx-b200-superpod", "gb200-nvl72"};
   static const char *const precisions[] = {"bf16", "fp8-current"};

@@ -1,5 +1,5 @@
 /*
- * training_sharding - plans what replicas send each other, as job->sharding says
+ * training_sharding - plans what replicas send each other, according to job->sharding
  * (workloads/training/sharding/sharding.h).
  *
  *   gradients    buckets of layers in the order of the backward: an all-reduce; where optimizer

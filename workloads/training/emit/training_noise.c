@@ -14,7 +14,7 @@
  *
  * The ranks of a lane drift apart and meet in its collectives, at transfers between stages and at
  * the end of each piece of work: the last one counts. Lanes of other stages and replicas meet where
- * the program says, so no two of them are equal any more.
+ * the program makes them communicate, so no two of them are equal any more.
  */
 #include <math.h>
 

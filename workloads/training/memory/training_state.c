@@ -3,11 +3,11 @@
  *
  *   weights      parameters * 2 (fp16, bf16), and narrow copies; frozen ones only as narrow copies,
  *                or in NF4 (models/precision.h)
- *   gradients    trained parameters * 2 or 4, as data-parallel.gradients says
+ *   gradients    trained parameters * 2 or 4, according to data-parallel.gradients
  *   optimizer    parameters * 12: fp32 master weights and Adam's two moments; 8 where weights are
  *                fp32 themselves; 4 less with moments in bf16
  *
- * job->sharding says which fraction of the three a rank holds (2 + 2 + 12 is ZeRO's (2 + 2 + K)
+ * job->sharding decides which fraction of the three a rank holds (2 + 2 + 12 is ZeRO's (2 + 2 + K)
  * with K = 12; Rajbhandari et al. 2020, section 3). Sharded weights are gathered for use: those of
  * the largest layer and of the layers ahead of it are whole for a while, or all of a stage's, where
  * they stay from forward to backward.

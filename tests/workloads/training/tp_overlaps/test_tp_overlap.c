@@ -1,9 +1,9 @@
 /*
- * test_tp_overlap.c - pieces of products and collectives: nothing lost, and as long as the closed
- * forms say.
+ * test_tp_overlap.c - slices of products and collectives: nothing is lost, and their time equals
+ * the closed forms.
  *
- * The pieces are run by hand: a communication with `beside` k lasts beside the k operators that
- * follow, the longer of both; any other waits and is waited for.
+ * The test runs the slices by hand: a communication with n_overlap k overlaps the k operators that
+ * follow, and both take as long as the longer one; any other communication blocks.
  */
 #include <math.h>
 
@@ -46,7 +46,7 @@ static double sum_of(const GArray *operators, OrrOperatorKind kind, gboolean flo
   return sum;
 }
 
-/* All rows are multiplied once. A ring of t ranks sends t - 1 pieces of 1 / t; a pipeline
+/* All rows are multiplied once. A ring of t ranks sends t - 1 slices of 1 / t; a pipeline
  * scatters all. */
 static void assert_whole(const OrrTpOverlapCall *call, const GArray *operators, gboolean is_ring) {
   const double share = is_ring ? (double)(call->ranks - 1) / (double)call->ranks : 1;
@@ -87,7 +87,7 @@ static void test_pieces(void) {
   }
 }
 
-/* 8 ranks, g = 1, c = 3: a ring 7 * 3 + 1 = 22; a pipeline of 4 pieces 1 + 3 * 3 + 3 = 13. g =
+/* 8 ranks, g = 1, c = 3: a ring 7 * 3 + 1 = 22; a pipeline of 4 slices 1 + 3 * 3 + 3 = 13. g =
  * 2, c = 1/2: 16, and 2 + 3 * 2 + 1/2 = 8.5: hidden but for the ends. */
 static void test_closed_forms(void) {
   g_assert_cmpfloat(orr_tp_overlap_ring_s(8, 1, 3), ==, 22);
@@ -96,7 +96,7 @@ static void test_closed_forms(void) {
   g_assert_cmpfloat(orr_tp_overlap_pipelined_s(4, 2, 0.5), ==, 8.5);
 }
 
-/* 10 rows over 4 pieces: 2, 3, 2, 3. */
+/* 10 rows over 4 slices: 2, 3, 2, 3. */
 static void test_rows_that_do_not_divide(void) {
   OrrTpOverlapCall call = call_of(ORR_COMM_REDUCE_SCATTER, 4);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
@@ -109,8 +109,8 @@ static void test_rows_that_do_not_divide(void) {
   g_assert_cmpint(rows, ==, 10);
 }
 
-/* A piece is the product with fewer rows: casts apart and the fleet's power come along. All but
- * the last say what they are pieces of, so that they cost their share of it. */
+/* A slice is the product with fewer rows: it keeps separate casts and the fleet's power. All but
+ * the last name the product's rows (whole_m), so that they cost their fraction of it. */
 static void test_pieces_are_of_the_product(void) {
   OrrTpOverlapCall call = call_of(ORR_COMM_ALL_GATHER, 4);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
