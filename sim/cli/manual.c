@@ -83,13 +83,17 @@ char *orr_manual_page(const OrrCommand *const *commands, gsize n_commands) {
 static const struct {
   const char *verb, *words;
 } argument_words[] = {
+    {"calibrate", "compare errors export fit plan report"},
+    {"capacity", "$(orrery list scenarios | cut -d' ' -f1)"},
     {"cost", "$(orrery list profiles | cut -d' ' -f1)"},
-    {"db", "export info vacuum"},
+    {"db", "export info merge vacuum"},
     {"describe", "$(_orrery_names)"},
+    {"import", "huggingface measured nccl-tests nsys"},
     {"list", "$(orrery list | cut -d' ' -f1)"},
     {"plot", "$(orrery list plots | cut -d' ' -f1)"},
     {"query", "$(orrery list views | cut -d' ' -f1)"},
     {"run", "$(orrery list scenarios | cut -d' ' -f1)"},
+    {"sweep", "$(orrery list scenarios | cut -d' ' -f1)"},
     {"validate", "$(orrery list validation-sets | cut -d' ' -f1)"},
 };
 
