@@ -173,13 +173,13 @@ static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
          end = sqlite3_column_int64(row, 3);
   gboolean has_times = sqlite3_column_type(row, 2) == SQLITE_INTEGER &&
                        sqlite3_column_type(row, 3) == SQLITE_INTEGER;
-  const char *wrong = !has_times     ? "start or end is no whole number"
+  const char *wrong = !has_times     ? "start or end is not a whole number"
                       : start < 0    ? "starts before the session does"
                       : end <= start ? "ends no later than it starts"
                       : sqlite3_column_type(row, 1) == SQLITE_NULL
                           ? "has a name that StringIds does not hold"
                       : sqlite3_column_type(row, 1) != SQLITE_TEXT ? "has a name that is not text"
-                      : sqlite3_column_int(row, 4)                 ? "is there twice"
+                      : sqlite3_column_int(row, 4)                 ? "is a duplicate"
                                                                    : NULL;
   if (wrong)
     orr_diags_error(reader->diags, place_of(reader), "kernel of row %" G_GINT64_FORMAT " %s", id,

@@ -2,17 +2,18 @@
  * store.c - the results database: opening it, and the transaction of a run.
  *
  * Invariants:
- *  1. A file that is not ours, or newer than we are, is never handed to SQLite (store_file.c).
- *  2. Whatever a run writes lies between BEGIN IMMEDIATE and COMMIT of one connection: a process
- *     that dies in between leaves nothing of it (an uncommitted tail of the write-ahead log is not
- *     read by anyone).
- *  3. The schema and its two numbers are made in one transaction too: two processes may make one
- *     file at the same time.
- *  4. A database may be a stranger's: its schema is not trusted. Its triggers do not run, its views
- *     do not stand in for our tables, and what its defaults, checks and indexes call is limited to
- *     functions without effects (https://www.sqlite.org/security.html).
- *  5. A database at rest is one file: the last writer that closes it folds the log back and leaves
- *     WAL mode, so that it can be read from a folder that cannot be written.
+ *  1. SQLite never opens a file that is not a results database or is of a newer version
+ *     (store_file.c).
+ *  2. All writes of a run lie between BEGIN IMMEDIATE and COMMIT of one connection. A process that
+ *     dies in between leaves no trace of the run: no reader uses an uncommitted tail of the
+ *     write-ahead log.
+ *  3. One transaction creates the schema and its two numbers, so that two processes can create the
+ *     same file at once.
+ *  4. A database can come from a stranger, so its schema is not trusted: its triggers do not run,
+ *     its views cannot replace the store's tables, and its defaults, checks and indexes can only
+ *     call functions without side effects (https://www.sqlite.org/security.html).
+ *  5. A closed database is one file: the last writer applies the log and leaves WAL mode, so that
+ *     the database can be read from a read-only folder.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -39,15 +39,16 @@ static gboolean refuse(const char *path, const char *why, GError **error) {
 
 static gboolean header_check(const char *path, const guint8 *header, size_t n, GError **error) {
   if (n < HEADER_BYTES || memcmp(header, "SQLite format 3", 16) != 0)
-    return refuse(path, "is no SQLite database; it was left as it is", error);
+    return refuse(path, "is not an SQLite database; the file was not changed", error);
   guint32 application = big_endian(header + AT_APPLICATION_ID),
           version = big_endian(header + AT_USER_VERSION);
   if (application != ORR_STORE_APPLICATION_ID)
-    return refuse(path, "is an SQLite database of another program; it was left as it is", error);
+    return refuse(path, "is an SQLite database of another program; the file was not changed",
+                  error);
   if (version < 1)
     return refuse(path,
                   "has schema version 0, which no version of Orrery writes: it was changed or "
-                  "damaged, and is left as it is",
+                  "damaged; the file was not changed now",
                   error);
   if (version > ORR_STORE_VERSION) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
@@ -72,7 +73,7 @@ static gboolean size_check(const char *path, const guint8 *header, gint64 size, 
   }
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
               "%s: is truncated: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-              " bytes are there; it was left as it is",
+              " bytes exist; the file was not changed",
               path, size, bytes);
   return FALSE;
 }

@@ -59,8 +59,8 @@ static gboolean check_table(const OrrFieldTable *table, GError **error) {
   }
   for (size_t i = 0; i < table->n_fields; i++)
     if (!sql_type(&table->fields[i])) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "row table '%s': field '%s' is no scalar",
-                  table->name, table->fields[i].name);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                  "row table '%s': field '%s' is not a scalar", table->name, table->fields[i].name);
       return FALSE;
     }
   return TRUE;

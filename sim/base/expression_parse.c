@@ -457,7 +457,7 @@ OrrExpression *orr_expression_parse(const char *text, OrrPlace place,
     return NULL;
   }
   if (!g_utf8_validate(text, -1, NULL)) {
-    orr_diags_error(diags, place, "an expression that is no UTF-8");
+    orr_diags_error(diags, place, "an expression that is not valid UTF-8");
     return NULL;
   }
   OrrTerm *root = read_whole(&parser);

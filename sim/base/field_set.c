@@ -82,7 +82,7 @@ static gboolean enter_item(Spot *spot, const char *segment, const char *path, GE
   guint64 index = 0;
   guint n = orr_node_length(spot->node);
   if (!n || !g_ascii_string_to_unsigned(segment, 10, 0, n - 1, &index, NULL))
-    return fail(error, path, "'%s' is no item of the list '%s', which has %u (counted from 0)",
+    return fail(error, path, "'%s' is not an item of the list '%s', which has %u (counted from 0)",
                 segment, spot->name, n);
   spot->node = spot->node->items->pdata[index];
   return TRUE;
@@ -173,7 +173,7 @@ static OrrNode *parse_value(const char *path, const char *text, GError **error) 
   if (value && orr_diags_n_errors(diags) == 0) return value;
   orr_node_free(value);
   g_autofree char *why = orr_diags_text(diags);
-  fail(error, path, "'%s' is no value: %s", text, g_strchomp(why));
+  fail(error, path, "'%s' is not a value: %s", text, g_strchomp(why));
   return NULL;
 }
 

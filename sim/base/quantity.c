@@ -181,7 +181,7 @@ static gboolean refuse_unit(const char *text, const char *found, OrrUnit unit, G
 
 static gboolean refuse_number(const char *text, OrrUnit unit, GError **error) {
   const char *kind = unit == ORR_UNIT_NONE || unit == ORR_UNIT_FRACTION ? "" : " with a unit: ";
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' is no number%s%s", text, kind,
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' is not a number%s%s", text, kind,
               kind[0] ? orr_unit_allowed(unit) : "");
   return FALSE;
 }

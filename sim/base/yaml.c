@@ -69,20 +69,20 @@ static void report_parser(const Reader *reader) {
   if (parser->error == YAML_READER_ERROR) {
     OrrPlace place =
         place_at_offset(reader->file, reader->text, MIN(parser->problem_offset, reader->length));
-    orr_diags_error(reader->diags, place, "is no YAML: %s (0x%02X)", problem,
+    orr_diags_error(reader->diags, place, "is not valid YAML: %s (0x%02X)", problem,
                     (guint)parser->problem_value);
     return;
   }
   OrrPlace place = place_of(reader, parser->problem_mark);
   if (is_tab_at(reader, parser->problem_mark))
-    orr_diags_error(reader->diags, place, "is no YAML: a tab, where only spaces can indent");
+    orr_diags_error(reader->diags, place, "is not valid YAML: tab used for indentation");
   else if (parser->context && parser->context_mark.line != parser->problem_mark.line)
-    orr_diags_error(reader->diags, place, "is no YAML: %s %s that began on line %d", problem,
+    orr_diags_error(reader->diags, place, "is not valid YAML: %s %s that began on line %d", problem,
                     parser->context, (int)parser->context_mark.line + 1);
   else if (parser->context)
-    orr_diags_error(reader->diags, place, "is no YAML: %s %s", problem, parser->context);
+    orr_diags_error(reader->diags, place, "is not valid YAML: %s %s", problem, parser->context);
   else
-    orr_diags_error(reader->diags, place, "is no YAML: %s", problem);
+    orr_diags_error(reader->diags, place, "is not valid YAML: %s", problem);
 }
 
 static gboolean next_event(Reader *reader, yaml_event_t *event) {
@@ -143,8 +143,8 @@ static void add_pair(const Reader *reader, OrrNode *map, GHashTable *seen, OrrNo
   }
   const OrrNode *first = g_hash_table_lookup(seen, key->text);
   if (first) {
-    orr_diags_error(reader->diags, key->place, "key '%s' is there twice: first on line %d",
-                    key->text, first->place.line);
+    orr_diags_error(reader->diags, key->place, "duplicate key '%s': first on line %d", key->text,
+                    first->place.line);
     return;
   }
   g_hash_table_insert(seen, key->text, key);
@@ -194,7 +194,7 @@ static OrrNode *read_node(Reader *reader, const yaml_event_t *event, guint depth
                     event->data.alias.anchor);
     return orr_node_new_scalar(place, "");
   default:
-    orr_diags_error(reader->diags, place, "is no YAML: an unexpected event");
+    orr_diags_error(reader->diags, place, "is not valid YAML: an unexpected event");
     return NULL;
   }
 }

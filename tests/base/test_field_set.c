@@ -82,7 +82,7 @@ static void test_refusals(void) {
       "path 'faults.0.at': the list 'faults' is not in the document: it has no items to change");
   assert_refused(
       "{faults: [{name: a}]}", "faults.1.at", "2 s",
-      "path 'faults.1.at': '1' is no item of the list 'faults', which has 1 (counted from 0)");
+      "path 'faults.1.at': '1' is not an item of the list 'faults', which has 1 (counted from 0)");
 }
 
 static void test_value_is_no_yaml(void) {
@@ -90,7 +90,7 @@ static void test_value_is_no_yaml(void) {
   g_autoptr(OrrNode) root = sample_tree("{name: x}");
   g_assert_false(orr_field_set(&sample_table, root, "tags", "[a", &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
-  g_assert_true(g_str_has_prefix(error->message, "path 'tags': '[a' is no value: "));
+  g_assert_true(g_str_has_prefix(error->message, "path 'tags': '[a' is not a value: "));
 }
 
 int main(int argc, char **argv) {

@@ -76,12 +76,12 @@ static void test_refusals(void) {
                  "'8 GPUs' has a unit ('GPUs') where a pure number is needed");
   assert_refused("3 ms", ORR_UNIT_FRACTION,
                  "'3 ms' has an unknown unit 'ms': allowed is none or %");
-  assert_refused("fast", ORR_UNIT_BYTES, "'fast' is no number with a unit: " BYTES);
-  assert_refused("", ORR_UNIT_NONE, "'' is no number");
-  assert_refused("inf", ORR_UNIT_NONE, "'inf' is no number");
-  assert_refused("nan", ORR_UNIT_NONE, "'nan' is no number");
-  assert_refused("-", ORR_UNIT_NONE, "'-' is no number");
-  assert_refused(".", ORR_UNIT_NONE, "'.' is no number");
+  assert_refused("fast", ORR_UNIT_BYTES, "'fast' is not a number with a unit: " BYTES);
+  assert_refused("", ORR_UNIT_NONE, "'' is not a number");
+  assert_refused("inf", ORR_UNIT_NONE, "'inf' is not a number");
+  assert_refused("nan", ORR_UNIT_NONE, "'nan' is not a number");
+  assert_refused("-", ORR_UNIT_NONE, "'-' is not a number");
+  assert_refused(".", ORR_UNIT_NONE, "'.' is not a number");
   assert_refused("0x10", ORR_UNIT_NONE, "'0x10' has a unit ('x10') where a pure number is needed");
   assert_refused("1__0", ORR_UNIT_NONE, "'1__0' has a unit ('__0') where a pure number is needed");
   assert_refused("1e400", ORR_UNIT_NONE, "'1e400' is too large");

@@ -80,27 +80,26 @@ static void test_binary(void) {
   g_autofree char *nul = findings_n("a: 1\nb\0c: 2", 11, NULL);
   g_assert_cmpstr(nul, ==, "t:2:2: error: is not text: byte 0x00 is binary\n");
   assert_findings("\177ELF\002\001",
-                  "t:1:1: error: is no YAML: control characters are not allowed (0x7F)\n");
+                  "t:1:1: error: is not valid YAML: control characters are not allowed (0x7F)\n");
   assert_findings("a: \xff\xfe", "t:1:4: error: is not text: byte 0xFF is not UTF-8\n");
   assert_findings("a: \303\251 \xe9",
                   "t:1:6: error: is not text: byte 0xE9 is not UTF-8\n"); /* 'é' is one column */
   assert_findings("a: 1\nb: \033[2J",
-                  "t:2:4: error: is no YAML: control characters are not allowed (0x1B)\n");
+                  "t:2:4: error: is not valid YAML: control characters are not allowed (0x1B)\n");
   assert_findings("a: \"\\0\"", "t:1:4: error: a NUL character in a text\n");
 }
 
 static void test_syntax_errors_have_places(void) {
-  assert_findings("a: 1\n\tb: 2\n",
-                  "t:2:1: error: is no YAML: a tab, where only spaces can indent\n");
+  assert_findings("a: 1\n\tb: 2\n", "t:2:1: error: is not valid YAML: tab used for indentation\n");
+  assert_findings("a: [1, 2\nb: 3\n", "t:2:2: error: is not valid YAML: did not find expected ',' "
+                                      "or ']' while parsing a flow sequence "
+                                      "that began on line 1\n");
   assert_findings(
-      "a: [1, 2\nb: 3\n",
-      "t:2:2: error: is no YAML: did not find expected ',' or ']' while parsing a flow sequence "
-      "that began on line 1\n");
-  assert_findings("a: b: c\n",
-                  "t:1:5: error: is no YAML: mapping values are not allowed in this context\n");
+      "a: b: c\n",
+      "t:1:5: error: is not valid YAML: mapping values are not allowed in this context\n");
   assert_findings(
       "a: 'no end\n",
-      "t:2:1: error: is no YAML: found unexpected end of stream while scanning a quoted "
+      "t:2:1: error: is not valid YAML: found unexpected end of stream while scanning a quoted "
       "scalar that began on line 1\n");
 }
 
@@ -121,10 +120,10 @@ static void test_what_the_subset_refuses(void) {
       "t:2:4: error: alias '*x': anchors and aliases are not supported, write the value out\n"
       "t:3:4: error: tag 'tag:yaml.org,2002:int': tags are not supported\n"
       "t:5:3: error: merge keys ('<<') are not supported, write the entries out\n"
-      "t:6:1: error: key 'a' is there twice: first on line 1\n"
+      "t:6:1: error: duplicate key 'a': first on line 1\n"
       "t:7:1: error: a map as a key: keys are words\n"
       "t:8:3: error: a list as a key: keys are words\n"
-      "t:10:1: error: key 'a' is there twice: first on line 1\n");
+      "t:10:1: error: duplicate key 'a': first on line 1\n");
   assert_findings("a: 1\n---\nb: 2\n", "t:2:1: error: a second document: a file holds one\n");
   assert_findings("%TAG !e! tag:example.com,2000:\n---\na: 1\n",
                   "t:1:1: error: '%TAG': tags are not supported\n");
@@ -133,7 +132,7 @@ static void test_what_the_subset_refuses(void) {
 static void test_first_of_two_equal_keys_stays(void) {
   g_autoptr(OrrNode) root = NULL;
   g_autofree char *found = findings_n("a: 1\na: 2\nb: 3\n", 15, &root);
-  g_assert_cmpstr(found, ==, "t:2:1: error: key 'a' is there twice: first on line 1\n");
+  g_assert_cmpstr(found, ==, "t:2:1: error: duplicate key 'a': first on line 1\n");
   g_assert_cmpstr(orr_node_get_text(root, "a"), ==, "1");
   g_assert_cmpuint(orr_node_length(root), ==, 2);
 }
@@ -185,9 +184,8 @@ static void test_files(void) {
   g_assert_true(g_file_set_contents(path, "", 0, NULL));
   assert_file_findings(path, ": error: is empty\n");
   g_assert_true(g_file_set_contents(path, "a: [", -1, NULL));
-  assert_file_findings(
-      path,
-      ":2:1: error: is no YAML: did not find expected node content while parsing a flow node\n");
+  assert_file_findings(path, ":2:1: error: is not valid YAML: did not find expected node content "
+                             "while parsing a flow node\n");
   if (geteuid() != 0) { /* root reads everything */
     g_assert_cmpint(g_chmod(path, 0), ==, 0);
     assert_file_findings(path, ": error: cannot be read: Permission denied\n");

@@ -44,7 +44,7 @@ static void test_keys(void) {
       {"  kind: training\n", "", "missing key 'kind'"},
       {"schema: scenario/1\n", "", "begins with 'schema: "},
       {"scenario/1", "scenario/2", "'schema' must be 'scenario/1' here, found 'scenario/2'"},
-      {"layers: 4", "layers: 4, layers: 8", "wrong.yaml:4:20: error: key 'layers' is there twice"},
+      {"layers: 4", "layers: 4, layers: 8", "wrong.yaml:4:20: error: duplicate key 'layers'"},
       {NULL, NULL, NULL},
   });
 }
@@ -76,7 +76,7 @@ static void test_units(void) {
       {"bf16\n", "bf16\n  data-parallel: {bucket: 25 MX}\n",
        "unknown unit 'MX': allowed are B, kB"},
       {"bf16\n", "bf16\n  data-parallel: {bucket: 25 MB/s}\n", "unknown unit 'MB/s'"},
-      {"bf16\n", "bf16\n  data-parallel: {bucket: inf B}\n", "'inf B' is no number"},
+      {"bf16\n", "bf16\n  data-parallel: {bucket: inf B}\n", "'inf B' is not a number"},
       {"bf16\n", "bf16\n  data-parallel: {bucket: 1e999 B}\n", "is too large"},
       {"gpus: 4", "gpus: 4, node: {nic-bandwidth: 200}", "'200' has no unit: allowed are B/s"},
       {"gpus: 4", "gpus: 4, node: {nic-bandwidth: 200 GB}", "unknown unit 'GB'"},
@@ -272,7 +272,7 @@ static void test_files(void) {
   assert_file_refused("\0\1\2\377", 4, "byte 0x00 is binary");
   assert_file_refused("schema: \377\376", -1, "byte 0xFF is not UTF-8");
   assert_file_refused("- 1\n", -1, "map");
-  assert_file_refused("schema: [\n", -1, "is no YAML");
+  assert_file_refused("schema: [\n", -1, "is not valid YAML");
   assert_file_refused("a: &a 1\nb: *a\n", -1, "anchors and aliases are not supported");
   assert_file_refused(two, -1, "a second document");
   assert_refused("run nothing.yaml", 2, "nothing.yaml: error: cannot be read");

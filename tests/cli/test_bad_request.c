@@ -22,8 +22,8 @@ static void test_settings(void) {
       {"workload.paralel.tp=2", "did you mean 'parallel'?"},
       {"workload.batch.global.x=5", "has no keys below it"},
       {"workload.batch=5", "'batch' must be a map"},
-      {"'cluster={base: x'", "is no YAML"},
-      {"'model={layers: 2, layers: 4}'", "is there twice"},
+      {"'cluster={base: x'", "is not valid YAML"},
+      {"'model={layers: 2, layers: 4}'", "duplicate key 'layers'"},
       {"model=gpt3-175c", "did you mean 'gpt3-175b'?"},
       {"engine=simgird", "did you mean 'simgrid'?"},
       {"seed=-1", "'seed' must be 0 or greater"},
@@ -163,9 +163,9 @@ static void test_foreign_databases(void) {
   sqlite3 *db = connect_to("foreign.db");
   execute(db, "CREATE TABLE a(x)");
   sqlite3_close(db);
-  assert_database_refused("notes.txt", "is no SQLite database; it was left as it is");
+  assert_database_refused("notes.txt", "is not an SQLite database; the file was not changed");
   assert_database_refused("foreign.db",
-                          "is an SQLite database of another program; it was left as it is");
+                          "is an SQLite database of another program; the file was not changed");
   assert_database_refused(".", "is a folder");
   assert_database_refused("/dev/null", "is not a regular file");
   assert_refused("run right.yaml --db nowhere/x.db", 1, "there is no folder 'nowhere'");

@@ -115,11 +115,11 @@ static void test_refused(void) {
                  "kernel of row 4 ends no later");
   assert_refused(ONE("(9000, 8000, 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT,
                  "kernel of row 4 ends no later");
-  assert_refused(ONE("('x', 9000, 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "no whole number");
-  assert_refused(ONE("(NULL, 9000, 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "no whole number");
+  assert_refused(ONE("('x', 9000, 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "not a whole number");
+  assert_refused(ONE("(NULL, 9000, 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "not a whole number");
   assert_refused(ONE("(8000, 9000, 0, 9, 99, 7)"), ORR_FAULT_DOCUMENT, "StringIds does not hold");
   assert_refused(ONE("(1000, 2000, 0, 1, 1, 7)"), ORR_FAULT_DOCUMENT,
-                 "kernel of row 4 is there twice");
+                 "kernel of row 4 is a duplicate");
   assert_refused(ONE("(8000, 9000, 2, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "devices are mixed");
 }
 

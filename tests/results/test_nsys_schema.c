@@ -216,10 +216,11 @@ static void test_refused(void) {
   assert_refused(CHANGE("end = start", "3"), "kernel of row 3 ends no later than it starts");
   assert_refused(CHANGE("demangledName = 77", "4"),
                  "kernel of row 4 has a name that StringIds does not hold");
-  assert_refused(CHANGE("start = 'soon'", "5"), "kernel of row 5 start or end is no whole number");
+  assert_refused(CHANGE("start = 'soon'", "5"),
+                 "kernel of row 5 start or end is not a whole number");
   assert_refused("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL "
                  "WHERE rowid = 2;",
-                 "kernel of row 21 is there twice");
+                 "kernel of row 21 is a duplicate");
   assert_refused(
       "UPDATE TARGET_INFO_GPU SET name = 'NVIDIA A100-SXM4-80GB' WHERE id = 1;",
       "kernels of NVIDIA A100-SXM4-80GB and of NVIDIA H100 80GB HBM3: devices are mixed");

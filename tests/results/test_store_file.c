@@ -36,20 +36,20 @@ static void make(const Fixture *fixture, const char *sql) {
 static void test_text_file(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_assert_true(g_file_set_contents(fixture->db, "schema: scenario/1\n", -1, NULL));
-  assert_refused(fixture, "is no SQLite database");
+  assert_refused(fixture, "is not an SQLite database");
 }
 
 static void test_long_file_of_zeros(Fixture *fixture, gconstpointer data) {
   (void)data;
   static const char zeros[8192];
   g_assert_true(g_file_set_contents(fixture->db, zeros, sizeof zeros, NULL));
-  assert_refused(fixture, "is no SQLite database");
+  assert_refused(fixture, "is not an SQLite database");
 }
 
 static void test_cut_header(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_assert_true(g_file_set_contents(fixture->db, "SQLite format 3", 16, NULL));
-  assert_refused(fixture, "is no SQLite database");
+  assert_refused(fixture, "is not an SQLite database");
 }
 
 static void test_other_application(Fixture *fixture, gconstpointer data) {

@@ -301,7 +301,7 @@ static void test_refused(Fixture *fixture, gconstpointer data) {
                  "there is no such results database");
   assert_refused(fixture, store, "results.db", ORR_FAULT_USAGE, "is the database itself");
   g_assert_true(g_file_set_contents(text, "schema: scenario/1\n", -1, NULL));
-  assert_refused(fixture, store, "text.db", ORR_FAULT_RESOURCE, "is no SQLite database");
+  assert_refused(fixture, store, "text.db", ORR_FAULT_RESOURCE, "is not an SQLite database");
   sqlite3 *db = fixture_connect(foreign);
   fixture_exec(db, "CREATE TABLE run (id)");
   sqlite3_close(db);

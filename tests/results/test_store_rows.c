@@ -140,7 +140,7 @@ static void test_what_no_table_can_be(Fixture *fixture, gconstpointer data) {
   fixture_assert_error(error, ORR_FAULT_INTERNAL, "the store's own table");
   g_clear_error(&error);
   g_assert_false(orr_store_add_row(store, &nested, &row, &error));
-  fixture_assert_error(error, ORR_FAULT_INTERNAL, "'list' is no scalar");
+  fixture_assert_error(error, ORR_FAULT_INTERNAL, "'list' is not a scalar");
   g_clear_error(&error);
   const Sample outside = {.how = 2}; /* one past the last word */
   g_assert_false(orr_store_add_row(store, &sample_table, &outside, &error));

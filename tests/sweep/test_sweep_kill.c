@@ -139,7 +139,7 @@ static void test_foreign_files(void) {
   gsize n_before = 0, n_after = 0;
   g_assert_true(g_file_set_contents(
       db, "no database at all, but longer than a header would be ................", -1, NULL));
-  assert_refused(file, db, FALSE, "is no SQLite database; it was left as it is");
+  assert_refused(file, db, FALSE, "is not an SQLite database; the file was not changed");
   g_free(db);
   db = sweep_fresh("foreign.db");
   orr_sweep_report_free(sweep_run(file, db, 2, FALSE));
