@@ -238,7 +238,7 @@ static void test_refused(void) {
   serving_refused("workload.beam-search={width: 2};workload.engine.speculation={kind: ngram, "
                   "num-speculative-tokens: 2, "
                   "acceptance: [1], found: 1}",
-                  "exclude each other, as in vLLM");
+                  "exclude each other: vLLM refuses them");
   serving_refused(
       "workload.beam-search={width: 2};workload.replicas=2;workload.disaggregation={prefill: 1}",
       "never handed over");

@@ -280,11 +280,6 @@ static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrP
                     "disaggregation.prefill (" D ") leaves none of the " D
                     " replicas to decode: give at most " D,
                     apart->prefill, replicas, replicas - 1);
-  if (apart->transfer == ORR_TRANSFER_PER_LAYER && params->admission.queue >= 0)
-    orr_diags_error(
-        diags, place,
-        "admission.queue and disaggregation.transfer per-layer exclude each other: room at the "
-        "decoder comes first, and nobody is rejected after that");
 }
 
 const char *orr_serving_check_return(const void *params, const OrrCluster *cluster) {

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/station.h"
 
 typedef struct {
@@ -189,10 +190,30 @@ static void made(gpointer state, OrrRequest *request) {
 
 static gboolean is_on(const OrrServing *params) { return params->engine.lora.adapters > 0; }
 
+static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                  OrrDiags *diags) {
+  const OrrServingLora *lora = &params->engine.lora;
+  const OrrLora settled = orr_lora_settle(&lora->shape, place, diags);
+  (void)model;
+  if (settled.rank == 0)
+    orr_diags_error(diags, place,
+                    "engine.lora: %" G_GINT64_FORMAT " adapters of rank 0: give shape.rank",
+                    lora->adapters);
+  if (settled.quantised)
+    orr_diags_error(diags, place, "engine.lora: shape.quantised is of training: use quantization");
+}
+
+static const OrrStationExclusion excludes[] = {
+    {"a model with latent attention or layers that keep a state", orr_exclusions_latent_or_state,
+     "the kernels of such adapters are not modelled"},
+    {0}};
+
 const OrrStation orr_station_adapters = {
     .entry = {"adapters", "Low-rank adapters, some of which are on the GPU.", NULL},
     .section = "engine.lora",
     .is_on = is_on,
+    .excludes = excludes,
+    .check = check,
     .open = open,
     .close = close,
     .made = made,

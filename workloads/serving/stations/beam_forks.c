@@ -13,6 +13,7 @@
  *   workload: {beam-search: {width: 4, by: engine}}
  */
 #include "workloads/serving/stations/beams.h"
+#include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/station.h"
 
 typedef struct {
@@ -144,10 +145,33 @@ static gboolean is_on(const OrrServing *params) {
   return params->beams.width > 1 && params->beams.by == ORR_BEAMS_ENGINE;
 }
 
+static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                  OrrDiags *diags) {
+  orr_beams_check(params->beams.width, params->engine.max_num_seqs, model->vocab, place, diags);
+}
+
+static const OrrStationExclusion excludes[] = {
+    {"samples", orr_exclusions_samples, "a search returns all its beams"},
+    {"engine.speculation", orr_exclusions_speculation,
+     "vLLM refuses them together; set engine.speculation to none"},
+    {"disaggregation", orr_exclusions_disaggregation,
+     "each step of a search is prompts of one output token, which are never handed over to a "
+     "decoder"},
+    {"engine.prefix-caching", orr_exclusions_prefix_caching,
+     "forks share blocks by themselves; use prefix-caching none, or by: front-end"},
+    {"an engine.scheduler that reserves outputs", orr_exclusions_reserving_scheduler,
+     "it takes room for outputs when requests begin, and the blocks that beams will share are not "
+     "known then"},
+    {"a model with layers that keep a state or a window", orr_exclusions_state_or_window,
+     "forks do not share the blocks of layers with a state or a window; use by: front-end"},
+    {0}};
+
 const OrrStation orr_station_beam_forks = {
     .entry = {"beam-forks", "Beam search in the engine: sequences of a request that fork.", NULL},
-    .section = "beam-search",
+    .section = "beam-search.by engine",
     .is_on = is_on,
+    .excludes = excludes,
+    .check = check,
     .holds_tokens = TRUE,
     .open = open,
     .close = close,

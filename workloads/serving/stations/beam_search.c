@@ -21,6 +21,7 @@
  * (beam_forks.c).
  */
 #include "workloads/serving/stations/beams.h"
+#include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/station.h"
 
 typedef struct BeamSearch BeamSearch;
@@ -220,11 +221,27 @@ static void opened(gpointer state, OrrReplica *replica, guint core) {
   orr_core_hook(orr_replica_core(replica, core), &hooks, state);
 }
 
+static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                  OrrDiags *diags) {
+  orr_beams_check(params->beams.width, params->engine.max_num_seqs, model->vocab, place, diags);
+}
+
+static const OrrStationExclusion excludes[] = {
+    {"samples", orr_exclusions_samples, "a search returns all its beams"},
+    {"engine.speculation", orr_exclusions_speculation,
+     "vLLM refuses them together; set engine.speculation to none"},
+    {"disaggregation", orr_exclusions_disaggregation,
+     "each step of a search is prompts of one output token, which are never handed over to a "
+     "decoder"},
+    {0}};
+
 const OrrStation orr_station_beam_search = {
     .entry = {"beam-search", "Beam search in the front end: a request for each beam and token.",
               NULL},
     .section = "beam-search",
     .is_on = is_on,
+    .excludes = excludes,
+    .check = check,
     .holds_tokens = TRUE,
     .open = open,
     .close = close,

@@ -18,6 +18,20 @@ struct OrrBeams {
   guint64 seed, draws;
 };
 
+void orr_beams_check(gint64 width, gint64 max_num_seqs, gint64 vocab, OrrPlace place,
+                     OrrDiags *diags) {
+  if (width > max_num_seqs)
+    orr_diags_error(diags, place,
+                    "beam-search.width (%" G_GINT64_FORMAT
+                    ") is above engine.max-num-seqs (%" G_GINT64_FORMAT ")",
+                    width, max_num_seqs);
+  if (2 * width > vocab)
+    orr_diags_error(diags, place,
+                    "beam-search.width (%" G_GINT64_FORMAT
+                    "): twice as many candidates are above the vocabulary (%" G_GINT64_FORMAT ")",
+                    width, vocab);
+}
+
 OrrBeams *orr_beams_new(guint width, gint64 prompt, gint64 block_size, double skew, guint64 seed) {
   OrrBeams *beams = g_new0(OrrBeams, 1);
   *beams = (OrrBeams){.width = width, .prompt = prompt, .block_size = block_size, .seed = seed};

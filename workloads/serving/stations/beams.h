@@ -22,11 +22,16 @@
 #ifndef ORR_BEAMS_H
 #define ORR_BEAMS_H
 
+#include "sim/base/diag.h"
 #include "sim/base/random.h"
 
 G_BEGIN_DECLS
 
 typedef struct OrrBeams OrrBeams;
+
+/* An error for a search of @width beams that an engine or a vocabulary is too small for. */
+void orr_beams_check(gint64 width, gint64 max_num_seqs, gint64 vocab, OrrPlace place,
+                     OrrDiags *diags);
 
 /* After a prompt's first token: @width beams, which share its last block where that is not full. */
 OrrBeams *orr_beams_new(guint width, gint64 prompt, gint64 block_size, double skew, guint64 seed);

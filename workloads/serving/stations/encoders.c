@@ -526,10 +526,28 @@ static gboolean open_embeddings(OrrStop *stop, GError **error) {
   return TRUE;
 }
 
+static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                  OrrDiags *diags) {
+  const OrrEncoderPool *encoders = &params->encoders;
+  const OrrRouter *router = (const OrrRouter *)encoders->router.entry;
+  (void)model;
+  if (params->images == 0)
+    orr_diags_error(diags, place,
+                    "encoders (%" G_GINT64_FORMAT ") have nothing to encode: give images",
+                    encoders->replicas);
+  if (router && router->on_block)
+    orr_diags_error(diags, place,
+                    "encoders.router %s goes by what caches of keys hold, and encoders have none: "
+                    "use session-affinity, "
+                    "which keeps an image where it was",
+                    router->entry.name);
+}
+
 const OrrStation orr_station_encoders = {
     .entry = {"encoders", "Encodes images on GPUs of their own.", NULL},
     .section = "encoders",
     .is_on = is_on,
+    .check = check,
     .open = open,
     .close = close,
     .enter = enter,

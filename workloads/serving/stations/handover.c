@@ -29,6 +29,7 @@
  *
  *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2}, engine: {prefix-caching: block-hash}}
  */
+#include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/gateway.h"
 #include "workloads/serving/stations/samples.h"
 #include "workloads/serving/transfers/transfers.h"
@@ -405,10 +406,21 @@ static void opened(gpointer state, OrrReplica *replica, guint core) {
 
 static gboolean is_on(const OrrServing *params) { return params->disaggregation.prefill > 0; }
 
+static const OrrStationExclusion excludes[] = {
+    {"transfer per-layer with admission.queue", orr_exclusions_pushed_and_queue,
+     "room at the decoder comes first, and no request is rejected after that"},
+    {"engine.prefix-caching of layers that keep a state", orr_exclusions_cached_state,
+     "vLLM's NixlConnector refuses it (\"SSM can only have one local block\"); use prefix-caching "
+     "none"},
+    {"groups of a model with layers that keep a state", orr_exclusions_groups_with_state,
+     "vLLM's NixlConnector refuses it (\"Hybrid SSM (Mamba) models require homogeneous TP\")"},
+    {0}};
+
 const OrrStation orr_station_handover = {
     .entry = {"handover", "Computes a prompt on one replica and decodes on another.", NULL},
     .section = "disaggregation",
     .is_on = is_on,
+    .excludes = excludes,
     .open = open,
     .close = close,
     .enter = enter,

@@ -14,6 +14,8 @@
 
 #include <math.h>
 
+#include "workloads/serving/stations/exclusions.h"
+
 /* The outputs of a prompt. */
 typedef struct {
   OrrRequest *first;
@@ -110,10 +112,29 @@ static gboolean is_bound(gpointer state, const OrrRequest *request) {
 
 static gboolean is_on(const OrrServing *params) { return params->samples > 1; }
 
+static void check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                  OrrDiags *diags) {
+  (void)model;
+  if (params->samples > params->engine.max_num_seqs)
+    orr_diags_error(diags, place,
+                    "samples (%" G_GINT64_FORMAT
+                    ") of a prompt are above engine.max-num-seqs (%" G_GINT64_FORMAT ")",
+                    params->samples, params->engine.max_num_seqs);
+}
+
+static const OrrStationExclusion excludes[] = {
+    {"disaggregation with admission.queue", orr_exclusions_disaggregation_and_queue,
+     "outputs come one by one, and some of a prompt's could be rejected"},
+    {"encoders with disaggregation", orr_exclusions_encoders_and_disaggregation,
+     "the outputs of a prompt are requests of their own, and its images are encoded once"},
+    {0}};
+
 const OrrStation orr_station_samples = {
     .entry = {"samples", "Several outputs of a prompt, which end together.", NULL},
     .section = "samples",
     .is_on = is_on,
+    .excludes = excludes,
+    .check = check,
     .open = open,
     .close = close,
     .made = made,

@@ -6,7 +6,7 @@
  *
  * A route has the stations that a workload's document switches on, so that a plain chat request
  * crosses the gateway alone. A station keeps what it knows of a request in a table of its own, by
- * request, and declares the options that it excludes: refusals.c refuses them together.
+ * request, and declares the options that it excludes: exclusions.c refuses them.
  *
  * Invariants
  *  1. A request is with one station at a time: the one that last answered ORR_STATION_HOLDS and has

@@ -1,0 +1,33 @@
+/*
+ * exclusions.h - the options of a serving document that stations exclude.
+ */
+#ifndef ORR_EXCLUSIONS_H
+#define ORR_EXCLUSIONS_H
+
+#include "workloads/serving/stations/station.h"
+
+G_BEGIN_DECLS
+
+/* Whether a document has the option; see OrrStationExclusion. */
+gboolean orr_exclusions_samples(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_speculation(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_disaggregation(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_disaggregation_and_queue(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_encoders_and_disaggregation(const OrrServing *params,
+                                                    const OrrModel *model);
+gboolean orr_exclusions_pushed_and_queue(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_prefix_caching(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_reserving_scheduler(const OrrServing *params, const OrrModel *model);
+/* Layers of the model whose keys and values are not a block for each block-size tokens. */
+gboolean orr_exclusions_state_or_window(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_latent_or_state(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_cached_state(const OrrServing *params, const OrrModel *model);
+gboolean orr_exclusions_groups_with_state(const OrrServing *params, const OrrModel *model);
+
+/* An error for every exclusion that the document breaks. */
+void orr_exclusions_check(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                          OrrDiags *diags);
+
+G_END_DECLS
+
+#endif
