@@ -4,8 +4,8 @@
  *   clip_vision_model      CLIP's ViT before a decoder, whose class token is no token of the decoder (LLaVA)
  *   qwen2_vl               a ViT with 2-dimensional RoPE; `merge` squared tokens become one
  *   qwen2_5_vl             the same with RMSNorm and SwiGLU. All but four of its layers attend within windows, which is
- *                          told: here all attend to the whole image
- *   qwen3_vl, _moe         learned positions. Projectors of layers between (deepstack) are told
+ *                          reported: here all attend to the whole image
+ *   qwen3_vl, _moe         learned positions. Projectors of layers between (deepstack) are reported
  *
  * Qwen's images have any size: 32 x 32 patches are assumed. Other towers are not converted, which
  * the importer reports.

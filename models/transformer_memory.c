@@ -25,10 +25,7 @@
  *                     product's result, the activation's
  *   Mamba, linear     the first projection's result, the convolution's, the scan's, the gated norm's
  *
- * It is told operator by operator (OrrKeptBytes): what an operator's backward reads counts as its.
- * Modules that are recomputed keep their own input alone. Where gathered inputs of column-parallel
- * layers are kept (DTensor), they are whole on each rank: t times the bytes under sequence
- * parallelism.
+ * The bytes are attributed to operators (OrrKeptBytes): an operator counts what its backward reads.
  */
 #include "models/transformer_private.h"
 

@@ -21,7 +21,7 @@
  *   [latent-up    GEMM  t x h over w]
  *   shared-add    3 t h, where there are shared experts
  *
- * Where tokens spread unevenly (shard.fullest) the rank told is the fullest: its link, its
+ * Where tokens spread unevenly (shard.fullest) the rank modelled is the fullest: its link, its
  * products, what it keeps. With a capacity factor C experts take C t k / E tokens each: dispatch
  * and products are of C t k pairs, padded. Without sequence parallelism all tp ranks have the same
  * tokens: each does its own experts' share and an all-reduce sums (as vLLM does; ep etp = tp). The

@@ -1,5 +1,5 @@
 /*
- * grid.c - see grid.h.
+ * grid.c - makes, fills and queries a grid.
  *
  * Filling. Round 1 fills each hole that lies between two rows on a line along some axis, or that
  * has hints, with the mean of these estimates, weighted by 1/variance. The table itself shows how

@@ -1,6 +1,6 @@
 /*
- * import_nccl_tests.c - see import_nccl_tests.h. One pass over the lines, each of which is a rank,
- * headings, a row, or nothing; `runs` are closed when ranks begin again.
+ * import_nccl_tests.c - reads the output of nccl-tests in one loop over its lines. Each line is a
+ * rank, headings, a row, or ignored; a new list of ranks ends a run.
  */
 #include "calibration/fit/import_nccl_tests.h"
 
@@ -20,14 +20,14 @@ typedef struct {
   char *op, *device, *type, *version;
   GHashTable *hosts;
   guint n_ranks;
-  GStrv headings; /* NULL before they were seen */
+  GStrv headings; /* NULL before the line of headings */
   GArray *rows;
 } Run;
 
 typedef struct {
   const OrrNcclTestsOrder *order;
   GPtrArray *runs; /* Run*; the last one is open */
-  char *op;        /* of the run to come, as the text said last */
+  char *op;        /* of the next run: the last one that the text named */
   char *version;
   OrrDiags *diags;
 } Reader;
@@ -57,7 +57,7 @@ static Run *last_run(const Reader *reader) {
   return reader->runs->len ? reader->runs->pdata[reader->runs->len - 1] : NULL;
 }
 
-/* --- what a line is --- */
+/* --- lines --- */
 
 static char **words_of(const char *line) {
   g_auto(GStrv) parts = g_strsplit_set(line, " \t", -1);
@@ -118,16 +118,16 @@ static void read_headings(Reader *reader, char **words, OrrPlace place) {
   Run *run = last_run(reader);
   if (!run) {
     orr_diags_error(reader->diags, place,
-                    "no line '#  Rank' before the table: how many ranks ran is not said");
+                    "no line '#  Rank' before the table: the number of ranks is unknown");
     run = open_run(reader);
   }
-  if (run->headings) return; /* every rank may print them, and the text repeats them */
+  if (run->headings) return; /* every rank can print them, and the text repeats them */
   run->headings = g_strdupv(words + 1);
   run->op = g_strdup(reader->order->op ? reader->order->op : reader->op);
   run->version = g_strdup(reader->version);
   if (!run->op)
     orr_diags_error(reader->diags, place,
-                    "which collective this is the text does not say: --op NAME does");
+                    "cannot tell which collective this log measures; pass --op NAME");
   if (find_heading(run, "time", 1) < 0 || find_heading(run, "type", 0) < 0)
     orr_diags_error(reader->diags, place, "the headings want size, count, type and two times");
 }
@@ -232,7 +232,7 @@ static void check_runs(const Reader *reader, OrrPlace file) {
     for (guint k = 0; k < i; k++) {
       const Run *before = reader->runs->pdata[k];
       if (g_strcmp0(before->op, run->op) == 0 && before->n_ranks == run->n_ranks)
-        orr_diags_error(reader->diags, file, "%s over %u ranks is there twice",
+        orr_diags_error(reader->diags, file, "duplicate run: %s over %u ranks",
                         run->op ? run->op : "it", run->n_ranks);
     }
   }

@@ -1,6 +1,6 @@
 /*
- * import_nccl_tests.h - the text that all_reduce_perf and its siblings (NVIDIA nccl-tests) print
- * becomes rows.
+ * import_nccl_tests.h - imports the text that all_reduce_perf and its siblings (NVIDIA nccl-tests)
+ * print.
  *
  *   # Collective test starting: all_reduce_perf       which collective: here, in a command line of the log, or by @op
  *   # Using devices
@@ -8,13 +8,13 @@
  *   #       size  count  type  redop  root   time  algbw  busbw  #wrong   time  algbw  busbw  #wrong
  *        1048576  262144  float  sum   -1   27.37  38.31  67.04      0  26.93  38.94  68.14      0
  *
- * Columns are those that the line of headings names; the first `time` is out-of-place, the second
- * in-place. Lines that begin with neither '#' nor a number are the log of something else. Sizes of
- * 0 (a size too small to split) are passed over.
+ * The line of headings names the columns; the first `time` is out-of-place, the second in-place.
+ * Lines that begin with neither '#' nor a number belong to another program's log. Sizes of 0 (a
+ * size too small to split) are skipped.
  *
- * Laid on a base, the rows replace what they measure: their collective over as many ranks of one
- * domain, from their least size to their largest. The base answers all else, and next to that range
- * the two fade into each other (cost_collective.c).
+ * On a base, the rows replace their collective over that number of ranks of one domain, from their
+ * smallest size to their largest. The base answers all other queries, and next to that range the
+ * two fade into each other (cost_collective.c).
  */
 #ifndef ORR_IMPORT_NCCL_TESTS_H
 #define ORR_IMPORT_NCCL_TESTS_H
@@ -24,9 +24,9 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  const char *device;  /* of the library */
-  const char *base;    /* the profile that the new one is laid on; NULL: none */
-  const char *op;      /* NULL: as the text says */
+  const char *device;  /* a name in the library */
+  const char *base;    /* base of the new profile; NULL: none */
+  const char *op;      /* NULL: read from the text */
   gboolean in_place;   /* take the second time */
   gboolean one_domain; /* ranks on several hosts share a scale-up domain (NVL72) */
   gboolean csv;        /* rows for `import measured --collectives` instead of a profile */
@@ -34,9 +34,9 @@ typedef struct {
 
 /* The profile DEVICE-collectives, or the rows as
  * system,table,dtype,version,op,n_gpus,bytes,latency_us. Several runs in one text must differ in
- * collective or number of ranks. NULL with ORR_FAULT_DOCUMENT that names every bad line: a
- * number that is none or not above 0, columns that are missing or too many, a size twice, wrong
- * results, ranks of different devices, number formats mixed; ORR_FAULT_RESOURCE: no such file. */
+ * collective or number of ranks. NULL with ORR_FAULT_DOCUMENT, which names every bad line: a bad
+ * number, missing or extra columns, a repeated size, wrong results, ranks of different devices,
+ * mixed number formats; with ORR_FAULT_RESOURCE: no such file. */
 char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GError **error);
 
 G_END_DECLS

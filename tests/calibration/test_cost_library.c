@@ -138,7 +138,7 @@ static void test_copies(void) {
   assert_near(orr_cost_library_copies("deepep", 16, 2, 8), 2, 1e-12);
 }
 
-/* Formats are told apart where the question names one. */
+/* The format selects the rows where the query names one. */
 static void test_formats(void) {
   g_autoptr(OrrProfile) profile =
       sample_profile("schema: profile/1\nname: p\ndevice: d\nlibraries:\n"

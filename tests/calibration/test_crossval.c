@@ -1,5 +1,5 @@
-/* test_crossval.c - every row is asked once, of a model that did not see it, and the errors add
- * up. */
+/* test_crossval.c - every row is queried once, of a model that did not see it, and the errors
+ * add up. */
 #include "calibration/crossval/crossval.h"
 
 #include <math.h>

@@ -124,7 +124,7 @@ static void test_refused(void) {
   assert_refused(HEAD ROW("1024", "10", "9") "  2048 256 half sum -1 10 0.1 0.1 0 9 0.1 0.1 0\n",
                  "type half");
   assert_refused(HEAD ROW("10.5", "10", "9"), "size is '10.5'");
-  assert_refused(STARTS HEADINGS ROW("1024", "10", "9"), "how many ranks ran is not said");
+  assert_refused(STARTS HEADINGS ROW("1024", "10", "9"), "the number of ranks is unknown");
   assert_refused(RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "--op NAME");
   assert_refused(STARTS RANK0 RANK1 ROW("1024", "10", "9"), "before the line of headings");
   assert_refused(STARTS RANK0
@@ -140,7 +140,7 @@ static void test_refused(void) {
           "1024", "10", "9"),
       "2 ranks on 2 hosts");
   assert_refused(HEAD ROW("1024", "10", "9") RANK0 RANK1 HEADINGS ROW("1024", "10", "9"),
-                 "duplicate row: ");
+                 "duplicate run: ");
   assert_refused("./hypercube_perf -b 8\n" RANK0 RANK1 HEADINGS ROW("1024", "10", "9"),
                  "'hypercube'");
 }
