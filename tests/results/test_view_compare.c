@@ -141,8 +141,8 @@ static void test_serving_time(Fixture *fixture, gconstpointer data) {
              "decode,1.5,1.0,-0.5,80.0\nqueue,0.125,0.0,-0.125,20.0\nprefill,0.5,0.5,0.0,0.0\n");
 }
 
-/* 2 GPUs at 100, then 4 at 150: nobody betters either; 4 at 90 and 2 at 80 are bettered; what
- * does not fit is out. */
+/* No run beats 2 GPUs at 100 or 4 GPUs at 150; 4 at 90 and 2 at 80 are beaten; a run that does not
+ * fit into memory is skipped. */
 static void test_pareto(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
@@ -157,8 +157,8 @@ static void test_pareto(Fixture *fixture, gconstpointer data) {
              "other,2,80.0,0.0,4,tp1 pp2 dp1\nother,4,90.0,0.0,2,tp2 pp2 dp1\n");
 }
 
-/* Parameters: a view's that is not given is NULL, a statement's is refused, as is one that
- * nobody takes. */
+/* A view's parameter without a value is NULL; a statement's is an error, and so is a value without
+ * a parameter. */
 static void test_parameters(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(GError) error = NULL;
