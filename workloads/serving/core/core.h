@@ -2,9 +2,10 @@
  * core.h - an engine core: waiting and running requests, the cache, and the batch that a
  * scheduler makes.
  *
- * What vLLM v1 calls EngineCore, one for each attention data-parallel rank. A scheduler
- * (schedulers/scheduler.h) calls orr_core_give and its kin to fill a batch, which the replica
- * (replica.h) then runs.
+ * This is vLLM v1's EngineCore: one for each attention data-parallel rank. A scheduler
+ * (schedulers/scheduler.h) fills a batch through orr_core_give and orr_core_admit, and the replica
+ * (replica.h) runs it. Stations (stations/station.h) hook into a core; a core without hooks
+ * serves plain requests.
  *
  *        add           admit              finish
  *   ---------> waiting -----> running ------------->
@@ -12,9 +13,10 @@
  *                 +--------------+
  *
  * Invariants
- *  1. A request is in `waiting`, in `running`, or in neither; what is in the batch is in `running`.
- *  2. After a step, free and held blocks add up to all, and the held ones are those of the running
- *     and of what is set aside (orr_core_conserves).
+ *  1. A request is in `waiting`, in `running`, or in neither. Every request of the batch is in
+ *     `running`.
+ *  2. After a step, free and held blocks add up to all blocks; running requests, and those whose
+ *     cache is kept for another replica, hold the held ones (orr_core_conserves).
  */
 #ifndef ORR_CORE_H
 #define ORR_CORE_H
@@ -29,7 +31,7 @@ typedef enum { ORR_PREEMPT_RECOMPUTE, ORR_PREEMPT_SWAP } OrrPreemption;
 /* Limits that every scheduler keeps. */
 typedef struct {
   gint64 max_sequences;      /* running at once */
-  gint64 max_batched_tokens; /* a step */
+  gint64 max_batched_tokens; /* in a step */
   gint64 longest;            /* tokens of a request, guesses among them */
   gint64 watermark_blocks;   /* left free by an admission */
   /* an admission needs room for the whole prompt, not for its first chunk alone */
@@ -71,17 +73,17 @@ struct OrrCore {
   GArray *hooks;                       /* of the stations */
   const OrrCoreSequencing *sequencing; /* orr_core_one_sequence, or a station's */
   gpointer sequencing_state;
-  const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
+  const OrrDrafter *drafter; /* NULL: speculation is off; not owned */
   GPtrArray *running;        /* in order of admission */
   GPtrArray **
       waiting; /* heaps (orr_request_is_before): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
-  /* of the waiting: those that this plan passes over; back in their places when it is made */
+  /* Waiting requests that this plan passes over; they wait again when the plan is made. */
   GPtrArray *aside;
-  gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
+  gint64 waiting_tokens; /* that waiting requests will hold when they begin */
   double *served;        /* by queue: what fairness counts */
-  gint64 more_sequences; /* of the running: beams, beyond one of each request */
-  /* the batch in the making, or running */
+  gint64 more_sequences; /* of running requests, beyond one each */
+  /* The batch that is planned, or runs. */
   GPtrArray *batch; /* requests with `scheduled` > 0 */
   OrrStepShape shape;
   gint64 budget;                     /* tokens left */
@@ -89,8 +91,8 @@ struct OrrCore {
   gint64 copied_blocks;              /* of beams, before this batch */
   double host_link_bytes;            /* of adapters, over the host link before this batch */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
-  /* What the plan in the making does not know yet: it was made when the step before it began
-   * (replica.c). */
+  /* What the plan does not know yet, since it was made when the step before it began
+   * (replica_async.c). */
   double sees_until_s; /* requests that came later are passed over */
   gint64 late_seats,
       late_blocks; /* of requests that the step before ended: not given to others yet */
@@ -104,33 +106,34 @@ struct OrrCore {
   gint64 parked_blocks; /* that those hold */
 };
 
-/* takes @kv */
+/* Takes @kv. */
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
                    const void *scheduler_params, guint n_clients, OrrKv *kv);
 void orr_core_clear(OrrCore *core);
 void orr_core_hook(OrrCore *core, const OrrCoreHooks *hooks, gpointer state);
 extern const OrrCoreSequencing orr_core_one_sequence;
 
-void orr_core_add(OrrCore *core, OrrRequest *request); /* to the waiting */
+void orr_core_add(OrrCore *core, OrrRequest *request); /* it waits */
 
-/* Lets the scheduler fill the batch, and sums it up in core->shape. FALSE: there is nothing to
- * run. */
+/* Lets the scheduler fill the batch, and sums the batch up in core->shape. FALSE: there is nothing
+ * to run. */
 gboolean orr_core_plan(OrrCore *core, double now_s);
 
-/* Room for the prompt of a request that is computed elsewhere; what its prefix cache has of it
- * counts as computed. FALSE: there is none now. Later it joins the running, and decodes. */
+/* Reserves room for a request whose prompt is computed elsewhere. Tokens that the prefix cache has
+ * count as computed. FALSE: there is no room now. The request later joins the running ones, and
+ * decodes. */
 gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
 void orr_core_join(OrrCore *core, OrrRequest *request);
-/* now: there is a slot for its adapter */
+/* Whether no hook holds @request back now. */
 gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request);
-void orr_core_unexpect(OrrCore *core, OrrRequest *request); /* it comes no more */
-/* one that has ended, whose cache was kept for another replica */
+void orr_core_unexpect(OrrCore *core, OrrRequest *request); /* it will not come */
+/* Releases the cache of an ended request, which was kept for another replica. */
 void orr_core_release(OrrCore *core, OrrRequest *request);
 
 gboolean orr_core_conserves(const OrrCore *core); /* invariant 2; O(running) */
 
-/* Every request that waits or runs, appended to @requests; none holds a block afterwards. The
- * core is to be cleared. */
+/* Appends every waiting and running request to @requests; none holds a block afterwards. Clear the
+ * core next. */
 void orr_core_take_all(OrrCore *core, GPtrArray *requests);
 
 /* --- what schedulers call --- */

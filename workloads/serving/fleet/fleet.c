@@ -1,9 +1,10 @@
 /*
- * fleet.c - the load meets the replicas: arrivals, and what becomes of each request.
+ * fleet.c - brings the requests of a load onto their route (stations/station.h), and writes their
+ * rows when they end.
  *
- * One arrival that is known in advance is on the calendar at a time; those that follow from the end
- * of another request are put there when that one ends. Requests live in a pool and are used again
- * when they have ended.
+ * Of the arrivals that are known in advance one is on the calendar at a time. A request that
+ * follows another one is put there when that one ends. Requests live in a pool, which reuses their
+ * memory.
  */
 #include "workloads/serving/fleet/fleet.h"
 

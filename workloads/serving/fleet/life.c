@@ -1,5 +1,5 @@
 /*
- * life.c - replicas that come and go: autoscaling, nodes that are lost, and cold starts.
+ * life.c - replicas that come and go: autoscaling, lost nodes and cold starts.
  *
  *            wanted                weights are there
  *     OFF ----------> STARTING ---------------------> UP ----------> DRAINING
@@ -9,17 +9,18 @@
  *      |                DOWN <------------------------+                    |
  *      +------------------------------- empty -----------------------------+
  *
- * A start takes `start.overhead` (a container, CUDA's context, graphs), then each GPU reads its
- * weights from the file system, as a flow on the fabric that meets whatever else is there.
+ * A start takes `start.overhead` (a container, CUDA's context, graphs); then each GPU reads its
+ * weights from the file system, as a flow that contends with all others on the fabric.
  *
- * A lost node takes with it the replicas that have a GPU on it. Their requests go to others, which
- * compute prompt and what had been generated again (Dynamo's request migration), or fail, as
- * `on-failure` says. A slow GPU slows its replica's kernels from the next step on.
+ * A replica is lost with any node that holds one of its GPUs. With `on-failure: retry` its requests
+ * go to other replicas, which compute the prompt and the tokens generated so far again (Dynamo's
+ * request migration); otherwise they fail. A slow GPU slows its replica's kernels from the next
+ * step on.
  *
  * Invariants
  *  1. Only replicas that are UP are given requests; DRAINING ones finish what they have.
- *  2. A call on the calendar that a loss has made void is told by its generation.
- *  3. The scaler is asked as long as something can still happen: a fleet that is stuck ends.
+ *  2. A loss makes calls on the calendar void: they carry an older generation.
+ *  3. The autoscaler runs only while something can still happen, so that a stuck fleet ends.
  */
 #include "workloads/serving/fleet/life.h"
 
@@ -39,7 +40,7 @@ typedef struct {
   guint generation; /* of its start */
   guint n_lost;     /* of its GPUs */
   double since_s;   /* of the state */
-  double busy_s;    /* of its books, when the scaler was asked last */
+  double busy_s;    /* of its row, when the autoscaler last ran */
   double *slow;     /* by GPU: kernels take so many times as long; NULL: none ever does */
 } One;
 
@@ -91,13 +92,13 @@ static Pool *pool_of(OrrLife *life, guint index) {
   return &life->pools[life->n_pools > 1 && index >= life->pools[1].first];
 }
 
-/* The last request has ended: what befalls replicas later is no part of the run. */
+/* The last request has ended: later events of replicas are not part of the run. */
 static gboolean is_over(const OrrLife *life) {
   return life->is_open && !life->reports.expects(life->reports.user) &&
          life->reports.in_system(life->reports.user) == 0;
 }
 
-/* Whether anything is under way that is not the scaler's own. */
+/* Whether anything is under way besides the autoscaler. */
 static gboolean any_station_is_busy(const OrrRoute *route) {
   for (guint i = 0; i < route->n_stops; i++) {
     const OrrStop *stop = &route->stops[i];

@@ -147,7 +147,7 @@ static void count_work(OrrReplica *replica, guint n_steps) {
   }
 }
 
-/* --- books --- */
+/* --- blocks --- */
 
 gint64 orr_replica_held_blocks(const OrrReplica *replica) {
   gint64 sum = 0;

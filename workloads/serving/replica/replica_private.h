@@ -1,6 +1,6 @@
 /*
- * replica_private.h - a replica's insides: shared by replica.c, replica_pipeline.c and
- * replica_loss.c.
+ * replica_private.h - what the files of this folder share about a replica. No other file includes
+ * it.
  */
 #ifndef ORR_REPLICA_PRIVATE_H
 #define ORR_REPLICA_PRIVATE_H
@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* Where the time of a step goes: counted when it has been, since a run of steps may be cut. */
+/* Where the time of a step goes. Counted when the step ends, since a run of steps can be cut. */
 typedef struct {
   double end_s, gpu_s, comm_s, wait_s;
   gint64 tokens;
@@ -27,42 +27,39 @@ struct OrrReplica {
   double begin_s;                   /* of its first step */
   GArray *ends;                     /* of Step: its steps */
   GArray *new_blocks;               /* of gint64: taken by each after the first */
-  gboolean is_run;                  /* of alike decodes */
-  gboolean is_called;               /* a plan is due now, when all that comes now is there */
+  gboolean is_run;                  /* of decodes alike */
+  gboolean is_called;               /* a plan is due now, after all events of this date */
   double stage_free_s, last_done_s; /* pp > 1: of the first stage, and of the last batch */
   OrrPool *flights;                 /* of InFlight */
   guint n_in_flight;
-  guint n_reading; /* flows that the step that is planned waits for */
+  guint n_reading; /* reads that the planned step waits for */
   gint64 used_blocks;
   OrrTiers tiers; /* below HBM; the remote one is the fleet's */
   gint64 n_requests;
-  double front_free_s;     /* of its front end: frontend.c */
-  double slow;             /* kernels take so many times as long */
+  double front_free_s;     /* when its frontend is free: frontend.c */
+  double slow;             /* factor on the time of its kernels */
   guint generation;        /* batches under way when it was lost are void */
   OrrPool *deliveries;     /* frontend.c */
   GQueue newcomers;        /* OrrRequest*: wait since the last step began */
-  GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
+  GQueue expected, joined; /* OrrRequest*: without room yet; will decode from the next step on */
 };
 
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape);
 void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
                            const OrrStepShape *shape);
-/* Of core @i: its requests have their tokens, and its blocks add up. */
+/* Ends the step of core @i: gives its requests their tokens and checks that no block is lost. */
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch);
 void orr_replica_on_token(OrrRequest *request, void *replica); /* replica_outputs.c */
 void orr_replica_on_finish(OrrRequest *request, void *replica);
-/* replica_async.c: the step's end, after which the next plan does not know all; then it does
- * again. */
+/* replica_async.c: ends a step whose results the next plan does not know; then lifts that limit. */
 void orr_replica_finish_unseen(OrrReplica *replica, guint core);
 void orr_replica_see_all(OrrReplica *replica);
-void orr_replica_report_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
-void orr_replica_break_run(OrrReplica *replica); /* its requests are as they are now */
-void orr_replica_plan(OrrReplica *replica);      /* what can begin now, begins */
+void orr_replica_report_chunks(const OrrReplica *replica, double step_s); /* to the fleet */
+void orr_replica_break_run(OrrReplica *replica); /* brings its requests up to date */
+void orr_replica_plan(OrrReplica *replica);      /* begins every step that can begin now */
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
-void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* to the books */
-/* something has changed: what it means is seen between two steps */
-
+void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* adds its figures to the row */
 /* what the step that is planned waited for is there */
 /* A step is planned; TRUE: it waits for reads. */
 gboolean orr_replica_must_wait(OrrReplica *replica);

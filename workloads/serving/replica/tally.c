@@ -1,6 +1,6 @@
 /*
  * tally.c - what a step of a replica takes, and what replicas write down for the fleet:
- * sampled steps and gaps between tokens; and whether the books add up.
+ * sampled steps and gaps between tokens; and whether they add up.
  */
 #include <math.h>
 

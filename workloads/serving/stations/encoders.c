@@ -1,9 +1,9 @@
 /*
- * encoders.c - images are encoded on GPUs of their own, and their embeddings sent to where
- * prompts are computed.
+ * encoders.c - encodes images on GPUs of their own, and sends the embeddings to where prompts are
+ * computed.
  *
  *   request --each image--> router --> encoder: queue | a batch of its vision tower --> its cache of embeddings
- *           --all encoded--> the door, a replica --> embeddings of each encoder over the fabric --> its waiting requests
+ *           --all encoded--> the gateway, a replica --> embeddings of each encoder over the fabric --> its waiting requests
  *
  * As vLLM's disaggregated encoder (v0.19: docs/features/disagg_encoder.md, the proxy of
  * examples/online_serving/ disaggregated_encoder) and EPD (Singh et al. 2024, "Efficiently Serving
@@ -15,9 +15,9 @@
  * budget is max-num-batched-tokens, or one image): what an encoder has is not computed again, what
  * a replica has is not sent again.
  *
- * An encoder whose node is lost forgets all; its images go to others, or wait for one. It comes
- * back after `start.overhead`. Embeddings under way still arrive. A request whose replica is lost
- * is encoded again.
+ * An encoder whose node is lost forgets everything. Its images go to other encoders, or wait for
+ * one. It is back `start.overhead` after its node. Embeddings under way still arrive. The images of
+ * a request whose replica is lost are encoded again.
  *
  *   workload: {images: 2, encoders: {replicas: 2, router: least-loaded}}
  *

@@ -1,5 +1,5 @@
 /*
- * gateway.c - from the fleet's gateway to a replica: admission, the queue at the router, and its
+ * gateway.c - from an arrival to a replica: admission, the queue at the router, and its
  * choice.
  *
  *   arrival --> [a replica has room?] --yes--> router --> replica

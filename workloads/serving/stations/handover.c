@@ -1,31 +1,31 @@
 /*
- * handover.c - prefill and decode on different replicas, the cache handed over on the
- * fabric between them.
+ * handover.c - computes prompts on some replicas and decodes on others; transfers the cache between
+ * them over the fabric.
  *
  *   whole (pull)       prefill | room at the decoder | bytes of the prompt | decode        vLLM's NixlConnector
  *   per-layer (push)   room at the decoder | prefill, bytes of each layer beside it | decode      Dynamo, Mooncake
  *
- * Of the replicas the first `prefill` prefill, the others decode. Ranks send to ranks what both
- * hold (serving_paths.c): kv bytes of a token * tokens that the decoder's prefix cache lacks, and a
- * state's bytes, as one transfer over the links of all ranks, after the longest route's latency and
- * `overhead`. Transfers share links with each other and whatever else is on the fabric.
+ * The first `prefill` replicas prefill, the others decode. Each rank sends to each other rank what
+ * both hold (serving_paths.c): kv bytes per token * tokens that the decoder's prefix cache lacks,
+ * and the bytes of a state. This is one transfer over the links of all ranks, after the latency of
+ * the longest route and `overhead`. Transfers contend with each other and all else on the fabric.
  *
- * With per-layer transfers, a chunk's bytes but its last layer's, (L - 1) / L of them, flow from 1
- * / L of its step on; the last layer's after the step. Blocks of the prefill replica are held until
- * the transfer's end, those of the decoder from its begin. The first token is the prefill's and
- * leaves at its end; the gap to the second has the hand-over in it.
+ * With per-layer transfers, the bytes of a chunk's first L - 1 layers flow from 1 / L of its step
+ * on, and those of the last layer after the step. The prefill replica holds its blocks until the
+ * transfer ends; the decoder holds its own from the transfer's beginning. The prefill writes the
+ * first token; the gap to the second token includes the hand-over.
  *
- * A request has a copy of one output token at the prefill replica.
+ * At the prefill replica a copy of the request, with one output token, stands for it.
  *
- * Not all prompts cross (NVIDIA Dynamo's conditional disaggregation,
- * docs/architecture/disagg_serving.md of 0.2): one does where
+ * Not every prompt is handed over (NVIDIA Dynamo's conditional disaggregation,
+ * docs/architecture/disagg_serving.md of 0.2): one is where
  *
  *   prompt - tokens of it that its decoder has cached >= least-prompt   and   prompts that wait for prefill < most-waiting
  *
- * Others are computed where they decode. As in Dynamo the router's choice of a decoder comes first
- * where its cache decides, and holds; without a prefix cache it is made when the prompt is there.
- * Where a prompt has several outputs its length alone decides: they part when it comes, and must
- * part again alike when a replica is lost.
+ * Other prompts are computed where they decode. As in Dynamo, where the decoder's cache decides, the
+ * router chooses the decoder first and keeps it; without a prefix cache it chooses when the prompt
+ * is computed. Of a prompt with several outputs the length alone decides: they are split when it
+ * arrives, and must be split the same way again when a replica is lost.
  *
  *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2}, engine: {prefix-caching: block-hash}}
  */
