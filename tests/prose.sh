@@ -65,6 +65,8 @@ awk -v list="$here/prose.txt" '
     gsub(/`[^`]*`/, "`", text)
     gsub(/[.;:!?()"]+( |$)/, " | ", text)
     gsub(/[ \t*]+/, " ", text)
+    sub(/^ /, "", text)
+    sub(/ $/, "", text)
     return " " text " "
   }
   function tail_of(text,   words, n) {

@@ -13,7 +13,7 @@
  * Between GPU, NIC and host memory stand the PCIe switches and host bridges that the cluster
  * document says may limit transfers (host.h).
  *
- * Bandwidths are those that large messages reach: nominal * efficiency.
+ * Bandwidths are effective, as large messages reach them: nominal * efficiency.
  *
  * A flow uses orr_fabric_n_paths routes at once and puts an equal fraction of its bytes on each.
  * The cluster's routing selects them:

@@ -96,7 +96,7 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
   g_string_append_printf(text, LABEL "domains of " I64 " GPUs, ", "scale-up", domain);
   add_rate(text, device->scale_up_bytes_per_s * device->scale_up_efficiency,
            device->scale_up_bytes_per_s);
-  g_string_append(text, " a GPU each way");
+  g_string_append(text, " per GPU each way");
   add_latency(text, cluster->node.scale_up_latency_s);
 }
 
@@ -108,7 +108,7 @@ static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cl
   g_string_append(text, " each way");
   if (node->ports_per_nic > 1) g_string_append_printf(text, ", " I64 " ports", node->ports_per_nic);
   if (fabric->lanes > 1)
-    g_string_append_printf(text, ", " I64 " separate ports a GPU", fabric->lanes);
+    g_string_append_printf(text, ", " I64 " separate ports per GPU", fabric->lanes);
   add_latency(text, node->nic_latency_s);
 }
 
@@ -120,7 +120,7 @@ static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *c
   if (fabric->inside_base[0] == fabric->nic_base && host->network_path == ORR_NETWORK_APART) return;
   g_autofree char *pcie =
       orr_quantity_format(orr_fabric_pcie_bandwidth(fabric), ORR_UNIT_BYTES_PER_S);
-  g_string_append_printf(text, LABEL "%s a GPU each way%s", "pcie", pcie,
+  g_string_append_printf(text, LABEL "%s per GPU each way%s", "pcie", pcie,
                          paths[host->network_path]);
   for (int kind = 0; kind < ORR_N_HOST_LINKS; kind++) {
     static const char *const names[] = {NULL, "a host bridge", "between sockets", "a NIC's slot"};

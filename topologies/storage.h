@@ -9,8 +9,8 @@
  *   cluster:
  *     storage: {servers: 8, server-bandwidth: 40 GB/s, attach: own, node-bandwidth: 50 GB/s}
  *
- * Rates are those that large sequential files reach, for one direction; a server reads and writes
- * at the same time.
+ * Rates are effective, as large sequential files reach them, for one direction; a server reads and
+ * writes at the same time.
  */
 #ifndef ORR_STORAGE_H
 #define ORR_STORAGE_H

@@ -58,7 +58,7 @@ typedef struct {
        .unit = ORR_UNIT_BYTES,                                                                     \
        .fallback = (header_),                                                                      \
        .flags = ORR_FIELD_UNSIGNED,                                                                \
-       .sentence = "What a packet adds to it on the wire, gaps included."},                        \
+       .sentence = "Bytes that a packet adds to it on a link, gaps included."},                    \
       {.name = "message-rate",                                                                     \
        .kind = ORR_FIELD_REAL,                                                                     \
        .offset = offsetof(OrrTransport, message_rate_per_s),                                       \

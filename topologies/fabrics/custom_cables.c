@@ -7,8 +7,7 @@
  *     cables: [{from: a, to: s, count: 2, bandwidth: 400 Gb/s}, {from: b, to: s, count: 2}]
  *
  * Routes are the shortest by number of cables; switch_graph.h says how the hash selects among them.
- * Cables may differ in capacity; routing ignores that. The switches are those that hosts and cables
- * name.
+ * Cables may differ in capacity; routing ignores that. Hosts and cables name the switches.
  *
  *   bisection, one direction   the maximum flow from the switches of the first half of the NIC
  *                              ports to those of the second (Ford, Fulkerson 1956), a switch with

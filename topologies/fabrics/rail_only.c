@@ -11,7 +11,7 @@
  * rail first crosses to that rail over NVLink (PXN); a scale-up domain must therefore hold whole
  * nodes.
  *
- *   bisection, one direction    rails * that of one rail's network; ports * port / 2 where a rail
+ *   bisection, one direction    rails * one rail's bisection; ports * port / 2 where a rail
  *                               is one leaf
  *
  *   fabric: {kind: rail-only, radix: 64, levels: 2}

@@ -80,8 +80,8 @@ void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exi
     }
 }
 
-/* The number of hashes is a multiple of the radices of both digits: that of routes inside a
- * group and that of cables between groups. */
+/* The number of hashes is a multiple of the radices of both digits: the number of routes inside a
+ * group, and the number of cables between groups. */
 gboolean orr_switch_groups_close(OrrSwitchGroups *groups, guint inside, GError **error) {
   guint between = MAX(groups->between, 1), both = inside;
   while (both % between != 0) both += inside;

@@ -8,8 +8,8 @@
  *       / | \     / | \
  *     n0 n1 dpu0 n2 n3 dpu1      server i of cluster.storage under leaf i mod leaves
  *
- * A DPU (BlueField) in front of a shelf of flash serves it over the network by itself, without a
- * storage host (NVMe over Fabrics targets on DPUs: NVIDIA DOCA SNAP). Storage is spread over the
+ * A DPU (BlueField) in front of an enclosure of flash serves it over the network by itself, without
+ * a storage host (NVMe over Fabrics targets on DPUs: NVIDIA DOCA SNAP). Storage is spread over the
  * machine, rather than in one corner whose links all reads and writes crowd: of the bytes that the
  * nodes of a leaf exchange with S servers spread over L leaves, (L - 1) / L cross spines, evenly.
  * cluster.storage gives the servers' rates. Without storage the fabric is a fat-tree of two levels.

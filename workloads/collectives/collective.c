@@ -15,8 +15,8 @@
  * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time
  *    (NCCL's own choice of algorithm and protocol, NVLS included) replaces the model: the latency
  *    is what the measured time leaves beyond the transfers; where it leaves less than nothing (NVLS
- *    sends fewer bytes than a ring), the transfers shrink to it. A profile's own rows do so in the
- *    range of their sizes, and hand over to its base's next to it (cost_collective.c).
+ * sends fewer bytes than a ring), the transfers shrink to it. A profile's own rows replace it in
+ * the range of their sizes, and hand over to its base's next to it (cost_collective.c).
  * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured:
  *    the rows do not say which they saw.
  */

@@ -12,7 +12,7 @@
 /* A send is an operation of a program with its events: about 250 bytes. */
 #define MOST_SENDS 12e6
 
-/* A pipeline's chunk without a profile: NCCL's slice (512 KiB per channel), in so many chunks
+/* A pipeline's chunk without a profile: NCCL's slice (512 KiB per channel), cut into enough chunks
  * that filling the pipeline takes little time. */
 #define SLICE_BYTES (512 * 1024.0)
 #define MOST_CHUNKS 1024.0

@@ -167,7 +167,7 @@ static void root_up(Tree *tree, const Needs *risen) {
   }
 }
 
-/* The parent's k-th member; for the root of the tree, that of the root's domain. */
+/* The k-th member of the parent; for the root of the tree, of the root's domain. */
 static gint64 parent(const Tree *tree, guint node) {
   const guint above = tree->above[node];
   return member(tree, above == tree->n ? 0 : above + tree->first, 0);

@@ -13,7 +13,7 @@
  *
  *     rank 0 --NIC--> rank 4 --NVLink--> 5, 6         d(R) = R (1 - C(E - E/R, k) / C(E, k)): how
  *                                                     many of R equal
- *                      (rail 0)                              parts of the experts a token meets
+ *                      (rail 0)                              parts of the experts one token meets
  *
  *   of a pair in a domain      T h e d(n) / m    NVLink;   low-latency   T h e k / n
  *   of a rail, to a domain     T h e d(N) / N    NIC;      low-latency   T h e k / n * m

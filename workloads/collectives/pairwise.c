@@ -33,7 +33,8 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_ALL_TO_ALL;
 }
 
-/* The slices that members of domain @d pass to member @i: its own, and those that it sends on. */
+/* The slices that members of domain @d pass to member @i: its own slices, and the slices that it
+ * forwards. */
 static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
   guint parts = 1;
   for (guint r = 1; r < layout->n_domains; r++)
