@@ -63,6 +63,7 @@ awk -v list="$here/prose.txt" '
   function plain(text) {
     text = tolower(text)
     gsub(/`[^`]*`/, "`", text)
+    gsub(/\\[nt]/, " ", text)
     gsub(/[.;:!?()"]+( |$)/, " | ", text)
     gsub(/[ \t*]+/, " ", text)
     sub(/^ /, "", text)

@@ -318,8 +318,8 @@ static void find_near(const OrrCostMoe *moe, const double *features, Neighbour n
   }
 }
 
-/* Interpolates from the most similar measured layers. Outside: a property beyond that of every
- * measured layer. */
+/* Interpolates from the most similar measured layers. Outside: a property beyond every measured
+ * layer's. */
 static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double tokens,
                          OrrGridTrust *trust) {
   double features[FEATURES], sum = 0, weights = 0;

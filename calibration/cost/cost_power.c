@@ -4,8 +4,8 @@
  *
  * What the rows of a profile multiply draws little power: calls of 0.1 s run at the rate of short
  * ones. In a training step, and in the prefill of a prompt, products of random-like data follow one
- * another. With u the fraction of the format's peak that the row reaches, and p the clock in that of
- * the row,
+ * another. With u the fraction of the format's peak that the row reaches, and p the clock relative
+ * to the row's,
  *
  *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = row / p
  *

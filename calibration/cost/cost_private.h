@@ -23,7 +23,7 @@ struct OrrCostModel {
   const GPtrArray *kernels;        /* OrrProfileKernel*, the profile's; NULL: none */
   const GPtrArray *nccl;           /* OrrProfileNccl*, the profile's; NULL: none */
   double peak_flops[ORR_N_DTYPES]; /* of the format, or of the nearest that the device has */
-  gboolean has_peak[ORR_N_DTYPES]; /* FALSE: that of another format stands in */
+  gboolean has_peak[ORR_N_DTYPES]; /* FALSE: another format stands in */
   OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
   GPtrArray *attention;            /* OrrCostAttention* */
   GPtrArray *collectives;          /* OrrCostCollective* */

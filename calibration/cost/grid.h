@@ -68,8 +68,8 @@ void orr_grid_range(const OrrGrid *grid, int axis, double *ret_low, double *ret_
  * value at all. */
 gboolean orr_grid_fill(OrrGrid *grid);
 
-/* The value at a point, multilinear in the logarithms; outside the box, that of the nearest
- * face. */
+/* The value at a point, multilinear in the logarithms; outside the box, the nearest face's value.
+ * */
 double orr_grid_at(const OrrGrid *grid, const double point[ORR_GRID_AXES], OrrGridTrust *ret_trust);
 
 G_END_DECLS

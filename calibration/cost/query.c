@@ -1,5 +1,5 @@
 /*
- * query.c - reads queries to a cost model from text. One table says which keys an operator has; the
+ * query.c - reads queries to a cost model from text. One table lists the keys of each operator; the
  * parser of key=value pairs, the columns of a CSV and the help all come from it.
  */
 #include "calibration/cost/query.h"
@@ -343,7 +343,7 @@ static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
     return *ret_value || strcmp(text, "NVLinkTwoSided") == 0;
   }
   *ret_value = strcmp(text, "low_latency") == 0 || strcmp(text, "low-latency") == 0;
-  return *ret_value || g_str_has_prefix(text, "normal"); /* tables say "normal(best SM count)" */
+  return *ret_value || g_str_has_prefix(text, "normal"); /* tables have "normal(best SM count)" */
 }
 
 static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {

@@ -100,10 +100,9 @@ typedef struct {
   void (*release)(OrrKernel *kernel);
   /* Gives all ranks of a job rank 0's number: they must all measure the same collective next. */
   gboolean (*agree)(OrrBench *bench, gint64 *number, GError **error);
-  /* All ranks of a job report before they continue together: @mine is NULL or the reason why
-   * this rank cannot continue, and @mine_ends_job whether then no rank can. All ranks get the
-   * same @ret_word, that of the rank with the gravest failure. In a job of one it is this rank's
-   * own. */
+  /* All ranks of a job report before they continue together: @mine is NULL or the reason why this
+   * rank cannot continue, and @mine_ends_job whether then no rank can. All ranks get the same
+   * @ret_word, from the rank with the gravest failure. In a job of one it is this rank's own. */
   gboolean (*settle)(OrrBench *bench, const char *mine, gboolean mine_ends_job,
                      OrrJobWord *ret_word, GError **error);
   /* Call if this rank fails during a joint operation: it aborts calls in flight and reports the

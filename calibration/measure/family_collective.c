@@ -5,9 +5,9 @@
  * id is passed through a shared file. Sizes are nccl-tests': `bytes` is the whole buffer
  * (all-gather: the gathered buffer; all-to-all: what a rank sends, including to itself; send-recv:
  * one message from each rank to the next). Calls follow one another in a stream, 20 per repeat as
- * in nccl-tests, all posted before the first begins (cuda_collective.c). The time is that of one
- * call on the slowest GPU. Out of place. Reductions sum, in fp16, bf16, fp32 and fp8 (e4m3);
- * operations that only copy are measured in fp16, the all-to-all of experts also in fp8.
+ * in nccl-tests, all posted before the first begins (cuda_collective.c). The time is of one call on
+ * the slowest GPU. Out of place. Reductions sum, in fp16, bf16, fp32 and fp8 (e4m3); operations
+ * that only copy are measured in fp16, the all-to-all of experts also in fp8.
  *
  * Exported to collectives.csv: the columns of NVIDIA aiconfigurator's nccl_perf table.
  */

@@ -9,10 +9,10 @@
  *
  *   sets = ceil(2 L2 / touched) + 1        at most 0.4 memory / held, and at most ORR_ROTATION_MOST
  *
- * `touched` are the bytes that one call reads and writes, `held` those that one set occupies. They
- * differ if a call uses part of its operands: a rank that holds 16 experts and routes one token to
- * one of them touches only that expert. Counting all 16 would leave the one in the cache. (NVIDIA
- * aiconfigurator's collector rotates over 5 copies of a GEMM's weights, regardless of size;
+ * `touched` are the bytes that one call reads and writes, `held` the bytes that one set occupies.
+ * They differ if a call uses part of its operands: a rank that holds 16 experts and routes one
+ * token to one of them touches only that expert. Counting all 16 would leave the one in the cache.
+ * (NVIDIA aiconfigurator's collector rotates over 5 copies of a GEMM's weights, regardless of size;
  * DeepEP's benchmark zeroes 256 MB between calls; nccl-tests shifts its buffers, which have the
  * largest requested size.)
  *

@@ -37,7 +37,7 @@ static gboolean parse_value(const OrrShapeColumn *column, const char *text, gint
 
 static gboolean refuse(const OrrMeasureFamily *family, const char *text, const char *why,
                        const char *part, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%s' is no shape of %s: %s '%s'", text,
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%s' is not a shape of %s: %s '%s'", text,
               family->entry.name, why, part);
   return FALSE;
 }

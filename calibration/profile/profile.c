@@ -23,10 +23,10 @@
 /* Of another kernel, which may be the faster one. */
 
 static const OrrField constants_fields[] = {
-    ORR_FIELD_REAL(
-        OrrProfileConstants, "kernel-overhead", kernel_overhead_s, ORR_UNIT_SECONDS, "2.5 us",
-        "Time of a modelled kernel beyond its work: that of the shortest measured kernel.",
-        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "kernel-overhead", kernel_overhead_s, ORR_UNIT_SECONDS,
+                   "2.5 us",
+                   "Time of a modelled kernel beyond its work: as of the shortest measured kernel.",
+                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrProfileConstants, "host-launch", host_launch_s, ORR_UNIT_SECONDS, "5 us",
                    "CPU time between two kernels that a framework launches one by one.",
                    .flags = ORR_FIELD_UNSIGNED),

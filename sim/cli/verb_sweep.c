@@ -112,7 +112,7 @@ static gboolean check_options(GError **error) {
   else if (executor && !g_strv_contains(executors, executor))
     orr_cli_unknown("executor", executor, executors, error);
   else if ((resume || is_slurm() || status || collect || task >= 0) && is_none)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs a database, but --db is none",
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs a database, but --db none was given",
                 resume    ? "--resume"
                 : status  ? "--status"
                 : collect ? "--collect"
