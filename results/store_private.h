@@ -88,7 +88,7 @@ gboolean orr_store_next_row(const OrrStore *store, sqlite3_stmt *stmt, GError **
 gboolean orr_store_is_table_name(const char *name);
 
 /* TRUE when the table is there and has a column of that name (@column NULL: when the table is
- * there). A view does not count. */
+ * there). A view is none. */
 gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column);
 
 /* TRUE between begin and end of a run. */

@@ -10,7 +10,7 @@
  * text.
  *
  * A machine can hold rows back (a tray whose power is capped: GB200's products of 1 ms and longer
- * ran at half the rate of products of 0.8 ms). Tables of the same chip reveal them: `same_chip`.
+ * ran at half the rate of those of 0.8 ms). Tables of the same chip reveal them: `same_chip`.
  */
 #include "calibration/fit/measured.h"
 

@@ -218,7 +218,7 @@ static GPtrArray *tables_left(const OrrProfile *profile, int kind) {
   return left;
 }
 
-/* Predicts the rows left out from the rows kept. */
+/* Predicts the rows that are not kept from those that are. */
 static gboolean predict_left_out(Thinning *thinning, GError **error) {
   GPtrArray *old = swap_texts(thinning);
   g_auto(View) view = {.profile = *thinning->profile};

@@ -24,7 +24,7 @@ typedef struct {
   double begin_s, started_s, end_s;
   guint32 beside; /* slowed WORK: label of the comm that slowed it; else G_MAXUINT32 */
   guint32 routine, first,
-      /* n_ops > 0: not one op but n_ops of a routine, from `first` on, each alone on its links
+      /* n_ops > 0: not one op but so many of a routine, from `first` on, each alone on its links
        * and one right after the other; the label is the call's */
       n_ops;
 } OrrSpan;

@@ -143,7 +143,7 @@ struct OrrExecutor {
   guint64 n_transfers;
 };
 
-/* The op that the stream is in; during a call, the routine's op. */
+/* The op that the stream is in; of a call: that of the routine. */
 static inline const OrrOp *orr_stream_op(const OrrStreamState *state) {
   return &state->ops[state->next_op - 1];
 }

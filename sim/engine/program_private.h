@@ -67,7 +67,7 @@ typedef struct {
 /* A lost lane; `factor` is unused. */
 typedef OrrSlowdown OrrLoss;
 
-/* A comm's phases in an epoch: rows from `first_reroute` to the next epoch's. */
+/* A comm's phases in an epoch: rows `first_reroute` .. that of the next epoch. */
 typedef struct {
   guint32 comm;
   guint32 first_phase;

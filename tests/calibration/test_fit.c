@@ -98,9 +98,9 @@ static void test_refused(void) {
   g_assert_nonnull(strstr(error->message, ":4:"));
 }
 
-/* Products beside all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250 for
- * 100: 2. A copy's row of which none is alone tells nothing; a duplicate row, or a time that is not
- * one, is named. */
+/* Products beside all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250
+ * for 100: 2. A copy's row of which none is alone tells nothing; a row twice, or a time that is
+ * none, is named. */
 static void test_overlap(void) {
   const char *head = "# device: round\nbeside,watch,bytes,m,n,k,latency_us\n";
   const char *rows = "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,128,64,64,20\n"
