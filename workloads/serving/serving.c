@@ -292,8 +292,8 @@ static const OrrField admission_fields[] = {
     COUNT(OrrAdmission, "queue", queue, -1, "-1",
           "Requests that wait at the router, at most; others are rejected. -1: no limit."),
 };
-static const OrrFieldTable admission_table =
-    ORR_FIELD_TABLE("admission", "Limits at the fleet's door.", OrrAdmission, admission_fields);
+static const OrrFieldTable admission_table = ORR_FIELD_TABLE(
+    "admission", "Limits at the gateway of the fleet.", OrrAdmission, admission_fields);
 
 static const OrrField autoscaling_fields[] = {
     {.name = "by",
