@@ -16,7 +16,7 @@ LC_ALL=C
 export LC_ALL
 
 rules='floors foreign-headers includes-from-root unique-names prefix file-size function-size columns format
-  head-comments printing exiting cxx goto headers-alone data-only readmes top-level spelling'
+  head-comments printing exiting cxx goto headers-alone data-only readmes top-level spelling prose'
 
 # Findings of our own tree that wait to be mended: lines "RULE PATH-PREFIX". The list only shrinks.
 pending=/dev/null
@@ -374,6 +374,11 @@ rule_spelling() {
     -prune -o -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.md' -o -name '*.sql' -o -name '*.gp' \
     -o -name '*.yaml' -o -name '*.sh' -o -name '*.py' -o -name meson.build \) -print | sed 's|^\./||' | sort |
     xargs codespell --quiet-level 3 --ignore-words-list 'clos,mape,map,iif,shepard,statics,trough,paralel' 2>&1
+}
+
+# Phrasings that tests/prose.txt bans.
+rule_prose() {
+  "$here/prose.sh" . | grep -v '^tests/lint_test.sh'
 }
 
 without_pending() {
