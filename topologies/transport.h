@@ -58,13 +58,13 @@ typedef struct {
        .unit = ORR_UNIT_BYTES,                                                                     \
        .fallback = (header_),                                                                      \
        .flags = ORR_FIELD_UNSIGNED,                                                                \
-       .sentence = "Bytes that a packet adds to it on a link, gaps included."},                    \
+       .sentence = "Bytes that a packet adds to its payload, with gaps."},                         \
       {.name = "message-rate",                                                                     \
        .kind = ORR_FIELD_REAL,                                                                     \
        .offset = offsetof(OrrTransport, message_rate_per_s),                                       \
        .fallback = (rate_),                                                                        \
        .flags = ORR_FIELD_UNSIGNED,                                                                \
-       .sentence = "Messages a NIC handles in a second; 0: no limit."},                            \
+       .sentence = "Messages per second that a NIC handles; 0: no limit."},                        \
       {.name = "hop-latency",                                                                      \
        .kind = ORR_FIELD_REAL,                                                                     \
        .offset = offsetof(OrrTransport, hop_latency_s),                                            \
@@ -79,7 +79,7 @@ typedef struct {
        .fallback = (senders_),                                                                     \
        .min = 2,                                                                                   \
        .max = 1e7,                                                                                 \
-       .sentence = "Senders to one NIC in a phase from which on it counts as congested."},         \
+       .sentence = "Number of senders to one NIC in a phase from which it counts as congested."},  \
       {.name = "incast-efficiency",                                                                \
        .kind = ORR_FIELD_REAL,                                                                     \
        .offset = offsetof(OrrTransport, incast_efficiency),                                        \
@@ -87,7 +87,7 @@ typedef struct {
        .fallback = (incast_),                                                                      \
        .min = 0.01,                                                                                \
        .max = 1,                                                                                   \
-       .sentence = "Share of a congested receiver's rate that congestion control leaves."},        \
+       .sentence = "Fraction of a congested receiver's rate that congestion control leaves."},     \
       {.name = "adaptive-efficiency",                                                              \
        .kind = ORR_FIELD_REAL,                                                                     \
        .offset = offsetof(OrrTransport, adaptive_efficiency),                                      \
@@ -95,7 +95,7 @@ typedef struct {
        .fallback = (adaptive_),                                                                    \
        .min = 0.01,                                                                                \
        .max = 1,                                                                                   \
-       .sentence = "Share of links between switches that adaptive routing reaches."},              \
+       .sentence = "Fraction of the bandwidth between switches that adaptive routing reaches."},   \
       {.name = "in-network-reduction",                                                             \
        .kind = ORR_FIELD_BOOL,                                                                     \
        .offset = offsetof(OrrTransport, in_network_reduction),                                     \
@@ -108,12 +108,12 @@ typedef struct {
        .fallback = (offloaded_),                                                                   \
        .min = 0,                                                                                   \
        .max = 1,                                                                                   \
-       .sentence = "Share of what the host does for a step (the profile's network-step) that a "   \
+       .sentence = "Fraction of the host's work for a step (the profile's network-step) that a "   \
                    "DPU does instead."},                                                           \
   {                                                                                                \
     .name = "dpu-work", .kind = ORR_FIELD_REAL, .offset = offsetof(OrrTransport, dpu_work_s),      \
     .unit = ORR_UNIT_SECONDS, .fallback = (dpu_work_), .flags = ORR_FIELD_UNSIGNED,                \
-    .sentence = "What all of that takes a DPU."                                                    \
+    .sentence = "Time of all of that work on a DPU."                                               \
   }
 
 extern const OrrRegistry orr_transport_registry;

@@ -10,38 +10,39 @@ static const char *const verified_words[] = {"yes", "no", "unchecked", NULL};
 static const OrrField fields[] = {
     ORR_COLUMN_TEXT(OrrMeasureRow, "family", family, "Family of microkernels."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "shape", shape,
-                    "What was asked of it: each column of the family as key=value."),
+                    "Its shape: each column of the family as key=value."),
     ORR_COLUMN_REAL(OrrMeasureRow, "median-us", median_us, ORR_UNIT_NONE,
                     "Time of one call in microseconds, median over the repeats."),
     ORR_COLUMN_REAL(OrrMeasureRow, "best-us", best_us, ORR_UNIT_NONE,
-                    "The fastest repeat's, in microseconds."),
-    ORR_COLUMN_REAL(OrrMeasureRow, "spread", spread, ORR_UNIT_FRACTION,
-                    "Between the 10th and the 90th percentile, as a share of the median."),
-    ORR_COLUMN_INT(OrrMeasureRow, "repeats", repeats, "Repeats that were timed."),
-    ORR_COLUMN_INT(OrrMeasureRow, "calls", calls, "Calls a repeat."),
+                    "Time of one call in the fastest repeat, in microseconds."),
+    ORR_COLUMN_REAL(
+        OrrMeasureRow, "spread", spread, ORR_UNIT_FRACTION,
+        "Difference between the 90th and the 10th percentile, as a fraction of the median."),
+    ORR_COLUMN_INT(OrrMeasureRow, "repeats", repeats, "Timed repeats."),
+    ORR_COLUMN_INT(OrrMeasureRow, "calls", calls, "Calls per repeat."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "method", method,
                     "graph: calls replayed from a CUDA graph; stream: launched one by one on a "
                     "stream that is held until all are posted; unheld: likewise, but the device "
-                    "did not wait, so that the host's time may be in it; host: a wall clock."),
-    ORR_COLUMN_TEXT(
-        OrrMeasureRow, "setting", setting,
-        "How it ran where there is a choice: fast-accumulation or full-accumulation (fp8 "
-        "products), warm-l2 (operands too small to leave the L2 cache between calls)."),
+                    "did not wait, so the time may include the host's; host: a wall clock."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "setting", setting,
+                    "Variant, if there is a choice: fast-accumulation or full-accumulation (fp8 "
+                    "products), warm-l2 (operands too small to leave the L2 cache between calls)."),
     ORR_COLUMN_REAL(OrrMeasureRow, "flops", flops, ORR_UNIT_NONE, "FLOPs of one call."),
     ORR_COLUMN_REAL(OrrMeasureRow, "bytes", bytes, ORR_UNIT_BYTES,
-                    "Bytes that one call must move at least."),
-    ORR_COLUMN_REAL(OrrMeasureRow, "watts", watts, ORR_UNIT_WATTS,
-                    "Board power, mean over half a second of it once settled; one row in four."),
+                    "Least bytes that one call must move."),
+    ORR_COLUMN_REAL(
+        OrrMeasureRow, "watts", watts, ORR_UNIT_WATTS,
+        "Board power, mean over half a second after it has settled; for one row in four."),
     ORR_COLUMN_REAL(OrrMeasureRow, "sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ,
-                    "Clock of the SMs: mean over that time, or amid the timing."),
+                    "Clock of the SMs: mean over that time, or during the timing."),
     ORR_COLUMN_REAL(OrrMeasureRow, "memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ,
                     "Clock of the memory, likewise."),
     ORR_COLUMN_WORD(OrrMeasureRow, "verified", verified, verified_words,
                     "Whether a sample of the output equals a double-precision reference; "
-                    "unchecked: there is none."),
+                    "unchecked: no reference."),
     ORR_COLUMN_REAL(OrrMeasureRow, "max-error", max_error, ORR_UNIT_NONE,
                     "Largest error of the sample, relative to the output's scale."),
-    ORR_COLUMN_TEXT(OrrMeasureRow, "device", device, "The device, as its driver calls it."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "device", device, "The driver's name of the device."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "driver", driver, "Version of the driver."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "cuda", cuda, "Version of CUDA's runtime."),
     ORR_COLUMN_TEXT(OrrMeasureRow, "cublas", cublas, "Version of cuBLASLt."),
@@ -49,33 +50,32 @@ static const OrrField fields[] = {
     ORR_COLUMN_TEXT(OrrMeasureRow, "nccl", nccl, "Version of NCCL."),
     ORR_COLUMN_INT(OrrMeasureRow, "n-ranks", n_ranks, "GPUs of the job."),
     ORR_COLUMN_REAL(OrrMeasureRow, "sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ,
-                    "Most that the SMs' clock may be."),
+                    "Limit of the SMs' clock."),
     ORR_COLUMN_REAL(OrrMeasureRow, "power-limit-watts", power_limit_watts, ORR_UNIT_WATTS,
                     "The board's power limit."),
     ORR_COLUMN_INT(OrrMeasureRow, "harness", harness,
-                   "Version of the way of measuring; rows of an older one are measured again."),
-    ORR_COLUMN_TEXT(OrrMeasureRow, "date", date, "When the calibration was begun (UTC, ISO 8601)."),
+                   "Version of the measuring method; rows of an older version are measured again."),
+    ORR_COLUMN_TEXT(OrrMeasureRow, "date", date, "Start of the calibration (UTC, ISO 8601)."),
 };
-const OrrFieldTable orr_measure_row_table = ORR_FIELD_TABLE(
-    "kernel_sample", "One row a microkernel that was measured.", OrrMeasureRow, fields);
+const OrrFieldTable orr_measure_row_table =
+    ORR_FIELD_TABLE("kernel_sample", "One row per measured microkernel.", OrrMeasureRow, fields);
 
 static const OrrField refusal_fields[] = {
     ORR_FIELD_TEXT(OrrMeasureRefusal, "family", family, NULL, "Family of microkernels."),
     ORR_FIELD_TEXT(OrrMeasureRefusal, "shape", shape, NULL,
-                   "What was asked of it: each column of the family as key=value."),
+                   "Its shape: each column of the family as key=value."),
     ORR_FIELD_INT(OrrMeasureRefusal, "rank", rank, NULL,
-                  "The rank that could not, of a job of several; else 0."),
+                  "The rank that failed, in a job of several; otherwise 0."),
     ORR_FIELD_BOOL(OrrMeasureRefusal, "ends-job", ends_job, NULL,
-                   "Whether nothing could be measured after it."),
+                   "Whether the failure ended the job."),
     ORR_FIELD_TEXT(OrrMeasureRefusal, "reason", reason, NULL, "Why it was not measured."),
-    ORR_FIELD_TEXT(OrrMeasureRefusal, "device", device, NULL,
-                   "The device, as its driver calls it."),
+    ORR_FIELD_TEXT(OrrMeasureRefusal, "device", device, NULL, "The driver's name of the device."),
     ORR_FIELD_TEXT(OrrMeasureRefusal, "driver", driver, NULL, "Version of the driver."),
     ORR_FIELD_TEXT(OrrMeasureRefusal, "date", date, NULL,
-                   "When the calibration was begun (UTC, ISO 8601)."),
+                   "Start of the calibration (UTC, ISO 8601)."),
 };
 const OrrFieldTable orr_measure_refusal_table = ORR_FIELD_TABLE(
-    "kernel_refusal", "One row a microkernel that was asked for and could not be measured.",
+    "kernel_refusal", "One row per requested microkernel that could not be measured.",
     OrrMeasureRefusal, refusal_fields);
 
 void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape,
