@@ -3,45 +3,35 @@
 static const char *const path_words[] = {"apart", "switch", "bridge", NULL};
 
 #define AT(member_) .offset = offsetof(OrrHostShape, member_)
-#define RATE(name_, member_, sentence_)                                                            \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .unit = ORR_UNIT_BYTES_PER_S,            \
-    .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                      \
-  }
 
 static const OrrField fields[] = {
-    {.name = "network-path",
-     .kind = ORR_FIELD_WORD,
-     AT(network_path),
-     .words = path_words,
-     .fallback = "apart",
-     .sentence = "What network traffic crosses inside the node. apart: only its NIC; switch: also "
-                 "its GPU's PCIe; bridge: its GPU's PCIe, the link of the PCIe switch above it, "
-                 "and the host bridge."},
-    {.name = "gpus-per-switch",
-     .kind = ORR_FIELD_INT,
-     AT(gpus_per_switch),
-     .fallback = "0",
-     .min = 0,
-     .max = 1024,
-     .sentence = "GPUs that share a PCIe switch and its link to the host; 0: no switches."},
-    RATE("switch-bandwidth", switch_bytes_per_s,
-         "Nominal rate of the switch's link to the host; 0: the rate of a GPU's PCIe."),
-    {.name = "gpus-per-bridge",
-     .kind = ORR_FIELD_INT,
-     AT(gpus_per_bridge),
-     .fallback = "0",
-     .min = 0,
-     .max = 1024,
-     .sentence = "GPUs on one host bridge (a CPU socket); 0: all GPUs of the node."},
-    RATE("bridge-bandwidth", bridge_bytes_per_s,
-         "Nominal rate of a host bridge for all its devices together, each direction; 0: never a "
-         "limit."),
-    RATE("socket-bandwidth", socket_bytes_per_s,
-         "Nominal rate between the host bridges of a node, each direction; 0: never a limit."),
-    RATE(
-        "slot-bandwidth", slot_bytes_per_s,
-        "Nominal rate of a NIC's own PCIe, shared by its ports, each direction; 0: never a limit."),
+    ORR_FIELD_WORD(
+        OrrHostShape, "network-path", network_path, path_words, "apart",
+        "What network traffic crosses inside the node. apart: only its NIC; switch: also its GPU's "
+        "PCIe; bridge: its GPU's PCIe, the link of the PCIe switch above it, and the host bridge."),
+    ORR_FIELD_INT(OrrHostShape, "gpus-per-switch", gpus_per_switch, "0",
+                  "GPUs that share a PCIe switch and its link to the host; 0: no switches.",
+                  .min = 0, .max = 1024),
+    ORR_FIELD_REAL(OrrHostShape, "switch-bandwidth", switch_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+                   "0 B/s",
+                   "Nominal rate of the switch's link to the host; 0: the rate of a GPU's PCIe.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrHostShape, "gpus-per-bridge", gpus_per_bridge, "0",
+                  "GPUs on one host bridge (a CPU socket); 0: all GPUs of the node.", .min = 0,
+                  .max = 1024),
+    ORR_FIELD_REAL(OrrHostShape, "bridge-bandwidth", bridge_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+                   "0 B/s",
+                   "Nominal rate of a host bridge for all its devices together, each direction; 0: "
+                   "never a limit.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(
+        OrrHostShape, "socket-bandwidth", socket_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+        "Nominal rate between the host bridges of a node, each direction; 0: never a limit.",
+        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(
+        OrrHostShape, "slot-bandwidth", slot_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+        "Nominal rate of a NIC's own PCIe, shared by its ports, each direction; 0: never a limit.",
+        .flags = ORR_FIELD_UNSIGNED),
     {.name = "memory",
      .kind = ORR_FIELD_REAL,
      AT(memory_bytes),
@@ -50,18 +40,15 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_UNSIGNED,
      .sentence =
          "DRAM of a node, all sockets together; 0: unknown, and nothing can be offloaded to it."},
-    RATE("memory-bandwidth", memory_bytes_per_s,
-         "Nominal rate of all its memory channels, reads and writes together; 0: unknown."),
-    {.name = "memory-efficiency",
-     .kind = ORR_FIELD_REAL,
-     AT(memory_efficiency),
-     .unit = ORR_UNIT_FRACTION,
-     .fallback = "0.8",
-     .min = 1e-6,
-     .max = 1,
-     .sentence = "Fraction of it that streaming kernels on all cores reach together (STREAM's "
-                 "triad: 0.81 to 0.85 on Azure's HBv3, 330 to 350 of 409.6 GB/s, 0.71 to 0.85 on "
-                 "HBv4; Microsoft, 2026)."},
+    ORR_FIELD_REAL(
+        OrrHostShape, "memory-bandwidth", memory_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+        "Nominal rate of all its memory channels, reads and writes together; 0: unknown.",
+        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrHostShape, "memory-efficiency", memory_efficiency, ORR_UNIT_FRACTION, "0.8",
+                   "Fraction of it that streaming kernels on all cores reach together (STREAM's "
+                   "triad: 0.81 to 0.85 on Azure's HBv3, 330 to 350 of 409.6 GB/s, 0.71 to 0.85 on "
+                   "HBv4; Microsoft, 2026).",
+                   .min = 1e-6, .max = 1),
 };
 
 const OrrFieldTable orr_host_shape_table = ORR_FIELD_TABLE(

@@ -45,22 +45,14 @@ static const int named[][N_QUANTILES] = {
      375, 399, 423, 447, 472, 504, 543, 597, 698, 2000},
 };
 
-#define INTEGER(name_, member_, fallback_, sentence_)                                              \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(OrrLengths, member_),               \
-    .sentence = (sentence_), .fallback = (fallback_), .min = 0, .max = 1e8                         \
-  }
 static const OrrField fields[] = {
-    {.name = "kind",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(OrrLengths, kind),
-     .sentence = "The distribution, or the trace from which lengths are drawn.",
-     .fallback = "constant",
-     .words = kind_words,
-     .aliases = kind_aliases},
-    INTEGER("tokens", tokens, "0",
-            "Mean; for uniform-up-to the largest, for constant every length. For a trace, 0 keeps "
-            "the trace's own mean."),
+    ORR_FIELD_WORD(OrrLengths, "kind", kind, kind_words, "constant",
+                   "The distribution, or the trace from which lengths are drawn.",
+                   .aliases = kind_aliases),
+    ORR_FIELD_INT(OrrLengths, "tokens", tokens, "0",
+                  "Mean; for uniform-up-to the largest, for constant every length. For a trace, 0 "
+                  "keeps the trace's own mean.",
+                  .min = 0, .max = 1e8),
     {.name = "ratio",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrLengths, ratio),
@@ -79,8 +71,9 @@ static const OrrField fields[] = {
      .fallback = "0.5",
      .min = 0,
      .max = 10},
-    INTEGER("least", least, "1", "Smallest length."),
-    INTEGER("most", most, "0", "Largest length; 0: no limit."),
+    ORR_FIELD_INT(OrrLengths, "least", least, "1", "Smallest length.", .min = 0, .max = 1e8),
+    ORR_FIELD_INT(OrrLengths, "most", most, "0", "Largest length; 0: no limit.", .min = 0,
+                  .max = 1e8),
 };
 const OrrFieldTable orr_lengths_table =
     ORR_FIELD_TABLE("lengths", "Numbers of tokens of prompts or outputs.", OrrLengths, fields);

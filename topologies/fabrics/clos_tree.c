@@ -74,47 +74,25 @@ typedef struct {
 } Plan;
 
 static const OrrField fields[] = {
-    {.name = "down",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(Params, down),
-     .fallback = "32x32",
-     .sentence = "Children at each level, from the leaf up: NIC ports of a leaf, leaves of a pod, "
-                 "... e.g. 16x192x8."},
-    {.name = "oversubscription",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(Params, oversubscription),
-     .fallback = "1",
-     .sentence = "Bandwidth from below divided by bandwidth up, at each level but the highest, "
-                 "e.g. 1x7; by default 1."},
-    {.name = "radix",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, radix),
-     .fallback = "0",
-     .min = 0,
-     .max = 1e6,
-     .sentence = "Ports of every switch; 0: as many as it needs, one cable between any two."},
-    {.name = "planes",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, planes),
-     .fallback = "1",
-     .min = 1,
-     .max = 64,
-     .sentence = "Parallel networks of this shape; they divide the bandwidth of every NIC evenly."},
-    {.name = "link-bandwidth",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, link_bytes_per_s),
-     .unit = ORR_UNIT_BYTES_PER_S,
-     .fallback = "0 B/s",
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Nominal rate of a link between switches; 0: a NIC's rate in this plane."},
-    {.name = "switch-latency",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, switch_latency_s),
-     .unit = ORR_UNIT_SECONDS,
-     .fallback = "150 ns",
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Port to port through a switch; vendors give under 150 ns (Quantum-2), Ethernet "
-                 "switches 0.5 to 1 us."},
+    ORR_FIELD_TEXT(Params, "down", down, "32x32",
+                   "Children at each level, from the leaf up: NIC ports of a leaf, leaves of a "
+                   "pod, ... e.g. 16x192x8."),
+    ORR_FIELD_TEXT(Params, "oversubscription", oversubscription, "1",
+                   "Bandwidth from below divided by bandwidth up, at each level but the highest, "
+                   "e.g. 1x7; by default 1."),
+    ORR_FIELD_INT(Params, "radix", radix, "0",
+                  "Ports of every switch; 0: as many as it needs, one cable between any two.",
+                  .min = 0, .max = 1e6),
+    ORR_FIELD_INT(Params, "planes", planes, "1",
+                  "Parallel networks of this shape; they divide the bandwidth of every NIC evenly.",
+                  .min = 1, .max = 64),
+    ORR_FIELD_REAL(Params, "link-bandwidth", link_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+                   "Nominal rate of a link between switches; 0: a NIC's rate in this plane.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(Params, "switch-latency", switch_latency_s, ORR_UNIT_SECONDS, "150 ns",
+                   "Port to port through a switch; vendors give under 150 ns (Quantum-2), Ethernet "
+                   "switches 0.5 to 1 us.",
+                   .flags = ORR_FIELD_UNSIGNED),
 };
 
 static const OrrFieldTable params_table =

@@ -33,12 +33,8 @@ typedef struct {
 } Plan;
 
 static const OrrField fields[] = {
-    {.name = "scale-out",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(Params, scale_out),
-     .registry = &orr_fabric_registry,
-     .fallback = "fat-tree",
-     .sentence = "The fabric that joins the domains: any kind but nvlink-domain."},
+    ORR_FIELD_CHOICE(Params, "scale-out", scale_out, &orr_fabric_registry, "fat-tree",
+                     "The fabric that joins the domains: any kind but nvlink-domain."),
 };
 
 static const OrrFieldTable params_table =

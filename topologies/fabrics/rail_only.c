@@ -34,14 +34,10 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_CLOS_FIELDS(Params),
-    {.name = "nodes-per-leaf",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, nodes_per_leaf),
-     .fallback = "0",
-     .min = 0,
-     .max = 1e7,
-     .sentence = "Nodes on a leaf of a rail; 0: all nodes if a switch has the ports, otherwise as "
-                 "many as its ports allow."},
+    ORR_FIELD_INT(Params, "nodes-per-leaf", nodes_per_leaf, "0",
+                  "Nodes on a leaf of a rail; 0: all nodes if a switch has the ports, otherwise as "
+                  "many as its ports allow.",
+                  .min = 0, .max = 1e7),
 };
 
 static const OrrFieldTable params_table =

@@ -44,22 +44,14 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_CLOS_FIELDS(Params),
-    {.name = "nodes-per-group",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, nodes_per_group),
-     .fallback = "0",
-     .min = 0,
-     .max = 1e7,
-     .sentence = "Nodes per group (a scalable unit): their NICs of one rail share a leaf; 0: as "
-                 "many as a leaf's ports allow."},
-    {.name = "groups-per-pod",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, groups_per_pod),
-     .fallback = "0",
-     .min = 0,
-     .max = 1e7,
-     .sentence = "With three levels, groups per pod: their leaves of one rail share spines; 0: as "
-                 "many as the radix allows."},
+    ORR_FIELD_INT(Params, "nodes-per-group", nodes_per_group, "0",
+                  "Nodes per group (a scalable unit): their NICs of one rail share a leaf; 0: as "
+                  "many as a leaf's ports allow.",
+                  .min = 0, .max = 1e7),
+    ORR_FIELD_INT(Params, "groups-per-pod", groups_per_pod, "0",
+                  "With three levels, groups per pod: their leaves of one rail share spines; 0: as "
+                  "many as the radix allows.",
+                  .min = 0, .max = 1e7),
 };
 
 static const OrrFieldTable params_table =

@@ -68,31 +68,17 @@ typedef struct {
 } Plan;
 
 static const OrrField fields[] = {
-    {.name = "shape",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(Params, shape),
-     .fallback = "4x4x4",
-     .sentence = "Chips of a slice along x, y and z, e.g. 4x4x8; one, two or three axes."},
-    {.name = "twisted",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, twisted),
-     .fallback = "false",
-     .sentence = "Close short axes with a shift along axes twice as long (TPU v4): shapes a x a x "
-                 "2a and a x 2a x 2a."},
-    {.name = "link-bandwidth",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, link_bytes_per_s),
-     .unit = ORR_UNIT_BYTES_PER_S,
-     .fallback = "0 B/s",
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Nominal rate of a link between neighbours, one direction; 0: the NIC's."},
-    {.name = "switch-latency",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, switch_latency_s),
-     .unit = ORR_UNIT_SECONDS,
-     .fallback = "100 ns",
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Latency through a chip's router; an assumption, since no vendor publishes it."},
+    ORR_FIELD_TEXT(Params, "shape", shape, "4x4x4",
+                   "Chips of a slice along x, y and z, e.g. 4x4x8; one, two or three axes."),
+    ORR_FIELD_BOOL(Params, "twisted", twisted, "false",
+                   "Close short axes with a shift along axes twice as long (TPU v4): shapes a x a "
+                   "x 2a and a x 2a x 2a."),
+    ORR_FIELD_REAL(Params, "link-bandwidth", link_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
+                   "Nominal rate of a link between neighbours, one direction; 0: the NIC's.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(Params, "switch-latency", switch_latency_s, ORR_UNIT_SECONDS, "100 ns",
+                   "Latency through a chip's router; an assumption, since no vendor publishes it.",
+                   .flags = ORR_FIELD_UNSIGNED),
 };
 
 static const OrrFieldTable params_table =

@@ -38,13 +38,9 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_CLOS_FIELDS(Params),
-    {.name = "nodes-per-leaf",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, nodes_per_leaf),
-     .fallback = "0",
-     .min = 0,
-     .max = 1e7,
-     .sentence = "Nodes under a leaf; 0: as many as its ports allow beside one DPU."},
+    ORR_FIELD_INT(Params, "nodes-per-leaf", nodes_per_leaf, "0",
+                  "Nodes under a leaf; 0: as many as its ports allow beside one DPU.", .min = 0,
+                  .max = 1e7),
 };
 
 static const OrrFieldTable params_table =

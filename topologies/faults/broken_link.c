@@ -21,10 +21,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "name",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(Params, name),
-     .sentence = "The link, or the cable: a link's name without its direction."},
+    ORR_FIELD_TEXT(Params, "name", name, NULL,
+                   "The link, or the cable: a link's name without its direction."),
     ORR_MACHINE_FAULT_BANDWIDTH(Params, "Fraction of its bandwidth that is left; 0: down."),
 };
 static const OrrFieldTable table =

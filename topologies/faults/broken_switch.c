@@ -16,10 +16,7 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "name",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(Params, name),
-     .sentence = "The switch, as in the names of its links."},
+    ORR_FIELD_TEXT(Params, "name", name, NULL, "The switch, as in the names of its links."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("switch", "Parameters of the fault switch.", Params, fields);

@@ -15,13 +15,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "node",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, node),
-     .fallback = "-1",
-     .min = -1,
-     .max = 1e9,
-     .sentence = "The node of the machine; -1: drawn at random (needs mtbf)."},
+    ORR_FIELD_INT(Params, "node", node, "-1",
+                  "The node of the machine; -1: drawn at random (needs mtbf).", .min = -1,
+                  .max = 1e9),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("node-lost", "Parameters of the fault node-lost.", Params, fields);

@@ -18,14 +18,9 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_MACHINE_FAULT_GPU(Params, "The GPU of the machine; -1: drawn at random (needs mtbf)."),
-    {.name = "slower",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, slower),
-     .unit = ORR_UNIT_FRACTION,
-     .fallback = "10 %",
-     .min = 0,
-     .max = 1000,
-     .sentence = "How much longer its kernels take: 20 % is 1.2 times as long."},
+    ORR_FIELD_REAL(Params, "slower", slower, ORR_UNIT_FRACTION, "10 %",
+                   "How much longer its kernels take: 20 % is 1.2 times as long.", .min = 0,
+                   .max = 1000),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("slow-gpu", "Parameters of the fault slow-gpu.", Params, fields);

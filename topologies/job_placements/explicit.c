@@ -13,10 +13,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "gpus",
-     .kind = ORR_FIELD_TEXTS,
-     .offset = offsetof(Params, gpus),
-     .sentence = "GPU numbers and ranges (0-7), in the order of the job's ranks."},
+    ORR_FIELD_TEXTS(Params, "gpus", gpus, NULL,
+                    "GPU numbers and ranges (0-7), in the order of the job's ranks."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("explicit", "The GPUs that the document names.", Params, fields);

@@ -12,62 +12,53 @@ static const char *const replay_words[] = {"flow", "steps", NULL};
 const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL};
 
 #define AT(member_) .offset = offsetof(OrrCollectiveBench, member_)
-#define BYTES(name_, member_, fallback_, sentence_)                                                \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .sentence = (sentence_),                 \
-    .fallback = (fallback_), .unit = ORR_UNIT_BYTES, .flags = ORR_FIELD_UNSIGNED                   \
-  }
-#define INTEGER(name_, member_, fallback_, flags_, sentence_)                                      \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_INT, AT(member_), .sentence = (sentence_),                  \
-    .fallback = (fallback_), .flags = (flags_)                                                     \
-  }
-#define WORD(name_, member_, words_, fallback_, sentence_)                                         \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_WORD, AT(member_), .sentence = (sentence_),                 \
-    .fallback = (fallback_), .words = (words_)                                                     \
-  }
 
 static const OrrField fields[] = {
-    WORD("collective", collective, orr_collective_words, "all-reduce", "The collective operation."),
-    BYTES("begin", begin_bytes, "8 B", "First size (-b of nccl-tests)."),
-    BYTES("end", end_bytes, "128 MiB", "Largest size (-e)."),
-    {.name = "factor",
-     .kind = ORR_FIELD_REAL,
-     AT(factor),
-     .sentence = "Factor from one size to the next (-f).",
-     .fallback = "2",
-     .min = 1.001,
-     .max = 1e6},
-    BYTES("step", step_bytes, "0 B", "Step from one size to the next, instead of a factor (-i)."),
-    INTEGER("ranks", ranks, "0", ORR_FIELD_UNSIGNED,
-            "Ranks per group; 0: as many as the GPUs allow."),
-    INTEGER("stride", stride, "1", ORR_FIELD_POSITIVE,
-            "Distance between a group's GPUs: 1 fills nodes."),
-    INTEGER("groups", groups, "1", ORR_FIELD_POSITIVE, "Groups that run concurrently."),
-    WORD("dtype", dtype, orr_dtype_names, "fp32", "Number format (-d), the unit of counts."),
-    WORD("redop", redop, orr_redop_words, "sum", "Reduction (-o)."),
-    INTEGER("root", root, "0", ORR_FIELD_UNSIGNED, "Root rank (-r) of broadcast and reduce."),
+    ORR_FIELD_WORD(OrrCollectiveBench, "collective", collective, orr_collective_words, "all-reduce",
+                   "The collective operation."),
+    ORR_FIELD_REAL(OrrCollectiveBench, "begin", begin_bytes, ORR_UNIT_BYTES, "8 B",
+                   "First size (-b of nccl-tests).", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrCollectiveBench, "end", end_bytes, ORR_UNIT_BYTES, "128 MiB",
+                   "Largest size (-e).", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrCollectiveBench, "factor", factor, ORR_UNIT_NONE, "2",
+                   "Factor from one size to the next (-f).", .min = 1.001, .max = 1e6),
+    ORR_FIELD_REAL(OrrCollectiveBench, "step", step_bytes, ORR_UNIT_BYTES, "0 B",
+                   "Step from one size to the next, instead of a factor (-i).",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrCollectiveBench, "ranks", ranks, "0",
+                  "Ranks per group; 0: as many as the GPUs allow.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrCollectiveBench, "stride", stride, "1",
+                  "Distance between a group's GPUs: 1 fills nodes.", .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrCollectiveBench, "groups", groups, "1", "Groups that run concurrently.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_WORD(OrrCollectiveBench, "dtype", dtype, orr_dtype_names, "fp32",
+                   "Number format (-d), the unit of counts."),
+    ORR_FIELD_WORD(OrrCollectiveBench, "redop", redop, orr_redop_words, "sum", "Reduction (-o)."),
+    ORR_FIELD_INT(OrrCollectiveBench, "root", root, "0", "Root rank (-r) of broadcast and reduce.",
+                  .flags = ORR_FIELD_UNSIGNED),
     {.name = "algorithm",
      .kind = ORR_FIELD_TEXT,
      AT(algorithm),
      .sentence =
          "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest.",
      .fallback = "auto"},
-    WORD("protocol", protocol, orr_protocol_words, "auto",
-         "Forces a protocol, as NCCL_PROTO does."),
-    INTEGER("experts", experts, "0", ORR_FIELD_UNSIGNED,
-            "For an all-to-all of tokens: number of experts; a size is tokens * topk * hidden "
-            "elements per rank. 0: of anything."),
-    INTEGER("topk", topk, "8", ORR_FIELD_POSITIVE, "Experts per token."),
-    INTEGER("hidden", hidden, "7168", ORR_FIELD_POSITIVE, "Elements per token."),
-    WORD("phase", phase, orr_exchange_words, "dispatch",
-         "dispatch: tokens to their experts; combine: results back."),
-    WORD("experts-dtype", experts_dtype, orr_dtype_names, "bf16",
-         "Number format of the experts, on which TensorRT-LLM's kernels depend."),
-    WORD("replay", replay, replay_words, "flow",
-         "flow: a phase is one transfer over all its links; steps: every send of every step is a "
-         "transfer, to check flow."),
+    ORR_FIELD_WORD(OrrCollectiveBench, "protocol", protocol, orr_protocol_words, "auto",
+                   "Forces a protocol, as NCCL_PROTO does."),
+    ORR_FIELD_INT(OrrCollectiveBench, "experts", experts, "0",
+                  "For an all-to-all of tokens: number of experts; a size is tokens * topk * "
+                  "hidden elements per rank. 0: of anything.",
+                  .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrCollectiveBench, "topk", topk, "8", "Experts per token.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrCollectiveBench, "hidden", hidden, "7168", "Elements per token.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_WORD(OrrCollectiveBench, "phase", phase, orr_exchange_words, "dispatch",
+                   "dispatch: tokens to their experts; combine: results back."),
+    ORR_FIELD_WORD(OrrCollectiveBench, "experts-dtype", experts_dtype, orr_dtype_names, "bf16",
+                   "Number format of the experts, on which TensorRT-LLM's kernels depend."),
+    ORR_FIELD_WORD(OrrCollectiveBench, "replay", replay, replay_words, "flow",
+                   "flow: a phase is one transfer over all its links; steps: every send of every "
+                   "step is a transfer, to check flow."),
 };
 const OrrFieldTable orr_collective_bench_table =
     ORR_FIELD_TABLE("collectives", "Collectives as nccl-tests runs them: sizes one after another.",

@@ -4,17 +4,12 @@
 #include "workloads/serving/arrivals/arrival_file.h"
 
 static const OrrField fields[] = {
-    {.name = "file",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrTraceFile, file),
-     .sentence = "The trace: a path from the document's folder, from one of the library's, or from "
-                 "the working directory."},
-    {.name = "speed",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrTraceFile, speed),
-     .sentence = "Factor by which the trace is replayed faster than it was recorded.",
-     .fallback = "1",
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_TEXT(OrrTraceFile, "file", file, NULL,
+                   "The trace: a path from the document's folder, from one of the library's, or "
+                   "from the working directory."),
+    ORR_FIELD_REAL(OrrTraceFile, "speed", speed, ORR_UNIT_NONE, "1",
+                   "Factor by which the trace is replayed faster than it was recorded.",
+                   .flags = ORR_FIELD_POSITIVE),
 };
 const OrrFieldTable orr_trace_file_table =
     ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);

@@ -16,34 +16,18 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "concurrency",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, concurrency),
-     .sentence = "Requests in flight.",
-     .min = 1,
-     .max = 1e7},
-    {.name = "requests-per-client",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, per_client),
-     .sentence = "Requests per client: their total is that many times the concurrency where "
-                 "`requests` does not say; 0: 10.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e7},
-    {.name = "think",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, think_s),
-     .sentence = "Time from the end of a request to the client's next one.",
-     .fallback = "0 s",
-     .unit = ORR_UNIT_SECONDS,
-     .flags = ORR_FIELD_UNSIGNED},
-    {.name = "stagger",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, stagger_s),
-     .sentence = "Time from one client's first request to the next client's.",
-     .fallback = "0 s",
-     .unit = ORR_UNIT_SECONDS,
-     .flags = ORR_FIELD_UNSIGNED},
+    ORR_FIELD_INT(Params, "concurrency", concurrency, NULL, "Requests in flight.", .min = 1,
+                  .max = 1e7),
+    ORR_FIELD_INT(Params, "requests-per-client", per_client, "0",
+                  "Requests per client: their total is that many times the concurrency where "
+                  "`requests` does not say; 0: 10.",
+                  .min = 0, .max = 1e7),
+    ORR_FIELD_REAL(Params, "think", think_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time from the end of a request to the client's next one.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(Params, "stagger", stagger_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time from one client's first request to the next client's.",
+                   .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-closed-loop", "A number kept in flight.", Params, fields);

@@ -10,11 +10,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "rate",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, rate),
-     .sentence = "Requests per second.",
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL, "Requests per second.",
+                   .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-constant", "Requests at equal intervals.", Params, fields);

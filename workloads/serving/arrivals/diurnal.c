@@ -17,26 +17,12 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "rate",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, rate),
-     .sentence = "Requests per second, mean over a period.",
-     .flags = ORR_FIELD_POSITIVE},
-    {.name = "swing",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, swing),
-     .sentence = "Amplitude of the rate, as a fraction of its mean.",
-     .fallback = "0.5",
-     .unit = ORR_UNIT_FRACTION,
-     .min = 0,
-     .max = 1},
-    {.name = "period",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, period_s),
-     .sentence = "Time from one trough to the next.",
-     .fallback = "24 h",
-     .unit = ORR_UNIT_SECONDS,
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL,
+                   "Requests per second, mean over a period.", .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(Params, "swing", swing, ORR_UNIT_FRACTION, "0.5",
+                   "Amplitude of the rate, as a fraction of its mean.", .min = 0, .max = 1),
+    ORR_FIELD_REAL(Params, "period", period_s, ORR_UNIT_SECONDS, "24 h",
+                   "Time from one trough to the next.", .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-diurnal", "A rate that swings.", Params, fields);

@@ -17,18 +17,11 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "rate",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, rate),
-     .sentence = "Mean requests per second.",
-     .flags = ORR_FIELD_POSITIVE},
-    {.name = "burstiness",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, shape),
-     .sentence = "Shape of the gamma distribution: 1 is Poisson, below 1 bursts.",
-     .fallback = "0.5",
-     .min = 1e-3,
-     .max = 1e6},
+    ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL, "Mean requests per second.",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(Params, "burstiness", shape, ORR_UNIT_NONE, "0.5",
+                   "Shape of the gamma distribution: 1 is Poisson, below 1 bursts.", .min = 1e-3,
+                   .max = 1e6),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-gamma", "Gamma-distributed distances.", Params, fields);

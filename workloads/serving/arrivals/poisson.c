@@ -12,11 +12,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "rate",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, rate),
-     .sentence = "Mean requests per second.",
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_REAL(Params, "rate", rate, ORR_UNIT_NONE, NULL, "Mean requests per second.",
+                   .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-poisson", "A Poisson process.", Params, fields);

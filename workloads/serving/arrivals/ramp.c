@@ -17,20 +17,14 @@ typedef struct {
   double from, to, duration_s;
 } Params;
 
-#define RATE(name_, member_, sentence_)                                                            \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_),                  \
-    .sentence = (sentence_), .flags = ORR_FIELD_POSITIVE                                           \
-  }
 static const OrrField fields[] = {
-    RATE("from", from, "Requests per second at the start."),
-    RATE("to", to, "Requests per second at the end of the ramp, and afterwards."),
-    {.name = "duration",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, duration_s),
-     .sentence = "Length of the ramp.",
-     .unit = ORR_UNIT_SECONDS,
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_REAL(Params, "from", from, ORR_UNIT_NONE, NULL, "Requests per second at the start.",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(Params, "to", to, ORR_UNIT_NONE, NULL,
+                   "Requests per second at the end of the ramp, and afterwards.",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(Params, "duration", duration_s, ORR_UNIT_SECONDS, NULL, "Length of the ramp.",
+                   .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-ramp", "A rate that grows.", Params, fields);

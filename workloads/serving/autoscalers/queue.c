@@ -16,12 +16,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "target",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, target),
-     .sentence = "Requests per replica, running and waiting.",
-     .fallback = "16",
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_REAL(Params, "target", target, ORR_UNIT_NONE, "16",
+                   "Requests per replica, running and waiting.", .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("autoscaler-queue", "Requests per replica.", Params, fields);

@@ -21,16 +21,12 @@ typedef struct {
   double target, idle;
 } Params;
 
-#define SHARE(name_, member_, fallback_, sentence_)                                                \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_),                  \
-    .sentence = (sentence_), .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = 0,         \
-    .max = 1                                                                                       \
-  }
 static const OrrField fields[] = {
-    SHARE("target", target, "95 %", "Target fraction of first tokens within slo.ttft."),
-    SHARE("idle", idle, "50 %",
-          "Remove a replica if GPUs compute for less than this fraction of the time."),
+    ORR_FIELD_REAL(Params, "target", target, ORR_UNIT_FRACTION, "95 %",
+                   "Target fraction of first tokens within slo.ttft.", .min = 0, .max = 1),
+    ORR_FIELD_REAL(Params, "idle", idle, ORR_UNIT_FRACTION, "50 %",
+                   "Remove a replica if GPUs compute for less than this fraction of the time.",
+                   .min = 0, .max = 1),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("autoscaler-slo", "Service level.", Params, fields);

@@ -20,14 +20,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "target",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, target),
-     .sentence = "Fraction of the time for which a replica's GPUs compute.",
-     .fallback = "80 %",
-     .unit = ORR_UNIT_FRACTION,
-     .min = 0.01,
-     .max = 1},
+    ORR_FIELD_REAL(Params, "target", target, ORR_UNIT_FRACTION, "80 %",
+                   "Fraction of the time for which a replica's GPUs compute.", .min = 0.01,
+                   .max = 1),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("autoscaler-utilization", "Busy GPUs.", Params, fields);

@@ -22,12 +22,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "overlap-weight",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, overlap_weight),
-     .sentence = "Weight of a block to compute, relative to a block in use.",
-     .fallback = "1",
-     .flags = ORR_FIELD_UNSIGNED},
+    ORR_FIELD_REAL(Params, "overlap-weight", overlap_weight, ORR_UNIT_NONE, "1",
+                   "Weight of a block to compute, relative to a block in use.",
+                   .flags = ORR_FIELD_UNSIGNED),
     ORR_ROUTER_STALENESS(Params, staleness_s),
 };
 static const OrrFieldTable table =

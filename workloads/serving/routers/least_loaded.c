@@ -17,13 +17,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "by",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(Params, by),
-     .sentence = "What counts as load: requests at the replica, requests that wait there, or "
-                 "blocks of the cache held.",
-     .fallback = "requests",
-     .words = orr_router_load_words},
+    ORR_FIELD_WORD(Params, "by", by, orr_router_load_words, "requests",
+                   "What counts as load: requests at the replica, requests that wait there, or "
+                   "blocks of the cache held."),
     ORR_ROUTER_STALENESS(Params, staleness_s),
 };
 static const OrrFieldTable table =

@@ -21,13 +21,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "choices",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, choices),
-     .sentence = "Number of random replicas to compare; 1: a random router.",
-     .fallback = "2",
-     .min = 1,
-     .max = 1000},
+    ORR_FIELD_INT(Params, "choices", choices, "2",
+                  "Number of random replicas to compare; 1: a random router.", .min = 1,
+                  .max = 1000),
     ORR_ROUTER_STALENESS(Params, staleness_s),
 };
 static const OrrFieldTable table =

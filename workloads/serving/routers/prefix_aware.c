@@ -26,34 +26,18 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "cache-threshold",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, cache_threshold),
-     .sentence = "Fraction of a prompt that a match must cover.",
-     .fallback = "0.3",
-     .min = 0,
-     .max = 1},
-    {.name = "balance-abs",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, balance_abs),
-     .sentence = "Difference in requests between replicas above which balance can take precedence.",
-     .fallback = "64",
-     .flags = ORR_FIELD_UNSIGNED},
-    {.name = "balance-rel",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, balance_rel),
-     .sentence = "Ratio of requests between replicas above which balance takes precedence, if the "
-                 "difference is also exceeded.",
-     .fallback = "1.5",
-     .min = 1,
-     .max = 1e9},
-    {.name = "remembered",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, remembered),
-     .sentence = "Tokens of prompts to remember per replica.",
-     .fallback = "1000000",
-     .min = 1,
-     .max = 1e10},
+    ORR_FIELD_REAL(Params, "cache-threshold", cache_threshold, ORR_UNIT_NONE, "0.3",
+                   "Fraction of a prompt that a match must cover.", .min = 0, .max = 1),
+    ORR_FIELD_INT(
+        Params, "balance-abs", balance_abs, "64",
+        "Difference in requests between replicas above which balance can take precedence.",
+        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(Params, "balance-rel", balance_rel, ORR_UNIT_NONE, "1.5",
+                   "Ratio of requests between replicas above which balance takes precedence, if "
+                   "the difference is also exceeded.",
+                   .min = 1, .max = 1e9),
+    ORR_FIELD_INT(Params, "remembered", remembered, "1000000",
+                  "Tokens of prompts to remember per replica.", .min = 1, .max = 1e10),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("router-prefix-aware", "What was sent where before.", Params, fields);

@@ -20,12 +20,9 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "by",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(Params, by),
-     .sentence = "What stays together: conversations, classes, or prompts with the same beginning.",
-     .fallback = "session",
-     .words = by_words},
+    ORR_FIELD_WORD(
+        Params, "by", by, by_words, "session",
+        "What stays together: conversations, classes, or prompts with the same beginning."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("router-session-affinity", "What stays together.", Params, fields);

@@ -21,12 +21,8 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_SPECULATION_FIELDS(Params, speculation),
-    {.name = "model",
-     .kind = ORR_FIELD_SECTION,
-     .offset = offsetof(Params, model),
-     .sentence = "The model that drafts.",
-     .table = &orr_model_table,
-     .document = "model"},
+    ORR_FIELD_SECTION(Params, "model", model, &orr_model_table, NULL, "The model that drafts.",
+                      .document = "model"),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("speculation-draft-model", "A small model writes the draft.", Params, fields);

@@ -18,20 +18,11 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_SPECULATION_FIELDS(Params, speculation),
-    {.name = "found",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, found),
-     .sentence = "Probability that the last tokens occur earlier, so that there is a draft.",
-     .unit = ORR_UNIT_FRACTION,
-     .min = 0,
-     .max = 1},
-    {.name = "lookup",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, lookup_s),
-     .sentence = "Host time of the search, per sequence and step.",
-     .fallback = "0 s",
-     .unit = ORR_UNIT_SECONDS,
-     .flags = ORR_FIELD_UNSIGNED},
+    ORR_FIELD_REAL(Params, "found", found, ORR_UNIT_FRACTION, NULL,
+                   "Probability that the last tokens occur earlier, so that there is a draft.",
+                   .min = 0, .max = 1),
+    ORR_FIELD_REAL(Params, "lookup", lookup_s, ORR_UNIT_SECONDS, "0 s",
+                   "Host time of the search, per sequence and step.", .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("speculation-ngram", "Drafts are copied from the context.", Params, fields);
