@@ -4,10 +4,12 @@
  *
  *   hybrid_override_pattern   "M-M*E": Mamba, MLP, attention, experts, a block each (Nemotron-H)
  *   layers_block_type         the same in words
- *   layer_types               full_attention, sliding_attention, chunked_attention, linear_attention, mamba
+ *   layer_types               full_attention, sliding_attention, chunked_attention,
+ *                             linear_attention, mamba
  *   attn_type_list            0: linear attention, 1: softmax (MiniMax)
  *   full_attention_interval   every n-th layer is full attention, the others linear (Qwen3-Next)
- *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma 3)
+ *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma
+ *                             3)
  *   no_rope_layers            0: full attention; others attend within chunks (Llama 4)
  *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers, interleave_moe_layer_step, moe_layers
  *                             which layers have experts

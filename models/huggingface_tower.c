@@ -1,10 +1,11 @@
 /*
  * huggingface_tower.c - converts the vision_config of a multi-modal config to a model's `encoder`.
  *
- *   clip_vision_model      CLIP's ViT before a decoder, whose class token is no token of the decoder (LLaVA)
+ *   clip_vision_model      CLIP's ViT before a decoder, whose class token is no token of the
+ *                          decoder (LLaVA)
  *   qwen2_vl               a ViT with 2-dimensional RoPE; `merge` squared tokens become one
- *   qwen2_5_vl             the same with RMSNorm and SwiGLU. All but four of its layers attend within windows, which is
- *                          reported: here all attend to the whole image
+ *   qwen2_5_vl             the same with RMSNorm and SwiGLU. All but four of its layers attend
+ *                          within windows, which is reported: here all attend to the whole image
  *   qwen3_vl, _moe         learned positions. Projectors of layers between (deepstack) are reported
  *
  * Qwen's images have any size: 32 x 32 patches are assumed. Other towers are not converted, which

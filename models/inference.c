@@ -1,14 +1,14 @@
 /*
  * inference.c - appends the operators of a serving step:
  *
- *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce,
- *            norm, gate-up [T, 2 f / t], swiglu, down [T, h], all-reduce
- *            or norm, router [T, E], router-topk, all-reduce; apart: experts of T tokens, shared experts as an MLP
- *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce (absorbed.h);
- *            prompts: kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
+ *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce, norm, gate-up [T,
+ *            2 f / t], swiglu, down [T, h], all-reduce or norm, router [T, E], router-topk,
+ *            all-reduce; apart: experts of T tokens, shared experts as an MLP
+ *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce (absorbed.h); prompts:
+ *            kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
  *            decodes: q-absorb, v-absorb
- *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c); decodes: conv-update,
- *            state-update, which reads and writes the state
+ *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c);
+ *            decodes: conv-update, state-update, which reads and writes the state
  *   ends     embedding, all-reduce; final norm; logits [S, V / t], gather, sampler
  */
 #include "models/inference.h"

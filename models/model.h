@@ -7,8 +7,10 @@
  * layer, or none) and a feed-forward (dense, experts, or none), each with a norm before it.
  * `layout` states the kind of each layer; without it all are equal:
  *
- *   layout: [3 attention+dense, 58 attention+moe]     DeepSeek-V3: the list repeats to the last layer
- *   layout: [5 window+dense, attention+dense]         Gemma 3: five local layers, one global, and again
+ *   layout: [3 attention+dense, 58 attention+moe]     DeepSeek-V3: the list repeats to the last
+ *                                                     layer
+ *   layout: [5 window+dense, attention+dense]         Gemma 3: five local layers, one global, and
+ *                                                     again
  *   layout: [mamba, dense, mamba, attention, dense]   Nemotron-H: blocks of one part
  *
  * An encoder tower of its own width can precede the layers, and multi-token-prediction layers can

@@ -3,7 +3,8 @@
  *
  * Invariants:
  *  1. Parameters are counted exactly: matrices, biases, norms, embeddings (Megatron's layout).
- *  2. FLOPs are those of matrix products alone, a multiply-add as two; attention without the causal half.
+ *  2. FLOPs are those of matrix products alone, a multiply-add as two; attention without the causal
+ *     half.
  *
  * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, the matrices of a layer with plain
  * attention and MLP have
@@ -14,10 +15,11 @@
  * context). For GPT (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, which gives Narayanan et al.,
  * SC21 (arXiv 2104.04473), eq. 2 and 3. Of experts, topk count per token. The rest:
  *
- *   latent attention   h Rq + Rq a (n + r) + h (Rk + r) + Rk a (n + v) + a v h;  core 2 s a (n + r + v)
- *                      (a heads; n, r, v widths without and with position and of values; Rq, Rk ranks;
- *                      arXiv 2405.04434)
- *   window W           core: pairs of the window, doubled as the causal half is elsewhere: 2 q (2 W s - W^2) / s
+ *   latent attention   h Rq + Rq a (n + r) + h (Rk + r) + Rk a (n + v) + a v h;  core 2 s a (n + r
+ *                      + v) (a heads; n, r, v widths without and with position and of values; Rq,
+ *                      Rk ranks; arXiv 2405.04434)
+ *   window W           core: pairs of the window, doubled as the causal half is elsewhere: 2 q (2 W
+ *                      s - W^2) / s
  *   Mamba-2            h (2 d + 2 g N + H) + d h;  scan 7 d N
  *                      (d = H P; Megatron-LM, training.py, mamba_layer_flops)
  *   gated delta        h (2 K + 2 V + 2 Hv) + V h;  2 c (2 K + V) + 8 V v    (the same, gdn_layer_flops)

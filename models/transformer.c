@@ -2,11 +2,12 @@
  * transformer.c - the widths of a sharded transformer on one rank, its linear layers and its norms.
  *
  * Invariants:
- *  1. Only GEMM, ATTENTION and MOE operators have FLOPs, so that a sum over operators is the model's FLOPs (or tp times
- *     less). Elementwise work is bound by its bytes.
- *  2. Backward of a linear layer keeps Megatron's order of issue: [gather x], dgrad, [reduce dx], wgrad (LinearWith-
- *     GradAccumulationAndAsyncCommunication, megatron/core/tensor_parallel/layers.py). A COMM's pass is that of the
- *     result it serves, and it may run beside the operators of the other pass that follow it.
+ *  1. Only GEMM, ATTENTION and MOE operators have FLOPs, so that a sum over operators is the
+ *     model's FLOPs (or tp times less). Elementwise work is bound by its bytes.
+ *  2. Backward of a linear layer keeps Megatron's order of issue: [gather x], dgrad, [reduce dx],
+ *     wgrad (LinearWith- GradAccumulationAndAsyncCommunication,
+ *     megatron/core/tensor_parallel/layers.py). A COMM's pass is that of the result it serves, and
+ *     it may run beside the operators of the other pass that follow it.
  *
  * Backward of y[m,n] = x[m,k] w[n,k]^T, as GEMMs of the same form:
  *

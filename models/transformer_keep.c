@@ -5,7 +5,8 @@
  *
  * A layer keeps its input and the results of
  *
- *   every second product, the first one included   wq [wk] wv [wo] w1 [w3] w2, those in brackets again
+ *   every second product, the first one included   wq [wk] wv [wo] w1 [w3] w2, those in brackets
+ *                                                  again
  *   fused attention                                with its log-sum-exp
  *   reduce-scatters                                under sequence parallelism
  *

@@ -9,7 +9,8 @@
  *   [tp-all-gather of the compressed forms: sequence parallelism only, T (Rq + Rk + r)]
  *   q-up          GEMM   Rq -> a (n + r) / t      columns
  *   kv-up         GEMM   Rk -> a (n + v) / t      columns
- *   rope          2 T (a r / t + r), then the common key is laid beside each head's own: 2 T a (n + r) / t
+ *   rope          2 T (a r / t + r), then the common key is laid beside each head's own: 2 T a (n +
+ *                 r) / t
  *   -- end --
  *   attention     a / t heads of n + r, values of v
  *   projection    GEMM   a v / t -> h     rows

@@ -18,12 +18,15 @@
  * the same way, from what each operator's backward reads:
  *
  *   norms             their input; normed heads and norms after blocks theirs
- *   linear layers     their input, in the recipe's narrow format where it casts (then beside the operator's own copy);
- *                     none where the layer is frozen without an adapter; an adapter its r-wide middle
- *   latent attention  the compressed forms before and after their norm; queries, keys, values of all heads
- *   experts           router's input and scores (fp32); for each pair of token and expert the input, the first
- *                     product's result, the activation's
- *   Mamba, linear     the first projection's result, the convolution's, the scan's, the gated norm's
+ *   linear layers     their input, in the recipe's narrow format where it casts (then beside the
+ *                     operator's own copy); none where the layer is frozen without an adapter; an
+ *                     adapter its r-wide middle
+ *   latent attention  the compressed forms before and after their norm; queries, keys, values of
+ *                     all heads
+ *   experts           router's input and scores (fp32); for each pair of token and expert the
+ *                     input, the first product's result, the activation's
+ *   Mamba, linear     the first projection's result, the convolution's, the scan's, the gated
+ *                     norm's
  *
  * The bytes are attributed to operators (OrrKeptBytes): an operator counts what its backward reads.
  */

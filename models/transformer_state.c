@@ -19,8 +19,10 @@
  *   Linear attention: keys of width K, values of V, on value heads
  *   linear-in     GEMM  h -> q, k, v, gate (gated delta: two more a head)
  *   linear-conv   2 T (q + k + v)                     where there is one
- *   scan-scores   C x C over K;  scan-inner  C x V over C;  scan-states  K x V over C;  scan-outer  C x V over K
- *   gated delta   its keys' products C x C over K, and both sides of the triangular system, C x K and C x V over C
+ *   scan-scores   C x C over K;  scan-inner  C x V over C;  scan-states  K x V over C;  scan-outer
+ *                 C x V over K
+ *   gated delta   its keys' products C x C over K, and both sides of the triangular system, C x K
+ *                 and C x V over C
  * (Yang et al. 2024, arXiv 2412.06464) gated-norm, linear-out
  *
  * Backward: each product of the scan has two gradients, conv and norms 3 and 5 moves. The products

@@ -6,15 +6,15 @@
  * run's number (metric_def.unit is 'run') are mapped; 0, no run, stays 0.
  *
  *   a sweep      of the same document: its points join the points here, at the same position (run =
- *                sweep + 1 + point), so that shards of one sweep form the whole. Where this database
- *                has the sweep more than once, the one with the same number, else the same version,
- *                else the newest. Otherwise it is a new sweep, whose numbers are reserved before those
- *                of any other run.
+ *                sweep + 1 + point), so that shards of one sweep form the whole. Where this
+ *                database has the sweep more than once, the one with the same number, else the same
+ *                version, else the newest. Otherwise it is a new sweep, whose numbers are reserved
+ *                before those of any other run.
  *   a point      skipped where this database has it: a duplicate where its rows are equal, else
  *                `differing`
- *   other runs   skipped where a run with the same scenario, hash and version has equal rows (except
- *                wall times). A run with the same hash and different rows (with spans, say) is added
- *                and counts as `differing`. Two equal runs in one file stay two.
+ *   other runs   skipped where a run with the same scenario, hash and version has equal rows
+ *                (except wall times). A run with the same hash and different rows (with spans, say)
+ *                is added and counts as `differing`. Two equal runs in one file stay two.
  *
  * Memory holds one number per run, and the hashes of the runs here that are not points.
  */

@@ -8,10 +8,11 @@
  *
  *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
  *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (shape->drawn)
- *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to T k in all (NVIDIA
- *                aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k > E, else 0.01 and 2). With the quantiles
- *                Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a), A = hi^(1-a) - B, the fullest expert holds the mean of Q over
- *                the last 1/E of u, at most T; the fullest rank is taken to hold that expert and its fraction of the
+ *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to
+ *                T k in all (NVIDIA aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k >
+ *                E, else 0.01 and 2). With the quantiles Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a),
+ *                A = hi^(1-a) - B, the fullest expert holds the mean of Q over the last 1/E of u,
+ *                at most T; the fullest rank is taken to hold that expert and its fraction of the
  *                rest, and experts with x tokens expected are active with 1 - exp(-x).
  *
  * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2),

@@ -1,7 +1,8 @@
 /*
  * cost_roofline.c - the time that a kernel's FLOPs and bytes allow.
  *
- *   t = kernel-overhead + sqrt(compute^2 + memory^2)      memory = bytes / (bandwidth * memory-efficiency)
+ *   t = kernel-overhead + sqrt(compute^2 + memory^2)      memory = bytes / (bandwidth *
+ *                                                         memory-efficiency)
  *
  * Compute and memory traffic overlap, but not wholly where they take about equally long: hence the
  * square root of the sum of squares rather than the larger one.

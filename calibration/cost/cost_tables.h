@@ -1,8 +1,8 @@
 /*
  * cost_tables.h - one table of a profile at a time: made into a grid or curves, and looked up.
  *
- * Each cost_FAMILY.c gives these functions. cost.c, query.c and cross-validation call them; everyone
- * else calls orr_cost_operator and the functions of cost.h.
+ * Each cost_FAMILY.c gives these functions. cost.c, query.c and cross-validation call them;
+ * everyone else calls orr_cost_operator and the functions of cost.h.
  */
 #ifndef ORR_COST_TABLES_H
 #define ORR_COST_TABLES_H

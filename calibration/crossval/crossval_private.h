@@ -38,7 +38,8 @@ typedef struct OrrCrossvalFamily {
                   const OrrCrossvalPoint *point);
 } OrrCrossvalFamily;
 
-/* A fold of @profile whose `rest` keeps the constants and the list of kernels, and has no tables. */
+/* A fold of @profile whose `rest` keeps the constants and the list of kernels, and has no
+ * tables. */
 void orr_crossval_fold_init(OrrCrossvalFold *fold, const OrrProfile *profile);
 void orr_crossval_fold_clear(OrrCrossvalFold *fold);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCrossvalFold, orr_crossval_fold_clear)

@@ -2,7 +2,8 @@
  * import_nccl_tests.h - imports the text that all_reduce_perf and its siblings (NVIDIA nccl-tests)
  * print.
  *
- *   # Collective test starting: all_reduce_perf       which collective: here, in a command line of the log, or by @op
+ *   # Collective test starting: all_reduce_perf       which collective: here, in a command line of
+ *                                                     the log, or by @op
  *   # Using devices
  *   #  Rank  0 Group  0 Pid 100 on  node1 device  0 [0x1b] NVIDIA H100 80GB HBM3     a line a rank: how many, of what
  *   #       size  count  type  redop  root   time  algbw  busbw  #wrong   time  algbw  busbw  #wrong

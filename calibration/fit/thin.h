@@ -21,9 +21,9 @@ typedef struct {
   OrrErrors left_out; /* of the rows dropped, predicted from those kept */
 } OrrThinned;
 
-/* Replaces all but @n_rows rows of @profile by '-', and drops lines without any left; changes nothing
- * where the profile has no more rows than that. FALSE with ORR_FAULT_USAGE where @n_rows is below
- * two per table. */
+/* Replaces all but @n_rows rows of @profile by '-', and drops lines without any left; changes
+ * nothing where the profile has no more rows than that. FALSE with ORR_FAULT_USAGE where @n_rows
+ * is below two per table. */
 gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows,
                   OrrThinned *ret_thinned, GError **error);
 

@@ -41,10 +41,9 @@ double orr_reference_dot(OrrFormat format, const void *a, const void *b, gsize n
 void orr_reference_norm_stats(const double *x, gsize n, gboolean is_layer, double *ret_mean,
                               double *ret_r);
 
-/* The gradients of one column's weight and bias over @n rows, from that column of x and dy and
- * the rows' stats:
- * dw = sum of dy (x - mean) r,  db = sum of dy. @ret_scale: the root of dw's sum of squared terms, what rounding is
- * relative to. */
+/* The gradients of one column's weight and bias over @n rows, from that column of x and dy and the
+ * rows' stats: dw = sum of dy (x - mean) r,  db = sum of dy. @ret_scale: the root of dw's sum of
+ * squared terms, what rounding is relative to. */
 void orr_reference_norm_weight(const double *x, const double *dy, const double *mean,
                                const double *r, gsize n, double *ret_dw, double *ret_db,
                                double *ret_scale);

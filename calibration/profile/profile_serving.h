@@ -17,9 +17,11 @@
  *       source: who measured it, with what
  *       chunks:
  *         - {chunk: 0, decodes: "1 2", keys: "16 32", us: "8.4 8.5 12.6 12.7"}
- *         - {chunk: 512, prefill-keys: "256 768", alone: "60 80", decodes: "1 2", keys: "16 32", us: "..."}
+ *         - {chunk: 512, prefill-keys: "256 768", alone: "60 80", decodes: "1 2", keys: "16 32",
+ *           us: "..."}
  *       skew:
- *         - {with-prefill: false, decodes: "2 4", rates: "0.05 1", longest: "1024", shares: "0.1 0.2 - 0.1"}
+ *         - {with-prefill: false, decodes: "2 4", rates: "0.05 1", longest: "1024", shares: "0.1
+ *           0.2 - 0.1"}
  *
  * A chunk is the prompt tokens of a step; prefill-keys is the mean number of keys that one of them
  * sees, history + chunk / 2; `us` is prefill-keys by decodes by keys. Decodes of unequal contexts

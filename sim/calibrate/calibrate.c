@@ -1,5 +1,6 @@
 /*
- * calibrate.c - plans and runs a measuring session, and keeps its rows and refusals in the database.
+ * calibrate.c - plans and runs a measuring session, and keeps its rows and refusals in the
+ * database.
  *
  * Invariant: whatever was measured before a failure is stored; the session's own row then holds the
  * reason of the failure.

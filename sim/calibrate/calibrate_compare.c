@@ -64,7 +64,8 @@ static char *label_prefill(const OrrShape *shape) {
                          orr_shape_at(shape, "prefix") ? " on a prefix" : "");
 }
 
-/* @attention: its lengths and mask; the rest is in @shape. There is no operator for heads whose keys and values differ in size. */
+/* @attention: its lengths and mask; the rest is in @shape. There is no operator for heads whose
+ * keys and values differ in size. */
 static gboolean predict_attention(const OrrCostModel *model, const OrrShape *shape, OrrPass pass,
                                   OrrAttentionShape attention, OrrCost *ret_cost) {
   OrrDtype dtype;

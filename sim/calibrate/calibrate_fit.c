@@ -1,6 +1,6 @@
 /*
- * calibrate_fit.c - a database is exported to a temporary folder first, so that orr_fit always reads
- * CSV files.
+ * calibrate_fit.c - a database is exported to a temporary folder first, so that orr_fit always
+ * reads CSV files.
  */
 #include "sim/calibrate/calibrate_fit.h"
 

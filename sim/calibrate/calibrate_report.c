@@ -1,6 +1,6 @@
 /*
- * calibrate_report.c - writes the report section by section. A section is CSV under a heading, so that
- * programs can read it too; a session is a list of `column: value`.
+ * calibrate_report.c - writes the report section by section. A section is CSV under a heading, so
+ * that programs can read it too; a session is a list of `column: value`.
  */
 #include "sim/calibrate/calibrate_report.h"
 

@@ -1,10 +1,10 @@
 /*
  * calibrate_report.h - writes a calibration as one text to send to others: the device and its
- * software, the state of the board before and after, statistics of the measured rows, the errors of a
- * profile, the refusals, and every row.
+ * software, the state of the board before and after, statistics of the measured rows, the errors of
+ * a profile, the refusals, and every row.
  *
- * Nothing in it identifies the machine: no host or user name, no serial number, bus address or path.
- * Free texts (reasons of refusals) are scrubbed.
+ * Nothing in it identifies the machine: no host or user name, no serial number, bus address or
+ * path. Free texts (reasons of refusals) are scrubbed.
  */
 #ifndef ORR_CALIBRATE_REPORT_H
 #define ORR_CALIBRATE_REPORT_H

@@ -1,6 +1,6 @@
 /*
- * calibrate_rows.c - reads measured rows from the database, by the columns of their field table, and
- * writes them to CSV files.
+ * calibrate_rows.c - reads measured rows from the database, by the columns of their field table,
+ * and writes them to CSV files.
  */
 #include "sim/calibrate/calibrate_rows.h"
 
@@ -58,7 +58,8 @@ static gboolean is_among(const OrrAnswer *names, const char *name) {
   return FALSE;
 }
 
-/* Selects every column of the table of rows; a column that an older database lacks reads as NULL. */
+/* Selects every column of the table of rows; a column that an older database lacks reads as
+ * NULL. */
 static char *select_sql(const OrrAnswer *columns) {
   GString *sql = g_string_new("SELECT ");
   for (size_t i = 0; i < orr_measure_row_table.n_fields; i++) {

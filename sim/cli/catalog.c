@@ -1,8 +1,8 @@
 /*
- * catalog.c - the catalogs, and how each finds its names and facts: most come from a registry or from
- * documents of the library; views, plots, validation sets and names for sweeps come from elsewhere.
- * To add one: a line in orr_catalogs, and where it is neither registry nor document a branch in
- * orr_catalog_names and orr_catalog_fact.
+ * catalog.c - the catalogs, and how each finds its names and facts: most come from a registry or
+ * from documents of the library; views, plots, validation sets and names for sweeps come from
+ * elsewhere. To add one: a line in orr_catalogs, and where it is neither registry nor document a
+ * branch in orr_catalog_names and orr_catalog_fact.
  */
 #include "sim/cli/catalog.h"
 

@@ -79,7 +79,8 @@ static void add_option_names(GPtrArray *names, const GOptionEntry *entries) {
     g_ptr_array_add(names, (char *)entry->long_name);
 }
 
-/* Converts GOption's error to ORR_FAULT_USAGE; for an unknown option, adds the nearest known one. */
+/* Converts GOption's error to ORR_FAULT_USAGE; for an unknown option, adds the nearest known
+ * one. */
 static void set_option_fault(const GError *reason, const GOptionEntry *own,
                              const GOptionEntry *common, GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();

@@ -1,14 +1,14 @@
 /*
  * cli.h - the command line: a table of commands, one file per verb. Only sim/cli prints.
  *
- * Data goes to stdout, diagnostics and progress to stderr. Exit status 0: success; 1: the simulation
- * could not finish, or a file could not be read or written; 2: an error in the user's document or
- * command line (fault.h).
+ * Data goes to stdout, diagnostics and progress to stderr. Exit status 0: success; 1: the
+ * simulation could not finish, or a file could not be read or written; 2: an error in the user's
+ * document or command line (fault.h).
  *
  * To add a verb: write sim/cli/verb_NAME.c with one `const OrrCommand`; add it to the declarations
- * below, to the array in cli.c and to meson.build. Options are GOption tables whose values are static
- * variables of the verb's file: a process parses only one command line. Options that take text use
- * G_OPTION_ARG_FILENAME, which accepts any bytes in any locale.
+ * below, to the array in cli.c and to meson.build. Options are GOption tables whose values are
+ * static variables of the verb's file: a process parses only one command line. Options that take
+ * text use G_OPTION_ARG_FILENAME, which accepts any bytes in any locale.
  */
 #ifndef ORR_CLI_H
 #define ORR_CLI_H

@@ -186,8 +186,8 @@ static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
   return code;
 }
 
-/* Adds the errors of the sweep: section to @diags. Reading the section reads the scenario again, and
- * would repeat its warnings; so a section without errors adds nothing. */
+/* Adds the errors of the sweep: section to @diags. Reading the section reads the scenario again,
+ * and would repeat its warnings; so a section without errors adds nothing. */
 static void check_sweep(OrrLibrary *library, const char *path, OrrDiags *diags) {
   g_autoptr(OrrDiags) own = orr_diags_new();
   orr_sweep_check_document(library, path, own);

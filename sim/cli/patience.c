@@ -1,6 +1,6 @@
 /*
- * patience.c - the notice that a store prints while it waits for a lock, and the command to run after a
- * wait in vain.
+ * patience.c - the notice that a store prints while it waits for a lock, and the command to run
+ * after a wait in vain.
  */
 #include "sim/cli/patience.h"
 

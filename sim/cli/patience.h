@@ -1,6 +1,6 @@
 /*
- * patience.h - a database that another process has locked: how long a command waits for it, what the
- * command prints meanwhile, and where it stores its result when the wait ends.
+ * patience.h - a database that another process has locked: how long a command waits for it, what
+ * the command prints meanwhile, and where it stores its result when the wait ends.
  */
 #ifndef ORR_PATIENCE_H
 #define ORR_PATIENCE_H

@@ -1,6 +1,6 @@
 /*
- * question.h - shared by the verbs that query the results database: parses run numbers and values of
- * parameters, and checks names of views.
+ * question.h - shared by the verbs that query the results database: parses run numbers and values
+ * of parameters, and checks names of views.
  */
 #ifndef ORR_QUESTION_H
 #define ORR_QUESTION_H

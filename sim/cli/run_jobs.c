@@ -1,6 +1,6 @@
 /*
- * run_jobs.c - simulates the jobs of a scenario together, stores one run per job, and prints a table or
- * JSON.
+ * run_jobs.c - simulates the jobs of a scenario together, stores one run per job, and prints a
+ * table or JSON.
  */
 #include "sim/cli/run_jobs.h"
 

@@ -1,6 +1,6 @@
 /*
- * show.c - prints to stdout and stderr, and remembers whether stderr got a reason: a command must not
- * fail in silence.
+ * show.c - prints to stdout and stderr, and remembers whether stderr got a reason: a command must
+ * not fail in silence.
  */
 #include "sim/cli/show.h"
 

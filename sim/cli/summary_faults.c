@@ -1,6 +1,6 @@
 /*
- * summary_faults.c - writes when each fault began and ended, and the time of a step without it, before,
- * during and after.
+ * summary_faults.c - writes when each fault began and ended, and the time of a step without it,
+ * before, during and after.
  */
 #include "sim/cli/summary_faults.h"
 

@@ -1,6 +1,6 @@
 /*
- * summary_serving.c - the lines of a serving run. Lines about parts that a scenario does not use (tiers,
- * speculation, encoders, fleet, price) are left out.
+ * summary_serving.c - the lines of a serving run. Lines about parts that a scenario does not use
+ * (tiers, speculation, encoders, fleet, price) are left out.
  */
 #include "sim/cli/summary_serving.h"
 

@@ -1,6 +1,6 @@
 /*
- * summary_validate.c - prints validations: as text, every row with its error, the statistics and the
- * worst rows; as JSON, the same in full.
+ * summary_validate.c - prints validations: as text, every row with its error, the statistics and
+ * the worst rows; as JSON, the same in full.
  */
 #include "sim/cli/summary_validate.h"
 

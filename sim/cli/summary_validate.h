@@ -1,6 +1,6 @@
 /*
- * summary_validate.h - the comparison of simulations with measurements, as text for people and as JSON
- * for programs.
+ * summary_validate.h - the comparison of simulations with measurements, as text for people and as
+ * JSON for programs.
  */
 #ifndef ORR_SUMMARY_VALIDATE_H
 #define ORR_SUMMARY_VALIDATE_H

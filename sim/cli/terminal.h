@@ -2,10 +2,10 @@
  * terminal.h - makes printed text harmless: stdout and stderr pass through one filter.
  *
  * Documents and databases can come from anyone, and a terminal obeys control characters in their
- * texts: ESC sequences recolour, move the cursor, set the title, and on some terminals type keys. The
- * filter sits below printf, so that no verb can forget it. It passes printable UTF-8, tabs, line ends,
- * and CR before LF. Other characters that a terminal obeys, or that reorder text, are printed as
- * \u001B, which is also how JSON escapes them:
+ * texts: ESC sequences recolour, move the cursor, set the title, and on some terminals type keys.
+ * The filter sits below printf, so that no verb can forget it. It passes printable UTF-8, tabs,
+ * line ends, and CR before LF. Other characters that a terminal obeys, or that reorder text, are
+ * printed as \u001B, which is also how JSON escapes them:
  *
  *   C0 and DEL (U+0000 to U+001F, U+007F), C1 (U+0080 to U+009F, also as lone bytes), and the marks that change the
  *   direction of text (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069)

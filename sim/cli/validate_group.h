@@ -2,8 +2,8 @@
  * validate_group.h - the output of `orrery validate GROUP`: one line per set, and one for all sets.
  *
  * Rates (tokens/s, TFLOP/s, MFU) are converted to times, so that an error above 0 always means that
- * the simulation is slower than the measurement. Errors of memory are listed separately. Of the rows,
- * only the worst of all sets are printed.
+ * the simulation is slower than the measurement. Errors of memory are listed separately. Of the
+ * rows, only the worst of all sets are printed.
  */
 #ifndef ORR_VALIDATE_GROUP_H
 #define ORR_VALIDATE_GROUP_H

@@ -1,6 +1,6 @@
 /*
- * validate_parts.h - the errors of a set grouped by part, when its `validation:` section assigns rows
- * to parts.
+ * validate_parts.h - the errors of a set grouped by part, when its `validation:` section assigns
+ * rows to parts.
  */
 #ifndef ORR_VALIDATE_PARTS_H
 #define ORR_VALIDATE_PARTS_H

@@ -13,7 +13,8 @@
 #include "sim/calibrate/calibrate_rows.h"
 #include "sim/cli/show.h"
 
-/* Loads the machine that argument @name of an action stands for, and prints what is wrong with it. */
+/* Loads the machine that argument @name of an action stands for, and prints what is wrong with
+ * it. */
 static gboolean load_machine(OrrLibrary *library, const char *name, OrrMachine *ret_machine) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   const gboolean is_loaded = orr_machine_load(library, name, ret_machine, diags);

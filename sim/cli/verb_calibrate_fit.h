@@ -1,9 +1,9 @@
 /*
- * verb_calibrate_fit.h - the actions of `orrery calibrate` that work with profiles: compare, errors,
- * fit, report. None needs a GPU.
+ * verb_calibrate_fit.h - the actions of `orrery calibrate` that work with profiles: compare,
+ * errors, fit, report. None needs a GPU.
  *
- * @args: the arguments after the action's word. Each function returns the exit status, as OrrCommand's
- * run does.
+ * @args: the arguments after the action's word. Each function returns the exit status, as
+ * OrrCommand's run does.
  */
 #ifndef ORR_VERB_CALIBRATE_FIT_H
 #define ORR_VERB_CALIBRATE_FIT_H

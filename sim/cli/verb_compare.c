@@ -1,6 +1,6 @@
 /*
- * verb_compare.c - orrery compare DB RUN RUN: prints how the inputs, the results and the times of two
- * runs differ. Each table is a view: compare-inputs, compare-results, compare-time.
+ * verb_compare.c - orrery compare DB RUN RUN: prints how the inputs, the results and the times of
+ * two runs differ. Each table is a view: compare-inputs, compare-results, compare-time.
  */
 #include <stdio.h>
 

@@ -121,8 +121,8 @@ static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const cha
   return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
 }
 
-/* Refuses, before the simulation, a trace that cannot be written. The trace is written under another
- * name and renamed, which would replace a device (/dev/stdout) by a file. */
+/* Refuses, before the simulation, a trace that cannot be written. The trace is written under
+ * another name and renamed, which would replace a device (/dev/stdout) by a file. */
 static gboolean check_trace(GError **error) {
   g_autofree char *folder = trace ? g_path_get_dirname(trace) : NULL;
   if (!folder) return TRUE;

@@ -1,6 +1,6 @@
 /*
- * verb_sweep.c - orrery sweep FILE: simulates many configurations of one scenario, here or on Slurm,
- * and reports the best.
+ * verb_sweep.c - orrery sweep FILE: simulates many configurations of one scenario, here or on
+ * Slurm, and reports the best.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * verb_validate.c - orrery validate [SET...]: simulates published measurements and prints the errors.
+ * verb_validate.c - orrery validate [SET...]: simulates published measurements and prints the
+ * errors.
  */
 #include <stdio.h>
 #include <string.h>

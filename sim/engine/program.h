@@ -17,8 +17,8 @@
  *             MEET     holds the stream until that comm ends; only WORK stands between the two
  *             Its comms have one member each. The helper has no ops of its own.
  *   comm      one communication: starts when all its `n_members` COMM ops have been reached (as in
- *             NCCL's rendezvous), then takes its phases one after another: latency_s as a delay, then
- *             `bytes` over the phase's path
+ *             NCCL's rendezvous), then takes its phases one after another: latency_s as a delay,
+ *             then `bytes` over the phase's path
  *   path      a set of links with weights, shared by many comms: what a transfer loads
  *   event     happens once
  *

@@ -171,7 +171,8 @@ static gboolean has_objective(const OrrServing *params) {
   return has;
 }
 
-/* The scenario's own rate, where the search starts; 0 with @error when there is nothing to search. */
+/* The scenario's own rate, where the search starts; 0 with @error when there is nothing to
+ * search. */
 static double first_rate(const Search *search, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = orr_scenario_read(search->library, search->tree, diags);

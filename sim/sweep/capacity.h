@@ -2,10 +2,10 @@
  * capacity.h - finds the highest rate of requests at which a serving scenario meets its objectives.
  *
  * A rate meets them when the fraction of requests within all objectives (rejected requests are not)
- * is at least `fraction`. Each rate is simulated `seeds` times with different loads; the lower end of
- * Student's 95 % confidence interval of their mean decides. Starting from the scenario's own rate, the
- * search doubles or halves the rate until one meets and one fails, then bisects until both are within
- * `tolerance` of each other. Every run is a process of its own (engine.h, rule 5).
+ * is at least `fraction`. Each rate is simulated `seeds` times with different loads; the lower end
+ * of Student's 95 % confidence interval of their mean decides. Starting from the scenario's own
+ * rate, the search doubles or halves the rate until one meets and one fails, then bisects until
+ * both are within `tolerance` of each other. Every run is a process of its own (engine.h, rule 5).
  */
 #ifndef ORR_CAPACITY_H
 #define ORR_CAPACITY_H

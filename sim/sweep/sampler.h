@@ -1,9 +1,9 @@
 /*
  * sampler.h - chooses which combinations of a sweep become points.
  *
- * A sampler is a registry entry. It chooses the points of the first rung among the combinations that
- * pass the constraints. A sampler with several rungs (successive halving) also decides how many points
- * of a rung reach the next one, and with which settings each rung changes the scenario.
+ * A sampler is a registry entry. It chooses the points of the first rung among the combinations
+ * that pass the constraints. A sampler with several rungs (successive halving) also decides how
+ * many points of a rung reach the next one, and with which settings each rung changes the scenario.
  *
  * To add one: write sim/sweep/samplers/NAME.c with one `const OrrSampler`, add it to the array in
  * sampler.c and to meson.build.
@@ -46,8 +46,8 @@ extern const OrrSampler orr_grid_sampler, orr_latin_hypercube, orr_random_sample
 /* The combination of one value of each axis; the first axis varies slowest. */
 guint64 orr_sampler_combination(const OrrSampleSpace *space, const guint *values);
 
-/* A uniform sample without replacement of the combinations that pass, in order; all of them if there
- * are fewer than @n. */
+/* A uniform sample without replacement of the combinations that pass, in order; all of them if
+ * there are fewer than @n. */
 GArray *orr_sampler_uniform(const OrrSampleSpace *space, guint64 n, OrrRandom *random);
 
 G_END_DECLS

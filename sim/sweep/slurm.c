@@ -21,8 +21,8 @@ gboolean orr_slurm_check(GError **error) {
   return TRUE;
 }
 
-/* The output of @argv. On failure its stderr becomes @error, or goes to @ret_complaint unless that is
- * NULL. */
+/* The output of @argv. On failure its stderr becomes @error, or goes to @ret_complaint unless that
+ * is NULL. */
 static char *run_program(char **argv, char **ret_complaint, GError **error) {
   g_autoptr(GError) reason = NULL;
   g_autofree char *out = NULL, *complaint = NULL;

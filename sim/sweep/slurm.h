@@ -1,6 +1,6 @@
 /*
- * slurm.h - the interface to Slurm, through its programs: sbatch submits jobs, squeue lists the states
- * of their tasks. No shell is involved.
+ * slurm.h - the interface to Slurm, through its programs: sbatch submits jobs, squeue lists the
+ * states of their tasks. No shell is involved.
  */
 #ifndef ORR_SLURM_H
 #define ORR_SLURM_H

@@ -17,9 +17,9 @@
  *     sampler: {kind: random, points: 500}
  *
  *   combination   a number that selects one value of each axis (the first axis varies slowest)
- *   point         a combination that passes the constraints and the workload's own checks, at one rung
- *                 of the sampler; points are numbered from 0 in the sampler's order, whatever process
- *                 simulates them
+ *   point         a combination that passes the constraints and the workload's own checks, at one
+ *                 rung of the sampler; points are numbered from 0 in the sampler's order, whatever
+ *                 process simulates them
  *
  * Combinations that a constraint or a check excludes are counted by reason; they are not points. A
  * point whose memory does not fit is a point, but is not simulated.

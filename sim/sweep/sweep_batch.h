@@ -1,6 +1,7 @@
 /*
- * sweep_batch.h - the folder DB.slurm of a sweep on Slurm (sweep_slurm.h): the submission (sweep.ini)
- * and the progress of each task (task-K.progress), in small text files that are replaced whole.
+ * sweep_batch.h - the folder DB.slurm of a sweep on Slurm (sweep_slurm.h): the submission
+ * (sweep.ini) and the progress of each task (task-K.progress), in small text files that are
+ * replaced whole.
  */
 #ifndef ORR_SWEEP_BATCH_H
 #define ORR_SWEEP_BATCH_H
@@ -30,8 +31,8 @@ OrrSweepBatch *orr_sweep_batch_new(const char *db);
 OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error);
 gboolean orr_sweep_batch_exists(const char *db);
 gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error);
-/* The text of sweep.ini, to restore it if the submission that replaces it is refused; NULL: there is
- * no sweep.ini. */
+/* The text of sweep.ini, to restore it if the submission that replaces it is refused; NULL: there
+ * is no sweep.ini. */
 char *orr_sweep_batch_keep(const OrrSweepBatch *batch);
 void orr_sweep_batch_restore(const OrrSweepBatch *batch, const char *kept);
 void orr_sweep_batch_free(OrrSweepBatch *batch);
@@ -41,7 +42,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepBatch, orr_sweep_batch_free)
 char *orr_sweep_batch_task_path(const OrrSweepBatch *batch, gint64 task, const char *tail);
 char *orr_sweep_batch_path(const OrrSweepBatch *batch, const char *name);
 
-/* Locks the folder against other processes until the returned descriptor is closed; -1 with @error. */
+/* Locks the folder against other processes until the returned descriptor is closed; -1 with
+ * @error. */
 int orr_sweep_batch_lock(const char *db, GError **error);
 
 /* Writes the script NAME, which runs `orrery sweep --db DB @arguments` on a node. */

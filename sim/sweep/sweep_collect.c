@@ -1,6 +1,6 @@
 /*
- * sweep_collect.c - merges the tasks' databases, submits again the points that are left, and reports the
- * status of a submitted sweep.
+ * sweep_collect.c - merges the tasks' databases, submits again the points that are left, and
+ * reports the status of a submitted sweep.
  */
 #include <string.h>
 #include <unistd.h>
@@ -59,8 +59,8 @@ static gboolean is_any_active(const OrrSweepBatch *batch, const OrrSlurmState *s
   return FALSE;
 }
 
-/* The same, but the job that merges waits until all tasks have ended: Slurm starts it while the last
- * task is still COMPLETING. */
+/* The same, but the job that merges waits until all tasks have ended: Slurm starts it while the
+ * last task is still COMPLETING. */
 static OrrSlurmState *await_states(const OrrSweepBatch *batch, char ***ret_words, GError **error) {
   OrrSlurmState *states = query_states(batch, ret_words, error);
   for (int s = 0; s < AWAIT_S && states && is_unattended(batch) && is_any_active(batch, states);

@@ -1,6 +1,6 @@
 /*
- * sweep_combination.c - a combination is a number in mixed radix: the digit of an axis is the index of
- * its value, and the first axis varies slowest.
+ * sweep_combination.c - a combination is a number in mixed radix: the digit of an axis is the index
+ * of its value, and the first axis varies slowest.
  */
 #include "sim/sweep/sweep_combination.h"
 

@@ -1,6 +1,6 @@
 /*
- * sweep_combination.h - what a combination stands for: one value of each axis, and the settings that
- * turn the base scenario into its scenario.
+ * sweep_combination.h - what a combination stands for: one value of each axis, and the settings
+ * that turn the base scenario into its scenario.
  */
 #ifndef ORR_SWEEP_COMBINATION_H
 #define ORR_SWEEP_COMBINATION_H

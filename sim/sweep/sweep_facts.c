@@ -1,6 +1,6 @@
 /*
- * sweep_facts.c - the table of names, and the code that computes their values. A fact that a kind of
- * workload does not have is NAN, or "" for a text.
+ * sweep_facts.c - the table of names, and the code that computes their values. A fact that a kind
+ * of workload does not have is NAN, or "" for a text.
  */
 #include "sim/sweep/sweep_facts.h"
 

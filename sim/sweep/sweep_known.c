@@ -1,9 +1,10 @@
 /*
- * sweep_known.c - which points are answered, and their scores, as a text file. With it the tasks of a
- * sweep on Slurm know which points are done and which reach the next rung, without opening the
+ * sweep_known.c - which points are answered, and their scores, as a text file. With it the tasks of
+ * a sweep on Slurm know which points are done and which reach the next rung, without opening the
  * database, which only its writer may open.
  *
- *   POINT RUNG STATUS ELIGIBLE SCORE    one line per point, in order; 17 digits restore a double exactly
+ *   POINT RUNG STATUS ELIGIBLE SCORE    one line per point, in order; 17 digits restore a double
+ *                                       exactly
  */
 #include "sim/sweep/sweep_known.h"
 

@@ -2,9 +2,9 @@
  * sweep_needs.c - results that mean nothing until the document sets a number that is 0 by default.
  *
  * Without a price, the cost is 0 at every point: minimizing it would pick an arbitrary point, and a
- * limit on it would always hold. So an objective or a constraint that uses such a result is an error,
- * whose message names the path to set. An axis over that path, or over a section that contains it,
- * sets the number too.
+ * limit on it would always hold. So an objective or a constraint that uses such a result is an
+ * error, whose message names the path to set. An axis over that path, or over a section that
+ * contains it, sets the number too.
  */
 #include "sim/sweep/sweep_needs.h"
 

@@ -1,6 +1,6 @@
 /*
- * sweep_needs.h - refuses expressions that use a result which is 0 until the document gives a price or
- * a power.
+ * sweep_needs.h - refuses expressions that use a result which is 0 until the document gives a price
+ * or a power.
  */
 #ifndef ORR_SWEEP_NEEDS_H
 #define ORR_SWEEP_NEEDS_H

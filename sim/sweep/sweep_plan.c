@@ -1,7 +1,7 @@
 /*
  * sweep_plan.c - reads a sweep: section in this order: the section's fields, the base scenario, the
- * facts, the axes (whose values can use facts), the names of facts, axes and results, and the rules (which use
- * the names). Reports all errors of the document, not only the first.
+ * facts, the axes (whose values can use facts), the names of facts, axes and results, and the rules
+ * (which use the names). Reports all errors of the document, not only the first.
  */
 #include "sim/sweep/sweep_plan.h"
 

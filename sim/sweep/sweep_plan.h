@@ -1,5 +1,6 @@
 /*
- * sweep_plan.h - a scenario's sweep: section, read and checked: axes, names, constraints, objectives.
+ * sweep_plan.h - a scenario's sweep: section, read and checked: axes, names, constraints,
+ * objectives.
  *
  * Expressions refer to names by their slot in `names`, in this order:
  *

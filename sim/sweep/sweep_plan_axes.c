@@ -33,8 +33,8 @@ static gboolean is_split(const char *path) {
          g_str_equal(path, "workload.parallel.cp");
 }
 
-/* With dp open (0), the workload computes it from the GPUs, tp, pp and cp. Only training has an open
- * dp; serving has replicas, which do not depend on tp and pp. */
+/* With dp open (0), the workload computes it from the GPUs, tp, pp and cp. Only training has an
+ * open dp; serving has replicas, which do not depend on tp and pp. */
 gboolean orr_sweep_plan_axes_open_dp(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags,
                                      GError **error) {
   g_autoptr(GPtrArray) names = written_names(sweep);

@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 /* Adds the axes of the plan's section. plan->names must hold the facts. Errors go to @diags. */
 void orr_sweep_plan_axes_add(OrrSweepPlan *plan, OrrDiags *diags);
 
-/* Opens dp in the base scenario when @sweep, the section, varies tp, pp or cp but not dp. FALSE with
- * errors in @diags or @error. */
+/* Opens dp in the base scenario when @sweep, the section, varies tp, pp or cp but not dp. FALSE
+ * with errors in @diags or @error. */
 gboolean orr_sweep_plan_axes_open_dp(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags,
                                      GError **error);
 

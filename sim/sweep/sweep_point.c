@@ -72,8 +72,8 @@ static gboolean fork_here(void *user) {
   return pid <= 0; /* without a child, this process simulates and uses up its engine */
 }
 
-/* Waits for the child, which sends the answer itself; sends one for a child that crashed. FALSE: the
- * shortened step had no steady state. */
+/* Waits for the child, which sends the answer itself; sends one for a child that crashed. FALSE:
+ * the shortened step had no steady state. */
 static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
@@ -91,7 +91,8 @@ static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send,
 
 /* --- The point --- */
 
-/* Whether the point's memory fits. FALSE: @answer has the reason, and there is nothing to simulate. */
+/* Whether the point's memory fits. FALSE: @answer has the reason, and there is nothing to
+ * simulate. */
 static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
                      OrrSweepAnswer *answer) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
@@ -164,7 +165,8 @@ static void simulate(Point *point) {
   while (!attempt(point, shorten)) shorten++;
 }
 
-/* The scenario of the task; NULL when the workload's checks refuse it, with the reason in the answer. */
+/* The scenario of the task; NULL when the workload's checks refuse it, with the reason in the
+ * answer. */
 static const OrrScenario *check(Point *point, const OrrSweepTask *task) {
   g_autofree char *finding = NULL;
   const OrrScenario *scenario = orr_sweep_variants_scenario(point->variants, task->combination,

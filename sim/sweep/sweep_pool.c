@@ -4,11 +4,11 @@
  *   parent --OrrSweepTask--> worker --OrrSweepAnswer--> parent     two pipes per worker, whole messages
  *
  * Invariants
- *  1. A task that was given out is answered once or given out again. A worker answers its tasks in order,
- *     so a worker that dies was simulating the first task of its queue.
- *  2. A worker that ends by SIGSEGV or SIGABRT crashed on that point, and the crash is recorded. A worker
- *     that was killed by SIGKILL (by a person, or when the system ran out of memory) did not crash: its
- *     point is tried up to three times.
+ *  1. A task that was given out is answered once or given out again. A worker answers its tasks in
+ *     order, so a worker that dies was simulating the first task of its queue.
+ *  2. A worker that ends by SIGSEGV or SIGABRT crashed on that point, and the crash is recorded. A
+ *     worker that was killed by SIGKILL (by a person, or when the system ran out of memory) did not
+ *     crash: its point is tried up to three times.
  *  3. A worker holds no pipe ends of other workers, and the kernel ends it with the parent.
  */
 #include "sim/sweep/sweep_pool.h"
@@ -82,8 +82,8 @@ static void send_answer(const OrrSweepAnswer *answer, void *user) {
   if (!write_all(*(const int *)user, answer, sizeof *answer)) _exit(1);
 }
 
-/* Keeps freed memory for the next point: returning pages to the system and getting them again takes a
- * tenth of the time. */
+/* Keeps freed memory for the next point: returning pages to the system and getting them again
+ * takes a tenth of the time. */
 static void keep_memory(void) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);

@@ -1,6 +1,6 @@
 /*
- * sweep_reasons.c - a short list of reasons and their counts, searched from its beginning: there are
- * tens of reasons, however many points there are.
+ * sweep_reasons.c - a short list of reasons and their counts, searched from its beginning: there
+ * are tens of reasons, however many points there are.
  */
 #include "sim/sweep/sweep_reasons.h"
 

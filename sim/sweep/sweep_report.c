@@ -1,6 +1,6 @@
 /*
- * sweep_report.c - ranks points as their answers arrive; at most ORR_SWEEP_MOST_BEST best points are
- * kept, and the Pareto front.
+ * sweep_report.c - ranks points as their answers arrive; at most ORR_SWEEP_MOST_BEST best points
+ * are kept, and the Pareto front.
  */
 #include "sim/sweep/sweep_report.h"
 
@@ -66,8 +66,8 @@ static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
   if (best->len > ORR_SWEEP_MOST_BEST) g_array_set_size(best, ORR_SWEEP_MOST_BEST);
 }
 
-/* Whether @a is at least as good as @b in every objective, and better in one; among equal points the
- * first dominates. */
+/* Whether @a is at least as good as @b in every objective, and better in one; among equal points
+ * the first dominates. */
 static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 point_a,
                           const double *b, guint64 point_b) {
   gboolean better = FALSE;

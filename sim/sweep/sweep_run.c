@@ -1,10 +1,10 @@
 /*
- * sweep_run.c - runs a sweep from its document to its report: takes points in order, rung after rung,
- * and stores their answers.
+ * sweep_run.c - runs a sweep from its document to its report: takes points in order, rung after
+ * rung, and stores their answers.
  *
- * Rows are committed together, a few times per second. When the process dies, --resume simulates the
- * points that were not committed. A point is identified by its number in the sampler's order, so every
- * point is stored exactly once.
+ * Rows are committed together, a few times per second. When the process dies, --resume simulates
+ * the points that were not committed. A point is identified by its number in the sampler's order,
+ * so every point is stored exactly once.
  */
 #include <string.h>
 

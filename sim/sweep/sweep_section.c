@@ -1,6 +1,6 @@
 /*
- * sweep_section.c - the fields of the sweep: section; the parser, the reference and the checks use this
- * one table.
+ * sweep_section.c - the fields of the sweep: section; the parser, the reference and the checks use
+ * this one table.
  */
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep.h"

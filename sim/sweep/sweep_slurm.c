@@ -24,8 +24,8 @@ static OrrSweepBatch *begin(const OrrSweepOrder *order, const OrrSweepPlan *plan
   return batch;
 }
 
-/* Refuses to replace a submitted sweep that is not whole, since it would lose its shards. A sweep that
- * died before sbatch took it has no shards: it begins again under its number, *@ret_run. */
+/* Refuses to replace a submitted sweep that is not whole, since it would lose its shards. A sweep
+ * that died before sbatch took it has no shards: it begins again under its number, *@ret_run. */
 static gboolean check_free(const char *db, const char *hash, gint64 *ret_run, GError **error) {
   *ret_run = 0;
   if (!orr_sweep_batch_exists(db)) return TRUE;

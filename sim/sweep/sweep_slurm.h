@@ -3,21 +3,21 @@
  *
  * The folder DB.slurm is next to the database DB, on a file system that all nodes see:
  *
- *   submit    begins the sweep in DB, writes batch, merge and sweep.ini, and submits two jobs: an array
- *             of tasks, and a job that starts when all tasks have ended, in whatever state
+ *   submit    begins the sweep in DB, writes batch, merge and sweep.ini, and submits two jobs: an
+ *             array of tasks, and a job that starts when all tasks have ended, in whatever state
  *             (--dependency=afterany), and collects
- *   task K    simulates the points p with p % tasks == K into its own database task-K.db (a shard), and
- *             continues with the points that are missing there
- *   collect   merges the shards, and submits again the tasks that have points left: because they were
- *             killed, ran out of time, or a rung of the sampler made new points
+ *   task K    simulates the points p with p % tasks == K into its own database task-K.db (a shard),
+ *             and continues with the points that are missing there
+ *   collect   merges the shards, and submits again the tasks that have points left: because they
+ *             were killed, ran out of time, or a rung of the sampler made new points
  *
  *   submitted -> tasks run -> collected -> complete: the shards are removed
  *        ^                       |
  *        +---- points are left --+     three submissions in a row that bring no point are an error
  *
  * Invariants
- *  1. A point has the same number and the same task in every submission, and its run the number that it
- *     would have locally: the merged database is the local one, row for row.
+ *  1. A point has the same number and the same task in every submission, and its run the number
+ *     that it would have locally: the merged database is the local one, row for row.
  *  2. Each database has one writer: a shard its task, DB the process that collects, one at a time
  *     (DB.slurm/lock). The shards of running tasks are not touched.
  *  3. Merging skips existing points, so a collection that died can be repeated.

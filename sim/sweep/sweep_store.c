@@ -1,10 +1,11 @@
 /*
  * sweep_store.c - a sweep in the results database.
  *
- * The sweep is a run of kind "sweep", number S, with the whole document. Point p is the run S + 1 + p,
- * whatever process simulates it and when, so that the rows do not depend on the number of workers. A
- * point's run has its settings instead of a document, its axes as params, its result, and the mean
- * time by kind as one lane for all GPUs. This is what the views of runs read, in less than 2 KB.
+ * The sweep is a run of kind "sweep", number S, with the whole document. Point p is the run S + 1 +
+ * p, whatever process simulates it and when, so that the rows do not depend on the number of
+ * workers. A point's run has its settings instead of a document, its axes as params, its result,
+ * and the mean time by kind as one lane for all GPUs. This is what the views of runs read, in less
+ * than 2 KB.
  */
 #include "sim/sweep/sweep_store.h"
 

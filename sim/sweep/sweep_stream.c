@@ -33,8 +33,8 @@ static int axis_named(const OrrSweepPlan *plan, const char *name) {
   return -1;
 }
 
-/* When all combinations have the same machine, three numbers decide whether tp * pp * cp divides its
- * GPUs, without reading a scenario. */
+/* When all combinations have the same machine, three numbers decide whether tp * pp * cp divides
+ * its GPUs, without reading a scenario. */
 static void prepare_quick_rule(OrrSweepStream *stream) {
   const OrrSweepPlan *plan = stream->plan;
   OrrValue facts[ORR_N_FACTS];

@@ -34,8 +34,8 @@ static GPtrArray *common_options(const OrrSweepBatch *batch, const OrrSlurm *slu
   return g_steal_pointer(&options);
 }
 
-/* Slurm sends SIGTERM to a task 30 s before its time limit; the task then finishes its running points
- * and stores them. */
+/* Slurm sends SIGTERM to a task 30 s before its time limit; the task then finishes its running
+ * points and stores them. */
 static char *submit_array(const OrrSweepBatch *batch, const OrrSlurm *slurm, GError **error) {
   g_autoptr(GPtrArray) options = common_options(batch, slurm, error);
   if (!options) return NULL;
@@ -69,7 +69,8 @@ static gboolean write_known(const OrrSweepBatch *batch, GError **error) {
   return store && orr_sweep_known_write(path, store, batch->run, (guint64)batch->n_points, error);
 }
 
-/* sweep.ini is saved before the tasks are submitted, since they read it, and again with their job. */
+/* sweep.ini is saved before the tasks are submitted, since they read it, and again with their
+ * job. */
 gboolean orr_sweep_submit(OrrSweepBatch *batch, const OrrSlurm *slurm, const OrrSweepReport *report,
                           GError **error) {
   g_free(batch->is_submitted);

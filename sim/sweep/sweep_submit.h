@@ -13,8 +13,8 @@ G_BEGIN_DECLS
 OrrSweepPlan *orr_sweep_submit_plan(OrrLibrary *library, const char *file, char **settings,
                                     GError **error);
 
-/* Counts the points that are left, by task (report->left), without simulating. Begins the sweep in the
- * database if it is not there. @resume, @yes: as in OrrSweepOrder. */
+/* Counts the points that are left, by task (report->left), without simulating. Begins the sweep in
+ * the database if it is not there. @resume, @yes: as in OrrSweepOrder. */
 OrrSweepReport *orr_sweep_submit_look(OrrLibrary *library, const OrrSweepBatch *batch,
                                       gboolean resume, gboolean yes, GError **error);
 

@@ -2,8 +2,8 @@
  * sweep_variant.c - combinations as scenarios, with as little reading as possible.
  *
  * There are two kinds of axes. A plain axis (a number or word of the workload) is assigned in a
- * scenario that was read before. Every other axis - the model, the machine, the pipeline's schedule -
- * is structural: its values make another variant of the scenario, which is read once and kept:
+ * scenario that was read before. Every other axis - the model, the machine, the pipeline's schedule
+ * - is structural: its values make another variant of the scenario, which is read once and kept:
  *
  *   combination --structural values--> variant: tree, scenario, place of each plain axis in it
  *               --plain values-------> assigned in place, if they differ from the current values

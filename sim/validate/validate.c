@@ -1,6 +1,6 @@
 /*
- * validate.c - simulates the rows of a set, compares the results with the measurements, and stores the
- * comparison.
+ * validate.c - simulates the rows of a set, compares the results with the measurements, and stores
+ * the comparison.
  */
 #include "sim/validate/validate.h"
 

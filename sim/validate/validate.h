@@ -1,11 +1,11 @@
 /*
  * validate.h - compares simulations with measurements.
  *
- * A validation set is a scenario (scenarios/validation/NAME.yaml) and a table next to it (NAME.csv).
- * For each row of the table, a column whose name is a path (`model.layers`, `workload.parallel.tp`)
- * sets that path of the scenario; `measured.METRIC` is compared with the result of that name; `label`
- * names the row; `source` and `note` are copied to the output. Lines that begin with '#' give the
- * source, the units and how reliable the measurement is.
+ * A validation set is a scenario (scenarios/validation/NAME.yaml) and a table next to it
+ * (NAME.csv). For each row of the table, a column whose name is a path (`model.layers`,
+ * `workload.parallel.tp`) sets that path of the scenario; `measured.METRIC` is compared with the
+ * result of that name; `label` names the row; `source` and `note` are copied to the output. Lines
+ * that begin with '#' give the source, the units and how reliable the measurement is.
  *
  * The scenario's `validation:` section can define other columns, so that a published table needs no
  * changes:
@@ -17,7 +17,8 @@
  *       n_gpus: cluster.gpus
  *       model: label
  *       iter_time_s_derived: measured.iteration_time_s
- *     values:                        a column -> {text in the table: text for the scenario, or a map of paths}
+ *     values:                        a column -> {text in the table: text for the scenario, or a
+ *                                    map of paths}
  *       ddp_impl: {torch: true, local: false}
  *       variant: {full recompute: {workload.recompute: full}}
  *       chip: {TPU v5p: {refuse: TPUs are not simulated}}      the row is refused, with this reason
@@ -31,9 +32,9 @@
  * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by
  * shape.
  *
- * An unknown column is an error, unless `columns` ignores it. An empty cell keeps the scenario's value.
- * Columns are applied in the order of the table; the texts of several columns that mean `label` (or
- * `source`, or `note`) are joined by a blank.
+ * An unknown column is an error, unless `columns` ignores it. An empty cell keeps the scenario's
+ * value. Columns are applied in the order of the table; the texts of several columns that mean
+ * `label` (or `source`, or `note`) are joined by a blank.
  */
 #ifndef ORR_VALIDATE_H
 #define ORR_VALIDATE_H
@@ -108,17 +109,17 @@ typedef struct {
 } OrrValidateOrder;
 
 /* Simulates every row of a set, each in its own process. Stores the comparison as one run, whose
- * resolved scenario is the set's, with a validation_row per value; refused rows have error NULL. A row
- * that cannot run is a refusal; errors are about the set itself (unknown set, bad CSV: file:line and
- * column). Order and numbers do not depend on the number of jobs. */
+ * resolved scenario is the set's, with a validation_row per value; refused rows have error NULL. A
+ * row that cannot run is a refusal; errors are about the set itself (unknown set, bad CSV:
+ * file:line and column). Order and numbers do not depend on the number of jobs. */
 OrrValidation *orr_validate(OrrLibrary *library, const OrrValidateOrder *order, GError **error);
 
 OrrValidation *orr_validation_new(const char *set_name);
 void orr_validation_free(OrrValidation *validation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidation, orr_validation_free)
 
-/* Sets mape ... worst from the errors of the rows; p90 is the nearest rank, and the median of an even
- * number of errors is the mean of two. */
+/* Sets mape ... worst from the errors of the rows; p90 is the nearest rank, and the median of an
+ * even number of errors is the mean of two. */
 void orr_validation_summarise(OrrValidation *validation);
 
 /* Sets mape ... worst. */

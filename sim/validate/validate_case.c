@@ -1,6 +1,6 @@
 /*
- * validate_case.c - applies the cells of a row to a copy of the set's scenario, column by column, and
- * collects the measured values.
+ * validate_case.c - applies the cells of a row to a copy of the set's scenario, column by column,
+ * and collects the measured values.
  */
 #include "sim/validate/validate_case.h"
 
@@ -85,8 +85,8 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
     refuse(one, column, text, error->message);
 }
 
-/* @text with each <column> replaced by the row's cell; newly allocated. NULL if a cell is empty; the
- * row is then refused. */
+/* @text with each <column> replaced by the row's cell; newly allocated. NULL if a cell is empty;
+ * the row is then refused. */
 static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                         const char *text) {
   g_autoptr(GString) whole = g_string_new(NULL);
@@ -104,8 +104,8 @@ static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const O
   return g_string_free(g_steal_pointer(&whole), FALSE);
 }
 
-/* Applies the settings that a cell stands for: {workload.recompute: full, ...}, {refuse: why} for a row
- * that cannot be simulated, {part: NAME}. */
+/* Applies the settings that a cell stands for: {workload.recompute: full, ...}, {refuse: why} for
+ * a row that cannot be simulated, {part: NAME}. */
 static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                       const char *column, const OrrNode *settings) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
@@ -144,7 +144,8 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
   if (is_settings) set_paths(set, one, line, name, value);
 }
 
-/* Applies settings by several columns: `together: {isl osl: {128 2048: {workload.requests: 3000}}}`. */
+/* Applies settings by several columns: `together: {isl osl: {128 2048: {workload.requests:
+ * 3000}}}`. */
 static void apply_together(const OrrValidateSet *set, OrrValidateCase *one,
                            const OrrCsvLine *line) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;

@@ -72,8 +72,8 @@ static gboolean store_rows(OrrStore *database, const OrrValidation *validation, 
   return TRUE;
 }
 
-/* @with_rows: store the rows too. The worst shapes of a cross-validation are not stored as rows, since
- * they are not a sample. */
+/* @with_rows: store the rows too. The worst shapes of a cross-validation are not stored as rows,
+ * since they are not a sample. */
 static gboolean store(OrrStore *database, const char *path, const OrrValidation *validation,
                       gboolean with_rows, double wall_time_s, GError **error) {
   gint64 run_id = 0;

@@ -4,8 +4,10 @@
  *
  *   schema: cost-validation/1
  *   name: gemm
- *   family: gemm                    tables to leave shapes out of: gemm, attention, collectives (crossval.h)
- *   operators: [gemm]               predict the rows of --rows: the first whose columns the table has
+ *   family: gemm                    tables to leave shapes out of: gemm, attention, collectives
+ *                                   (crossval.h)
+ *   operators: [gemm]               predict the rows of --rows: the first whose columns the table
+ *                                   has
  *   target-mape: 8 %
  *   target-p90: 20 %
  *
@@ -31,7 +33,8 @@ extern const OrrFieldTable orr_cost_validation_table;
 /* Whether @set, a name or a path, is a set of costs. */
 gboolean orr_validate_costs_is(OrrLibrary *library, const char *set);
 
-/* Runs a set of costs; with order->rows_csv, order->profile must be set. Errors as in orr_validate. */
+/* Runs a set of costs; with order->rows_csv, order->profile must be set. Errors as in
+ * orr_validate. */
 OrrValidation *orr_validate_costs(OrrLibrary *library, const OrrValidateOrder *order,
                                   GError **error);
 

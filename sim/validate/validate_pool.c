@@ -2,10 +2,11 @@
  * validate_pool.c - forks a child for each case, several at once, and collects their answers.
  *
  * Invariants
- *  1. A child sends one GVariant of type ANSWER through its pipe and ends by _exit. So it flushes none of
- *     the parent's buffers, and closes nothing that it shares with the parent, such as a results database.
- *  2. Every case gets an answer, whether its child answers, crashes, is killed or sends only half an
- *     answer. Answers are in the order of cases.
+ *  1. A child sends one GVariant of type ANSWER through its pipe and ends by _exit. So it flushes
+ *     none of the parent's buffers, and closes nothing that it shares with the parent, such as a
+ *     results database.
+ *  2. Every case gets an answer, whether its child answers, crashes, is killed or sends only half
+ *     an answer. Answers are in the order of cases.
  */
 #include "sim/validate/validate_pool.h"
 
@@ -147,8 +148,8 @@ static gboolean read_child(Child *child) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Waits for output of the children. Moves the answers of children that ended to @answers, removes them
- * from @children, and returns their number. */
+/* Waits for output of the children. Moves the answers of children that ended to @answers, removes
+ * them from @children, and returns their number. */
 static guint wait_for_some(GArray *children, GPtrArray *answers) {
   g_autofree struct pollfd *polled = g_new0(struct pollfd, children->len);
   guint n_ended = 0;

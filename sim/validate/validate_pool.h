@@ -21,8 +21,8 @@ typedef struct {
 
 void orr_validate_answer_free(OrrValidateAnswer *answer);
 
-/* Simulates @cases (OrrValidateCase *), @jobs at once (0: one per core). Returns an OrrValidateAnswer *
- * for each, in the order of @cases. */
+/* Simulates @cases (OrrValidateCase *), @jobs at once (0: one per core). Returns an
+ * OrrValidateAnswer * for each, in the order of @cases. */
 GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs,
                                  OrrValidationProgress progress, void *user);
 

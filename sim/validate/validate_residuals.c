@@ -1,5 +1,6 @@
 /*
- * validate_residuals.c - predicts kernels and collects the errors, by table and region of the table.
+ * validate_residuals.c - predicts kernels and collects the errors, by table and region of the
+ * table.
  */
 #include "sim/validate/validate_residuals.h"
 
@@ -121,8 +122,8 @@ gboolean orr_validate_residuals_add_shapes(OrrValidateResiduals *residuals, OrrL
 
 /* --- Rows --- */
 
-/* @answered is the line with ",PREDICTED,HOW" at its end; the prediction is empty for a row of another
- * operator. */
+/* @answered is the line with ",PREDICTED,HOW" at its end; the prediction is empty for a row of
+ * another operator. */
 static void compare_line(OrrValidateResiduals *residuals, const OrrCsv *csv, const OrrCsvLine *line,
                          int latency, const char *answered, OrrDiags *diags) {
   const char *how = strrchr(answered, ',');
@@ -164,8 +165,8 @@ static gboolean compare_operator(OrrValidateResiduals *residuals, const Table *t
   return TRUE;
 }
 
-/* Every operator predicts its own rows of a table with a column `op`; the first operator whose columns
- * exist predicts all rows of any other table. */
+/* Every operator predicts its own rows of a table with a column `op`; the first operator whose
+ * columns exist predicts all rows of any other table. */
 static gboolean compare_operators(OrrValidateResiduals *residuals, const Table *table,
                                   OrrDiags *diags, GError **error) {
   const gboolean has_op = orr_csv_column(table->csv, "op") >= 0;

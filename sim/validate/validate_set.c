@@ -1,6 +1,6 @@
 /*
- * validate_set.c - reads a set's scenario and table, and checks its `validation:` section: every column
- * has a meaning, every path exists, every referenced column is in the table.
+ * validate_set.c - reads a set's scenario and table, and checks its `validation:` section: every
+ * column has a meaning, every path exists, every referenced column is in the table.
  */
 #include "sim/validate/validate_set.h"
 
@@ -176,7 +176,8 @@ static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
   }
 }
 
-/* Checks settings by several columns: every column must exist, and every value be a map of settings. */
+/* Checks settings by several columns: every column must exist, and every value be a map of
+ * settings. */
 static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
   for (guint i = 0; together && i < orr_node_length(together); i++) {
@@ -219,8 +220,8 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
                   "no column measured.METRIC, so there is nothing to compare with");
 }
 
-/* The result table of the workload's kind. An invalid workload is reported when a row runs; until then
- * its metrics are those of training. */
+/* The result table of the workload's kind. An invalid workload is reported when a row runs; until
+ * then its metrics are those of training. */
 static const OrrFieldTable *result_of(const OrrNode *tree) {
   const OrrNode *workload = orr_node_get(tree, "workload");
   const OrrNode *kind =

@@ -1,8 +1,8 @@
 /*
  * validation.c - the tables of a validation's rows, and its statistics.
  *
- * The error of a row is simulated / measured - 1. Over a set: the mean of |error| (mape), the mean of
- * error (bias), the median and 90th percentile of |error|, and the largest |error|.
+ * The error of a row is simulated / measured - 1. Over a set: the mean of |error| (mape), the mean
+ * of error (bias), the median and 90th percentile of |error|, and the largest |error|.
  */
 #include "sim/validate/validate.h"
 

@@ -111,8 +111,8 @@ static int length_of(const Displacement *displacement) {
   return abs(displacement->step[0]) + abs(displacement->step[1]) + abs(displacement->step[2]);
 }
 
-/* Keeps @displacement if it is as short as those found so far, and drops the others if it is shorter. An
- * axis of one chip has no links. */
+/* Keeps @displacement if it is as short as those found so far, and drops the others if it is
+ * shorter. An axis of one chip has no links. */
 static void consider(const Plan *plan, Routes *routes, const Displacement *displacement) {
   for (int axis = 0; axis < AXES; axis++)
     if (plan->size[axis] == 1 && displacement->step[axis] != 0) return;

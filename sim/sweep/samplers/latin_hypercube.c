@@ -1,10 +1,11 @@
 /*
  * latin-hypercube - points that spread over every axis (McKay, Beckman, Conover 1979).
  *
- * A design of n points repeats the values of each axis equally often and shuffles them, axis by axis.
- * So every value is tried n / values times (give or take one), whatever the other axes do. Combinations
- * that the constraints exclude, and repetitions, are dropped, and further designs are added until there
- * are n points, or 64 designs: constraints that exclude nearly everything leave fewer than n points.
+ * A design of n points repeats the values of each axis equally often and shuffles them, axis by
+ * axis. So every value is tried n / values times (give or take one), whatever the other axes do.
+ * Combinations that the constraints exclude, and repetitions, are dropped, and further designs are
+ * added until there are n points, or 64 designs: constraints that exclude nearly everything leave
+ * fewer than n points.
  *
  *   sampler: {kind: latin-hypercube, points: 200}
  */

@@ -3,9 +3,9 @@
  * (Jamieson, Talwalkar 2016).
  *
  * Each rung changes the scenario by its settings. The best fraction `keep` of a rung, by the first
- * objective, reaches the next rung, in order of combination. The last rung has the result. By default
- * there are two rungs: folded without contention (engine: ideal, fidelity: folded), which gives a
- * lower bound of the time, and the unchanged scenario.
+ * objective, reaches the next rung, in order of combination. The last rung has the result. By
+ * default there are two rungs: folded without contention (engine: ideal, fidelity: folded), which
+ * gives a lower bound of the time, and the unchanged scenario.
  *
  *   sampler: {kind: successive-halving, points: 2000, keep: 0.25}
  *   sampler: {kind: successive-halving, rungs: [{engine: ideal, fidelity: folded}, {fidelity: folded}, {}]}

@@ -22,10 +22,10 @@
  *
  *   prompt - tokens of it that its decoder has cached >= least-prompt   and   prompts that wait for prefill < most-waiting
  *
- * Other prompts are computed where they decode. As in Dynamo, where the decoder's cache decides, the
- * router chooses the decoder first and keeps it; without a prefix cache it chooses when the prompt
- * is computed. Of a prompt with several outputs the length alone decides: they are split when it
- * arrives, and must be split the same way again when a replica is lost.
+ * Other prompts are computed where they decode. As in Dynamo, where the decoder's cache decides,
+ * the router chooses the decoder first and keeps it; without a prefix cache it chooses when the
+ * prompt is computed. Of a prompt with several outputs the length alone decides: they are split
+ * when it arrives, and must be split the same way again when a replica is lost.
  *
  *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2}, engine: {prefix-caching: block-hash}}
  */
