@@ -57,11 +57,11 @@ tables() {
   cat << 'END'
 # Tables of results
 
-A results database is one SQLite file: `run` has a row a run, every other table a `run_id`. Units are SI base units
-(seconds, bytes, bytes a second). A table is made when its first row is stored: `span` only by `run --trace`,
+A results database is one SQLite file: `run` has one row per run; every other table has a `run_id`. Units are SI base units
+(seconds, bytes, bytes per second). A table is created when its first row is stored: `span` only by `run --trace`,
 `validation_row` and `cost_error` only by `validate`, `kernel_sample`, `kernel_refusal` and `kernel_session` only by
-`calibrate`, `sweep`, `sweep_excluded` and `sweep_point` only by `sweep`. The same sentences are in
-every database, in `metric_def`.
+`calibrate`, `sweep`, `sweep_excluded` and `sweep_point` only by `sweep`. Every database has the same
+sentences, in `metric_def`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"
   while read -r name; do table "$name"; done < "$work/tables"
@@ -99,7 +99,7 @@ command_line() {
   "$orrery" help
   printf '```\n\nExit status: 0 fine; 1 the simulation could not finish, or a file could not be read or written; 2\n'
   printf 'the document or the command line is wrong.\n'
-  "$orrery" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -vx help > "$work/verbs"
+  "$orrery" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | grep -vx help > "$work/verbs"
   while read -r verb; do
     printf '\n## %s\n\n```text\n' "$verb"
     "$orrery" help "$verb"
