@@ -66,10 +66,10 @@ static void test_served(void) {
     const char *more, *wanted;
   } wrong[] = {
       {"  load: {kind: poisson, rate: 1}\n  requests: 9\n  slo:\n    tpot: 1 us\n",
-       "wrong.yaml:12:11: error: workload.slo.tpot: 0.001 ms can be met by nothing"},
+       "wrong.yaml:12:11: error: workload.slo.tpot: 0.001 ms can never be met"},
       {"  load: {kind: poisson, rate: 1}\n  requests: 9\n  classes: [{name: fast, slo: {ttft: 1 "
        "us}}, {name: slow}]\n",
-       "wrong.yaml:11:12: error: workload.classes.fast.slo.ttft: 0.001 ms can be met by nothing"},
+       "wrong.yaml:11:12: error: workload.classes.fast.slo.ttft: 0.001 ms can never be met"},
       {"  load:\n    kind: csv\n    file: empty.csv\n",
        "wrong.yaml:11:11: error: workload.load.file: the trace has no request: empty.csv"},
       {"  load:\n    kind: csv\n    file: nowhere.csv\n",

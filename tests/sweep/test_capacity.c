@@ -71,7 +71,7 @@ static void test_refused(void) {
   refused("", "needs an objective");
   refused("workload.slo={ttft: 1 s};workload.load={kind: closed-loop, concurrency: 4}",
           "does not have");
-  refused("workload.slo={ttft: 1 us}", "can be met by nothing");
+  refused("workload.slo={ttft: 1 us}", "can never be met");
   refused("workload.slo={ttft: 1 s};workload.load={kind: poisson, rate: 0}", "rate");
 }
 

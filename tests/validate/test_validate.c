@@ -238,7 +238,8 @@ static void test_wrong_sets(void) {
                    "names column 'a', which the table does not have");
   assert_set_error("validation: {together: {measured.mfu: {1: 4}}}\n", "measured.mfu\n1\n",
                    "takes a map of paths");
-  assert_set_error("validation: {scale: {measured.mfu: much}}\n", "measured.mfu\n1\n", "no number");
+  assert_set_error("validation: {scale: {measured.mfu: much}}\n", "measured.mfu\n1\n",
+                   "is not a number");
   assert_set_error(
       "validation: {columns: {ways: ignore}, values: {ways: {a: {model.layers: <way>}}}}\n",
       "ways,measured.mfu\na,1\n", "<way> is not a column of the table: did you mean <ways>?");

@@ -44,19 +44,17 @@ static const char *const preemption_words[] = {"recompute", "swap", NULL};
 static const OrrField host_fields[] = {
     SECONDS(OrrServingHost, "step", step_s, "0 s",
             "Host time between two steps: scheduling, inputs, outputs."),
-    SECONDS(OrrServingHost, "sequence", sequence_s, "0 s",
-            "Host time of a step for each of its sequences."),
+    SECONDS(OrrServingHost, "sequence", sequence_s, "0 s", "Host time per step and sequence."),
     FLAG(OrrServingHost, "async", async, "false",
-         "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before, "
-         "so that who comes then "
-         "joins a step later."),
+         "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
+         "one, so requests that arrive in the meantime join one step later."),
     SECONDS(OrrServingHost, "front-end", front_end_s, "0 s",
-            "Time of the one process that detokenises and streams (SGLang's tokenizer manager, "
-            "vLLM's API server) for each "
-            "piece of an output, one a step of a request: pieces wait for each other; 0: none."),
+            "Time per output chunk (one per request and step) of the single process that "
+            "detokenises and streams (SGLang's tokenizer manager, vLLM's API server); chunks queue "
+            "for it; 0: none."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
-            "From the end of a step to the client, detokenisation and streaming: delays tokens, "
-            "holds nothing up."),
+            "Time from the end of a step to the client, for detokenisation and streaming: delays "
+            "tokens but blocks nothing."),
 };
 static const OrrFieldTable host_table = ORR_FIELD_TABLE(
     "serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
@@ -71,46 +69,45 @@ static const char *const prefetch_words[] = {"none", "best-effort", "wait-comple
                                              NULL};
 static const OrrField tiers_fields[] = {
     AMOUNT(OrrCacheTiers, "host", host_bytes, "0 B", ORR_UNIT_BYTES,
-           "Host memory of a replica for blocks; read over each GPU's host link."),
-    AMOUNT(OrrCacheTiers, "ssd", ssd_bytes, "0 B", ORR_UNIT_BYTES, "SSD of a replica for blocks."),
+           "Host memory per replica for blocks; read over each GPU's host link."),
+    AMOUNT(OrrCacheTiers, "ssd", ssd_bytes, "0 B", ORR_UNIT_BYTES, "SSD per replica for blocks."),
     AMOUNT(OrrCacheTiers, "ssd-bandwidth", ssd_bytes_per_s, "6 GB/s", ORR_UNIT_BYTES_PER_S,
-           "What all ranks of a core read together; one PCIe 4 drive by its datasheet."),
+           "Rate at which all ranks of a core read together; one PCIe 4 drive by its datasheet."),
     SECONDS(OrrCacheTiers, "ssd-latency", ssd_latency_s, "100 us",
-            "Before an SSD's first byte, once a step."),
+            "Latency of the SSD's first byte, once per step."),
     AMOUNT(OrrCacheTiers, "remote", remote_bytes, "0 B", ORR_UNIT_BYTES,
-           "A store on the network that all replicas share."),
+           "Store on the network, shared by all replicas."),
     AMOUNT(OrrCacheTiers, "remote-bandwidth", remote_bytes_per_s, "0 B/s", ORR_UNIT_BYTES_PER_S,
-           "What a rank reads from it, whatever else there is; 0: flows over the fabric, from the "
-           "servers of "
-           "cluster.storage, or, without them, from the memory of all nodes' hosts."),
+           "Fixed rate at which a rank reads from it; 0: flows over the fabric, from the servers "
+           "of cluster.storage or, without them, from the host memory of all nodes."),
     SECONDS(OrrCacheTiers, "remote-latency", remote_latency_s, "20 us",
-            "Before its first byte, once a step."),
+            "Latency of its first byte, once per step."),
     WORD(OrrCacheTiers, "prefetch", prefetch, prefetch_words, "none",
-         "What of SSD and store is read to host memory while a request queues (SGLang's HiCache): "
-         "nothing, and a step waits; "
-         "what comes before it begins; all, and it waits; or all within 2 s and 0.1 s for each "
-         "1,024 tokens, 30 s at most."),
+         "Reads from SSD and store to host memory while a request queues (SGLang's HiCache). none: "
+         "its first step waits for them; best-effort: those that finish before it starts; "
+         "wait-complete: all, and it waits; timeout: all, within 2 s plus 0.1 s per 1,024 tokens, "
+         "at most 30 s."),
     COUNT(OrrCacheTiers, "prefetch-threshold", prefetch_threshold, 1, "256",
-          "Tokens from which on it is worth that."),
+          "Fewest tokens for which to prefetch."),
 };
 static const OrrFieldTable tiers_table =
     ORR_FIELD_TABLE("cache-tiers", "Where blocks are kept below HBM.", OrrCacheTiers, tiers_fields);
 
 static const OrrField lora_fields[] = {
     COUNT(OrrServingLora, "adapters", adapters, 0, "0",
-          "Adapters, of which each request has one; 0: none."),
+          "Number of adapters; each request uses one; 0: none."),
     COUNT(OrrServingLora, "max-loras", slots, 1, "8",
           "Adapters on the GPU at once; others come over the host link when a request asks for "
           "them."),
     {.name = "skew",
      .kind = ORR_FIELD_REAL,
      AT(OrrServingLora, skew),
-     .sentence = "Exponent of the power law that requests follow over adapters; 0: all are asked "
-                 "for alike.",
+     .sentence =
+         "Exponent of the power law of requests over adapters; 0: all are requested for alike.",
      .fallback = "1",
      .min = 0,
      .max = 10},
-    PART(OrrServingLora, "shape", shape, orr_lora_table, "What an adapter is."),
+    PART(OrrServingLora, "shape", shape, orr_lora_table, "The shape of an adapter."),
 };
 static const OrrFieldTable lora_table =
     ORR_FIELD_TABLE("serving-lora", "Low-rank adapters in serving.", OrrServingLora, lora_fields);
@@ -119,64 +116,60 @@ static const OrrField engine_fields[] = {
     {.name = "scheduler",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrEngineParams, scheduler),
-     .sentence = "Who computes what in the next step.",
+     .sentence = "Chooses what the next step computes.",
      .fallback = "vllm",
      .registry = &orr_scheduler_registry},
     COUNT(OrrEngineParams, "max-num-seqs", max_num_seqs, 1, "256",
-          "Most sequences that run at once."),
+          "Maximum number of concurrent sequences."),
     COUNT(OrrEngineParams, "max-num-batched-tokens", max_num_batched_tokens, 1, "8192",
-          "Most tokens of a step."),
+          "Maximum number of tokens per step."),
     COUNT(OrrEngineParams, "max-model-len", max_model_len, 0, "0",
           "Longest request, prompt and output; 0: the model's context."),
     COUNT(OrrEngineParams, "block-size", block_size, 1, "16",
-          "Tokens of a block of the key-value cache."),
-    COUNT(
-        OrrEngineParams, "kv-blocks", kv_blocks, 0, "0",
-        "Blocks of a rank's cache; 0: what weights, activations and reserved leave of the memory."),
+          "Tokens per block of the key-value cache."),
+    COUNT(OrrEngineParams, "kv-blocks", kv_blocks, 0, "0",
+          "Blocks per rank; 0: as many as fit beside weights, activations and reserved memory."),
     SHARE(OrrEngineParams, "gpu-memory-utilization", memory_utilization, "90 %",
-          "Share of the device's memory that the engine may take."),
+          "Fraction of the device's memory that the engine may use."),
     {.name = "reserved",
      .kind = ORR_FIELD_REAL,
      AT(OrrEngineParams, reserved_bytes),
-     .sentence = "Memory for what is neither weights, activations nor cache: CUDA's context, "
-                 "NCCL's buffers, graphs.",
+     .sentence = "Memory for everything but weights, activations and cache: CUDA's context, NCCL's "
+                 "buffers, graphs.",
      .fallback = "2 GiB",
      .unit = ORR_UNIT_BYTES,
      .flags = ORR_FIELD_UNSIGNED},
     SHARE(OrrEngineParams, "watermark", watermark, "0",
-          "Share of the blocks that an admission leaves free."),
+          "Fraction of the blocks that an admission leaves free."),
     FLAG(OrrEngineParams, "reserve-prompt", reserve_prompt, "true",
-         "Whether an admission needs room for the whole prompt, not for its first chunk alone."),
+         "Whether an admission needs room for the whole prompt rather than only for its first "
+         "chunk."),
     WORD(OrrEngineParams, "preemption", preemption, preemption_words, "recompute",
-         "What becomes of a preempted request's cache: computed again, or swapped to the host and "
-         "back."),
+         "Treatment of a preempted request's cache: recomputed, or swapped to the host and back."),
     WORD(OrrEngineParams, "prefix-caching", prefix_caching, orr_prefix_words, "none",
-         "Whether blocks are used again: no, by the hash of vLLM's blocks, or by SGLang's radix "
-         "tree."),
+         "Whether blocks are reused: no, by vLLM's block hashes, or by SGLang's radix tree."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
-          "Steps of at most so many tokens run as CUDA graphs; 0: none."),
+          "Steps with at most this many tokens run as CUDA graphs; 0: none."),
     FLAG(OrrEngineParams, "cuda-graph-padding", graph_padding, "true",
-         "Whether such a step is padded to the next size that was captured (1, 2, 4, 8, 16, 24 ... "
-         "256, 272 ...)."),
+         "Whether such a step is padded to the next captured size (1, 2, 4, 8, 16, 24 ... 256, 272 "
+         "...)."),
     FLAG(OrrEngineParams, "eager-prefill", eager, "true",
-         "Whether larger steps are launched kernel by kernel, and last no less than the profile's "
-         "host-launch for "
-         "each."),
+         "Whether larger steps are launched kernel by kernel, and take at least the profile's "
+         "host-launch for each."),
     {.name = "all-reduce",
      .kind = ORR_FIELD_TEXT,
      AT(OrrEngineParams, all_reduce),
-     .sentence = "Tensor parallelism's: nccl, auto (vLLM's own to 8 MiB in one domain, else NCCL), "
-                 "or an algorithm of "
-                 "`orrery list collectives`.",
+     .sentence = "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
+                 "domain, otherwise NCCL), or an algorithm of `orrery list collectives`.",
      .fallback = "auto"},
     PART(OrrEngineParams, "lora", lora, lora_table,
-         "Low-rank adapters: many in one batch, some on the GPU."),
+         "Low-rank adapters: many per batch, some on the GPU."),
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,
-         "Where blocks are kept below HBM, to be found again; with prefix-caching."),
+         "Cache tiers below HBM, from which blocks are reused; needs prefix-caching."),
     {.name = "speculation",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrEngineParams, speculation),
-     .sentence = "Who guesses tokens ahead, for a step to check several of each request.",
+     .sentence = "Speculative decoding: what drafts tokens, several of which one step checks.",
      .fallback = "none",
      .registry = &orr_speculation_registry},
     PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
@@ -187,10 +180,10 @@ static const OrrFieldTable engine_table = ORR_FIELD_TABLE(
 static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
     COUNT(OrrServingParallel, "pp", pp, 1, "1",
-          "Pipeline-parallel size: as many batches are under way."),
+          "Pipeline-parallel size, and number of batches in flight."),
     COUNT(OrrServingParallel, "ep", ep, 1, "1",
-          "Expert-parallel size: of tp * dp-attention ranks, those that share out whole experts; "
-          "the rest split each."),
+          "Expert-parallel size: whole experts are distributed over this many of the tp * "
+          "dp-attention ranks; the rest of the ranks split each expert."),
     {.name = "all-to-all",
      .kind = ORR_FIELD_TEXT,
      AT(OrrServingParallel, all_to_all),
@@ -202,9 +195,8 @@ static const OrrField parallel_fields[] = {
     {.name = "imbalance",
      .kind = ORR_FIELD_REAL,
      AT(OrrServingParallel, imbalance),
-     .sentence = "Exponent of the power law that tokens follow over experts; 0: each token draws "
-                 "its experts, without "
-                 "preference.",
+     .sentence = "Exponent of the power law of tokens over experts; 0: each token draws its "
+                 "experts, without preference.",
      .fallback = "0",
      .min = 0,
      .max = 1.99},
@@ -217,11 +209,12 @@ static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
 
 static const OrrField group_fields[] = {
     COUNT(OrrReplicaGroup, "replicas", replicas, 1, "1", "How many."),
-    PART(OrrReplicaGroup, "parallel", parallel, parallel_table, "How each is split over GPUs."),
+    PART(OrrReplicaGroup, "parallel", parallel, parallel_table,
+         "How each replica is split over GPUs."),
     {.name = "device",
      .kind = ORR_FIELD_SECTION,
      AT(OrrReplicaGroup, device),
-     .sentence = "What their GPUs are, in nodes like the others; without it the cluster's.",
+     .sentence = "Device of their GPUs, in nodes like the others; by default the cluster's.",
      .table = &orr_device_table,
      .document = "device",
      .flags = ORR_FIELD_OPTIONAL},
@@ -246,7 +239,7 @@ static const OrrField class_fields[] = {
     {.name = "share",
      .kind = ORR_FIELD_REAL,
      AT(OrrRequestClass, share),
-     .sentence = "Its share of the requests, relative to the others'.",
+     .sentence = "Weight of the class, relative to the other classes.",
      .fallback = "1",
      .flags = ORR_FIELD_POSITIVE},
     {.name = "priority",
@@ -267,30 +260,30 @@ static const OrrField metrics_fields[] = {
          "output of one token "
          "meets any tpot) or NVIDIA's AIPerf (each request's mean; it meets none)."),
     SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s",
-            "Requests that arrive before are not counted."),
+            "Requests that arrive earlier are not counted."),
     COUNT(OrrServingMetricsParams, "request-rows", request_rows, 0, "10000",
-          "Rows of serving_request at most, evenly spaced; 0: none."),
+          "Maximum rows of serving_request, evenly spaced; 0: none."),
     COUNT(OrrServingMetricsParams, "step-rows", step_rows, 0, "2000",
-          "Rows of serving_step at most, evenly spaced; 0: none."),
+          "Maximum rows of serving_step, evenly spaced; 0: none."),
     {.name = "price-per-gpu-hour",
      .kind = ORR_FIELD_REAL,
      AT(OrrServingMetricsParams, price_per_gpu_hour),
-     .sentence = "What an hour of a GPU costs, in any currency; 0: not told.",
+     .sentence = "Price per GPU and hour, in any currency; 0: unknown.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED},
     SHARE(OrrServingMetricsParams, "busy-power", busy_power, "80 %",
-          "Power of a computing GPU, share of its TDP."),
+          "Power of a computing GPU, as a fraction of its TDP."),
     SHARE(OrrServingMetricsParams, "idle-power", idle_power, "15 %",
-          "Power of an idle GPU, share of its TDP."),
+          "Power of an idle GPU, as a fraction of its TDP."),
 };
 static const OrrFieldTable metrics_table = ORR_FIELD_TABLE(
     "serving-metrics", "What is counted, and how.", OrrServingMetricsParams, metrics_fields);
 
 static const OrrField admission_fields[] = {
     COUNT(OrrAdmission, "in-flight", in_flight, 0, "0",
-          "Requests that a replica has at once, at most; others wait at the router. 0: no limit."),
+          "Maximum concurrent requests per replica; others wait at the router. 0: no limit."),
     COUNT(OrrAdmission, "queue", queue, -1, "-1",
-          "Requests that wait at the router, at most; others are rejected. -1: no limit."),
+          "Maximum requests waiting at the router; others are rejected. -1: no limit."),
 };
 static const OrrFieldTable admission_table = ORR_FIELD_TABLE(
     "admission", "Limits at the gateway of the fleet.", OrrAdmission, admission_fields);
@@ -299,27 +292,27 @@ static const OrrField autoscaling_fields[] = {
     {.name = "by",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrAutoscaling, by),
-     .sentence = "What says how many replicas are wanted.",
+     .sentence = "The rule that computes the number of replicas.",
      .fallback = "none",
      .registry = &orr_autoscaler_registry},
     COUNT(OrrAutoscaling, "least", least, 1, "1",
-          "Replicas that there are always, and at first; of each pool."),
+          "Minimum and initial number of replicas, per pool."),
     {.name = "interval",
      .kind = ORR_FIELD_REAL,
      AT(OrrAutoscaling, interval_s),
-     .sentence = "Time between two looks; 15 s is Kubernetes'.",
+     .sentence = "Time between two evaluations; 15 s is Kubernetes'.",
      .fallback = "15 s",
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_POSITIVE},
     SECONDS(OrrAutoscaling, "down-after", down_after_s, "300 s",
-            "Down to the most that was wanted for so long; 300 s is Kubernetes'."),
+            "Scale down only to the largest number needed within this time; 300 s is Kubernetes'."),
 };
 static const OrrFieldTable autoscaling_table = ORR_FIELD_TABLE(
     "autoscaling", "How many of the replicas are up.", OrrAutoscaling, autoscaling_fields);
 
 static const OrrField start_fields[] = {
     SECONDS(OrrReplicaStart, "overhead", overhead_s, "0 s",
-            "Of a start, before its weights: a container, CUDA's context, graphs."),
+            "Time of a start before its weights: container, CUDA's context, graphs."),
     FLAG(OrrReplicaStart, "weights", weights, "true",
          "Whether a start reads the weights from the file system (cluster.storage), over the "
          "fabric."),
@@ -333,7 +326,8 @@ static const char *const failure_words[] = {"retry", "fail", NULL};
 static const char *const transfer_words[] = {"whole", "per-layer", NULL};
 static const OrrField disaggregation_fields[] = {
     COUNT(OrrDisaggregation, "prefill", prefill, 0, "0",
-          "Replicas, the first ones, that prefill only, while the others decode; 0: all do both."),
+          "Number of replicas, the first ones, that only prefill while the others decode; 0: all "
+          "do both."),
     WORD(OrrDisaggregation, "transfer", transfer, transfer_words, "whole",
          "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it "
          "is computed."),
@@ -344,7 +338,7 @@ static const OrrField disaggregation_fields[] = {
           "Prompts waiting for a prefill; with as many, the next is computed where it decodes; -1: "
           "however many."),
     SECONDS(OrrDisaggregation, "overhead", overhead_s, "0 s",
-            "Time of a transfer before its bytes flow."),
+            "Latency of a transfer before its bytes flow."),
 };
 static const OrrFieldTable disaggregation_table =
     ORR_FIELD_TABLE("disaggregation", "Prefill and decode on different replicas.",
@@ -352,8 +346,8 @@ static const OrrFieldTable disaggregation_table =
 
 static const OrrField encoders_fields[] = {
     COUNT(OrrEncoderPool, "replicas", replicas, 0, "0",
-          "Encoders of one GPU each, after those of the engines; 0: images are encoded where "
-          "prompts are computed."),
+          "Encoders of one GPU each, on the GPUs after the engines'; 0: replicas encode images "
+          "themselves."),
     COUNT(OrrEncoderPool, "cache", cache, 0, "0",
           "Tokens of images whose embeddings an encoder keeps, and an engine; 0: "
           "engine.max-num-batched-tokens, as vLLM."),
@@ -363,11 +357,11 @@ static const OrrField encoders_fields[] = {
     {.name = "router",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrEncoderPool, router),
-     .sentence = "Which encoder an image goes to; session-affinity keeps an image where it was.",
+     .sentence = "Chooses the encoder of an image; session-affinity keeps an image on its encoder.",
      .fallback = "round-robin",
      .registry = &orr_router_registry},
     SECONDS(OrrEncoderPool, "overhead", overhead_s, "0 s",
-            "Time of a transfer of embeddings before its bytes flow."),
+            "Latency of a transfer of embeddings before its bytes flow."),
 };
 static const OrrFieldTable encoders_table = ORR_FIELD_TABLE(
     "encoder-pool", "Images are encoded on GPUs of their own.", OrrEncoderPool, encoders_fields);
@@ -375,16 +369,14 @@ static const OrrFieldTable encoders_table = ORR_FIELD_TABLE(
 static const char *const beams_words[] = {"front-end", "engine", NULL};
 static const OrrField beams_fields[] = {
     COUNT(OrrBeamSearch, "width", width, 1, "1",
-          "Beams of each request, all of which its client gets; 1: no search."),
+          "Beams per request, all of which its client gets; 1: no search."),
     WORD(OrrBeamSearch, "by", by, beams_words, "front-end",
-         "Who searches: the front end, with a request of one token for each beam and step (vLLM "
-         "from 0.6.3 on), or the "
-         "engine, whose sequences fork (vLLM before)."),
+         "What searches: the front end, with one request of one token per beam and step (vLLM from "
+         "0.6.3 on), or the engine, whose sequences fork (vLLM before)."),
     {.name = "skew",
      .kind = ORR_FIELD_REAL,
      AT(OrrBeamSearch, skew),
-     .sentence =
-         "Exponent of the power law by which beams go on from better ones; 0: from any alike.",
+     .sentence = "Exponent of the power law by which beams continue better ones; 0: all equally.",
      .fallback = "0",
      .min = 0,
      .max = 10},
@@ -407,10 +399,10 @@ static const OrrField fields[] = {
     {.name = "router",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrServing, router),
-     .sentence = "Which engine a request goes to.",
+     .sentence = "Chooses the replica of a request.",
      .fallback = "round-robin",
      .registry = &orr_router_registry},
-    PART(OrrServing, "admission", admission, admission_table, "How many requests get in."),
+    PART(OrrServing, "admission", admission, admission_table, "Limits on admitted requests."),
     PART(OrrServing, "autoscaling", autoscaling, autoscaling_table,
          "How many of the replicas are up."),
     PART(OrrServing, "start", start, start_table, "What it takes until a replica is up."),
@@ -438,11 +430,11 @@ static const OrrField fields[] = {
         OrrServing, "requests", requests, 0, "0",
         "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else 1,000."),
     PART(OrrServing, "input", input, orr_lengths_table,
-         "Lengths of prompts, where the load does not bring them."),
+         "Lengths of prompts, if the load does not provide them."),
     PART(OrrServing, "output", output, orr_lengths_table,
-         "Lengths of outputs, where the load does not bring them."),
+         "Lengths of outputs, if the load does not provide them."),
     COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0",
-          "Tokens that all prompts begin with."),
+          "Tokens with which all prompts begin."),
     COUNT(OrrServing, "samples", samples, 1, "1",
           "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, "
           "and share its full "
@@ -452,16 +444,16 @@ static const OrrField fields[] = {
     COUNT(OrrServing, "images", images, 0, "0",
           "Images of each prompt, at its begin: encoded in its first step; their tokens add to "
           "drawn lengths."),
-    COUNT(
-        OrrServing, "distinct-images", distinct_images, 0, "0",
-        "Images that requests draw theirs from, all alike; 0: each shows its own. With encoders."),
+    COUNT(OrrServing, "distinct-images", distinct_images, 0, "0",
+          "Number of images from which requests draw, evenly; 0: each request has its own. With "
+          "encoders."),
     PART(OrrServing, "encoders", encoders, encoders_table,
          "Images are encoded on GPUs of their own."),
     PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),
     {.name = "classes",
      .kind = ORR_FIELD_SECTIONS,
      AT(OrrServing, classes),
-     .sentence = "Classes of requests, drawn by their shares.",
+     .sentence = "Classes of requests, drawn by their weights.",
      .table = &class_table,
      .flags = ORR_FIELD_OPTIONAL},
     PART(OrrServing, "metrics", metrics, metrics_table, "What is counted, and how."),

@@ -4,17 +4,17 @@
  *   load (arrivals/) -> router -> replica: engine cores -> scheduler (schedulers/) -> batch -> step on the GPUs
  *
  * A replica is one engine on tp * pp GPUs (times dp-attention, whose ranks are cores in lock-step).
- * Everything happens as calls of one engine (sim/engine/engine.h), so that replicas, and whatever
- * else uses the fabric, share one clock. A step ends at
+ * All events are calls of one simulation engine (sim/engine/engine.h), so replicas and everything
+ * else that uses the fabric share one clock. A step ends at
  *
  *   begin + gpu + host          or, with asynchronous scheduling,   begin + max(gpu, host)
  *
- * where gpu is serving_cost.h's and host = step + sequences * sequence: scheduling, preparing
- * inputs, sampling's bookkeeping and detokenisation between two steps.
+ * where serving_cost.h computes gpu, and host = step + sequences * sequence: scheduling, preparing
+ * inputs, the bookkeeping of sampling, and detokenisation between two steps.
  *
- * Invariants, checked while it runs: blocks are neither lost nor made (kv.h); the time
- * integral of the number of requests in the system is the sum of their times in it (Little 1961),
- * to rounding.
+ * Invariants, checked during a run: blocks are neither lost nor created (kv.h); the time integral
+ * of the number of requests in the system equals the sum of their times in it (Little 1961), up to
+ * rounding.
  */
 #ifndef ORR_SERVING_H
 #define ORR_SERVING_H
@@ -31,21 +31,22 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  double step_s, sequence_s; /* host time of a step; of each of its sequences */
-  gboolean async;            /* beside the GPU's work */
-  double front_end_s;        /* of the front end, for what a step gave a request: frontend.c */
-  /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
+  double step_s, sequence_s; /* host time per step, and per sequence of a step */
+  gboolean async;            /* the host works during the GPU's step */
+  double front_end_s;        /* front-end time per request and step: frontend.c */
+  /* from the end of a step to the client: detokenisation and streaming; it delays tokens but
+   * blocks nothing */
   double token_s;
 } OrrServingHost;
 
-/* Low-rank adapters, of which each request has one. */
+/* Low-rank adapters; each request uses one. */
 typedef struct {
-  gint64 adapters, slots; /* in all; on the GPU */
-  double skew;            /* of the power law that requests follow over them */
+  gint64 adapters, slots; /* adapters in total; slots on the GPU */
+  double skew;            /* exponent of the power law of requests over adapters */
   OrrLoraFields shape;
 } OrrServingLora;
 
-/* What a request that queues has read to host memory; see cache_tiers.c. */
+/* What is read to host memory while a request queues; see cache_tiers.c. */
 typedef enum {
   ORR_PREFETCH_NONE,
   ORR_PREFETCH_BEST_EFFORT,
@@ -53,12 +54,12 @@ typedef enum {
   ORR_PREFETCH_TIMEOUT
 } OrrPrefetchPolicy;
 
-/* Below HBM; see tiers.h. */
+/* Cache tiers below HBM; see tiers.h. */
 typedef struct {
   int prefetch; /* OrrPrefetchPolicy */
   gint64 prefetch_threshold;
-  double host_bytes, ssd_bytes; /* of a replica */
-  double remote_bytes;          /* of all */
+  double host_bytes, ssd_bytes; /* per replica */
+  double remote_bytes;          /* shared by all replicas */
   double ssd_bytes_per_s, ssd_latency_s, remote_bytes_per_s, remote_latency_s;
 } OrrCacheTiers;
 
@@ -68,7 +69,7 @@ typedef struct {
   gint64 block_size, kv_blocks;
   double memory_utilization;
   double reserved_bytes; /* CUDA context, NCCL's buffers, graphs */
-  double watermark;      /* share of the blocks left free by admissions */
+  double watermark;      /* fraction of the blocks that admissions leave free */
   gboolean reserve_prompt;
   int preemption;       /* OrrPreemption */
   int prefix_caching;   /* OrrPrefixCaching */
@@ -91,7 +92,7 @@ typedef struct {
 typedef struct {
   gint64 replicas;
   OrrServingParallel parallel;
-  OrrDevice device; /* without a name: the cluster's */
+  OrrDevice device; /* unnamed: the cluster's device */
 } OrrReplicaGroup;
 
 typedef struct {
@@ -100,9 +101,9 @@ typedef struct {
 
 typedef struct {
   char *name;
-  double share;    /* of the requests */
-  gint64 priority; /* smaller is first, where the scheduler goes by it */
-  OrrSlo slo;      /* zeros: the workload's */
+  double share;    /* weight among the classes */
+  gint64 priority; /* smaller is first, if the scheduler uses priorities */
+  OrrSlo slo;      /* all zero: the workload's */
 } OrrRequestClass;
 
 typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
@@ -110,33 +111,33 @@ extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
 
 typedef struct {
   int definition;
-  double warmup_s;     /* requests that arrive before are not counted */
-  gint64 request_rows; /* of the table serving_request, at most: evenly spaced */
-  gint64 step_rows;    /* of serving_step */
+  double warmup_s;     /* requests that arrive earlier are not counted */
+  gint64 request_rows; /* maximum rows of table serving_request, evenly spaced */
+  gint64 step_rows;    /* maximum rows of serving_step */
   double price_per_gpu_hour;
-  double busy_power, idle_power; /* shares of the device's TDP */
+  double busy_power, idle_power; /* fractions of the device's TDP */
 } OrrServingMetricsParams;
 
 typedef enum { ORR_TRANSFER_WHOLE, ORR_TRANSFER_PER_LAYER } OrrCacheTransfer;
 
 typedef struct {
-  gint64 prefill; /* of the replicas; 0: all do both */
+  gint64 prefill; /* replicas that prefill; 0: all do both */
   int transfer;   /* OrrCacheTransfer */
-  /* tokens that the decoder lacks; prompts with fewer are computed where they decode */
+  /* prompts of which the decoder's cache lacks fewer tokens are computed by the decoder */
   gint64 least_prompt;
-  /* prompts for prefill; with as many, others are computed where they decode; below 0: no limit */
+  /* waiting prompts at which further ones are computed by the decoder; < 0: no limit */
   gint64 most_waiting;
   double overhead_s;
 } OrrDisaggregation;
 
 typedef struct {
-  gint64 in_flight; /* requests of a replica at once; 0: no limit */
-  gint64 queue;     /* that wait for one; below 0: no limit */
+  gint64 in_flight; /* concurrent requests per replica; 0: no limit */
+  gint64 queue;     /* waiting requests; < 0: no limit */
 } OrrAdmission;
 
 typedef struct {
   OrrChoice by; /* of orr_autoscaler_registry */
-  gint64 least; /* of each pool */
+  gint64 least; /* minimum per pool */
   double interval_s, down_after_s;
 } OrrAutoscaling;
 
@@ -149,7 +150,7 @@ typedef enum { ORR_BEAMS_FRONT_END, ORR_BEAMS_ENGINE } OrrBeamsBy;
 
 /* See encoders.c. */
 typedef struct {
-  gint64 replicas;     /* of one GPU each; 0: images are encoded where prompts are computed */
+  gint64 replicas;     /* one GPU each; 0: replicas encode images themselves */
   gint64 cache, batch; /* tokens of images; 0: max-num-batched-tokens */
   OrrChoice router;    /* of orr_router_registry */
   double overhead_s;
@@ -180,16 +181,17 @@ typedef struct {
   OrrChoice load;                       /* of orr_arrival_registry */
   gint64 requests;
   OrrLengths input, output;
-  gint64 shared_prefix;   /* tokens that all prompts begin with */
-  gint64 images;          /* of a prompt */
-  gint64 distinct_images; /* that requests show; 0: each its own */
+  gint64 shared_prefix;   /* tokens with which all prompts begin */
+  gint64 images;          /* per prompt */
+  gint64 distinct_images; /* images that requests draw from; 0: each request has its own */
   OrrEncoderPool encoders;
-  gint64 samples; /* outputs of a prompt */
+  gint64 samples; /* outputs per prompt */
   OrrBeamSearch beams;
   OrrSlo slo;
   GPtrArray *classes; /* OrrRequestClass*; NULL: one */
   OrrServingMetricsParams metrics;
-  double most_queue_s; /* a request that waits longer ends the run: the queue diverges; 0: never */
+  /* a request that waits longer ends the run, because the queue diverges; 0: never */
+  double most_queue_s;
 } OrrServing;
 
 static inline gint64
@@ -197,23 +199,24 @@ orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client 
   return params->samples * params->beams.width;
 }
 
-/* --- what follows from a document: serving_params.c --- */
+/* --- derived from a document: serving_params.c --- */
 
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
 OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */
-/* Of a prompt. */
+/* Image tokens per prompt. */
 gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model);
 guint orr_serving_n_groups(const OrrServing *params);
-/* Of a stage, the last one at most. */
+/* Layers per stage, at most. */
 gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model);
-/* Replicas come and go without anything going wrong. */
+/* Whether replicas come and go without faults. */
 gboolean orr_serving_is_eventful(const OrrServing *params);
-gboolean orr_serving_scales(const OrrServing *params); /* the number of replicas follows the load */
+gboolean orr_serving_scales(const OrrServing *params); /* whether the number of replicas follows
+                                                        * the load */
 
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;
 
-/* A request that has ended. */
+/* A finished request. */
 typedef struct {
   guint32 id;
   guint16 group;
@@ -224,7 +227,7 @@ typedef struct {
   double handover_s;                       /* 0: its cache stayed where it was computed */
 } OrrServedRequest;
 
-/* One step of one replica; of a run of equal decodes that was taken at once, each. */
+/* One step of one replica; for a run of equal decodes simulated at once, each of its steps. */
 typedef struct {
   gint32 replica;
   double begin_s, end_s;
@@ -232,21 +235,21 @@ typedef struct {
   gint64 used_blocks;
 } OrrServedStep;
 
-/* Gaps between tokens: `n` of them were as long. */
+/* `n` gaps between tokens of equal length. */
 typedef struct {
   float gap_s;
   guint32 n;
 } OrrTokenGap;
 
-/* Replicas that are alike. */
+/* A group of equal replicas. */
 typedef struct {
   OrrServing params;             /* the workload's, with the group's replicas and parallel */
   OrrCluster cluster;            /* with the group's device; borrows */
   gint64 first, first_gpu, gpus; /* replica; its first GPU; GPUs of each */
-  gint64 n_blocks;               /* of one core */
-  double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
-  double state_bytes;   /* of a sequence, on one GPU */
-  double adapter_bytes; /* of one, on one GPU */
+  gint64 n_blocks;               /* blocks per core */
+  double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* per GPU */
+  double state_bytes;   /* per sequence, on one GPU */
+  double adapter_bytes; /* per adapter, on one GPU */
   OrrKvLayout kv_layout;
 } OrrServedGroup;
 
@@ -257,14 +260,16 @@ typedef struct {
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens */
   gint64 adapter_loads;
   gint64 checks, drafted,
-      accepted; /* decodes of requests; guesses checked in them; those that were right */
-  double busy_s, host_s, comm_s; /* GPUs computing; waiting for the host; of busy_s, collectives */
-  double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */
-  gint64 starts;                               /* that came to their end */
-  double held_s, starting_s;                   /* its GPUs were its own; of that, in those starts */
+      accepted; /* decodes; draft tokens checked in them; accepted draft tokens */
+  /* GPU time computing; waiting for the host; in collectives (part of busy_s) */
+  double busy_s, host_s, comm_s;
+  double used_block_s, peak_blocks, running_s; /* time integrals; largest number of blocks in use */
+  gint64 starts;                               /* completed starts */
+  /* time for which it held GPUs; the part of it spent in completed starts */
+  double held_s, starting_s;
 } OrrServedReplica;
 
-/* A replica's state from a date on. */
+/* The state of a replica from some time on. */
 typedef struct {
   double at_s;
   gint32 replica;
@@ -273,43 +278,43 @@ typedef struct {
 
 typedef struct OrrServingPaths
     OrrServingPaths;              /* the links that transfers cross: serving_paths.c */
-typedef struct OrrFleet OrrFleet; /* what is under way: fleet.c */
+typedef struct OrrFleet OrrFleet; /* the running fleet: fleet.c */
 
 typedef struct {
   OrrWork work;      /* first */
-  OrrServing params; /* points into the scenario's: not owned */
+  OrrServing params; /* points into the scenario: not owned */
   const OrrWorld *world;
   OrrWorld own_world; /* what it points to */
   OrrServingPaths *paths;
-  OrrFleet *fleet; /* from begin on */
+  OrrFleet *fleet; /* set by begin */
   GArray *groups;  /* of OrrServedGroup: at least one; params.replicas counts the replicas of all */
-  gint64 longest;  /* tokens of a request */
-  /* what the run leaves */
-  GArray *requests; /* OrrServedRequest, in order of their end */
+  gint64 longest;  /* longest request in tokens */
+  /* results of the run */
+  GArray *requests; /* OrrServedRequest, in order of completion */
   GArray *steps;    /* OrrServedStep, sampled */
   GArray *gaps;     /* OrrTokenGap */
-  GArray *turns;    /* OrrServedTurn; none where replicas do not come and go */
+  GArray *turns;    /* OrrServedTurn; empty if replicas do not come and go */
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
   gint64 backlog_at_last_arrival, rejected;
-  gint64 retried,
-      failed;       /* requests of replicas that were lost: once more elsewhere, or given up */
-  double failed_s;  /* that the latter were in the system */
-  gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
+  gint64 retried, failed; /* requests of lost replicas: retried elsewhere, or failed */
+  double failed_s;        /* time that failed requests spent in the system */
+  gint64 handovers;       /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
-  gint64 first_encoder;                         /* its GPU; the others follow */
-  gint64 images_encoded, image_hits, encodings; /* in the pool: images computed, found; requests */
+  gint64 first_encoder; /* GPU of the first encoder; the others follow */
+  /* in the pool: images computed, cache hits, requests */
+  gint64 images_encoded, image_hits, encodings;
   double encode_s, embedding_bytes, encoder_busy_s;
-  double area_request_s; /* integral of the number in the system */
+  double area_request_s; /* integral of the number of requests in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
-  OrrServingParts parts; /* of the steps */
-  /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */
+  OrrServingParts parts; /* breakdown of the steps */
+  /* kernels without rows in the profile, for the first group that lacks any; NULL: none */
   char *missing;
   gint64 calls; /* of the engine */
 } OrrServingWork;
 
-/* How far the integral of the number in the system is from the sum of the times in it (Little
- * 1961), as a share: rounding; a run in which it is more fails. */
+/* The relative difference between the integral of the number of requests in the system and the
+ * sum of their times in it (Little 1961). Rounding only; a run with a larger one fails. */
 double orr_serving_littles_law_error(const OrrServingWork *work);
 
 static inline const OrrServedGroup *orr_serving_group(const OrrServingWork *work, guint replica) {

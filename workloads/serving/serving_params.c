@@ -1,5 +1,5 @@
 /*
- * serving_params.c - what follows from the document of a serving workload alone.
+ * serving_params.c - values derived from the document of a serving workload alone.
  */
 #include "workloads/serving/serving.h"
 

@@ -466,7 +466,7 @@ static void test_refused(void) {
   serving_refused("workload.load={kind: poisson, rate: 0}", "rate");
   serving_refused("workload.load={kind: poison, rate: 1}", "did you mean 'poisson'?");
   serving_refused("workload.load={kind: azur, file: x}", "azure");
-  serving_refused("workload.slo={ttft: 1 us}", "can be met by nothing");
+  serving_refused("workload.slo={ttft: 1 us}", "can never be met");
   serving_refused("workload.parallel.tp=64", "is above the 32 attention heads");
   serving_refused("workload.parallel.tp=3", "cannot be divided by tp");
   serving_refused("workload.parallel.pp=33", "is above the 32 layers");

@@ -74,7 +74,7 @@ static void test_states(void) {
   serving_refused("model=nemotron-h-8b;workload.engine.speculation={kind: ngram, "
                   "num-speculative-tokens: 2, acceptance: "
                   "[1], found: 1}",
-                  "cannot forget wrong guesses");
+                  "cannot drop rejected tokens");
 }
 
 /* Latent attention reads 576 elements a token and layer instead of 2 * 16 * 128

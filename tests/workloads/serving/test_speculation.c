@@ -89,7 +89,7 @@ static void test_trace(void) {
   g_assert_true(g_file_set_contents(path, "right\n0\n", -1, NULL));
   serving_refused(sets, "there is no column accepted");
   g_assert_true(g_file_set_contents(path, "accepted\n", -1, NULL));
-  serving_refused(sets, "the trace has no check");
+  serving_refused(sets, "the trace has no rows");
   g_assert_cmpint(g_unlink(path), ==, 0);
 }
 

@@ -1,5 +1,5 @@
 /*
- * kv.c - see kv.h.
+ * kv.c - the blocks of one core's key-value cache:
  *
  *   block   holders > 0: held      holders = 0: in the free list, oldest first; named or not
  *   table   content key -> block, chained through `chain`
@@ -15,23 +15,23 @@
 const char *const orr_prefix_words[] = {"none", "block-hash", "radix", NULL};
 
 typedef struct {
-  guint64 key; /* 0: not named */
+  guint64 key; /* 0: no name */
   guint32 holders;
-  guint32 before, after; /* in the free list */
-  guint32 chain;         /* next of its bucket */
+  guint32 before, after; /* neighbours in the free list */
+  guint32 chain;         /* next block of its bucket */
 } Block;
 
 struct OrrKv {
   gint64 n, block_size, n_free, n_held, n_evicted;
   OrrPrefixCaching caching;
   OrrKvLayout layout;
-  gint64 n_state; /* blocks of a sequence's state, with a prefix cache; 0: there is none */
-  Block *blocks;  /* NULL: only counted */
+  gint64 n_state; /* blocks of a sequence's state, with a prefix cache; 0: no state */
+  Block *blocks;  /* NULL: blocks are only counted */
   guint32 oldest, newest;
   guint32 *buckets;
   guint32 mask;
   const OrrTiers *tiers; /* NULL: none */
-  OrrKvTell tell;        /* NULL: nobody listens */
+  OrrKvTell tell;        /* NULL: no listener */
   void *user;
 };
 
@@ -131,7 +131,7 @@ gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) {
   return orr_kv_layout_room(&kv->layout, kv->block_size, blocks);
 }
 
-/* --- what tokens take --- */
+/* --- blocks of tokens --- */
 
 static gboolean is_plain(const OrrKvLayout *layout) {
   return layout->window_share <= 0 && layout->state_blocks <= 0;
@@ -210,7 +210,7 @@ static gboolean has_state(const OrrKv *kv, guint64 key) {
   return TRUE;
 }
 
-/* --- what requests do --- */
+/* --- requests --- */
 
 gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
   if (kv->caching == ORR_PREFIX_NONE) return 0;
@@ -237,8 +237,7 @@ gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hi
   return kv->tiers ? n * kv->block_size - hit : 0;
 }
 
-/* Of the first @n blocks of a hit, how many nobody holds: sharing takes them out of the free
- * ones. */
+/* How many of the first @n blocks of a hit are unheld: sharing takes these from the free blocks. */
 static gint64 unheld(const OrrKv *kv, const OrrRequest *request, gint64 n) {
   gint64 count = 0;
   for (gint64 i = 0; i < n; i++)
@@ -275,7 +274,7 @@ static void let_go(OrrKv *kv, guint32 i) {
   kv->n_held--;
 }
 
-/* The one that was used longest ago of those that nobody holds. */
+/* The least recently used unheld block. */
 static guint32 take_fresh(OrrKv *kv) {
   const guint32 block = kv->oldest;
   if (kv->blocks[block].key) {
@@ -297,7 +296,7 @@ static void give_state(OrrKv *kv, OrrRequest *request) {
   g_clear_pointer(&request->state_ids, g_free);
 }
 
-/* What is there becomes the state as block @i ended, and the request goes on with a copy. */
+/* Stores the current state as that at the end of block @i; the request continues with a copy. */
 static void keep_state(OrrKv *kv, OrrRequest *request, gint64 i) {
   const guint64 key = orr_request_block_key(request, i, kv->block_size);
   if (!request->state_ids || has_state(kv, key)) return;
@@ -307,7 +306,7 @@ static void keep_state(OrrKv *kv, OrrRequest *request, gint64 i) {
   take_state(kv, request);
 }
 
-/* A state that is found again is copied: its blocks are the newest of those that nobody holds. */
+/* Copies a state that is found: its blocks become the newest unheld ones. */
 static void copy_state(OrrKv *kv, guint64 key) {
   for (gint64 k = 0; k < kv->n_state; k++) {
     const guint32 block = find(kv, state_key(key, k));
@@ -366,7 +365,7 @@ void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {
   if (end > 0 && request->computed == end * kv->block_size) keep_state(kv, request, end - 1);
 }
 
-/* The blocks from @n on. */
+/* Releases the blocks from @n on. */
 static void drop(OrrKv *kv, OrrRequest *request, gint32 n) {
   if (!kv->blocks) {
     kv->n_free += request->blocks - n;

@@ -1,11 +1,11 @@
 /*
- * tiers.c - see tiers.h.
+ * tiers.c - stores of keys in least-recently-used order, one per cache tier.
  */
 #include "workloads/serving/core/tiers.h"
 
 typedef struct {
   guint64 key;
-  GList link; /* of the order; its data is the entry */
+  GList link; /* link of the order; its data is the entry */
 } Entry;
 
 struct OrrTierStore {

@@ -1,5 +1,5 @@
 /*
- * drafter.c - see drafter.h.
+ * drafter.c - computes the time of drafting, and draws the accepted tokens of drafts.
  */
 #include "workloads/serving/cost/drafter.h"
 
@@ -13,9 +13,9 @@
 struct OrrDrafter {
   OrrSpeculation speculation;
   OrrDraft draft;
-  OrrWorld world; /* the target's, with the model that drafts */
+  OrrWorld world; /* the target's world, with the drafting model */
   OrrServingCostParams params;
-  OrrServingCost *cost; /* NULL: nothing runs on the GPUs */
+  OrrServingCost *cost; /* NULL: drafting does not use the GPUs */
   GArray *trace;        /* of gint32; NULL: by acceptance */
 };
 
@@ -44,7 +44,7 @@ static GArray *read_trace(const char *file, char *const *folders, gint64 most, G
   }
   if (!orr_diags_check(diags, error)) return NULL;
   if (trace->len > 0) return g_steal_pointer(&trace);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: the trace has no check", path);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: the trace has no rows", path);
   return NULL;
 }
 
@@ -60,7 +60,7 @@ OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams 
   drafter->world.model = &drafter->draft.model;
   drafter->params = *target;
   drafter->params.world = &drafter->world;
-  drafter->params.pp = 1; /* it runs on the last stage */
+  drafter->params.pp = 1; /* drafting runs on the last stage */
   drafter->params.lora = (OrrLora){0};
   if (speculation.trace && !(drafter->trace = read_trace(speculation.trace, target->world->folders,
                                                          speculation.tokens, error)))
@@ -78,7 +78,7 @@ void orr_drafter_free(OrrDrafter *drafter) {
   g_free(drafter);
 }
 
-/* --- what becomes of guesses --- */
+/* --- accepted tokens --- */
 
 enum { OF_FOUND = 1, OF_ACCEPTED, OF_TRACE };
 
@@ -110,7 +110,7 @@ gint64 orr_drafter_accepted(const OrrDrafter *drafter, const OrrRequest *request
   return n;
 }
 
-/* --- what guessing takes --- */
+/* --- the cost of drafting --- */
 
 static void add_time(OrrStepTime *sum, OrrStepTime time) {
   sum->gpu_s += time.gpu_s;
@@ -119,7 +119,7 @@ static void add_time(OrrStepTime *sum, OrrStepTime time) {
   sum->attention_s += time.attention_s;
 }
 
-/* The projection's output is split over the group, as any column-parallel product's. */
+/* The projection's output is split over the group, as that of any column-parallel product. */
 static double projection_s(const OrrDrafter *drafter, gint64 tokens) {
   const gint64 hidden = drafter->draft.model.hidden;
   if (drafter->draft.joined == 0) return 0;
@@ -138,7 +138,8 @@ static void add_pass(OrrDrafter *drafter, const OrrStepShape *shape, OrrStepTime
   add_time(sum, time);
 }
 
-/* All sequences of @shape, one token each, @further tokens after it. */
+/* The shape of a drafting step: all sequences of @shape with one token each, @further tokens
+ * later. */
 static OrrStepShape next_shape(const OrrStepShape *shape, gint64 further) {
   const double n = shape->sequences;
   double keys = shape->key_sum;

@@ -1,11 +1,11 @@
 /*
- * serving_collectives.c - see serving_collectives.h.
+ * serving_collectives.c - chooses the library of a step's collectives and plans them.
  */
 #include "workloads/serving/cost/serving_collectives.h"
 
 #include "workloads/collectives/collective.h"
 
-/* The largest message that engines give to their own all-reduce: vLLM's max_size on NVLink
+/* The largest message for which engines use their own all-reduce: vLLM's max_size on NVLink
  * (custom_all_reduce.py), and the end of the measured rows. */
 #define CUSTOM_MOST_BYTES (8.0 * 1024 * 1024)
 
@@ -42,9 +42,9 @@ static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollective
   return orr_collective_plan(&context, &call, choose(params, &context, &call), error);
 }
 
-/* Who takes tokens to their experts: DeepEP's low-latency kernels for as many as their buffers
- * are made for (128 a rank: num_max_dispatch_tokens_per_rank in its README), its normal ones for
- * more. */
+/* Chooses the kernels that exchange experts' tokens: DeepEP's low-latency kernels up to the size
+ * of their buffers (128 per rank: num_max_dispatch_tokens_per_rank in its README), its normal
+ * ones for more. */
 static const OrrCollectiveAlgorithm *choose_exchange(const OrrServingCostParams *params,
                                                      gint64 tokens) {
   const char *name = params->all_to_all;

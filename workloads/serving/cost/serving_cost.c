@@ -1,5 +1,6 @@
 /*
- * serving_cost.c - see serving_cost.h.
+ * serving_cost.c - computes the time of steps from operators, and caches it by number of tokens and
+ * by mean context.
  */
 #include "workloads/serving/cost/serving_cost.h"
 
@@ -17,34 +18,34 @@ enum {
   MOST_QUERIES = 1 + ORR_MOST_DRAFTED
 };
 
-/* What depends on a number of tokens (or sequences) alone. */
+/* Costs that depend only on a number of tokens (or sequences). */
 typedef struct {
-  double total_s, comm_s; /* total_s below 0: not asked yet */
-  double bytes;           /* that its kernels move */
+  double total_s, comm_s; /* total_s < 0: not yet computed */
+  double bytes;           /* bytes that its kernels move */
   double by_how[N_HOWS];
   guint kernels;
 } Piece;
 
 typedef struct {
-  float core_s[LADDER]; /* of one decode core; NAN: not asked yet */
+  float core_s[LADDER]; /* core time of one decode; NAN: not yet computed */
   guint8 how[LADDER];
 } Ladder;
 
-/* Layers that are alike. */
+/* A kind of layer. */
 typedef struct {
   guint kind;
   gint64 n, n_of_largest_stage;
   OrrInferenceHeads heads;
-  gboolean has_core;         /* it attends */
-  const OrrCostBatch *batch; /* measured whole steps; NULL: prefill and decode apart */
-  GPtrArray
-      *ladders[1 + MOST_QUERIES]; /* by queries of a decode: Ladder* by decodes; NULL elements */
+  gboolean has_core;         /* whether it has attention */
+  const OrrCostBatch *batch; /* measured mixed batches; NULL: prefill and decode are separate */
+  GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries per decode: Ladder* by number of decodes;
+                                   * elements may be NULL */
   OrrInferenceHeads decode_heads;
   GArray *pieces;  /* Piece by tokens */
   GArray *experts; /* Piece by tokens of all ranks */
   GArray *shared;  /* Piece by tokens: shared experts */
-  GArray *prompts; /* Piece by tokens of prompts, or blocks of keys that they see */
-  GArray *decodes; /* Piece by tokens that decode */
+  GArray *prompts; /* Piece by prompt tokens, or by blocks of keys that they attend to */
+  GArray *decodes; /* Piece by decoding tokens */
 } Kind;
 
 struct OrrServingCost {
@@ -95,7 +96,7 @@ static void init_kind(OrrServingCost *cost, guint k) {
     *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
 }
 
-/* Where gaps of the profile are refused, they are before the first step. */
+/* If gaps of the profile are refused, they are refused before the first step. */
 static gboolean check_missing(OrrServingCost *cost, GError **error);
 
 OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
@@ -204,8 +205,8 @@ static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *p
   return piece;
 }
 
-/* Keys in whole tiles of products: what is remembered for prompts goes by these, or, with a
- * state, by tokens. */
+/* Keys per tile: cached costs of prompts are indexed by whole tiles of keys or, for layers with
+ * a state, by tokens. */
 enum { KEYS_A_TILE = 64 };
 
 static void prompts_by_keys(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
@@ -218,7 +219,8 @@ static void prompts_by_tokens(const OrrModel *model, guint kind, const OrrInfere
   orr_inference_prompts(model, kind, shard, tokens, tokens, operators);
 }
 
-/* Keys that all chunks see, in whole sequences: their own tokens and what was computed before. */
+/* The keys that all chunks attend to, in whole sequences: their own tokens and those computed
+ * before. */
 static double chunk_keys(const OrrStepShape *shape) {
   const double own = shape->chunk / shape->n_chunks;
   return shape->chunk + shape->n_chunks * fmax(0, shape->chunk_key_sum / shape->chunk - own / 2);
@@ -271,8 +273,8 @@ static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 bat
                           orr_cost_serving_attention_over(model, &op, cost->params.shard.kv));
 }
 
-/* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that
- * there really are. */
+/* All chunks as one kernel over chunks of their mean size, scaled by the actual number of
+ * query-key pairs. */
 static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind,
                             const OrrStepShape *shape) {
   const double n = shape->n_chunks, queries = shape->chunk / n;
@@ -283,7 +285,7 @@ static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind,
   const double mean_pairs =
       n * (ceil(queries) * floor(history) + ceil(queries) * (ceil(queries) + 1) / 2);
   if (shape->n_chunks > 1 && mean_pairs > 0 && kind->heads.window == 0) {
-    const double floor_s = ask_core(cost, kind, 1, 1, 2).time_s; /* what any core takes */
+    const double floor_s = ask_core(cost, kind, 1, 1, 2).time_s; /* the minimum of any core */
     const double ratio = shape->chunk_pairs / mean_pairs;
     answer.time_s = floor_s + fmax(0, answer.time_s - floor_s) * ratio;
   }
@@ -302,7 +304,7 @@ static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
 
 static double rung_keys(guint rung) { return ceil(exp2((double)rung / RUNGS)); }
 
-/* Queries beyond one are more heads over the same keys: no row was measured with them. */
+/* Further queries count as additional heads over the same keys: no row was measured with them. */
 static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes,
                           guint queries, gint64 keys) {
   OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
@@ -315,7 +317,7 @@ static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint de
 }
 
 typedef struct {
-  guint decodes, queries; /* of each */
+  guint decodes, queries; /* queries per decode */
 } Decodes;
 
 static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, Decodes of, guint i) {
@@ -340,8 +342,7 @@ static OrrCost decode_core(OrrServingCost *cost, Kind *kind, Decodes of, double 
   return (OrrCost){below + (above - below) * share, MAX(ladder->how[i], ORR_HOW_INTERPOLATED)};
 }
 
-/* Tokens of a decode: one, and guesses; where not all have as many, the next whole number above
- * their mean. */
+/* Tokens per decode: one plus its draft; if decodes differ, the mean rounded up. */
 static guint queries_of(const OrrStepShape *shape) {
   if (shape->decodes == 0) return 1;
   return CLAMP((guint)ceil((shape->tokens - shape->chunk) / shape->decodes), 1, MOST_QUERIES);
@@ -379,10 +380,10 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
 
 /* --- steps --- */
 
-/* What shared experts add to the @routed ones. In graphs of few tokens the two run beside each
- * other (a second stream: TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, to 1,024
- * tokens; vLLM, to 256: VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD), as long as the longer one
- * and no shorter than the memory takes for both; what the routed ones exchange runs beside too. */
+/* The time that shared experts add to the @routed ones. In graphs of few tokens the two overlap
+ * (a second stream: TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, up to 1,024
+ * tokens; vLLM, up to 256: VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD): they take as long as the
+ * longer one, and at least the memory time of both. The exchange of routed tokens overlaps too. */
 static double shared_seconds(const OrrServingCost *cost, const Piece *routed, const Piece *shared,
                              gint64 tokens) {
   static const gint64 most_beside = 256;
@@ -412,7 +413,7 @@ static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *sh
       end_piece(cost, cost->head, orr_inference_head, shape->logits),
       end_piece(cost, cost->candidates, orr_inference_candidates, shape->candidates),
   };
-  double last_s = 0; /* of the last stage, which is the busiest */
+  double last_s = 0; /* time of the last stage, the busiest */
   for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
     time->gpu_s += ends[i]->total_s;
     time->comm_s += ends[i]->comm_s;
@@ -423,7 +424,7 @@ static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *sh
   time->stage_s += cost->params.pp > 1 ? last_s : last_s + ends[0]->total_s;
 }
 
-/* Not remembered: both numbers change from step to step. */
+/* Not cached: both numbers change from step to step. */
 static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, OrrStepTime *time,
                          guint *kernels) {
   for (guint k = 0; k < cost->n_kinds; k++) {
@@ -448,7 +449,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
   guint kernels = 0;
   for (guint k = 0; k < cost->n_kinds; k++) {
     Kind *kind = &cost->kinds[k];
-    if (kind->n == 0) continue; /* an encoder's */
+    if (kind->n == 0) continue; /* belongs to an encoder */
     const gint64 decoded = (gint64)(shape->tokens - shape->chunk);
     const Piece *const routed = part_piece(cost, kind, kind->experts, orr_inference_experts, group);
     const Piece *const shared =
@@ -501,7 +502,7 @@ double orr_serving_cost_images(OrrServingCost *cost, gint64 images) {
   return encoded->total_s;
 }
 
-/* --- what the profile does not hold --- */
+/* --- gaps of the profile --- */
 
 static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {
   const OrrCostModel *model = cost->params.world->cost;
@@ -518,7 +519,7 @@ static void note_core(const OrrServingCost *cost, const Kind *kind, GPtrArray *m
   if (!kind->has_core || kind->batch) return;
   OrrOperator decode = core_operator(cost, &kind->decode_heads, 1, 1, 1024);
   const OrrOperator prompt = core_operator(cost, &kind->heads, 1, 1024, 1024);
-  decode.dtype = (guint8)cost->params.shard.kv; /* tables go by what keys are kept in */
+  decode.dtype = (guint8)cost->params.shard.kv; /* tables are by the format of stored keys */
   note_missing(cost, &decode, missing);
   note_missing(cost, &prompt, missing);
 }

@@ -1,5 +1,5 @@
 /*
- * serving_experts.c - see serving_experts.h.
+ * serving_experts.c - compares fused and grouped kernels for the routed experts of a step.
  */
 #include "workloads/serving/cost/serving_experts.h"
 
@@ -10,7 +10,7 @@ static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
   return !missing;
 }
 
-/* Products of the experts' format. */
+/* Whether the profile has products in the experts' format. */
 static gboolean holds_products(const OrrCostModel *model, const OrrOperator *op) {
   const OrrOperator product =
       orr_operator_gemm("experts", op->pass, (OrrDtype)op->dtype,

@@ -1,5 +1,5 @@
 /*
- * serving_experts.h - the routed experts of a step: which of two kinds of kernel does them.
+ * serving_experts.h - the routed experts of a step, computed by one of two kinds of kernel.
  *
  *   fused     the profile's rows for the format: the sort by expert, both products and the sum in
  *             one call
@@ -13,9 +13,9 @@
  *                 permute     reads t h of 16 bits, writes P h in the experts' format
  *                 unpermute   reads P h of 16 bits, writes t h
  *
- * Formats of 8 and 4 bits have both, and an engine takes the faster; of a format without fused rows
- * (nvfp4) only grouped products are known, at the rate of the products that were measured in it.
- * 16-bit experts are fused: so they were measured.
+ * Formats of 8 and 4 bits have both, and an engine takes the faster. For a format without fused
+ * rows (nvfp4) only grouped products are known, at the rate of the products measured in it. 16-bit
+ * experts are fused, as they were measured.
  */
 #ifndef ORR_SERVING_EXPERTS_H
 #define ORR_SERVING_EXPERTS_H
@@ -24,10 +24,10 @@
 
 G_BEGIN_DECLS
 
-/* Of @op, a MOE of a forward pass; @activations is the format between kernels. */
+/* The cost of @op, a MOE of a forward pass; @activations is the format between kernels. */
 OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations);
 
-/* Whether neither kind has rows in the format, so that another one's stand in. */
+/* Whether neither kind has rows in the format, so that rows of another format are used. */
 gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op);
 
 G_END_DECLS

@@ -1,10 +1,10 @@
 /*
- * objectives.c - whether anybody could meet the objectives that a scenario sets.
+ * objectives.c - checks whether the objectives of a scenario can be met at all.
  */
 #include "sim/base/fault.h"
 #include "workloads/serving/fleet/objectives.h"
 
-/* An objective below what an empty engine needs can be met by nobody. */
+/* An objective below the time of an empty engine can never be met. */
 static gboolean check_slo(const OrrServingRun *run, const OrrSlo *slo, const char *whose,
                           GError **error) {
   const double token_s = run->work->params.engine.host.token_s;
@@ -31,10 +31,9 @@ static gboolean check_slo(const OrrServingRun *run, const OrrSlo *slo, const cha
       {"ttft", slo->ttft_s, first_s}, {"tpot", slo->tpot_s, next_s}, {"e2e", slo->e2e_s, first_s}};
   for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
     if (all[i].asked_s <= 0 || all[i].asked_s >= all[i].least_s) continue;
-    g_set_error(
-        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-        "%s.%s: %.3g ms can be met by nothing: one token alone on an empty engine takes %.3g ms",
-        whose, all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "%s.%s: %.3g ms can never be met: one token alone on an empty engine takes %.3g ms",
+                whose, all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
     return FALSE;
   }
   return TRUE;

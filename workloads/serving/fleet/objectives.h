@@ -8,7 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* ORR_FAULT_DOCUMENT for one below what an empty engine needs. Costs are open. */
+/* ORR_FAULT_DOCUMENT for an objective below the time of an empty engine. The cost models must be
+ * open. */
 gboolean orr_objectives_check(const OrrServingRun *run, GError **error);
 
 G_END_DECLS

@@ -1,10 +1,11 @@
 /*
- * serving_check.c - whether an engine can be what a scenario asks, and how large its cache is.
+ * serving_check.c - checks whether an engine can be what a scenario requests, and computes the size
+ * of its cache.
  *
  *   cache = memory * gpu-memory-utilization - reserved - weights - activations(most tokens, most sequences)
  *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
  *
- * of one GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a
+ * per GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a
  * step of max-num-batched-tokens tokens.
  */
 #include "workloads/serving/fleet/serving_check.h"
@@ -23,8 +24,8 @@ static gint64 gpus_of(const OrrServingParallel *parallel) {
   return parallel->tp * parallel->pp * parallel->dp_attention;
 }
 
-/* Of group @g: 0 is that of `replicas`; where those are not told, they are what the others leave
- * of the GPUs. */
+/* The parameters of group @g; group 0 is that of `replicas`, which by default uses the GPUs that
+ * the others leave. */
 static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
   OrrServing own = *params;
   const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
@@ -66,10 +67,10 @@ static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
 typedef struct {
   double weights, activations, budget, kv_per_token, state, adapter;
   OrrKvLayout layout;
-  gint64 blocks, room; /* of the cache; tokens of one request that it holds */
+  gint64 blocks, room; /* blocks of the cache; tokens of one request that it holds */
 } Memory;
 
-/* What guesses tokens lies on the last stage, beside the largest at worst. */
+/* Adds the drafter, which is on the last stage: at worst together with the largest. */
 static void add_drafter(const OrrServing *params, const OrrModel *model,
                         const OrrInferenceShard *shard, Memory *memory) {
   const OrrChoice *choice = &params->engine.speculation;
@@ -141,8 +142,7 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
 
 /* --- lengths --- */
 
-/* Distributions without an end are held to what there is room for; what is asked for by number
- * is not. */
+/* Unbounded distributions are limited to the available room; lengths given as numbers are not. */
 static void check_room(const OrrServing *params, const OrrModel *model, gint64 room,
                        const char *of_what, OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
@@ -197,7 +197,7 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
   check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
 }
 
-/* Products in a format that the device does not compute in would run as something else. */
+/* A format in which the device does not compute would run as something else. */
 static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,
                           OrrDiags *diags) {
   const OrrQuantized *quantized = orr_quantized((OrrQuantization)params->quantization);
@@ -205,9 +205,11 @@ static void check_formats(const OrrServing *params, const OrrDevice *device, Orr
                             : quantized ? (OrrDtype)params->activations
                                         : (OrrDtype)params->precision;
   if (quantized && params->precision != ORR_BF16)
-    orr_diags_error(
-        diags, place, "quantization (%s) and precision (%s) exclude each other: the one says both",
-        orr_quantization_words[params->quantization], orr_dtype_names[params->precision]);
+    orr_diags_error(diags, place,
+                    "quantization (%s) and precision (%s) exclude each other: quantization implies "
+                    "the precision",
+                    orr_quantization_words[params->quantization],
+                    orr_dtype_names[params->precision]);
   else if (orr_device_peak_flops(device, products) <= 0)
     orr_diags_error(diags, place,
                     "%s %s: device %s does not multiply %s; weights alone may be narrow: "
@@ -226,17 +228,15 @@ static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlac
   const gboolean has_state = orr_inference_state_bytes(model, &shard, 0, model->layers) > 0;
   if (has_state && orr_speculation_of(&params->engine.speculation).tokens > 0)
     orr_diags_error(diags, place,
-                    "engine.speculation: model %s has layers that keep a state, which cannot "
-                    "forget wrong guesses: use "
-                    "none",
+                    "engine.speculation: model %s has layers that keep a state, which cannot drop "
+                    "rejected tokens: use none",
                     model->name);
   const OrrCacheTiers *tiers = &params->engine.tiers;
   if (params->engine.prefix_caching == ORR_PREFIX_NONE &&
       tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
-    orr_diags_error(diags, place,
-                    "engine.cache-tiers keep what prefix-caching names: set engine.prefix-caching "
-                    "to block-hash or "
-                    "radix");
+    orr_diags_error(
+        diags, place,
+        "engine.cache-tiers need prefix caching: set engine.prefix-caching to block-hash or radix");
   if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->host_bytes <= 0)
     orr_diags_error(
         diags, place,
@@ -251,7 +251,7 @@ static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlac
                     params->images, model->name);
 }
 
-/* What drafts must be able to run as the model does. */
+/* The drafting model must be able to run on the same ranks as the model. */
 static void check_speculation(const OrrServing *params, const OrrModel *model, OrrPlace place,
                               OrrDiags *diags) {
   const OrrChoice *choice = &params->engine.speculation;
@@ -301,19 +301,18 @@ static void check_life(const OrrServing *params, gint64 replicas, const OrrClust
     orr_diags_error(diags, place, "autoscaling.least (" D ") is above the " D " replicas",
                     scaling->least, replicas);
   if (scaling->by.entry && g_str_equal(scaling->by.entry->name, "slo") && params->slo.ttft_s <= 0)
-    orr_diags_error(diags, place, "autoscaling by slo needs slo.ttft: that is what it goes by");
+    orr_diags_error(diags, place, "autoscaling by slo needs slo.ttft, its target");
 }
 
-/* A queue that is limited where every request gets in at once would never be used. */
+/* A limit on a queue that is never used is an error. */
 static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->admission.queue >= 0 && params->admission.in_flight == 0)
     orr_diags_error(diags, place,
-                    "admission.queue (" D
-                    ") limits nothing without admission.in-flight: give that too",
+                    "admission.queue (" D ") limits nothing without admission.in-flight: give both",
                     params->admission.queue);
 }
 
-/* What each group must be able to run by itself. */
+/* Checks that each group can run by itself. */
 static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device,
                         OrrPlace place, OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
@@ -348,7 +347,7 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
                     text->str, gpus, orr_cluster_n_gpus(cluster));
 }
 
-/* Each group's memory, and whether the longest request fits the smallest cache. */
+/* Checks each group's memory, and that the longest request fits the smallest cache. */
 static void check_room_of_groups(const OrrServing *params, const OrrModel *model,
                                  const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const guint before = orr_diags_n_errors(diags);
