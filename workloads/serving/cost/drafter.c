@@ -119,7 +119,7 @@ static void add_time(OrrStepTime *sum, OrrStepTime time) {
   sum->attention_s += time.attention_s;
 }
 
-/* The projection's output is split over the group, as that of any column-parallel product. */
+/* The group splits the projection's output, as in any column-parallel product. */
 static double projection_s(const OrrDrafter *drafter, gint64 tokens) {
   const gint64 hidden = drafter->draft.model.hidden;
   if (drafter->draft.joined == 0) return 0;
