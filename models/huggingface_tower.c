@@ -1,8 +1,8 @@
 /*
  * huggingface_tower.c - converts the vision_config of a multi-modal config to a model's `encoder`.
  *
- *   clip_vision_model      CLIP's ViT before a decoder, whose class token is no token of the
- *                          decoder (LLaVA)
+ *   clip_vision_model      CLIP's ViT before a decoder, which does not receive the class token
+ *                          (LLaVA)
  *   qwen2_vl               a ViT with 2-dimensional RoPE; `merge` squared tokens become one
  *   qwen2_5_vl             the same with RMSNorm and SwiGLU. All but four of its layers attend
  *                          within windows, which is reported: here all attend to the whole image

@@ -31,7 +31,7 @@ typedef enum {
 extern const char *const orr_attention_words[];
 
 /* How ranks share a sequence (context parallelism). p2p: keys and values move round a ring,
- * concurrently with the attention of those that have arrived; each rank has an early and a late
+ * concurrently with the attention over the arrived ones; each rank has an early and a late
  * chunk, so that all have equal work (Megatron's p2p; Liu et al. 2023, arXiv 2310.01889;
  * zig-zag). all-gather: every rank gathers all of them (Llama 3). all-to-all: ranks split heads
  * instead of the sequence while attention runs (DeepSpeed Ulysses, arXiv 2309.14509).
@@ -190,8 +190,8 @@ OrrWeights orr_transformer_head_weights(const OrrModel *model, const OrrShard *s
                                         gboolean shares_embedding);
 
 /* Bytes that are kept because the backward of one kind of operator reads them. Operators have
- * the names with which they run, except layer-input, of recomputed layers, and NAME-result, of
- * those that ORR_MODULE_OPERATORS keeps. */
+ * the names with which they run, except layer-input, of recomputed layers, and NAME-result, of the
+ * operators that ORR_MODULE_OPERATORS keeps. */
 typedef struct {
   const char *operator;
   double bytes; /* of one micro-batch, on one rank */

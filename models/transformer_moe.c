@@ -218,8 +218,8 @@ static void put_permute(const OrrTransformerView *view, GArray *operators, const
   orr_transformer_put_memory(view, operators, name, pass, (r.tokens + r.pairs) * r.width, 1, 0);
 }
 
-/* Tokens come by rank: where a rank has several experts they are put in the order of these, and
- * back (Megatron-Core, sort_chunks_by_idxs of the all-to-all dispatcher; DeepEP's permute after
+/* Tokens arrive by rank: a rank with several experts sorts them by expert, and back
+ * (Megatron-Core, sort_chunks_by_idxs of the all-to-all dispatcher; DeepEP's permute after
  * the dispatch). */
 static void put_sort(const OrrTransformerView *view, GArray *operators, const char *name,
                      OrrPass pass) {

@@ -1,5 +1,5 @@
 /*
- * nsys.c - see nsys.h.
+ * nsys.c - reads the tables of Nsight Systems' SQLite export and checks every value.
  */
 #include "results/nsys.h"
 
@@ -51,11 +51,11 @@ static OrrPlace place_of(const Reader *reader) {
   return (OrrPlace){g_intern_string(reader->path), 0, 0};
 }
 
-/* NULL, told to the diagnostics, where the statement does not fit the file. */
+/* NULL, with a diagnostic, if the statement does not fit the file. */
 static sqlite3_stmt *prepare(const Reader *reader, const char *sql) {
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) == SQLITE_OK) return statement;
-  orr_diags_error(reader->diags, place_of(reader), "is no export of Nsight Systems: %s",
+  orr_diags_error(reader->diags, place_of(reader), "is not an export of Nsight Systems: %s",
                   sqlite3_errmsg(reader->db));
   return NULL;
 }
@@ -80,7 +80,7 @@ static gboolean check_kinds(const Reader *reader) {
   return orr_diags_n_errors(reader->diags) == n_before;
 }
 
-/* All columns that are missing are told. */
+/* Reports all missing columns. */
 static gboolean check_columns(const Reader *reader, const char *table, const char *const *columns) {
   gboolean complete = has(reader, table, NULL);
   if (!complete) orr_diags_error(reader->diags, place_of(reader), "there is no table %s", table);

@@ -87,8 +87,8 @@ gboolean orr_store_next_row(const OrrStore *store, sqlite3_stmt *stmt, GError **
 /* TRUE for letters, digits, '_' and '-': what the tables of ours are called, and a file can be. */
 gboolean orr_store_is_table_name(const char *name);
 
-/* TRUE when the table is there and has a column of that name (@column NULL: when the table is
- * there). A view is none. */
+/* TRUE if the table exists and has a column of that name (@column NULL: if the table exists). A
+ * view does not count. */
 gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column);
 
 /* TRUE between begin and end of a run. */

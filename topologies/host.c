@@ -1,3 +1,6 @@
+/*
+ * host.c - the fields of a node's host, and the checks that span them.
+ */
 #include "topologies/host.h"
 
 static const char *const path_words[] = {"apart", "switch", "bridge", NULL};

@@ -1,3 +1,6 @@
+/*
+ * job_placement.c - the registry of job placements, and the checks of every choice.
+ */
 #include "topologies/job_placement.h"
 
 #include "sim/base/fault.h"

@@ -1,3 +1,6 @@
+/*
+ * storage.c - the fields of the file system, its checks, and the servers of a file.
+ */
 #include "topologies/storage.h"
 
 static const char *const attach_words[] = {"own", "fabric", NULL};

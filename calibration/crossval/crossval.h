@@ -4,9 +4,9 @@
  *
  * Whole shapes are left out: of a GEMM table all rows of an (n, k), of an attention table all
  * lengths of a (head size, heads, key heads, batch), of collectives one size for all groups, of
- * experts a layer and its split, of exchanges of tokens a group and a layer. Shapes are dealt into
- * ORR_CROSSVAL_FOLDS folds by a fixed shuffle; for each fold in turn, a cost model is made from the
- * table without it and queried for it.
+ * experts one layer and its split, of exchanges of tokens one group and layer. Shapes are dealt
+ * into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; for each fold in turn, a cost model is made
+ * from the table without it and queried for it.
  *
  * Invariants: 1. The model that answers has no row of the shape queried; the constants of the
  * profile are the same. 2. The same profile gives the same points, in the same order. 3. Every row

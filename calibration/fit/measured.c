@@ -9,8 +9,8 @@
  * H100. `thin` rounds to three digits, which costs 0.5 % at most and saves a sixth of a profile's
  * text.
  *
- * A machine can hold rows back (a tray whose power is capped: GB200's products of 1 ms and longer
- * ran at half the rate of those of 0.8 ms). Tables of the same chip reveal them: `same_chip`.
+ * A machine can hold rows back (a tray with capped power: GB200's products of 1 ms and longer ran
+ * at half the rate of products of 0.8 ms). Tables of the same chip reveal them: `same_chip`.
  */
 #include "calibration/fit/measured.h"
 

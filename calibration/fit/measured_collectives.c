@@ -74,7 +74,7 @@ static gboolean any_versioned(const GArray *samples) {
   return FALSE;
 }
 
-/* The mean of those of the @n equal samples whose format has the lowest rank. */
+/* The mean of the samples, among @n equal ones, whose format has the lowest rank. */
 static double mean_of(const GArray *samples, guint first, guint n) {
   double log_sum = 0, only = 0;
   int format = G_MAXINT;

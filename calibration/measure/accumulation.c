@@ -1,3 +1,6 @@
+/*
+ * accumulation.c - states which products accumulate fast, and the word for it in a row.
+ */
 #include "calibration/measure/accumulation.h"
 
 #include <string.h>

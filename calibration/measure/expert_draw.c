@@ -1,3 +1,6 @@
+/*
+ * expert_draw.c - draws loads by the quantiles of the power law and assigns tokens to experts.
+ */
 #include "calibration/measure/expert_draw.h"
 
 #include <math.h>

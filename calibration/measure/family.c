@@ -1,3 +1,6 @@
+/*
+ * family.c - the registry of families, and the roofline that gives their trend.
+ */
 #include "calibration/measure/family.h"
 
 #include <math.h>

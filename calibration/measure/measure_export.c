@@ -1,3 +1,6 @@
+/*
+ * measure_export.c - sorts rows into the CSV files of their families and writes each file as text.
+ */
 #include "calibration/measure/measure_export.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * measure_row.c - the columns of table kernel_sample, and the names of devices as drivers report
+ * them.
+ */
 #include "calibration/measure/measure_row.h"
 
 #include <math.h>

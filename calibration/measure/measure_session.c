@@ -1,3 +1,7 @@
+/*
+ * measure_session.c - spends the budget: one loop over the plan, for all ranks together or for
+ * rank 0 alone.
+ */
 #include "calibration/measure/measure_session.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * measure_visit.c - the columns of table kernel_session, and words for the reasons of slow clocks.
+ */
 #include "calibration/measure/measure_visit.h"
 
 static const OrrField fields[] = {

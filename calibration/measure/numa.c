@@ -1,3 +1,6 @@
+/*
+ * numa.c - reads the NUMA node of a PCI device from sysfs and binds pages to it.
+ */
 #include "calibration/measure/numa.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * power_window.c - averages power and clocks over the window between two changes of the energy
+ * counter.
+ */
 #include "calibration/measure/power_window.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * reference.c - computes references in double precision, straight from the equations in
+ * reference.h.
+ */
 #include "calibration/measure/reference.h"
 
 #include <math.h>

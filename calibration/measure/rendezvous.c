@@ -1,3 +1,6 @@
+/*
+ * rendezvous.c - exchanges bytes and failures between the processes of a job through files.
+ */
 #include "calibration/measure/rendezvous.h"
 
 #include <errno.h>

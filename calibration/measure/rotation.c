@@ -1,3 +1,6 @@
+/*
+ * rotation.c - computes how many operand sets evict the L2 cache, and the calls of a repeat.
+ */
 #include "calibration/measure/rotation.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/*
+ * shape.c - writes shapes as text and parses them.
+ */
 #include "calibration/measure/shape.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * stream_wait.c - polls streams until all are done, one fails, or the time limit passes.
+ */
 #include "calibration/measure/stream_wait.h"
 
 #include "sim/base/fault.h"

@@ -1,3 +1,6 @@
+/*
+ * timing.c - summarises repeats, and lengthens the hold of a stream until the host keeps up.
+ */
 #include "calibration/measure/timing.h"
 
 #include <math.h>

@@ -75,8 +75,7 @@ static OrrCsv *parse(const char *text, const char *path, OrrDiags *diags) {
   csv->lines = g_ptr_array_new_with_free_func((GDestroyNotify)line_free);
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   guint n_lines = g_strv_length(lines);
-  if (n_lines > 0 && !*lines[n_lines - 1])
-    n_lines--; /* what follows the last line's end is no line */
+  if (n_lines > 0 && !*lines[n_lines - 1]) n_lines--; /* nothing follows the end of the last line */
   for (guint i = 0; i < n_lines; i++)
     add_line(csv, lines[i], (OrrPlace){g_intern_string(path), (int)i + 1, 1}, diags);
   return csv;

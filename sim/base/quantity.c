@@ -175,7 +175,7 @@ static gboolean refuse_unit(const char *text, const char *found, OrrUnit unit, G
   else
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "'%.60s' has an unknown unit '%.20s': allowed %s %s", text, found,
-                unit == ORR_UNIT_FRACTION ? "is none or" : "are", allowed);
+                unit == ORR_UNIT_FRACTION ? "no unit or" : "are", allowed);
   return FALSE;
 }
 

@@ -23,10 +23,9 @@ typedef struct {
   guint32 comm; /* G_MAXUINT32 for WORK */
   double begin_s, started_s, end_s;
   guint32 beside; /* slowed WORK: label of the comm that slowed it; else G_MAXUINT32 */
-  guint32 routine, first,
-      /* n_ops > 0: not one op but so many of a routine, from `first` on, each alone on its links
-       * and one right after the other; the label is the call's */
-      n_ops;
+  /* n_ops > 0: not one op but n_ops ops of a routine, from `first` on, each alone on its links and
+   * without gaps; the label is the call's */
+  guint32 routine, first, n_ops;
 } OrrSpan;
 
 typedef void (*OrrSpanSink)(const OrrSpan *span, void *user);

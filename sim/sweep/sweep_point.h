@@ -1,5 +1,6 @@
 /*
- * sweep_point.h - simulates one point.
+ * sweep_point.h - simulates one point of a sweep: applies its variant to the scenario, runs it,
+ * and keeps its objectives or the reason why it has none.
  */
 #ifndef ORR_SWEEP_POINT_H
 #define ORR_SWEEP_POINT_H

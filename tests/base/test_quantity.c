@@ -75,7 +75,7 @@ static void test_refusals(void) {
   assert_refused("8 GPUs", ORR_UNIT_NONE,
                  "'8 GPUs' has a unit ('GPUs') where a pure number is needed");
   assert_refused("3 ms", ORR_UNIT_FRACTION,
-                 "'3 ms' has an unknown unit 'ms': allowed is none or %");
+                 "'3 ms' has an unknown unit 'ms': allowed no unit or %");
   assert_refused("fast", ORR_UNIT_BYTES, "'fast' is not a number with a unit: " BYTES);
   assert_refused("", ORR_UNIT_NONE, "'' is not a number");
   assert_refused("inf", ORR_UNIT_NONE, "'inf' is not a number");

@@ -99,8 +99,8 @@ static void test_refused(void) {
 }
 
 /* Products beside all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250
- * for 100: 2. A copy's row of which none is alone tells nothing; a row twice, or a time that is
- * none, is named. */
+ * for 100: 2. A copy without a row alone adds nothing; a duplicate row, or a bad time, is
+ * reported. */
 static void test_overlap(void) {
   const char *head = "# device: round\nbeside,watch,bytes,m,n,k,latency_us\n";
   const char *rows = "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,128,64,64,20\n"

@@ -129,7 +129,7 @@ static void test_no_file(void) {
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
   g_clear_error(&error);
   g_assert_true(
-      g_file_set_contents(path, "this is no database, but it is long enough to be one", -1, NULL));
+      g_file_set_contents(path, "this is not a database, but long enough to be one", -1, NULL));
   g_assert_null(orr_nsys_read(path, &error));
   g_assert_nonnull(error);
 }

@@ -1,3 +1,7 @@
+/*
+ * collective_bench.c - checks the workload `collectives` and compiles it, as flows or step by
+ * step.
+ */
 #include "workloads/collectives/collective_bench.h"
 
 #include <math.h>

@@ -187,10 +187,9 @@ static const OrrField parallel_fields[] = {
     {.name = "all-to-all",
      .kind = ORR_FIELD_TEXT,
      AT(OrrServingParallel, all_to_all),
-     .sentence = "Who takes tokens to experts and back under dp-attention: auto (DeepEP's "
-                 "low-latency kernels to 128 "
-                 "tokens a rank, else its normal ones), nccl, or an algorithm of `orrery list "
-                 "collectives`.",
+     .sentence = "All-to-all of experts' tokens under dp-attention: auto (DeepEP's low-latency "
+                 "kernels up to 128 tokens per rank, otherwise its normal ones), nccl, or an "
+                 "algorithm of `orrery list collectives`.",
      .fallback = "auto"},
     {.name = "imbalance",
      .kind = ORR_FIELD_REAL,

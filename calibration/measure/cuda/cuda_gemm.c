@@ -6,9 +6,9 @@
  * operands swap: its A is our w (n x k), its B our x (k x m). The layout decides which of them is
  * transposed:
  *
- *   forward   w[n,k] is k x n column-major: A transposed;      x[m,k] is k x m: B as it is       (TN)
- *   dgrad     w[k,n] is n x k: A as it is;                     x[m,k] is k x m: B as it is       (NN)
- *   wgrad     w[k,n] is n x k: A as it is;                     x[k,m] is m x k: B transposed     (NT)
+ *   forward   w[n,k] is k x n column-major: A transposed;   x[m,k] is k x m: B unchanged    (TN)
+ *   dgrad     w[k,n] is n x k: A unchanged;                 x[m,k] is k x m: B unchanged    (NN)
+ *   wgrad     w[k,n] is n x k: A unchanged;                 x[k,m] is m x k: B transposed   (NT)
  *
  * 8 and 4-bit operands have k innermost in every layout (TN), as their transposed copies do, except
  * fp8 and mxfp8 on sm_100 to sm_119 ("Blackwell supports any GEMM layout for FP8": Transformer
@@ -141,8 +141,8 @@ struct OrrProduct {
   const OrrCublas *cublas;
   Kind kind;
   gboolean is_tf32;
-  gboolean x_k_inner,
-      w_k_inner; /* whether k is innermost: the one is B as it is, the other A transposed */
+  /* whether k is innermost: x is then B unchanged, w is A transposed */
+  gboolean x_k_inner, w_k_inner;
   OrrFormat x_format;
   gint64 layout, batch, m, n, k;
   char *x, *w, *out;

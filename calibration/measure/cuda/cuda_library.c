@@ -1,3 +1,6 @@
+/*
+ * cuda_library.c - opens CUDA libraries at run time and fills tables of their functions.
+ */
 #include <dlfcn.h>
 #include <string.h>
 

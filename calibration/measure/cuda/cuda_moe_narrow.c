@@ -1,3 +1,7 @@
+/*
+ * cuda_moe_narrow.c - runs a grouped product as one cuBLASLt product per expert over several
+ * streams.
+ */
 #include "calibration/measure/cuda/cuda_moe_narrow.h"
 
 enum { STREAMS = 4 };

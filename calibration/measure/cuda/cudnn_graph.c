@@ -1,3 +1,7 @@
+/*
+ * cudnn_graph.c - builds cuDNN's backend descriptors, finds an engine for the graph and launches
+ * it.
+ */
 #include "calibration/measure/cuda/cudnn_graph.h"
 
 #include <stdbool.h> /* cuDNN's BOOLEAN attributes are that wide */

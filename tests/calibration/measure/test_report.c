@@ -121,7 +121,7 @@ static void test_scrub(void) {
       {"libnccl.so.2 was not found (LD_LIBRARY_PATH, /usr/local/cuda-13.0/lib64)",
        "libnccl.so.2 was not found (LD_LIBRARY_PATH, *)"},
       {"~/models/a.yaml: no such file", "*: no such file"},
-      {"Alice@gpu-box-7: malice is no name", "*@*: malice is no name"},
+      {"Alice@gpu-box-7: malice is not a name", "*@*: malice is not a name"},
       {"1.5 GB/s, and/or x", "1.5 GB/s, and/or x"},
       {"", ""},
   };

@@ -1,3 +1,6 @@
+/*
+ * arrival.c - the registry of arrival processes, and the code that rates and traces share.
+ */
 #include "workloads/serving/arrivals/arrival.h"
 
 #include "sim/base/fault.h"

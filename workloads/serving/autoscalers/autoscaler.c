@@ -1,3 +1,6 @@
+/*
+ * autoscaler.c - the registry of autoscalers, and the rule by which several scale.
+ */
 #include "workloads/serving/autoscalers/autoscaler.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * core.c - see core.h.
+ * core.c - one engine core: its queues, the requests in it, and one step after another.
  */
 #include "workloads/serving/core/core.h"
 
@@ -258,7 +258,7 @@ gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens) {
   return core->sequencing->give(core, request, tokens);
 }
 
-/* Up to @end from the tiers below HBM, so many tokens @from each. */
+/* Loads the blocks up to @end from the tiers below HBM; @from: tokens from each tier. */
 static void load(OrrCore *core, OrrRequest *request, gint64 end, const gint64 *from) {
   orr_kv_load(core->kv, request, end);
   for (int tier = 0; tier < ORR_N_TIERS; tier++) {

@@ -151,8 +151,8 @@ gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
 void orr_core_schedule(OrrCore *core, OrrRequest *request);
 
 /* Moves a waiting request to the running with at most @most tokens of what its prefix cache
- * lacks; whole: all of it or nothing. @reserve_tokens: room for so many tokens is taken at once
- * (0: for what is given). FALSE: no room. */
+ * lacks; whole: all of it or nothing. @reserve_tokens: tokens for which room is taken at once (0:
+ * only for the given ones). FALSE: no room. */
 gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole,
                         gint64 reserve_tokens);
 

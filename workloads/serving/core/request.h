@@ -21,7 +21,7 @@ G_BEGIN_DECLS
 
 typedef struct OrrRequest OrrRequest;
 
-/* Names the blocks of requests whose tokens cannot be told from prompt and stream alone. */
+/* Names the blocks of requests whose tokens do not follow from prompt and stream alone. */
 typedef struct OrrBlockNaming OrrBlockNaming;
 struct OrrBlockNaming {
   /* 0: the block that ends at token @end has the name that it would have without this. */
@@ -83,8 +83,8 @@ struct OrrRequest {
   void *session; /* the load's */
 };
 
-/* Of two that wait: by key, then by arrival; a preempted request is ahead of those that came
- * after it. */
+/* Orders two waiting requests by key, then by arrival; a preempted request is ahead of later
+ * arrivals. */
 static inline gboolean orr_request_is_before(const OrrRequest *a, const OrrRequest *b) {
   if (a->key != b->key) return a->key < b->key;
   if (a->arrival_s != b->arrival_s) return a->arrival_s < b->arrival_s;

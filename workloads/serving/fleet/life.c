@@ -41,7 +41,7 @@ typedef struct {
   guint n_lost;     /* of its GPUs */
   double since_s;   /* of the state */
   double busy_s;    /* of its row, when the autoscaler last ran */
-  double *slow;     /* by GPU: kernels take so many times as long; NULL: none ever does */
+  double *slow;     /* by GPU: factor on the time of its kernels; NULL: always 1 */
 } One;
 
 /* Replicas that are scaled together. */

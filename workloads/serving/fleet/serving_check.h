@@ -1,5 +1,5 @@
 /*
- * serving_check.h - whether an engine can be what a scenario asks for, and its compilation.
+ * serving_check.h - checks of a serving scenario that span fields, and its compilation.
  */
 #ifndef ORR_SERVING_CHECK_H
 #define ORR_SERVING_CHECK_H

@@ -10,7 +10,7 @@
  *
  * so that an engine hands out at most 1 / front-end pieces a second. The engine does not wait for
  * it. A client does: its first token is its first piece, and its next request comes when its last
- * one is seen. Measured in SGLang: 30 us a token for the conversion to OpenAI's format alone
+ * one is seen. Measured in SGLang: 30 us per token for the conversion to OpenAI's format alone
  * (sgl-project/sglang issue 10186, September 2025), 26 us in a detokeniser of its own (pull request
  * 9970: 5,122,821 tokens in 133.0 s). Not modelled: prompts, which the same process parses.
  */

@@ -1,3 +1,6 @@
+/*
+ * router.c - the registry of routers, and loads as last reported.
+ */
 #include "workloads/serving/routers/router.h"
 
 extern const OrrRouter orr_router_kv_aware, orr_router_least_loaded, orr_router_power_of_two,

@@ -1,3 +1,6 @@
+/*
+ * scheduler.c - the registry of schedulers, and the parts of a step that several share.
+ */
 #include "workloads/serving/schedulers/scheduler.h"
 
 extern const OrrScheduler orr_scheduler_continuous, orr_scheduler_fair, orr_scheduler_prefill_first,
@@ -22,9 +25,9 @@ static gint64 cap(gint64 tokens, gint64 longest_chunk) {
   return longest_chunk > 0 ? MIN(tokens, longest_chunk) : tokens;
 }
 
-/* Preemption takes requests out of the list while it is walked, whoever is last by the
- * scheduler's order: the walk begins anew, past those that have their turn, so that none is left
- * out where the last by order is not the list's last. */
+/* Preemption removes requests from the list during the walk: the last one by the scheduler's order.
+ * The walk then restarts and skips requests that are done, so that none is left out if the last one
+ * by order is not the last of the list. */
 static void give_all(OrrCore *core, gint64 longest_chunk, gboolean decodes_alone) {
   for (guint i = 0; i < core->running->len && core->budget > 0;) {
     OrrRequest *request = core->running->pdata[i++];

@@ -1,3 +1,6 @@
+/*
+ * speculation.c - the registry of drafters, and their common checks.
+ */
 #include "workloads/serving/speculation/speculation.h"
 
 extern const OrrSpeculator orr_speculator_draft_model, orr_speculator_eagle, orr_speculator_mtp,

@@ -1,5 +1,5 @@
 /*
- * adapters.c - see adapters.h.
+ * adapters.c - tracks which adapters are on the GPU and loads the others over the host link.
  */
 #include "workloads/serving/stations/adapters.h"
 
@@ -34,8 +34,8 @@ void orr_adapters_free(OrrAdapters *adapters) {
   g_free(adapters);
 }
 
-/* Where @adapter is, or else the slot that it would take: of those that nobody holds the least
- * recently used. NULL: none. */
+/* The slot of @adapter or, if it has none, the one that it would take: the least recently used
+ * unheld slot. NULL: none. */
 static Slot *find(const OrrAdapters *adapters, guint adapter) {
   Slot *best = NULL;
   for (guint i = 0; i < adapters->n_slots; i++) {

@@ -1,5 +1,5 @@
 /*
- * beams.c - see beams.h.
+ * beams.c - draws which beams continue, and counts the blocks that beams share.
  */
 #include "workloads/serving/stations/beams.h"
 

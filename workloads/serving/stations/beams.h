@@ -41,8 +41,9 @@ guint orr_beams_width(const OrrBeams *beams);
 /* Blocks that all beams have together, without the prompt's whole ones; after append room for a
  * token of each. */
 gint64 orr_beams_blocks(const OrrBeams *beams);
-gint64 orr_beams_fresh(const OrrBeams *beams);  /* that append would take: copies and new ones */
-gint64 orr_beams_copies(const OrrBeams *beams); /* of those, copies */
+gint64
+orr_beams_fresh(const OrrBeams *beams); /* blocks that append would take: copies and new ones */
+gint64 orr_beams_copies(const OrrBeams *beams); /* copies among them */
 void orr_beams_append(OrrBeams *beams); /* nothing where there is room for the next token already */
 void orr_beams_fork(OrrBeams *beams);   /* the tokens that there was room for are there */
 /* The block of @beam that holds token @block * size of its sequence, not a whole one of the

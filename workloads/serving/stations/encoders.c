@@ -41,11 +41,11 @@ typedef struct {
 /* A request's images, from its arrival until they are where its prompt is computed. */
 struct Encoding {
   Encoders *encoders;
-  OrrRequest *request; /* or its copy, where another replica computes the prompt */
+  OrrRequest *request; /* or its copy, if another replica computes the prompt */
   double begin_s;
   Task *tasks;
-  guint n, n_left; /* images; of those, not encoded */
-  OrrReplica *to;  /* NULL: not known yet */
+  guint n, n_left; /* images; images not yet encoded */
+  OrrReplica *to;  /* NULL: not yet known */
   guint n_flows;   /* embeddings under way */
   gboolean is_void;
   guint place; /* in active */

@@ -43,8 +43,8 @@ typedef struct {
   GHashTable
       *took_s; /* OrrRequest* -> double*, owned: from its prompt's end to its cache's arrival */
   OrrPool *handeds;  /* of Handed */
-  GPtrArray *active; /* of those: on their way */
-  GQueue homeless;   /* of those: no decoder is up */
+  GPtrArray *active; /* of Handed: being transferred */
+  GQueue homeless;   /* of Handed: no decoder is up */
   OrrGateway *prefill, *decode;
   gboolean per_layer;
 } Handover;

@@ -57,7 +57,7 @@ struct OrrStation {
   gboolean (*open)(OrrStop *stop, GError **error);
   void (*close)(gpointer state);
 
-  /* All of these are optional. */
+  /* The following functions are optional. */
   void (*made)(gpointer state, OrrRequest *request); /* completes a new request of the load */
   OrrStationAnswer (*enter)(gpointer state, OrrRequest *request);
   void (*first_token)(gpointer state, OrrReplica *replica, OrrRequest *request);
