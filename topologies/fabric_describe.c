@@ -103,7 +103,7 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
 static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrNodeShape *node = &cluster->node;
   const double fraction = orr_fabric_nic_fraction(fabric);
-  g_string_append_printf(text, LABEL "%g a GPU, ", "nic", node->nics_per_gpu);
+  g_string_append_printf(text, LABEL "%g per GPU, ", "nic", node->nics_per_gpu);
   add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * fraction, node->nic_bytes_per_s);
   g_string_append(text, " each way");
   if (node->ports_per_nic > 1) g_string_append_printf(text, ", " I64 " ports", node->ports_per_nic);
