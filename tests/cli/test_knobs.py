@@ -4,8 +4,12 @@
 An option is used when a file in tests/, docs/, scenarios/, README.md or the Makefile has it within three lines of its
 verb: in a command of a document, a test's command line, or a comment that tells the reader to pass it. An option that
 nothing uses is named; it needs a test, or it can go. docs/reference is generated from the help and does not count.
+
+Keys of documents likewise: every key of a schema is set by a scenario, a validation set, a shipped document, a test or a
+page. tests/cli/knobs.pending lists the keys that nothing sets yet; a key that something sets must leave that list.
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -45,6 +49,32 @@ def is_used(verb, short, long, files):
                for lines in files for at, line in enumerate(lines))
 
 
+def keys_of(schema):
+    """All keys of the maps in @schema."""
+    if isinstance(schema, list):
+        return set().union(*map(keys_of, schema)) if schema else set()
+    if not isinstance(schema, dict):
+        return set()
+    named = schema.get("properties")
+    return (set(named) if isinstance(named, dict) else set()).union(*map(keys_of, schema.values()))
+
+
+def unset_keys():
+    """(number of keys, the keys that no file sets)."""
+    keys = set()
+    for kind in ("cluster", "device", "model", "profile", "scenario", "sweep", "workload"):
+        keys |= keys_of(json.loads(subprocess.run([orrery, "schema", kind], capture_output=True, text=True,
+                                                  check=True).stdout))
+    folders = ("scenarios", "tests", "docs", "models/zoo", "topologies", "calibration/profiles")
+    paths = [root / "README.md"] + [path for folder in folders for path in sorted((root / folder).rglob("*"))]
+    text = "\n".join(path.read_text(errors="replace") for path in paths
+                     if path.is_file() and path.suffix in {".md", ".yaml", ".c", ".h", ".py", ".sh"}
+                     and not path.relative_to(root).as_posix().startswith(("docs/reference/", "topologies/fabrics/"))
+                     and not (path.suffix in {".c", ".h"} and path.relative_to(root).parts[0] == "topologies"))
+    used = set(re.findall(r"(?<![\w-])([a-z][\w-]*)\s*[:=]", text)) | set(re.findall(r"(?<=[.\"])([a-z][\w-]*)(?=[.=\"\\])", text))
+    return len(keys), keys - used
+
+
 def main():
     files = list(lines_of_files())
     verbs = [verb for verb in re.findall(r"^  ([a-z]+) +\S", help_of(), flags=re.M) if verb != "help"]
@@ -58,8 +88,15 @@ def main():
         for long in unused:
             print(f"# orrery {verb} --{long}: no test, document or scenario uses it")
     print(f"# {n_options} options of {len(verbs)} verbs")
-    print(f"1..{len(verbs)}")
-    return 1 if n_unused else 0
+    n_keys, unset = unset_keys()
+    pending = set((root / "tests/cli/knobs.pending").read_text().split())
+    print(f"{'ok' if unset == pending else 'not ok'} {len(verbs) + 1} - keys of documents: {n_keys}, {len(unset)} of them set by nothing yet")
+    for key in sorted(unset - pending):
+        print(f"# {key}: no scenario, document, test or page sets it")
+    for key in sorted(pending - unset):
+        print(f"# {key}: is set somewhere; take it off tests/cli/knobs.pending")
+    print(f"1..{len(verbs) + 1}")
+    return 1 if n_unused or unset != pending else 0
 
 
 sys.exit(main())
