@@ -26,7 +26,7 @@ typedef struct {
   const OrrBenchFacts *facts;
   OrrMeasurePlan *plan;
   OrrMeasureOutcome outcome;
-  GHashTable *told; /* reasons for skipping, each reported once */
+  GHashTable *reasons; /* reasons for skipping, each reported once */
 } Session;
 
 /* Only rank 0 reports and stores. */
@@ -42,7 +42,7 @@ static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord
     fine = order->refusal(&refusal, order->user, error);
     orr_field_clear(&orr_measure_refusal_table, &refusal);
   }
-  if (!word->ends_job && g_hash_table_add(session->told, g_strdup(word->reason)) && order->note)
+  if (!word->ends_job && g_hash_table_add(session->reasons, g_strdup(word->reason)) && order->note)
     order->note(word->reason, order->user);
   return fine;
 }
@@ -218,9 +218,12 @@ static gboolean run_part(Session *session, gboolean for_all, OrrPlanState *state
 gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench,
                              const OrrMeasureOrder *order, OrrMeasureOutcome *ret_outcome,
                              OrrPlanState *ret_states, GError **error) {
-  g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  Session session = {
-      .layer = layer, .bench = bench, .order = order, .facts = layer->facts(bench), .told = told};
+  g_autoptr(GHashTable) reasons = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  Session session = {.layer = layer,
+                     .bench = bench,
+                     .order = order,
+                     .facts = layer->facts(bench),
+                     .reasons = reasons};
   gboolean is_complete = TRUE;
   /* Joint measurements come first and may take half of the budget, so that the other ranks are
    * then done. */
