@@ -141,8 +141,9 @@ static void test_load(void) {
                 "all-reduce --algorithm ring",
                 "describe cluster dgx-a100-superpod --set nodes=4 --set gpus=32 --collective "
                 "all-reduce --algorithm tree");
-  output_of("describe cluster dgx-a100-superpod --set routing=ecmp --collective all-to-all "
-            "--seed 2 --set nodes=4 --set gpus=32");
+  assert_fine("describe cluster dgx-a100-superpod --set routing=ecmp --collective all-to-all "
+              "--seed 2 --set nodes=4 --set gpus=32",
+              "all-to-all");
 }
 
 static void test_profile(void) {
