@@ -280,7 +280,7 @@ static const OrrCalibrateDifference *difference_of(const GPtrArray *differences,
 
 /* Rows against the profile that was fitted to them: 0 but for the three digits of a latency; had
  * every kernel taken twice as long, the profile would say half: -50 %. Backward passes and
- * copies are measured too, and told apart. */
+ * copies are measured too, and distinguished. */
 static void test_compare(Fixture *fixture, gconstpointer data) {
   (void)data;
   static const char *const fitted[] = {"gemm bf16 forward", "attention-decode bf16 even",
