@@ -140,15 +140,18 @@ static gboolean parse(const char *text, double *ret_value) {
   return end > text && !*end && isfinite(*ret_value);
 }
 
+/* The columns of one buffer are time, algbw, busbw and #wrong. A fourth column named "error" is a
+ * difference rather than a count; headings may also end before it. */
 static void check_wrong(const Reader *reader, const Run *run, char **words, int time,
                         OrrPlace place) {
-  const char *heading =
-      run->headings[time + 3]; /* time algbw busbw #wrong; "error" is a difference, not a count */
+  guint column = time + 3;
   double wrong;
-  if (heading && strcmp(heading, "#wrong") == 0 && parse(words[time + 3], &wrong) && wrong != 0)
+  if (column >= g_strv_length(run->headings) || strcmp(run->headings[column], "#wrong") != 0)
+    return;
+  if (parse(words[column], &wrong) && wrong != 0)
     orr_diags_error(reader->diags, place,
                     "%s results are wrong: what was measured is not that collective",
-                    words[time + 3]);
+                    words[column]);
 }
 
 static void check_type(const Reader *reader, Run *run, const char *type, OrrPlace place) {

@@ -92,6 +92,15 @@ static void test_old_text(void) {
       strstr(text, "op: reduce_scatter\n    ranks: 2\n    bytes: \"2048\"\n    us: \"7.5\""));
 }
 
+/* Headings may end before the column of wrong results; then nothing beyond the row is read. */
+static void test_short_headings(void) {
+  g_autofree char *text = good(STARTS RANK0 RANK1 "#   size  count  type  time  time\n"
+                                                  "  1024  256  float  10.5  10.6\n",
+                               &plain);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_assert_cmpuint(profile->collectives->len, ==, 1);
+}
+
 /* Two runs in one text: over 2 and over 1 ranks. */
 static void test_two_runs(void) {
   g_autofree char *text = good(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9")
@@ -161,6 +170,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/nccl-tests/profile", test_profile);
   g_test_add_func("/nccl-tests/base", test_base);
+  g_test_add_func("/nccl-tests/short-headings", test_short_headings);
   g_test_add_func("/nccl-tests/in-place-csv", test_in_place_csv);
   g_test_add_func("/nccl-tests/old-text", test_old_text);
   g_test_add_func("/nccl-tests/two-runs", test_two_runs);
