@@ -78,6 +78,16 @@ typedef enum {
 extern const char *const orr_time_words[];
 OrrTimeKind orr_time_kind(const char *word);
 
+/* The key `stack` of every kind of workload, for its field table. orr_scenario_stack_apply has laid
+ * the stack's settings under the workload before its fields are read, so only the name is left. */
+#define ORR_WORKLOAD_STACK_FIELD(type_)                                                            \
+  ORR_FIELD_TEXT(                                                                                  \
+      type_, "stack", stack, "none",                                                               \
+      "The software, whose defaults it supplies (`orrery list stacks`); later versions "           \
+      "of a family find the newest stack that is not newer; none: kernels and links "              \
+      "alone.",                                                                                    \
+      .document = "stack")
+
 typedef struct OrrWorkloadKind OrrWorkloadKind;
 #define ORR_NO_LANE G_MAXUINT32
 
@@ -133,6 +143,8 @@ struct OrrWorkloadKind {
   OrrEntry entry;
   /* Mandatory: check, compile, work_free. Other functions may be NULL. */
   gboolean without_model; /* needs no model: a scenario may omit it */
+  /* the stack (workloads/stack.h) of a workload that names none; NULL: kernels and links alone */
+  const char *default_stack;
   /* Checks rules that span fields: divisibility, sizes against model and cluster. Adds findings
    * at @place. */
   void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster,

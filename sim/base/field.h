@@ -81,7 +81,8 @@ typedef struct {
   const OrrRegistry *registry; /* CHOICE */
   const OrrFieldTable *table;  /* SECTION, SECTIONS */
   /* SECTION, SECTIONS, CHOICE, or NULL: the library kind ("device") whose documents `NAME` and
-   * `base: NAME` refer to. A name that is both an entry and a document is the entry. */
+   * `base: NAME` refer to. A name that is both an entry and a document is the entry. TEXT: the name
+   * of such a document, or a map that the table's owner has replaced by a name before reading. */
   const char *document;
 } OrrField;
 
@@ -194,6 +195,10 @@ OrrNode *orr_field_dump(const OrrFieldTable *table, const void *data);
  * the tree names none, it is accepted. */
 gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *path,
                        const char *text, GError **error);
+
+/* The same with a value that is a tree; takes ownership of @value. */
+gboolean orr_field_put(const OrrFieldTable *table, OrrNode *root, const char *path, OrrNode *value,
+                       GError **error);
 
 /* The field at the dotted @path of a struct that has been read, through sections and the
  * parameters of choices, and in *@ret_data the struct that holds its member. NULL where no such

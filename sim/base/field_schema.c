@@ -197,7 +197,9 @@ static void add_type(GString *out, const OrrFieldDefinitions *definitions, const
   case ORR_FIELD_REAL:
     return add_real(out, field);
   case ORR_FIELD_TEXT:
-    return add_raw(out, "type", "[\"string\",\"number\",\"boolean\"]");
+    return add_raw(out, "type",
+                   field->document ? "[\"string\",\"object\"]"
+                                   : "[\"string\",\"number\",\"boolean\"]");
   case ORR_FIELD_WORD:
     return add_words(out, field);
   case ORR_FIELD_CHOICE:

@@ -177,22 +177,27 @@ static OrrNode *parse_value(const char *path, const char *text, GError **error) 
   return NULL;
 }
 
-gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *path,
-                       const char *text, GError **error) {
+gboolean orr_field_put(const OrrFieldTable *table, OrrNode *root, const char *path, OrrNode *value,
+                       GError **error) {
+  g_autoptr(OrrNode) owned = value;
   g_auto(GStrv) segments = g_strsplit(path, ".", -1);
   guint n = g_strv_length(segments);
   if (n == 0 || g_strv_contains((const char *const *)segments, ""))
     return fail(error, path, "a name between the dots is missing");
-  g_autoptr(OrrNode) value = parse_value(path, text, error);
-  if (!value) return FALSE;
   g_autoptr(OrrNode) copy = orr_node_copy(root);
   OrrPlace place = value->place;
   Spot spot = {.node = copy, .name = table->name, .table = table, .document = table->name};
   for (guint i = 0; i + 1 < n; i++)
     if (!step(&spot, segments[i], path, place, error)) return FALSE;
-  if (!put(&spot, segments[n - 1], g_steal_pointer(&value), path, error)) return FALSE;
+  if (!put(&spot, segments[n - 1], g_steal_pointer(&owned), path, error)) return FALSE;
   OrrNode old = *root;
   *root = *copy;
   *copy = old; /* the copy is freed with the old contents in it */
   return TRUE;
+}
+
+gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *path,
+                       const char *text, GError **error) {
+  OrrNode *value = parse_value(path, text, error);
+  return value && orr_field_put(table, root, path, value, error);
 }

@@ -38,6 +38,7 @@ const OrrDocumentKind orr_document_kinds[] = {
     {"model", "models", "models/zoo"},
     {"profile", "profiles", "calibration/profiles"},
     {"workload", "workloads", "workloads/recipes"},
+    {"stack", "stacks", "workloads/stacks"},
     {"scenario", "scenarios", "scenarios"},
     {"validation", "validation-sets",
      "scenarios/validation"}, /* scenarios too: read by path (sim/validate/validate.h) */

@@ -59,6 +59,8 @@ const OrrCatalog orr_catalogs[] = {
     {"shardings", "sharding", "what data-parallel ranks shard", NULL, &orr_sharding_registry},
     {"speculators", "speculator", "how draft tokens are generated", NULL,
      &orr_speculation_registry},
+    {"stacks", "stack", "software: the defaults of an engine or a framework of some release",
+     "stack", NULL},
     {"sweep-names", "sweep-name",
      "names for a sweep's expressions, in addition to its axes and results", NULL, NULL},
     {"tp-comm-overlaps", "tp-comm-overlap",

@@ -9,10 +9,12 @@
 #include "calibration/profile/profile_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
+#include "sim/run/scenario_stack.h"
 #include "sim/run/scenario.h"
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"
 #include "topologies/fabric.h"
+#include "workloads/stack.h"
 
 /* --- Facts --- */
 
@@ -105,6 +107,13 @@ static char *workload_fact(const void *data) {
   return g_strdup(workload->workload.entry->sentence);
 }
 
+static char *stack_fact(const void *data) { return g_strdup(((const OrrStack *)data)->summary); }
+
+static char *stack_describe(const void *data, GError **error) {
+  (void)error;
+  return orr_stack_describe(data);
+}
+
 /* --- Kinds --- */
 
 static void settle_model(void *data, OrrPlace place, OrrDiags *diags) {
@@ -121,6 +130,7 @@ static const OrrDocumentCode codes[] = {
     {"model", &orr_model_table, settle_model, model_fact, model_describe},
     {"profile", &orr_profile_table, NULL, profile_fact, profile_describe},
     {"workload", &workload_table, NULL, workload_fact, NULL},
+    {"stack", &orr_stack_table, NULL, stack_fact, stack_describe},
     {"scenario", &orr_scenario_table, NULL, scenario_fact, NULL},
     {"cost-validation", &orr_cost_validation_table, NULL, cost_validation_fact, NULL},
 };
@@ -152,10 +162,18 @@ static gpointer read_fields(const OrrDocumentCode *code, OrrLibrary *library, co
   return NULL;
 }
 
+static OrrStack *read_stack(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+  const guint before = orr_diags_n_errors(diags);
+  g_autoptr(OrrStack) stack = orr_stack_read(library, tree, diags);
+  if (stack) orr_scenario_stack_check(stack, diags);
+  return orr_diags_n_errors(diags) == before ? g_steal_pointer(&stack) : NULL;
+}
+
 gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree,
                             OrrDiags *diags) {
   if (code->table == &orr_profile_table) return orr_profile_read(tree, library, diags);
   if (code->table == &orr_scenario_table) return orr_scenario_read(library, tree, diags);
+  if (code->table == &orr_stack_table) return read_stack(library, tree, diags);
   if (code->table != &workload_table) return read_fields(code, library, tree, diags);
   g_autoptr(OrrNode) wrapped = orr_node_new_map(tree->place);
   g_autoptr(OrrNode) choice = orr_node_copy(tree);

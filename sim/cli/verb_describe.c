@@ -16,6 +16,7 @@
 #include "sim/cli/catalog.h"
 #include "sim/cli/show.h"
 #include "sim/run/machine.h"
+#include "workloads/stack.h"
 
 static char *plot;
 static OrrClusterQuery query = {.seed = 1};
@@ -68,6 +69,10 @@ static void shorten(OrrNode *node) {
 static int describe_data(const OrrDocumentCode *code, gconstpointer data, GError **error) {
   g_autofree char *head = code->describe ? code->describe(data, error) : code->fact(data);
   if (!head) return 2;
+  if (code->table == &orr_stack_table) { /* the head holds every setting, with its source */
+    printf("%s", head);
+    return 0;
+  }
   g_autoptr(OrrNode) tree = orr_field_dump(code->table, data);
   shorten(tree);
   g_autofree char *text = orr_yaml_text(tree);

@@ -5,6 +5,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
+#include "sim/run/scenario_stack.h"
 
 static const char *const engine_words[] = {"auto", "simgrid", "ideal", NULL};
 
@@ -165,11 +166,13 @@ static char **trace_folders(OrrLibrary *library, const OrrNode *tree) {
   return (char **)g_ptr_array_free(g_steal_pointer(&folders), FALSE);
 }
 
-OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *document,
+                                      OrrDiags *diags) {
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
+  const guint before = orr_diags_n_errors(diags);
+  g_autoptr(OrrNode) tree = orr_scenario_stack_apply(library, document, diags);
   if (!orr_field_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
   scenario->folders = trace_folders(library, tree);
-  const guint before = orr_diags_n_errors(diags);
   check_work(scenario, tree, diags);
   if (orr_diags_n_errors(diags) > before) return NULL;
   settle_model(scenario, tree, diags);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "sim/run/scenario_stack.h"
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_facts.h"
 
@@ -57,14 +58,15 @@ gboolean orr_sweep_plan_axes_open_dp(OrrSweepPlan *plan, const OrrNode *sweep, O
 /* --- Axes --- */
 
 /* Whether the field at @path can be assigned in a scenario that is read: a number or a word of the
- * workload. */
+ * workload on which no condition of its software stack depends. */
 static gboolean is_plain(const OrrSweepPlan *plan, const char *path) {
   void *data = NULL;
   const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, path, &data);
   if (!field || !orr_field_is_plain(field) || g_str_has_prefix(path, "workload.pipeline."))
     return FALSE;
-  return g_str_has_prefix(path, "workload.") || g_str_equal(path, "fidelity") ||
-         g_str_equal(path, "engine");
+  if (g_str_equal(path, "fidelity") || g_str_equal(path, "engine")) return TRUE;
+  return g_str_has_prefix(path, "workload.") &&
+         !orr_scenario_stack_uses(plan->library, plan->tree, path);
 }
 
 /* Checks that the path exists and takes the first value; for a plain axis, every value. */

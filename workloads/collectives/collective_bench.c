@@ -18,6 +18,7 @@ const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL}
 #define AT(member_) .offset = offsetof(OrrCollectiveBench, member_)
 
 static const OrrField fields[] = {
+    ORR_WORKLOAD_STACK_FIELD(OrrCollectiveBench),
     ORR_FIELD_WORD(OrrCollectiveBench, "collective", collective, orr_collective_words, "all-reduce",
                    "The collective operation."),
     ORR_FIELD_REAL(OrrCollectiveBench, "begin", begin_bytes, ORR_UNIT_BYTES, "8 B",

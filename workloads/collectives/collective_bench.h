@@ -23,6 +23,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
+  char *stack;    /* name of the software stack */
   int collective; /* OrrCollectiveOp */
   double begin_bytes, end_bytes, factor, step_bytes;
   gint64 ranks; /* 0: all GPUs */

@@ -385,6 +385,7 @@ static const OrrFieldTable beams_table =
                     OrrBeamSearch, beams_fields);
 
 static const OrrField fields[] = {
+    ORR_WORKLOAD_STACK_FIELD(OrrServing),
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
     COUNT(OrrServing, "replicas", replicas, 0, "1",

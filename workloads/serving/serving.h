@@ -192,6 +192,7 @@ typedef struct {
   OrrServingMetricsParams metrics;
   /* a request that waits longer ends the run, because the queue diverges; 0: never */
   double most_queue_s;
+  char *stack; /* name of the software stack, whose defaults are in the members above */
 } OrrServing;
 
 static inline gint64

@@ -210,6 +210,7 @@ static const OrrFieldTable data_parallel_table = ORR_FIELD_TABLE(
     "data-parallel", "How replicas reduce gradients.", OrrDataParallel, data_parallel_fields);
 
 static const OrrField training_fields[] = {
+    ORR_WORKLOAD_STACK_FIELD(OrrTraining),
     SECTION("parallel", parallel, parallel_table, "{}", "How the model is split over GPUs."),
     ORR_FIELD_CHOICE(OrrTraining, "pipeline", pipeline, &orr_pipeline_registry, "1f1b",
                      "The pipeline schedule."),

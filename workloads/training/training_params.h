@@ -175,6 +175,7 @@ typedef struct {
   OrrCheckpoint checkpoint;
   OrrLoader loader;
   double data_bytes; /* of one sequence, read from the file system; 0: not modelled */
+  char *stack;       /* name of the software stack, whose defaults are in the members above */
 } OrrTraining;
 
 G_END_DECLS

@@ -1,0 +1,306 @@
+/*
+ * scenario_stack.c - builds the tree of a stack's settings, evaluates their conditions, and merges.
+ */
+#include "sim/run/scenario_stack.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/expression.h"
+#include "sim/run/scenario.h"
+
+/* One workload of a scenario on its way to a complete one. */
+typedef struct {
+  OrrLibrary *library;
+  const OrrNode *root;  /* the scenario */
+  const OrrNode *owner; /* the map that holds model and workload: the scenario, or a job */
+  OrrStack *stack;
+  const char *kind; /* of the workload */
+  OrrDiags *diags;
+} Laying;
+
+/* --- Conditions --- */
+
+static gboolean is_name_char(char c) { return g_ascii_isalnum(c) || strchr("._-", c); }
+
+/* The paths in the text of a condition: words with a dot. */
+static char **paths_of(const char *when) {
+  g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
+  for (const char *at = when; *at;) {
+    if (*at == '\'' || *at == '"') {
+      const char *end = strchr(at + 1, *at);
+      at = end ? end + 1 : at + strlen(at);
+    } else if (g_ascii_isalpha(*at)) {
+      gsize length = 0;
+      while (at[length] && is_name_char(at[length])) length++;
+      g_autofree char *word = g_strndup(at, length);
+      if (strchr(word, '.')) g_strv_builder_add(paths, word);
+      at += length;
+    } else {
+      while (*at && is_name_char(*at)) at++; /* a number with its decimals */
+      if (*at && !g_ascii_isalpha(*at) && *at != '\'' && *at != '"') at++;
+    }
+  }
+  return g_strv_builder_end(paths);
+}
+
+/* A path that no scenario with this kind of workload has is an error of the stack. */
+static gboolean check_path(const Laying *laying, const OrrStackSetting *setting, const char *path) {
+  g_autoptr(OrrNode) probe = orr_node_new_map(setting->place);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *kind = g_strdup_printf("{kind: %s}", laying->kind);
+  if (orr_field_set(&orr_scenario_table, probe, "workload", kind, NULL) &&
+      orr_field_set(&orr_scenario_table, probe, path, "1", &error))
+    return TRUE;
+  orr_diags_error(laying->diags, setting->place, "condition '%s': %s", setting->when,
+                  error->message);
+  return FALSE;
+}
+
+static const char *word_of(const OrrField *field, const void *data) {
+  const char *member = (const char *)data + field->offset;
+  if (field->kind == ORR_FIELD_WORD) return field->words[*(const int *)member];
+  if (field->kind == ORR_FIELD_TEXT) return *(char *const *)member;
+  const OrrEntry *entry = ((const OrrChoice *)member)->entry;
+  return entry ? entry->name : NULL;
+}
+
+/* The value at @path of the scenario; FALSE where it does not have that key. */
+static gboolean value_at(const OrrScenario *facts, const char *path, OrrValue *ret_value) {
+  void *data = NULL;
+  const OrrField *field = orr_field_assign_member(&orr_scenario_table, (void *)facts, path, &data);
+  double number = 0;
+  if (!field) return FALSE;
+  if (orr_field_number(field, data, &number)) {
+    const gboolean is_truth = field->kind == ORR_FIELD_BOOL;
+    *ret_value =
+        (OrrValue){.type = is_truth ? ORR_VALUE_TRUTH : ORR_VALUE_NUMBER, .number = number};
+    return TRUE;
+  }
+  if (field->kind != ORR_FIELD_WORD && field->kind != ORR_FIELD_TEXT &&
+      field->kind != ORR_FIELD_CHOICE)
+    return FALSE;
+  const char *word = word_of(field, data);
+  *ret_value = (OrrValue){.type = ORR_VALUE_TEXT, .text = word ? word : ""};
+  return TRUE;
+}
+
+static gboolean holds(const Laying *laying, const OrrStackSetting *setting,
+                      const OrrScenario *facts) {
+  g_auto(GStrv) paths = paths_of(setting->when);
+  const guint n = g_strv_length(paths);
+  g_autofree OrrExpressionName *names = g_new0(OrrExpressionName, n + 1);
+  g_autofree OrrValue *values = g_new0(OrrValue, n + 1);
+  for (guint i = 0; i < n; i++) {
+    if (!check_path(laying, setting, paths[i]) || !value_at(facts, paths[i], &values[i]))
+      return FALSE;
+    names[i] = (OrrExpressionName){paths[i], values[i].type};
+  }
+  g_autoptr(OrrExpression) when =
+      orr_expression_parse(setting->when, setting->place, names, n, laying->diags);
+  if (!when) return FALSE;
+  if (orr_expression_type(when) == ORR_VALUE_TRUTH) return orr_expression_holds(when, values);
+  orr_diags_error(laying->diags, setting->place, "condition '%s' is neither true nor false",
+                  setting->when);
+  return FALSE;
+}
+
+/* --- The tree of settings --- */
+
+static void put_setting(const Laying *laying, const OrrStackSetting *setting, OrrNode *under) {
+  g_autofree char *path = g_strconcat("workload.", setting->path, NULL);
+  g_autoptr(GError) error = NULL;
+  if (!orr_field_put(&orr_scenario_table, under, path, orr_node_copy(setting->to), &error))
+    orr_diags_error(laying->diags, setting->place, "%s", error->message);
+}
+
+/* {workload: the settings}; without @facts, only those that need no condition. */
+static OrrNode *settings_tree(const Laying *laying, const OrrScenario *facts) {
+  OrrNode *under = orr_node_new_map(laying->owner->place);
+  OrrNode *workload = orr_node_new_map(laying->owner->place);
+  orr_node_set(workload, "kind", orr_node_new_scalar(laying->owner->place, laying->kind));
+  orr_node_set(under, "workload", workload);
+  for (guint i = 0; i < laying->stack->settings->len; i++) {
+    const OrrStackSetting *setting = laying->stack->settings->pdata[i];
+    if (!setting->when || (facts && holds(laying, setting, facts)))
+      put_setting(laying, setting, under);
+  }
+  return under;
+}
+
+static void name_choice(OrrNode *map, const char *key, const char *kind, OrrPlace place) {
+  OrrNode *choice = orr_node_new_map(place);
+  orr_node_set(choice, "kind", orr_node_new_scalar(place, kind));
+  orr_node_set(map, key, choice);
+}
+
+/* A choice can be a name on one side and a map on the other. Where both are the same choice, both
+ * become maps, so that the parameters of either side stay. */
+static void match_choices(OrrNode *under, OrrNode *over) {
+  for (guint i = 0; i < orr_node_length(over); i++) {
+    const char *key = ((const OrrNode *)over->keys->pdata[i])->text;
+    OrrNode *above = over->items->pdata[i], *below = orr_node_get(under, key);
+    if (!below) continue;
+    const char *kind = orr_node_get_text(below, "kind");
+    if (above->kind == ORR_NODE_SCALAR && kind && strcmp(kind, above->text) == 0)
+      name_choice(over, key, above->text, above->place);
+    else if (above->kind == ORR_NODE_MAP && below->kind == ORR_NODE_SCALAR)
+      name_choice(under, key, below->text, below->place);
+    else if (above->kind == ORR_NODE_MAP && below->kind == ORR_NODE_MAP)
+      match_choices(below, above);
+  }
+}
+
+/* Takes ownership of @under, {workload: settings}. */
+static OrrNode *lay_under(OrrNode *under, const OrrNode *workload, const char *stack) {
+  g_autoptr(OrrNode) settings = under;
+  g_autoptr(OrrNode) over = orr_node_copy(workload);
+  OrrNode *below = orr_node_get(settings, "workload");
+  match_choices(below, over);
+  const OrrNode *named = orr_node_get(over, "stack");
+  const OrrPlace place = named ? named->place : workload->place;
+  orr_node_set(over, "stack", orr_node_new_scalar(place, stack));
+  return orr_node_merge(below, over);
+}
+
+/* --- One workload --- */
+
+/* The scenario as conditions see it; NULL where it cannot be read, which is reported elsewhere. */
+static OrrScenario *read_facts(const Laying *laying, const OrrNode *workload) {
+  g_autoptr(OrrNode) tree = orr_node_copy(laying->root);
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const OrrNode *model = orr_node_get(laying->owner, "model");
+  const char *const others[] = {"jobs", "faults", "sweep", "validation"};
+  for (guint i = 0; i < G_N_ELEMENTS(others); i++) orr_node_remove(tree, others[i]);
+  orr_node_set(tree, "workload", orr_node_copy(workload));
+  if (model) orr_node_set(tree, "model", orr_node_copy(model));
+  OrrScenario *facts = g_new0(OrrScenario, 1);
+  if (orr_field_read(&orr_scenario_table, tree, laying->library, ignored, facts)) return facts;
+  orr_scenario_free(facts);
+  return NULL;
+}
+
+static gboolean has_conditions(const OrrStack *stack) {
+  for (guint i = 0; i < stack->settings->len; i++)
+    if (((const OrrStackSetting *)stack->settings->pdata[i])->when) return TRUE;
+  return FALSE;
+}
+
+static OrrNode *complete(const Laying *laying, const OrrNode *workload) {
+  const char *name = laying->stack->name;
+  g_autoptr(OrrNode) first = lay_under(settings_tree(laying, NULL), workload, name);
+  if (!has_conditions(laying->stack) || orr_diags_n_errors(laying->diags) > 0)
+    return g_steal_pointer(&first);
+  g_autoptr(OrrScenario) facts = read_facts(laying, first);
+  if (!facts) return g_steal_pointer(&first);
+  return lay_under(settings_tree(laying, facts), workload, name);
+}
+
+/* The workload as a map with its kind; NULL where that is not known, which reading reports. */
+static OrrNode *expand(OrrLibrary *library, const OrrNode *section) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  if (section->kind == ORR_NODE_SCALAR &&
+      orr_registry_find(&orr_workload_registry, section->text)) {
+    OrrNode *map = orr_node_new_map(section->place);
+    orr_node_set(map, "kind", orr_node_new_scalar(section->place, section->text));
+    return map;
+  }
+  g_autoptr(OrrNode) map = orr_library_expand(library, "workload", section, ignored);
+  if (map) orr_node_remove(map, "schema");
+  const char *kind = map ? orr_node_get_text(map, "kind") : NULL;
+  return kind && orr_registry_find(&orr_workload_registry, kind) ? g_steal_pointer(&map) : NULL;
+}
+
+/* The node that names or describes the workload's stack, or a new one with the default of its kind;
+ * NULL where it has none. */
+static OrrNode *stack_section(const OrrNode *workload) {
+  const OrrNode *named = orr_node_get(workload, "stack");
+  const char *kind = orr_node_get_text(workload, "kind");
+  const OrrWorkloadKind *entry =
+      (const OrrWorkloadKind *)orr_registry_find(&orr_workload_registry, kind);
+  const char *fallback = entry->default_stack;
+  if (!named) return fallback ? orr_node_new_scalar(workload->place, fallback) : NULL;
+  const gboolean is_none =
+      named->kind == ORR_NODE_SCALAR && strcmp(named->text, ORR_STACK_NONE) == 0;
+  return is_none ? NULL : orr_node_copy(named);
+}
+
+static OrrStack *load_stack(OrrLibrary *library, const OrrNode *workload, OrrDiags *diags) {
+  g_autoptr(OrrNode) section = stack_section(workload);
+  const char *kind = orr_node_get_text(workload, "kind");
+  g_autoptr(OrrStack) stack = section ? orr_stack_load(library, section, diags) : NULL;
+  if (!stack || strcmp(stack->kind, kind) == 0) return g_steal_pointer(&stack);
+  orr_diags_error(diags, section->place, "stack %s is for workloads of kind %s, not %s",
+                  stack->name, stack->kind, kind);
+  return NULL;
+}
+
+/* Replaces the workload of @owner, which is @root or one of its jobs. */
+static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrDiags *diags) {
+  const OrrNode *section = orr_node_get(owner, "workload");
+  g_autoptr(OrrNode) workload = section && library ? expand(library, section) : NULL;
+  if (!workload) return;
+  const guint before = orr_diags_n_errors(diags);
+  g_autoptr(OrrStack) stack = load_stack(library, workload, diags);
+  if (stack) {
+    const Laying laying = {.library = library,
+                           .root = root,
+                           .owner = owner,
+                           .stack = stack,
+                           .kind = orr_node_get_text(workload, "kind"),
+                           .diags = diags};
+    OrrNode *whole = complete(&laying, workload);
+    orr_node_set(owner, "workload", whole);
+  } else if (orr_diags_n_errors(diags) > before) { /* reported: reading must not report it again */
+    orr_node_remove(workload, "stack");
+    orr_node_set(owner, "workload", g_steal_pointer(&workload));
+  }
+}
+
+OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+  OrrNode *copy = orr_node_copy(tree);
+  if (copy->kind != ORR_NODE_MAP) return copy;
+  apply(library, tree, copy, diags);
+  const OrrNode *jobs = orr_node_get(copy, "jobs");
+  for (guint i = 0; jobs && jobs->kind == ORR_NODE_LIST && i < orr_node_length(jobs); i++) {
+    OrrNode *job = jobs->items->pdata[i];
+    if (job->kind == ORR_NODE_MAP) apply(library, tree, job, diags);
+  }
+  return copy;
+}
+
+/* --- Checks --- */
+
+void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {
+  const OrrNode owner = {.kind = ORR_NODE_MAP};
+  const Laying laying = {
+      .owner = &owner, .stack = (OrrStack *)stack, .kind = stack->kind, .diags = diags};
+  g_autoptr(OrrNode) under = orr_node_new_map(owner.place);
+  g_autofree char *kind = g_strdup_printf("{kind: %s}", stack->kind);
+  orr_field_set(&orr_scenario_table, under, "workload", kind, NULL);
+  for (guint i = 0; i < stack->settings->len; i++) {
+    const OrrStackSetting *setting = stack->settings->pdata[i];
+    put_setting(&laying, setting, under);
+    g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
+    for (char **path = paths; path && *path; path++) check_path(&laying, setting, *path);
+  }
+}
+
+/* --- What depends on a path --- */
+
+static gboolean stack_uses(const OrrStack *stack, const char *path) {
+  for (guint i = 0; i < stack->settings->len; i++) {
+    const OrrStackSetting *setting = stack->settings->pdata[i];
+    g_auto(GStrv) paths = setting->when ? paths_of(setting->when) : NULL;
+    if (paths && g_strv_contains((const char *const *)paths, path)) return TRUE;
+  }
+  return FALSE;
+}
+
+gboolean orr_scenario_stack_uses(OrrLibrary *library, const OrrNode *tree, const char *path) {
+  const OrrNode *section = tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "workload") : NULL;
+  g_autoptr(OrrNode) workload = section && library ? expand(library, section) : NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  g_autoptr(OrrStack) stack = workload ? load_stack(library, workload, ignored) : NULL;
+  return stack && stack_uses(stack, path);
+}

@@ -1,0 +1,35 @@
+/*
+ * scenario_stack.h - lays the software stack of each workload under what the scenario says.
+ *
+ *   stack's settings without a condition  --+
+ *   those whose condition holds           --+-> under --merge--> workload of the scenario
+ *
+ * Conditions see the scenario with the unconditional settings in it: workload.parallel.tp, or
+ * cluster.device.memory. A condition on a key that the scenario does not have, such as a parameter
+ * of another sharding, does not hold.
+ */
+#ifndef ORR_SCENARIO_STACK_H
+#define ORR_SCENARIO_STACK_H
+
+#include "sim/base/library.h"
+#include "workloads/stack.h"
+
+G_BEGIN_DECLS
+
+/* A copy of the unread scenario @tree in which the workload, and that of each job, is complete:
+ * `stack` holds the name of the stack that answers. A workload without one gets the default of its
+ * kind; with `stack: none` it stays unchanged. Findings go to @diags; a workload with findings is
+ * left unchanged. */
+OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
+
+/* Adds an error for each setting of @stack that its kind of workload does not have, and for each
+ * path in a condition that no scenario has. */
+void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags);
+
+/* Whether a condition of a stack of the unread scenario @tree refers to @path, so that another
+ * value there can change other settings. */
+gboolean orr_scenario_stack_uses(OrrLibrary *library, const OrrNode *tree, const char *path);
+
+G_END_DECLS
+
+#endif

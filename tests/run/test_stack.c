@@ -1,0 +1,251 @@
+/*
+ * test_stack.c - software stacks: a release finds its document, settings are laid under what the
+ * scenario says, conditions see the scenario, and every shipped stack can be applied.
+ *
+ * The stacks of the first tests are in a folder that is searched before the shipped library.
+ */
+#include "sim/run/scenario_stack.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/scenario.h"
+#include "sim/validate/validate.h"
+#include "workloads/serving/serving.h"
+
+#define HEAD "schema: stack/1\nfamily: toy\nkind: serving\nsummary: A toy.\n"
+#define KNOWN "source: a test, confidence: assumed"
+
+static const char toy_1[] =
+    HEAD "name: toy-1.0\nrelease: \"1.0\"\n"
+         "settings:\n"
+         "  - {set: engine.host.step, to: 1 ms, " KNOWN "}\n"
+         "  - {set: engine.scheduler, to: {kind: trtllm, batch-wait-timeout-iters: 3}, " KNOWN "}\n"
+         "  - {set: engine.max-num-seqs, to: 99, when: cluster.device.memory < 50 GB, " KNOWN "}\n"
+         "  - {set: engine.max-num-seqs, to: 77, when: workload.parallel.tp == 2 and "
+         "cluster.device.architecture == hopper, " KNOWN "}\n";
+static const char toy_1_10[] = HEAD "name: toy-1.10\nrelease: \"1.10\"\nbase: toy-1.0\n"
+                                    "settings: [{set: engine.host.step, to: 2 ms, " KNOWN "}]\n";
+
+static const char text[] =
+    "schema: scenario/1\nname: t\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
+    "model: llama-3.1-8b\nworkload: {kind: serving, load: {kind: poisson, rate: 1}, requests: 1,"
+    " input: {tokens: 8}, output: {tokens: 8}}\n";
+
+static OrrLibrary *library;
+static char *folder;
+
+static void put(const char *name, const char *content) {
+  g_autofree char *file = g_strconcat(folder, "/stacks/", name, ".yaml", NULL);
+  g_autofree char *parent = g_path_get_dirname(file);
+  g_assert_cmpint(g_mkdir_with_parents(parent, 0700), ==, 0);
+  g_assert_true(g_file_set_contents(file, content, -1, NULL));
+}
+
+/* The scenario with "path=value;..." set; NULL with what was found in *@ret_findings. */
+static OrrScenario *read(const char *sets, char **ret_findings) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
+  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
+  for (char **part = parts; *part && **part; part++) {
+    g_autoptr(GError) error = NULL;
+    char *value = strchr(*part, '=');
+    *value++ = '\0';
+    orr_field_set(&orr_scenario_table, tree, *part, value, &error);
+    g_assert_no_error(error);
+  }
+  OrrScenario *scenario = orr_scenario_read(library, tree, diags);
+  *ret_findings = orr_diags_text(diags);
+  return scenario;
+}
+
+static OrrScenario *good(const char *sets) {
+  g_autofree char *findings = NULL;
+  OrrScenario *scenario = read(sets, &findings);
+  if (!scenario) g_error("%s: %s", sets, findings);
+  return scenario;
+}
+
+static void assert_refused(const char *sets, const char *words) {
+  g_autofree char *findings = NULL;
+  g_autoptr(OrrScenario) scenario = read(sets, &findings);
+  g_assert_null(scenario);
+  if (!strstr(findings, words)) g_error("'%s' does not say '%s'", findings, words);
+}
+
+static const OrrServing *serving(const OrrScenario *scenario) { return scenario->workload.params; }
+
+/* The newest stack that is not newer; 1.10 is above 1.9, and only leading numbers count. */
+static void test_resolve(void) {
+  static const struct {
+    const char *asked, *found;
+  } cases[] = {{"toy-1.0", "toy-1.0"},
+               {"toy-1", "toy-1.0"},
+               {"toy-1.9.3", "toy-1.0"},
+               {"toy-1.10", "toy-1.10"},
+               {"toy-2.0", "toy-1.10"},
+               {"toy-1.0.0rc3", "toy-1.0"},
+               {"toy-1.10.post1", "toy-1.10"},
+               {"toy-0.9", NULL},
+               {"toy", NULL},
+               {"toys-1.0", NULL},
+               {"toy-nightly-5b", NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *found = orr_stack_resolve(library, cases[i].asked);
+    if (g_strcmp0(found, cases[i].found) != 0)
+      g_error("%s found %s, not %s", cases[i].asked, found, cases[i].found);
+  }
+}
+
+static void test_laid_under(void) {
+  g_autoptr(OrrScenario) plain = good("workload.stack=none");
+  g_autoptr(OrrScenario) stacked = good("workload.stack=toy-1.3");
+  g_autoptr(OrrScenario) own = good("workload.stack=toy-1.3;workload.engine.host.step=7 ms");
+  g_assert_cmpfloat(serving(plain)->engine.host.step_s, ==, 0);
+  g_assert_cmpstr(serving(plain)->stack, ==, "none");
+  g_assert_cmpfloat(serving(stacked)->engine.host.step_s, ==, 1e-3);
+  g_assert_cmpstr(serving(stacked)->stack, ==, "toy-1.0");
+  g_assert_cmpstr(serving(stacked)->engine.scheduler.entry->name, ==, "trtllm");
+  g_assert_cmpfloat(serving(own)->engine.host.step_s, ==, 7e-3);
+}
+
+/* The base's settings come first. A choice that the scenario makes itself keeps none of the stack's
+ * parameters of another one, and all of its own. */
+static void test_base_and_choices(void) {
+  g_autoptr(OrrScenario) later = good("workload.stack=toy-1.10");
+  g_autoptr(OrrScenario) other = good("workload.stack=toy-1.10;workload.engine.scheduler=vllm");
+  g_autoptr(OrrScenario) same = good("workload.stack=toy-1.10;workload.engine.scheduler=trtllm");
+  g_autoptr(OrrScenario) plain = good("workload.stack=none;workload.engine.scheduler=trtllm");
+  g_assert_cmpfloat(serving(later)->engine.host.step_s, ==, 2e-3);
+  g_assert_cmpstr(serving(other)->engine.scheduler.entry->name, ==, "vllm");
+  g_autoptr(OrrNode) a = orr_field_dump(&orr_scenario_table, same);
+  g_autoptr(OrrNode) b = orr_field_dump(&orr_scenario_table, plain);
+  g_autofree char *with = orr_yaml_text(a), *without = orr_yaml_text(b);
+  g_assert_nonnull(strstr(with, "batch-wait-timeout-iters: 3"));
+  g_assert_null(strstr(without, "batch-wait-timeout-iters: 3"));
+}
+
+static void test_conditions(void) {
+  g_autoptr(OrrScenario) hopper = good("workload.stack=toy-1.0");
+  g_autoptr(OrrScenario) two = good("workload.stack=toy-1.0;workload.parallel.tp=2");
+  g_autoptr(OrrScenario) small = good("workload.stack=toy-1.0;cluster.device=a100-40gb-sxm");
+  g_assert_cmpint(serving(hopper)->engine.max_num_seqs, ==, 256);
+  g_assert_cmpint(serving(two)->engine.max_num_seqs, ==, 77);
+  g_assert_cmpint(serving(small)->engine.max_num_seqs, ==, 99);
+}
+
+/* A stack that is changed in place. */
+static void test_inline(void) {
+  g_autoptr(OrrScenario) changed =
+      good("workload.stack={base: toy-1.10, settings: [{set: engine.host.sequence, to: 3 us, " KNOWN
+           "}]}");
+  g_assert_cmpfloat(serving(changed)->engine.host.step_s, ==, 2e-3);
+  g_assert_cmpfloat(serving(changed)->engine.host.sequence_s, ==, 3e-6);
+}
+
+/* The resolved scenario answers as the one it was made from. */
+static void test_resolved(void) {
+  g_autoptr(OrrScenario) first = good("workload.stack=toy-1.10;workload.parallel.tp=2");
+  g_autofree char *resolved = orr_scenario_resolved(first);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(resolved, strlen(resolved), "resolved.yaml", diags);
+  g_autoptr(OrrScenario) again = orr_scenario_read(library, tree, diags);
+  g_autofree char *once_more = orr_scenario_resolved(again);
+  g_assert_cmpstr(resolved, ==, once_more);
+}
+
+static void test_refused(void) {
+  assert_refused("workload.stack=toy-0.5", "unknown stack 'toy-0.5': did you mean");
+  put("toy-3.0", HEAD "name: toy-3.0\nrelease: \"3.0\"\n"
+                      "settings: [{set: engine.hst, to: 1, " KNOWN "}]\n");
+  assert_refused("workload.stack=toy-3.0", "toy-3.0.yaml:7:12: error: path 'workload.engine.hst'");
+  put("toy-4.0",
+      HEAD "name: toy-4.0\nrelease: \"4.0\"\nsettings: [{set: engine.max-num-seqs, to: 1, "
+           "when: cluster.devices > 1, " KNOWN "}]\n");
+  assert_refused("workload.stack=toy-4.0", "unknown key 'devices'");
+  put("toy-5.0",
+      HEAD "name: toy-5.0\nrelease: \"5.0\"\nsettings: [{set: engine.max-num-seqs, to: 1}]\n");
+  assert_refused("workload.stack=toy-5.0", "missing key 'source'");
+  put("toy-6.0", HEAD "name: toy-6.1\nrelease: \"6.0\"\n");
+  assert_refused("workload.stack=toy-6.0", "is named 'toy-6.0', not 'toy-6.1'");
+  put("toy-7.0", "schema: stack/1\nfamily: toy\nkind: training\nsummary: A toy.\nname: toy-7.0\n"
+                 "release: \"7.0\"\n");
+  assert_refused("workload.stack=toy-7.0", "is for workloads of kind training, not serving");
+}
+
+/* --- The shipped stacks --- */
+
+static const struct {
+  const char *kind, *text;
+} samples[] = {
+    {"serving", text},
+    {"training", "schema: scenario/1\nname: t\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
+                 "model: llama-3.1-8b\nworkload: {kind: training, batch: {global: 8, micro: 1}}\n"},
+    {"collectives", "schema: scenario/1\nname: t\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
+                    "workload: {kind: collectives}\n"},
+};
+
+static char *findings_of(const OrrStack *stack) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  orr_scenario_stack_check(stack, diags);
+  g_auto(GStrv) sets = orr_validation_sets(library);
+  for (char **set = stack->validated_by; *set; set++)
+    if (!g_strv_contains((const char *const *)sets, *set))
+      return g_strdup_printf("validated-by names '%s', which is not a validation set", *set);
+  for (guint i = 0; i < G_N_ELEMENTS(samples); i++) {
+    if (strcmp(samples[i].kind, stack->kind) != 0) continue;
+    const char *sample = samples[i].text;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(OrrNode) tree = orr_yaml_parse(sample, strlen(sample), "test.yaml", diags);
+    orr_field_set(&orr_scenario_table, tree, "workload.stack", stack->name, &error);
+    g_assert_no_error(error);
+    g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, diags);
+  }
+  return orr_diags_n_errors(diags) > 0 ? orr_diags_text(diags) : NULL;
+}
+
+static void test_shipped(void) {
+  g_autoptr(OrrLibrary) own = orr_library_new(NULL);
+  g_auto(GStrv) names = orr_library_names(own, "stack");
+  g_autoptr(GString) faults = g_string_new(NULL);
+  for (char **name = names; *name; name++) {
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) section = orr_node_new_scalar((OrrPlace){"test", 1, 1}, *name);
+    g_autoptr(OrrStack) stack = orr_stack_load(own, section, diags);
+    g_autofree char *found = stack ? findings_of(stack) : orr_diags_text(diags);
+    if (found) g_string_append_printf(faults, "\n%s: %s", *name, found);
+  }
+  if (faults->len) g_error("stacks:%s", faults->str);
+}
+
+static void remove_tree(const char *path) {
+  g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+  for (const char *name; dir && (name = g_dir_read_name(dir));) {
+    g_autofree char *child = g_build_filename(path, name, NULL);
+    remove_tree(child);
+  }
+  g_remove(path);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  folder = g_dir_make_tmp("orrery-stack-XXXXXX", NULL);
+  put("toy-1.0", toy_1);
+  put("toy-1.10", toy_1_10);
+  const char *folders[] = {folder, NULL};
+  library = orr_library_new(folders);
+  g_test_add_func("/stack/resolve", test_resolve);
+  g_test_add_func("/stack/laid-under", test_laid_under);
+  g_test_add_func("/stack/base-and-choices", test_base_and_choices);
+  g_test_add_func("/stack/conditions", test_conditions);
+  g_test_add_func("/stack/inline", test_inline);
+  g_test_add_func("/stack/resolved", test_resolved);
+  g_test_add_func("/stack/refused", test_refused);
+  g_test_add_func("/stack/shipped", test_shipped);
+  const int status = g_test_run();
+  orr_library_free(library);
+  remove_tree(folder);
+  g_free(folder);
+  return status;
+}
