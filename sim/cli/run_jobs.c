@@ -11,14 +11,18 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/run/answer/kinds.h"
+#include "sim/run/scenario_stack.h"
 
 static const OrrJobOutcome *job_at(const GPtrArray *jobs, guint i) { return jobs->pdata[i]; }
 
-static void print_json(const GPtrArray *jobs) {
+static void print_json(const OrrScenario *scenario, const GPtrArray *jobs) {
   g_autoptr(GString) out = g_string_new("[");
   for (guint i = 0; i < jobs->len; i++) {
     const OrrJobOutcome *job = job_at(jobs, i);
-    g_string_append(out, i > 0 ? ",\n {" : "\n {");
+    const OrrJobSpec *spec = scenario->jobs->pdata[i];
+    g_string_append(out, i > 0 ? ",\n {\"stack\": " : "\n {\"stack\": ");
+    orr_show_json_text(out, orr_scenario_stack_name(&spec->workload));
+    g_string_append(out, ", ");
     orr_show_json_members(out, &orr_job_table, &job->row);
     g_string_append(out, ", ");
     orr_show_json_members(out, job->outcome->kind->result, &job->outcome->result);
@@ -87,7 +91,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   print_warnings(jobs);
   const int lost = report_lost(jobs);
   if (how->as_json) {
-    print_json(jobs);
+    print_json(scenario, jobs);
   } else {
     print_table(scenario, jobs);
     print_faults(jobs);

@@ -12,6 +12,7 @@
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_serving.h"
 #include "sim/run/answer/kinds.h"
+#include "sim/run/scenario_stack.h"
 #include "workloads/training/training.h"
 
 G_GNUC_PRINTF(3, 4)
@@ -176,6 +177,12 @@ static void add_training(GString *out, const OrrScenario *scenario, const OrrOut
   add_storage(out, outcome);
 }
 
+/* Appends a line only where software supplied defaults. */
+static void add_stack(GString *out, const OrrScenario *scenario) {
+  const char *name = orr_scenario_stack_name(&scenario->workload);
+  if (strcmp(name, ORR_STACK_NONE) != 0) add(out, "stack", "%s", name);
+}
+
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file,
                        const char *database, gint64 run_id) {
   GString *out = g_string_new(NULL);
@@ -183,6 +190,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
   const OrrResult *result = &outcome->result;
   g_string_append_printf(out, "%s\n", scenario->name);
+  add_stack(out, scenario);
   if (is_training)
     add_training(out, scenario, outcome);
   else if (is_serving)

@@ -18,6 +18,7 @@
 #include "sim/cli/summary_faults.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/outcome_store.h"
+#include "sim/run/scenario_stack.h"
 #include "sim/run/simulate.h"
 
 static char **settings, *database, *trace, *fidelity;
@@ -81,8 +82,10 @@ static void add_groups(GString *out, const OrrOutcome *outcome) {
   }
 }
 
-static void print_json(const OrrOutcome *outcome) {
-  g_autoptr(GString) out = g_string_new("{");
+static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
+  g_autoptr(GString) out = g_string_new("{\"stack\": ");
+  orr_show_json_text(out, orr_scenario_stack_name(&scenario->workload));
+  g_string_append(out, ", ");
   orr_show_json_members(out, outcome->kind->result, &outcome->result);
   add_groups(out, outcome);
   if (outcome->kind->details) add_details(out, outcome);
@@ -199,7 +202,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!outcome && error) orr_scenario_locate(tree, *error);
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
-    print_json(outcome);
+    print_json(scenario, outcome);
   } else {
     g_autofree char *text =
         orr_summary_text(scenario, outcome, args[0], store ? orr_store_path(store) : NULL, run_id);

@@ -269,6 +269,15 @@ OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrD
   return copy;
 }
 
+const char *orr_scenario_stack_name(const OrrChoice *workload) {
+  for (size_t i = 0; workload->params && i < workload->entry->params->n_fields; i++) {
+    const OrrField *field = &workload->entry->params->fields[i];
+    if (strcmp(field->name, "stack") == 0)
+      return *(char *const *)((const char *)workload->params + field->offset);
+  }
+  return ORR_STACK_NONE;
+}
+
 /* --- Checks --- */
 
 void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {
