@@ -22,8 +22,8 @@ G_BEGIN_DECLS
  * left unchanged. */
 OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
 
-/* The name of the stack that supplied the defaults of a workload that has been read: "none" where no
- * stack did. */
+/* The name of the stack that supplied the defaults of a workload that has been read: "none" where
+ * no stack did. */
 const char *orr_scenario_stack_name(const OrrChoice *workload);
 
 /* Adds an error for each setting of @stack that its kind of workload does not have, and for each
