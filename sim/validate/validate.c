@@ -53,6 +53,19 @@ static OrrValidationRow make_row(const char *set_name, const OrrValidateCase *on
   };
 }
 
+/* Refuses a row that was simulated on another number of GPUs than it was measured on. */
+static void check_gpus(const OrrValidateSet *set, const OrrValidateCase *one,
+                       OrrValidateAnswer *answer) {
+  if (!answer->ok || !one->n_gpus) return;
+  const gint64 n = (gint64)metric_value(&answer->result, orr_validate_set_metric(set, "n-gpus"));
+  if (n == one->n_gpus) return;
+  answer->ok = FALSE;
+  g_free(answer->reason);
+  answer->reason = g_strdup_printf("the row was measured on %" G_GINT64_FORMAT
+                                   " GPU%s, and its scenario uses %" G_GINT64_FORMAT,
+                                   one->n_gpus, one->n_gpus == 1 ? "" : "s", n);
+}
+
 static void compare(OrrValidation *validation, const OrrValidateCase *one,
                     const OrrValidateAnswer *answer) {
   if (!answer->ok) {
@@ -153,6 +166,7 @@ OrrValidation *orr_validate(OrrLibrary *library, const OrrValidateOrder *order, 
   g_autoptr(GPtrArray) cases = make_cases(set);
   g_autoptr(GPtrArray) answers =
       orr_validate_pool_run(library, cases, order->jobs, order->progress, order->user);
+  for (guint i = 0; i < cases->len; i++) check_gpus(set, cases->pdata[i], answers->pdata[i]);
   for (guint i = 0; i < cases->len; i++) compare(validation, cases->pdata[i], answers->pdata[i]);
   orr_validation_summarise(validation);
   const Run run = {set, cases, answers, validation,

@@ -68,6 +68,12 @@ static char *without_point(const char *text) {
   return is_whole ? g_strndup(text, (gsize)(point - text)) : g_strdup(text);
 }
 
+static void set_gpus(OrrValidateCase *one, const char *column, const char *text) {
+  g_autofree char *whole = without_point(text);
+  if (!g_ascii_string_to_signed(whole, 10, 1, G_MAXINT32, &one->n_gpus, NULL))
+    refuse(one, column, text, "not a number of GPUs");
+}
+
 static void set_path(OrrValidateCase *one, const char *column, const char *path, const char *text,
                      double scale) {
   g_autofree char *scaled = without_point(text);
@@ -105,7 +111,7 @@ static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const O
 }
 
 /* Applies the settings that a cell stands for: {workload.recompute: full, ...}, {refuse: why} for
- * a row that cannot be simulated, {part: NAME}. */
+ * a row that cannot be simulated, {part: NAME}, {gpus: N}. */
 static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                       const char *column, const OrrNode *settings) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
@@ -117,29 +123,81 @@ static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const Orr
       one->part = g_strdup(value->text);
     } else if (value->kind == ORR_NODE_SCALAR) {
       g_autofree char *text = with_cells(set, one, line, value->text);
-      if (text) set_path(one, column, path->text, text, 1);
+      if (text && strcmp(path->text, "gpus") == 0)
+        set_gpus(one, column, text);
+      else if (text)
+        set_path(one, column, path->text, text, 1);
     } else
       refuse(one, column, path->text, "takes a single value");
   }
 }
 
-/* Applies one cell; a text that is not in `values` is used unchanged. */
+/* Whether the column itself says what a number in it means: it sets a path, or is a measurement. */
+static gboolean takes_numbers(const OrrValidateColumn *column) {
+  for (guint i = 0; i < column->targets->len; i++)
+    if (g_array_index(column->targets, OrrValidateTarget, i).kind >= ORR_VALIDATE_MEASURED)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean is_measured(const OrrValidateColumn *column) {
+  for (guint i = 0; i < column->targets->len; i++)
+    if (g_array_index(column->targets, OrrValidateTarget, i).kind == ORR_VALIDATE_MEASURED)
+      return TRUE;
+  return FALSE;
+}
+
+static void refuse_unknown(OrrValidateCase *one, const char *name, const char *cell,
+                           const OrrNode *values) {
+  g_autoptr(GString) why = g_string_new("not one of its values (known: ");
+  for (guint i = 0; i < orr_node_length(values); i++)
+    g_string_append_printf(why, "%s%s", i ? ", " : "",
+                           ((const OrrNode *)values->keys->pdata[i])->text);
+  refuse(one, name, cell, g_string_append_c(why, ')')->str);
+}
+
+/* What `values` say about @cell, NULL: it stands for itself. FALSE: they do not know it, and the
+ * row is refused. */
+static gboolean find_value(OrrValidateCase *one, const OrrValidateColumn *column, const char *name,
+                           const char *cell, const OrrNode **ret_value) {
+  double number;
+  *ret_value = column->values ? orr_node_get(column->values, cell) : NULL;
+  if (!*ret_value && column->values) *ret_value = orr_node_get(column->values, "*");
+  if (*ret_value || !column->values || is_measured(column)) return TRUE;
+  if (takes_numbers(column) && read_number(cell, 1, &number)) return TRUE;
+  refuse_unknown(one, name, cell, column->values);
+  return FALSE;
+}
+
+static void apply_target(const OrrValidateSet *set, OrrValidateCase *one,
+                         const OrrValidateColumn *column, const OrrValidateTarget *target,
+                         const char *name, const char *text) {
+  if (target->kind == ORR_VALIDATE_MEASURED)
+    add_measured(one, name, orr_validate_set_metric(set, target->name), text, column->scale);
+  else if (target->kind == ORR_VALIDATE_GPUS)
+    set_gpus(one, name, text);
+  else if (target->kind == ORR_VALIDATE_PATH)
+    set_path(one, name, target->name, text, column->scale);
+}
+
+/* Applies one cell. */
 static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                   guint i_column) {
   const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i_column);
   const char *name = set->csv->header[i_column], *cell = line->cells[i_column];
-  const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
-  const char *text = value && value->kind == ORR_NODE_SCALAR ? value->text : cell;
-  gboolean is_settings = value && value->kind == ORR_NODE_MAP;
-  if (!*text) return; /* `values` maps the cell to an empty one */
+  const OrrNode *value;
+  const gboolean known = find_value(one, column, name, cell, &value);
+  const gboolean is_settings = value && value->kind == ORR_NODE_MAP;
+  g_autofree char *text = value && value->kind == ORR_NODE_SCALAR
+                              ? with_cells(set, one, line, value->text)
+                              : g_strdup(cell);
+  if (!text || !*text) return; /* `values` maps the cell to an empty one */
   for (guint i = 0; i < column->targets->len; i++) {
     const OrrValidateTarget *target = &g_array_index(column->targets, OrrValidateTarget, i);
-    if (target->kind == ORR_VALIDATE_MEASURED)
-      add_measured(one, name, orr_validate_set_metric(set, target->name), text, column->scale);
-    else if (target->kind != ORR_VALIDATE_PATH)
+    if (target->kind < ORR_VALIDATE_N_TEXTS)
       add_text(one, target->kind, cell);
-    else if (!is_settings)
-      set_path(one, name, target->name, text, column->scale);
+    else if (known && (!is_settings || target->kind == ORR_VALIDATE_GPUS))
+      apply_target(set, one, column, target, name, is_settings ? cell : text);
   }
   if (is_settings) set_paths(set, one, line, name, value);
 }

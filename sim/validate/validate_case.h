@@ -16,6 +16,7 @@ typedef struct {
   GArray *measured;                  /* of double: the value of each metric */
   char *refused;                     /* why the row cannot be simulated; NULL: it can */
   char *part;                        /* of the set; may be NULL */
+  gint64 n_gpus;                     /* that the row was measured on; 0: not given */
 } OrrValidateCase;
 
 OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line);

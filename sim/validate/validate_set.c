@@ -77,6 +77,7 @@ static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, con
   if (strcmp(meaning, "ignore") == 0) return;
   for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++)
     if (strcmp(meaning, text_words[i]) == 0) target.kind = (OrrValidateTargetKind)i;
+  if (strcmp(meaning, "gpus") == 0) target.kind = ORR_VALIDATE_GPUS;
   if (g_str_has_prefix(meaning, measured_prefix)) {
     target.kind = ORR_VALIDATE_MEASURED;
     if (!orr_validate_set_metric(set, meaning + strlen(measured_prefix))) {
@@ -150,27 +151,30 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   }
 }
 
-/* Checks that every <column> in @settings, a map of paths and values, is in the table. */
-static void check_references(const OrrValidateSet *set, const OrrNode *settings, OrrDiags *diags) {
-  for (guint i = 0; settings->kind == ORR_NODE_MAP && i < orr_node_length(settings); i++) {
-    const OrrNode *value = settings->items->pdata[i];
-    const char *open =
-        value->kind == ORR_NODE_SCALAR ? orr_validate_set_reference(value->text) : NULL;
-    for (; open; open = orr_validate_set_reference(strchr(open, '>'))) {
-      g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
-      const char *nearest = orr_diag_nearest_word(column, (const char *const *)set->csv->header);
-      if (orr_csv_column(set->csv, column) < 0)
-        orr_diags_error(diags, value->place, "<%s> is not a column of the table%s%s%s", column,
-                        nearest ? ": did you mean <" : "", nearest ? nearest : "",
-                        nearest ? ">?" : "");
-    }
+/* Checks that every <column> in @value, a text or a map of paths and texts, is in the table. */
+static void check_references(const OrrValidateSet *set, const OrrNode *value, OrrDiags *diags) {
+  for (guint i = 0; value->kind == ORR_NODE_MAP && i < orr_node_length(value); i++)
+    if (((const OrrNode *)value->items->pdata[i])->kind == ORR_NODE_SCALAR)
+      check_references(set, value->items->pdata[i], diags);
+  const char *open =
+      value->kind == ORR_NODE_SCALAR ? orr_validate_set_reference(value->text) : NULL;
+  for (; open; open = orr_validate_set_reference(strchr(open, '>'))) {
+    g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
+    const char *nearest = orr_diag_nearest_word(column, (const char *const *)set->csv->header);
+    if (orr_csv_column(set->csv, column) < 0)
+      orr_diags_error(diags, value->place, "<%s> is not a column of the table%s%s%s", column,
+                      nearest ? ": did you mean <" : "", nearest ? nearest : "",
+                      nearest ? ">?" : "");
   }
 }
 
 static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *values = set->meaning ? orr_node_get(set->meaning, "values") : NULL;
   for (guint i = 0; values && i < orr_node_length(values); i++) {
-    const OrrNode *by_cell = values->items->pdata[i];
+    const OrrNode *name = values->keys->pdata[i], *by_cell = values->items->pdata[i];
+    if (by_cell->kind != ORR_NODE_MAP)
+      orr_diags_error(diags, by_cell->place, "'%s' takes a map of cells and what they mean",
+                      name->text);
     for (guint k = 0; by_cell->kind == ORR_NODE_MAP && k < orr_node_length(by_cell); k++)
       check_references(set, by_cell->items->pdata[k], diags);
   }

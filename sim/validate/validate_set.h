@@ -15,6 +15,7 @@ typedef enum {
   ORR_VALIDATE_NOTE,
   ORR_VALIDATE_N_TEXTS,
   ORR_VALIDATE_MEASURED = ORR_VALIDATE_N_TEXTS,
+  ORR_VALIDATE_GPUS,
   ORR_VALIDATE_PATH
 } OrrValidateTargetKind;
 
@@ -26,7 +27,7 @@ typedef struct {
 
 typedef struct {
   GArray *targets;       /* of OrrValidateTarget; empty: the column is ignored */
-  const OrrNode *values; /* text in the table -> text for the scenario; NULL: unchanged */
+  const OrrNode *values; /* text in the table -> text for the scenario; NULL: any, unchanged */
   double scale;
 } OrrValidateColumn;
 

@@ -148,7 +148,7 @@ static void test_refuse_and_units(void) {
           "validation:\n"
           "  group: mine\n"
           "  columns: {chip: ignore, mem: measured.memory_peak_bytes}\n"
-          "  values: {chip: {TPU: {refuse: no TPU here}}, mem: {GB: ''}}\n",
+          "  values: {chip: {TPU: {refuse: no TPU here}, A100: {}}, mem: {GB: ''}}\n",
           "chip,mem\nA100,2GB\nTPU,2GB\nA100,GB\nA100,3 parsecs\n");
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "refuse", NULL, &error);
   g_assert_no_error(error);
@@ -166,6 +166,82 @@ static void test_refuse_and_units(void) {
   g_assert_cmpint(g_strv_length(mine), ==, 1);
   g_assert_cmpstr(mine[0], ==, "refuse");
   g_assert_cmpint(g_strv_length(none), ==, 0);
+}
+
+/* The reason why row @i of the set is refused, newly allocated; NULL: it is not. */
+static char *refused_at(const OrrValidateSet *set, guint i) {
+  OrrValidateCase *one = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+  char *refused = g_strdup(one->refused);
+  orr_validate_case_free(one);
+  return refused;
+}
+
+/* A column with `values` has no other cells: neither a text (int8), nor a number where the column
+ * sets nothing by itself (fused 2); a number that sets a path (tp 4) is one, and so is a
+ * measurement. */
+static void test_unknown_cells(void) {
+  g_autoptr(GError) error = NULL;
+  put_set("unknown-cells",
+          "validation:\n"
+          "  columns: {format: workload.precision, fused: ignore, tp: workload.parallel.tp,\n"
+          "            ms: measured.iteration_time_s}\n"
+          "  values:\n"
+          "    format: {BF16: bf16, FP16: fp16}\n"
+          "    fused: {'0': {}, '1': {workload.kernels: modern}}\n"
+          "    tp: {n/a: ''}\n"
+          "    ms: {GB: ''}\n",
+          "format,fused,tp,ms\nBF16,1,4,5\nint8,1,2,5\nFP16,2,2,5\nBF16,0,two,5\nBF16,0,n/a,5\n");
+  g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "unknown-cells", NULL, &error);
+  g_assert_no_error(error);
+  const char *wanted[] = {NULL, "column format, 'int8': not one of its values (known: BF16, FP16)",
+                          "column fused, '2': not one of its values (known: 0, 1)",
+                          "column tp, 'two': not one of its values (known: n/a)", NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(wanted); i++) {
+    g_autofree char *refused = refused_at(set, i);
+    g_assert_cmpstr(refused, ==, wanted[i]);
+  }
+}
+
+/* "*" is every cell that has no key of its own: it stands for itself, for settings, or for
+ * nothing. */
+static void test_any_other_cell(void) {
+  g_autoptr(GError) error = NULL;
+  put_set("any-other",
+          "validation:\n"
+          "  columns: {kind: workload.recompute, stage: [label, ignore], ms: "
+          "measured.iteration_time_s}\n"
+          "  values:\n"
+          "    kind: {all: full, '*': <kind>}\n"
+          "    stage: {second: {workload.batch.global: 16}, '*': {workload.batch.global: 32}}\n",
+          "kind,stage,ms\nselective,second,5\nall,7,5\n");
+  g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "any-other", NULL, &error);
+  g_assert_no_error(error);
+  const char *recompute[] = {"selective", "full"}, *global[] = {"16", "32"};
+  for (guint i = 0; i < 2; i++) {
+    OrrValidateCase *one = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+    g_assert_cmpstr(one->refused, ==, NULL);
+    g_assert_cmpstr(text_at(one->tree, "workload.recompute"), ==, recompute[i]);
+    g_assert_cmpstr(text_at(one->tree, "workload.batch.global"), ==, global[i]);
+    orr_validate_case_free(one);
+  }
+}
+
+/* The scenario runs tp 2 x pp 2 x dp 1 = 4 GPUs. Rows of 4 (as it stands, or as the set corrects
+ * the table's 64) are compared; one of 8 is refused with both numbers. Another cell is not a
+ * number. */
+static void test_gpus(void) {
+  put_set("gpus",
+          "validation:\n"
+          "  columns: {n: gpus, counted: ignore, n_gpus: measured.n_gpus}\n"
+          "  values: {counted: {twice: {gpus: 4}, once: {}}}\n",
+          "n,counted,n_gpus\n4,once,4\n64.0,twice,4\n8,once,4\nmany,once,4\n");
+  g_autoptr(OrrValidation) got = validate("gpus", 1, NULL);
+  g_assert_cmpuint(got->rows->len, ==, 2);
+  g_assert_cmpuint(got->refusals->len, ==, 2);
+  g_assert_cmpstr(g_array_index(got->refusals, OrrValidationRefusal, 0).reason, ==,
+                  "the row was measured on 8 GPUs, and its scenario uses 4");
+  g_assert_cmpstr(g_array_index(got->refusals, OrrValidationRefusal, 1).reason, ==,
+                  "column n, 'many': not a number of GPUs");
 }
 
 /* What hangs on two columns is said for both cells together; a pair that is not named changes
@@ -243,6 +319,10 @@ static void test_wrong_sets(void) {
   assert_set_error(
       "validation: {columns: {ways: ignore}, values: {ways: {a: {model.layers: <way>}}}}\n",
       "ways,measured.mfu\na,1\n", "<way> is not a column of the table: did you mean <ways>?");
+  assert_set_error("validation: {columns: {ways: ignore}, values: {ways: {'*': <way>}}}\n",
+                   "ways,measured.mfu\na,1\n", "<way> is not a column of the table");
+  assert_set_error("validation: {columns: {ways: ignore}, values: {ways: two}}\n",
+                   "ways,measured.mfu\na,1\n", "'ways' takes a map of cells");
 }
 
 static void test_unknown_set(void) {
@@ -402,6 +482,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/validate/summary-empty", test_summary_empty);
   g_test_add_func("/validate/refuse-and-units", test_refuse_and_units);
   g_test_add_func("/validate/columns", test_columns);
+  g_test_add_func("/validate/unknown-cells", test_unknown_cells);
+  g_test_add_func("/validate/any-other-cell", test_any_other_cell);
+  g_test_add_func("/validate/gpus", test_gpus);
   g_test_add_func("/validate/together", test_together);
   g_test_add_func("/validate/references", test_references);
   g_test_add_func("/validate/wrong-sets", test_wrong_sets);
