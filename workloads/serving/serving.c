@@ -48,16 +48,32 @@ static const OrrField host_fields[] = {
     FLAG(OrrServingHost, "async", async, "false",
          "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
          "one, so requests that arrive in the meantime join one step later."),
-    SECONDS(OrrServingHost, "front-end", front_end_s, "0 s",
-            "Time per output chunk (one per request and step) of the single process that "
-            "detokenises and streams (SGLang's tokenizer manager, vLLM's API server); chunks queue "
-            "for it; 0: none."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
             "Time from the end of a step to the client, for detokenisation and streaming: delays "
             "tokens but blocks nothing."),
 };
 static const OrrFieldTable host_table = ORR_FIELD_TABLE(
     "serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
+
+static const OrrField front_fields[] = {
+    COUNT(OrrFrontEnd, "processes", processes, 1, "1",
+          "Processes that share the requests of an engine (vLLM's api-server-count, SGLang's "
+          "tokenizer-worker-num)."),
+    SECONDS(OrrFrontEnd, "request", request_s, "0 s",
+            "Time per request before it comes to the engine: HTTP, parsing, hand-over."),
+    SECONDS(OrrFrontEnd, "prompt-token", prompt_token_s, "0 s",
+            "Time per token of a prompt, for tokenisation."),
+    SECONDS(OrrFrontEnd, "chunk", chunk_s, "0 s",
+            "Time per chunk of an output: detokenisation, formatting, streaming."),
+    SECONDS(OrrFrontEnd, "written-token", written_token_s, "0 s",
+            "Time per chunk for each token that its output has already: what a reasoning parser "
+            "or a copy of the whole output costs."),
+    COUNT(OrrFrontEnd, "stream-interval", interval, 1, "1",
+          "Tokens per chunk; the first and the last token are never held back."),
+};
+static const OrrFieldTable front_table = ORR_FIELD_TABLE(
+    "serving-front-end", "The processes between an engine and its clients; jobs queue for them.",
+    OrrFrontEnd, front_fields);
 
 #define AMOUNT(type_, name_, member_, fallback_, unit_, sentence_)                                 \
   {                                                                                                \
@@ -173,6 +189,8 @@ static const OrrField engine_fields[] = {
      .fallback = "none",
      .registry = &orr_speculation_registry},
     PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
+    PART(OrrEngineParams, "front-end", front, front_table,
+         "The processes that parse requests, tokenise, detokenise and stream."),
 };
 static const OrrFieldTable engine_table = ORR_FIELD_TABLE(
     "serving-engine", "One engine, as vLLM v1 names its settings.", OrrEngineParams, engine_fields);

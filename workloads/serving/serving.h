@@ -33,11 +33,17 @@ G_BEGIN_DECLS
 typedef struct {
   double step_s, sequence_s; /* host time per step, and per sequence of a step */
   gboolean async;            /* the host works during the GPU's step */
-  double front_end_s;        /* front-end time per request and step: frontend.c */
   /* from the end of a step to the client: detokenisation and streaming; it delays tokens but
    * blocks nothing */
   double token_s;
 } OrrServingHost;
+
+/* The processes between an engine and its clients: frontend.c. */
+typedef struct {
+  gint64 processes, interval;       /* tokens per chunk */
+  double request_s, prompt_token_s; /* before a request comes to the engine */
+  double chunk_s, written_token_s;  /* per chunk; and for each token that the output has */
+} OrrFrontEnd;
 
 /* Low-rank adapters; each request uses one. */
 typedef struct {
@@ -80,6 +86,7 @@ typedef struct {
   OrrCacheTiers tiers;
   OrrServingLora lora;
   OrrServingHost host;
+  OrrFrontEnd front;
 } OrrEngineParams;
 
 typedef struct {

@@ -1,13 +1,13 @@
 /*
- * test_serving_front.c - the process that streams: what it adds to a lone request, what it lets
- * through, and that engines do not wait for it.
+ * test_serving_front.c - the processes that parse, tokenise and stream: what they add to a lone
+ * request, what they let through, and that engines do not wait for them.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 
 #define LOOP                                                                                       \
   "workload.load={kind: closed-loop, concurrency: "                                                \
   "%d};workload.requests=%d;workload.input={tokens: 100};"                                         \
-  "workload.output={tokens: 100};workload.engine.kv-blocks=0;workload.engine.host.front-end=%s;"
+  "workload.output={tokens: 100};workload.engine.kv-blocks=0;workload.engine.front-end={%s};"
 
 static OrrOutcome *loop(int clients, int requests, const char *front_end, const char *more) {
   g_autofree char *sets = g_strdup_printf(LOOP "%s", clients, requests, front_end, more);
@@ -17,7 +17,7 @@ static OrrOutcome *loop(int clients, int requests, const char *front_end, const 
 /* Steps of a lone request are longer than 1 ms: no piece waits, and all are seen 1 ms after
  * their step. */
 static void test_alone(void) {
-  g_autoptr(OrrOutcome) without = loop(1, 4, "0 s", ""), with = loop(1, 4, "1 ms", "");
+  g_autoptr(OrrOutcome) without = loop(1, 4, "", ""), with = loop(1, 4, "chunk: 1 ms", "");
   const OrrServingResult *a = &without->result.serving, *b = &with->result.serving;
   g_assert_cmpfloat(a->tpot.mean, >, 1e-3);
   g_assert_cmpfloat_with_epsilon(b->ttft.mean - a->ttft.mean, 1e-3, 1e-12);
@@ -30,7 +30,7 @@ static void test_alone(void) {
  * 200 us = 1.28 s in all, and a tenth more at most, for the loop's prompts are computed in step,
  * while the front end runs dry. */
 static void test_limit(void) {
-  g_autoptr(OrrOutcome) without = loop(64, 640, "0 s", ""), with = loop(64, 640, "200 us", "");
+  g_autoptr(OrrOutcome) without = loop(64, 640, "", ""), with = loop(64, 640, "chunk: 200 us", "");
   const OrrServingResult *a = &without->result.serving, *b = &with->result.serving;
   g_test_message("%g and %g tokens/s, e2e %g s", a->output_tokens_per_s, b->output_tokens_per_s,
                  b->e2e.mean);
@@ -40,14 +40,55 @@ static void test_limit(void) {
   g_assert_cmpfloat_with_epsilon(b->e2e.mean, 64 * 100 * 200e-6, 0.128);
 }
 
+/* Before the engine hears of a lone request its prompt of 100 tokens is parsed: 5 ms and 10 us per
+ * token. Nothing else changes. */
+static void test_parsing(void) {
+  g_autoptr(OrrOutcome) without = loop(1, 4, "", ""),
+                        with = loop(1, 4, "request: 5 ms, prompt-token: 10 us", "");
+  const OrrServingResult *a = &without->result.serving, *b = &with->result.serving;
+  g_assert_cmpfloat_with_epsilon(b->ttft.mean - a->ttft.mean, 6e-3, 1e-12);
+  g_assert_cmpfloat_with_epsilon(b->tpot.mean, a->tpot.mean, 1e-12);
+}
+
+/* 64 requests come at once; one process of two parses each of its 32 after the other, 10 ms each,
+ * while the engine computes those that it has: the last one comes after 320 ms, and the mean first
+ * token is no earlier than the mean end of parsing, 10 ms (1 + 32) / 2. */
+static void test_parsing_queues(void) {
+  g_autoptr(OrrOutcome) two = loop(64, 64, "request: 10 ms, processes: 2", ""),
+                        one = loop(64, 64, "request: 10 ms", "");
+  g_assert_cmpfloat(two->result.serving.ttft.mean, >, 165e-3);
+  g_assert_cmpfloat(two->result.serving.ttft.mean, <, 185e-3);
+  g_assert_cmpfloat(one->result.serving.ttft.mean, >, 325e-3);
+  g_assert_cmpfloat(one->result.serving.ttft.mean, <, 345e-3);
+}
+
+/* What a front end that limits the engine lets through: N processes N times as much; with chunks of
+ * 10 tokens (1, 11, 21 ... 91, 100: 11 chunks for 100 tokens) 100 / 11 times as much; and where a
+ * chunk costs 16 us for each token written, a request of 100 costs 16 us (1 + 2 ... + 100) = 80.8
+ * ms, as much as 808 us per chunk. */
+static void test_rates(void) {
+  g_autoptr(OrrOutcome) one = loop(64, 640, "chunk: 800 us", ""),
+                        two = loop(64, 640, "chunk: 800 us, processes: 2", ""),
+                        interval = loop(64, 640, "chunk: 4 ms, stream-interval: 10", ""),
+                        grows = loop(64, 640, "written-token: 16 us", "");
+  g_assert_cmpfloat_with_epsilon(one->result.serving.output_tokens_per_s, 1250, 40);
+  g_assert_cmpfloat_with_epsilon(two->result.serving.output_tokens_per_s, 2500, 75);
+  g_assert_cmpfloat_with_epsilon(interval->result.serving.output_tokens_per_s, 2500 / 1.1, 75);
+  g_assert_cmpfloat_with_epsilon(grows->result.serving.output_tokens_per_s, 1e6 / 808, 40);
+}
+
 /* Requests that come by themselves: the engine does what it did. */
 static void test_engine_goes_on(void) {
   g_autoptr(OrrOutcome)
       without = serving_run("workload.requests=100"),
-      with = serving_run("workload.requests=100;workload.engine.host.front-end=50 us");
+      with = serving_run("workload.requests=100;workload.engine.front-end.chunk=50 us");
   g_assert_cmpint(with->result.serving.steps, ==, without->result.serving.steps);
   g_assert_cmpfloat(with->result.serving.e2e.mean, >, without->result.serving.e2e.mean);
 }
+
+#define FRONT                                                                                      \
+  "processes: 2, request: 1 ms, prompt-token: 3 us, chunk: 300 us, written-token: 1 us, "          \
+  "stream-interval: 3"
 
 /* Runs of steps are single steps, requests add up, with samples, guesses, pools and stages too. */
 static void test_laws(void) {
@@ -58,7 +99,7 @@ static void test_laws(void) {
       "found: 0.5, acceptance: [0.5]}"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
     g_autofree char *full = g_strconcat("fidelity=full;", kinds[i], NULL);
-    g_autoptr(OrrOutcome) a = loop(8, 80, "300 us", kinds[i]), b = loop(8, 80, "300 us", full);
+    g_autoptr(OrrOutcome) a = loop(8, 80, FRONT, kinds[i]), b = loop(8, 80, FRONT, full);
     g_test_message("%s: ttft %g", kinds[i], a->result.serving.ttft.mean);
     g_assert_cmpint(a->result.serving.completed, ==, 80);
     g_assert_cmpfloat(a->result.serving.littles_law_error, <, 1e-9);
@@ -71,6 +112,9 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-front/alone", test_alone);
   g_test_add_func("/workloads/serving-front/limit", test_limit);
+  g_test_add_func("/workloads/serving-front/parsing", test_parsing);
+  g_test_add_func("/workloads/serving-front/parsing-queues", test_parsing_queues);
+  g_test_add_func("/workloads/serving-front/rates", test_rates);
   g_test_add_func("/workloads/serving-front/engine-goes-on", test_engine_goes_on);
   g_test_add_func("/workloads/serving-front/laws", test_laws);
   return g_test_run();

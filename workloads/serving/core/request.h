@@ -65,7 +65,8 @@ struct OrrRequest {
   guint8 state;        /* OrrRequestState */
   gboolean swapped;    /* preempted, its cache on the host */
   gint32 computed, generated;
-  gint32 hit; /* tokens of the prompt that the prefix cache had, at first admission */
+  gint32 streamed; /* tokens of its output that its newest chunk ended with */
+  gint32 hit;      /* tokens of the prompt that the prefix cache had, at first admission */
   gint32 preemptions;
   gint32 replica;
   guint16 core; /* of its engine, where attention is data-parallel */

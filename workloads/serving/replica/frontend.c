@@ -1,18 +1,26 @@
 /*
- * frontend.c - the process between an engine and its clients: it detokenises and streams.
+ * frontend.c - the processes between an engine and its clients: they parse requests, tokenise
+ * prompts, detokenise and stream outputs.
  *
- * SGLang's TokenizerManager and vLLM's API server are one Python process with one event loop for
- * all streams of an engine (docs: SGLang, "Multi-process tokenizer"; vLLM, V1 architecture). Each
- * piece of an output, what one step gave one request, takes `host.front-end` there; pieces wait for
- * each other in the order in which steps end:
+ * SGLang's TokenizerManager and vLLM's API server are Python processes with one event loop each
+ * (docs: SGLang, "Multi-process tokenizer"; vLLM, V1 architecture and --api-server-count). A
+ * request belongs to one of `processes`, by its number. What it needs there are jobs, which wait
+ * for each other in the order in which they come:
  *
- *   seen(piece) = max(seen(piece before), end of its step) + front-end
+ *   end(job) = max(end(job before), when it came) + its time
  *
- * so that an engine hands out at most 1 / front-end pieces a second. The engine does not wait for
- * it. A client does: its first token is its first piece, and its next request comes when its last
- * one is seen. Measured in SGLang: 30 us per token for the conversion to OpenAI's format alone
- * (sgl-project/sglang issue 10186, September 2025), 26 us in a detokeniser of its own (pull request
- * 9970: 5,122,821 tokens in 133.0 s). Not modelled: prompts, which the same process parses.
+ *   request    request + prompt-token * tokens of the prompt     it then joins the engine's queue
+ *   chunk      chunk + written-token * tokens that the output has    it is seen by its client
+ *
+ * so that a process hands out at most 1 / chunk chunks per second. The engine does not wait for it.
+ * A client does: its first token is its first chunk, and its next request comes when its last chunk
+ * is seen. A chunk is what `stream-interval` steps gave one request (the first and the last token
+ * are not held back).
+ *
+ * A long output costs more where each chunk touches all that was written: SGLang copies a request's
+ * output and text for each chunk, vLLM's parsers of reasoning search all earlier tokens.
+ *
+ * Oracle: with N processes and outputs of n tokens at most N / (n chunk) requests per second end.
  */
 #include <math.h>
 
@@ -21,13 +29,73 @@
 typedef struct {
   OrrReplica *replica;
   OrrRequest *request;
+  guint generation;
 } Delivery;
 
-double orr_replica_stream(OrrReplica *replica, double end_s) {
-  const double chunk_s = replica->run->work->params.engine.host.front_end_s;
-  if (chunk_s <= 0) return end_s;
-  replica->front_free_s = fmax(replica->front_free_s, end_s) + chunk_s;
-  return replica->front_free_s;
+static const OrrFrontEnd *front_of(const OrrReplica *replica) {
+  return &replica->run->work->params.engine.front;
+}
+
+void orr_replica_open_front(OrrReplica *replica) {
+  replica->front_free_s = g_new0(double, front_of(replica)->processes);
+}
+
+/* When the job of @seconds that comes at @at_s has ended. */
+static double queue_job(OrrReplica *replica, const OrrRequest *request, double at_s,
+                        double seconds) {
+  double *free_s = &replica->front_free_s[request->id % (guint)front_of(replica)->processes];
+  *free_s = fmax(*free_s, at_s) + seconds;
+  return *free_s;
+}
+
+static OrrPool *deliveries(OrrReplica *replica) {
+  if (!replica->deliveries) replica->deliveries = orr_pool_new(sizeof(Delivery), NULL);
+  return replica->deliveries;
+}
+
+static void post(OrrReplica *replica, OrrRequest *request, double at_s, OrrEngineCall call) {
+  Delivery *delivery = orr_pool_take(deliveries(replica));
+  *delivery = (Delivery){replica, request, replica->generation};
+  orr_engine_at(replica->run->engine, at_s, call, delivery);
+}
+
+/* --- requests --- */
+
+static void parsed(void *user) {
+  const Delivery delivery = *(const Delivery *)user;
+  OrrReplica *replica = delivery.replica;
+  orr_pool_give(replica->deliveries, user);
+  if (replica->run->error || delivery.generation != replica->generation) return;
+  g_queue_remove(&replica->parsing, delivery.request);
+  orr_replica_admit(replica, delivery.request);
+}
+
+gboolean orr_replica_parse(OrrReplica *replica, OrrRequest *request) {
+  const OrrFrontEnd *front = front_of(replica);
+  const double parse_s = front->request_s + front->prompt_token_s * request->prompt;
+  if (parse_s <= 0) return FALSE;
+  orr_replica_break_run(replica); /* what came before this request is ahead of it */
+  g_queue_push_tail(&replica->parsing, request);
+  post(replica, request, queue_job(replica, request, orr_serving_run_now(replica->run), parse_s),
+       parsed);
+  return TRUE;
+}
+
+/* --- outputs --- */
+
+/* A request that begins anew on another replica writes again from its first token. */
+static gboolean is_held_back(const OrrFrontEnd *front, const OrrRequest *request, gint32 written) {
+  const gint32 new_tokens = written - request->streamed;
+  return new_tokens > 0 && new_tokens < front->interval && request->streamed > 0 &&
+         written < request->output;
+}
+
+double orr_replica_stream(OrrReplica *replica, OrrRequest *request, gint32 written, double end_s) {
+  const OrrFrontEnd *front = front_of(replica);
+  if (is_held_back(front, request, written)) return end_s;
+  request->streamed = written;
+  const double chunk_s = front->chunk_s + front->written_token_s * written;
+  return chunk_s > 0 ? queue_job(replica, request, end_s, chunk_s) : end_s;
 }
 
 static void deliver(void *user) {
@@ -38,12 +106,8 @@ static void deliver(void *user) {
 }
 
 void orr_replica_deliver(OrrReplica *replica, OrrRequest *request) {
-  if (request->last_token_s <= orr_serving_run_now(replica->run)) {
+  if (request->last_token_s <= orr_serving_run_now(replica->run))
     replica->reports->delivered(replica->reports->user, request);
-    return;
-  }
-  if (!replica->deliveries) replica->deliveries = orr_pool_new(sizeof(Delivery), NULL);
-  Delivery *delivery = orr_pool_take(replica->deliveries);
-  *delivery = (Delivery){replica, request};
-  orr_engine_at(replica->run->engine, request->last_token_s, deliver, delivery);
+  else
+    post(replica, request, request->last_token_s, deliver);
 }

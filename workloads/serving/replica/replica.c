@@ -76,6 +76,7 @@ OrrReplica *orr_replica_new(OrrServingRun *run, gint index, OrrTierStore *remote
   replica->tiers.stores[ORR_TIER_REMOTE] = remote;
   replica->tiers.host_alone = tiers->prefetch != ORR_PREFETCH_NONE;
   orr_replica_open_cores(replica);
+  orr_replica_open_front(replica);
   return replica;
 }
 
@@ -90,6 +91,8 @@ void orr_replica_free(OrrReplica *replica) {
   g_queue_clear(&replica->expected);
   g_queue_clear(&replica->joined);
   g_queue_clear(&replica->newcomers);
+  g_queue_clear(&replica->parsing);
+  g_free(replica->front_free_s);
   g_array_unref(replica->ends);
   g_array_unref(replica->new_blocks);
   g_free(replica);
@@ -218,22 +221,23 @@ static void plan_run(OrrReplica *replica, guint steps) {
   replica->is_run = replica->ends->len > 1;
 }
 
-/* All but the last step of a run: requests are brought forward to where the last step begins. */
-static void take_run(OrrReplica *replica) {
+/* The first steps of a run: requests are brought forward to where the step after them begins. */
+static void take_steps(OrrReplica *replica, guint n_steps) {
   OrrCore *core = &replica->cores[0];
-  const guint before_last = replica->ends->len - 1;
   double begin_s = replica->begin_s;
   guint n_counted = 0;
   for (guint i = 0; i < core->batch->len; i++)
     n_counted += orr_serving_run_counts(replica->run, core->batch->pdata[i]);
-  for (guint k = 0; k < before_last; k++) {
+  for (guint k = 0; k < n_steps; k++) {
     const double end_s = end_of(replica, k);
     OrrStepShape shape = core->shape;
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
     orr_replica_note_step(replica, begin_s, end_s, &shape);
     if (k > 0) orr_serving_run_note_gaps(replica->run, end_s - begin_s, n_counted);
-    for (guint i = 0; replica->run->streams && i < core->batch->len; i++)
-      orr_replica_stream(replica, end_s);
+    for (guint i = 0; replica->run->streams && i < core->batch->len; i++) {
+      OrrRequest *request = core->batch->pdata[i];
+      orr_replica_stream(replica, request, request->generated + (gint32)k + 1, end_s);
+    }
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);
@@ -242,20 +246,20 @@ static void take_run(OrrReplica *replica) {
     const gint32 computed = request->computed;
     orr_serving_run_note_gaps(replica->run, first_end_s - request->last_token_s,
                               orr_serving_run_counts(replica->run, request));
-    orr_kv_grow(core->kv, request, computed + before_last + 1);
-    request->computed += (gint32)before_last;
-    request->generated += (gint32)before_last;
+    orr_kv_grow(core->kv, request, computed + n_steps + 1);
+    request->computed += (gint32)n_steps;
+    request->generated += (gint32)n_steps;
     request->last_token_s = begin_s;
     orr_kv_publish(core->kv, request, computed);
   }
   if (core->n_queues > 1)
     for (guint i = 0; i < core->batch->len; i++)
       core->served[((const OrrRequest *)core->batch->pdata[i])->client % core->n_queues] +=
-          2.0 * before_last;
+          2.0 * n_steps;
   replica->begin_s = begin_s;
 }
 
-/* The run ends in the middle of a step: what of it has ended is taken. */
+/* What of the run has ended is taken; the rest of it goes on. */
 void orr_replica_break_run(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->run->engine);
   guint done = 0;
@@ -263,8 +267,10 @@ void orr_replica_break_run(OrrReplica *replica) {
   while (done + 1 < replica->ends->len && end_of(replica, done) <= now_s) done++;
   if (done == 0) return;
   count_work(replica, done);
-  g_array_set_size(replica->ends, done + 1);
-  take_run(replica);
+  take_steps(replica, done);
+  g_array_remove_range(replica->ends, 0, done);
+  g_array_remove_range(replica->new_blocks, 0, done);
+  replica->used_blocks = orr_replica_held_blocks(replica);
 }
 
 /* --- one step --- */
@@ -285,7 +291,7 @@ static void step_ends(void *user) {
   if (replica->run->error || !orr_engine_same_date(now_s, replica->step_end_s))
     return; /* the run was cut since then */
   count_work(replica, replica->ends->len);
-  if (replica->ends->len > 1) take_run(replica);
+  if (replica->ends->len > 1) take_steps(replica, replica->ends->len - 1);
   replica->used_blocks = orr_replica_held_blocks(replica);
   OrrStepShape shape = {0};
   for (guint i = 0; i < replica->n_cores; i++) {
@@ -480,6 +486,10 @@ void orr_replica_take(OrrReplica *replica, OrrRequest *request) {
 }
 
 void orr_replica_queue(OrrReplica *replica, OrrRequest *request) {
+  if (!orr_replica_parse(replica, request)) orr_replica_admit(replica, request);
+}
+
+void orr_replica_admit(OrrReplica *replica, OrrRequest *request) {
   request->added_s = orr_serving_run_now(replica->run);
   orr_core_add(&replica->cores[request->core], request);
   if (replica->reports->waits) g_queue_push_tail(&replica->newcomers, request);

@@ -64,8 +64,9 @@ void orr_replica_read_ends(OrrReplica *replica);
 
 /* --- its frontend: frontend.c --- */
 
-/* When the client sees what a request wrote in a step that ends at @end_s. */
-double orr_replica_stream(OrrReplica *replica, double end_s);
+/* When the client sees what @request wrote up to its token number @written, in a step that ends at
+ * @end_s. */
+double orr_replica_stream(OrrReplica *replica, OrrRequest *request, gint32 written, double end_s);
 /* Reports `delivered` once the client has seen its last token, at last_token_s. */
 void orr_replica_deliver(OrrReplica *replica, OrrRequest *request);
 

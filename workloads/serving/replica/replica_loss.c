@@ -50,6 +50,8 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
     orr_kv_release(replica->cores[request->core].kv, request);
     g_ptr_array_add(all, request);
   }
+  for (OrrRequest *request; (request = g_queue_pop_head(&replica->parsing));)
+    g_ptr_array_add(all, request);
   g_ptr_array_extend(requests, all, NULL, NULL);
   g_queue_clear(&replica->newcomers);
   g_queue_clear(&replica->expected); /* their station appended them */

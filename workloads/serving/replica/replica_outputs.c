@@ -10,7 +10,7 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
   const double now_s = orr_serving_run_now(run);
   if (!run->streams) return;
   const gboolean is_first = request->first_token_s == now_s;
-  request->seen_s = orr_replica_stream(replica, now_s);
+  request->seen_s = orr_replica_stream(replica, request, request->generated, now_s);
   if (is_first) request->first_token_s = request->seen_s;
   if (request->generated > 1)
     orr_serving_run_note_gaps(run, now_s - request->last_token_s,

@@ -36,7 +36,8 @@ struct OrrReplica {
   gint64 used_blocks;
   OrrTiers tiers; /* below HBM; the remote one is the fleet's */
   gint64 n_requests;
-  double front_free_s;     /* when its frontend is free: frontend.c */
+  double *front_free_s;    /* when each process of its front end is free: frontend.c */
+  GQueue parsing;          /* OrrRequest*: at the front end, before they wait at a core */
   double slow;             /* factor on the time of its kernels */
   guint generation;        /* batches under way when it was lost are void */
   OrrPool *deliveries;     /* frontend.c */
@@ -55,14 +56,21 @@ void orr_replica_on_finish(OrrRequest *request, void *replica);
 void orr_replica_finish_unseen(OrrReplica *replica, guint core);
 void orr_replica_see_all(OrrReplica *replica);
 void orr_replica_report_chunks(const OrrReplica *replica, double step_s); /* to the fleet */
-void orr_replica_break_run(OrrReplica *replica); /* brings its requests up to date */
-void orr_replica_plan(OrrReplica *replica);      /* begins every step that can begin now */
+/* Takes the steps of a run that have ended; the others go on. */
+void orr_replica_break_run(OrrReplica *replica);
+void orr_replica_plan(OrrReplica *replica); /* begins every step that can begin now */
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* adds its figures to the row */
 /* what the step that is planned waited for is there */
 /* A step is planned; TRUE: it waits for reads. */
 gboolean orr_replica_must_wait(OrrReplica *replica);
+
+/* frontend.c */
+void orr_replica_open_front(OrrReplica *replica);
+/* TRUE: @request comes to the engine later, by orr_replica_admit. */
+gboolean orr_replica_parse(OrrReplica *replica, OrrRequest *request);
+void orr_replica_admit(OrrReplica *replica, OrrRequest *request); /* it waits at its core */
 
 /* replica_pipeline.c: pp > 1 */
 void orr_replica_pipeline_launch(OrrReplica *replica); /* the batch that is planned */

@@ -125,7 +125,7 @@ static OrrRequest *leave(gpointer state, OrrReplica *replica, OrrRequest *reques
   const BeamForks *forks = state;
   g_hash_table_remove(forks->beams, request);
   request->first_token_s = request->last_token_s =
-      orr_replica_stream(replica, request->last_token_s);
+      orr_replica_stream(replica, request, request->output, request->last_token_s);
   orr_route_answered(forks->route, request, request->first_token_s);
   return request;
 }

@@ -185,7 +185,8 @@ static OrrRequest *leave(gpointer state, OrrReplica *replica, OrrRequest *beam) 
     next_round(search, replica);
     return NULL;
   }
-  first->first_token_s = first->last_token_s = orr_replica_stream(replica, first->last_token_s);
+  first->first_token_s = first->last_token_s =
+      orr_replica_stream(replica, first, first->output, first->last_token_s);
   orr_route_answered(station->route, first, first->first_token_s);
   return first;
 }
