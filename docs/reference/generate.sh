@@ -15,7 +15,7 @@ heading() {
 }
 
 documents() {
-  for kind in device cluster model profile workload scenario sweep; do
+  for kind in device cluster model profile stack workload scenario sweep; do
     { heading; "$orrery" schema "$kind" --markdown; } > "$folder/$kind.md"
   done
 }
