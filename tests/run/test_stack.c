@@ -144,6 +144,28 @@ static void test_inline(void) {
   g_assert_cmpfloat(serving(changed)->engine.host.sequence_s, ==, 3e-6);
 }
 
+/* Each job has a stack of its own, and conditions see the job's model and workload. */
+static void test_jobs(void) {
+  static const char two[] =
+      "schema: scenario/1\nname: t\ncluster: {base: dgx-h100-superpod, nodes: 1}\njobs:\n"
+      "  - {name: a, gpus: 2, model: llama-3.1-8b, workload: {kind: serving, stack: toy-1.0, "
+      "parallel: {tp: 2}, load: {kind: poisson, rate: 1}, requests: 1, input: {tokens: 8}, "
+      "output: {tokens: 8}}}\n"
+      "  - {name: b, gpus: 1, model: llama-3.1-8b, workload: {kind: serving, stack: toy-1.10, "
+      "load: {kind: poisson, rate: 1}, requests: 1, input: {tokens: 8}, output: {tokens: 8}}}\n";
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(two, strlen(two), "test.yaml", diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  g_autofree char *findings = orr_diags_text(diags);
+  if (!scenario) g_error("%s", findings);
+  const OrrJobSpec *a = scenario->jobs->pdata[0], *b = scenario->jobs->pdata[1];
+  const OrrServing *of_a = a->workload.params, *of_b = b->workload.params;
+  g_assert_cmpint(of_a->engine.max_num_seqs, ==, 77);
+  g_assert_cmpint(of_b->engine.max_num_seqs, ==, 256);
+  g_assert_cmpfloat(of_b->engine.host.step_s, ==, 2e-3);
+  g_assert_cmpstr(orr_scenario_stack_name(&b->workload), ==, "toy-1.10");
+}
+
 /* The resolved scenario answers as the one it was made from. */
 static void test_resolved(void) {
   g_autoptr(OrrScenario) first = good("workload.stack=toy-1.10;workload.parallel.tp=2");
@@ -240,6 +262,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/base-and-choices", test_base_and_choices);
   g_test_add_func("/stack/conditions", test_conditions);
   g_test_add_func("/stack/inline", test_inline);
+  g_test_add_func("/stack/jobs", test_jobs);
   g_test_add_func("/stack/resolved", test_resolved);
   g_test_add_func("/stack/refused", test_refused);
   g_test_add_func("/stack/shipped", test_shipped);
