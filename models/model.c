@@ -151,6 +151,13 @@ static const OrrField fields[] = {
      WHERE(source),
      .sentence = "Source of the dimensions.",
      .flags = ORR_FIELD_OPTIONAL},
+    {.name = "aliases",
+     .kind = ORR_FIELD_TEXTS,
+     WHERE(aliases),
+     .sentence =
+         "Other names, such as its id on Hugging Face; a format after a blank (`ID fp8`) is "
+         "that checkpoint's `quantization`, for serving workloads that do not give one.",
+     .fallback = "[]"},
     NEEDED(OrrModel, "layers", layers, 1e5, "Layers of the decoder."),
     NEEDED(OrrModel, "hidden", hidden, 1e7, "Width of the residual stream."),
     NEEDED(OrrModel, "heads", heads, 1e5, "Attention (query) heads."),

@@ -141,6 +141,7 @@ typedef struct {
 typedef struct {
   char *name;
   char *source;
+  char **aliases; /* ids by which others know it, each with its checkpoint's format after a blank */
   gint64 layers;
   gint64 hidden;
   gint64 heads;

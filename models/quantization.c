@@ -11,6 +11,8 @@
  *   fp8-weights   1                the same weights, products in 16 bits (vLLM's fallback where there is no fp8)
  *   gptq          1/2 + 2 / 128    16-bit scales of groups of 128, symmetric (Frantar et al. 2022, arXiv 2210.17323)
  *   awq           1/2 + 2.5 / 128  and 4-bit zero points (Lin et al. 2023, arXiv 2306.00978)
+ *   int4-experts  1/2 + 2 / 32     16-bit scales of groups of 32; experts alone, products in 16 bits: Kimi K2 Thinking and
+ *                                  K2.5 (their config.json, compressed-tensors)
  *   mxfp4         1/2 + 1 / 32     a scale of 8 bits for 32 (OCP Microscaling 1.0); experts alone, products in 16 bits:
  *                                  gpt-oss as vLLM runs it
  *   nvfp4         1/2 + 1 / 16     a scale of 8 bits for 16, products in fp4 (NVIDIA ModelOpt)
@@ -26,6 +28,7 @@ const char *const orr_quantization_words[] = {
     [ORR_QUANTIZATION_FP8_BLOCK] = "fp8-block",
     [ORR_QUANTIZATION_FP8_WEIGHTS] = "fp8-weights",
     [ORR_QUANTIZATION_GPTQ] = "gptq",
+    [ORR_QUANTIZATION_INT4_EXPERTS] = "int4-experts",
     [ORR_QUANTIZATION_INT8] = "int8",
     [ORR_QUANTIZATION_MXFP4] = "mxfp4",
     [ORR_QUANTIZATION_NVFP4] = "nvfp4",
@@ -44,6 +47,8 @@ static const OrrQuantized table[ORR_N_QUANTIZATIONS] = {
                                       ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_GPTQ] = {"W4A16, groups of 128.", ORR_N_DTYPES, 0.5 + 2.0 / 128,
                                ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_INT4_EXPERTS] = {"W4A16 for experts in int4, groups of 32.", ORR_N_DTYPES,
+                                       0.5 + 2.0 / 32, ORR_QUANTIZED_EXPERTS},
     [ORR_QUANTIZATION_INT8] = {"W8A8 in int8, a scale per channel.", ORR_INT8, 1,
                                ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_MXFP4] = {"W4A16 for experts, groups of 32.", ORR_N_DTYPES, 0.5 + 1.0 / 32,

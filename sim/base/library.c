@@ -16,6 +16,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "sim/base/library_alias.h"
 #include "sim/base/yaml.h"
 
 /* meson defines these for this file alone. The defaults serve a build by hand, with everything in
@@ -46,9 +47,10 @@ const OrrDocumentKind orr_document_kinds[] = {
 };
 
 struct OrrLibrary {
-  GPtrArray *folders; /* char*; the last one is the shipped library */
-  GHashTable *loaded; /* "kind/name" -> OrrNode*, bases laid under it */
-  GPtrArray *shadows; /* char*: what orr_library_shadows gives */
+  GPtrArray *folders;        /* char*; the last one is the shipped library */
+  GHashTable *loaded;        /* "kind/name" -> OrrNode*, bases laid under it */
+  GPtrArray *shadows;        /* char*: what orr_library_shadows gives */
+  OrrLibraryAliases *models; /* NULL: nobody asked for one yet */
 };
 
 const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural) {
@@ -89,6 +91,7 @@ void orr_library_free(OrrLibrary *library) {
   g_ptr_array_free(library->folders, TRUE);
   g_hash_table_destroy(library->loaded);
   g_ptr_array_free(library->shadows, TRUE);
+  orr_library_aliases_free(library->models);
   g_free(library);
 }
 
@@ -160,6 +163,15 @@ static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, c
 char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *name) {
   const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
   return kind && is_name(name) ? find_file(library, kind, name, 0) : NULL;
+}
+
+const char *orr_library_alias(OrrLibrary *library, const char *kind, const char *name,
+                              const char **ret_words) {
+  if (strcmp(kind, "model") != 0 || is_path(name)) return NULL;
+  g_autofree char *own = orr_library_path(library, kind, name);
+  if (own) return NULL;
+  if (!library->models) library->models = orr_library_aliases_new(library, kind, NULL);
+  return orr_library_aliases_find(library->models, name, ret_words);
 }
 
 static gboolean is_same_file(const char *a, const char *b) {
@@ -312,6 +324,8 @@ static char *find_document(OrrLibrary *library, const char *kind, const char *na
 
 static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
                      GPtrArray *chain, OrrDiags *diags) {
+  const char *meant = orr_library_alias(library, kind, name, NULL);
+  if (meant) return load(library, kind, meant, asked_at, chain, diags);
   g_autofree char *file = is_path(name) ? path_beside(name, asked_at) : NULL;
   g_autofree char *key = g_strdup_printf("%s/%s", kind, file ? file : name);
   const OrrNode *known = g_hash_table_lookup(library->loaded, key);

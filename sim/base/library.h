@@ -7,6 +7,8 @@
  * device, topologies/devices/NAME.yaml), or PLURAL/NAME.yaml (devices/NAME.yaml), so that a user's
  * own library can be flat.
  *
+ * A model is also found by its aliases (library_alias.h).
+ *
  * Every document begins with `schema: KIND/1`. With `base: NAME`, its keys override those of
  * another document of the same kind; a cycle of bases is an error that shows the cycle.
  */
@@ -59,6 +61,12 @@ char **orr_library_names(OrrLibrary *library, const char *kind);
 
 /* The file that holds a document, or NULL; newly allocated. */
 char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
+
+/* The name of the document that @name, which is not one itself, is an alias of, or NULL; it lives
+ * as long as the library. @ret_words, which may be NULL: the words that come with the alias, "" for
+ * none. */
+const char *orr_library_alias(OrrLibrary *library, const char *kind, const char *name,
+                              const char **ret_words);
 
 /* One sentence (char*) for each document read so far in which a user's folder overrides a shipped
  * document. */

@@ -178,7 +178,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (strcmp(catalog->singular, "validation-set") == 0)
     return describe_set(library, args[1], error);
   g_auto(GStrv) names = orr_catalog_names(catalog, library);
-  if (!g_strv_contains((const char *const *)names, args[1]))
+  if (!g_strv_contains((const char *const *)names, args[1]) &&
+      !orr_library_alias(library, catalog->singular, args[1], NULL))
     return orr_cli_unknown(catalog->singular, args[1], (const char *const *)names, error);
   if (plot && strcmp(catalog->singular, "profile") == 0)
     return plot_profile(library, args[1], error);

@@ -235,12 +235,27 @@ static OrrStack *load_stack(OrrLibrary *library, const OrrNode *workload, OrrDia
   return NULL;
 }
 
+/* Gives @workload the format of the checkpoint that the model's name means, where it has none.
+ * Whether it did. */
+static gboolean put_checkpoint(OrrLibrary *library, const OrrNode *model, OrrNode *workload) {
+  const OrrNode *named = model && model->kind == ORR_NODE_MAP ? orr_node_get(model, "base") : model;
+  const char *words = "";
+  if (!named || named->kind != ORR_NODE_SCALAR ||
+      strcmp(orr_node_get_text(workload, "kind"), "serving") != 0 ||
+      orr_node_get(workload, "precision") || orr_node_get(workload, "quantization") ||
+      !orr_library_alias(library, "model", named->text, &words) || !*words)
+    return FALSE;
+  orr_node_set(workload, "quantization", orr_node_new_scalar(named->place, words));
+  return TRUE;
+}
+
 /* Replaces the workload of @owner, which is @root or one of its jobs. */
 static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrDiags *diags) {
   const OrrNode *section = orr_node_get(owner, "workload");
   g_autoptr(OrrNode) workload = section && library ? expand(library, section) : NULL;
   if (!workload) return;
   const guint before = orr_diags_n_errors(diags);
+  const gboolean has_more = put_checkpoint(library, orr_node_get(owner, "model"), workload);
   g_autoptr(OrrStack) stack = load_stack(library, workload, diags);
   if (stack) {
     const Laying laying = {.library = library,
@@ -251,8 +266,9 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrD
                            .diags = diags};
     OrrNode *whole = complete(&laying, workload);
     orr_node_set(owner, "workload", whole);
-  } else if (orr_diags_n_errors(diags) > before) { /* reported: reading must not report it again */
-    orr_node_remove(workload, "stack");
+  } else if (has_more || orr_diags_n_errors(diags) > before) {
+    if (orr_diags_n_errors(diags) > before) /* reported: reading must not report it again */
+      orr_node_remove(workload, "stack");
     orr_node_set(owner, "workload", g_steal_pointer(&workload));
   }
 }

@@ -3,6 +3,11 @@
 
 #include "models/model.h"
 #include "sim/base/library.h"
+#include "sim/base/library_alias.h"
+#include "sim/base/yaml.h"
+#include "models/quantization.h"
+#include "sim/run/scenario.h"
+#include "workloads/serving/serving.h"
 
 static void read_zoo_model(OrrLibrary *library, const char *name, OrrModel *ret_model) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -122,6 +127,10 @@ static const struct {
     {"qwen2-vl-7b", 8.29, 0, 0},
     {"llava-1.5-7b", 7.06, 0, 0},
     {"qwen3-next-80b-a3b", 80, 0, 0},
+    {"qwen3-coder-480b-a35b", 480, 35, 0},
+    {"qwen3.5-397b-a17b", 397, 17, 0},
+    {"nemotron-nano-12b-v2", 12.31, 0, 0},
+    {"nemotron-3-super-120b-a12b", 120.6, 12.7, 0},
 };
 
 static void test_published_counts(void) {
@@ -239,6 +248,103 @@ static void test_all_flops_follow_parameters(void) {
   g_assert_cmpuint(n, >=, 100);
 }
 
+/* No two documents claim a name; every alias leads to the document that has it, and the format that
+ * comes with it is one that a served model can have. */
+static void test_aliases(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_auto(GStrv) names = orr_library_names(library, "model");
+  g_autofree char *conflict = NULL;
+  g_autoptr(OrrLibraryAliases) aliases = orr_library_aliases_new(library, "model", &conflict);
+  g_assert_cmpstr(conflict, ==, NULL);
+  guint n = 0;
+  for (guint i = 0; names[i]; i++) {
+    OrrModel model;
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autofree char *path = orr_library_path(library, "model", names[i]);
+    read_zoo_model(library, names[i], &model);
+    g_autoptr(OrrNode) own = orr_yaml_read_file(path, diags);
+    for (char **alias = orr_node_get(own, "aliases") ? model.aliases : NULL; alias && *alias;
+         alias++, n++) {
+      g_auto(GStrv) parts = g_strsplit(*alias, " ", 2);
+      const char *words = NULL;
+      g_assert_cmpstr(orr_library_alias(library, "model", parts[0], &words), ==, names[i]);
+      g_assert_cmpstr(words, ==, parts[1] ? parts[1] : "");
+      g_assert_true(!*words || g_strv_contains(orr_quantization_words, words));
+    }
+    orr_field_clear(&orr_model_table, &model);
+  }
+  g_assert_cmpuint(n, >=, 100);
+}
+
+/* Case does not matter, a suffix gives a format, and a copy of another organisation is found; a
+ * document's own name is not an alias, and an unknown one stays unknown. */
+static void test_aliases_of_strangers(void) {
+  static const struct {
+    const char *name, *document, *words;
+  } known[] = {
+      {"Qwen/Qwen3-235B-A22B-FP8", "qwen3-235b-a22b", "fp8-block"},
+      {"qwen/qwen3-235b-a22b-thinking-2507", "qwen3-235b-a22b", ""},
+      {"nvidia/Qwen3-32B-NVFP4", "qwen3-32b", "nvfp4"},
+      {"RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "llama-3.3-70b", "fp8"},
+      {"meta-llama/Llama-3.1-405B-Instruct-FP8", "llama-3.1-405b", "fp8"},
+      {"hugging-quants/Llama-3.1-8B-Instruct-AWQ", "llama-3.1-8b", "awq"},
+      {"openai/gpt-oss-120b", "gpt-oss-120b", "mxfp4"},
+      {"deepseek-ai/DeepSeek-R1-0528", "deepseek-r1", "fp8-block"},
+      {"Qwen3-8B", "qwen3-8b", ""},
+      {"qwen3-8b", NULL, NULL},
+      {"Qwen/Qwen9-8B-FP8", NULL, NULL},
+      {"./qwen3-8b.yaml", NULL, NULL},
+  };
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
+    const char *words = NULL;
+    g_test_message("%s", known[i].name);
+    g_assert_cmpstr(orr_library_alias(library, "model", known[i].name, &words), ==,
+                    known[i].document);
+    g_assert_cmpstr(words, ==, known[i].words);
+  }
+}
+
+static OrrScenario *read_scenario(OrrLibrary *library, const char *model, const char *workload) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autofree char *text =
+      g_strdup_printf("{schema: scenario/1, name: t, cluster: {base: dgx-h100-superpod, nodes: 1}, "
+                      "model: %s, workload: {%s, load: {kind: closed-loop, concurrency: 1}, "
+                      "input: {kind: constant, tokens: 8}, output: {kind: constant, tokens: 8}}}",
+                      model, workload);
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "t.yaml", diags);
+  OrrScenario *scenario = orr_scenario_read(library, tree, diags);
+  g_autofree char *findings = orr_diags_text(diags);
+  g_assert_cmpstr(findings, ==, "");
+  return scenario;
+}
+
+/* The checkpoint's format serves where the workload does not say one, with a stack and without. */
+static void test_format_of_a_checkpoint(void) {
+  static const struct {
+    const char *model, *workload;
+    int quantization, precision;
+  } cases[] = {
+      {"Qwen/Qwen3-30B-A3B-FP8", "kind: serving, stack: none", ORR_QUANTIZATION_FP8_BLOCK,
+       ORR_BF16},
+      {"Qwen/Qwen3-30B-A3B-FP8", "kind: serving", ORR_QUANTIZATION_FP8_BLOCK, ORR_BF16},
+      {"{base: Qwen/Qwen3-30B-A3B-FP8, context: 4096}", "kind: serving", ORR_QUANTIZATION_FP8_BLOCK,
+       ORR_BF16},
+      {"Qwen/Qwen3-30B-A3B-FP8", "kind: serving, precision: fp8", ORR_QUANTIZATION_NONE, ORR_FP8},
+      {"Qwen/Qwen3-30B-A3B-FP8", "kind: serving, precision: bf16", ORR_QUANTIZATION_NONE, ORR_BF16},
+      {"Qwen/Qwen3-30B-A3B", "kind: serving", ORR_QUANTIZATION_NONE, ORR_BF16},
+      {"openai/gpt-oss-120b", "kind: serving, parallel: {tp: 4}", ORR_QUANTIZATION_MXFP4, ORR_BF16},
+  };
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_test_message("%s, %s", cases[i].model, cases[i].workload);
+    g_autoptr(OrrScenario) scenario = read_scenario(library, cases[i].model, cases[i].workload);
+    const OrrServing *serving = scenario->workload.params;
+    g_assert_cmpint(serving->quantization, ==, cases[i].quantization);
+    g_assert_cmpint(serving->precision, ==, cases[i].precision);
+  }
+}
+
 static void test_base_gives_dimensions(void) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   OrrModel megatron, gpt3;
@@ -261,6 +367,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/zoo/kv-bytes", test_kv_bytes);
   g_test_add_func("/zoo/published-flops", test_published_flops);
   g_test_add_func("/zoo/all-flops", test_all_flops_follow_parameters);
+  g_test_add_func("/zoo/aliases", test_aliases);
+  g_test_add_func("/zoo/aliases-of-strangers", test_aliases_of_strangers);
+  g_test_add_func("/zoo/format-of-a-checkpoint", test_format_of_a_checkpoint);
   g_test_add_func("/zoo/base", test_base_gives_dimensions);
   return g_test_run();
 }
