@@ -24,7 +24,8 @@ static char *binary;
   "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                            \
   "  pipeline: {kind: 1f1b}\n"                                                                     \
   "  batch: {global: 8, micro: 1}\n"                                                               \
-  "  precision: bf16\n"
+  "  precision: bf16\n"                                                                            \
+  "  stack: none\n"
 
 /* --- The program --- */
 

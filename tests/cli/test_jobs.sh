@@ -39,14 +39,14 @@ schema: scenario/1
 name: one of one
 cluster: {base: dgx-h100-superpod, nodes: 4}
 jobs:
-  - {name: only, gpus: 32, model: gpt3-1.3b, workload: {kind: training, parallel: {tp: 2, pp: 2}, batch: {global: 64, micro: 1}, steps: 2}}
+  - {name: only, gpus: 32, model: gpt3-1.3b, workload: {kind: training, stack: none, parallel: {tp: 2, pp: 2}, batch: {global: 64, micro: 1}, steps: 2}}
 END
 cat > alone.yaml <<'END'
 schema: scenario/1
 name: alone
 cluster: {base: dgx-h100-superpod, nodes: 4}
 model: gpt3-1.3b
-workload: {kind: training, parallel: {tp: 2, pp: 2}, batch: {global: 64, micro: 1}, steps: 2}
+workload: {kind: training, stack: none, parallel: {tp: 2, pp: 2}, batch: {global: 64, micro: 1}, steps: 2}
 END
 "$orrery" run alone.yaml --db none --json > said 2>&1
 alone=$(sed -n 's/.*"iteration_time_s": \([0-9.e+-]*\).*/\1/p' said)
@@ -72,7 +72,7 @@ jobs:
     model: llama-3.1-8b
     gpus: 8
     placement: {kind: explicit, gpus: [0-7]}
-    workload: {kind: training, sequence: 4096, parallel: {tp: 8}, batch: {global: 1, micro: 1}, checkpoint: {load: true}}
+    workload: {kind: training, stack: none, sequence: 4096, parallel: {tp: 8}, batch: {global: 1, micro: 1}, checkpoint: {load: true}}
   - name: serves
     model: llama-3.1-8b
     gpus: 16
@@ -80,6 +80,7 @@ jobs:
     start: 0 s
     workload:
       kind: serving
+      stack: none
       parallel: {tp: 8}
       replicas: 2
       disaggregation: {prefill: 1}

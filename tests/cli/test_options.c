@@ -119,7 +119,8 @@ static void test_capacity(void) {
   put("serve.yaml",
       "schema: scenario/1\nname: s\ncluster: {base: dgx-a100-superpod, nodes: 1, gpus: 1}\n"
       "model: {layers: 2, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"
-      "workload:\n  kind: serving\n  load: {kind: poisson, rate: 50}\n  requests: 60\n"
+      "workload:\n  kind: serving\n  stack: none\n  load: {kind: poisson, rate: 50}\n  requests: "
+      "60\n"
       "  input: {tokens: 8}\n  output: {tokens: 8}\n  slo: {e2e: 60 ms}\n"
       "  engine: {host: {step: 5 ms}}\n",
       -1);

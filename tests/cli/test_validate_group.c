@@ -45,7 +45,8 @@ static void test_reason(void) {
   "schema: scenario/1\nname: small\n"                                                              \
   "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                        \
   "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
-  "workload: {kind: training, parallel: {tp: 2, pp: 2, dp: 1}, batch: {global: 8, micro: 1}, "     \
+  "workload: {kind: training, stack: none, parallel: {tp: 2, pp: 2, dp: 1}, batch: {global: 8, "   \
+  "micro: 1}, "                                                                                    \
   "precision: bf16}\n"                                                                             \
   "validation: {group: mine, values: {note: {no: {refuse: not this one}, other: \"\"}}}\n"
 

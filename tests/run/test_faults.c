@@ -60,7 +60,8 @@ static char *scenario(const char *fidelity, const char *routing, const char *par
       "cluster: {base: dgx-a100-superpod, nodes: 8, max-nodes: 8, routing: %s,\n"
       "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}}\n"
       "model: {name: small, layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
-      "workload: {kind: training, parallel: %s, batch: {global: 64, micro: 1}, steps: 2%s}\n%s%s%s",
+      "workload: {kind: training, stack: none, parallel: %s, batch: {global: 64, micro: 1}, steps: "
+      "2%s}\n%s%s%s",
       fidelity, routing, parallel, more, faults ? "faults: [" : "", faults ? faults : "",
       faults ? "]\n" : "");
 }
@@ -138,7 +139,8 @@ static void slow_from_the_start(void) {
   const char *const text =
       "schema: scenario/1\nname: one\ncluster: {base: dgx-a100-superpod, nodes: 1, gpus: 1}\n"
       "model: {name: small, layers: 8, hidden: 2048, heads: 16, vocab: 51200, context: 2048}\n"
-      "workload: {kind: training, parallel: {tp: 1}, batch: {global: 4, micro: 1}, steps: 3}\n";
+      "workload: {kind: training, stack: none, parallel: {tp: 1}, batch: {global: 4, micro: 1}, "
+      "steps: 3}\n";
   g_autofree char *slow =
       g_strconcat(text, "faults: [{fault: {kind: slow-gpu, gpu: 0, slower: 30 %}}]\n", NULL);
   const Answer a = simulate(text), b = simulate(slow);
@@ -239,12 +241,12 @@ static void test_return(void) {
        "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", ""},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *text =
-        g_strdup_printf("schema: scenario/1\nname: test\nmodel: llama-3.1-8b\n"
-                        "cluster: {base: dgx-h100-superpod, nodes: 2%s}\n"
-                        "workload: {kind: serving, replicas: 2, input: {tokens: 9}, output: "
-                        "{tokens: 9}, load: {kind: poisson, rate: 1}%s}\nfaults: [%s]\n",
-                        cases[i].cluster, cases[i].start, cases[i].fault);
+    g_autofree char *text = g_strdup_printf(
+        "schema: scenario/1\nname: test\nmodel: llama-3.1-8b\n"
+        "cluster: {base: dgx-h100-superpod, nodes: 2%s}\n"
+        "workload: {kind: serving, stack: none, replicas: 2, input: {tokens: 9}, output: "
+        "{tokens: 9}, load: {kind: poisson, rate: 1}%s}\nfaults: [%s]\n",
+        cases[i].cluster, cases[i].start, cases[i].fault);
     g_autoptr(OrrLibrary) library = orr_library_new(NULL);
     g_autoptr(OrrDiags) diags = orr_diags_new();
     g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);

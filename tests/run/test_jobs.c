@@ -16,7 +16,8 @@
 #include "tests/workloads/scenario_fixture.h"
 
 #define WORKLOAD                                                                                   \
-  "workload: {kind: training, parallel: {tp: 2, pp: 2}, batch: {global: 16, micro: 1}, steps: 2, " \
+  "workload: {kind: training, stack: none, parallel: {tp: 2, pp: 2}, batch: {global: 16, micro: "  \
+  "1}, steps: 2, "                                                                                 \
   "optimizer: {sharding: distributed-optimizer}, data-parallel: {overlap: true}}\n"
 #define MODEL                                                                                      \
   "model: {name: small, layers: 4, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"

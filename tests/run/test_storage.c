@@ -42,7 +42,7 @@ static Answer run(const char *fidelity, const char *parallel, const char *storag
       "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40, "
       "oversubscription: 4}}\n"
       "model: {name: small, layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
-      "workload: {kind: training, parallel: %s, batch: {global: 64, micro: 1}%s}\n",
+      "workload: {kind: training, stack: none, parallel: %s, batch: {global: 64, micro: 1}%s}\n",
       fidelity, storage, parallel, more);
   g_assert_cmpint(pipe(ends), ==, 0);
   const pid_t child = fork();

@@ -17,7 +17,7 @@
   "cluster: {base: dgx-a100-superpod, nodes: 1}\n"                                                 \
   "model: {layers: 8, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
   "workload:\n"                                                                                    \
-  "  kind: training\n"                                                                             \
+  "  kind: training\n  stack: none\n"                                                              \
   "  parallel: {tp: 2, pp: 2, dp: 2}\n"                                                            \
   "  batch: {global: 16, micro: 1}\n"                                                              \
   "  precision: bf16\n"

@@ -253,7 +253,8 @@ static void test_cost(void) {
   "name: small serving\n"                                                                          \
   "cluster: {base: dgx-h100-superpod, nodes: 1}\n"                                                 \
   "model: llama-3.1-8b\n"                                                                          \
-  "workload: {kind: serving, requests: 4, input: {kind: fixed, tokens: 64}, output: {kind: "       \
+  "workload: {kind: serving, stack: none, requests: 4, input: {kind: fixed, tokens: 64}, output: " \
+  "{kind: "                                                                                        \
   "fixed, tokens: 4}, load: {kind: poisson, rate: 8}}\n"
 
 static void test_serving(void) {
@@ -416,18 +417,18 @@ static void test_bad_input(void) {
     const char *section, *message;
   } cases[] = {
       {"", "the scenario has no sweep: section"},
-      {"sweep: {axes: {}}\n", "bad.yaml:10:8: error: a sweep needs axes"},
+      {"sweep: {axes: {}}\n", "bad.yaml:11:8: error: a sweep needs axes"},
       {"sweep: {axes: {workload.parallell.tp: [1]}}\n",
-       "bad.yaml:10:16: error: axis workload.parallell.tp: path 'workload.parallell.tp': unknown "
+       "bad.yaml:11:16: error: axis workload.parallell.tp: path 'workload.parallell.tp': unknown "
        "key 'parallell' in "
        "workload: did you mean 'parallel'?"},
       {"sweep: {axes: {tp: 8}}\n", "axis tp takes a list"},
       {"sweep: {axes: {tp: []}}\n", "axis tp has no value"},
       {"sweep: {axes: {tp: [1, 1]}}\n", "axis tp: duplicate value 1"},
       {"sweep: {axes: {tp: [1], workload.parallel.tp: [2]}}\n", "duplicate axis tp"},
-      {"sweep: {axes: {tp: [1, two]}}\n", "bad.yaml:10:24: error: 'tp' must be a whole number"},
+      {"sweep: {axes: {tp: [1, two]}}\n", "bad.yaml:11:24: error: 'tp' must be a whole number"},
       {"sweep: {axes: {tp: {divisors-of: n-gpu}}}\n",
-       "bad.yaml:10:34: error: expression 'n-gpu': unknown name 'n-gpu': did you mean 'n-gpus'?"},
+       "bad.yaml:11:34: error: expression 'n-gpu': unknown name 'n-gpu': did you mean 'n-gpus'?"},
       {"sweep: {axes: {tp: {divisor-of: 8}}}\n", "axis tp takes a list"},
       {"sweep: {axes: {tp: {from: 1, to: 8, stop: 2}}}\n",
        "unknown key 'stop' (allowed: from, to, step)"},
@@ -441,13 +442,13 @@ static void test_bad_input(void) {
       {"sweep: {axes: {workload.data-parallel.bucket: all}}\n", "cannot enumerate all its values"},
       {"sweep: {axes: {tp: [1]}, where: tp + 1}\n", "is not a condition"},
       {"sweep: {axes: {tp: [1]}, where: [tq < 2]}\n",
-       "bad.yaml:10:34: error: expression 'tq < 2': unknown name 'tq'"},
+       "bad.yaml:11:34: error: expression 'tq < 2': unknown name 'tq'"},
       {"sweep: {axes: {tp: [1]}, where: [\"tp < recompute\"]}\n",
-       "bad.yaml:10:40: error: expression 'tp < recompute': '<' wants a number"},
+       "bad.yaml:11:40: error: expression 'tp < recompute': '<' wants a number"},
       {"sweep: {axes: {tp: [1]}, objective: iteration_time_s}\n",
        "objective takes minimize or maximize"},
       {"sweep: {axes: {tp: [1]}, objective: minimize iteration_tim_s}\n",
-       "bad.yaml:10:46: error: expression 'iteration_tim_s': unknown name 'iteration_tim_s': did "
+       "bad.yaml:11:46: error: expression 'iteration_tim_s': unknown name 'iteration_tim_s': did "
        "you mean "
        "'iteration-time-s'?"},
       {"sweep: {axes: {tp: [1]}, objective: minimize recompute}\n",

@@ -33,6 +33,7 @@ cluster: {base: dgx-a100-superpod, nodes: 1}
 model: {layers: 8, hidden: 1024, heads: 16, vocab: 51200, context: 1024}
 workload:
   kind: training
+  stack: none
   parallel: {tp: 2, pp: 2, dp: 2}
   batch: {global: 16, micro: 1}
   precision: bf16

@@ -171,8 +171,9 @@ static void test_refused(void) {
   assert_refused("workload.begin=0 B", "begin is 0 B");
   assert_refused("workload.root=32", "root 32 is not one of the 32 ranks");
   assert_refused("workload.algorithm=rings", "unknown algorithm 'rings'");
-  assert_refused("workload={kind: training, parallel: {tp: 8, pp: 1}, batch: {global: 8}}",
-                 "a workload of kind training needs a model");
+  assert_refused(
+      "workload={kind: training, stack: none, parallel: {tp: 8, pp: 1}, batch: {global: 8}}",
+      "a workload of kind training needs a model");
 }
 
 int main(int argc, char **argv) {

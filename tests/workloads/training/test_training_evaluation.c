@@ -11,7 +11,7 @@ static const char *const scenario_text =
     "cluster: {base: dgx-h100-superpod, nodes: 2}\n"
     "model: {name: small, layers: 16, hidden: 2048, heads: 16, vocab: 32000, context: 4096}\n"
     "workload:\n"
-    "  kind: training\n"
+    "  kind: training\n  stack: none\n"
     "  parallel: {tp: 1, pp: 4, dp: 4}\n"
     "  batch: {global: 64, micro: 1}\n";
 

@@ -92,7 +92,7 @@ static char *job_text(OrrRandom *random, const char *order) {
   return g_strdup_printf(
       "schema: scenario/1\nname: job\nmodel: %s\n"
       "cluster: {base: dgx-h100-superpod, nodes: %d, max-nodes: 0, node: {gpus: %d}, fabric: %s}\n"
-      "workload:\n  kind: training\n"
+      "workload:\n  kind: training\n  stack: none\n"
       "  parallel: {tp: %d, cp: %d, pp: %d, ep: %d, etp: %d, sequence-parallel: %s, context: %s, "
       "order: %s, "
       "tp-comm-overlap: %s}\n"
@@ -185,7 +185,8 @@ static void test_reductions_beside_copies(void) {
       "schema: scenario/1\nname: job\nmodel: %s\n"
       "cluster: {base: dgx-h100-superpod, nodes: 2, max-nodes: 0, node: {scale-up-domain: 4},\n"
       "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2}}\n"
-      "workload: {kind: training, parallel: {cp: 2, context: all-to-all}, batch: {global: 32, "
+      "workload: {kind: training, stack: none, parallel: {cp: 2, context: all-to-all}, batch: "
+      "{global: 32, "
       "micro: 1}, recompute: full,\n"
       "           data-parallel: {overlap: false}, optimizer: {sharding: {kind: hsdp, group: 4}}, "
       "offload: {optimizer: 1}}\n",
@@ -201,10 +202,11 @@ static void test_reductions_beside_copies(void) {
 static void test_permuted_ranks(void) {
   static const char *const orders[] = {"tp-cp-dp-pp", "cp-tp-pp-dp", "pp-dp-cp-tp",
                                        "tp-cp-dp-ep-pp"};
-  static const char *const job = "schema: scenario/1\nname: job\nmodel: %s\ncluster: {base: "
-                                 "gb200-nvl72, gpus: 32}\nworkload:\n  kind: training\n"
-                                 "  parallel: {tp: 2, cp: 2, pp: 2, ep: %d, etp: %d, "
-                                 "sequence-parallel: true, order: %s}\n  batch: {global: 32}\n";
+  static const char *const job =
+      "schema: scenario/1\nname: job\nmodel: %s\ncluster: {base: "
+      "gb200-nvl72, gpus: 32}\nworkload:\n  kind: training\n  stack: none\n"
+      "  parallel: {tp: 2, cp: 2, pp: 2, ep: %d, etp: %d, "
+      "sequence-parallel: true, order: %s}\n  batch: {global: 32}\n";
   for (int moe = 0; moe < 2; moe++) {
     Answer answers[G_N_ELEMENTS(orders)];
     for (guint i = 0; i < G_N_ELEMENTS(orders); i++) {

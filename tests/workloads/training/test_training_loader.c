@@ -12,7 +12,7 @@ static const char *const scenario_text =
     "cluster: {base: dgx-h100-superpod, nodes: 1}\n"
     "model: {name: small, layers: 8, hidden: 1024, heads: 16, vocab: 32000, context: 2048}\n"
     "workload:\n"
-    "  kind: training\n"
+    "  kind: training\n  stack: none\n"
     "  parallel: {tp: 1, pp: 1, dp: 8}\n"
     "  batch: {global: 128, micro: 1}\n"
     "  steps: 4\n";

@@ -19,7 +19,7 @@ static const char *const scenario_text =
     "cluster: {base: dgx-a100-superpod, nodes: 1}\n"
     "model: {name: small, layers: 16, hidden: 1024, heads: 16, vocab: 51200, context: 2048}\n"
     "workload:\n"
-    "  kind: training\n"
+    "  kind: training\n  stack: none\n"
     "  parallel: {tp: 1, pp: 4, dp: 2}\n"
     "  batch: {global: 24, micro: 1}\n"
     "  precision: fp16\n";

@@ -21,7 +21,7 @@ static const char *const scenario_text =
     "cluster: {base: dgx-a100-superpod, nodes: 1}\n"
     "model: {name: small, layers: 4, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
     "workload:\n"
-    "  kind: training\n"
+    "  kind: training\n  stack: none\n"
     "  parallel: {tp: 1, pp: 1, dp: 8}\n"
     "  batch: {global: 8, micro: 1}\n"
     "  data-parallel: {overlap: false}\n"

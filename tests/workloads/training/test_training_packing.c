@@ -11,7 +11,7 @@ static const char *const scenario_text =
     "cluster: {base: dgx-h100-superpod, nodes: 1}\n"
     "model: {name: small, layers: 8, hidden: 2048, heads: 16, vocab: 32000, context: 8192}\n"
     "workload:\n"
-    "  kind: training\n"
+    "  kind: training\n  stack: none\n"
     "  parallel: {tp: 1, pp: 1, dp: 8}\n"
     "  batch: {global: 64, micro: 1}\n";
 

@@ -17,7 +17,7 @@ static const char *const scenario_text =
     "cluster: {base: dgx-a100-superpod, nodes: 8}\n"
     "model: {name: small, layers: 16, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
     "workload:\n"
-    "  kind: training\n"
+    "  kind: training\n  stack: none\n"
     "  parallel: {tp: 4, pp: 4, dp: 4}\n"
     "  batch: {global: 64, micro: 1}\n";
 
