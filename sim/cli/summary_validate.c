@@ -159,6 +159,8 @@ static void add_set(GString *out, const OrrValidation *validation) {
     orr_show_json_members(out, &orr_validation_row_table, row_at(validation, i));
     g_string_append(out, ", \"part\": ");
     orr_show_json_text(out, row_at(validation, i)->part);
+    g_string_append(out, ", \"stack\": ");
+    orr_show_json_text(out, row_at(validation, i)->stack);
     g_string_append_c(out, '}');
   }
   if (validation->costs->len > 0) g_string_append(out, "],\n   \"costs\": [");

@@ -79,6 +79,7 @@ static void compare(OrrValidation *validation, const OrrValidateCase *one,
     row.simulated = metric_value(&answer->result, field);
     row.error = row.simulated / row.measured - 1;
     row.explanation = g_strdup(is_memory ? answer->memory_parts : answer->time_parts);
+    row.stack = g_strdup(answer->stack);
     g_array_append_val(validation->rows, row);
   }
 }

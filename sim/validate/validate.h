@@ -59,7 +59,8 @@ typedef struct {
   double error;      /* simulated / measured - 1; in the database NAN for a refused row */
   char *explanation; /* the largest parts of the result: "gemm 61 %, tp-comm 17 %, bubble 9 %" */
   char *source, *note;
-  char *part; /* part of the set, to group errors by; NULL: none. Not stored */
+  /* Not stored: the part of the set, to group errors by (NULL: none); the software stack */
+  char *part, *stack;
 } OrrValidationRow;
 
 /* A row that was not compared. */

@@ -19,9 +19,11 @@
 
 #include "sim/base/fault.h"
 #include "sim/run/answer/training_rows.h"
+#include "sim/run/scenario_stack.h"
 
-/* ok, failed, reason, OrrResult as its bytes, time parts, memory parts, engine, fidelity. */
-#define ANSWER "(bbsayssss)"
+/* ok, failed, reason, OrrResult as its bytes, time parts, memory parts, engine, fidelity,
+ * stack. */
+#define ANSWER "(bbsaysssss)"
 
 typedef struct {
   guint index; /* of the case */
@@ -32,7 +34,8 @@ typedef struct {
 
 /* --- In the child --- */
 
-static GVariant *pack(gboolean ok, gboolean failed, const char *reason, const OrrOutcome *outcome) {
+static GVariant *pack(gboolean failed, const char *reason, const OrrScenario *scenario,
+                      const OrrOutcome *outcome) {
   static const OrrResult nothing;
   const OrrResult *result = outcome ? &outcome->result : &nothing;
   g_autofree char *times = outcome ? outcome->kind->explain(outcome) : g_strdup("");
@@ -42,7 +45,8 @@ static GVariant *pack(gboolean ok, gboolean failed, const char *reason, const Or
   const char *fidelity = outcome && outcome->fidelity ? outcome->fidelity : "";
   GVariant *bytes = g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, result, sizeof *result, 1);
   return g_variant_ref_sink(
-      g_variant_new("(bbs@ayssss)", ok, failed, valid, bytes, times, memory, engine, fidelity));
+      g_variant_new("(bbs@aysssss)", outcome != NULL, failed, valid, bytes, times, memory, engine,
+                    fidelity, scenario ? orr_scenario_stack_name(&scenario->workload) : ""));
 }
 
 static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
@@ -51,11 +55,11 @@ static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   if (!scenario) {
     g_autofree char *text = orr_diags_text(diags);
-    return pack(FALSE, FALSE, text, NULL);
+    return pack(FALSE, text, NULL, NULL);
   }
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
-  if (!outcome) return pack(FALSE, orr_fault_exit_status(error) != 2, error->message, NULL);
-  return pack(TRUE, FALSE, "", outcome);
+  if (!outcome) return pack(orr_fault_exit_status(error) != 2, error->message, scenario, NULL);
+  return pack(FALSE, "", scenario, outcome);
 }
 
 static void write_all(int fd, const char *data, gsize size) {
@@ -82,6 +86,7 @@ void orr_validate_answer_free(OrrValidateAnswer *answer) {
   g_free(answer->memory_parts);
   g_free(answer->engine);
   g_free(answer->fidelity);
+  g_free(answer->stack);
   g_free(answer);
 }
 
@@ -100,8 +105,9 @@ static OrrValidateAnswer *unpack(GBytes *bytes) {
   if (!g_variant_is_normal_form(packed))
     return answer_failed(g_strdup("the simulation ended before its result was complete"));
   OrrValidateAnswer *answer = g_new0(OrrValidateAnswer, 1);
-  g_variant_get(packed, "(bbs@ayssss)", &answer->ok, &answer->failed, &answer->reason, &result,
-                &answer->time_parts, &answer->memory_parts, &answer->engine, &answer->fidelity);
+  g_variant_get(packed, "(bbs@aysssss)", &answer->ok, &answer->failed, &answer->reason, &result,
+                &answer->time_parts, &answer->memory_parts, &answer->engine, &answer->fidelity,
+                &answer->stack);
   gconstpointer data = g_variant_get_fixed_array(result, &n, 1);
   memcpy(&answer->result, data, MIN(n, sizeof answer->result));
   return answer;

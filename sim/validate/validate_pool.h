@@ -17,6 +17,7 @@ typedef struct {
   OrrResult result;
   char *time_parts, *memory_parts; /* explanations */
   char *engine, *fidelity;
+  char *stack; /* of the row's scenario: orr_scenario_stack_name */
 } OrrValidateAnswer;
 
 void orr_validate_answer_free(OrrValidateAnswer *answer);
