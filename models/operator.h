@@ -46,6 +46,16 @@ typedef enum {
 typedef enum { ORR_KERNELS_MODERN, ORR_KERNELS_EAGER } OrrKernels;
 extern const char *const orr_kernels_words[]; /* "modern", "eager", NULL */
 
+/* The library of an engine's kernels, where engines ship different ones for the same operator.
+ * "any": whichever the profile has rows of. */
+typedef enum {
+  ORR_KERNEL_LIBRARY_ANY,
+  ORR_KERNEL_LIBRARY_SGLANG,
+  ORR_KERNEL_LIBRARY_TRTLLM,
+  ORR_KERNEL_LIBRARY_VLLM
+} OrrKernelLibrary;
+extern const char *const orr_kernel_library_words[]; /* "any", "sglang", "trtllm", "vllm", NULL */
+
 /* The kernel of fused attention: the fastest kernel measured, or one modelled as a fixed fraction
  * of its rate. */
 typedef enum { ORR_FLASH_AS_MEASURED, ORR_FLASH_2, ORR_FLASH_TRITON } OrrFlash;
@@ -80,6 +90,7 @@ typedef struct {
   /* Moved per element of a result that is added to a stored sum (gradients); 0: written. */
   double sum_bytes;
   gboolean cast_apart; /* of a narrow dtype: kernels of their own cast the operands */
+  gboolean blocks;     /* of fp8: a scale for each block of weights, not for the whole tensor */
 } OrrOperandStorage;
 
 typedef struct {
@@ -127,6 +138,7 @@ typedef struct {
   guint8 pass;      /* OrrPass */
   guint8 dtype;     /* OrrDtype */
   guint8 kernels;   /* OrrKernels; the constructors leave it modern */
+  guint8 library;   /* OrrKernelLibrary; the constructors leave it any */
   /* The call that launched the operator before this one launches this one too, in C++: the
    * framework dispatches none for it. */
   gboolean launched;

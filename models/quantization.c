@@ -42,7 +42,7 @@ static const OrrQuantized table[ORR_N_QUANTIZATIONS] = {
     [ORR_QUANTIZATION_FP8] = {"W8A8 in fp8, a scale per tensor or channel.", ORR_FP8, 1,
                               ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_FP8_BLOCK] = {"W8A8 in fp8, a scale per 128 x 128.", ORR_FP8,
-                                    1 + 4.0 / (128 * 128), ORR_QUANTIZED_MIXER},
+                                    1 + 4.0 / (128 * 128), ORR_QUANTIZED_MIXER, TRUE},
     [ORR_QUANTIZATION_FP8_WEIGHTS] = {"W8A16: fp8 weights, products in 16 bits.", ORR_N_DTYPES, 1,
                                       ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_GPTQ] = {"W4A16, groups of 128.", ORR_N_DTYPES, 0.5 + 2.0 / 128,

@@ -42,6 +42,7 @@ typedef struct {
   OrrDtype products;     /* of linear layers; ORR_N_DTYPES: as activations */
   double weight_bytes;   /* per stored weight, including its scales */
   OrrQuantizedPart from; /* the first part that is narrow */
+  gboolean blocks;       /* a scale for each block of weights, which products apply as they sum */
 } OrrQuantized;
 
 /* NULL for none. */

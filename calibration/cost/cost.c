@@ -66,8 +66,21 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
          orr_cost_library_build(model, profile->libraries, error);
 }
 
-static gboolean differs_in_rates(const OrrCostModel *model) {
-  const OrrDevice *a = model->device, *b = model->measured_on;
+/* The tables of libraries that were measured on @device, which the model predicts now. */
+static gboolean build_library_gemm(OrrCostModel *model, const OrrProfile *profile,
+                                   const OrrDevice *device, GError **error) {
+  const gboolean is_here = device != model->measured_on;
+  for (guint i = 0; i < orr_profile_length(profile->library_gemm); i++) {
+    const OrrProfileLibraryGemm *table = profile->library_gemm->pdata[i];
+    const char *on = table->measured_on ? table->measured_on : model->measured_on->name;
+    if (g_strcmp0(on, device->name) == 0 &&
+        !orr_cost_library_gemm_build(model, table, is_here, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean differ_in_rates(const OrrDevice *a, const OrrDevice *b) {
   gboolean differs = a->memory_bytes_per_s != b->memory_bytes_per_s || a->sms != b->sms;
   for (int d = 0; d < ORR_N_DTYPES && !differs; d++)
     differs = orr_device_peak_flops(a, (OrrDtype)d) != orr_device_peak_flops(b, (OrrDtype)d);
@@ -76,29 +89,44 @@ static gboolean differs_in_rates(const OrrCostModel *model) {
 
 OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device,
                                  GError **error) {
-  return orr_cost_model_new_scaled(profile, device, device, error);
+  return orr_cost_model_new_scaled(profile, device, NULL, device, error);
+}
+
+/* Builds the tables, each with the rooflines of the device on which it was measured. */
+static gboolean build_all(OrrCostModel *model, const OrrProfile *profile, const OrrDevice *named,
+                          GError **error) {
+  const gboolean borrows = g_strcmp0(named->name, model->measured_on->name) != 0;
+  if (!take_device(model, model->measured_on, error)) return FALSE;
+  if (!build_tables(model, profile, error) ||
+      !build_library_gemm(model, profile, model->measured_on, error))
+    return FALSE;
+  return !borrows ||
+         (take_device(model, named, error) && build_library_gemm(model, profile, named, error));
 }
 
 OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,
-                                        const OrrDevice *device, GError **error) {
+                                        const OrrDevice *named, const OrrDevice *device,
+                                        GError **error) {
   g_autoptr(OrrCostModel) model = g_new0(OrrCostModel, 1);
+  if (!named) named = device;
   model->measured_on = measured_on;
   model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_collective_free);
   model->moe = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
+  model->library_gemm = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_library_gemm_free);
   orr_cost_serving_init(model);
   orr_field_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
   model->nccl = profile ? profile->nccl : NULL;
-  if (!take_device(model, measured_on, error)) return NULL;
-  if (profile && !build_tables(model, profile, error)) {
+  if (profile && !build_all(model, profile, named, error)) {
     g_prefix_error(error, "profile %s: ", profile->name);
     return NULL;
   }
   if (!take_device(model, device, error)) return NULL;
   model->is_another = g_strcmp0(model->measured_on->name, model->device->name) != 0;
-  model->is_scaled = differs_in_rates(model);
+  model->is_scaled = differ_in_rates(device, measured_on);
+  model->is_changed = differ_in_rates(device, named);
   return g_steal_pointer(&model);
 }
 
@@ -119,6 +147,7 @@ void orr_cost_model_free(OrrCostModel *model) {
   g_ptr_array_unref(model->attention);
   g_ptr_array_unref(model->collectives);
   g_ptr_array_unref(model->moe);
+  g_ptr_array_unref(model->library_gemm);
   orr_cost_serving_clear(model);
   if (model->libraries) g_ptr_array_unref(model->libraries);
   orr_field_clear(&orr_profile_constants_table, &model->defaults);

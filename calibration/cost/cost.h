@@ -31,7 +31,9 @@ typedef struct {
   OrrHow how;
   /* The device on which the row was measured, where the profile says that it was another one;
    * NULL: the profile's device. */
-  const char *from;
+  const char *from; /* or the library of kernels, where another one was asked for */
+  /* Measured on the device itself, although the profile's other rows are of another one. */
+  gboolean from_here;
 } OrrCost;
 
 typedef struct OrrCostModel OrrCostModel;
@@ -41,9 +43,11 @@ OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *dev
                                  GError **error);
 /* The same for a @device that differs from the one @measured_on which the rows were taken (a
  * what-if: more bandwidth, another clock). A table holds each kernel's distance from the
- * roofline of its device; that distance is kept. */
+ * roofline of its device; that distance is kept. @named is the unchanged device of @device's name,
+ * on which some of the rows may have been measured; NULL: @device. */
 OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,
-                                        const OrrDevice *device, GError **error);
+                                        const OrrDevice *named, const OrrDevice *device,
+                                        GError **error);
 void orr_cost_model_free(OrrCostModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 

@@ -32,6 +32,8 @@
  * not support it (grid_odd.c). It is interpolated from its neighbours, how = interpolated, and
  * `orrery cost` reports it.
  *
+ * Kernels of another library than the rows': cost_library_gemm.c.
+ *
  * A result that is added to a stored sum (sum_bytes) is read and written in the sum's format. The
  * roofline counts those bytes; the distance from it is the plain product's.
  *
@@ -165,13 +167,14 @@ gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, G
     return FALSE;
   }
   model->gemm[table->dtype] = g_steal_pointer(&grid);
+  model->gemm_library[table->dtype] = table->library;
   return TRUE;
 }
 
 /* --- queries --- */
 
 gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype) {
-  return model->gemm[dtype] ||
+  return model->gemm[dtype] || orr_cost_library_gemm_holds(model, dtype) ||
          (orr_cost_is_16_bit(dtype) && (model->gemm[ORR_BF16] || model->gemm[ORR_FP16]));
 }
 
@@ -228,6 +231,16 @@ static OrrCost cuda_core_gemm(const OrrCostModel *model, const Product *p) {
 }
 
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
+  const OrrCost own = orr_cost_gemm_own(model, op);
+  if (model->library_gemm->len == 0 || own.time_s <= 0 || op->gemm.stored.cast_apart ||
+      op->kernels == ORR_KERNELS_EAGER)
+    return own;
+  gboolean borrowed;
+  const gboolean has_table = find_table(model, (OrrDtype)op->dtype, &borrowed) && !borrowed;
+  return orr_cost_library_gemm(model, op, has_table, own);
+}
+
+OrrCost orr_cost_gemm_own(const OrrCostModel *model, const OrrOperator *op) {
   const Product product = {.dtype = (OrrDtype)op->dtype,
                            .batch = (double)op->gemm.batch,
                            .m = (double)op->gemm.m,

@@ -18,6 +18,7 @@ struct OrrCostModel {
   gboolean is_another;          /* the two have different names */
   /* they differ in rates that kernels depend on: no answer counts as measured */
   gboolean is_scaled;
+  gboolean is_changed;          /* it differs from the document of its own name (a what-if) */
   OrrProfileConstants defaults; /* the constants where there is no profile */
   const OrrProfileConstants *constants;
   const GPtrArray *kernels;        /* OrrProfileKernel*, the profile's; NULL: none */
@@ -25,6 +26,8 @@ struct OrrCostModel {
   double peak_flops[ORR_N_DTYPES]; /* of the format, or of the nearest that the device has */
   gboolean has_peak[ORR_N_DTYPES]; /* FALSE: another format stands in */
   OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
+  int gemm_library[ORR_N_DTYPES];  /* OrrKernelLibrary of those rows; ANY: not stated */
+  GPtrArray *library_gemm;         /* OrrCostLibraryGemm* */
   GPtrArray *attention;            /* OrrCostAttention* */
   GPtrArray *collectives;          /* OrrCostCollective* */
   GPtrArray *moe;                  /* OrrCostMoe* */
@@ -39,7 +42,9 @@ double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double b
 /* Marks @cost as carried over where the rows are of another device: they give a kernel's distance
  * from its roofline there, not a time measured here. */
 static inline OrrCost orr_cost_scaled(const OrrCostModel *model, OrrCost cost) {
-  if (model->is_another || model->is_scaled) cost.how = MAX(cost.how, ORR_HOW_CARRIED);
+  const gboolean carried =
+      cost.from_here ? model->is_changed : model->is_another || model->is_scaled;
+  if (carried) cost.how = MAX(cost.how, ORR_HOW_CARRIED);
   return cost;
 }
 

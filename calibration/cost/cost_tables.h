@@ -13,15 +13,27 @@
 
 G_BEGIN_DECLS
 
-typedef struct OrrCostAttention OrrCostAttention;   /* cost_attention.c */
-typedef struct OrrCostCollective OrrCostCollective; /* cost_collective.c */
-typedef struct OrrCostMoe OrrCostMoe;               /* cost_moe.c */
+typedef struct OrrCostAttention OrrCostAttention;     /* cost_attention.c */
+typedef struct OrrCostCollective OrrCostCollective;   /* cost_collective.c */
+typedef struct OrrCostLibraryGemm OrrCostLibraryGemm; /* cost_library_gemm.c */
+typedef struct OrrCostMoe OrrCostMoe;                 /* cost_moe.c */
 
 gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op);
+/* The same by the profile's own table or the roofline, without tables of libraries. */
+OrrCost orr_cost_gemm_own(const OrrCostModel *model, const OrrOperator *op);
 gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype);
 double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n,
                                 double k);
+
+/* @is_here: @table was measured on the model's device, whose profile borrows its other rows. */
+gboolean orr_cost_library_gemm_build(OrrCostModel *model, const OrrProfileLibraryGemm *table,
+                                     gboolean is_here, GError **error);
+void orr_cost_library_gemm_free(OrrCostLibraryGemm *gemm);
+gboolean orr_cost_library_gemm_holds(const OrrCostModel *model, OrrDtype dtype);
+/* @own: the profile's own answer; @has_own: from a table of the product's format. */
+OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, gboolean has_own,
+                              OrrCost own);
 
 gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table,
                                   GError **error);

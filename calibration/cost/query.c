@@ -21,6 +21,8 @@ typedef enum {
   KNOWN_COUNT,   /* a COUNT, or "known" */
   SIZE,          /* a number above 0 */
   FORMAT,        /* a number format */
+  GEMM_FORMAT,   /* a number format, or fp8_block: then BY_BLOCKS more than that of fp8 */
+  LIBRARY,       /* a library of kernels: any, sglang, trtllm or vllm */
   NO_WINDOW,     /* 0 */
   DISTRIBUTION,  /* balanced or power_law_A */
   BALANCED,      /* balanced */
@@ -51,15 +53,20 @@ static OrrCost query_operator(const OrrCostModel *cost, const OrrOperator *op, d
   return sustained > 0 ? orr_cost_sustained(cost, op) : orr_cost_operator(cost, op);
 }
 
-enum { GEMM_DTYPE, GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH, GEMM_SUSTAINED };
+enum { GEMM_DTYPE, GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH, GEMM_SUSTAINED, GEMM_LIBRARY };
+enum { BY_BLOCKS = ORR_N_DTYPES }; /* added to a format: a scale for each block */
+
+static OrrDtype gemm_dtype(double value) { return (OrrDtype)((int)value % BY_BLOCKS); }
 
 static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
   const OrrGemmShape shape = {.batch = (gint64)values[GEMM_BATCH],
                               .m = (gint64)values[GEMM_M],
                               .n = (gint64)values[GEMM_N],
-                              .k = (gint64)values[GEMM_K]};
-  const OrrOperator op =
-      orr_operator_gemm("query", ORR_PASS_FORWARD, (OrrDtype)values[GEMM_DTYPE], shape);
+                              .k = (gint64)values[GEMM_K],
+                              .stored.blocks = values[GEMM_DTYPE] >= BY_BLOCKS};
+  OrrOperator op =
+      orr_operator_gemm("query", ORR_PASS_FORWARD, gemm_dtype(values[GEMM_DTYPE]), shape);
+  op.library = (guint8)values[GEMM_LIBRARY];
   (void)name;
   return query_operator(cost, &op, values[GEMM_SUSTAINED]);
 }
@@ -274,12 +281,13 @@ static const Question questions[] = {
     DEEPEP("deepep_combine"),
     DEEPEP("deepep_dispatch"),
     {"gemm",
-     {[GEMM_DTYPE] = {"gemm_dtype", FORMAT, "bfloat16"},
+     {[GEMM_DTYPE] = {"gemm_dtype", GEMM_FORMAT, "bfloat16"},
       [GEMM_M] = {"m", COUNT, NULL},
       [GEMM_N] = {"n", COUNT, NULL},
       [GEMM_K] = {"k", COUNT, NULL},
       [GEMM_BATCH] = {"batch", COUNT, "1"},
-      [GEMM_SUSTAINED] = {"sustained", YES_NO, "no"}},
+      [GEMM_SUSTAINED] = {"sustained", YES_NO, "no"},
+      [GEMM_LIBRARY] = {"library", LIBRARY, "any"}},
      answer_gemm,
      NULL},
     {"memory", {[MEMORY_BYTES] = {"bytes", SIZE, NULL}}, answer_memory, NULL},
@@ -346,12 +354,23 @@ static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
   return *ret_value || g_str_has_prefix(text, "normal"); /* tables have "normal(best SM count)" */
 }
 
+static gboolean parse_library(const char *text, double *ret_value) {
+  for (int i = 0; orr_kernel_library_words[i]; i++)
+    if (strcmp(text, orr_kernel_library_words[i]) == 0) {
+      *ret_value = i;
+      return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
   static const char *const allowed[] = {
       [COUNT] = "a whole number above 0",
       [KNOWN_COUNT] = "a whole number above 0, or known (the fewest that the profile has rows for)",
       [SIZE] = "a number above 0",
       [FORMAT] = "a number format such as bfloat16",
+      [GEMM_FORMAT] = "a number format such as bfloat16",
+      [LIBRARY] = "any, sglang, trtllm or vllm",
       [NO_WINDOW] = "0: the profile has no rows of windowed attention",
       [DISTRIBUTION] = "balanced or power_law_A",
       [BALANCED] = "balanced: other distributions were not measured",
@@ -363,9 +382,12 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
   char *end;
   double value = g_ascii_strtod(text, &end);
   gboolean good = end > text && !*end && isfinite(value);
-  if (key->kind == FORMAT) {
+  if (key->kind == FORMAT || key->kind == GEMM_FORMAT) {
     good = orr_profile_format(text, &dtype);
     value = good ? dtype : 0;
+    if (key->kind == GEMM_FORMAT && strcmp(text, "fp8_block") == 0) value += BY_BLOCKS;
+  } else if (key->kind == LIBRARY) {
+    good = parse_library(text, &value);
   } else if (key->kind == PROJECTIONS) {
     gboolean known = strcmp(text, "known") == 0;
     good = known || (good && (value == 2 || value == 3));
@@ -474,9 +496,9 @@ char *orr_query_note(const OrrCostModel *cost, const char *operator_name,
   if (!question || question->answer != answer_gemm ||
       !read_pairs(question, key_values, values, NULL))
     return NULL;
-  return values[GEMM_BATCH] > 1
+  return values[GEMM_BATCH] > 1 || values[GEMM_LIBRARY] != ORR_KERNEL_LIBRARY_ANY
              ? NULL
-             : orr_cost_gemm_aside(cost, (OrrDtype)values[GEMM_DTYPE], values[GEMM_M],
+             : orr_cost_gemm_aside(cost, gemm_dtype(values[GEMM_DTYPE]), values[GEMM_M],
                                    values[GEMM_N], values[GEMM_K]);
 }
 

@@ -36,8 +36,8 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
     orr_crossval_fold_clear(&parts);
     orr_crossval_fold_init(&parts, profile);
     if (!family->leave_out(profile, table, fold, &parts, error)) return FALSE;
-    parts.rest.gemm = parts.rest.attention = parts.rest.collectives = parts.rest.moe =
-        parts.rest.libraries = NULL;
+    parts.rest.gemm = parts.rest.library_gemm = parts.rest.attention = parts.rest.collectives =
+        parts.rest.moe = parts.rest.libraries = NULL;
     model = orr_cost_model_new(&parts.rest, device, error);
     if (!model) return FALSE;
   }

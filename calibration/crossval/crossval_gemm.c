@@ -1,5 +1,8 @@
 /*
  * crossval_gemm.c - matrix products: a shape is an (n, k) with all its m.
+ *
+ * The tables of libraries follow the profile's own. What they hold is a distance from the own
+ * tables, so these stay whole.
  */
 #include <math.h>
 
@@ -8,14 +11,26 @@
 enum { M, N, K };
 static const char *const keys[] = {[M] = "m", [N] = "n", [K] = "k", NULL};
 
-static const OrrProfileGemm *table_at(const OrrProfile *profile, guint table) {
-  return profile->gemm->pdata[table];
+static const OrrProfileLibraryGemm *library_at(const OrrProfile *profile, guint table) {
+  const guint n_own = orr_profile_length(profile->gemm);
+  return table < n_own ? NULL : profile->library_gemm->pdata[table - n_own];
 }
 
-static guint n_tables(const OrrProfile *profile) { return orr_profile_length(profile->gemm); }
+static const OrrProfileGemm *table_at(const OrrProfile *profile, guint table) {
+  const OrrProfileLibraryGemm *library = library_at(profile, table);
+  return library ? &library->table : profile->gemm->pdata[table];
+}
+
+static guint n_tables(const OrrProfile *profile) {
+  return orr_profile_length(profile->gemm) + orr_profile_length(profile->library_gemm);
+}
 
 static char *label(const OrrProfile *profile, guint table) {
-  return g_strdup_printf("gemm %s", orr_dtype_names[table_at(profile, table)->dtype]);
+  const OrrProfileLibraryGemm *library = library_at(profile, table);
+  const char *dtype = orr_dtype_names[table_at(profile, table)->dtype];
+  return library ? g_strdup_printf("gemm %s%s %s", dtype, library->blocks ? "-block" : "",
+                                   orr_kernel_library_words[library->table.library])
+                 : g_strdup_printf("gemm %s", dtype);
 }
 
 static gboolean add_row(const OrrProfileGemmRow *row, const GArray *m, GArray *points,
@@ -40,16 +55,29 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
         !add_row(rest.rows->pdata[i], m, ret_fold->left_out, error))
       return FALSE;
   rest.rows = orr_crossval_rest(rest.rows, fold, ret_fold);
-  ret_fold->rest.gemm =
-      orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
+  const OrrProfileLibraryGemm *library = library_at(profile, table);
+  if (!library) {
+    ret_fold->rest.gemm =
+        orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
+    return TRUE;
+  }
+  OrrProfileLibraryGemm theirs = *library;
+  theirs.table = rest;
+  ret_fold->rest.gemm = profile->gemm;
+  ret_fold->rest.library_gemm =
+      orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &theirs, sizeof theirs));
   return TRUE;
 }
 
 static OrrOperator operator_of(const OrrProfile *profile, guint table,
                                const OrrCrossvalPoint *point) {
-  return orr_operator_gemm(
+  const OrrProfileLibraryGemm *library = library_at(profile, table);
+  OrrOperator op = orr_operator_gemm(
       "left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype,
-      (OrrGemmShape){1, (gint64)point->keys[M], (gint64)point->keys[N], (gint64)point->keys[K]});
+      (OrrGemmShape){1, (gint64)point->keys[M], (gint64)point->keys[N], (gint64)point->keys[K],
+                     .stored.blocks = library && library->blocks});
+  op.library = library ? (guint8)library->table.library : ORR_KERNEL_LIBRARY_ANY;
+  return op;
 }
 
 static OrrCost query(const OrrCostModel *model, const OrrProfile *profile, guint table,

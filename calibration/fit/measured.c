@@ -20,6 +20,7 @@
 #include "calibration/cost/grid.h"
 #include "calibration/fit/measured_private.h"
 #include "calibration/profile/profile_format.h"
+#include "models/operator.h"
 #include "sim/base/fault.h"
 
 /* --- points --- */
@@ -238,15 +239,28 @@ static void append_latencies(GString *text, const GArray *points, guint begin, g
   }
 }
 
+/* The library that the source names: "measured with VLLM 0.24.0 kernels". */
+static const char *library_in(const char *source) {
+  static const char before[] = "measured with ";
+  const char *at = strstr(source, before);
+  for (int i = 1; at && orr_kernel_library_words[i]; i++)
+    if (g_ascii_strncasecmp(at + sizeof before - 1, orr_kernel_library_words[i],
+                            strlen(orr_kernel_library_words[i])) == 0)
+      return orr_kernel_library_words[i];
+  return NULL;
+}
+
 static void write_gemm(GString *text, const GArray *points, const char *what, const char *source) {
+  const char *library = library_in(source);
   (void)what; /* attention alone has phases */
   if (points->len) g_string_append(text, "gemm:\n");
   for (guint begin = 0; begin < points->len;) {
     guint end = group_end(points, begin, points->len, 1);
     g_autoptr(GArray) m = axis_of(points, begin, end, 3);
-    g_string_append_printf(text, "  - dtype: %s\n    source: \"%s\"\n",
-                           orr_dtype_names[(int)g_array_index(points, Point, begin).keys[0]],
-                           source);
+    g_string_append_printf(text, "  - dtype: %s\n",
+                           orr_dtype_names[(int)g_array_index(points, Point, begin).keys[0]]);
+    if (library) g_string_append_printf(text, "    library: %s\n", library);
+    g_string_append_printf(text, "    source: \"%s\"\n", source);
     append_axis(text, "m", m);
     g_string_append(text, "    rows:\n");
     while (begin < end) {
@@ -371,7 +385,8 @@ static gboolean import_attention(GString *text, Import *import, GError **error) 
 }
 
 /* The comment is the command that reproduces the document. */
-static void write_head(GString *text, const char *folder, const OrrMeasuredOptions *options) {
+static void write_head(GString *text, const char *folder, const char *what,
+                       const OrrMeasuredOptions *options) {
   const char *system = options->system ? options->system : folder, *csv = options->collectives_csv;
   g_autofree char *file = csv ? g_path_get_basename(csv) : NULL,
                   *tables = g_path_get_basename(folder);
@@ -381,13 +396,24 @@ static void write_head(GString *text, const char *folder, const OrrMeasuredOptio
   if (options->base) g_string_append_printf(text, " --base %s", options->base);
   g_autofree char *other = options->same_chip ? g_path_get_basename(options->same_chip) : NULL;
   if (other) g_string_append_printf(text, " --same-chip %s", other);
-  g_string_append_printf(text, "%s -o %s-kernels.yaml\n", options->thin ? " --thin" : "",
-                         options->device);
-  g_string_append_printf(text, "schema: profile/1\nname: %s-kernels\n", options->device);
+  g_string_append_printf(text, "%s -o %s-%s.yaml\n", options->thin ? " --thin" : "",
+                         options->device, what);
+  g_string_append_printf(text, "schema: profile/1\nname: %s-%s\n", options->device, what);
   if (options->base) g_string_append_printf(text, "base: %s\n", options->base);
-  g_string_append_printf(text, "device: %s\nsource: \"made by orrery import measured from %s%s\"\n",
-                         options->device, system,
+  if (strcmp(what, "kernels") == 0) g_string_append_printf(text, "device: %s\n", options->device);
+  g_string_append_printf(text, "source: \"made by orrery import measured from %s%s\"\n", system,
                          csv ? "; collectives: NCCL, in 16 bits where measured" : "");
+}
+
+static gboolean import_folder(GString *text, const char *folder, Import *import, GError **error) {
+  if (!import_table(text, import, &gemm_layout, write_gemm, NULL, error) ||
+      !import_attention(text, import, error) ||
+      !orr_measured_moe(text, folder, import->thin, import->diags, &import->n_tables, error))
+    return FALSE;
+  if (import->n_tables > 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s, %s", folder,
+              gemm_layout.file, prefill_layout.file, decode_layout.file, ORR_MEASURED_MOE);
+  return FALSE;
 }
 
 char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error) {
@@ -395,16 +421,11 @@ char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options,
   g_autoptr(GString) text = g_string_new(NULL);
   Import import = {
       .folder = folder, .same_chip = options->same_chip, .thin = options->thin, .diags = diags};
-  write_head(text, folder, options);
-  if (!import_table(text, &import, &gemm_layout, write_gemm, NULL, error) ||
-      !import_attention(text, &import, error) ||
-      !orr_measured_moe(text, folder, options->thin, diags, &import.n_tables, error))
+  const gboolean is_file = g_file_test(folder, G_FILE_TEST_IS_REGULAR);
+  write_head(text, folder, is_file ? "libraries" : "kernels", options);
+  if (is_file ? !orr_measured_library(text, folder, options, diags, error)
+              : !import_folder(text, folder, &import, error))
     return NULL;
-  if (import.n_tables == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s, %s", folder,
-                gemm_layout.file, prefill_layout.file, decode_layout.file, ORR_MEASURED_MOE);
-    return NULL;
-  }
   if (options->collectives_csv &&
       !orr_measured_collectives(text, options->collectives_csv, options->system, diags, error))
     return NULL;

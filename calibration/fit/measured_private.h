@@ -37,6 +37,11 @@ char *orr_measured_source(const OrrCsv *csv);
 gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags,
                           guint *n_tables, GError **error);
 
+/* Appends the `library-gemm:` of options->system in the file at @path; FALSE with @error where it
+ * cannot be read or has no rows of that system. */
+gboolean orr_measured_library(GString *text, const char *path, const OrrMeasuredOptions *options,
+                              OrrDiags *diags, GError **error);
+
 /* Appends the `collectives:` of @system in the file at @path; FALSE with @error where it cannot
  * be read. */
 gboolean orr_measured_collectives(GString *text, const char *path, const char *system,

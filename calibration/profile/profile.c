@@ -16,6 +16,7 @@
 #include "calibration/profile/profile_errors.h"
 #include "calibration/profile/profile_private.h"
 #include "calibration/profile/profile_serving.h"
+#include "models/operator.h"
 #include "sim/base/fault.h"
 
 /* --- field tables --- */
@@ -160,12 +161,37 @@ static const OrrFieldTable gemm_row_table = ORR_FIELD_TABLE(
 static const OrrField gemm_fields[] = {
     ORR_FIELD_WORD(OrrProfileGemm, "dtype", dtype, orr_dtype_names, NULL,
                    "Number format of both operands."),
+    ORR_FIELD_WORD(OrrProfileGemm, "library", library, orr_kernel_library_words, "any",
+                   "Library of the kernels; any: not stated."),
     ORR_FIELD_TEXT(OrrProfileGemm, "source", source, NULL, "Who measured it, with what."),
     ORR_FIELD_TEXT(OrrProfileGemm, "m", m, NULL, "The common m axis of all rows, rising."),
     ORR_FIELD_SECTIONS(OrrProfileGemm, "rows", rows, &gemm_row_table, NULL, "The measured (n, k)."),
 };
 static const OrrFieldTable gemm_table = ORR_FIELD_TABLE(
     "profile-gemm", "Measured y[m,n] = x[m,k] w[n,k]^T.", OrrProfileGemm, gemm_fields);
+
+static const OrrField library_gemm_fields[] = {
+    ORR_FIELD_WORD(OrrProfileLibraryGemm, "library", table.library, orr_kernel_library_words, NULL,
+                   "Library of the kernels."),
+    ORR_FIELD_WORD(OrrProfileLibraryGemm, "dtype", table.dtype, orr_dtype_names, NULL,
+                   "Number format of both operands."),
+    ORR_FIELD_BOOL(
+        OrrProfileLibraryGemm, "blocks", blocks, "false",
+        "Whether each block of weights has a scale (fp8 by blocks of 128 x 128), instead "
+        "of the whole tensor."),
+    ORR_COLUMN_TEXT(OrrProfileLibraryGemm, "measured-on", measured_on,
+                    "The device of the rows, where it is not the profile's. Absent: the profile's "
+                    "own."),
+    ORR_FIELD_TEXT(OrrProfileLibraryGemm, "source", table.source, NULL,
+                   "Who measured it, with what."),
+    ORR_FIELD_TEXT(OrrProfileLibraryGemm, "m", table.m, NULL,
+                   "The common m axis of all rows, rising."),
+    ORR_FIELD_SECTIONS(OrrProfileLibraryGemm, "rows", table.rows, &gemm_row_table, NULL,
+                       "The measured (n, k)."),
+};
+static const OrrFieldTable library_gemm_table = ORR_FIELD_TABLE(
+    "profile-library-gemm", "Measured products of one library's kernels (cost_library_gemm.c).",
+    OrrProfileLibraryGemm, library_gemm_fields);
 
 static const char *const phase_words[] = {"prefill", "decode", NULL};
 
@@ -251,6 +277,10 @@ static const OrrField profile_fields[] = {
     ORR_FIELD_SECTIONS(OrrProfile, "gemm", gemm, &gemm_table, NULL,
                        "Matrix products, one table per number format.",
                        .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrProfile, "library-gemm", library_gemm, &library_gemm_table, NULL,
+                       "Matrix products by the kernels of one library, beside `gemm`; a base's "
+                       "tables stay.",
+                       .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrProfile, "attention", attention, &attention_table, NULL,
                        "Fused attention.", .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrProfile, "collectives", collectives, &collective_table, NULL,
@@ -281,10 +311,9 @@ const OrrFieldTable orr_profile_table = ORR_FIELD_TABLE(
 
 /* --- checks --- */
 
-static void check_gemm(const OrrProfileGemm *gemm, const OrrNode *map, GHashTable *seen,
-                       OrrDiags *diags) {
+static void check_gemm(const OrrProfileGemm *gemm, const char *dtype, const OrrNode *map,
+                       GHashTable *seen, OrrDiags *diags) {
   guint n_m = orr_profile_check_axis(map, "m", gemm->m, diags);
-  const char *dtype = orr_dtype_names[gemm->dtype];
   for (guint i = 0; i < gemm->rows->len; i++) {
     const OrrProfileGemmRow *row = gemm->rows->pdata[i];
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
@@ -294,6 +323,15 @@ static void check_gemm(const OrrProfileGemm *gemm, const OrrNode *map, GHashTabl
                                              dtype, row->n, row->k),
                              row_map, diags);
   }
+}
+
+static void check_library_gemm(const OrrProfileLibraryGemm *gemm, const OrrNode *map,
+                               GHashTable *seen, OrrDiags *diags) {
+  g_autofree char *what =
+      g_strdup_printf("%s %s%s%s%s", orr_kernel_library_words[gemm->table.library],
+                      orr_dtype_names[gemm->table.dtype], gemm->blocks ? " by blocks" : "",
+                      gemm->measured_on ? " on " : "", gemm->measured_on ? gemm->measured_on : "");
+  check_gemm(&gemm->table, what, map, seen, diags);
 }
 
 static void check_attention(const OrrProfileAttention *attention, const OrrNode *map,
@@ -321,7 +359,12 @@ static void check_attention(const OrrProfileAttention *attention, const OrrNode 
 static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDiags *diags) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < orr_profile_length(profile->gemm); i++)
-    check_gemm(profile->gemm->pdata[i], orr_node_get(node, "gemm")->items->pdata[i], seen, diags);
+    check_gemm(profile->gemm->pdata[i],
+               orr_dtype_names[((OrrProfileGemm *)profile->gemm->pdata[i])->dtype],
+               orr_node_get(node, "gemm")->items->pdata[i], seen, diags);
+  for (guint i = 0; i < orr_profile_length(profile->library_gemm); i++)
+    check_library_gemm(profile->library_gemm->pdata[i],
+                       orr_node_get(node, "library-gemm")->items->pdata[i], seen, diags);
   for (guint i = 0; i < orr_profile_length(profile->attention); i++)
     check_attention(profile->attention->pdata[i], orr_node_get(node, "attention")->items->pdata[i],
                     seen, diags);
@@ -345,8 +388,9 @@ static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDia
 
 OrrProfile *orr_profile_read(const OrrNode *document, OrrLibrary *library, OrrDiags *diags) {
   g_autoptr(OrrProfile) profile = g_new0(OrrProfile, 1);
-  g_autoptr(OrrNode) laid = orr_profile_lay_collectives(document);
-  const OrrNode *node = laid ? laid : document;
+  g_autoptr(OrrNode) collectives = orr_profile_lay_collectives(document);
+  g_autoptr(OrrNode) products = orr_profile_lay_gemm(collectives ? collectives : document);
+  const OrrNode *node = products ? products : collectives ? collectives : document;
   if (!orr_field_read(&orr_profile_table, node, library, diags, profile)) return NULL;
   guint errors = orr_diags_n_errors(diags);
   check_profile(profile, node, diags);
@@ -367,4 +411,8 @@ gboolean orr_profile_has_kernels(const OrrProfile *profile) {
   return orr_profile_length(profile->gemm) + orr_profile_length(profile->attention) +
              orr_profile_length(profile->moe) >
          0;
+}
+
+gboolean orr_profile_has_library_products(const OrrProfile *profile) {
+  return orr_profile_length(profile->library_gemm) > 0;
 }

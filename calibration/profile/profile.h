@@ -26,6 +26,8 @@ const char *orr_profile_name(const OrrProfile *profile);
 const char *orr_profile_device(const OrrProfile *profile); /* on which its rows were measured */
 /* Whether it has any row of GEMM, attention or experts. */
 gboolean orr_profile_has_kernels(const OrrProfile *profile);
+/* Whether it has rows of products by the kernels of one library. */
+gboolean orr_profile_has_library_products(const OrrProfile *profile);
 
 G_END_DECLS
 

@@ -10,7 +10,8 @@
  *   base        all_reduce over 8: 512 B ... 256 MiB           laid-over 0     answers the rest
  *               all_gather over 8: ...
  *
- * cost_collective.c describes how they hand over to each other.
+ * cost_collective.c describes how they hand over to each other. The tables of `library-gemm` of a
+ * document and of its bases stand side by side in the same way, by library and device.
  */
 #include "calibration/profile/profile_private.h"
 
@@ -36,6 +37,17 @@ OrrNode *orr_profile_lay_collectives(const OrrNode *node) {
   OrrNode *all = orr_node_new_list(own->place), *laid = orr_node_copy(node);
   for (const OrrNode *list = own; list; list = list->replaced) append_rows(all, list);
   orr_node_set(laid, "collectives", all);
+  return laid;
+}
+
+OrrNode *orr_profile_lay_gemm(const OrrNode *node) {
+  const OrrNode *own = orr_node_get(node, "library-gemm");
+  if (!own || !own->replaced) return NULL;
+  OrrNode *all = orr_node_new_list(own->place), *laid = orr_node_copy(node);
+  for (const OrrNode *list = own; list; list = list->replaced)
+    for (guint i = 0; i < orr_node_length(list); i++)
+      orr_node_append(all, orr_node_copy(list->items->pdata[i]));
+  orr_node_set(laid, "library-gemm", all);
   return laid;
 }
 

@@ -57,10 +57,18 @@ typedef struct {
 
 typedef struct {
   int dtype;
+  int library; /* OrrKernelLibrary; ANY: not stated */
   char *source;
   char *m;         /* the common axis of all rows */
   GPtrArray *rows; /* OrrProfileGemmRow* */
 } OrrProfileGemm;
+
+/* The same products by the kernels of another library. */
+typedef struct {
+  OrrProfileGemm table;
+  gboolean blocks;   /* of fp8: a scale for each block, as OrrOperandStorage */
+  char *measured_on; /* another device than the profile's; NULL: the profile's */
+} OrrProfileLibraryGemm;
 
 typedef enum { ORR_PHASE_PREFILL, ORR_PHASE_DECODE, ORR_N_PHASES } OrrProfilePhase;
 
@@ -94,6 +102,7 @@ struct OrrProfile {
   OrrProfileConstants constants;
   GPtrArray *kernels;         /* OrrProfileKernel*; NULL: none */
   GPtrArray *gemm;            /* OrrProfileGemm*; NULL: none */
+  GPtrArray *library_gemm;    /* OrrProfileLibraryGemm*; NULL: none */
   GPtrArray *attention;       /* OrrProfileAttention* */
   GPtrArray *collectives;     /* OrrProfileCollective* */
   GPtrArray *moe;             /* OrrProfileMoe* (profile_moe.h); NULL: none */
@@ -107,6 +116,8 @@ struct OrrProfile {
 /* @node is a profile merged with its bases. Returns a copy whose `collectives` also has the rows
  * that its own list replaced, behind its own; NULL where it replaced none. */
 OrrNode *orr_profile_lay_collectives(const OrrNode *node);
+/* The same for `library-gemm`. */
+OrrNode *orr_profile_lay_gemm(const OrrNode *node);
 void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map,
                                   GHashTable *seen, OrrDiags *diags);
 

@@ -23,7 +23,7 @@ static const GOptionEntry options[] = {
     {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives,
      "measured: also import these collectives", "FILE.csv"},
     {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine,
-     "measured: use the rows of this system in the table of collectives", "NAME"},
+     "measured: use the rows of this system in the tables of collectives and products", "NAME"},
     {"base", 0, 0, G_OPTION_ARG_FILENAME, &base,
      "measured, nccl-tests: the profile that the new one extends (default for nccl-tests: the "
      "device's, if it exists)",
@@ -61,9 +61,11 @@ static char *import_measured(const char *folder, GError **error) {
                                      .base = base,
                                      .same_chip = same_chip,
                                      .thin = thin};
-  if (!collectives || machine) return orr_measured_import(folder, &wanted, error);
+  const gboolean is_file = g_file_test(folder, G_FILE_TEST_IS_REGULAR);
+  if ((!collectives && !is_file) || machine) return orr_measured_import(folder, &wanted, error);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--collectives needs --system NAME: the system whose rows to use");
+              "%s needs --system NAME: the system whose rows to use",
+              collectives ? "--collectives" : "a file of products");
   return NULL;
 }
 
@@ -164,7 +166,9 @@ const OrrCommand orr_verb_import = {
             "--library or ORRERY_PATH.\n"
             "measured: DIR holds at least one of gemm.csv, attention_prefill.csv and "
             "attention_decode.csv. They become the profile DEVICE-kernels: only rows, which a "
-            "profile with the device's constants uses as its base.\n"
+            "profile with the device's constants uses as its base. A file instead of DIR holds "
+            "products of one engine's kernels (system, framework, version, dtype, m, n, k, "
+            "latency_ms) and becomes DEVICE-libraries.\n"
             "nccl-tests: the log of all_reduce_perf and its siblings becomes the profile "
             "DEVICE-collectives, which extends the device's profile: its rows answer for their "
             "collective, ranks and range of sizes, the base for everything else.\n"

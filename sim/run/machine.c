@@ -36,7 +36,12 @@ static gboolean load_measured_on(OrrLibrary *library, OrrMachine *machine, OrrDi
   if (!path || (machine->own && strcmp(machine->device->name, rows_of) == 0)) return TRUE;
   const OrrPlace place = {g_intern_string(orr_profile_name(machine->profile)), 0, 0};
   machine->measured_on = load_device(library, rows_of, place, diags);
-  return machine->measured_on != NULL;
+  if (!machine->measured_on) return FALSE;
+  const char *name = machine->device->name;
+  if (machine->own || strcmp(name, rows_of) == 0) return TRUE;
+  g_autofree char *own_path = orr_library_path(library, "device", name);
+  machine->named = own_path ? load_device(library, name, place, diags) : NULL;
+  return machine->named || !own_path;
 }
 
 /* The profile of machine->device. */
@@ -86,12 +91,14 @@ void orr_machine_clear(OrrMachine *machine) {
   orr_profile_free(machine->profile);
   free_device(machine->own);
   free_device(machine->measured_on);
+  free_device(machine->named);
   *machine = (OrrMachine){NULL};
 }
 
 OrrCostModel *orr_machine_costs(const OrrMachine *machine, GError **error) {
   const OrrDevice *measured_on = machine->measured_on ? machine->measured_on : machine->device;
-  return orr_cost_model_new_scaled(machine->profile, measured_on, machine->device, error);
+  return orr_cost_model_new_scaled(machine->profile, measured_on, machine->named, machine->device,
+                                   error);
 }
 
 void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
@@ -108,7 +115,12 @@ void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
   if (!orr_profile_has_kernels(machine->profile))
     g_ptr_array_add(
         warnings,
-        g_strdup_printf("no kernels measured on %s: all are modelled from its datasheet", device));
+        orr_profile_has_library_products(machine->profile)
+            ? g_strdup_printf("only matrix products measured on %s: the other kernels are "
+                              "modelled from its datasheet",
+                              device)
+            : g_strdup_printf("no kernels measured on %s: all are modelled from its datasheet",
+                              device));
   else if (!machine->device->profile && is_other)
     g_ptr_array_add(
         warnings,

@@ -19,6 +19,8 @@ typedef struct {
   const OrrDevice *device;
   OrrDevice *measured_on; /* of the profile's rows, where it may differ from @device; else NULL */
   OrrDevice *own;         /* @device, where it was loaded by name; else NULL */
+  /* The library's device of @device's name, where the profile has rows of both; else NULL. */
+  OrrDevice *named;
 } OrrMachine;
 
 /* Loads @name: a device with its profile, or a profile with its device. The device of a profile is

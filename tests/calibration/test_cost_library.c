@@ -108,7 +108,7 @@ static void test_carried_over(void) {
                                       "carried over from round"};
   for (guint i = 0; i < G_N_ELEMENTS(devices); i++) {
     g_autoptr(OrrCostModel) model =
-        orr_cost_model_new_scaled(profile, &round_device, devices[i], NULL);
+        orr_cost_model_new_scaled(profile, &round_device, NULL, devices[i], NULL);
     OrrOperator op =
         orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 1, 64, 64});
     OrrCost ring;

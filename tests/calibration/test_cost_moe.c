@@ -213,7 +213,7 @@ static void test_rows_of_another_device(void) {
   slow.memory_bytes_per_s = 1e12;
   g_autoptr(OrrCostModel) measured = model_of(profile, &fast), plain = model_of(NULL, &fast);
   g_autoptr(OrrCostModel) plain_slow = model_of(NULL, &slow);
-  g_autoptr(OrrCostModel) carried = orr_cost_model_new_scaled(profile, &fast, &slow, NULL);
+  g_autoptr(OrrCostModel) carried = orr_cost_model_new_scaled(profile, &fast, NULL, &slow, NULL);
   OrrProfileMoeRow row = {.hidden = 1024, .inter = 512, .topk = 2, .experts = 8, .tp = 1, .ep = 1};
   OrrCost was = moe_cost(measured, ORR_BF16, 0, 4, &row),
           is = moe_cost(carried, ORR_BF16, 0, 4, &row);

@@ -23,8 +23,9 @@ static void write_file(const char *folder, const char *name, const char *text) {
 }
 
 static void remove_folder(const char *folder) {
-  static const char *const names[] = {"gemm.csv", "attention_prefill.csv", "attention_decode.csv",
-                                      "moe_ffn.csv", "coll.csv"};
+  static const char *const names[] = {
+      "gemm.csv", "attention_prefill.csv", "attention_decode.csv", "moe_ffn.csv",
+      "coll.csv", "products.csv"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = g_build_filename(folder, names[i], NULL);
     g_remove(path);
@@ -102,6 +103,30 @@ static void test_same_chip(void) {
   g_assert_nonnull(strstr(error->message, "latency_us is -3"));
   remove_folder(folder);
   remove_folder(other);
+}
+
+/* A file of one engine's products: one table for each format, other systems and formats that no
+ * product has left out, milliseconds as microseconds, 0.0041236 ms rounded to 4.12 us. */
+static void test_library(void) {
+  g_autofree char *folder = new_folder(), *path = g_build_filename(folder, "products.csv", NULL);
+  write_file(folder, "products.csv",
+             "# who\nsystem,framework,version,dtype,m,n,k,latency_ms\n"
+             "x,trtllm,1.3,fp8_block,2,64,32,0.004\nx,trtllm,1.3,fp8_block,1,64,32,0.0041236\n"
+             "x,trtllm,1.3,fp8,1,64,32,0.005\nx,trtllm,1.3,sq,1,64,32,9\n"
+             "y,trtllm,1.3,fp8,2,64,32,9\n");
+  g_autoptr(GError) error = NULL;
+  OrrMeasuredOptions options = {.device = "round", .system = "x", .base = "b", .thin = TRUE};
+  g_autofree char *text = orr_measured_import(path, &options, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(text, "name: round-libraries\nbase: b\nsource:"));
+  g_assert_nonnull(strstr(text, "  - library: trtllm\n    dtype: fp8\n    measured-on: round\n"));
+  g_assert_nonnull(strstr(text, "    dtype: fp8\n    blocks: true\n    measured-on: round\n"));
+  g_assert_nonnull(strstr(text, "{n: 64, k: 32, us: \"4.12 4\"}"));
+  g_assert_null(strstr(text, "\"9"));
+  options.system = "z";
+  g_assert_null(orr_measured_import(path, &options, &error));
+  g_assert_nonnull(strstr(error->message, "no products of system 'z'"));
+  remove_folder(folder);
 }
 
 static const char good_moe[] =
@@ -300,6 +325,7 @@ static void test_csv(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measured/same-chip", test_same_chip);
+  g_test_add_func("/measured/library", test_library);
   g_test_add_func("/measured/import", test_import);
   g_test_add_func("/measured/moe", test_moe);
   g_test_add_func("/measured/bad-moe", test_bad_moe);

@@ -65,8 +65,9 @@ static void test_refusals(void) {
                  "attention_decode, attention_prefill, "
                  "broadcast, deepep_combine, deepep_dispatch, gemm, memory, moe_ffn, reduce, "
                  "reduce_scatter, sendrecv)");
-  assert_refused("gemm", "mm=1",
-                 "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch, sustained)");
+  assert_refused(
+      "gemm", "mm=1",
+      "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch, sustained, library)");
   assert_refused("gemm", "m=1 n=2", "gemm needs k=...");
   assert_refused("gemm", "m", "'m': want key=value");
   assert_refused("gemm", "m=1.5", "m is '1.5': want a whole number above 0");
@@ -197,8 +198,9 @@ static void test_bad_rows(void) {
 
 static void test_help(void) {
   g_autofree char *help = orr_query_help();
-  g_assert_nonnull(
-      strstr(help, "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1] [sustained=no]\n"));
+  g_assert_nonnull(strstr(
+      help,
+      "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1] [sustained=no] [library=any]\n"));
 }
 
 int main(int argc, char **argv) {

@@ -178,6 +178,9 @@ static const OrrField engine_fields[] = {
      .sentence = "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
                  "domain, otherwise NCCL), or an algorithm of `orrery list collectives`.",
      .fallback = "auto"},
+    WORD(OrrEngineParams, "kernels", kernels, orr_kernel_library_words, "any",
+         "Library of the linear layers' products, where the profile has rows of several; any: the "
+         "profile's own table."),
     PART(OrrEngineParams, "lora", lora, lora_table,
          "Low-rank adapters: many per batch, some on the GPU."),
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,

@@ -82,6 +82,7 @@ typedef struct {
   gint64 graph_largest; /* cudagraph capture size */
   gboolean graph_padding, eager;
   char *all_reduce;
+  int kernels;           /* OrrKernelLibrary */
   OrrChoice speculation; /* of orr_speculation_registry */
   OrrCacheTiers tiers;
   OrrServingLora lora;

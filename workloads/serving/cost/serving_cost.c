@@ -150,7 +150,9 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
       orr_cost_serving_token_kernel(model, op->name, (double)op->memory.rows,
                                     (double)op->memory.width, &answer))
     return answer;
-  return orr_cost_sustained(model, op);
+  OrrOperator ours = *op;
+  ours.library = (guint8)cost->params.kernels;
+  return orr_cost_sustained(model, &ours);
 }
 
 static void sum_operators(OrrServingCost *cost, Piece *piece) {

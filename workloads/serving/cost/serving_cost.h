@@ -56,6 +56,7 @@ typedef struct {
   OrrInferenceShard shard;
   gint64 pp;
   gint64 first_gpu;
+  OrrKernelLibrary kernels;
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
   const char *all_to_all; /* the same, for experts' tokens */
   OrrLora lora;           /* rank 0: no adapters */

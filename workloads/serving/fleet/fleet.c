@@ -293,6 +293,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
   const OrrServingCostParams cost = {.world = world,
                                      .shard = orr_serving_shard(params),
                                      .pp = params->parallel.pp,
+                                     .kernels = (OrrKernelLibrary)params->engine.kernels,
                                      .all_reduce = params->engine.all_reduce,
                                      .all_to_all = params->parallel.all_to_all,
                                      .lora = orr_serving_lora(params),

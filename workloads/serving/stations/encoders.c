@@ -123,6 +123,7 @@ static gboolean open_cost(Encoders *encoders, GError **error) {
   const OrrServingCostParams cost = {.world = work->world,
                                      .shard = shard,
                                      .pp = 1,
+                                     .kernels = (OrrKernelLibrary)work->params.engine.kernels,
                                      .all_reduce = work->params.engine.all_reduce,
                                      .all_to_all = work->params.parallel.all_to_all};
   return (encoders->cost = orr_serving_cost_new(&cost, error)) != NULL;

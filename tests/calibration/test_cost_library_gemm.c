@@ -1,0 +1,83 @@
+/* test_cost_library_gemm.c - products by the kernels of one library beside the profile's own. */
+#include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
+#include "tests/calibration/calibration_sample.h"
+
+#include <math.h>
+
+static const char two_libraries[] =
+    "schema: profile/1\nname: p\ndevice: d\ngemm:\n"
+    "  - {dtype: fp8, library: vllm, source: s, m: \"16 64\", rows: [{n: 1024, k: 1024, us: \"10 "
+    "12\"}, "
+    "{n: 4096, k: 1024, us: \"20 24\"}]}\n"
+    "library-gemm:\n"
+    "  - {library: trtllm, dtype: fp8, source: s, m: \"16 64\", rows: [{n: 1024, k: 1024, us: "
+    "\"15 24\"}, {n: 4096, k: 1024, us: \"30 48\"}]}\n"
+    "  - {library: trtllm, dtype: fp8, blocks: true, source: s, m: \"16\", rows: [{n: 1024, k: "
+    "1024, us: \"5\"}]}\n";
+
+static OrrCost library_cost(const OrrCostModel *model, OrrKernelLibrary library, gboolean blocks,
+                            gint64 m, gint64 n) {
+  OrrOperator op = orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_FP8,
+                                     (OrrGemmShape){1, m, n, 1024, .stored.blocks = blocks});
+  op.library = (guint8)library;
+  return orr_cost_operator(model, &op);
+}
+
+/* The library asked for answers by its rows; at m = 32 it is sqrt(1.5 * 2) times the own answer,
+ * the middle of its ratios. Blocks of scales take the one table that has them. A library without
+ * rows is answered by the profile's own, which counts as carried over from vllm. */
+static void test_libraries(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(two_libraries);
+  OrrDevice device = round_device;
+  device.name = (char *)"d";
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  const OrrCost own = library_cost(model, ORR_KERNEL_LIBRARY_ANY, FALSE, 16, 1024);
+  assert_near(own.time_s, 10e-6, 1e-12);
+  assert_near(library_cost(model, ORR_KERNEL_LIBRARY_VLLM, FALSE, 16, 1024).time_s, 10e-6, 1e-12);
+  const OrrCost theirs = library_cost(model, ORR_KERNEL_LIBRARY_TRTLLM, FALSE, 16, 1024);
+  assert_near(theirs.time_s, 15e-6, 1e-12);
+  g_assert_cmpint(theirs.how, ==, ORR_HOW_MEASURED);
+  const OrrCost between = library_cost(model, ORR_KERNEL_LIBRARY_TRTLLM, FALSE, 32, 1024);
+  assert_near(between.time_s,
+              library_cost(model, ORR_KERNEL_LIBRARY_ANY, FALSE, 32, 1024).time_s * sqrt(1.5 * 2),
+              1e-12);
+  g_assert_cmpint(between.how, ==, ORR_HOW_INTERPOLATED);
+  assert_near(library_cost(model, ORR_KERNEL_LIBRARY_TRTLLM, TRUE, 16, 1024).time_s, 5e-6, 1e-12);
+  const OrrCost blocks = library_cost(model, ORR_KERNEL_LIBRARY_VLLM, TRUE, 16, 1024);
+  assert_near(blocks.time_s, 5e-6, 1e-12);
+  g_assert_cmpstr(blocks.from, ==, "trtllm");
+  const OrrCost other = library_cost(model, ORR_KERNEL_LIBRARY_SGLANG, FALSE, 16, 1024);
+  assert_near(other.time_s, 10e-6, 1e-12);
+  g_assert_cmpint(other.how, ==, ORR_HOW_CARRIED);
+  g_assert_cmpstr(other.from, ==, "vllm");
+}
+
+/* A device that borrows rows: at twice the rates its own answer is the other one's row, as far
+ * from its roofline, times what the library that was measured on both says of the two devices. */
+static void test_library_on_two_devices(void) {
+  g_autofree char *text = g_strconcat(
+      two_libraries,
+      "  - {library: trtllm, dtype: fp8, measured-on: e, source: s, m: \"16\", rows: [{n: 1024, k: "
+      "1024, us: \"12\"}]}\n",
+      NULL);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  OrrDevice old = round_device, new = round_device;
+  old.name = (char *)"d";
+  new.name = (char *)"e";
+  new.memory_bytes_per_s *= 2;
+  g_autoptr(OrrCostModel) model = orr_cost_model_new_scaled(profile, &old, NULL, &new, NULL);
+  const OrrCost theirs = library_cost(model, ORR_KERNEL_LIBRARY_TRTLLM, FALSE, 16, 1024);
+  assert_near(theirs.time_s, 12e-6, 1e-9);
+  g_assert_cmpint(theirs.how, ==, ORR_HOW_MEASURED);
+  const OrrCost own = library_cost(model, ORR_KERNEL_LIBRARY_VLLM, FALSE, 16, 1024);
+  assert_near(own.time_s, 10e-6 * 12 / 15, 1e-9);
+  g_assert_cmpint(own.how, ==, ORR_HOW_CARRIED);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/cost/libraries", test_libraries);
+  g_test_add_func("/cost/library-on-two-devices", test_library_on_two_devices);
+  return g_test_run();
+}
