@@ -36,30 +36,40 @@ RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "hardware_tflops_per_gpu", "mod
 TRAINING = ["korthikanti-layers", "megatron-sc21", "training-bloom", "training-dgxc", "training-llm-foundry",
             "training-maxtext-tpu", "training-megatron-bridge", "training-megatron-h100", "training-sc21-figures",
             "training-sc21-zero3", "training-torchtitan", "training-vtrain-multi"]
+# A set comes with all of its rows; a part of it follows the whole, and says what it is.
 LINES = [
     ("Training steps", None, None, None),
+    ("training", None, None, "all sets of published steps ([by set, and why](docs/modelling/training-accuracy.md)); of these:"),
     ("megatron-sc21", None, None, "iteration time, 1.7B to 1T parameters, 32 to 3,072 A100s"),
     ("korthikanti-layers", None, None, "forward and backward of one layer, TP 8, with and without SP and recomputation"),
-    ("training", None, None, "these two and all other sets of published steps "
-     "([by set, and why](docs/modelling/training-accuracy.md))"),
     ("training", None, MEMORY, "memory of the same runs, where it is published"),
-    ("training-vtrain-single", None, None, "one node, whose rows look computed rather than measured: not in the sum above"),
     ("Collectives", None, None, None),
     ("collectives-one-node", None, None, "NCCL on one node, 1 MiB and above, A100, H100, H200"),
     ("collectives-one-node-small", None, None, "the same, below 1 MiB"),
     ("collectives-multi-node", None, None, "NCCL over 2 to 360 nodes"),
     ("Serving", None, None, None),
     ("serving-vllm-llama-3.1-8b", None, None, "means over 300 requests that vLLM 0.19 answered: ttft, tpot, e2e, tokens/s"),
-    ("serving", "dense", ("ttft_mean_s",), "closed-loop points of vLLM, SGLang, TensorRT-LLM: ttft of dense models"),
-    ("serving", "dense", ("tpot_mean_s",), "tpot of dense models"),
-    ("serving", "experts", ("ttft_mean_s",), "ttft of mixtures of experts"),
-    ("serving", "experts", ("tpot_mean_s",), "tpot of mixtures of experts"),
-    ("serving", "disaggregated", ("ttft_mean_s",), "ttft with prefill and decode apart"),
-    ("serving", "disaggregated", ("tpot_mean_s",), "tpot with prefill and decode apart"),
-    ("serving-trtllm-overview", "dense", None, "NVIDIA's throughputs at full load: dense models"),
-    ("serving-trtllm-overview", "experts", None, "the same: mixtures of experts"),
+    ("serving", None, ("ttft_mean_s",), "closed-loop points of vLLM, SGLang, TensorRT-LLM: ttft; of these:"),
+    ("serving", "dense", ("ttft_mean_s",), "dense models"),
+    ("serving", "experts", ("ttft_mean_s",), "mixtures of experts"),
+    ("serving", "disaggregated", ("ttft_mean_s",), "prefill and decode apart"),
+    ("serving", None, ("tpot_mean_s",), "the same points: tpot; of these:"),
+    ("serving", "dense", ("tpot_mean_s",), "dense models"),
+    ("serving", "experts", ("tpot_mean_s",), "mixtures of experts"),
+    ("serving", "disaggregated", ("tpot_mean_s",), "prefill and decode apart"),
+    ("serving-trtllm-overview", None, None, "NVIDIA's throughputs at full load; of these:"),
+    ("serving-trtllm-overview", "dense", None, "dense models"),
+    ("serving-trtllm-overview", "experts", None, "mixtures of experts"),
+    ("serving-mlenergy", None, ("output_tokens_per_s",), "full servers of vLLM 0.11 on H100 and B200: tokens/s; of these:"),
+    ("serving-mlenergy", "others", ("output_tokens_per_s",), "all but those on the next line"),
+    ("serving-mlenergy", "host-bound", ("output_tokens_per_s",), "Qwen3's GPQA on B200, bound by the host"),
+    ("serving-mlenergy", None, ("itl_p50_s",), "the same servers: median gap between tokens; of these:"),
+    ("serving-mlenergy", "others", ("itl_p50_s",), "all but those on the next line"),
+    ("serving-mlenergy", "host-bound", ("itl_p50_s",), "Qwen3's GPQA on B200, bound by the host"),
     ("serving-splitwise", None, ("ttft_mean_s",), "Splitwise's batches of vLLM 0.2 on H100: ttft"),
-    ("serving-splitwise", None, ("tpot_mean_s",), "the same: tpot"),
+    ("serving-splitwise", None, ("tpot_mean_s",), "the same batches: tpot"),
+    ("Rows that look computed, in no sum above", None, None, None),
+    ("training-vtrain-single", None, None, "one node: [why](docs/modelling/training-accuracy.md#rows-that-look-computed)"),
 ]
 # Lines that README leaves out and pages of docs/modelling name: `sets NAME` takes those of both lists.
 MORE_LINES = [
@@ -127,6 +137,11 @@ class Validation:
                 found[cost["profile"], cost["kernels"], cost["region"]] = (cost["n"], cost["mape"])
         return found
 
+    def n_refused(self, name):
+        """Rows of the table that were not compared."""
+        names = TRAINING if name == "training" else [name]
+        return sum(len({row["row"] for row in self.of(one).get("refused", [])}) for one in names)
+
     def n_rows(self, name):
         """Rows of the table: those compared, and those refused."""
         one = self.of(name)
@@ -151,17 +166,21 @@ def wanted(name, quick):
 
 
 def line_of(validation, name, part, metrics, what):
-    return f"| `{name}`: {what} | " + " | ".join(cells(validation.errors(name, part, metrics))) + " |"
+    """A line of the table; the rows refused are those of the whole set, so a part has no number."""
+    count, *errors = cells(validation.errors(name, part, metrics))
+    refused = f"{validation.n_refused(name):,}" if part is None else ""
+    named = f"`{name}`: {what}" if part is None else f"&nbsp; {what}"
+    return f"| {named} | {count} | {refused} | " + " | ".join(errors) + " |"
 
 
 def table(names, validation, quick):
     """The lines of README's table, or of @names; None for those that --quick leaves out."""
-    lines = ["| Set | Compared | MAPE | Bias | Median | Worst |", "|---|---|---|---|---|---|"]
+    lines = ["| Set | Compared | Refused | MAPE | Bias | Median | Worst |", "|---|---|---|---|---|---|---|"]
     for name, part, metrics, what in LINES if not names else LINES + MORE_LINES:
         if names and name not in names:
             continue
         if what is None:
-            lines.append(f"| **{name}** | | | | | |")
+            lines.append(f"| **{name}** | | | | | | |")
         else:
             lines.append(line_of(validation, name, part, metrics, what) if wanted(name, quick) else None)
     return lines
