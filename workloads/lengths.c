@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { CONSTANT, UNIFORM, UNIFORM_UP_TO, EXPONENTIAL, NORMAL, LOGNORMAL, FIRST_NAMED };
+enum { CONSTANT, UNIFORM, UNIFORM_UP_TO, EXPONENTIAL, NORMAL, LOGNORMAL, PERCENTILES, FIRST_NAMED };
 enum { N_QUANTILES = 21 };
 
 static const char *const kind_words[] = {"constant",
@@ -21,6 +21,7 @@ static const char *const kind_words[] = {"constant",
                                          "exponential",
                                          "normal",
                                          "lognormal",
+                                         "percentiles",
                                          "azure-code-in",
                                          "azure-code-out",
                                          "azure-conversation-in",
@@ -71,6 +72,19 @@ static const OrrField fields[] = {
      .fallback = "0.5",
      .min = 0,
      .max = 10},
+    ORR_FIELD_INT(OrrLengths, "p10", p10, "0", "Percentiles: one length in ten is below it.",
+                  .min = 0, .max = 1e8),
+    ORR_FIELD_INT(OrrLengths, "p50", p50, "0", "Percentiles: the median.", .min = 0, .max = 1e8),
+    ORR_FIELD_INT(OrrLengths, "p90", p90, "0", "Percentiles: one length in ten is above it.",
+                  .min = 0, .max = 1e8),
+    {.name = "mean",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrLengths, mean),
+     .sentence =
+         "Percentiles: the mean to which lengths are scaled; 0: as the percentiles have it.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e8},
     ORR_FIELD_INT(OrrLengths, "least", least, "1", "Smallest length.", .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "most", most, "0", "Largest length; 0: no limit.", .min = 0,
                   .max = 1e8),
@@ -95,6 +109,27 @@ static double draw_named(const OrrLengths *lengths, OrrRandom *random) {
   const double place = orr_random_unit(random) * (N_QUANTILES - 1);
   const int i = (int)place;
   return (quantiles[i] + (quantiles[i + 1] - quantiles[i]) * (place - i)) * scale_of(lengths);
+}
+
+/* Of the logarithm, the standard deviation below or above the median: the 90th percentile of a
+ * normal distribution is 1.2816 standard deviations from its mean. */
+static double half_sigma(double p50, double other) { return fabs(log(other / p50)) / 1.2815515655; }
+
+/* The mean of exp(sigma |z|) over a half of a normal distribution is exp(sigma^2 / 2) Phi(sigma)
+ * for the upper one (times 1/2 2), and with -sigma for the lower one. */
+static double mean_of_percentiles(const OrrLengths *lengths) {
+  const double p50 = (double)lengths->p50;
+  const double low = half_sigma(p50, (double)lengths->p10);
+  const double high = half_sigma(p50, (double)lengths->p90);
+  return p50 * (exp(low * low / 2) * erfc(low / M_SQRT2) / 2 +
+                exp(high * high / 2) * erfc(-high / M_SQRT2) / 2);
+}
+
+static double draw_percentiles(const OrrLengths *lengths, OrrRandom *random) {
+  const double p50 = (double)lengths->p50, z = orr_random_normal(random);
+  const double sigma = half_sigma(p50, (double)(z < 0 ? lengths->p10 : lengths->p90));
+  const double scale = lengths->mean > 0 ? lengths->mean / mean_of_percentiles(lengths) : 1;
+  return scale * p50 * exp(sigma * z);
 }
 
 /* The smallest and the largest length of a uniform kind. Like benchmark clients, it never draws
@@ -129,6 +164,8 @@ static double draw(const OrrLengths *lengths, OrrRandom *random) {
   case LOGNORMAL:
     return tokens *
            exp(lengths->sigma * orr_random_normal(random) - lengths->sigma * lengths->sigma / 2);
+  case PERCENTILES:
+    return draw_percentiles(lengths, random);
   default:
     return draw_named(lengths, random);
   }
@@ -145,6 +182,8 @@ double orr_lengths_mean(const OrrLengths *lengths) {
     find_range(lengths, &low, &high);
     return (double)(low + high) / 2;
   }
+  if (lengths->kind == PERCENTILES)
+    return lengths->mean > 0 ? lengths->mean : mean_of_percentiles(lengths);
   if (lengths->kind < FIRST_NAMED) return (double)lengths->tokens;
   return mean_of_quantiles(named[lengths->kind - FIRST_NAMED]) * scale_of(lengths);
 }
@@ -167,7 +206,10 @@ gint64 orr_lengths_largest(const OrrLengths *lengths) {
 
 void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place,
                        OrrDiags *diags) {
-  if (lengths->tokens <= 0 && lengths->kind < FIRST_NAMED)
+  if (lengths->kind == PERCENTILES &&
+      !(0 < lengths->p10 && lengths->p10 <= lengths->p50 && lengths->p50 <= lengths->p90))
+    orr_diags_error(diags, place, "%s: percentiles lengths need 0 < p10 <= p50 <= p90", what);
+  if (lengths->tokens <= 0 && lengths->kind < PERCENTILES)
     orr_diags_error(diags, place, "%s: %s lengths need tokens above 0", what,
                     kind_words[lengths->kind]);
   if (lengths->kind == UNIFORM && lengths->ratio >= 1)

@@ -10,6 +10,8 @@
  *   exponential    mean tokens
  *   normal         mean tokens, standard deviation sigma * tokens
  *   lognormal      mean tokens, sigma of the logarithm
+ *   percentiles    p10, p50 and p90 as published: of the logarithm, two halves of normal
+ *                  distributions that meet in p50; scaled to `mean` where that is above 0
  *   named ones     quantiles of a published trace (lengths.c says which), scaled to a mean of
  *                  `tokens` where that is above 0
  *
@@ -27,6 +29,8 @@ typedef struct {
   int kind;
   gint64 tokens;
   double ratio, sigma;
+  gint64 p10, p50, p90;
+  double mean;        /* percentiles; 0: their own */
   gint64 least, most; /* limits; most 0: no limit */
 } OrrLengths;
 

@@ -274,11 +274,17 @@ static const OrrField class_fields[] = {
 static const OrrFieldTable class_table =
     ORR_FIELD_TABLE("request-class", "A class of requests.", OrrRequestClass, class_fields);
 
+static const char *const window_words[] = {"all", "full", NULL};
+
 static const OrrField metrics_fields[] = {
     WORD(OrrServingMetricsParams, "definition", definition, orr_metrics_words, "vllm",
          "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool; an "
          "output of one token "
          "meets any tpot) or NVIDIA's AIPerf (each request's mean; it meets none)."),
+    WORD(OrrServingMetricsParams, "window", window, window_words, "all",
+         "Which tokens the output rate and the gaps between tokens count: all, or only those "
+         "while the engines are full, from the first token of as many requests as they can hold "
+         "(max-num-seqs each) to that of the last request."),
     SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s",
             "Requests that arrive earlier are not counted."),
     COUNT(OrrServingMetricsParams, "request-rows", request_rows, 0, "10000",

@@ -117,8 +117,12 @@ typedef struct {
 typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
 extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
 
+/* FULL: while every place of the engines is taken. */
+typedef enum { ORR_WINDOW_ALL, ORR_WINDOW_FULL } OrrMetricsWindow;
+
 typedef struct {
   int definition;
+  int window;          /* OrrMetricsWindow: which output tokens count for rate and gaps */
   double warmup_s;     /* requests that arrive earlier are not counted */
   gint64 request_rows; /* maximum rows of table serving_request, evenly spaced */
   gint64 step_rows;    /* maximum rows of serving_step */
@@ -289,6 +293,15 @@ typedef struct OrrServingPaths
     OrrServingPaths;              /* the links that transfers cross: serving_paths.c */
 typedef struct OrrFleet OrrFleet; /* the running fleet: fleet.c */
 
+/* The time in which all places are taken, of metrics.window: full. It begins with the first token
+ * of request `places` and ends with that of the last request. */
+typedef struct {
+  gint64 places, n_first; /* of all engines; requests with a first token */
+  double begin_s, end_s;  /* on the run's clock */
+  guint64 gaps, kept;     /* noted since it began; until end_s */
+  guint64 tokens;         /* written from begin_s to end_s */
+} OrrTokenWindow;
+
 typedef struct {
   OrrWork work;      /* first */
   OrrServing params; /* points into the scenario: not owned */
@@ -302,7 +315,8 @@ typedef struct {
   GArray *requests; /* OrrServedRequest, in order of completion */
   GArray *steps;    /* OrrServedStep, sampled */
   GArray *gaps;     /* OrrTokenGap */
-  GArray *turns;    /* OrrServedTurn; empty if replicas do not come and go */
+  OrrTokenWindow window;
+  GArray *turns; /* OrrServedTurn; empty if replicas do not come and go */
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
   gint64 backlog_at_last_arrival, rejected;

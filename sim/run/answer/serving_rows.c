@@ -166,7 +166,12 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
   result->handover_bytes = work->handover_bytes;
   if (work->handovers > 0) result->handover_mean_s = work->handover_s / (double)work->handovers;
   result->duration_s = counted->n > 0 ? counted->last_s - counted->first_s : 0;
+  const OrrTokenWindow *window = &work->window;
   result->output_tokens_per_s = (double)counted->output / duration_s;
+  if (work->params.metrics.window == ORR_WINDOW_FULL)
+    result->output_tokens_per_s = window->end_s > window->begin_s
+                                      ? (double)window->tokens / (window->end_s - window->begin_s)
+                                      : 0;
   result->input_tokens_per_s = (double)counted->input / duration_s;
   result->total_tokens_per_s = result->output_tokens_per_s + result->input_tokens_per_s;
   result->output_tokens_per_s_per_gpu = result->output_tokens_per_s / (double)work->work.n_gpus;

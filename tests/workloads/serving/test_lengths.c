@@ -57,6 +57,36 @@ static void test_ranges(void) {
   assert_range("{tokens: 7}", 7, 7);
 }
 
+/* Half of the draws of {100, 400, 800} lie below 400 and a tenth below 100 and above 800, within
+ * four standard deviations of the counts, sqrt(20000 / 4) and sqrt(20000 * 0.09). The mean: 400
+ * (exp(s^2 / 2) Phi(-s) + exp(t^2 / 2) Phi(t)), s = ln 4 / 1.28155 = 1.08172, t = ln 2 / 1.28155 =
+ * 0.54086: 1.7952 * 0.13968 + 1.1575 * 0.70570 = 1.06759. With a mean of 854.07, twice that, all
+ * double. */
+static void test_percentiles(void) {
+  g_autofree char *findings = NULL, *wrong = NULL;
+  const char *texts[] = {"{kind: percentiles, p10: 100, p50: 400, p90: 800}",
+                         "{kind: percentiles, p10: 100, p50: 400, p90: 800, mean: 854.07}"};
+  for (int k = 0; k < 2; k++) {
+    const OrrLengths lengths = read_lengths(texts[k], &findings);
+    g_assert_cmpstr(findings, ==, NULL);
+    OrrRandom random = orr_random_stream(1, "lengths");
+    const double scale = k ? 2 : 1;
+    int low = 0, half = 0, high = 0;
+    for (int i = 0; i < N_DRAWS; i++) {
+      const double tokens = (double)orr_lengths_draw(&lengths, &random);
+      low += tokens < 100 * scale;
+      half += tokens < 400 * scale;
+      high += tokens > 800 * scale;
+    }
+    g_assert_cmpint(ABS(half - N_DRAWS / 2), <, 4 * 71);
+    g_assert_cmpint(ABS(low - N_DRAWS / 10), <, 4 * 43);
+    g_assert_cmpint(ABS(high - N_DRAWS / 10), <, 4 * 43);
+    g_assert_cmpfloat_with_epsilon(orr_lengths_mean(&lengths), scale * 400 * 1.06759, 0.2);
+  }
+  read_lengths("{kind: percentiles, p10: 500, p50: 400, p90: 800}", &wrong);
+  g_assert_nonnull(strstr(wrong, "p10 <= p50 <= p90"));
+}
+
 static void test_refused(void) {
   g_autofree char *findings = NULL, *at_one = NULL;
   read_lengths("{kind: uniform, tokens: 1000, ratio: 1}", &at_one);
@@ -79,6 +109,7 @@ static void test_alias(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/lengths/ranges", test_ranges);
+  g_test_add_func("/lengths/percentiles", test_percentiles);
   g_test_add_func("/lengths/refused", test_refused);
   g_test_add_func("/lengths/alias", test_alias);
   return g_test_run();

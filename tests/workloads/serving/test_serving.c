@@ -392,6 +392,38 @@ static void test_warmup(void) {
   g_assert_cmpfloat(n->result.serving.itl.mean, ==, 0);
 }
 
+/* 96 requests at once on 16 places: 16 begin together, and the others join as places become free.
+ * From the first token of request 16 to that of request 96 all places are taken, so the rate is
+ * 16 tokens per gap (within 5 %: a joining request's first token has no gap); the whole run, which
+ * drains at its end, is slower. Single steps and runs of steps agree. */
+static void test_full_window(void) {
+  static const char text[] =
+      "workload.load={kind: closed-loop, concurrency: 96};workload.requests=96;workload.input={"
+      "tokens: 64};workload.output={kind: uniform, tokens: 200, ratio: "
+      "0.9};workload.engine.max-num-seqs=16;workload.metrics.window=%s;fidelity=%s";
+  g_autofree char *all = g_strdup_printf(text, "all", "folded"),
+                  *full = g_strdup_printf(text, "full", "folded"),
+                  *single = g_strdup_printf(text, "full", "full");
+  g_autoptr(OrrOutcome) a = serving_run(all);
+  g_autoptr(OrrOutcome) f = serving_run(full);
+  g_autoptr(OrrOutcome) s = serving_run(single);
+  const OrrServingResult *result = &f->result.serving;
+  g_assert_cmpfloat(result->output_tokens_per_s, >, 1.05 * a->result.serving.output_tokens_per_s);
+  g_assert_cmpfloat_with_epsilon(result->output_tokens_per_s * result->itl.mean / 16, 1, 0.05);
+  g_assert_cmpfloat_with_epsilon(
+      result->output_tokens_per_s / s->result.serving.output_tokens_per_s, 1, 1e-9);
+  g_assert_cmpfloat_with_epsilon(result->itl.p50, s->result.serving.itl.p50, 1e-9);
+}
+
+/* Fewer requests than places: the engines are never full, and nothing counts. */
+static void test_never_full(void) {
+  g_autoptr(OrrOutcome) outcome =
+      serving_run("workload.load={kind: closed-loop, concurrency: 8};workload.requests=8;"
+                  "workload.metrics.window=full");
+  g_assert_cmpfloat(outcome->result.serving.output_tokens_per_s, ==, 0);
+  g_assert_cmpfloat(outcome->result.serving.itl.mean, ==, 0);
+}
+
 /* One output in four or so has one token, which has no time after it: 0 to vLLM, and good; no
  * value to AIPerf, and not good (its good_request_count_metric.py). Without an objective on it
  * both count them. */
@@ -544,6 +576,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/order-of-arrival", test_order_of_arrival);
   g_test_add_func("/workloads/serving/orders-of-one-class", test_orders_of_one_class);
   g_test_add_func("/workloads/serving/warmup", test_warmup);
+  g_test_add_func("/workloads/serving/full-window", test_full_window);
+  g_test_add_func("/workloads/serving/never-full", test_never_full);
   g_test_add_func("/workloads/serving/definitions", test_definitions);
   g_test_add_func("/workloads/serving/no-classes", test_no_classes);
   g_test_add_func("/workloads/serving/more-blocks-than-memory", test_more_blocks_than_memory);

@@ -387,6 +387,7 @@ gboolean orr_fleet_finish(OrrWork *base, GError **error) {
   }
   if (!close_replicas(fleet, error)) return FALSE;
   work->end_s = fleet->area_since_s - fleet->run.start_s;
+  orr_serving_run_close_window(&fleet->run);
   if (!orr_serving_run_check_law(&fleet->run, error)) return FALSE;
   work->calls = (gint64)orr_engine_n_events(fleet->run.engine);
   close_costs(&fleet->run);

@@ -408,6 +408,7 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
   g_array_append_val(work->groups, group);
   work->params.replicas += own.replicas;
   work->work.n_gpus += own.replicas * group.gpus;
+  work->window.places += own.replicas * own.parallel.dp_attention * params->engine.max_num_seqs;
   work->longest = MIN(work->longest, memory.room);
   work->replicas = g_renew(OrrServedReplica, work->replicas, work->params.replicas);
   for (gint64 i = group.first; i < work->params.replicas; i++)

@@ -15,8 +15,10 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
   if (request->generated > 1)
     orr_serving_run_note_gaps(run, now_s - request->last_token_s,
                               orr_serving_run_counts(run, request));
-  else
+  else {
+    orr_serving_run_note_first(run);
     replica->reports->first_token(replica->reports->user, replica, request);
+  }
 }
 
 void orr_replica_on_finish(OrrRequest *request, void *user) {

@@ -55,6 +55,10 @@ gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double
 
 void orr_serving_run_note_step(OrrServingRun *run, const OrrServedStep *row);
 void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n); /* @n gaps alike */
+/* A request's first token is written. */
+void orr_serving_run_note_first(OrrServingRun *run);
+/* At the end: drops the gaps after the window in which the engines were full. */
+void orr_serving_run_close_window(OrrServingRun *run);
 /* 1, or 0 for a request of the warm-up, whose figures are not counted. */
 guint orr_serving_run_counts(const OrrServingRun *run, const OrrRequest *request);
 gboolean orr_serving_run_check_law(const OrrServingRun *run,

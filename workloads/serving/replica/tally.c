@@ -46,8 +46,38 @@ gboolean orr_serving_run_check_law(const OrrServingRun *run, GError **error) {
   return FALSE;
 }
 
+static gboolean is_windowed(const OrrServingWork *work) {
+  return work->params.metrics.window == ORR_WINDOW_FULL;
+}
+
+void orr_serving_run_note_first(OrrServingRun *run) {
+  OrrTokenWindow *window = &run->work->window;
+  const double now_s = orr_serving_run_now(run) - run->start_s;
+  window->n_first++;
+  if (window->n_first == window->places) window->begin_s = now_s;
+  if (window->n_first <= window->places) return;
+  window->end_s = now_s;
+  window->kept = window->gaps;
+  window->tokens = window->gaps + (guint64)(window->n_first - window->places);
+}
+
+void orr_serving_run_close_window(OrrServingRun *run) {
+  GArray *gaps = run->work->gaps;
+  guint64 left = run->work->window.kept;
+  if (!is_windowed(run->work)) return;
+  for (guint i = 0; i < gaps->len; i++) {
+    OrrTokenGap *gap = &g_array_index(gaps, OrrTokenGap, i);
+    gap->n = (guint)MIN(gap->n, left);
+    left -= gap->n;
+  }
+  while (gaps->len > 0 && g_array_index(gaps, OrrTokenGap, gaps->len - 1).n == 0)
+    g_array_set_size(gaps, gaps->len - 1);
+}
+
 void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n) {
-  if (n == 0) return;
+  OrrTokenWindow *window = &run->work->window;
+  if (n == 0 || (is_windowed(run->work) && window->n_first < window->places)) return;
+  window->gaps += n;
   GArray *gaps = run->work->gaps;
   OrrTokenGap *last = gaps->len > 0 ? &g_array_index(gaps, OrrTokenGap, gaps->len - 1) : NULL;
   if (last && last->gap_s == (float)gap_s) {
