@@ -241,7 +241,8 @@ gboolean orr_layer_traffic_init(OrrLayerTraffic *layers, const OrrLayerInputs *i
       .job = job,
       .fold = inputs->fold,
       .comms = g_new0(GArray *, n_lanes + 1),
-      .interleaves = job->schedule->blocks == ORR_BLOCKS_BIDIRECTIONAL && job->ep > 1,
+      .interleaves =
+          (job->schedule->blocks == ORR_BLOCKS_BIDIRECTIONAL || job->shape.pairs) && job->ep > 1,
   };
   Planner planner = {layers, inputs, job, FALSE};
   for (guint lane = 0; lane < n_lanes; lane++)

@@ -227,12 +227,20 @@ static void emit_interleaved(OrrEmitter *e, const OrrLaneAt *lane, const Pass *f
   orr_training_runs_interleave(e, lane, passes);
 }
 
+/* Whether the backward reduces gradients, layer by layer: then it is emitted on its own. */
+static gboolean will_reduce(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *backward,
+                            const OrrLaneProgress *progress) {
+  const OrrShardingPlan *sharding = &e->job->sharding;
+  if (!orr_sharding_traffic_reduces(&e->plan->sharding, lane->stage)) return FALSE;
+  return sharding->reduces_each_pass || (sharding->overlap && progress->left[backward->chunk] == 1);
+}
+
 static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward,
                       const Pass *backward, OrrLaneProgress *progress) {
   if (forward->place.block == 0) orr_training_loader_take(e, lane, forward->micro_batch);
   receive(e, lane, forward, FALSE);
   receive(e, lane, backward, TRUE);
-  if (e->plan->layers.interleaves) {
+  if (e->plan->layers.interleaves && !will_reduce(e, lane, backward, progress)) {
     progress->left[backward->chunk]--;
     emit_interleaved(e, lane, forward, backward);
   } else {

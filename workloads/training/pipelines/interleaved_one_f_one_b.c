@@ -14,6 +14,11 @@
  * (v - 1) g forwards (all of them if m = p, when there is nothing to alternate with), then
  * alternates, then drains. With one chunk this is plain 1F1B, as in Megatron.
  *
+ * With `pair` a forward and a backward of the alternating part run together, so that the exchange
+ * between experts of one overlaps the other's compute; a stage then warms up with one forward more
+ * (Megatron's overlap-moe-expert-parallel-comm, combined_1f1b.py; over several stages it requires
+ * chunks).
+ *
  * bubble: (p - 1) / (v m) of the busy time. peak: warm-up + 1 chunk activations, each 1/v of a
  * stage: with g = p the first stage holds p (1 + (p - 1) / (p v)) stages' worth (Korthikanti et al.
  * 2022, section 4.2).
@@ -25,6 +30,7 @@
 typedef struct {
   gint64 chunks;
   gint64 group;
+  gboolean pair;
 } Params;
 
 static const OrrField fields[] = {
@@ -35,6 +41,10 @@ static const OrrField fields[] = {
                   "Consecutive micro-batches per chunk before the next chunk (Megatron's "
                   "microbatch-group-size-per-vp-stage); 0: pp.",
                   .min = 0, .max = 1e6),
+    ORR_FIELD_BOOL(
+        Params, "pair", pair, "false",
+        "Run a forward and a backward together, each during the other's exchange between "
+        "experts (Megatron's overlap-moe-expert-parallel-comm)."),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "interleaved-1f1b", "Parameters of the interleaved 1F1B schedule.", Params, fields);
@@ -42,6 +52,8 @@ static const OrrFieldTable table = ORR_FIELD_TABLE(
 static gint64 chunks(const void *params) { return ((const Params *)params)->chunks; }
 
 static gint64 group(const void *params) { return ((const Params *)params)->group; }
+
+static gboolean pairs(const void *params) { return ((const Params *)params)->pair; }
 
 static gint64 group_of(const OrrPipelineShape *shape) {
   return shape->group ? shape->group : shape->stages;
@@ -51,6 +63,8 @@ static gint64 group_of(const OrrPipelineShape *shape) {
 
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 p = shape->stages, m = shape->micro_batches, g = group_of(shape);
+  if (shape->pairs && shape->chunks == 1 && p > 1)
+    return g_strdup_printf("interleaved-1f1b: pair over " D " stages needs chunks of 2 or more", p);
   if (shape->chunks == 1) return NULL;
   if (g < p)
     return g_strdup_printf("interleaved-1f1b: group is " D ", but must be pp (" D ") or more", g,
@@ -67,8 +81,10 @@ static char *refuse(const OrrPipelineShape *shape) {
 
 static gint64 warm_up_of(const OrrPipelineShape *shape, gint64 stage) {
   const gint64 all = shape->chunks * shape->micro_batches;
-  if (shape->micro_batches == shape->stages) return all;
-  return MIN(2 * (shape->stages - 1 - stage) + (shape->chunks - 1) * group_of(shape), all);
+  if (shape->micro_batches == shape->stages && !shape->pairs) return all;
+  return MIN(2 * (shape->stages - 1 - stage) + (shape->chunks - 1) * group_of(shape) +
+                 (shape->pairs ? 1 : 0),
+             all);
 }
 
 static OrrPipelineStep step_at(const OrrPipelineShape *shape, gint64 k, gboolean backward) {
@@ -82,8 +98,17 @@ static OrrPipelineStep step_at(const OrrPipelineShape *shape, gint64 k, gboolean
   };
 }
 
+static void put_pair(const OrrPipelineShape *shape, gint64 forward, gint64 backward, GArray *out) {
+  const OrrPipelineStep back = step_at(shape, backward, TRUE);
+  OrrPipelineStep both = step_at(shape, forward, FALSE);
+  both.kind = ORR_STEP_BOTH;
+  both.back_chunk = back.chunk;
+  both.back_micro_batch = back.micro_batch;
+  g_array_append_val(out, both);
+}
+
 static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
-  if (shape->chunks == 1) {
+  if (shape->chunks == 1 && !shape->pairs) {
     orr_one_f_one_b.steps(shape, stage, out);
     return;
   }
@@ -94,6 +119,10 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
     g_array_append_val(out, step);
   }
   for (gint64 k = 0; k < all; k++) {
+    if (warm_up + k < all && shape->pairs) {
+      put_pair(shape, warm_up + k, k, out);
+      continue;
+    }
     if (warm_up + k < all) {
       const OrrPipelineStep forward = step_at(shape, warm_up + k, FALSE);
       g_array_append_val(out, forward);
@@ -115,7 +144,7 @@ static double bubble(const OrrPipelineShape *shape) {
 }
 
 static gint64 peak(const OrrPipelineShape *shape, gint64 stage) {
-  if (shape->chunks == 1) return orr_one_f_one_b.peak(shape, stage);
+  if (shape->chunks == 1 && !shape->pairs) return orr_one_f_one_b.peak(shape, stage);
   return MIN(warm_up_of(shape, stage) + 1, shape->chunks * shape->micro_batches);
 }
 
@@ -125,6 +154,7 @@ const OrrPipelineKind orr_interleaved = {
               &table},
     .chunks = chunks,
     .group = group,
+    .pairs = pairs,
     .refuse = refuse,
     .steps = steps,
     .period = period,

@@ -16,6 +16,7 @@ OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint
       .chunks = kind->chunks(choice->params),
       .micro_batches = micro_batches,
       .group = kind->group ? kind->group(choice->params) : 0,
+      .pairs = kind->pairs && kind->pairs(choice->params),
   };
 }
 

@@ -31,6 +31,8 @@ typedef struct {
   gint64 micro_batches;
   /* consecutive micro-batches per chunk, for schedules with such groups; 0: the schedule decides */
   gint64 group;
+  /* a forward and a backward run together: each hides the other's exchange between experts */
+  gboolean pairs;
 } OrrPipelineShape;
 
 typedef enum {
@@ -59,8 +61,9 @@ typedef struct {
   OrrEntry entry;
   /* Mandatory: chunks, steps, bubble, peak. Other functions may be NULL. */
   OrrBlocks blocks;
-  gint64 (*chunks)(const void *params); /* per stage */
-  gint64 (*group)(const void *params);  /* NULL: 0 */
+  gint64 (*chunks)(const void *params);  /* per stage */
+  gint64 (*group)(const void *params);   /* NULL: 0 */
+  gboolean (*pairs)(const void *params); /* NULL: FALSE */
   gboolean (*post_validates)(
       const void *params); /* whether stages do not wait for the gradient norm; NULL: they wait */
   /* NULL, or why this shape cannot be scheduled (newly allocated). */

@@ -193,6 +193,33 @@ static void test_places(gconstpointer data) {
   }
 }
 
+/* Pairs: everything once, the peak as stated, one forward of warm-up more, and no later than the
+ * same passes one after the other with as much more of a beginning. */
+static void test_pairs(void) {
+  const OrrPipelineKind *kind = &orr_interleaved;
+  static const OrrPipelineShape paired[] = {
+      {1, 1, 5, 0, TRUE}, {4, 2, 8, 0, TRUE}, {2, 3, 12, 0, TRUE}, {4, 4, 32, 0, TRUE}};
+  for (guint i = 0; i < G_N_ELEMENTS(paired); i++) {
+    const OrrPipelineShape *shape = &paired[i];
+    const gint64 n = shape->chunks * shape->micro_batches;
+    for (gint64 stage = 0; stage < shape->stages; stage++) {
+      g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
+      g_autofree int *seen = g_new0(int, n);
+      kind->steps(shape, stage, steps);
+      for (guint k = 0; k < steps->len; k++)
+        follow(seen, shape, &g_array_index(steps, OrrPipelineStep, k));
+      for (gint64 k = 0; k < n; k++) g_assert_cmpint(seen[k], ==, 3);
+      g_assert_cmpint(orr_pipeline_peak(steps), ==, kind->peak(shape, stage));
+    }
+    const double busy = 3.0 * shape->micro_batches;
+    g_assert_cmpfloat(replay(kind, shape), >=, busy * (1 - 1e-9));
+    g_assert_cmpfloat(replay(kind, shape), <, busy + 6.0 * shape->stages);
+  }
+  const OrrPipelineShape one_chunk = {4, 1, 8, 0, TRUE};
+  g_autofree char *refusal = kind->refuse(&one_chunk);
+  g_assert_nonnull(strstr(refusal, "needs chunks of 2 or more"));
+}
+
 static void test_refuses(void) {
   const OrrPipelineShape shape = {4, 2, 6}; /* 6 is not a multiple of 4 */
   g_autofree char *refusal = orr_interleaved.refuse(&shape);
@@ -276,5 +303,6 @@ int main(int argc, char **argv) {
     }
   }
   g_test_add_func("/pipeline/refuses", test_refuses);
+  g_test_add_func("/pipeline/pairs", test_pairs);
   return g_test_run();
 }
