@@ -142,7 +142,8 @@ typedef struct {
   /* The call that launched the operator before this one launches this one too, in C++: the
    * framework dispatches none for it. */
   gboolean launched;
-  gint64 fleet; /* GPUs that wait for the slowest of them, under power limits; 0, 1: one board */
+  gint64 fleet;  /* GPUs that wait for the slowest of them, under power limits; 0, 1: one board */
+  double wait_s; /* the GPU idles for so long before it: flags and events between slices */
   double flops;
   double bytes;
   union {

@@ -27,8 +27,8 @@
 const char *const orr_attention_words[] = {"unfused", "fused", "flash-2", "flash-triton", NULL};
 const char *const orr_loss_words[] = {"megatron", "torch", "fused", NULL};
 const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", "hierarchical", NULL};
-const char *const orr_module_words[] = {"core-attn", "layernorm", "mla-up-proj",    "mlp",
-                                        "moe",       "moe-act",   "shared-experts", NULL};
+const char *const orr_module_words[] = {"core-attn", "layernorm",      "mla-up-proj", "mlp", "moe",
+                                        "moe-act",   "shared-experts", "fc1",         NULL};
 
 static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
 

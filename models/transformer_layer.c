@@ -40,11 +40,15 @@
 
 /* --- MLP --- */
 
-static void put_mlp(const OrrTransformerView *view, GArray *operators) {
+static void put_fc1(const OrrTransformerView *view, GArray *operators) {
   orr_transformer_put_linear(view, operators, "fc1", view->fc1_width, view->hidden,
                              ORR_SPLIT_COLUMN);
   orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD,
                                  (double)view->tokens * view->ffn);
+}
+
+static void put_mlp(const OrrTransformerView *view, GArray *operators) {
+  put_fc1(view, operators);
   orr_transformer_put_linear(view, operators, "fc2", view->hidden, view->ffn, ORR_SPLIT_ROW);
 }
 
@@ -217,7 +221,11 @@ guint orr_transformer_recompute_modules(OrrRecompute recompute) {
 
 static void recompute_feed(const OrrTransformerView *view, guint modules, GArray *operators) {
   gboolean moe = view->kind.feed == ORR_FEED_MOE;
-  if (view->kind.feed == ORR_FEED_DENSE && (modules & ORR_MODULE_MLP)) put_mlp(view, operators);
+  const gboolean dense = view->kind.feed == ORR_FEED_DENSE;
+  if (dense && (modules & ORR_MODULE_MLP))
+    put_mlp(view, operators);
+  else if (dense && (modules & ORR_MODULE_FC1))
+    put_fc1(view, operators);
   if (moe && (modules & ORR_MODULE_MOE)) {
     orr_transformer_put_moe(view, operators);
     return;

@@ -176,10 +176,11 @@ static double activation_input_bytes(const OrrTransformerView *view) {
 
 static void keep_mlp(const OrrTransformerView *view, guint modules, GArray *kept) {
   const double tokens = view->tokens;
-  if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MLP))
+  const gboolean again = modules & (ORR_MODULE_MLP | ORR_MODULE_FC1);
+  if (!(modules & ORR_MODULE_LAYERNORM) || again)
     orr_transformer_keep(kept, "fc1",
                          input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE));
-  if (modules & ORR_MODULE_MLP) return;
+  if (again) return;
   orr_transformer_keep(kept, "fc1", adapter_bytes(view, ORR_LORA_FC1));
   orr_transformer_keep(kept, "activation", tokens * view->fc1_width * activation_input_bytes(view));
   orr_transformer_keep(kept, "fc2",

@@ -15,6 +15,7 @@
  *   [etp-all-gather  what etp ranks received: etp t k w elements]
  *   [expert-sort  what came by rank, put by expert: reads and writes it]
  *   experts       grouped GEMMs of the rank's experts with the activation between them: MOE
+ *   [experts-clamp, experts-bias    kernels of their own, where the framework does not fuse them]
  *   [expert-unsort  back]
  *   [etp-reduce-scatter, ep-combine]    the same sizes, back
  *   unpermute     reads t k w, writes t w: the weighted sum
@@ -131,6 +132,34 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
   g_array_append_val(operators, op);
 }
 
+/* What frameworks do not fuse into the products. Per element, in Megatron-Core:
+ *
+ *   clamp  of each inner element (2 of them, gate and up, are cut, clamped, put together):
+ *          forward 16 bytes, backward 20   (megatron/core/fusions/fused_bias_geglu.py,
+ *          weighted_bias_quick_geglu_impl: chunk, clamp, cat)
+ *   bias   of each result, weighted by the token's probability, in fp32: forward 28 bytes (product,
+ *          sum, cat, cast), backward 36
+ *          (megatron/core/transformer/moe/experts.py, TEGroupedMLP._apply_bias) */
+static void put_apart(const OrrTransformerView *view, GArray *operators, const char *name,
+                      OrrPass pass, double bytes) {
+  const OrrOperator op = orr_operator_memory(name, pass, view->shard->dtype, bytes, 0);
+  g_array_append_val(operators, op);
+}
+
+static void put_clamp(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const OrrTransformerRouting r = orr_transformer_routing(view);
+  const double each = pass == ORR_PASS_FORWARD ? 16 : 20;
+  if (view->shard->clamp_apart)
+    put_apart(view, operators, "experts-clamp", pass, each * r.local * r.ffn / r.etp);
+}
+
+static void put_bias(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const OrrTransformerRouting r = orr_transformer_routing(view);
+  const double each = pass == ORR_PASS_FORWARD ? 28 : 36;
+  if (view->shard->bias_apart && view->model->bias)
+    put_apart(view, operators, "experts-bias", pass, each * r.local * r.width);
+}
+
 /* Inputs of both products, or their results' gradients. */
 static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
@@ -140,6 +169,7 @@ static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass 
 
 void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
+  put_clamp(view, operators, ORR_PASS_FORWARD);
   orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD, r.local * r.ffn / r.etp);
 }
 
@@ -249,6 +279,8 @@ void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators) 
   put_sort(view, operators, "expert-sort", ORR_PASS_FORWARD);
   put_cast(view, operators, ORR_PASS_FORWARD);
   put_experts(view, operators, ORR_PASS_FORWARD);
+  put_clamp(view, operators, ORR_PASS_FORWARD);
+  put_bias(view, operators, ORR_PASS_FORWARD);
   put_sort(view, operators, "expert-unsort", ORR_PASS_FORWARD);
   put_from_experts(view, operators, "ep-combine", ORR_PASS_FORWARD);
   put_permute(view, operators, "unpermute", ORR_PASS_FORWARD);
@@ -270,8 +302,10 @@ void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *op
   put_to_experts(view, operators, "ep-combine", ORR_PASS_DGRAD, view->element_bytes);
   if (overlaps_shared(view)) put_overlapped(view, operators, put_shared_backward);
   put_sort(view, operators, "expert-unsort", ORR_PASS_DGRAD);
+  put_bias(view, operators, ORR_PASS_DGRAD);
   put_cast(view, operators, ORR_PASS_DGRAD);
   put_experts(view, operators, ORR_PASS_DGRAD);
+  put_clamp(view, operators, ORR_PASS_DGRAD);
   if (!orr_transformer_is_frozen(view)) put_experts(view, operators, ORR_PASS_WGRAD);
   put_sort(view, operators, "expert-sort", ORR_PASS_DGRAD);
   put_from_experts(view, operators, "ep-dispatch", ORR_PASS_DGRAD);

@@ -238,6 +238,46 @@ static void test_order_of_deepseek(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* gpt-oss-20b without shared work, 4096 tokens to 4 experts each: 16,384 results of 2880 elements,
+ * as many inner ones; 28 and 36 bytes of each for the bias, 16 and 20 for the clamp. */
+static void test_apart(void) {
+  OrrModel model = zoo("gpt-oss-20b");
+  OrrShard shard = plain(4096);
+  shard.bias_apart = shard.clamp_apart = TRUE;
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 1, &shard, operators);
+  orr_transformer_layer_backward(&model, 1, &shard, operators);
+  double bias = 0, clamp = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (strcmp(op->name, "experts-bias") == 0) bias += op->bytes;
+    if (strcmp(op->name, "experts-clamp") == 0) clamp += op->bytes;
+  }
+  assert_near(bias, 4096.0 * 4 * 2880 * (28 + 36));
+  assert_near(clamp, 4096.0 * 4 * 2880 * (16 + 20));
+  orr_field_clear(&orr_model_table, &model);
+}
+
+/* Of a dense feed-forward, fc1 replays all but the second product, and keeps as little. */
+static void test_without_fc2(void) {
+  OrrModel model = zoo("qwen3-8b");
+  const OrrShard shard = plain(4096);
+  g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GArray) part = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_recompute(&model, 0, &shard, ORR_MODULE_MLP, all);
+  orr_transformer_layer_recompute(&model, 0, &shard, ORR_MODULE_FC1, part);
+  assert_near(flops_of(all) - flops_of(part), 2.0 * 4096 * 4096 * 12288);
+  g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
+  g_autoptr(GArray) kept_part = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
+  orr_transformer_layer_kept(&model, 0, &shard, ORR_MODULE_MLP, kept);
+  orr_transformer_layer_kept(&model, 0, &shard, ORR_MODULE_FC1, kept_part);
+  g_assert_cmpuint(kept->len, ==, kept_part->len);
+  for (guint i = 0; i < kept->len; i++)
+    assert_near(g_array_index(kept_part, OrrKeptBytes, i).bytes,
+                g_array_index(kept, OrrKeptBytes, i).bytes);
+  orr_field_clear(&orr_model_table, &model);
+}
+
 /* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape
  * beside; overlapped, the three kernels of the shared expert run beside it. */
 static void test_dispatch(void) {
@@ -503,6 +543,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/layers/split", test_split);
   g_test_add_func("/layers/order-of-deepseek", test_order_of_deepseek);
   g_test_add_func("/layers/dispatch", test_dispatch);
+  g_test_add_func("/layers/apart", test_apart);
+  g_test_add_func("/layers/without-fc2", test_without_fc2);
   g_test_add_func("/layers/order-of-others", test_order_of_others);
   g_test_add_func("/layers/context-shares-work", test_context_shares_work);
   g_test_add_func("/layers/context-collectives", test_context_collectives);

@@ -148,6 +148,8 @@ static const OrrFieldTable split_table =
     ORR_FIELD_TABLE("pipeline-split", "How layers are cut into stages; by default, evenly.",
                     OrrPipelineSplit, split_fields);
 
+static const char *const glue_words[] = {"fused", "apart", NULL};
+
 static const OrrField expert_fields[] = {
     ORR_FIELD_REAL(OrrExpertDispatch, "capacity", capacity, ORR_UNIT_NONE, "0",
                    "Most tokens that an expert accepts, as a multiple of its balanced load; the "
@@ -175,6 +177,16 @@ static const OrrField expert_fields[] = {
                   "Most nodes that a token's experts lie on (DeepSeek-V3: 4), which deepep uses; "
                   "0: any number.",
                   .min = 0, .max = 1e6),
+    ORR_FIELD_WORD(OrrExpertDispatch, "bias", bias, glue_words, "fused",
+                   "How the bias of experts' second products is added, where the model has one: "
+                   "fused, by the product; apart, by kernels of its own in fp32 (Megatron-Core's "
+                   "TEGroupedMLP)."),
+    ORR_FIELD_WORD(OrrExpertDispatch, "clamp", clamp, glue_words, "fused",
+                   "How inputs of a clamped activation (gpt-oss) are clamped: fused, by the "
+                   "activation or not at all; apart, by kernels of its own."),
+    ORR_FIELD_BOOL(OrrExpertDispatch, "sync", sync, "false",
+                   "The host waits in each forward for the router, to learn how many tokens each "
+                   "expert has: it cannot launch ahead across layers of experts."),
 };
 static const OrrFieldTable expert_table = ORR_FIELD_TABLE(
     "experts", "How tokens reach routed experts.", OrrExpertDispatch, expert_fields);
@@ -256,15 +268,21 @@ static const OrrField training_fields[] = {
         "before (CUDA_LAUNCH_BLOCKING=1); as graphs, one launch for a run of kernels (CUDA "
         "graphs); or as graphs-but-experts, since routing decides the experts' sizes (Megatron's "
         "cuda-graph-modules)."),
+    ORR_FIELD_REAL(OrrTraining, "host-operators", host_operators, ORR_UNIT_NONE, "1",
+                   "How many operators the framework's host dispatches for each one that is "
+                   "modelled: views, allocations, autograd's nodes.",
+                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_BOOL(OrrTraining, "dropout", dropout, "false", "Whether dropout kernels run."),
     ORR_FIELD_WORD(
         OrrTraining, "recompute", recompute, orr_recompute_words, "none",
         "What the backward recomputes: none; selective, modules (by default the attention core); "
         "full, whole layers; operators, all but the results of attention, every second product "
         "and reduce-scatters (torchtitan's selective op)."),
-    ORR_FIELD_TEXTS(OrrTraining, "recompute-modules", recompute_modules, "[core-attn]",
-                    "What selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, "
-                    "moe, moe-act, shared-experts (Megatron's recompute-modules)."),
+    ORR_FIELD_TEXTS(
+        OrrTraining, "recompute-modules", recompute_modules, "[core-attn]",
+        "What selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, "
+        "moe, moe-act, shared-experts (Megatron's recompute-modules); fc1, a feed-forward without "
+        "its second product, as XLA replays it."),
     ORR_FIELD_WORD(
         OrrTraining, "recompute-method", recompute_method, method_words, "uniform",
         "For full recomputation: uniform, all layers, from the input of every "

@@ -53,6 +53,9 @@ typedef struct {
 
 typedef enum { ORR_DISPATCH_FLAT, ORR_DISPATCH_DEEPEP, ORR_DISPATCH_HIERARCHICAL } OrrDispatch;
 
+/* Work beside a product: done by it, or by kernels of its own. */
+typedef enum { ORR_GLUE_FUSED, ORR_GLUE_APART } OrrGlue;
+
 /* How tokens reach routed experts: what the framework decides, not the model. */
 typedef struct {
   double capacity;  /* of one expert, as a multiple of its balanced load; 0: dropless */
@@ -60,8 +63,10 @@ typedef struct {
   double imbalance; /* exponent of the power law of tokens over experts; 0: `load` decides */
   OrrChoice load;   /* orr_expert_load_registry */
   gboolean shared_expert_overlap;
-  int dispatch; /* OrrDispatch */
-  gint64 nodes; /* most nodes that a token's experts lie on; 0: any number */
+  int dispatch;    /* OrrDispatch */
+  gint64 nodes;    /* most nodes that a token's experts lie on; 0: any number */
+  int bias, clamp; /* OrrGlue */
+  gboolean sync;   /* the host waits for the router, to learn how many tokens each expert has */
 } OrrExpertDispatch;
 
 /* How layers are cut into stages: by one of three methods, or evenly (job/training_layout.c). */
@@ -154,10 +159,11 @@ typedef struct {
   gboolean evaluation; /* forwards only */
   int precision;       /* OrrPrecision */
   gboolean fp8_activation_input;
-  int attention; /* OrrAttention */
-  int loss;      /* OrrLoss */
-  int kernels;   /* OrrKernels */
-  int launches;  /* OrrLaunches */
+  int attention;         /* OrrAttention */
+  int loss;              /* OrrLoss */
+  int kernels;           /* OrrKernels */
+  int launches;          /* OrrLaunches */
+  double host_operators; /* dispatched for each one that cost/training_launches.c counts */
   gboolean dropout;
   int recompute;            /* OrrRecompute */
   char **recompute_modules; /* for selective only: words of orr_module_words */

@@ -107,6 +107,21 @@ static void test_graphs_but_experts(void) {
                     host_of_experts("graphs", dense));
 }
 
+/* A host that dispatches twice as many operators takes twice the time. One that waits for the
+ * router in each layer cannot use what it launched ahead during the output layer's backward, or in
+ * the layers before: forwards alone show it. */
+static void test_more_operators(void) {
+  const char *const moe = "model.moe={experts: 8, topk: 8}";
+  const double once = host_of_experts("blocking", moe),
+               twice = host_of_experts("blocking", "model.moe={experts: 8, topk: 8};"
+                                                   "workload.host-operators=2");
+  const char *const uneven = "model.hidden=1024;model.heads=16;model.context=1024;"
+                             "model.moe={experts: 64, topk: 1};model.vocab=512;";
+  g_autofree char *synced = g_strconcat(uneven, "workload.experts.sync=true", NULL);
+  assert_close(twice, 2 * once, 1e-9);
+  g_assert_cmpfloat(host_of_experts("ahead", synced), >=, host_of_experts("ahead", uneven));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-host/blocking-adds-up", test_blocking_adds_up);
@@ -114,6 +129,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-host/works-ahead", test_works_ahead);
   g_test_add_func("/training-host/never-below", test_never_below);
   g_test_add_func("/training-host/experts", test_experts);
+  g_test_add_func("/training-host/more-operators", test_more_operators);
   g_test_add_func("/training-host/graphs-but-experts", test_graphs_but_experts);
   return g_test_run();
 }

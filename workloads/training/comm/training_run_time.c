@@ -48,6 +48,11 @@ static void add_host(OrrRunTime *time, const OrrRun *run, gint64 times, const Or
     return;
   }
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += once->seconds[kind];
+  if (run->syncs) {
+    time->backlog_s = MAX(sum - run->host_s, 0);
+    time->seconds[ORR_TIME_HOST] += (double)times * MAX(run->host_s - sum, 0);
+    return;
+  }
   const double left_s = time->backlog_s + (double)times * (sum - run->host_s);
   time->backlog_s = MAX(left_s, 0);
   time->seconds[ORR_TIME_HOST] += MAX(-left_s, 0);

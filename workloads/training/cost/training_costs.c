@@ -226,6 +226,12 @@ static void cost_run(const RunBuilder *like, OrrRun *run, const OrrLayerSpec *sp
   run->serial = job->params->launches == ORR_LAUNCHES_BLOCKING;
 }
 
+/* The host waits for the router of routed experts, as experts.sync has it. */
+static gboolean is_synced(const OrrJob *job, const OrrLayerSpec *spec) {
+  return job->params->experts.sync && spec->type == ORR_LAYER_TRANSFORMER &&
+         orr_model_kind(job->world->model, spec->kind).feed == ORR_FEED_MOE;
+}
+
 static void cost_layer(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   const OrrLayerSpec *spec = orr_job_spec(job, index);
   OrrRun *runs = costs->layers[index].runs;
@@ -239,6 +245,7 @@ static void cost_layer(OrrTrainingCosts *costs, const OrrJob *job, guint index) 
   g_autoptr(GArray) weight = half_of(backward, TRUE);
   const char *phase = phase_of(job, spec, "backward");
   cost_run(&listed, &runs[ORR_RUN_FORWARD], NULL, phase_of(job, spec, "forward"), forward);
+  runs[ORR_RUN_FORWARD].syncs = is_synced(job, spec);
   cost_run(&listed, &runs[ORR_RUN_BACKWARD], spec, phase, backward);
   cost_run(&unlisted, &runs[ORR_RUN_INPUT], spec, phase, input);
   cost_run(&unlisted, &runs[ORR_RUN_WEIGHT], NULL, phase, weight);

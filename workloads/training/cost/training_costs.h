@@ -31,6 +31,7 @@ typedef struct {
   GArray *segments; /* of OrrSegment */
   double host_s;    /* host time for its launches; the run takes at least this long */
   gboolean serial;  /* host and GPU alternate: the run takes the sum of both */
+  gboolean syncs;   /* in the run the host waits for the GPU: what it launched ahead is used up */
 } OrrRun;
 
 /* A backward begins with what is recomputed. It is one run (BACKWARD), or two (INPUT, WEIGHT) where

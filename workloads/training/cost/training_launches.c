@@ -15,6 +15,8 @@
  *                 of the rank's experts that have tokens. In narrow formats A casts precede each of
  *                 the first two (TransformerEngine issue 1499 counts their allocations)
  *
+ *   experts-bias  3 per expert in the forward, 5 in the backward: product, sum, their gradients
+ *
  * Graphs of all but the experts (`graphs-but-experts`: Megatron's cuda-graph-modules attn,
  * moe_router, moe_preprocess) launch everything between two groups of experts as one.
  */
@@ -33,6 +35,9 @@ static guint expert_operators(const OrrOperator *op) {
 static guint dispatched(const OrrJob *job, const OrrOperator *op) {
   if (op->kind == ORR_OPERATOR_COMM || job->shard.kernels != ORR_KERNELS_MODERN) return 1;
   if (op->kind == ORR_OPERATOR_MOE) return expert_operators(op);
+  if (g_str_equal(op->name, "experts-bias"))
+    return (guint)((op->pass == ORR_PASS_FORWARD ? 3 : 5) * job->world->model->moe.experts /
+                   MAX(1, job->ep));
   if (g_str_equal(op->name, "router-topk"))
     return job->params->experts.dispatch == ORR_DISPATCH_DEEPEP ? ROUTER_OPERATORS_WITH_DEEPEP
                                                                 : ROUTER_OPERATORS;
@@ -59,7 +64,8 @@ double orr_launch_counts_host_s(const OrrLaunchCounts *counts, const OrrJob *job
   const guint single = launches == ORR_LAUNCHES_GRAPHS ? 0
                        : has_graphs                    ? counts->expert_kernels
                                                        : counts->kernels;
-  double host_s = single * orr_cost_operator_dispatch_s(cost, job->shard.kernels);
+  double host_s =
+      single * job->params->host_operators * orr_cost_operator_dispatch_s(cost, job->shard.kernels);
   if (!has_graphs) host_s += counts->launched * launch_s;
   if (has_graphs)
     host_s += MIN(launches == ORR_LAUNCHES_GRAPHS ? counts->kernels : others, 1) * launch_s;

@@ -41,6 +41,8 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .capacity = params->experts.pads ? params->experts.capacity : 0,
       .imbalance = params->experts.imbalance,
       .shared_expert_overlap = params->experts.shared_expert_overlap,
+      .bias_apart = params->experts.bias == ORR_GLUE_APART,
+      .clamp_apart = params->experts.clamp == ORR_GLUE_APART,
   };
 }
 

@@ -24,6 +24,7 @@ static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray
   slice.flops = plain.flops;
   slice.bytes = plain.bytes;
   slice.gemm.whole_m = i + 1 < n ? whole->gemm.m : 0;
+  slice.wait_s = call->step_s;
   if (rows > 0) g_array_append_val(operators, slice);
 }
 

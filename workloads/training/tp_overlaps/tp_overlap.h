@@ -35,7 +35,8 @@ G_BEGIN_DECLS
  * it. */
 typedef struct {
   OrrOperator product, comm;
-  gint64 ranks; /* t: ranks of the tensor-parallel group, two or more */
+  gint64 ranks;  /* t: ranks of the tensor-parallel group, two or more */
+  double step_s; /* what a slice of the product waits for flags, events and its launch */
 } OrrTpOverlapCall;
 
 typedef struct {

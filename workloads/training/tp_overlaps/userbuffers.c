@@ -13,6 +13,9 @@
  * NVTE_COMM_OVERLAP_MAX_STREAMS), so that the next slice fills the SMs that the last tiles of one
  * leave idle, and one call of the module launches them all from C++.
  *
+ * Before each slice the GPU waits for the flag of the neighbour's copy, an event of another stream
+ * and a launch: `step`, part of g.
+ *
  * (t - 1) max(g, c) + g for a gather; g + (k - 1) max(g, c) + c for a scatter in k slices.
  *
  *   parallel:
@@ -29,6 +32,7 @@ static const char *const scatter_words[] = {"ring-exchange", "pipelined", "none"
 typedef struct {
   int gather, scatter;
   gint64 slices;
+  double step_s;
 } Params;
 
 static const OrrField fields[] = {
@@ -38,35 +42,45 @@ static const OrrField fields[] = {
                    "How results are scattered: pipelined, ring-exchange, or whole (none)."),
     ORR_FIELD_INT(Params, "pieces", slices, "4", "Slices of a pipelined scatter (num_splits).",
                   .min = 1, .max = 64),
+    ORR_FIELD_REAL(Params, "step", step_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time between two slices in which nothing is multiplied: flags, events and "
+                   "launches of three streams.",
+                   .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "userbuffers", "Parameters of Transformer Engine's userbuffers.", Params, fields);
 
 static gboolean gather(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
-  if (((const Params *)params)->gather != RING) return FALSE;
-  orr_tp_overlap_ring_gather(call, operators);
+  const Params *p = params;
+  OrrTpOverlapCall stepped = *call;
+  if (p->gather != RING) return FALSE;
+  stepped.step_s = p->step_s;
+  orr_tp_overlap_ring_gather(&stepped, operators);
   return TRUE;
 }
 
 static gboolean scatter(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
   const Params *p = params;
+  OrrTpOverlapCall stepped = *call;
   if (p->scatter == WHOLE) return FALSE;
+  stepped.step_s = p->step_s;
   if (p->scatter == RING)
-    orr_tp_overlap_ring_scatter(call, operators);
+    orr_tp_overlap_ring_scatter(&stepped, operators);
   else
-    orr_tp_overlap_pipelined_scatter(call, p->slices, operators);
+    orr_tp_overlap_pipelined_scatter(&stepped, p->slices, operators);
   return TRUE;
 }
 
 static double gather_s(const void *params, gint64 ranks, double product_s, double comm_s) {
-  (void)params;
-  return orr_tp_overlap_ring_s(ranks, product_s, comm_s);
+  const Params *p = params;
+  return orr_tp_overlap_ring_s(ranks, product_s + p->step_s, comm_s);
 }
 
 static double scatter_s(const void *params, gint64 ranks, double product_s, double comm_s) {
   const Params *p = params;
-  return p->scatter == RING ? orr_tp_overlap_ring_s(ranks, product_s, comm_s)
-                            : orr_tp_overlap_pipelined_s(p->slices, product_s, comm_s);
+  const double slice_s = product_s + p->step_s;
+  return p->scatter == RING ? orr_tp_overlap_ring_s(ranks, slice_s, comm_s)
+                            : orr_tp_overlap_pipelined_s(p->slices, slice_s, comm_s);
 }
 
 const OrrTpOverlapKind orr_tp_overlap_userbuffers = {

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "sim/base/yaml.h"
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
 /* 4,096 rows gathered to or scattered from t ranks, bf16, through a product of 1,024 columns
@@ -129,10 +130,30 @@ static void test_pieces_are_of_the_product(void) {
   g_assert_cmpuint(n, ==, 4);
 }
 
+/* Each slice of userbuffers waits for `step`; the closed forms have it in g. */
+static void test_step(void) {
+  const OrrTpOverlapKind *kind = &orr_tp_overlap_userbuffers;
+  g_autofree void *params = g_malloc0(kind->entry.params->size);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) node = orr_yaml_parse("{step: 30 us}", 13, "test.yaml", diags);
+  orr_field_read(kind->entry.params, node, NULL, diags, params);
+  g_assert_cmpuint(orr_diags_n_errors(diags), ==, 0);
+  const OrrTpOverlapCall call = call_of(ORR_COMM_ALL_GATHER, 4);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  g_assert_true(kind->gather(params, &call, operators));
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    g_assert_cmpfloat(op->wait_s, ==, op->kind == ORR_OPERATOR_GEMM ? 30e-6 : 0);
+  }
+  g_assert_cmpfloat_with_epsilon(kind->gather_s(params, 4, 1, 0), 4 * (1 + 30e-6), 1e-12);
+  orr_field_clear(kind->entry.params, params);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/tp-overlap/pieces", test_pieces);
   g_test_add_func("/tp-overlap/pieces-are-of-the-product", test_pieces_are_of_the_product);
+  g_test_add_func("/tp-overlap/step", test_step);
   g_test_add_func("/tp-overlap/closed-forms", test_closed_forms);
   g_test_add_func("/tp-overlap/rows-that-do-not-divide", test_rows_that_do_not_divide);
   return g_test_run();
