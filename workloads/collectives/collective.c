@@ -188,12 +188,20 @@ static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context,
   return plan_under(context, call, algorithm, ORR_PROTOCOL_AUTO, context->cost ? &constants : NULL);
 }
 
+/* Whether the release has the algorithm and chooses it by itself. */
+static gboolean is_released(const OrrNccl *nccl, const OrrCollectiveAlgorithm *algorithm) {
+  if (algorithm == &orr_pat) return nccl && nccl->pat;
+  if (algorithm == &orr_nvls) return !nccl || nccl->nvls;
+  if (algorithm == &orr_nvls_tree) return !nccl || nccl->nvls_tree;
+  return algorithm->chosen != ORR_CHOSEN_NEVER;
+}
+
 static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context,
                                       const OrrCollectiveCall *call,
                                       const OrrCollectiveAlgorithm *algorithm) {
   gboolean by_rows = algorithm->chosen == ORR_CHOSEN_WITH_ROWS ||
                      (context->cost && orr_cost_has_nccl(context->cost));
-  if (algorithm->chosen == ORR_CHOSEN_NEVER || call->n < algorithm->least_ranks ||
+  if (!is_released(context->nccl, algorithm) || call->n < algorithm->least_ranks ||
       !algorithm->supports(context, call))
     return NULL;
   return by_rows ? plan_by_rows(context, call, algorithm) : plan_by(context, call, algorithm);

@@ -22,6 +22,7 @@
 #include "calibration/cost/cost.h"
 #include "sim/engine/engine.h"
 #include "topologies/fabric.h"
+#include "workloads/collectives/nccl.h"
 
 G_BEGIN_DECLS
 
@@ -94,9 +95,10 @@ typedef struct {
   const OrrNcclCosts *costs;
   /* if not NULL: by link, the number of connections (queue pairs) that the plan puts on it */
   guint32 *connections;
-  /* For NCCL before 2.12 (March 2022), which lacks PXN: GPUs per PCIe switch, if the cluster
-   * states it. A channel then enters and leaves a node through one NIC, next to which two
-   * members must sit. 0: a later NCCL, or no such switches. */
+  const OrrNccl *nccl; /* NULL: the newest release */
+  /* Without PXN (nccl.h): GPUs per PCIe switch, if the cluster states it. A channel then enters
+   * and leaves a node through one NIC, next to which two members must sit. 0: with PXN, or no such
+   * switches. */
   gint64 gpus_per_switch;
 } OrrCollectiveContext;
 

@@ -47,6 +47,7 @@ static const OrrField fields[] = {
      .sentence =
          "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest.",
      .fallback = "auto"},
+    ORR_NCCL_FIELD(OrrCollectiveBench),
     ORR_FIELD_WORD(OrrCollectiveBench, "protocol", protocol, orr_protocol_words, "auto",
                    "Forces a protocol, as NCCL_PROTO does."),
     ORR_FIELD_INT(OrrCollectiveBench, "experts", experts, "0",
@@ -273,11 +274,20 @@ static void step_replay_free(StepReplay *replay) {
   g_free(replay);
 }
 
+static OrrCollectiveContext context_of(const Bench *bench) {
+  const OrrNccl *nccl = &bench->work->params.nccl;
+  return (OrrCollectiveContext){.fabric = bench->world->fabric,
+                                .cost = bench->world->cost,
+                                .nccl = nccl,
+                                .gpus_per_switch =
+                                    orr_nccl_gpus_per_switch(nccl, bench->world->cluster)};
+}
+
 /* The lane's stream takes the base time, starts the connections and waits for all sends. */
 static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *call,
                            const OrrCollectivePlan *plan, GError **error) {
   OrrProgram *program = bench->work->work.program;
-  const OrrCollectiveContext context = {.fabric = bench->world->fabric, .cost = bench->world->cost};
+  const OrrCollectiveContext context = context_of(bench);
   g_autoptr(OrrCollectiveSteps) steps = orr_collective_steps_new(&context, call, plan, error);
   if (!steps) return FALSE;
   StepReplay *replay = step_replay_new(bench, group, steps);
@@ -330,7 +340,7 @@ static OrrExpertExchange exchange_of(const OrrCollectiveBench *params, double by
 
 static gboolean add_size(Bench *bench, double bytes, GError **error) {
   const OrrCollectiveBench *params = &bench->work->params;
-  OrrCollectiveContext context = {.fabric = bench->world->fabric, .cost = bench->world->cost};
+  OrrCollectiveContext context = context_of(bench);
   OrrCollectiveCall call = {.op = (OrrCollectiveOp)params->collective,
                             .bytes = bytes,
                             .n = bench->work->n_ranks,

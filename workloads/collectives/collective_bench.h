@@ -31,7 +31,8 @@ typedef struct {
   int dtype; /* OrrDtype */
   int redop; /* index into orr_redop_words */
   gint64 root;
-  char *algorithm;              /* of orr_collective_registry, or "auto" */
+  char *algorithm; /* of orr_collective_registry, or "auto" */
+  OrrNccl nccl;
   int protocol;                 /* OrrProtocol */
   gint64 hidden, topk, experts; /* an all-to-all of experts' tokens; experts 0: any contents */
   int phase;                    /* index into orr_exchange_words */

@@ -10,7 +10,8 @@
  * One phase: rounds overlap, so the time depends on the number of pairs that cross each link; a
  * unit flow is one pair's S/n. With N domains of m members, a message for another rail first
  * crosses to that rail inside its own domain and leaves from the member at the receiver's position
- * (PXN, NCCL 2.12 on): no message changes rails in the network.
+ * (PXN, NCCL 2.12 on): no message changes rails in the network. Before, it left through its sender's
+ * own NIC and changed rails in the network.
  *
  *   NIC of a member        m (N-1) units     to its peer in each other domain, for all members of its own
  *   scale-up link          (m-1) N units     its own domain's pairs, and those on their way to another rail
@@ -42,14 +43,15 @@ static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
   return parts;
 }
 
-/* Adds the pairs within the first @n_counted domains: their own, and those on the way to the
- * receiver's rail. Returns the most expensive hop. */
-static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+/* Adds the pairs within the first @n_counted domains: their own and, under @pxn, those on the way to
+ * the receiver's rail. Returns the most expensive hop. */
+static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, gboolean pxn,
                          guint n_counted) {
   double dearest_s = 0;
   for (guint d = 0; d < n_counted; d++)
     for (guint to = 0; to < orr_collective_layout_size(layout, d); to++) {
-      const guint m = orr_collective_layout_size(layout, d), parts = parts_for(layout, d, to);
+      const guint m = orr_collective_layout_size(layout, d),
+                  parts = pxn ? parts_for(layout, d, to) : 1;
       for (guint r = 1; r < m; r++) {
         const gint64 *gpus = layout->gpus + layout->first[d];
         double hop_s = orr_collective_flow_edge(flow, gpus[(to + r) % m], gpus[to], 0, parts);
@@ -77,22 +79,39 @@ static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   return dearest_s;
 }
 
-static double add_pairs(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+/* The same without PXN: each pair from its sender's NIC to its receiver's. */
+static double add_across_rails(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+                               guint n_counted) {
+  double dearest_s = 0;
+  for (guint src = 0; src < layout->first[n_counted]; src++)
+    for (guint d = 0; d < layout->n_domains; d++)
+      for (guint dst = layout->first[d]; dst < layout->first[d + 1]; dst++) {
+        const guint first = layout->first[d], end = layout->first[d + 1];
+        if (src >= first && src < end) continue;
+        double hop_s = orr_collective_flow_edge(flow, layout->gpus[src], layout->gpus[dst], 0, 1);
+        dearest_s = MAX(dearest_s, hop_s);
+      }
+  return dearest_s;
+}
+
+static double add_pairs(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, gboolean pxn,
                         guint n_counted) {
-  const double inside_s = add_inside(flow, layout, n_counted);
-  return inside_s + add_across(flow, layout, n_counted);
+  const double inside_s = add_inside(flow, layout, pxn, n_counted);
+  const double across_s =
+      pxn ? add_across(flow, layout, n_counted) : add_across_rails(flow, layout, n_counted);
+  return pxn ? inside_s + across_s : MAX(inside_s, across_s);
 }
 
 /* Adds all pairs; on a fabric that looks the same from every port, those of one domain, spread
  * over the others. */
-static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, gboolean pxn,
                       const OrrCollectiveCall *call) {
   if (orr_collective_flow_is_symmetric(flow, call->gpus, call->n)) {
-    const double alpha_s = add_pairs(flow, layout, 1);
+    const double alpha_s = add_pairs(flow, layout, pxn, 1);
     if (orr_collective_flow_spread(flow, layout->n_domains)) return alpha_s;
     orr_collective_flow_empty(flow);
   }
-  return add_pairs(flow, layout, layout->n_domains);
+  return add_pairs(flow, layout, pxn, layout->n_domains);
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
@@ -102,7 +121,8 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   orr_collective_flow_fill(&flow, call->bytes / (call->n - 1), call->bytes / (call->n - 1));
-  const double alpha_s = add_all(&flow, &layout, call);
+  const gboolean pxn = !context->nccl || context->nccl->pxn;
+  const double alpha_s = add_all(&flow, &layout, pxn, call);
   orr_collective_flow_finish(&flow, (call->n - 1) * alpha_s, call->bytes / call->n, phases);
 }
 

@@ -181,6 +181,7 @@ static const OrrField engine_fields[] = {
     WORD(OrrEngineParams, "kernels", kernels, orr_kernel_library_words, "any",
          "Library of the linear layers' products, where the profile has rows of several; any: the "
          "profile's own table."),
+    ORR_NCCL_FIELD(OrrEngineParams),
     PART(OrrEngineParams, "lora", lora, lora_table,
          "Low-rank adapters: many per batch, some on the GPU."),
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,

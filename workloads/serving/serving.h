@@ -20,6 +20,7 @@
 #define ORR_SERVING_H
 
 #include "models/lora.h"
+#include "workloads/collectives/nccl.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/serving/routers/router.h"
@@ -82,7 +83,8 @@ typedef struct {
   gint64 graph_largest; /* cudagraph capture size */
   gboolean graph_padding, eager;
   char *all_reduce;
-  int kernels;           /* OrrKernelLibrary */
+  int kernels; /* OrrKernelLibrary */
+  OrrNccl nccl;
   OrrChoice speculation; /* of orr_speculation_registry */
   OrrCacheTiers tiers;
   OrrServingLora lora;

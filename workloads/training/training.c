@@ -261,7 +261,8 @@ static const OrrField training_fields[] = {
     ORR_FIELD_WORD(
         OrrTraining, "kernels", kernels, orr_kernels_words, "modern",
         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels "
-        "of 2021-22, with NCCL before 2.12."),
+        "of 2021-22."),
+    ORR_NCCL_FIELD(OrrTraining),
     ORR_FIELD_WORD(
         OrrTraining, "launches", launches, launches_words, "ahead",
         "How the host launches kernels: ahead of the GPU; blocking, each after the end of the one "

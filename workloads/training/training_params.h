@@ -164,6 +164,7 @@ typedef struct {
   int kernels;           /* OrrKernels */
   int launches;          /* OrrLaunches */
   double host_operators; /* dispatched for each one that cost/training_launches.c counts */
+  OrrNccl nccl;
   gboolean dropout;
   int recompute;            /* OrrRecompute */
   char **recompute_modules; /* for selective only: words of orr_module_words */

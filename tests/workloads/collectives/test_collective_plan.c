@@ -43,6 +43,48 @@ static void test_ring_channels(void) {
   assert_single(plan, 2 * 37e-6, 2 * 31.0 / 32 * S / 8 / NIC);
 }
 
+/* An all-to-all of 2 nodes of 8 without PXN: each of the 8 pairs of a GPU with the other node
+ * crosses its own NIC, and its scale-up link carries the 7 pairs of its own node alone; with PXN
+ * those on their way to another rail too, 7 of its own for the other node. */
+static void test_all_to_all_before_pxn(void) {
+  g_auto(Machine) machine;
+  machine_init(&machine, 2, 8, 2, 1);
+  g_autofree gint64 *gpus = group_new(16, 0, 1);
+  const OrrNccl old = {.pxn = FALSE}, new = {.pxn = TRUE};
+  const OrrNccl *const releases[] = {&old, &new};
+  const double inside[] = {7, 14};
+  for (guint i = 0; i < 2; i++) {
+    const OrrCollectiveContext context = {.fabric = machine.fabric, .nccl = releases[i]};
+    const OrrCollectiveCall call = {.op = ORR_ALL_TO_ALL, .bytes = S, .gpus = gpus, .n = 16};
+    g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, NULL, NULL);
+    const double pairs = phase_of(plan, 0)->bytes / (S / 16); /* of a unit flow */
+    assert_close(weight_of(&machine, phase_of(plan, 0), "nic", 32) * pairs, 8.0, 1e-12);
+    assert_close(weight_of(&machine, phase_of(plan, 0), "scale-up", 32) * pairs, inside[i], 1e-12);
+  }
+}
+
+/* PAT is chosen where the release has it, for one GPU per node, whose few steps are fewer than a
+ * ring's; never for a group of several GPUs per node. */
+static void test_pat_by_release(void) {
+  g_auto(Machine) machine;
+  machine_init(&machine, 4, 8, 4, 1);
+  g_autofree gint64 *one = group_new(4, 0, 8), *all = group_new(32, 0, 1);
+  const OrrNccl old = {.pxn = TRUE}, new = {.pxn = TRUE, .pat = TRUE};
+  const struct {
+    const OrrNccl *nccl;
+    const gint64 *gpus;
+    guint n;
+    const char *chosen;
+  } cases[] = {{&old, one, 4, "ring"}, {&new, one, 4, "pat"}, {&new, all, 32, "ring"}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const OrrCollectiveContext context = {.fabric = machine.fabric, .nccl = cases[i].nccl};
+    const OrrCollectiveCall call = {
+        .op = ORR_ALL_GATHER, .bytes = 1024, .gpus = cases[i].gpus, .n = cases[i].n};
+    g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, NULL, NULL);
+    g_assert_cmpstr(plan->algorithm->entry.name, ==, cases[i].chosen);
+  }
+}
+
 static OrrCollectivePlan *plan_before_pxn(const Machine *machine, const gint64 *gpus, guint n,
                                           const char *algorithm) {
   const OrrCollectiveContext context = {.fabric = machine->fabric, .gpus_per_switch = 2};
@@ -479,6 +521,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective/plan/unsupported", test_unsupported);
   g_test_add_func("/collective/plan/unsupported-group", test_unsupported_group);
   g_test_add_func("/collective/plan/ring-before-pxn", test_ring_before_pxn);
+  g_test_add_func("/collective/plan/all-to-all-before-pxn", test_all_to_all_before_pxn);
+  g_test_add_func("/collective/pat-by-release", test_pat_by_release);
   g_test_add_func("/collective/plan/constants", test_constants);
   g_test_add_func("/collective/plan/own-rows", test_own_rows);
   g_test_add_func("/collective/plan/measured", test_measured);

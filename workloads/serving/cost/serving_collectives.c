@@ -32,10 +32,17 @@ static const OrrCollectiveAlgorithm *choose(const OrrServingCostParams *params,
   return call->bytes <= CUSTOM_MOST_BYTES && algorithm->supports(context, call) ? algorithm : NULL;
 }
 
+static OrrCollectiveContext context_of(const OrrServingCostParams *params) {
+  return (OrrCollectiveContext){
+      .fabric = params->world->fabric,
+      .cost = params->world->cost,
+      .nccl = &params->nccl,
+      .gpus_per_switch = orr_nccl_gpus_per_switch(&params->nccl, params->world->cluster)};
+}
+
 static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollectiveOp op, double bytes,
                                GError **error) {
-  const OrrCollectiveContext context = {.fabric = params->world->fabric,
-                                        .cost = params->world->cost};
+  const OrrCollectiveContext context = context_of(params);
   g_autofree gint64 *gpus = gpus_of(params, params->shard.tp);
   const OrrCollectiveCall call = {
       .op = op, .bytes = bytes, .gpus = gpus, .n = (guint)params->shard.tp};
@@ -56,8 +63,7 @@ static const OrrCollectiveAlgorithm *choose_exchange(const OrrServingCostParams 
 
 static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, const OrrOperator *op,
                                         GError **error) {
-  const OrrCollectiveContext context = {.fabric = params->world->fabric,
-                                        .cost = params->world->cost};
+  const OrrCollectiveContext context = context_of(params);
   g_autofree gint64 *gpus = gpus_of(params, ranks_of(params));
   const OrrExpertExchange exchange = {.tokens = (double)op->comm.tokens,
                                       .hidden = op->comm.hidden,

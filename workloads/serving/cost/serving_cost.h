@@ -20,6 +20,7 @@
 
 #include "calibration/cost/cost_serving.h"
 #include "models/inference.h"
+#include "workloads/collectives/nccl.h"
 #include "workloads/serving/speculation/speculation.h"
 #include "workloads/workload.h"
 
@@ -57,6 +58,7 @@ typedef struct {
   gint64 pp;
   gint64 first_gpu;
   OrrKernelLibrary kernels;
+  OrrNccl nccl;
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
   const char *all_to_all; /* the same, for experts' tokens */
   OrrLora lora;           /* rank 0: no adapters */

@@ -294,6 +294,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
                                      .shard = orr_serving_shard(params),
                                      .pp = params->parallel.pp,
                                      .kernels = (OrrKernelLibrary)params->engine.kernels,
+                                     .nccl = params->engine.nccl,
                                      .all_reduce = params->engine.all_reduce,
                                      .all_to_all = params->parallel.all_to_all,
                                      .lora = orr_serving_lora(params),

@@ -124,6 +124,7 @@ static gboolean open_cost(Encoders *encoders, GError **error) {
                                      .shard = shard,
                                      .pp = 1,
                                      .kernels = (OrrKernelLibrary)work->params.engine.kernels,
+                                     .nccl = work->params.engine.nccl,
                                      .all_reduce = work->params.engine.all_reduce,
                                      .all_to_all = work->params.parallel.all_to_all};
   return (encoders->cost = orr_serving_cost_new(&cost, error)) != NULL;

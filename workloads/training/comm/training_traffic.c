@@ -16,9 +16,9 @@ void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *progra
       .job = job,
       .context = {.fabric = job->world->fabric,
                   .cost = job->world->cost,
-                  .gpus_per_switch = job->shard.kernels == ORR_KERNELS_EAGER
-                                         ? job->world->cluster->node.host.gpus_per_switch
-                                         : 0},
+                  .nccl = &job->params->nccl,
+                  .gpus_per_switch =
+                      orr_nccl_gpus_per_switch(&job->params->nccl, job->world->cluster)},
       .program = program,
       .program_links = g_new0(guint32, orr_fabric_n_links(job->world->fabric)),
       .links = g_array_new(FALSE, FALSE, sizeof(guint32)),
