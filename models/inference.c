@@ -54,6 +54,8 @@ static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GA
   OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored),
                                      (OrrGemmShape){1, m, n, k});
   op.gemm.stored.weight_bytes = stored;
+  if (stored > 0)
+    op.bytes -= (orr_dtype_bytes((OrrDtype)op.dtype) - stored) * (double)k * (double)n;
   op.gemm.stored.blocks = shard->quantized && shard->quantized->blocks &&
                           op.dtype == (guint8)shard->quantized->products;
   add(operators, op);

@@ -66,7 +66,8 @@ static double moe_bytes(const OrrMoeShape *shape, OrrDtype dtype) {
                                                     (double)shape->topk, (double)shape->experts)
                            : MIN(local, pairs);
   const double element = orr_dtype_bytes(dtype);
-  return element * products * hidden * width * awake +
+  const double weight = shape->stored.weight_bytes > 0 ? shape->stored.weight_bytes : element;
+  return weight * products * hidden * width * awake +
          MAX(element, 2) * pairs * (2.0 * hidden + products * width);
 }
 

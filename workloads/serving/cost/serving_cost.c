@@ -389,7 +389,8 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
 static double shared_seconds(const OrrServingCost *cost, const Piece *routed, const Piece *shared,
                              gint64 tokens) {
   static const gint64 most_beside = 256;
-  if (tokens > MIN(cost->params.graph_largest, most_beside) || routed->total_s <= 0)
+  if (tokens > MIN(cost->params.graph_largest, most_beside) || routed->total_s <= 0 ||
+      shared->total_s <= 0)
     return shared->total_s;
   const double memory_s =
       (routed->bytes + shared->bytes) / cost->params.world->cluster->device.memory_bytes_per_s;
