@@ -91,6 +91,7 @@ typedef struct {
   double sum_bytes;
   gboolean cast_apart; /* of a narrow dtype: kernels of their own cast the operands */
   gboolean blocks;     /* of fp8: a scale for each block of weights, not for the whole tensor */
+  gboolean exact_sums; /* of fp8: partial sums are often promoted to fp32 (no fast accumulation) */
 } OrrOperandStorage;
 
 typedef struct {

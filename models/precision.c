@@ -11,6 +11,10 @@
  *   fp8-blockwise  2 + 1 + 1 + 2 4/128    a scale in fp32 for 1 x 128 of activations, 128 x 128 of weights
  *                                     (DeepSeek-V3, arXiv 2412.19437, section 3.3.2; Float8BlockScaling)
  *   mxfp8          2 + 1 + 1 + 2 1/32     a scale of 8 bits for 32 (OCP Microscaling 1.0; MXFP8BlockScaling)
+ *   fp8-rowwise    2 + 1, and 2 + 2 + 1 turned   a scale for each row; for the product by weight one for each column, which
+ *                                     takes a kernel of its own that reads the 16-bit tensor twice (torchao's recipe
+ *                                     "rowwise"). Weights are cast for each product of each micro-batch; gathers carry
+ *                                     16 bits, and inputs are kept in 16 bits
  *   nvfp4          2 + 2 + 1/2 + 1/2 + 2 1/16   a scale of 8 bits for 16 and one for the tensor, which is read for it
  *                                     first; the transposed copy through a Hadamard transform of 16 (NVIDIA 2025,
  *                                     arXiv 2509.25149)
@@ -42,6 +46,7 @@ const char *const orr_precision_words[] = {
     [ORR_PRECISION_FP8_BLOCKWISE] = "fp8-blockwise",
     [ORR_PRECISION_MXFP8] = "mxfp8",
     [ORR_PRECISION_NVFP4] = "nvfp4",
+    [ORR_PRECISION_FP8_ROWWISE] = "fp8-rowwise",
     [ORR_N_PRECISIONS] = NULL,
 };
 
@@ -85,6 +90,18 @@ static const OrrPrecisionRecipe recipes[ORR_N_PRECISIONS] = {
            1, 1.0 / 32, 0, TRUE, 2),
     NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale per 16 elements and one per tensor.",
            ORR_FP4, TRUE, 0.5, 1.0 / 16, 2, FALSE, 2),
+    [ORR_PRECISION_FP8_ROWWISE] = {.sentence = "fp8, a scale per row and per column (torchao).",
+                                   .storage = ORR_BF16,
+                                   .row_scaled = TRUE,
+                                   .forward = ORR_FP8,
+                                   .dgrad = ORR_FP8,
+                                   .wgrad = ORR_FP8,
+                                   .cast_bytes = 2 + 1 + 2 + 2 + 1,
+                                   .weight_cast_bytes = 0,
+                                   .saved_bytes = 2,
+                                   .weight_copy_bytes = 0,
+                                   .gather_bytes = 2,
+                                   .dispatch_bytes = 2},
 };
 
 const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision) {

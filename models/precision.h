@@ -29,6 +29,7 @@ typedef enum {
   ORR_PRECISION_FP8_BLOCKWISE,
   ORR_PRECISION_MXFP8,
   ORR_PRECISION_NVFP4,
+  ORR_PRECISION_FP8_ROWWISE,
   ORR_N_PRECISIONS
 } OrrPrecision;
 
@@ -38,6 +39,8 @@ typedef struct {
   OrrDtype forward, dgrad, wgrad; /* formats of the products of linear layers */
   /* The tensor cores apply a scale to each block: Blackwell's, which also multiply fp4. */
   gboolean block_scaled;
+  /* A scale per row or column: weights are cast again for each product. */
+  gboolean row_scaled;
   /* Moved per element of a linear layer's input or gradient: the reads and both writes; 0: no
    * cast. */
   double cast_bytes;

@@ -26,7 +26,9 @@
 
 const char *const orr_attention_words[] = {"unfused", "fused", "flash-2", "flash-triton", NULL};
 const char *const orr_loss_words[] = {"megatron", "torch", "fused", NULL};
-const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", "hierarchical", NULL};
+const char *const orr_context_words[] = {"p2p",          "all-gather",    "all-to-all",
+                                         "hierarchical", "gathered-ring", NULL};
+const char *const orr_layers_words[] = {"megatron", "torch", NULL};
 const char *const orr_module_words[] = {"core-attn", "layernorm",      "mla-up-proj", "mlp", "moe",
                                         "moe-act",   "shared-experts", "fc1",         NULL};
 
@@ -117,8 +119,13 @@ void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators,
                               OrrPass pass, OrrOperatorComm comm, double width) {
   gboolean narrow = comm == ORR_COMM_ALL_GATHER && orr_precision_casts(view->shard->recipe);
   double element_bytes = narrow ? view->shard->recipe->gather_bytes : view->element_bytes;
-  orr_transformer_put_group_comm(operators, name, pass, ORR_GROUP_TP, view->shard->tp, comm,
-                                 element_bytes * view->tokens * width);
+  const double bytes = element_bytes * view->tokens * width;
+  const gboolean copies = orr_transformer_copies(view);
+  if (copies && comm == ORR_COMM_REDUCE_SCATTER)
+    orr_transformer_put_copy(view, operators, pass, comm, bytes);
+  orr_transformer_put_group_comm(operators, name, pass, ORR_GROUP_TP, view->shard->tp, comm, bytes);
+  if (copies && comm == ORR_COMM_ALL_GATHER)
+    orr_transformer_put_copy(view, operators, pass, comm, bytes);
 }
 
 /* In 2021 autograd left the gradient in the weights' format; local DDP's hook
@@ -142,11 +149,20 @@ static OrrDtype product_dtype(const OrrTransformerView *view, OrrPass pass) {
                                   : recipe->wgrad;
 }
 
+/* Gradients in fp8 are summed without fast accumulation: Transformer Engine's
+ * use_split_accumulator, torchao's use_fast_accum and XLA's HIGHEST precision all do so, but for
+ * torchao's scales per row, whose kernel is fast only with it. */
+static gboolean sums_exactly(const OrrTransformerView *view, const OrrOperator *op) {
+  return op->dtype == ORR_FP8 && op->pass != ORR_PASS_FORWARD && view->shard->recipe &&
+         !view->shard->recipe->row_scaled;
+}
+
 /* Later Megatron (gradient-accumulation-fusion) adds to main-grad in the GEMM, which reads and
  * writes it. */
 void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op) {
   OrrOperandStorage *stored = op->kind == ORR_OPERATOR_MOE ? &op->moe.stored : &op->gemm.stored;
   stored->cast_apart = orr_dtype_bytes((OrrDtype)op->dtype) < 2;
+  stored->exact_sums = sums_exactly(view, op);
   if (!orr_transformer_is_eager(view)) stored->sum_bytes = 2 * view->shard->main_grad_bytes;
 }
 
@@ -221,12 +237,32 @@ static gint64 rows_of(const OrrTransformerView *view, OrrSplit split) {
   return split == ORR_SPLIT_NONE ? (gint64)(view->own_tokens + 0.5) : view->tokens;
 }
 
+static void put_casts(const OrrTransformerView *view, GArray *operators,
+                      const OrrTransformerMatrix *matrix) {
+  if (view->shard->layers == ORR_LAYERS_TORCH)
+    orr_transformer_put_torch_casts(view, operators, matrix);
+  else
+    orr_transformer_put_cast(view, operators, ORR_PASS_FORWARD, matrix->rows * matrix->k);
+}
+
+static void put_casts_backward(const OrrTransformerView *view, GArray *operators,
+                               const OrrTransformerMatrix *matrix) {
+  if (view->shard->layers == ORR_LAYERS_TORCH)
+    orr_transformer_put_torch_casts_backward(view, operators, matrix);
+  else
+    orr_transformer_put_cast(view, operators, ORR_PASS_DGRAD, matrix->rows * matrix->n);
+}
+
 void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
                                 gint64 n, gint64 k, OrrSplit split) {
   gint64 rows = rows_of(view, split), rank = view->shard->lora.rank;
-  orr_transformer_put_cast(view, operators, ORR_PASS_FORWARD, (double)rows * k);
+  OrrTransformerProduct products[3];
+  const guint n_products = orr_transformer_products(view, name, n, products);
+  put_casts(view, operators, &(OrrTransformerMatrix){(double)rows, (double)n, (double)k, split});
   put_dequantise(view, operators, ORR_PASS_FORWARD, (double)n * k);
-  put_gemm(operators, name, ORR_PASS_FORWARD, product_dtype(view, ORR_PASS_FORWARD), rows, n, k);
+  for (guint i = 0; i < n_products; i++)
+    put_gemm(operators, products[i].name, ORR_PASS_FORWARD, product_dtype(view, ORR_PASS_FORWARD),
+             rows, products[i].n, k);
   if (!has_adapter(view, name)) return;
   orr_transformer_put_plain(view, operators, "lora-a", rows, rank, k);
   orr_transformer_put_plain(view, operators, "lora-b", rows, n, rank);
@@ -254,20 +290,34 @@ static void put_adapter_backward(const OrrTransformerView *view, GArray *operato
   orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_DGRAD, (double)rows * k, 3, 0);
 }
 
+static void put_dgrad(const OrrTransformerView *view, GArray *operators, const char *name,
+                      gint64 rows, gint64 n, gint64 k) {
+  put_gemm(operators, name, ORR_PASS_DGRAD, product_dtype(view, ORR_PASS_DGRAD), rows, k, n);
+  OrrOperator *op = &g_array_index(operators, OrrOperator, operators->len - 1);
+  op->gemm.stored.exact_sums = sums_exactly(view, op);
+}
+
 void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray *operators,
                                          const char *name, gint64 n, gint64 k, OrrSplit split) {
   gint64 rows = rows_of(view, split);
   gboolean column = split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
   gboolean adapter = has_adapter(view, name), wants_input = !frozen || adapter;
-  orr_transformer_put_cast(view, operators, ORR_PASS_DGRAD, (double)rows * n);
+  OrrTransformerProduct products[3];
+  const guint n_products = orr_transformer_products(view, name, n, products);
+  put_casts_backward(view, operators,
+                     &(OrrTransformerMatrix){(double)rows, (double)n, (double)k, split});
   if (column && orr_transformer_regathers(view) && wants_input)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER,
                              k);
   put_dequantise(view, operators, ORR_PASS_DGRAD, (double)n * k);
-  put_gemm(operators, name, ORR_PASS_DGRAD, product_dtype(view, ORR_PASS_DGRAD), rows, k, n);
+  for (guint i = 0; i < n_products; i++)
+    put_dgrad(view, operators, products[i].name, rows, products[i].n, k);
+  orr_transformer_put_grad_sum(view, operators, n_products, (double)rows * k);
   if (adapter) put_adapter_backward(view, operators, rows, n, k);
   if (column) put_reduce(view, operators, k);
-  if (!frozen) put_wgrad(view, operators, name, product_dtype(view, ORR_PASS_WGRAD), rows, n, k);
+  for (guint i = 0; !frozen && i < n_products; i++)
+    put_wgrad(view, operators, products[i].name, product_dtype(view, ORR_PASS_WGRAD), rows,
+              products[i].n, k);
   if (adapter)
     put_wgrad(view, operators, "lora-a", view->shard->dtype, rows, view->shard->lora.rank, k);
 }

@@ -36,14 +36,16 @@ extern const char *const orr_attention_words[];
  * zig-zag). all-gather: every rank gathers all of them (Llama 3). all-to-all: ranks split heads
  * instead of the sequence while attention runs (DeepSpeed Ulysses, arXiv 2309.14509).
  * hierarchical: `cp_inner` neighbouring ranks split heads, and rings connect ranks of equal
- * heads (Megatron's a2a+p2p; USP, arXiv 2405.07719). */
+ * heads (Megatron's a2a+p2p; USP, arXiv 2405.07719). gathered-ring: the steps of p2p, after
+ * one all-gather of all keys and values (PyTorch, compiled). */
 typedef enum {
   ORR_CONTEXT_P2P,
   ORR_CONTEXT_ALL_GATHER,
   ORR_CONTEXT_ALL_TO_ALL,
-  ORR_CONTEXT_HIERARCHICAL
+  ORR_CONTEXT_HIERARCHICAL,
+  ORR_CONTEXT_GATHERED_RING
 } OrrContext;
-/* "p2p", "all-gather", "all-to-all", "hierarchical", NULL */
+/* "p2p", "all-gather", "all-to-all", "hierarchical", "gathered-ring", NULL */
 extern const char *const orr_context_words[];
 
 /* How the loss is computed from the logits: by Megatron's vocabulary-parallel cross entropy, in
@@ -51,6 +53,12 @@ extern const char *const orr_context_words[];
  * the logits in their format and keeps no copy (compiled, Liger, Transformer Engine). */
 typedef enum { ORR_LOSS_MEGATRON, ORR_LOSS_TORCH, ORR_LOSS_FUSED } OrrLoss;
 extern const char *const orr_loss_words[]; /* "megatron", "torch", "fused", NULL */
+
+/* Whose modules the layers are (transformer_torch.c). MEGATRON: one product for queries, keys and
+ * values, one for gate and up; sequences first. TORCH: a product for each, batches first, as
+ * torchtitan writes a Llama. */
+typedef enum { ORR_LAYERS_MEGATRON, ORR_LAYERS_TORCH } OrrLayers;
+extern const char *const orr_layers_words[]; /* "megatron", "torch", NULL */
 
 /* How a model is split, and what one rank runs. */
 typedef struct {
@@ -66,6 +74,7 @@ typedef struct {
    * again (Megatron). */
   gboolean keeps_gathered;
   OrrLoss loss;
+  OrrLayers layers;
   OrrContext context;
   /* Unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash. */
   OrrAttention attention;

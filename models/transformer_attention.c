@@ -83,13 +83,19 @@ static void put_unfused(const OrrTransformerView *view, GArray *operators) {
                              (double)view->tokens * view->q, 2, 0);
 }
 
+static gboolean repeats(const OrrTransformerView *view) {
+  return view->shard->layers == ORR_LAYERS_TORCH && !orr_transformer_is_unfused(view);
+}
+
 void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators) {
+  const OrrTransformerView repeated = orr_transformer_repeated(view);
+  if (repeats(view)) put_kv_repeat(view, operators, ORR_PASS_FORWARD);
   if (orr_transformer_is_unfused(view))
     put_unfused(view, operators);
   else if (view->cp > 1)
-    orr_transformer_put_context(view, operators);
+    orr_transformer_put_context(&repeated, operators);
   else
-    put_fused(view, operators, ORR_PASS_FORWARD);
+    put_fused(&repeated, operators, ORR_PASS_FORWARD);
 }
 
 /* Each product has two gradients, both by data. Softmax reads the lower triangles of gradient
@@ -114,20 +120,24 @@ static void put_unfused_backward(const OrrTransformerView *view, GArray *operato
 }
 
 void orr_transformer_put_core_backward(const OrrTransformerView *view, GArray *operators) {
+  const OrrTransformerView repeated = orr_transformer_repeated(view);
   if (orr_transformer_is_unfused(view))
     put_unfused_backward(view, operators);
   else if (view->cp > 1)
-    orr_transformer_put_context_backward(view, operators);
+    orr_transformer_put_context_backward(&repeated, operators);
   else
-    put_fused(view, operators, ORR_PASS_DGRAD);
+    put_fused(&repeated, operators, ORR_PASS_DGRAD);
+  if (repeats(view)) put_kv_repeat(view, operators, ORR_PASS_DGRAD);
 }
 
 /* --- the block --- */
 
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const double complex_moves = (2 + 4 + 4 + 4 + 4 + 2) / view->element_bytes;
   if (view->model->position == ORR_POSITION_ROPE && view->causal)
     orr_transformer_put_memory(view, operators, "rope", pass,
-                               (double)view->tokens * (view->q + view->kv), 2, 0);
+                               (double)view->tokens * (view->q + view->kv),
+                               view->shard->layers == ORR_LAYERS_TORCH ? complex_moves : 2, 0);
 }
 
 static gboolean has_qk_norm(const OrrTransformerView *view) {

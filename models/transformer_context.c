@@ -23,6 +23,14 @@
  *                all tokens; the result is sent back (Ulysses). Backward does the same with the
  *                gradients. With fewer key heads than ranks, each is sent to several.
  *
+ *   gathered-ring  the steps of p2p on keys and values that one all-gather brings first. Backward:
+ *                the same, and the gradients of keys and values travel round the ring in fp32. None
+ *                overlaps: in a compiled graph a collective is waited for where it is called
+ *                (torch/distributed/_functional_collectives.py, _maybe_wrap_tensor). Results are
+ *                merged and gradients summed in fp32 (torch/distributed/tensor/experimental/
+ *                _attention.py, 2.6: enable_load_balance, convert_to_f32 and rotate_method
+ *                ALL_GATHER by default).
+ *
  * Bytes count as in nccl-tests: the gathered whole for an all-gather; everything that a rank sends
  * for an all-to-all, its own part included. Only fused attention is supported. Latent attention
  * sends keys and values of all heads, uncompressed, as Megatron does.
@@ -181,6 +189,37 @@ static void put_hierarchical(const OrrTransformerView *view, GArray *operators, 
            forward ? result : inputs, 0);
 }
 
+/* --- gathered ring --- */
+
+/* Merges a step's result into the whole in fp32, by log-sum-exp: the first 2 + 4 bytes an element,
+ * later ones 4 + 2 + 4, half of which have half of the queries; the whole back to 16 bits, 4 + 2. */
+static void put_gathered_ring(const OrrTransformerView *view, GArray *operators) {
+  const double merge = 2 + 4 + 0.75 * (4 + 2 + 4) * (double)(view->cp - 1) + 4 + 2;
+  put_comm(operators, "cp-all-gather", ORR_PASS_FORWARD, ORR_GROUP_CP, ORR_COMM_ALL_GATHER,
+           own_bytes(view) * view->cp, 0);
+  for (gint64 step = 0; step < view->cp; step++)
+    put_ring_step(view, operators, ORR_PASS_FORWARD, step);
+  orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD,
+                             (double)view->tokens * view->context, merge / view->element_bytes, 0);
+}
+
+/* Each step adds its gradients in fp32, of queries 4 + 2 + 4 bytes an element, of keys and values
+ * the same and a copy of 4 + 4 to send them on, in fp32. */
+static void put_gathered_ring_backward(const OrrTransformerView *view, GArray *operators) {
+  const double sum = 4 + 2 + 4, copy = 4 + 4, wide = 4 / view->element_bytes;
+  put_comm(operators, "cp-all-gather", ORR_PASS_DGRAD, ORR_GROUP_CP, ORR_COMM_ALL_GATHER,
+           own_bytes(view) * view->cp, 0);
+  for (gint64 step = 0; step < view->cp; step++) {
+    put_ring_step(view, operators, ORR_PASS_DGRAD, step);
+    put_comm(operators, "cp-send-recv", ORR_PASS_DGRAD, ORR_GROUP_CP, ORR_COMM_SEND_RECV,
+             own_bytes(view) * wide, 0);
+  }
+  orr_transformer_put_memory(view, operators, "attention-grad-merge", ORR_PASS_DGRAD,
+                             (double)view->tokens *
+                                 (sum * view->q + (sum + copy) * (view->kv + view->value)),
+                             (double)view->cp / view->element_bytes, 0);
+}
+
 /* --- any --- */
 
 void orr_transformer_put_context(const OrrTransformerView *view, GArray *operators) {
@@ -196,6 +235,9 @@ void orr_transformer_put_context(const OrrTransformerView *view, GArray *operato
     break;
   case ORR_CONTEXT_HIERARCHICAL:
     put_hierarchical(view, operators, ORR_PASS_FORWARD);
+    break;
+  case ORR_CONTEXT_GATHERED_RING:
+    put_gathered_ring(view, operators);
     break;
   }
 }
@@ -213,6 +255,9 @@ void orr_transformer_put_context_backward(const OrrTransformerView *view, GArray
     break;
   case ORR_CONTEXT_HIERARCHICAL:
     put_hierarchical(view, operators, ORR_PASS_DGRAD);
+    break;
+  case ORR_CONTEXT_GATHERED_RING:
+    put_gathered_ring_backward(view, operators);
     break;
   }
 }

@@ -12,8 +12,9 @@
  *
  * and replays the others before its backward: half of the products, norms, activations, gathers.
  * Batched products (aten.bmm, unfused attention) and grouped ones (experts) are not in the list:
- * they run again. Queries, keys and values are three products there, gate and up two, whatever is
- * one here.
+ * they run again. What only a kept scatter reads does not. A compiled layer (OrrLayers torch) keeps
+ * neither that nor the last product's result: no backward reads them. Queries, keys and values are
+ * three products there, gate and up two, whatever is one here.
  *
  * Llama without tensor parallelism, in elements per token: input h, q, kv, context q, f, h.
  */
@@ -43,6 +44,15 @@ static gboolean is_scatter(const OrrOperator *op) {
          op->comm.group == ORR_GROUP_TP;
 }
 
+/* Only a scatter, whose result is kept, reads the product's result. */
+static gboolean is_scattered(const GArray *forward, guint product) {
+  guint i = product + 1;
+  while (i < forward->len &&
+         strcmp(g_array_index(forward, OrrOperator, i).name, "scatter-copy") == 0)
+    i++;
+  return i < forward->len && is_scatter(&g_array_index(forward, OrrOperator, i));
+}
+
 /* Over ranks that split a sequence, the policy sees attention with its exchange as one call. */
 static gboolean is_of_attention(const OrrOperator *op) {
   return op->kind == ORR_OPERATOR_ATTENTION ||
@@ -64,11 +74,11 @@ void orr_transformer_put_again(const OrrTransformerView *view, const GArray *for
   guint count = 0;
   for (guint i = 0; i < forward->len; i++) {
     const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
-    if (is_scatter(op) || is_of_attention(op)) continue;
+    if (is_scatter(op) || is_of_attention(op) || strcmp(op->name, "scatter-copy") == 0) continue;
     OrrOperator again = *op;
     if (is_product(op)) {
       const gint64 n = width_again(view, op, &count);
-      if (n == 0) continue;
+      if (n == 0 || is_scattered(forward, i)) continue;
       again = orr_operator_gemm(op->name, op->pass, op->dtype,
                                 (OrrGemmShape){op->gemm.batch, op->gemm.m, n, op->gemm.k});
     }
@@ -82,6 +92,15 @@ static double result_bytes(const OrrTransformerView *view, const OrrOperator *op
   return is_scatter(op) ? op->bytes / view->tp : 0;
 }
 
+/* Whether a compiled layer's backward reads nothing of a product's result. */
+static gboolean is_unread(const OrrTransformerView *view, const GArray *forward, guint at) {
+  if (view->shard->layers != ORR_LAYERS_TORCH) return FALSE;
+  if (!is_product(&g_array_index(forward, OrrOperator, at))) return FALSE;
+  guint next = at + 1;
+  while (next < forward->len && !is_product(&g_array_index(forward, OrrOperator, next))) next++;
+  return next == forward->len || is_scattered(forward, at);
+}
+
 void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrShard *shard,
                                   GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
@@ -93,7 +112,8 @@ void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrSh
     const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
     g_autofree char *name = g_strconcat(op->name, "-result", NULL);
     attends = attends || op->kind == ORR_OPERATOR_ATTENTION;
-    orr_transformer_keep(kept, g_intern_string(name), result_bytes(&view, op, &count));
+    const double bytes = result_bytes(&view, op, &count);
+    if (!is_unread(&view, forward, i)) orr_transformer_keep(kept, g_intern_string(name), bytes);
   }
   if (attends)
     orr_transformer_keep(kept, "attention-result",

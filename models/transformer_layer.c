@@ -251,6 +251,7 @@ void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const Or
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   if (modules & ORR_MODULE_LAYER) {
     orr_transformer_layer_forward(model, kind, shard, operators);
+    if (shard->layers == ORR_LAYERS_TORCH) orr_transformer_drop_end(operators);
     return;
   }
   if (modules & ORR_MODULE_OPERATORS) {

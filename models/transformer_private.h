@@ -143,6 +143,44 @@ static inline gboolean orr_transformer_regathers(const OrrTransformerView *view)
 void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward,
                                GArray *operators);
 
+/* --- plain PyTorch (transformer_torch.c) --- */
+
+/* A product that a linear layer runs: its name and the width of its result. */
+typedef struct {
+  const char *name;
+  gint64 n;
+} OrrTransformerProduct;
+
+/* Drops what a layer's forward runs last and its backward does not read: the last product and what
+ * follows it. PyTorch's checkpoints stop before them, and the compiler removes them. */
+void orr_transformer_drop_end(GArray *operators);
+
+/* The products of the linear layer @name with @n results per token; returns how many. */
+guint orr_transformer_products(const OrrTransformerView *view, const char *name, gint64 n,
+                               OrrTransformerProduct products[3]);
+
+/* Whether gathers and scatters of the tensor-parallel group need copies. */
+gboolean orr_transformer_copies(const OrrTransformerView *view);
+void orr_transformer_put_copy(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                              OrrOperatorComm comm, double bytes);
+
+/* Sums the gradients of one input of @elements that @products products give. */
+void orr_transformer_put_grad_sum(const OrrTransformerView *view, GArray *operators, guint products,
+                                  double elements);
+
+/* A linear layer on one rank. */
+typedef struct {
+  double rows, n, k;
+  OrrSplit split;
+} OrrTransformerMatrix;
+void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
+                                     const OrrTransformerMatrix *matrix);
+void orr_transformer_put_torch_casts_backward(const OrrTransformerView *view, GArray *operators,
+                                              const OrrTransformerMatrix *matrix);
+
+/* @view with keys and values repeated for all query heads, where the layers are PyTorch's. */
+OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view);
+
 /* --- blocks: from the norm's output to the input of the residual add, without either --- */
 
 typedef void (*OrrTransformerPart)(const OrrTransformerView *view, GArray *operators);

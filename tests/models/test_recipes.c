@@ -67,6 +67,7 @@ static void test_recipes(void) {
       {ORR_PRECISION_FP8_BLOCKWISE, ORR_FP8, 2 + 2 * (1 + 4.0 / 128)},
       {ORR_PRECISION_MXFP8, ORR_FP8, 2 + 2 * (1 + 1.0 / 32)},
       {ORR_PRECISION_NVFP4, ORR_FP4, 2 + 2 + 2 * (0.5 + 1.0 / 16)},
+      {ORR_PRECISION_FP8_ROWWISE, ORR_FP8, 2 + 1 + 2 + 2 + 1},
   };
   OrrShard bf16 = shard_of(ORR_PRECISION_BF16);
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -46,8 +46,9 @@ static const OrrField parallel_fields[] = {
     ORR_FIELD_WORD(
         OrrParallel, "context", context, orr_context_words, "p2p",
         "How context-parallel GPUs attend to all keys: p2p (a ring that overlaps attention), "
-        "all-gather (Llama 3), all-to-all (Ulysses), or hierarchical (all-to-all among "
-        "context-inner GPUs, rings across)."),
+        "all-gather (Llama 3), all-to-all (Ulysses), hierarchical (all-to-all among "
+        "context-inner GPUs, rings across), or gathered-ring (PyTorch's, compiled: the ring's "
+        "steps after one all-gather)."),
     SIZE("context-inner", context_inner, "1", 1,
          "For hierarchical context parallelism: GPUs that exchange heads; rings run over the cp / "
          "context-inner others (Megatron's hierarchical-context-parallel-sizes are these two)."),
@@ -258,6 +259,11 @@ static const OrrField training_fields[] = {
         "The cross entropy: megatron (in place on fp32 logits), torch (PyTorch's on fp32 logits, "
         "three copies at the peak), or fused (compiled or one kernel: reads the logits in their "
         "own format)."),
+    ORR_FIELD_WORD(
+        OrrTraining, "layers", layers, orr_layers_words, "megatron",
+        "Whose modules layers are: megatron (one product for queries, keys and values, one for "
+        "gate and up), or torch (torchtitan's, compiled: a product for each, copies around "
+        "collectives, complex rotary embeddings, repeated keys and values, torchao's casts)."),
     ORR_FIELD_WORD(
         OrrTraining, "kernels", kernels, orr_kernels_words, "modern",
         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels "

@@ -161,6 +161,7 @@ typedef struct {
   gboolean fp8_activation_input;
   int attention;         /* OrrAttention */
   int loss;              /* OrrLoss */
+  int layers;            /* OrrLayers */
   int kernels;           /* OrrKernels */
   int launches;          /* OrrLaunches */
   double host_operators; /* dispatched for each one that cost/training_launches.c counts */

@@ -143,6 +143,11 @@ static const char *phase_of(const OrrJob *job, const OrrLayerSpec *spec, const c
   return g_intern_string(phase);
 }
 
+/* Whether the backward gathers the layer's inputs again. */
+static gboolean replays(const OrrLayerSpec *spec) {
+  return (spec->modules & (ORR_MODULE_LAYER | ORR_MODULE_OPERATORS)) != 0;
+}
+
 static void list_forward(const OrrJob *job, const OrrLayerSpec *spec, GArray *operators) {
   const OrrModel *model = job->world->model;
   switch (spec->type) {
@@ -151,7 +156,7 @@ static void list_forward(const OrrJob *job, const OrrLayerSpec *spec, GArray *op
     break;
   case ORR_LAYER_TRANSFORMER:
     orr_transformer_layer_forward(model, spec->kind, &job->shard, operators);
-    orr_training_overlap(job, operators);
+    orr_training_overlap(job, replays(spec), operators);
     break;
   case ORR_LAYER_MTP:
     orr_transformer_mtp_forward(model, &job->shard, operators);
@@ -170,7 +175,7 @@ static void list_backward(const OrrJob *job, const OrrLayerSpec *spec, GArray *o
     break;
   case ORR_LAYER_TRANSFORMER:
     orr_transformer_layer_backward(model, spec->kind, &job->shard, operators);
-    orr_training_overlap(job, operators);
+    orr_training_overlap(job, FALSE, operators);
     break;
   case ORR_LAYER_MTP:
     orr_transformer_mtp_backward(model, &job->shard, operators);
@@ -189,7 +194,7 @@ static void append_recompute(const RunBuilder *builder, const OrrLayerSpec *spec
   g_autoptr(GArray) operators = operators_new();
   orr_transformer_layer_recompute(job->world->model, spec->kind, &job->shard, spec->modules,
                                   operators);
-  orr_training_overlap(job, operators);
+  orr_training_overlap(job, FALSE, operators);
   if (operators->len > 0) append_operators(builder, phase_of(job, spec, "recompute"), operators);
 }
 

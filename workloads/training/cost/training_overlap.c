@@ -20,6 +20,12 @@ static gboolean is_comm(const OrrOperator *op, OrrOperatorComm comm) {
   return op->kind == ORR_OPERATOR_COMM && op->comm.group == ORR_GROUP_TP && op->comm.op == comm;
 }
 
+static gboolean is_between(const OrrOperator *op) {
+  static const char *const names[] = {"cast",        "scaled-cast", "turned-cast",
+                                      "gather-copy", "dequantise",  NULL};
+  return g_strv_contains(names, op->name);
+}
+
 /* The product that waits for the gather at @i; 0: none. Only its casts may come in between. */
 static guint gathered_product(const GArray *operators, guint i) {
   const OrrOperator *comm = &g_array_index(operators, OrrOperator, i);
@@ -28,16 +34,57 @@ static guint gathered_product(const GArray *operators, guint i) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, k);
     if (op->pass != comm->pass) return 0;
     if (op->kind == ORR_OPERATOR_GEMM) return k;
-    if (!g_str_equal(op->name, "cast") && !g_str_equal(op->name, "dequantise")) return 0;
+    if (!is_between(op)) return 0;
   }
   return 0;
+}
+
+/* Products of the same gathered rows as @product, right after it: each slice runs all of them. */
+static guint n_siblings(const GArray *operators, guint product) {
+  const OrrOperator *first = &g_array_index(operators, OrrOperator, product);
+  guint n = 0;
+  for (guint i = product + 1; i < operators->len; i++, n++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_GEMM || op->pass != ORR_PASS_FORWARD ||
+        first->pass != ORR_PASS_FORWARD || op->gemm.m != first->gemm.m ||
+        op->gemm.k != first->gemm.k)
+      break;
+  }
+  return n;
+}
+
+/* One product as wide as @product and the @n after it. */
+static OrrOperator joined(const GArray *operators, guint product, guint n) {
+  OrrOperator whole = g_array_index(operators, OrrOperator, product);
+  for (guint i = 1; i <= n; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, product + i);
+    whole.gemm.n += op->gemm.n;
+    whole.flops += op->flops;
+    whole.bytes += op->bytes;
+  }
+  return whole;
+}
+
+/* Slices arrive in place. The copy of the gathered whole remains where a product by weight reads
+ * it, in another order than it arrives. */
+static void append_between(const GArray *operators, guint from, guint to, gboolean copies,
+                           GArray *out) {
+  for (guint i = from; i < to; i++)
+    if (copies || !g_str_equal(g_array_index(operators, OrrOperator, i).name, "gather-copy"))
+      g_array_append_val(out, g_array_index(operators, OrrOperator, i));
+}
+
+static gboolean is_copy(const GArray *operators, guint i) {
+  return i < operators->len &&
+         g_str_equal(g_array_index(operators, OrrOperator, i).name, "scatter-copy");
 }
 
 static gboolean is_scattered_product(const OrrTpOverlapKind *kind, const GArray *operators,
                                      guint i) {
   const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
-  if (op->kind != ORR_OPERATOR_GEMM || i + 1 == operators->len) return FALSE;
-  const OrrOperator *comm = &g_array_index(operators, OrrOperator, i + 1);
+  const guint next = i + 1 + is_copy(operators, i + 1);
+  if (op->kind != ORR_OPERATOR_GEMM || next >= operators->len) return FALSE;
+  const OrrOperator *comm = &g_array_index(operators, OrrOperator, next);
   if (!is_comm(comm, ORR_COMM_REDUCE_SCATTER) || comm->pass != op->pass) return FALSE;
   return op->pass == ORR_PASS_FORWARD || (op->pass == ORR_PASS_DGRAD && kind->scatters_gradients);
 }
@@ -50,41 +97,43 @@ static void mark_launched(const OrrTpOverlapKind *kind, GArray *out, guint first
 
 /* Appends to @out the operators from @i on that belong together, split where the entry accepts
  * them. Returns how many operators of the input that were. */
-static guint append_next(const OrrJob *job, const GArray *operators, guint i, GArray *out) {
+static guint append_next(const OrrJob *job, const GArray *operators, guint i, gboolean copies,
+                         GArray *out) {
   const OrrTpOverlapKind *kind = kind_of(job->params);
   const void *params = job->params->parallel.tp_comm_overlap.params;
   const OrrOperator *at = &g_array_index(operators, OrrOperator, i);
   const guint product = kind->gather ? gathered_product(operators, i) : 0;
   OrrTpOverlapCall call = {.ranks = job->tp};
   if (product > 0) {
-    const guint before = out->len;
-    g_array_append_vals(out, at + 1, product - i - 1);
-    call.product = g_array_index(operators, OrrOperator, product);
+    const guint before = out->len, siblings = n_siblings(operators, product);
+    append_between(operators, i + 1, product, copies, out);
+    const guint first = out->len;
+    call.product = joined(operators, product, siblings);
     call.comm = *at;
     if (kind->gather(params, &call, out)) {
-      mark_launched(kind, out, before + product - i - 1);
-      return product - i + 1;
+      mark_launched(kind, out, first);
+      return product - i + 1 + siblings;
     }
     g_array_set_size(out, before);
   }
   if (kind->scatter && is_scattered_product(kind, operators, i)) {
+    const guint skipped = is_copy(operators, i + 1), before = out->len;
     call.product = *at;
-    call.comm = *(at + 1);
-    const guint before = out->len;
+    call.comm = *(at + 1 + skipped);
     if (kind->scatter(params, &call, out)) {
       mark_launched(kind, out, before);
-      return 2;
+      return 2 + skipped;
     }
   }
   g_array_append_vals(out, at, 1);
   return 1;
 }
 
-void orr_training_overlap(const OrrJob *job, GArray *operators) {
+void orr_training_overlap(const OrrJob *job, gboolean is_replayed, GArray *operators) {
   const OrrTpOverlapKind *kind = kind_of(job->params);
   if (job->tp == 1 || (!kind->gather && !kind->scatter)) return;
   g_autoptr(GArray) out = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  for (guint i = 0; i < operators->len;) i += append_next(job, operators, i, out);
+  for (guint i = 0; i < operators->len;) i += append_next(job, operators, i, !is_replayed, out);
   g_array_set_size(operators, 0);
   if (out->len > 0) g_array_append_vals(operators, out->data, out->len);
 }

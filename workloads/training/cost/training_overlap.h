@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 /* Replaces those @operators (OrrOperator) of a layer that the job's overlap splits by their
  * slices. */
-void orr_training_overlap(const OrrJob *job, GArray *operators);
+void orr_training_overlap(const OrrJob *job, gboolean is_replayed, GArray *operators);
 
 G_END_DECLS
 

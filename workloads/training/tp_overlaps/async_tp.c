@@ -11,12 +11,25 @@
  *
  * (t - 1) max(g, c) + g for a gather, g + (t - 1) max(g, c) and the sum for a scatter.
  *
+ * `gathers: false`: the compiler finds only the scatters, and gathers block.
+ *
  *   parallel: {tp: 8, sequence-parallel: true, tp-comm-overlap: async-tp}
  */
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
+typedef struct {
+  gboolean gathers;
+} Params;
+
+static const OrrField fields[] = {
+    ORR_FIELD_BOOL(Params, "gathers", gathers, "true",
+                   "Whether gathers are split, not only scatters."),
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("async-tp", "Parameters of PyTorch's overlap.", Params, fields);
+
 static gboolean gather(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
-  (void)params;
+  if (!((const Params *)params)->gathers) return FALSE;
   orr_tp_overlap_ring_gather(call, operators);
   return TRUE;
 }
@@ -34,7 +47,8 @@ static double ring_s(const void *params, gint64 ranks, double product_s, double 
 
 const OrrTpOverlapKind orr_tp_overlap_async_tp = {
     .entry = {"async-tp",
-              "PyTorch's: one slice per rank, copied while the previous one is multiplied.", NULL},
+              "PyTorch's: one slice per rank, copied while the previous one is multiplied.",
+              &table},
     .gather = gather,
     .scatter = scatter,
     .scatters_gradients = TRUE,

@@ -1,0 +1,127 @@
+/*
+ * transformer_torch.c - what differs where a layer's modules are torch.nn.Linear under DTensor and
+ * torch.compile, as torchtitan writes a Llama (OrrLayers: torch).
+ *
+ *   products     wq, wk, wv, w1 and w3 are products of their own. The gradients of their common
+ *                input are summed: each after the first is read once more
+ *   copies       Tensors are [batch, sequence, hidden], and tensor parallelism splits the sequence.
+ *                NCCL needs each rank's part in one piece, so with two sequences or more a copy
+ *                follows each gather and precedes each scatter (pytorch issue 143985). Slices of
+ *                async-tp need none
+ *   rope         on complex numbers, which the compiler leaves to PyTorch: to fp32 2 + 4 bytes per
+ *                element, the product 4 + 4, back 4 + 2 (torchtitan, apply_rotary_emb)
+ *   keys, values are repeated for all query heads before attention (repeat_kv), and so travel
+ *                between context-parallel ranks
+ *   fp8          torchao's casts, kernels of the compiler. Bytes per element, T: the transposed
+ *                operand that the product by weight needs on Hopper
+ *
+ *                             input, forward    output's gradient     input, backward
+ *                  tensor     2; 2 + 1          2; 2 + 1 + 1 T        2 + 1 T       (weights 1 + 1 T)
+ *                  row        2 + 1             2 + 1; 2 + 2 + 1 T    2 + 2 + 1 T   (weights alike)
+ *
+ *                A tensor that is gathered is cast before, on its own rank, and turned after it:
+ *                1 + 1 T. Rows are scaled after the gather, which carries 16 bits.
+ *                `scaled-cast` and `turned-cast` have rates of their own in the profile.
+ *
+ * Sources: pytorch/torchtitan, models/llama3/model.py (2024-12 to 2025-06); pytorch/ao,
+ * float8_linear.py and float8_tensor_parallel.py; pytorch issue 133242 for the casts.
+ */
+#include <string.h>
+
+#include "models/transformer_private.h"
+
+guint orr_transformer_products(const OrrTransformerView *view, const char *name, gint64 n,
+                               OrrTransformerProduct products[3]) {
+  products[0] = (OrrTransformerProduct){name, n};
+  if (view->shard->layers != ORR_LAYERS_TORCH) return 1;
+  if (strcmp(name, "qkv") == 0) {
+    products[0] = (OrrTransformerProduct){"wq", view->q};
+    products[1] = (OrrTransformerProduct){"wk", view->kv};
+    products[2] = (OrrTransformerProduct){"wv", view->value};
+    return 3;
+  }
+  if (strcmp(name, "fc1") != 0 || !orr_activation_is_gated(view->activation)) return 1;
+  products[0] = (OrrTransformerProduct){"w1", n / 2};
+  products[1] = (OrrTransformerProduct){"w3", n - n / 2};
+  return 2;
+}
+
+gboolean orr_transformer_copies(const OrrTransformerView *view) {
+  return view->shard->layers == ORR_LAYERS_TORCH && view->tp > 1 && view->sequences > 1;
+}
+
+/* A copy of @bytes before or after a collective. */
+void orr_transformer_put_copy(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                              OrrOperatorComm comm, double bytes) {
+  const char *name = comm == ORR_COMM_ALL_GATHER ? "gather-copy" : "scatter-copy";
+  const OrrOperator op = orr_operator_memory(name, pass, view->shard->dtype, 2 * bytes, 0);
+  g_array_append_val(operators, op);
+}
+
+void orr_transformer_put_grad_sum(const OrrTransformerView *view, GArray *operators, guint products,
+                                  double elements) {
+  /* the compiler adds in the kernel that reads the sum: a copy, or the norm's backward */
+  const double apart = view->tp > 1 && !orr_transformer_copies(view) ? 2 : 0;
+  if (products > 1)
+    orr_transformer_put_memory(view, operators, "input-grad-sum", ORR_PASS_DGRAD, elements,
+                               products - 1 + apart, 0);
+}
+
+static void put_bytes(const OrrTransformerView *view, GArray *operators, const char *name,
+                      OrrPass pass, double bytes) {
+  const OrrOperator op = orr_operator_memory(name, pass, view->shard->dtype, bytes, 0);
+  if (bytes > 0) g_array_append_val(operators, op);
+}
+
+/* Elements that this rank casts of @elements, of which it gathers others' parts. */
+static double cast_here(const OrrTransformerView *view, gboolean gathered, double elements) {
+  return gathered ? elements / (double)view->tp : elements;
+}
+
+void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
+                                     const OrrTransformerMatrix *matrix) {
+  const OrrPrecisionRecipe *recipe = view->shard->recipe;
+  const double inputs = matrix->rows * matrix->k, weights = matrix->n * matrix->k;
+  const gboolean gathered = view->sequence_parallel && matrix->split == ORR_SPLIT_COLUMN;
+  if (!orr_precision_casts(recipe)) return;
+  put_bytes(view, operators, "scaled-cast", ORR_PASS_FORWARD,
+            recipe->row_scaled ? (2 + 1) * (inputs + weights)
+                               : (2 + 2 + 1) * cast_here(view, gathered, inputs));
+}
+
+void orr_transformer_put_torch_casts_backward(const OrrTransformerView *view, GArray *operators,
+                                              const OrrTransformerMatrix *matrix) {
+  const OrrPrecisionRecipe *recipe = view->shard->recipe;
+  const double inputs = matrix->rows * matrix->k, weights = matrix->n * matrix->k;
+  const double results = matrix->rows * matrix->n;
+  const gboolean sums = view->sequence_parallel && matrix->split == ORR_SPLIT_ROW;
+  const gboolean gathered = view->sequence_parallel && matrix->split == ORR_SPLIT_COLUMN;
+  if (!orr_precision_casts(recipe)) return;
+  if (recipe->row_scaled) {
+    put_bytes(view, operators, "scaled-cast", ORR_PASS_DGRAD, (2 + 1) * results);
+    put_bytes(view, operators, "turned-cast", ORR_PASS_DGRAD,
+              (2 + 2 + 1) * (results + inputs + weights));
+    return;
+  }
+  const double own = cast_here(view, sums, results);
+  put_bytes(view, operators, "scaled-cast", ORR_PASS_DGRAD, own * (sums ? 2 + 2 + 1 : 2));
+  put_bytes(view, operators, "turned-cast", ORR_PASS_DGRAD,
+            results * (sums ? 1 + 1 : 2 + 1 + 1) + inputs * (gathered ? 1 + 1 : 2 + 1) +
+                weights * (1 + 1));
+}
+
+void orr_transformer_drop_end(GArray *operators) {
+  guint last = operators->len;
+  while (last > 0 && g_array_index(operators, OrrOperator, last - 1).kind != ORR_OPERATOR_GEMM)
+    last--;
+  if (last > 0) g_array_set_size(operators, last - 1);
+}
+
+OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view) {
+  OrrTransformerView repeated = *view;
+  if (view->shard->layers != ORR_LAYERS_TORCH) return repeated;
+  repeated.kv_heads = view->heads;
+  repeated.kv = view->q;
+  repeated.value = view->context;
+  return repeated;
+}

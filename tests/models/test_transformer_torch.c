@@ -1,0 +1,118 @@
+/* test_transformer_torch.c - layers of plain PyTorch: products, copies, casts, repeated keys. */
+#include <string.h>
+
+#include "models/transformer.h"
+
+static const OrrModel llama_8b = {.layers = 32,
+                                  .hidden = 4096,
+                                  .heads = 32,
+                                  .kv_heads = 8,
+                                  .head_dim = 128,
+                                  .ffn = 14336,
+                                  .vocab = 128256,
+                                  .context = 8192,
+                                  .activation = ORR_ACTIVATION_SWIGLU,
+                                  .norm = ORR_NORM_RMSNORM,
+                                  .position = ORR_POSITION_ROPE};
+
+static OrrShard shard_of(OrrLayers layers, OrrPrecision precision) {
+  const OrrPrecisionRecipe *recipe = orr_precision_recipe(precision);
+  return (OrrShard){.micro_batch = 2,
+                    .sequence = 8192,
+                    .tp = 1,
+                    .layers = layers,
+                    .attention = ORR_ATTENTION_FLASH_2,
+                    .dtype = recipe->storage,
+                    .recipe = recipe};
+}
+
+typedef struct {
+  guint products;
+  double flops;
+} Sum;
+
+static GArray *layer_of(const OrrShard *shard) {
+  GArray *operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&llama_8b, 0, shard, operators);
+  orr_transformer_layer_backward(&llama_8b, 0, shard, operators);
+  return operators;
+}
+
+static Sum sum_of(const OrrShard *shard) {
+  g_autoptr(GArray) operators = layer_of(shard);
+  Sum sum = {0};
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_GEMM) continue;
+    sum.products++;
+    sum.flops += op->flops;
+  }
+  return sum;
+}
+
+/* Of all operators named @name. */
+static double bytes_of(const OrrShard *shard, const char *name) {
+  g_autoptr(GArray) operators = layer_of(shard);
+  double bytes = 0;
+  for (guint i = 0; i < operators->len; i++)
+    if (strcmp(g_array_index(operators, OrrOperator, i).name, name) == 0)
+      bytes += g_array_index(operators, OrrOperator, i).bytes;
+  return bytes;
+}
+
+/* wq, wk, wv, wo, w1, w3, w2 instead of qkv, wo, fc1, fc2; the same FLOPs. Inputs of attention
+ * and of the MLP have 3 and 2 gradients: 2 and 1 more reads of 16,384 x 4,096 elements. */
+static void test_products(void) {
+  const OrrShard plain = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  const OrrShard megatron = shard_of(ORR_LAYERS_MEGATRON, ORR_PRECISION_BF16);
+  g_assert_cmpuint(sum_of(&plain).products, ==, 3 * 7);
+  g_assert_cmpuint(sum_of(&megatron).products, ==, 3 * 4);
+  g_assert_cmpfloat(sum_of(&plain).flops, ==, sum_of(&megatron).flops);
+  g_assert_cmpfloat(bytes_of(&plain, "input-grad-sum"), ==, (2 + 1) * 2.0 * 16384 * 4096);
+}
+
+/* Two gathers and two scatters in each direction, of 16,384 x 4,096 elements of 2 bytes, each read
+ * and written. One sequence is in one piece. */
+static void test_copies(void) {
+  OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  const double copies = 4 * 2 * 2.0 * 16384 * 4096;
+  shard.tp = 8;
+  shard.sequence_parallel = shard.keeps_gathered = TRUE;
+  g_assert_cmpfloat(bytes_of(&shard, "gather-copy"), ==, copies);
+  g_assert_cmpfloat(bytes_of(&shard, "scatter-copy"), ==, copies);
+  shard.micro_batch = 1;
+  g_assert_cmpfloat(bytes_of(&shard, "gather-copy"), ==, 0);
+}
+
+/* Widths of inputs 3 x 4,096 + 14,336 = 26,624, of results 6,144 + 2 x 4,096 + 28,672 = 43,008;
+ * weights 218,103,808. */
+static void test_casts(void) {
+  const double tokens = 16384, in = 26624, out = 43008, weights = 218103808;
+  const OrrShard tensor = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_FP8_CURRENT);
+  const OrrShard row = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_FP8_ROWWISE);
+  g_assert_cmpfloat(bytes_of(&tensor, "scaled-cast"), ==, tokens * (5 * in + 2 * out));
+  g_assert_cmpfloat(bytes_of(&tensor, "turned-cast"), ==,
+                    tokens * (3 * in + 4 * out) + 2 * weights);
+  g_assert_cmpfloat(bytes_of(&row, "scaled-cast"), ==, 3 * (tokens * (in + out) + weights));
+  g_assert_cmpfloat(bytes_of(&row, "turned-cast"), ==, 5 * (tokens * (in + out) + weights));
+}
+
+/* Keys and values of 32 heads, not 8, of all 4 ranks' tokens are gathered, forward and backward;
+ * their gradients travel in fp32 after each of 4 steps. */
+static void test_gathered_ring(void) {
+  OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  shard.cp = 4;
+  shard.context = ORR_CONTEXT_GATHERED_RING;
+  const double own = 2.0 * 2 * 4096 * 4096; /* 16,384 / 4 tokens, keys and values */
+  g_assert_cmpfloat(bytes_of(&shard, "cp-all-gather"), ==, 2 * 4 * own);
+  g_assert_cmpfloat(bytes_of(&shard, "cp-send-recv"), ==, 4 * 2 * own);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/transformer-torch/products", test_products);
+  g_test_add_func("/transformer-torch/copies", test_copies);
+  g_test_add_func("/transformer-torch/casts", test_casts);
+  g_test_add_func("/transformer-torch/gathered-ring", test_gathered_ring);
+  return g_test_run();
+}
