@@ -264,6 +264,7 @@ OrrCost orr_cost_gemm_own(const OrrCostModel *model, const OrrOperator *op) {
   if (op->kernels == ORR_KERNELS_EAGER && batch <= 1)
     roofline_s /= model->constants->gemm_eager_rate;
   borrowed |= batch > 1 || product.weight_bytes > 0;
+  if (op->gemm.stored.exact_sums) roofline_s *= model->constants->fp8_exact_sums;
   double time_s = roofline_s * exp(ratio);
   if (op->gemm.stored.cast_apart && model->gemm[op->dtype])
     time_s = fmax(time_s - row_cast_s(model, (OrrDtype)op->dtype, (turned ? columns : rows) * k),

@@ -75,6 +75,10 @@ static const OrrField constants_fields[] = {
                    "fp4"
                    " rows of `gemm` reads its 16-bit input; 0: the rows have no cast.",
                    .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrProfileConstants, "fp8-exact-sums", fp8_exact_sums, ORR_UNIT_NONE, "1",
+                   "How many times as long products in fp8 take without fast accumulation, as "
+                   "gradients are computed: partial sums are promoted to fp32 all along.",
+                   .min = 1, .max = 4),
     ORR_FIELD_REAL(OrrProfileConstants, "overlap-slowdown", overlap_slowdown, ORR_UNIT_NONE, "1",
                    "How many times as long compute takes while a collective runs at the same time.",
                    .min = 1, .max = 4),

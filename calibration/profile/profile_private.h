@@ -24,6 +24,7 @@ typedef struct {
   double gemm_eager_rate;
   double fp8_row_launch_s, fp8_row_cast; /* seconds; bytes/s of the 16-bit input */
   double fp4_row_launch_s, fp4_row_cast;
+  double fp8_exact_sums;
   double overlap_slowdown;
   double static_power_w, tensor_power_w, speed_spread;
   double attention_efficiency;
