@@ -65,13 +65,14 @@ def unset_keys():
     for kind in ("cluster", "device", "model", "profile", "scenario", "sweep", "workload"):
         keys |= keys_of(json.loads(subprocess.run([orrery, "schema", kind], capture_output=True, text=True,
                                                   check=True).stdout))
-    folders = ("scenarios", "tests", "docs", "models/zoo", "topologies", "calibration/profiles")
+    folders = ("scenarios", "tests", "docs", "models/zoo", "topologies", "calibration/profiles", "workloads/stacks")
     paths = [root / "README.md"] + [path for folder in folders for path in sorted((root / folder).rglob("*"))]
     text = "\n".join(path.read_text(errors="replace") for path in paths
                      if path.is_file() and path.suffix in {".md", ".yaml", ".c", ".h", ".py", ".sh"}
                      and not path.relative_to(root).as_posix().startswith(("docs/reference/", "topologies/fabrics/"))
                      and not (path.suffix in {".c", ".h"} and path.relative_to(root).parts[0] == "topologies"))
     used = set(re.findall(r"(?<![\w-])([a-z][\w-]*)\s*[:=]", text)) | set(re.findall(r"(?<=[.\"])([a-z][\w-]*)(?=[.=\"\\])", text))
+    used |= {key for path in re.findall(r"\bset: ([\w.-]+)", text) for key in path.split(".")}  # of stacks
     return len(keys), keys - used
 
 
