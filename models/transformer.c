@@ -150,8 +150,8 @@ static OrrDtype product_dtype(const OrrTransformerView *view, OrrPass pass) {
 }
 
 /* Gradients in fp8 are summed without fast accumulation: Transformer Engine's
- * use_split_accumulator, torchao's use_fast_accum and XLA's HIGHEST precision all do so, but for
- * torchao's scales per row, whose kernel is fast only with it. */
+ * use_split_accumulator, torchao's use_fast_accum, XLA's HIGHEST precision. The exception is
+ * torchao's recipe of scales per row, whose kernel is fast only with it. */
 static gboolean sums_exactly(const OrrTransformerView *view, const OrrOperator *op) {
   return op->dtype == ORR_FP8 && op->pass != ORR_PASS_FORWARD && view->shard->recipe &&
          !view->shard->recipe->row_scaled;

@@ -192,7 +192,7 @@ static void put_hierarchical(const OrrTransformerView *view, GArray *operators, 
 /* --- gathered ring --- */
 
 /* Merges a step's result into the whole in fp32, by log-sum-exp: the first 2 + 4 bytes an element,
- * later ones 4 + 2 + 4, half of which have half of the queries; the whole back to 16 bits, 4 + 2. */
+ * later ones 4 + 2 + 4, half of which have half of the queries; back to 16 bits 4 + 2. */
 static void put_gathered_ring(const OrrTransformerView *view, GArray *operators) {
   const double merge = 2 + 4 + 0.75 * (4 + 2 + 4) * (double)(view->cp - 1) + 4 + 2;
   put_comm(operators, "cp-all-gather", ORR_PASS_FORWARD, ORR_GROUP_CP, ORR_COMM_ALL_GATHER,

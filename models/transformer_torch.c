@@ -16,8 +16,8 @@
  *                operand that the product by weight needs on Hopper
  *
  *                             input, forward    output's gradient     input, backward
- *                  tensor     2; 2 + 1          2; 2 + 1 + 1 T        2 + 1 T       (weights 1 + 1 T)
- *                  row        2 + 1             2 + 1; 2 + 2 + 1 T    2 + 2 + 1 T   (weights alike)
+ *                  tensor     2; 2 + 1          2; 2 + 1 + 1 T        2 + 1 T    (weights 1 + 1 T)
+ *                  row        2 + 1             2 + 1; 2 + 2 + 1 T    2 + 2 + 1 T  (and weights)
  *
  *                A tensor that is gathered is cast before, on its own rank, and turned after it:
  *                1 + 1 T. Rows are scaled after the gather, which carries 16 bits.
