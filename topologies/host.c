@@ -8,6 +8,11 @@ static const char *const path_words[] = {"apart", "switch", "bridge", NULL};
 #define AT(member_) .offset = offsetof(OrrHostShape, member_)
 
 static const OrrField fields[] = {
+    ORR_FIELD_TEXT(OrrHostShape, "cpu", cpu, "", "The host's CPU, for the reader."),
+    ORR_FIELD_REAL(OrrHostShape, "cpu-speed", cpu_speed, ORR_UNIT_NONE, "1",
+                   "Speed of one core of it, relative to a Xeon Platinum 8480C, on which the host "
+                   "times of software stacks are stated.",
+                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_WORD(
         OrrHostShape, "network-path", network_path, path_words, "apart",
         "What network traffic crosses inside the node. apart: only its NIC; switch: also its GPU's "

@@ -29,6 +29,12 @@
  * stream through it share its rate.
  *
  *   node: {host: {memory: 2 TB, memory-bandwidth: 409.6 GB/s}}
+ *
+ * What software does on one core takes its time on a Xeon Platinum 8480C (DGX H100), divided by
+ * cpu-speed. Grace: 13.48 us there for the forward of torch.nn.Linear, 37.08 us on a GB200 and 33.17
+ * us on a GH200 (NVIDIA/TransformerEngine, issue 2053, August 2025): 0.36 and 0.41.
+ *
+ *   node: {host: {cpu: Grace, cpu-speed: 0.36}}
  */
 #ifndef ORR_HOST_H
 #define ORR_HOST_H
@@ -40,6 +46,8 @@ G_BEGIN_DECLS
 typedef enum { ORR_NETWORK_APART, ORR_NETWORK_SWITCH, ORR_NETWORK_BRIDGE } OrrNetworkPath;
 
 typedef struct {
+  char *cpu;
+  double cpu_speed;       /* of one core; a Xeon Platinum 8480C's is 1 */
   int network_path;       /* OrrNetworkPath */
   gint64 gpus_per_switch; /* 0: no PCIe switches are modelled */
   double switch_bytes_per_s;

@@ -48,6 +48,9 @@ static const OrrField host_fields[] = {
     FLAG(OrrServingHost, "async", async, "false",
          "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
          "one, so requests that arrive in the meantime join one step later."),
+    SHARE(OrrServingHost, "exposed", exposed, "0",
+          "Fraction of the host's time for which GPUs wait even with asynchronous scheduling: "
+          "what is done between two steps, once the tokens of the first are known."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
             "Time from the end of a step to the client, for detokenisation and streaming: delays "
             "tokens but blocks nothing."),

@@ -7,7 +7,7 @@
  * All events are calls of one simulation engine (sim/engine/engine.h), so replicas and everything
  * else that uses the fabric share one clock. A step ends at
  *
- *   begin + gpu + host          or, with asynchronous scheduling,   begin + max(gpu, host)
+ *   begin + gpu + host   or, with asynchronous scheduling,   begin + max(gpu + exposed * host, host)
  *
  * where serving_cost.h computes gpu, and host = step + sequences * sequence: scheduling, preparing
  * inputs, the bookkeeping of sampling, and detokenisation between two steps.
@@ -34,6 +34,7 @@ G_BEGIN_DECLS
 typedef struct {
   double step_s, sequence_s; /* host time per step, and per sequence of a step */
   gboolean async;            /* the host works during the GPU's step */
+  double exposed;            /* fraction of it that it does between two steps even so */
   /* from the end of a step to the client: detokenisation and streaming; it delays tokens but
    * blocks nothing */
   double token_s;

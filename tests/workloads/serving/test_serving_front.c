@@ -62,6 +62,26 @@ static void test_parsing_queues(void) {
   g_assert_cmpfloat(one->result.serving.ttft.mean, <, 345e-3);
 }
 
+/* A CPU of half the speed takes twice as long: 5 ms of parsing become 10 ms, and 2 ms between two
+ * steps 4 ms. With asynchronous scheduling the GPUs' step, which is longer, hides them, but for
+ * what is exposed: a half of 4 ms. */
+static void test_cpu(void) {
+  const char *const half = "cluster.node.host.cpu-speed=0.5;";
+  const char *const slow = "cluster.node.host.cpu-speed=0.5;workload.engine.host.step=2 ms;";
+  g_autofree char *async = g_strconcat(slow, "workload.engine.host.async=true", NULL),
+                  *exposed = g_strconcat(async, ";workload.engine.host.exposed=50 %", NULL);
+  g_autoptr(OrrOutcome) fast = loop(1, 4, "", ""), parsing = loop(1, 4, "request: 5 ms", half),
+                        serial = loop(1, 4, "", slow), hidden = loop(1, 4, "", async),
+                        half_hidden = loop(1, 4, "", exposed);
+  const double tpot_s = fast->result.serving.tpot.mean;
+  g_assert_cmpfloat(tpot_s, >, 4e-3);
+  g_assert_cmpfloat_with_epsilon(parsing->result.serving.ttft.mean - fast->result.serving.ttft.mean,
+                                 10e-3, 1e-12);
+  g_assert_cmpfloat_with_epsilon(serial->result.serving.tpot.mean - tpot_s, 4e-3, 1e-12);
+  g_assert_cmpfloat_with_epsilon(hidden->result.serving.tpot.mean, tpot_s, 1e-12);
+  g_assert_cmpfloat_with_epsilon(half_hidden->result.serving.tpot.mean - tpot_s, 2e-3, 1e-12);
+}
+
 /* What a front end that limits the engine lets through: N processes N times as much; with chunks of
  * 10 tokens (1, 11, 21 ... 91, 100: 11 chunks for 100 tokens) 100 / 11 times as much; and where a
  * chunk costs 16 us for each token written, a request of 100 costs 16 us (1 + 2 ... + 100) = 80.8
@@ -114,6 +134,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-front/limit", test_limit);
   g_test_add_func("/workloads/serving-front/parsing", test_parsing);
   g_test_add_func("/workloads/serving-front/parsing-queues", test_parsing_queues);
+  g_test_add_func("/workloads/serving-front/cpu", test_cpu);
   g_test_add_func("/workloads/serving-front/rates", test_rates);
   g_test_add_func("/workloads/serving-front/engine-goes-on", test_engine_goes_on);
   g_test_add_func("/workloads/serving-front/laws", test_laws);

@@ -7,7 +7,7 @@
  * request belongs to one of `processes`, by its number. What it needs there are jobs, which wait
  * for each other in the order in which they come:
  *
- *   end(job) = max(end(job before), when it came) + its time
+ *   end(job) = max(end(job before), when it came) + its time / speed of the node's CPU
  *
  *   request    request + prompt-token * tokens of the prompt     it then joins the engine's queue
  *   chunk      chunk + written-token * tokens that the output has    it is seen by its client
@@ -44,7 +44,8 @@ void orr_replica_open_front(OrrReplica *replica) {
 static double queue_job(OrrReplica *replica, const OrrRequest *request, double at_s,
                         double seconds) {
   double *free_s = &replica->front_free_s[request->id % (guint)front_of(replica)->processes];
-  *free_s = fmax(*free_s, at_s) + seconds;
+  *free_s = fmax(*free_s, at_s) +
+            seconds / orr_serving_run_cpu_speed(replica->run, replica->books->group);
   return *free_s;
 }
 

@@ -131,8 +131,7 @@ static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *s
   const double host_s = orr_serving_run_host_seconds(replica->run, replica->books->group,
                                                      shape->sequences),
                gpu_s = time.gpu_s + extra_s;
-  const double step_s =
-      replica->run->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
+  const double step_s = orr_serving_run_step_seconds(replica->run, gpu_s, host_s);
   return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
 }
 

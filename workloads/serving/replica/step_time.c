@@ -2,6 +2,8 @@
  * step_time.c - how long a step of a replica takes: on its GPUs, on its host, and moving what the
  * batch needs before it begins.
  *
+ *   host = (step + sequence * sequences) / speed of the node's CPU
+ *   step = GPUs + host, with asynchronous scheduling max(GPUs + exposed * host, host)
  *   move = bytes of swapped requests, of blocks in host memory and of adapters / host link
  *          + latency + bytes / bandwidth of each tier below host memory
  *          + 2 * copied bytes / memory bandwidth       (copy-on-write)
@@ -36,14 +38,24 @@ void orr_serving_run_sum_experts(const OrrServingRun *run, guint group, OrrCore 
   for (guint i = 0; i < n_cores; i++) cores[i].shape.group_tokens = sum;
 }
 
-double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences) {
-  const OrrServingHost *host = &run->work->params.engine.host;
-  return host->step_s + host->sequence_s * sequences +
-         orr_drafter_host_s(run->drafters[group], sequences);
-}
-
 static const OrrServedGroup *alike_of(const OrrServingRun *run, guint group) {
   return &g_array_index(run->work->groups, OrrServedGroup, group);
+}
+
+double orr_serving_run_cpu_speed(const OrrServingRun *run, guint group) {
+  return alike_of(run, group)->cluster.node.host.cpu_speed;
+}
+
+double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint sequences) {
+  const OrrServingHost *host = &run->work->params.engine.host;
+  return (host->step_s + host->sequence_s * sequences +
+          orr_drafter_host_s(run->drafters[group], sequences)) /
+         orr_serving_run_cpu_speed(run, group);
+}
+
+double orr_serving_run_step_seconds(const OrrServingRun *run, double gpu_s, double host_s) {
+  const OrrServingHost *host = &run->work->params.engine.host;
+  return host->async ? fmax(gpu_s + host->exposed * host_s, host_s) : gpu_s + host_s;
 }
 
 gint64 orr_serving_run_tier_blocks(const OrrServingRun *run, guint group, double bytes) {
