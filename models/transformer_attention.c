@@ -132,12 +132,18 @@ void orr_transformer_put_core_backward(const OrrTransformerView *view, GArray *o
 
 /* --- the block --- */
 
+/* Elements moved per element: modern, one kernel. Eager (GPT-NeoX, megatron/model/
+ * positional_embeddings.py): the halves are turned by a concatenation, 2, and a scripted kernel
+ * reads both and writes the sum, 3. Torch: complex, see transformer_torch.c. */
+static double rope_moves(const OrrTransformerView *view) {
+  if (view->shard->layers == ORR_LAYERS_TORCH) return (2 + 4 + 4 + 4 + 4 + 2) / view->element_bytes;
+  return orr_transformer_is_eager(view) ? 5 : 2;
+}
+
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  const double complex_moves = (2 + 4 + 4 + 4 + 4 + 2) / view->element_bytes;
   if (view->model->position == ORR_POSITION_ROPE && view->causal)
     orr_transformer_put_memory(view, operators, "rope", pass,
-                               (double)view->tokens * (view->q + view->kv),
-                               view->shard->layers == ORR_LAYERS_TORCH ? complex_moves : 2, 0);
+                               (double)view->tokens * (view->q + view->kv), rope_moves(view), 0);
 }
 
 static gboolean has_qk_norm(const OrrTransformerView *view) {
