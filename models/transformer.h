@@ -99,6 +99,7 @@ typedef struct {
   /* Kernels of their own for the bias of experts' second products, and for the clamp before their
    * activation. */
   gboolean bias_apart, clamp_apart;
+  gboolean rope_apart; /* rotary embedding by a dozen kernels instead of one */
   OrrLora lora;
 } OrrShard;
 

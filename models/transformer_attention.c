@@ -134,16 +134,20 @@ void orr_transformer_put_core_backward(const OrrTransformerView *view, GArray *o
 
 /* Elements moved per element: modern, one kernel. Eager (GPT-NeoX, megatron/model/
  * positional_embeddings.py): the halves are turned by a concatenation, 2, and a scripted kernel
- * reads both and writes the sum, 3. Torch: complex, see transformer_torch.c. */
-static double rope_moves(const OrrTransformerView *view) {
+ * reads both and writes the sum, 3. Torch: complex, see transformer_torch.c. Apart (Megatron-Core,
+ * rope_utils.py, _apply_rotary_pos_emb_bshd): a half is negated, 1, and put before the other, 2;
+ * two products, 4, a sum, 3, and a concatenation with what is not turned, 2; backward 13. */
+static double rope_moves(const OrrTransformerView *view, OrrPass pass) {
   if (view->shard->layers == ORR_LAYERS_TORCH) return (2 + 4 + 4 + 4 + 4 + 2) / view->element_bytes;
+  if (view->shard->rope_apart) return pass == ORR_PASS_FORWARD ? 12 : 13;
   return orr_transformer_is_eager(view) ? 5 : 2;
 }
 
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   if (view->model->position == ORR_POSITION_ROPE && view->causal)
     orr_transformer_put_memory(view, operators, "rope", pass,
-                               (double)view->tokens * (view->q + view->kv), rope_moves(view), 0);
+                               (double)view->tokens * (view->q + view->kv), rope_moves(view, pass),
+                               0);
 }
 
 static gboolean has_qk_norm(const OrrTransformerView *view) {

@@ -258,6 +258,22 @@ static void test_apart(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* By PyTorch's operators a rotary embedding moves each element 12 and 13 times. */
+static void test_rope_apart(void) {
+  OrrModel model = zoo("gpt-oss-20b");
+  OrrShard shard = plain(4096);
+  shard.rope_apart = TRUE;
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 1, &shard, operators);
+  orr_transformer_layer_backward(&model, 1, &shard, operators);
+  double bytes = 0;
+  for (guint i = 0; i < operators->len; i++)
+    if (strcmp(g_array_index(operators, OrrOperator, i).name, "rope") == 0)
+      bytes += g_array_index(operators, OrrOperator, i).bytes;
+  assert_near(bytes, 4096.0 * (64 + 8) * 64 * 2 * (12 + 13));
+  orr_field_clear(&orr_model_table, &model);
+}
+
 /* Of a dense feed-forward, fc1 replays all but the second product, and keeps as little. */
 static void test_without_fc2(void) {
   OrrModel model = zoo("qwen3-8b");
@@ -544,6 +560,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/layers/order-of-deepseek", test_order_of_deepseek);
   g_test_add_func("/layers/dispatch", test_dispatch);
   g_test_add_func("/layers/apart", test_apart);
+  g_test_add_func("/layers/rope-apart", test_rope_apart);
   g_test_add_func("/layers/without-fc2", test_without_fc2);
   g_test_add_func("/layers/order-of-others", test_order_of_others);
   g_test_add_func("/layers/context-shares-work", test_context_shares_work);

@@ -21,6 +21,7 @@ static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const moments_words[] = {"fp32", "bf16", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
+static const char *const glue_words[] = {"fused", "apart", NULL};
 static const char *const launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts",
                                              NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
@@ -149,8 +150,6 @@ static const OrrFieldTable split_table =
     ORR_FIELD_TABLE("pipeline-split", "How layers are cut into stages; by default, evenly.",
                     OrrPipelineSplit, split_fields);
 
-static const char *const glue_words[] = {"fused", "apart", NULL};
-
 static const OrrField expert_fields[] = {
     ORR_FIELD_REAL(OrrExpertDispatch, "capacity", capacity, ORR_UNIT_NONE, "0",
                    "Most tokens that an expert accepts, as a multiple of its balanced load; the "
@@ -264,6 +263,10 @@ static const OrrField training_fields[] = {
         "Whose modules layers are: megatron (one product for queries, keys and values, one for "
         "gate and up), or torch (torchtitan's, compiled: a product for each, copies around "
         "collectives, complex rotary embeddings, repeated keys and values, torchao's casts)."),
+    ORR_FIELD_WORD(
+        OrrTraining, "rope", rope, glue_words, "fused",
+        "The rotary embedding: fused, one kernel; apart, PyTorch's operators, as Megatron-"
+        "Core falls back to where queries and keys are scaled too (YaRN of gpt-oss)."),
     ORR_FIELD_WORD(
         OrrTraining, "kernels", kernels, orr_kernels_words, "modern",
         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels "

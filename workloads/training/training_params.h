@@ -162,6 +162,7 @@ typedef struct {
   int attention;         /* OrrAttention */
   int loss;              /* OrrLoss */
   int layers;            /* OrrLayers */
+  int rope;              /* OrrGlue */
   int kernels;           /* OrrKernels */
   int launches;          /* OrrLaunches */
   double host_operators; /* dispatched for each one that cost/training_launches.c counts */

@@ -15,6 +15,7 @@
  *                 of the rank's experts that have tokens. In narrow formats A casts precede each of
  *                 the first two (TransformerEngine issue 1499 counts their allocations)
  *
+ *   rope          16 where it is apart: 8 each of queries and keys (rope_utils.py)
  *   experts-bias  3 per expert in the forward, 5 in the backward: product, sum, their gradients
  *
  * Graphs of all but the experts (`graphs-but-experts`: Megatron's cuda-graph-modules attn,
@@ -22,7 +23,7 @@
  */
 #include "workloads/training/cost/training_launches.h"
 
-enum { ROUTER_OPERATORS = 31, ROUTER_OPERATORS_WITH_DEEPEP = 17 };
+enum { ROUTER_OPERATORS = 31, ROUTER_OPERATORS_WITH_DEEPEP = 17, ROPE_OPERATORS = 16 };
 
 static guint expert_operators(const OrrOperator *op) {
   double pairs = 0, active = 0;
@@ -35,6 +36,7 @@ static guint expert_operators(const OrrOperator *op) {
 static guint dispatched(const OrrJob *job, const OrrOperator *op) {
   if (op->kind == ORR_OPERATOR_COMM || job->shard.kernels != ORR_KERNELS_MODERN) return 1;
   if (op->kind == ORR_OPERATOR_MOE) return expert_operators(op);
+  if (job->shard.rope_apart && g_str_equal(op->name, "rope")) return ROPE_OPERATORS;
   if (g_str_equal(op->name, "experts-bias"))
     return (guint)((op->pass == ORR_PASS_FORWARD ? 3 : 5) * job->world->model->moe.experts /
                    MAX(1, job->ep));

@@ -43,6 +43,7 @@ OrrShard orr_job_shard(const OrrTraining *params, const OrrModel *model) {
       .imbalance = params->experts.imbalance,
       .shared_expert_overlap = params->experts.shared_expert_overlap,
       .bias_apart = params->experts.bias == ORR_GLUE_APART,
+      .rope_apart = params->rope == ORR_GLUE_APART,
       .clamp_apart = params->experts.clamp == ORR_GLUE_APART,
   };
 }
