@@ -317,9 +317,9 @@ static void assert_has(const char *text, const char *wanted) {
 /* What is advised is not set yet, and is enough: of each number the next larger one is refused
  * again. DualPipe wants an even number of micro-batches, which are 128 sequences. */
 static void test_too_much_says_what_would_do(void) {
-  const char *run = "run deepseek-v3-2048-h100 --db none ";
+  const char *run = "run deepseek-v3-2048-h100 --db none --set workload.batch.global=30720 ";
   g_autofree char *full = g_strconcat(run, "--fidelity full", NULL), *of_full = refusal(full);
-  assert_has(of_full, "replicas: 128 of 128, micro-batches: 120, steps: 1");
+  assert_has(of_full, "replicas: 128 of 128, micro-batches: 240, steps: 1");
   assert_has(of_full, "fidelity auto or folded (now full), which replays 1: ");
   const char *batch = strstr(of_full, "workload.batch.global ");
   g_assert_nonnull(batch);

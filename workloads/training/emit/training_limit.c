@@ -19,8 +19,8 @@
 #include "workloads/training/emit/training_loader.h"
 #include "workloads/training/emit/training_program.h"
 
-/* An operation takes some 300 bytes with its replay and its span, 600 where spans are stored. */
-#define MOST_OPS 1e7
+/* An operation was measured to take 7 to 36 bytes, and up to 72 where its span is stored. */
+#define MOST_OPS 3e7
 
 /* Counts the micro-batches of a shorter step with the same beginning, middle and end. They must
  * fill and drain the pipeline, with two periods each where a schedule runs in groups, and show the
@@ -175,7 +175,7 @@ gboolean orr_training_limit_check(const OrrJob *job, const OrrTrainingCosts *cos
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "the job is about %.3g operations to replay (replicas: %u of %" G_GINT64_FORMAT
               "%s%s, micro-batches: %" G_GINT64_FORMAT ", steps: %" G_GINT64_FORMAT
-              "), and the limit is %.0f million (some 3 GB of memory). What would help: %s",
+              "), and the limit is %.0f million (some 2 GB of memory). What would help: %s",
               n_ops, plan->fold.n, job->dp, cause ? ", all different because of " : "",
               cause ? cause : "", job->shape.micro_batches, job->params->steps, MOST_OPS / 1e6,
               advice);
