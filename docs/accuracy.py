@@ -46,6 +46,7 @@ LINES = [
     ("Collectives", None, None, None),
     ("collectives-one-node", None, None, "NCCL on one node, 1 MiB and above, A100, H100, H200"),
     ("collectives-one-node-small", None, None, "the same, below 1 MiB"),
+    ("collectives-pcie", None, None, "NCCL and engines on one node without NVLink: L40S, RTX PRO 6000"),
     ("collectives-multi-node", None, None, "NCCL over 2 to 360 nodes"),
     ("Serving", None, None, None),
     ("serving-vllm-llama-3.1-8b", None, None, "means over 300 requests that vLLM 0.19 answered: ttft, tpot, e2e, tokens/s"),

@@ -148,9 +148,12 @@ const char *orr_fabric_link_kind(
 /* whether scale-up links join the two GPUs */
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b);
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu); /* number of its scale-up domain */
-gboolean orr_fabric_spans_nodes(const OrrFabric *fabric);      /* whether a scale-up domain spans
+/* Whether GPUs of a node reach each other over PCIe alone, on a machine whose PCIe the cluster does
+ * not describe (switches, bridges, sockets, another rate): as measured profiles have it. */
+gboolean orr_fabric_peers_on_pcie(const OrrFabric *fabric);
+gboolean orr_fabric_spans_nodes(const OrrFabric *fabric); /* whether a scale-up domain spans
                                                                 * nodes */
-gboolean orr_fabric_gpudirect(const OrrFabric *fabric);        /* whether NICs read and write GPU
+gboolean orr_fabric_gpudirect(const OrrFabric *fabric);   /* whether NICs read and write GPU
                                                                 * memory */
 
 /* Whether two GPUs communicate over the network rather than inside a domain or a node. */

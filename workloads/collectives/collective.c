@@ -101,6 +101,15 @@ static gboolean in_one_domain(const OrrFabric *fabric, const OrrCollectiveCall *
   return TRUE;
 }
 
+gboolean orr_collective_are_peers(const OrrFabric *fabric, const gint64 *gpus, guint n) {
+  gboolean one_domain = TRUE, one_node = TRUE;
+  for (guint i = 1; i < n; i++) {
+    one_domain &= orr_fabric_same_domain(fabric, gpus[0], gpus[i]);
+    one_node &= orr_fabric_node(fabric, gpus[0]) == orr_fabric_node(fabric, gpus[i]);
+  }
+  return one_domain || (one_node && orr_fabric_peers_on_pcie(fabric));
+}
+
 /* Times that differ only by rounding count as equal, so that the order decides and not the last
  * bit. */
 static gboolean is_better(const OrrCollectivePlan *plan, const OrrCollectivePlan *best) {
@@ -255,7 +264,9 @@ static void apply_hand_over(const OrrCollectiveContext *context, const OrrCollec
 static void apply_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            OrrCollectivePlan *plan) {
   OrrCost measured;
-  if (!context->cost || call->bytes <= 0 || !in_one_domain(context->fabric, call)) return;
+  if (!context->cost || call->bytes <= 0 ||
+      !orr_collective_are_peers(context->fabric, call->gpus, call->n))
+    return;
   if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes,
                            &measured)) {
     apply_hand_over(context, call, plan);

@@ -137,10 +137,10 @@ extern const OrrRegistry orr_collective_registry;
 /* Plans @call with @algorithm or, if NULL, with the algorithm of the least predicted time, under
  * the fastest or the forced protocol. A group of one rank, or zero bytes, takes no time and has
  * no phases. ORR_FAULT_DOCUMENT if the forced algorithm does not support the call, or if the
- * costs refuse gaps (on-missing: error) and the plan has no rows. Inside one scale-up domain
- * with measured rows, the latency part is set so that the isolated call takes its measured time;
- * not if an algorithm is forced that would not be chosen, because the rows are of NCCL's own
- * choice. */
+ * costs refuse gaps (on-missing: error) and the plan has no rows. Inside one scale-up domain, or
+ * one node without such links (orr_fabric_peers_on_pcie), with measured rows, the latency part is
+ * set so that the isolated call takes its measured time; not if an algorithm is forced that would
+ * not be chosen, because the rows are of NCCL's own choice. */
 OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
                                        const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm, GError **error);

@@ -74,6 +74,10 @@ static inline guint orr_collective_layout_joined(const OrrCollectiveLayout *layo
   return layout->channels - (next < layout->channels ? 1 : 0);
 }
 
+/* Whether all of @gpus are in one scale-up domain, or in one node whose GPUs reach each other over
+ * PCIe alone (orr_fabric_peers_on_pcie). */
+gboolean orr_collective_are_peers(const OrrFabric *fabric, const gint64 *gpus, guint n);
+
 /* Whether some node has several members, each on its own PCIe switch (ranks of tensor-parallel 2
  * and 4 on a DGX A100): NCCL before 2.12 finds one channel there, and therefore uses one
  * everywhere. */

@@ -12,6 +12,9 @@
  * If the profile has rows of the library (`libraries`), the measured time replaces the model, as
  * for NCCL; otherwise the profile's constants apply.
  *
+ * Without NVLink they run on two GPUs of a node; on more, both engines leave the call to NCCL
+ * (vllm/distributed/device_communicators/custom_all_reduce.py).
+ *
  * Only used if forced, because the engine decides which library reduces. algorithm: custom-vllm
  */
 #include "workloads/collectives/collective_private.h"
@@ -23,7 +26,9 @@ static gboolean is_one_shot(const OrrCollectiveCall *call) {
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  return orr_nvls.supports(context, call); /* supports an all-reduce inside one domain */
+  if (orr_nvls.supports(context, call)) return TRUE; /* an all-reduce inside one domain */
+  return call->op == ORR_ALL_REDUCE && call->n == 2 &&
+         orr_collective_are_peers(context->fabric, call->gpus, call->n);
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
@@ -52,7 +57,7 @@ const OrrCollectiveAlgorithm orr_custom_trtllm = {
               .sentence = "TensorRT-LLM's own all-reduce inside a node: one-shot or two-shot."},
     .chosen = ORR_CHOSEN_NEVER,
     .library = "trtllm",
-    .needs = "a group inside one scale-up domain",
+    .needs = "a group inside one scale-up domain, or two GPUs of a node",
     .supports = supports,
     .plan = plan,
     .oracle = oracle,
@@ -63,7 +68,7 @@ const OrrCollectiveAlgorithm orr_custom_vllm = {
               .sentence = "vLLM's own all-reduce inside a node: one-shot or two-shot."},
     .chosen = ORR_CHOSEN_NEVER,
     .library = "vllm",
-    .needs = "a group inside one scale-up domain",
+    .needs = "a group inside one scale-up domain, or two GPUs of a node",
     .supports = supports,
     .plan = plan,
     .oracle = oracle,

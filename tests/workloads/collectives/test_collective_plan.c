@@ -412,6 +412,36 @@ static OrrCollectivePlan *calibrated_plan(const Calibrated *calibrated, OrrColle
   return plan;
 }
 
+/* In a node without NVLink, whose PCIe the cluster does not describe, the rows answer as in a
+ * domain; not over two nodes, nor where the cluster has another PCIe rate. vLLM's all-reduce runs
+ * on two of its GPUs, not on four. */
+static void test_rows_on_pcie(void) {
+  g_auto(Calibrated) pcie;
+  calibrated_init(&pcie);
+  const OrrCollectiveOp op = ORR_ALL_REDUCE;
+  g_autoptr(OrrCollectivePlan) nvlink = calibrated_plan(&pcie, op, 1e6, 8, 0, NULL);
+  machine_clear(&pcie.machine);
+  machine_init(&pcie.machine, 2, 1, 2, 1);
+  g_autoptr(OrrCollectivePlan) inside = calibrated_plan(&pcie, op, 1e6, 8, 0, NULL);
+  g_autoptr(OrrCollectivePlan) across = calibrated_plan(&pcie, op, 1e6, 8, 4, NULL);
+  assert_close(inside->predicted_s, nvlink->predicted_s, 1e-12);
+  g_assert_cmpint(inside->how, !=, ORR_HOW_MODELLED);
+  g_assert_cmpint(across->how, ==, ORR_HOW_MODELLED);
+  pcie.machine.cluster.node.host_link_bytes_per_s = 20e9;
+  g_autoptr(OrrCollectivePlan) other = calibrated_plan(&pcie, op, 1e6, 8, 0, NULL);
+  g_assert_cmpint(other->how, ==, ORR_HOW_MODELLED);
+  pcie.machine.cluster.node.host_link_bytes_per_s = 0;
+  const OrrCollectiveAlgorithm *vllm =
+      (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(&orr_collective_registry,
+                                                                       "custom-vllm");
+  const OrrCollectiveContext context = {.fabric = pcie.machine.fabric};
+  g_autofree gint64 *gpus = group_new(4, 0, 1);
+  g_assert_true(
+      vllm->supports(&context, &(OrrCollectiveCall){.op = op, .bytes = 1e6, .gpus = gpus, .n = 2}));
+  g_assert_false(
+      vllm->supports(&context, &(OrrCollectiveCall){.op = op, .bytes = 1e6, .gpus = gpus, .n = 4}));
+}
+
 /* Own rows of a collective that the base has none of: far from their sizes the plan is the
  * base's to the last digit, at them it takes their time, and in between there is no jump. */
 static void test_own_rows(void) {
@@ -525,6 +555,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective/pat-by-release", test_pat_by_release);
   g_test_add_func("/collective/plan/constants", test_constants);
   g_test_add_func("/collective/plan/own-rows", test_own_rows);
+  g_test_add_func("/collective/plan/rows-on-pcie", test_rows_on_pcie);
   g_test_add_func("/collective/plan/measured", test_measured);
   g_test_add_func("/collective/plan/scale", test_scale);
   return g_test_run();
