@@ -109,6 +109,10 @@ static const OrrField comm_fields[] = {
         OrrPipelineComm, "scatter-gather", scatter_gather, "true",
         "Each tp rank sends 1/tp of the boundary tensor, and the receivers gather it over NVLink "
         "(SC21, section 4.1)."),
+    ORR_FIELD_BOOL(
+        OrrPipelineComm, "lock-step", lock_step, "false",
+        "With several chunks per stage, all stages move in slots and wait for their neighbours "
+        "after each (torch.distributed.pipelining)."),
     ORR_FIELD_WORD(
         OrrPipelineComm, "runtime", runtime, orr_training_handover_words, "auto",
         "Which tensors a stage holds while they are sent: megatron, one in each direction; torch "

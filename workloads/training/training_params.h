@@ -46,6 +46,7 @@ typedef enum { ORR_RUNTIME_AUTO, ORR_RUNTIME_MEGATRON, ORR_RUNTIME_TORCH } OrrPi
 
 typedef struct {
   gboolean overlap_p2p; /* sends overlap the compute that follows them */
+  gboolean lock_step;   /* emit/training_slots.c */
   int runtime;          /* OrrPipelineRuntime */
   /* Each tp rank sends 1/tp of the boundary tensor; NVLink gathers it (SC21, section 4.1). */
   gboolean scatter_gather;

@@ -202,6 +202,17 @@ static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, Or
   }
 }
 
+/* Which run a step is, other than BOTH. */
+static OrrRunKind run_of(const OrrPipelineStep *step) {
+  static const OrrRunKind kinds[] = {
+      [ORR_STEP_FORWARD] = ORR_RUN_FORWARD,
+      [ORR_STEP_BACKWARD] = ORR_RUN_BACKWARD,
+      [ORR_STEP_BACKWARD_INPUT] = ORR_RUN_INPUT,
+      [ORR_STEP_BACKWARD_WEIGHT] = ORR_RUN_WEIGHT,
+  };
+  return kinds[step->kind];
+}
+
 static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
                        OrrLaneProgress *progress) {
   const gboolean backward = kind != ORR_RUN_FORWARD, meets = kind != ORR_RUN_WEIGHT;
@@ -253,17 +264,43 @@ static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward,
 
 void orr_training_passes_emit(OrrEmitter *e, const OrrLaneAt *lane, const OrrPipelineStep *step,
                               OrrLaneProgress *progress) {
-  static const OrrRunKind kinds[] = {
-      [ORR_STEP_FORWARD] = ORR_RUN_FORWARD,
-      [ORR_STEP_BACKWARD] = ORR_RUN_BACKWARD,
-      [ORR_STEP_BACKWARD_INPUT] = ORR_RUN_INPUT,
-      [ORR_STEP_BACKWARD_WEIGHT] = ORR_RUN_WEIGHT,
-  };
   const Pass pass = pass_of(e, lane, step->chunk, step->micro_batch);
   if (step->kind != ORR_STEP_BOTH) {
-    emit_plain(e, lane, &pass, kinds[step->kind], progress);
+    emit_plain(e, lane, &pass, run_of(step), progress);
     return;
   }
   const Pass back = pass_of(e, lane, step->back_chunk, step->back_micro_batch);
   emit_both(e, lane, &pass, &back, progress);
+}
+
+/* --- slots --- */
+
+/* Appends what @lane's stage sends after @step, where another stage receives it. */
+static void append_send(const OrrEmitter *e, const OrrLaneAt *lane, const OrrPipelineStep *step,
+                        gint64 target, GArray *sends) {
+  if (!step || step->kind == ORR_STEP_BACKWARD_WEIGHT) return;
+  const Pass pass = pass_of(e, lane, step->chunk, step->micro_batch);
+  const OrrStageSend out = send_of(&pass, step->kind != ORR_STEP_FORWARD, FALSE);
+  if (!exists(e, &out)) return;
+  if (target < 0 || orr_stage_send_target(e, &out) == target) g_array_append_val(sends, out);
+}
+
+void orr_training_passes_emit_slot(OrrEmitter *e, const OrrLaneAt *lane, const OrrSlots *slots,
+                                   guint slot, OrrLaneProgress *progress) {
+  const OrrPipelineStep *step = orr_slots_at(slots, lane->stage, slot);
+  g_autoptr(GArray) sends = g_array_new(FALSE, FALSE, sizeof(OrrStageSend));
+  g_autoptr(GArray) receives = g_array_new(FALSE, FALSE, sizeof(OrrStageSend));
+  if (step) {
+    const Pass pass = pass_of(e, lane, step->chunk, step->micro_batch);
+    if (step->kind == ORR_STEP_FORWARD && pass.place.block == 0)
+      orr_training_loader_take(e, lane, pass.micro_batch);
+    emit_pass(e, lane, &pass, run_of(step), progress);
+  }
+  append_send(e, lane, step, -1, sends);
+  for (gint64 stage = 0; stage < e->job->pp; stage++) {
+    const OrrLaneAt other = {lane->lane, lane->class, stage};
+    if (stage != lane->stage)
+      append_send(e, &other, orr_slots_at(slots, stage, slot), lane->stage, receives);
+  }
+  orr_stage_send_exchange(e, lane, sends, receives);
 }

@@ -44,7 +44,19 @@ static void note_moment(const OrrEmitter *e, const OrrLaneAt *lane) {
   g_array_append_val(e->work->moment_ops, n_ops);
 }
 
+static void emit_slots(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress) {
+  g_autoptr(OrrSlots) slots = orr_slots_new(e->job);
+  for (guint slot = 0; slot < orr_slots_n(slots); slot++) {
+    orr_training_passes_emit_slot(e, lane, slots, slot, progress);
+    if (orr_slots_at(slots, lane->stage, slot)) note_moment(e, lane);
+  }
+}
+
 static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress *progress) {
+  if (orr_slots_apply(e->job)) {
+    emit_slots(e, lane, progress);
+    return;
+  }
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   orr_job_steps(e->job, lane->stage, steps);
   for (guint i = 0; i < steps->len; i++) {

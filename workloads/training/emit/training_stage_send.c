@@ -39,10 +39,20 @@ static guint32 label_of(OrrEmitter *e, const OrrStageSend *send) {
   return *label;
 }
 
-void orr_stage_send_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send) {
+static guint32 receiving_stream(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send) {
   static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_RECV_PREV, ORR_STREAM_RECV_NEXT},
                                                   {ORR_STREAM_RECV_NEXT_2, ORR_STREAM_RECV_PREV_2}};
-  const guint32 stream = orr_emitter_stream(e, lane, streams[is_reversed(e, send)][send->backward]);
+  return orr_emitter_stream(e, lane, streams[is_reversed(e, send)][send->backward]);
+}
+
+static guint32 sending_stream(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send) {
+  static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_SEND_NEXT, ORR_STREAM_SEND_PREV},
+                                                  {ORR_STREAM_SEND_PREV_2, ORR_STREAM_SEND_NEXT_2}};
+  return orr_emitter_stream(e, lane, streams[is_reversed(e, send)][send->backward]);
+}
+
+void orr_stage_send_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send) {
+  const guint32 stream = receiving_stream(e, lane, send);
   const guint32 arrived = orr_program_event(e->program);
   orr_program_join(e->program, stream, transfer_comm(e, lane, send), label_of(e, send),
                    send->micro_batch);
@@ -51,12 +61,31 @@ void orr_stage_send_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrStage
 }
 
 void orr_stage_send_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send) {
-  static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_SEND_NEXT, ORR_STREAM_SEND_PREV},
-                                                  {ORR_STREAM_SEND_PREV_2, ORR_STREAM_SEND_NEXT_2}};
   const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
-  const guint32 stream = orr_emitter_stream(e, lane, streams[is_reversed(e, send)][send->backward]);
+  const guint32 stream = sending_stream(e, lane, send);
   orr_emitter_wait_for(e, compute, stream);
   orr_program_join(e->program, stream, transfer_comm(e, lane, send), label_of(e, send),
                    send->micro_batch);
   if (!e->job->params->pipeline_comm.overlap_p2p) orr_emitter_wait_for(e, stream, compute);
+}
+
+gint64 orr_stage_send_target(const OrrEmitter *e, const OrrStageSend *send) {
+  return stage_of(e, send->direction, send->boundary + !send->backward);
+}
+
+void orr_stage_send_exchange(OrrEmitter *e, const OrrLaneAt *lane, const GArray *sends,
+                             const GArray *receives) {
+  const guint32 compute = orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE);
+  const guint n = sends->len + receives->len;
+  g_autofree guint32 *streams = g_new(guint32, n + 1);
+  for (guint i = 0; i < n; i++) {
+    const gboolean is_send = i < sends->len;
+    const OrrStageSend *transfer = is_send ? &g_array_index(sends, OrrStageSend, i)
+                                           : &g_array_index(receives, OrrStageSend, i - sends->len);
+    streams[i] = is_send ? sending_stream(e, lane, transfer) : receiving_stream(e, lane, transfer);
+    orr_emitter_wait_for(e, compute, streams[i]);
+    orr_program_join(e->program, streams[i], transfer_comm(e, lane, transfer),
+                     label_of(e, transfer), transfer->micro_batch);
+  }
+  for (guint i = 0; i < n; i++) orr_emitter_wait_for(e, streams[i], compute);
 }

@@ -23,6 +23,13 @@ gboolean orr_stage_send_crosses(const OrrEmitter *e, const OrrStageSend *send);
 void orr_stage_send_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send);
 void orr_stage_send_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrStageSend *send);
 
+/* The stage that receives it. */
+gint64 orr_stage_send_target(const OrrEmitter *e, const OrrStageSend *send);
+/* Posts @sends and @receives (OrrStageSend) together, after the compute so far, and lets the
+ * compute that follows wait for all of them. */
+void orr_stage_send_exchange(OrrEmitter *e, const OrrLaneAt *lane, const GArray *sends,
+                             const GArray *receives);
+
 G_END_DECLS
 
 #endif
