@@ -4,9 +4,8 @@
 #include "tests/workloads/training/training_fixture.h"
 
 /* 8 micro-batches on 2 stages of 2 blocks of 4 layers; a vocabulary that costs nothing. */
-#define BASE                                                                                       \
-  "model.vocab=64;workload.parallel={tp: 4, pp: 2, dp: 8};"                                        \
-  "cluster.node.nic-bandwidth=100000 Gb/s;"
+#define NETWORK "cluster.node.nic-bandwidth=100000 Gb/s;"
+#define BASE "model.vocab=64;workload.parallel={tp: 4, pp: 2, dp: 8};" NETWORK
 #define TWO_CHUNKS BASE "workload.pipeline={kind: interleaved-1f1b, chunks: 2}"
 #define SLOTS ";workload.pipeline-comm.lock-step=true"
 

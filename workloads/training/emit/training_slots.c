@@ -4,8 +4,8 @@
  * PyTorch's schedules of several chunks (torch/distributed/pipelining/schedules.py,
  * PipelineScheduleMulti) number their actions by slots. After its action of a slot a stage posts
  * the sends of that action and the receives of its neighbours' actions of the same slot, and waits
- * for all of them. So where one stage's forward meets a neighbour's backward, the slot lasts as long as
- * the backward:
+ * for all of them. So where one stage's forward meets a neighbour's backward, the slot lasts as
+ * long as the backward:
  *
  *   slot      1   2   3   4   5   6
  *   stage 0   F   F   F   B   F   B
