@@ -9,10 +9,10 @@
 #define TWO_CHUNKS BASE "workload.pipeline={kind: interleaved-1f1b, chunks: 2}"
 #define SLOTS ";workload.pipeline-comm.lock-step=true"
 
-/* In slots of their own, four forwards f of stage 0 are followed by 30 slots in one of whose stages a
- * backward b runs: 4 f + 30 b. Without, 16 (f + b) and a bubble of f + b. So slots take at most 13
- * (b - f) more; less, since a slot in which stage 0 ends a micro-batch's backward and stage 1 its
- * forward transfers nothing, and neither waits. */
+/* In slots, four forwards f of stage 0 are followed by 30 slots in one of whose stages a backward b
+ * runs: 4 f + 30 b. Without, 16 (f + b) and a bubble of f + b. So slots take at most 13 (b - f)
+ * more; less, since a slot in which stage 0 ends a micro-batch's backward and stage 1 its forward
+ * transfers nothing, and neither waits. */
 static void test_pairs(void) {
   const Answer plain = simulate(TWO_CHUNKS), slots = simulate(TWO_CHUNKS SLOTS);
   const double more_s = slots.result.iteration_time_s - plain.result.iteration_time_s;
