@@ -17,6 +17,10 @@
  *   1. the library's own, of the product's scales (per tensor, or by blocks);
  *   2. for scales by blocks, another library's: both run DeepGEMM's kernels or descendants of them;
  *   3. the profile's own answer; if the profile has no table of the format, any library's.
+ * Weights stored narrower than they are multiplied (W4A16) have tables of their own; a library
+ * without one reads them at the own answer's rate (cost_gemm.c), since kernels that widen weights
+ * differ by a factor of two: TensorRT-LLM's on A100 take 1.7 to 2 times as long as that up to 64
+ * rows, Marlin (vLLM, SGLang) about as long (Frantar et al. 2024, arXiv 2408.11743).
  * 2 and 3 count as carried over from the library that answers.
  *
  * A table `measured-on` the device whose rows the profile borrows (B300's profile has B200's) says
@@ -75,7 +79,8 @@ static gboolean add_row(const OrrCostModel *model, OrrCostLibraryGemm *gemm, con
   for (guint i = 0; i < MIN(us->len, m->len); i++) {
     OrrOperator op =
         orr_operator_gemm("row", ORR_PASS_FORWARD, (OrrDtype)gemm->table->table.dtype,
-                          (OrrGemmShape){1, (gint64)g_array_index(m, double, i), from->n, from->k});
+                          (OrrGemmShape){1, (gint64)g_array_index(m, double, i), from->n, from->k,
+                                         .stored.weight_bytes = gemm->table->weight_bytes});
     const double ratio =
         log(g_array_index(us, double, i) * 1e-6 / orr_cost_gemm_own(model, &op).time_s);
     g_array_append_val(row.ratios, ratio);
@@ -160,6 +165,11 @@ static double ratio_of(const OrrCostLibraryGemm *gemm, const OrrGemmShape *shape
 
 /* --- which table --- */
 
+/* Whether both are stored alike: scales are a few per cent of the weights. */
+static gboolean same_weights(double a_bytes, double b_bytes) {
+  return fabs(a_bytes - b_bytes) <= 0.1 * fmax(a_bytes, b_bytes);
+}
+
 /* A table of the product's format. @library ANY: of any; @here: measured on the model's device,
  * not on the one whose rows it borrows. */
 static const OrrCostLibraryGemm *find(const OrrCostModel *model, const OrrOperator *op, int library,
@@ -171,6 +181,7 @@ static const OrrCostLibraryGemm *find(const OrrCostModel *model, const OrrOperat
         dtype == (OrrDtype)op->dtype ||
         (orr_cost_is_16_bit(dtype) && orr_cost_is_16_bit((OrrDtype)op->dtype));
     if (same_format && gemm->table->blocks == blocks && gemm->is_here == here &&
+        same_weights(gemm->table->weight_bytes, op->gemm.stored.weight_bytes) &&
         gemm->rows->len > 0 &&
         (library == ORR_KERNEL_LIBRARY_ANY || gemm->table->table.library == library))
       return gemm;
@@ -217,7 +228,9 @@ OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, 
       asked == ORR_KERNEL_LIBRARY_ANY ? NULL : find_near(model, op, asked, blocks);
   if (!gemm && blocks) gemm = find_near(model, op, ORR_KERNEL_LIBRARY_ANY, TRUE);
   if (!gemm && blocks && asked != ORR_KERNEL_LIBRARY_ANY) gemm = find_near(model, op, asked, FALSE);
-  if (!gemm && !has_own) gemm = find_near(model, op, ORR_KERNEL_LIBRARY_ANY, blocks);
+  const gboolean is_widened = op->gemm.stored.weight_bytes > 0;
+  if (!gemm && (is_widened ? asked == ORR_KERNEL_LIBRARY_ANY : !has_own))
+    gemm = find_near(model, op, ORR_KERNEL_LIBRARY_ANY, blocks);
   if (!gemm) {
     correct_device(model, op, &own);
     return is_other && asked != of_own ? from_library(own, of_own) : own;
@@ -227,7 +240,7 @@ OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, 
   const gboolean is_asked =
       (asked == gemm->table->table.library || asked == ORR_KERNEL_LIBRARY_ANY) &&
       blocks == gemm->table->blocks;
-  const gboolean is_exact = op->gemm.batch == 1 && op->gemm.stored.weight_bytes <= 0;
+  const gboolean is_exact = op->gemm.batch == 1;
   own.how = is_exact ? how : ORR_HOW_MODELLED;
   own.from_here = gemm->is_here;
   return is_asked ? own : from_library(own, gemm->table->table.library);

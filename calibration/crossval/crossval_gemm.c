@@ -28,9 +28,11 @@ static guint n_tables(const OrrProfile *profile) {
 static char *label(const OrrProfile *profile, guint table) {
   const OrrProfileLibraryGemm *library = library_at(profile, table);
   const char *dtype = orr_dtype_names[table_at(profile, table)->dtype];
-  return library ? g_strdup_printf("gemm %s%s %s", dtype, library->blocks ? "-block" : "",
-                                   orr_kernel_library_words[library->table.library])
-                 : g_strdup_printf("gemm %s", dtype);
+  if (!library) return g_strdup_printf("gemm %s", dtype);
+  const char *words = orr_kernel_library_words[library->table.library];
+  if (library->weight_bytes > 0)
+    return g_strdup_printf("gemm w%.0f %s", 8 * library->weight_bytes, words);
+  return g_strdup_printf("gemm %s%s %s", dtype, library->blocks ? "-block" : "", words);
 }
 
 static gboolean add_row(const OrrProfileGemmRow *row, const GArray *m, GArray *points,
@@ -75,7 +77,8 @@ static OrrOperator operator_of(const OrrProfile *profile, guint table,
   OrrOperator op = orr_operator_gemm(
       "left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype,
       (OrrGemmShape){1, (gint64)point->keys[M], (gint64)point->keys[N], (gint64)point->keys[K],
-                     .stored.blocks = library && library->blocks});
+                     .stored.blocks = library && library->blocks,
+                     .stored.weight_bytes = library ? library->weight_bytes : 0});
   op.library = library ? (guint8)library->table.library : ORR_KERNEL_LIBRARY_ANY;
   return op;
 }

@@ -3,8 +3,8 @@
  * profile.
  *
  * The file holds rows of several systems: system,framework,version,dtype,m,n,k,latency_ms. A table
- * is one framework and one format; its rows are sorted by (n, k). Formats that no product of the
- * model has (int8_wo, sq ...) are left out.
+ * is one framework and one format; its rows are sorted by (n, k). Unknown formats are
+ * left out.
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 
 typedef struct {
   int library, dtype, blocks;
+  double weight; /* bytes; 0: as dtype */
   double n, k, m, us;
   const char *version; /* of the line */
   OrrPlace place;
@@ -24,15 +25,16 @@ typedef struct {
 
 static int compare_samples(gconstpointer a, gconstpointer b) {
   const Sample *x = a, *y = b;
-  const double p[] = {x->library, x->dtype, x->blocks, x->n, x->k, x->m};
-  const double q[] = {y->library, y->dtype, y->blocks, y->n, y->k, y->m};
+  const double p[] = {x->library, x->dtype, x->blocks, x->weight, x->n, x->k, x->m};
+  const double q[] = {y->library, y->dtype, y->blocks, y->weight, y->n, y->k, y->m};
   for (guint i = 0; i < G_N_ELEMENTS(p); i++)
     if (p[i] != q[i]) return p[i] < q[i] ? -1 : 1;
   return x->place.line - y->place.line;
 }
 
 static gboolean same_table(const Sample *x, const Sample *y) {
-  return x->library == y->library && x->dtype == y->dtype && x->blocks == y->blocks;
+  return x->library == y->library && x->dtype == y->dtype && x->blocks == y->blocks &&
+         x->weight == y->weight;
 }
 
 /* --- reading --- */
@@ -49,14 +51,23 @@ static gboolean read_library(const char *word, int *ret_library) {
   return FALSE;
 }
 
+/* int4_wo, int8_wo: weights alone are narrow; sq (SmoothQuant): both operands are int8. */
+static gboolean read_format(const char *word, Sample *sample) {
+  OrrDtype dtype = ORR_BF16;
+  sample->weight = strcmp(word, "int4_wo") == 0 ? 0.5 : strcmp(word, "int8_wo") == 0 ? 1 : 0;
+  sample->blocks = strcmp(word, "fp8_block") == 0;
+  if (strcmp(word, "sq") == 0)
+    dtype = ORR_INT8;
+  else if (sample->weight <= 0 && !orr_profile_format(word, &dtype))
+    return FALSE;
+  sample->dtype = (int)dtype;
+  return TRUE;
+}
+
 static void read_line(const OrrCsv *csv, const OrrCsvLine *line, const int *columns, gboolean thin,
                       GArray *samples, OrrDiags *diags) {
-  OrrDtype dtype;
   Sample sample = {.version = line->cells[columns[VERSION]], .place = line->place};
-  const char *format = line->cells[columns[DTYPE]];
-  if (!orr_profile_format(format, &dtype)) return;
-  sample.dtype = (int)dtype;
-  sample.blocks = strcmp(format, "fp8_block") == 0;
+  if (!read_format(line->cells[columns[DTYPE]], &sample)) return;
   if (!read_library(line->cells[columns[FRAMEWORK]], &sample.library)) {
     orr_diags_error(diags, line->place, "framework is '%s': want sglang, trtllm or vllm",
                     line->cells[columns[FRAMEWORK]]);
@@ -124,6 +135,7 @@ static void write_table(GString *text, const GArray *samples, guint begin, guint
   g_string_append_printf(text, "  - library: %s\n    dtype: %s\n%s    measured-on: %s\n",
                          orr_kernel_library_words[first->library], orr_dtype_names[first->dtype],
                          first->blocks ? "    blocks: true\n" : "", device);
+  if (first->weight > 0) g_string_append_printf(text, "    weight-bytes: %.3g\n", first->weight);
   g_string_append_printf(text, "    source: \"%s %s; %s\"\n    m: \"",
                          orr_kernel_library_words[first->library], first->version, source);
   for (guint a = 0; a < axis->len; a++) {

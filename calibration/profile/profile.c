@@ -183,6 +183,10 @@ static const OrrField library_gemm_fields[] = {
         OrrProfileLibraryGemm, "blocks", blocks, "false",
         "Whether each block of weights has a scale (fp8 by blocks of 128 x 128), instead "
         "of the whole tensor."),
+    ORR_FIELD_REAL(OrrProfileLibraryGemm, "weight-bytes", weight_bytes, ORR_UNIT_NONE, "0",
+                   "Bytes per weight, where weights are stored narrower than they are multiplied "
+                   "(int4: 0.5); 0: as dtype.",
+                   .min = 0, .max = 2),
     ORR_COLUMN_TEXT(OrrProfileLibraryGemm, "measured-on", measured_on,
                     "The device of the rows, where it is not the profile's. Absent: the profile's "
                     "own."),
@@ -331,10 +335,10 @@ static void check_gemm(const OrrProfileGemm *gemm, const char *dtype, const OrrN
 
 static void check_library_gemm(const OrrProfileLibraryGemm *gemm, const OrrNode *map,
                                GHashTable *seen, OrrDiags *diags) {
-  g_autofree char *what =
-      g_strdup_printf("%s %s%s%s%s", orr_kernel_library_words[gemm->table.library],
-                      orr_dtype_names[gemm->table.dtype], gemm->blocks ? " by blocks" : "",
-                      gemm->measured_on ? " on " : "", gemm->measured_on ? gemm->measured_on : "");
+  g_autofree char *what = g_strdup_printf(
+      "%s %s%s, weights of %.3g bytes, on %s", orr_kernel_library_words[gemm->table.library],
+      orr_dtype_names[gemm->table.dtype], gemm->blocks ? " by blocks" : "", gemm->weight_bytes,
+      gemm->measured_on ? gemm->measured_on : "its device");
   check_gemm(&gemm->table, what, map, seen, diags);
 }
 

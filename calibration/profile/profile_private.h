@@ -67,8 +67,9 @@ typedef struct {
 /* The same products by the kernels of another library. */
 typedef struct {
   OrrProfileGemm table;
-  gboolean blocks;   /* of fp8: a scale for each block, as OrrOperandStorage */
-  char *measured_on; /* another device than the profile's; NULL: the profile's */
+  gboolean blocks;     /* of fp8: a scale for each block, as OrrOperandStorage */
+  double weight_bytes; /* per weight, where it is stored narrower; 0: as dtype */
+  char *measured_on;   /* another device than the profile's; NULL: the profile's */
 } OrrProfileLibraryGemm;
 
 typedef enum { ORR_PHASE_PREFILL, ORR_PHASE_DECODE, ORR_N_PHASES } OrrProfilePhase;

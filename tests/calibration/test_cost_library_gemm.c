@@ -53,6 +53,33 @@ static void test_libraries(void) {
   g_assert_cmpstr(other.from, ==, "vllm");
 }
 
+/* Weights of 4 bits, widened to bf16: the table answers whoever asks for its library or for any; a
+ * library without one reads fewer bytes at the plain product's rate. */
+static void test_narrow_weights(void) {
+  g_autoptr(OrrProfile) profile =
+      sample_profile("schema: profile/1\nname: p\ndevice: d\nlibrary-gemm:\n"
+                     "  - {library: trtllm, dtype: bf16, weight-bytes: 0.5, source: s, m: \"16\", "
+                     "rows: [{n: 1024, "
+                     "k: 1024, us: \"9\"}]}\n");
+  OrrDevice device = round_device;
+  device.name = (char *)"d";
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  g_autoptr(OrrCostModel) none = model_of(NULL, &device);
+  OrrOperator op =
+      orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16,
+                        (OrrGemmShape){1, 16, 1024, 1024, .stored.weight_bytes = 0.52});
+  const double modelled_s = orr_cost_operator(none, &op).time_s;
+  const double own_ratio = orr_cost_operator(model, &op).time_s / modelled_s;
+  op.library = ORR_KERNEL_LIBRARY_VLLM;
+  assert_near(orr_cost_operator(model, &op).time_s, modelled_s, 1e-12);
+  op.library = ORR_KERNEL_LIBRARY_TRTLLM;
+  assert_near(orr_cost_operator(model, &op).time_s, modelled_s * own_ratio, 1e-12);
+  op.gemm.stored.weight_bytes = 0.5;
+  assert_near(orr_cost_operator(model, &op).time_s, 9e-6, 1e-12);
+  op.gemm.stored.weight_bytes = 0;
+  assert_near(orr_cost_operator(model, &op).time_s, orr_cost_operator(none, &op).time_s, 1e-12);
+}
+
 /* A device that borrows rows: at twice the rates its own answer is the other one's row, as far
  * from its roofline, times what the library that was measured on both says of the two devices. */
 static void test_library_on_two_devices(void) {
@@ -78,6 +105,7 @@ static void test_library_on_two_devices(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost/libraries", test_libraries);
+  g_test_add_func("/cost/narrow-weights", test_narrow_weights);
   g_test_add_func("/cost/library-on-two-devices", test_library_on_two_devices);
   return g_test_run();
 }

@@ -112,7 +112,8 @@ static void test_library(void) {
   write_file(folder, "products.csv",
              "# who\nsystem,framework,version,dtype,m,n,k,latency_ms\n"
              "x,trtllm,1.3,fp8_block,2,64,32,0.004\nx,trtllm,1.3,fp8_block,1,64,32,0.0041236\n"
-             "x,trtllm,1.3,fp8,1,64,32,0.005\nx,trtllm,1.3,sq,1,64,32,9\n"
+             "x,trtllm,1.3,fp8,1,64,32,0.005\nx,trtllm,1.3,strange,1,64,32,9\n"
+             "x,trtllm,1.3,int4_wo,1,64,32,0.003\n"
              "y,trtllm,1.3,fp8,2,64,32,9\n");
   g_autoptr(GError) error = NULL;
   OrrMeasuredOptions options = {.device = "round", .system = "x", .base = "b", .thin = TRUE};
@@ -121,6 +122,7 @@ static void test_library(void) {
   g_assert_nonnull(strstr(text, "name: round-libraries\nbase: b\nsource:"));
   g_assert_nonnull(strstr(text, "  - library: trtllm\n    dtype: fp8\n    measured-on: round\n"));
   g_assert_nonnull(strstr(text, "    dtype: fp8\n    blocks: true\n    measured-on: round\n"));
+  g_assert_nonnull(strstr(text, "    weight-bytes: 0.5\n"));
   g_assert_nonnull(strstr(text, "{n: 64, k: 32, us: \"4.12 4\"}"));
   g_assert_null(strstr(text, "\"9"));
   options.system = "z";
