@@ -53,7 +53,7 @@ static void test_libraries(void) {
   g_assert_cmpstr(other.from, ==, "vllm");
 }
 
-/* Weights of 4 bits, widened to bf16: the table answers whoever asks for its library or for any; a
+/* Weights of 4 bits, widened to bf16: the table answers for its library and for any; a
  * library without one reads fewer bytes at the plain product's rate. */
 static void test_narrow_weights(void) {
   g_autoptr(OrrProfile) profile =
