@@ -62,6 +62,19 @@ static void test_parsing_queues(void) {
   g_assert_cmpfloat(one->result.serving.ttft.mean, <, 345e-3);
 }
 
+/* Requests that are still parsed count as load of the core that they will join: 8 that come at once
+ * are spread over 4 cores. Steps hold one prompt per core. Without parsing each core has two
+ * prompts, 1.5 steps on average. With it the first request's step begins alone, and the others
+ * follow in two more: (1 + 4 * 2 + 3 * 3) / 8 = 2.25 steps. All on one core: 4.5. */
+static void test_parsing_counts(void) {
+  const char *const cores = "workload.parallel={tp: 1, dp-attention: 4};cluster.gpus=4;"
+                            "workload.input={tokens: 4000};workload.engine."
+                            "max-num-batched-tokens=4096;";
+  g_autoptr(OrrOutcome) without = loop(8, 8, "", cores), with = loop(8, 8, "request: 10 us", cores);
+  g_assert_cmpfloat_with_epsilon(with->result.serving.ttft.mean / without->result.serving.ttft.mean,
+                                 2.25 / 1.5, 0.05);
+}
+
 /* A CPU of half the speed takes twice as long: 5 ms of parsing become 10 ms, and 2 ms between two
  * steps 4 ms. With asynchronous scheduling the GPUs' step, which is longer, hides them, but for
  * what is exposed: a half of 4 ms. */
@@ -134,6 +147,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-front/limit", test_limit);
   g_test_add_func("/workloads/serving-front/parsing", test_parsing);
   g_test_add_func("/workloads/serving-front/parsing-queues", test_parsing_queues);
+  g_test_add_func("/workloads/serving-front/parsing-counts", test_parsing_counts);
   g_test_add_func("/workloads/serving-front/cpu", test_cpu);
   g_test_add_func("/workloads/serving-front/rates", test_rates);
   g_test_add_func("/workloads/serving-front/engine-goes-on", test_engine_goes_on);

@@ -78,6 +78,7 @@ struct OrrCore {
   GPtrArray **
       waiting; /* heaps (orr_request_is_before): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
+  guint n_parsing; /* requests assigned to it that its front end still parses */
   /* Waiting requests that this plan passes over; they wait again when the plan is made. */
   GPtrArray *aside;
   gint64 waiting_tokens; /* that waiting requests will hold when they begin */

@@ -68,6 +68,7 @@ static void parsed(void *user) {
   orr_pool_give(replica->deliveries, user);
   if (replica->run->error || delivery.generation != replica->generation) return;
   g_queue_remove(&replica->parsing, delivery.request);
+  replica->cores[delivery.request->core].n_parsing--;
   orr_replica_admit(replica, delivery.request);
 }
 
@@ -77,6 +78,7 @@ gboolean orr_replica_parse(OrrReplica *replica, OrrRequest *request) {
   if (parse_s <= 0) return FALSE;
   orr_replica_break_run(replica); /* what came before this request is ahead of it */
   g_queue_push_tail(&replica->parsing, request);
+  replica->cores[request->core].n_parsing++;
   post(replica, request, queue_job(replica, request, orr_serving_run_now(replica->run), parse_s),
        parsed);
   return TRUE;

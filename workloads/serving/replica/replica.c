@@ -428,12 +428,14 @@ void orr_replica_plan(OrrReplica *replica) {
 
 /* --- requests --- */
 
+static guint load_of(const OrrCore *core) {
+  return core->n_parsing + core->n_waiting + core->running->len;
+}
+
 static OrrCore *least_loaded(OrrReplica *replica) {
   OrrCore *best = &replica->cores[0];
-  for (guint i = 1; i < replica->n_cores; i++) {
-    OrrCore *core = &replica->cores[i];
-    if (core->n_waiting + core->running->len < best->n_waiting + best->running->len) best = core;
-  }
+  for (guint i = 1; i < replica->n_cores; i++)
+    if (load_of(&replica->cores[i]) < load_of(best)) best = &replica->cores[i];
   return best;
 }
 

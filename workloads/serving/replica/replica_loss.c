@@ -52,6 +52,7 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   }
   for (OrrRequest *request; (request = g_queue_pop_head(&replica->parsing));)
     g_ptr_array_add(all, request);
+  for (guint i = 0; i < replica->n_cores; i++) replica->cores[i].n_parsing = 0;
   g_ptr_array_extend(requests, all, NULL, NULL);
   g_queue_clear(&replica->newcomers);
   g_queue_clear(&replica->expected); /* their station appended them */
