@@ -2,13 +2,13 @@
  * sglang.c - SGLang's scheduler (python/sglang/srt/managers/scheduler.py, v0.5): longest cached
  * prefix first.
  *
- * While requests wait and there is room, a step computes prompts alone: at most
- * `chunked-prefill-size` tokens, of which one prompt can be cut. Otherwise it computes decodes. The
- * waiting request with the longest prefix in the cache is next (schedule-policy lpm); when more
- * than 128 wait, the first to come is, as in SGLang. Admission expects running requests to write
- * new_token_ratio of what is left of their outputs. The ratio falls with every decode, from
- * init_new_token_ratio to min_new_token_ratio, and rises again when the cache is full and requests
- * are retracted.
+ * While requests wait and there is room, a step computes prompts alone: at most `chunked-prefill-
+ * size` tokens, of which one prompt can be cut. Otherwise it computes decodes. With `enable-mixed-
+ * chunk` decodes join a step of prompts, and count among its tokens. The waiting request with the
+ * longest prefix in the cache is next (schedule-policy lpm); when more than 128 wait, the first to
+ * come is, as in SGLang. Admission expects running requests to write new_token_ratio of what is
+ * left of their outputs. The ratio falls with every decode, from init_new_token_ratio to
+ * min_new_token_ratio, and rises again when the cache is full and requests are retracted.
  *
  *   workload: {engine: {scheduler: {kind: sglang, chunked-prefill-size: 8192}}}
  */
@@ -117,11 +117,17 @@ static void retracted(const OrrCore *core, State *state) {
   state->new_token_ratio = fmin(1, (written + 20.0 * core->running->len) / fmax(wanted, 1));
 }
 
+static gint64 n_decodes(const OrrCore *core) {
+  gint64 n = 0;
+  for (guint i = 0; i < core->running->len; i++) n += orr_request_decodes(core->running->pdata[i]);
+  return n;
+}
+
 static void plan(OrrCore *core, const void *data, gpointer own) {
   const Params *params = data;
   State *state = own;
-  const gint64 budget = core->budget;
-  core->budget = MIN(core->budget, params->chunk);
+  const gint64 budget = core->budget, decodes = params->mixed_chunk ? n_decodes(core) : 0;
+  core->budget = MAX(MIN(core->budget, params->chunk) - decodes, 0);
   for (guint i = 0; i < core->running->len && core->budget > 0;
        i++) { /* continues the prompt that was cut */
     OrrRequest *request = core->running->pdata[i];
