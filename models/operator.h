@@ -58,7 +58,7 @@ extern const char *const orr_kernel_library_words[]; /* "any", "sglang", "trtllm
 
 /* The kernel of fused attention: the fastest kernel measured, or one modelled as a fixed fraction
  * of its rate. */
-typedef enum { ORR_FLASH_AS_MEASURED, ORR_FLASH_2, ORR_FLASH_TRITON } OrrFlash;
+typedef enum { ORR_FLASH_AS_MEASURED, ORR_FLASH_2, ORR_FLASH_TRITON, ORR_FLASH_1 } OrrFlash;
 
 typedef enum {
   ORR_COMM_ALL_REDUCE,

@@ -24,7 +24,8 @@
 
 #include "models/transformer_private.h"
 
-const char *const orr_attention_words[] = {"unfused", "fused", "flash-2", "flash-triton", NULL};
+const char *const orr_attention_words[] = {"unfused",      "fused",   "flash-2",
+                                           "flash-triton", "flash-1", NULL};
 const char *const orr_loss_words[] = {"megatron", "torch", "fused", NULL};
 const char *const orr_context_words[] = {"p2p",          "all-gather",    "all-to-all",
                                          "hierarchical", "gathered-ring", NULL};

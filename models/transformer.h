@@ -25,9 +25,10 @@ typedef enum {
   ORR_ATTENTION_UNFUSED,
   ORR_ATTENTION_FUSED,
   ORR_ATTENTION_FLASH_2,
-  ORR_ATTENTION_FLASH_TRITON
+  ORR_ATTENTION_FLASH_TRITON,
+  ORR_ATTENTION_FLASH_1
 } OrrAttention;
-/* "unfused", "fused", "flash-2", "flash-triton", NULL */
+/* "unfused", "fused", "flash-2", "flash-triton", "flash-1", NULL */
 extern const char *const orr_attention_words[];
 
 /* How ranks share a sequence (context parallelism). p2p: keys and values move round a ring,

@@ -49,8 +49,12 @@ static inline gboolean orr_transformer_is_unfused(const OrrTransformerView *view
 }
 
 static inline OrrFlash orr_transformer_flash(const OrrTransformerView *view) {
-  if (view->shard->attention == ORR_ATTENTION_FLASH_TRITON) return ORR_FLASH_TRITON;
-  return view->shard->attention == ORR_ATTENTION_FLASH_2 ? ORR_FLASH_2 : ORR_FLASH_AS_MEASURED;
+  static const OrrFlash kernels[] = {[ORR_ATTENTION_UNFUSED] = ORR_FLASH_AS_MEASURED,
+                                     [ORR_ATTENTION_FUSED] = ORR_FLASH_AS_MEASURED,
+                                     [ORR_ATTENTION_FLASH_2] = ORR_FLASH_2,
+                                     [ORR_ATTENTION_FLASH_TRITON] = ORR_FLASH_TRITON,
+                                     [ORR_ATTENTION_FLASH_1] = ORR_FLASH_1};
+  return kernels[view->shard->attention];
 }
 
 static inline gboolean orr_transformer_is_latent(const OrrTransformerView *view) {

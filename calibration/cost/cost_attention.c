@@ -488,6 +488,7 @@ static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOpera
   double rate = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
   if (op->attention.flash == ORR_FLASH_TRITON)
     rate *= forward_pass ? constants->flash_triton_forward : constants->flash_triton_backward;
+  if (op->attention.flash == ORR_FLASH_1) rate *= constants->flash_1;
   if (rate == 1) return cost;
   const double work_s = fmax(0, cost.time_s - constants->kernel_overhead_s);
   return (OrrCost){constants->kernel_overhead_s + work_s / rate, ORR_HOW_MODELLED};

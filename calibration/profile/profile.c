@@ -128,6 +128,11 @@ static const OrrField constants_fields[] = {
                    "Rate of FlashAttention in Triton, backward, as a fraction of FlashAttention-2: "
                    "about half (Dao 2023, section 4.1).",
                    .min = 0.01, .max = 4),
+    ORR_FIELD_REAL(OrrProfileConstants, "flash-1", flash_1, ORR_UNIT_FRACTION, "50 %",
+                   "Rate of the first FlashAttention (attention: flash-1, 2022), as a fraction of "
+                   "FlashAttention-2, which is about twice as fast (Dao 2023, abstract; 1.7 to 3.0 "
+                   "times, section 4.1).",
+                   .min = 0.01, .max = 4),
     ORR_FIELD_REAL(OrrProfileConstants, "moe-efficiency", moe_efficiency, ORR_UNIT_FRACTION, "60 %",
                    "Fraction of the peak rate that the grouped products of routed experts reach.",
                    .min = 0.01, .max = 1),

@@ -32,6 +32,7 @@ typedef struct {
   double attention_backward_efficiency;
   double flash_2_forward, flash_2_backward;
   double flash_triton_forward, flash_triton_backward;
+  double flash_1;
   double moe_efficiency;
   double moe_overhead_s;
   double collective_launch_s;

@@ -43,7 +43,7 @@ static void test_flash_2(void) {
       sample_profile("schema: profile/1\nname: p\ndevice: d\nconstants:\n"
                      "  kernel-overhead: 2.5 us\n  flash-2-forward: 50 %\n"
                      "  flash-2-backward: 25 %\n  flash-triton-forward: 80 %\n"
-                     "  flash-triton-backward: 40 %\n");
+                     "  flash-triton-backward: 40 %\n  flash-1: 50 %\n");
   g_autoptr(OrrCostModel) told = model_of(profile, &round_device);
   g_autoptr(OrrCostModel) silent = model_of(NULL, &round_device);
   const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD};
@@ -60,6 +60,9 @@ static void test_flash_2(void) {
     op.attention.flash = ORR_FLASH_TRITON;
     assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6,
                 (fastest_s - 2.5e-6) / (i == 0 ? 0.4 : 0.1), 1e-9);
+    op.attention.flash = ORR_FLASH_1; /* half the rate of the second */
+    assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6,
+                (fastest_s - 2.5e-6) / (i == 0 ? 0.25 : 0.125), 1e-9);
     op.attention.flash = ORR_FLASH_2;
     assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6,
                 (fastest_s - 2.5e-6) / (i == 0 ? 0.5 : 0.25), 1e-9);

@@ -255,7 +255,8 @@ static const OrrField training_fields[] = {
     ORR_FIELD_WORD(
         OrrTraining, "attention", attention, orr_attention_words, "fused",
         "The attention kernel: fused (the fastest one measured), flash-2 (FlashAttention-2, as in "
-        "PyTorch), flash-triton (FlashAttention in Triton, 2022-23), or unfused, as Megatron ran "
+        "PyTorch), flash-triton (FlashAttention in Triton, 2022-23), flash-1 (the first "
+        "FlashAttention, 2022), or unfused, as Megatron ran "
         "it in 2021-22."),
     ORR_FIELD_WORD(
         OrrTraining, "loss", loss, orr_loss_words, "megatron",
