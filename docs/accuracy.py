@@ -91,7 +91,8 @@ SERVING = {
     "TensorRT-LLM, Qwen3-235B fp8, H100": ("experts", r"trtllm \S+Qwen3-235B"),
     "TensorRT-LLM, DeepSeek fp8, H200 and B200": ("experts", r"trtllm \S+DeepSeek\S* \S+ fp8"),
     "TensorRT-LLM, DeepSeek nvfp4, B200": ("experts", r"trtllm \S+DeepSeek\S* \S+ fp4"),
-    "SGLang, DeepSeek and GLM-5 fp8, H200": ("experts", r"sglang "),
+    "SGLang, DeepSeek and GLM-5 fp8, H200 and B300": ("experts", r"sglang "),
+    "vLLM, MiniMax-M2.5 fp8 and nvfp4, B300": ("experts", r"vllm "),
     "prefill and decode apart, GB200 (DeepSeek, Kimi), B200": ("disaggregated", ""),
 }
 
