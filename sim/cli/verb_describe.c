@@ -104,6 +104,9 @@ static int describe_document(const char *kind, OrrLibrary *library, const char *
                              GError **error) {
   const OrrDocumentCode *code = orr_documents_find(kind);
   g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autofree char *by_release =
+      code->table == &orr_stack_table ? orr_stack_resolve(library, name) : NULL;
+  if (by_release) name = by_release;
   g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
   if (tree && !orr_cluster_query_apply(&query, tree, error)) return 2;
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;

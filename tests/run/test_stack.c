@@ -241,6 +241,21 @@ static void test_shipped(void) {
   if (faults->len) g_error("stacks:%s", faults->str);
 }
 
+/* Every kind has a default, which a workload that names no stack gets. */
+static void test_defaults(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(samples); i++) {
+    const char *sample = samples[i].text;
+    const OrrWorkloadKind *kind =
+        (const OrrWorkloadKind *)orr_registry_find(&orr_workload_registry, samples[i].kind);
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) tree = orr_yaml_parse(sample, strlen(sample), "test.yaml", diags);
+    g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+    g_autofree char *findings = orr_diags_text(diags);
+    if (!scenario) g_error("%s: %s", kind->entry.name, findings);
+    g_assert_cmpstr(orr_scenario_stack_name(&scenario->workload), ==, kind->default_stack);
+  }
+}
+
 static void remove_tree(const char *path) {
   g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
   for (const char *name; dir && (name = g_dir_read_name(dir));) {
@@ -266,6 +281,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/resolved", test_resolved);
   g_test_add_func("/stack/refused", test_refused);
   g_test_add_func("/stack/shipped", test_shipped);
+  g_test_add_func("/stack/defaults", test_defaults);
   const int status = g_test_run();
   orr_library_free(library);
   remove_tree(folder);
