@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/expression.h"
 #include "sim/run/scenario.h"
 
 void orr_validate_case_free(OrrValidateCase *one) {
@@ -110,6 +111,26 @@ static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const O
   return g_string_free(g_steal_pointer(&whole), FALSE);
 }
 
+/* The value of an expression of numbers alone, as text. NULL: the row is refused. */
+static char *evaluate(OrrValidateCase *one, const char *column, const char *text) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrExpression) expression = orr_expression_parse(text, (OrrPlace){0}, NULL, 0, diags);
+  if (expression && orr_expression_type(expression) == ORR_VALUE_NUMBER)
+    return orr_quantity_exact(orr_expression_number(expression, NULL), ORR_UNIT_NONE);
+  orr_diags_check(diags, &error);
+  refuse(one, column, text, error ? error->message : "not a number");
+  return NULL;
+}
+
+/* @text with the row's cells, and worked out if it begins with "= ". NULL: the row is refused. */
+static char *worked_out(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
+                        const char *column, const char *text) {
+  g_autofree char *whole = with_cells(set, one, line, text);
+  if (!whole || !g_str_has_prefix(whole, "= ")) return g_steal_pointer(&whole);
+  return evaluate(one, column, whole + 2);
+}
+
 /* Applies the settings that a cell stands for: {workload.recompute: full, ...}, {refuse: why} for
  * a row that cannot be simulated, {part: NAME}, {gpus: N}. */
 static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
@@ -122,7 +143,7 @@ static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const Orr
       g_free(one->part);
       one->part = g_strdup(value->text);
     } else if (value->kind == ORR_NODE_SCALAR) {
-      g_autofree char *text = with_cells(set, one, line, value->text);
+      g_autofree char *text = worked_out(set, one, line, column, value->text);
       if (text && strcmp(path->text, "gpus") == 0)
         set_gpus(one, column, text);
       else if (text)

@@ -266,7 +266,8 @@ static void test_together(void) {
   for (guint i = 0; i < 3; i++) orr_validate_case_free(cases[i]);
 }
 
-/* <column> is the row's cell; without it the row is refused. A row may be of a part of its set. */
+/* <column> is the row's cell; without it the row is refused. "= ..." is worked out. A row may be of
+ * a part of its set. */
 static void test_references(void) {
   g_autoptr(GError) error = NULL;
   put_set("references",
@@ -274,13 +275,15 @@ static void test_references(void) {
           "  columns: {mode: ignore, ways: ignore, split: ignore, ms: measured.iteration_time_s}\n"
           "  values:\n"
           "    mode:\n"
+          "      sum: {workload.batch.global: '= floor((<ways> + <split> + 7) / 4) * 4'}\n"
+          "      bad: {workload.batch.global: '= <ways> *'}\n"
           "      all: {workload.parallel: '{tp: <split>, pp: 1, dp: <ways>}', part: whole}\n"
           "      some: {workload.parallel.dp: <ways>}\n",
-          "mode,ways,split,ms\nall,2.0,4,5\nall,,4,5\nsome,3,,5\n");
+          "mode,ways,split,ms\nall,2.0,4,5\nall,,4,5\nsome,3,,5\nsum,2.0,4,5\nbad,2,4,5\n");
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "references", NULL, &error);
   g_assert_no_error(error);
-  OrrValidateCase *cases[3];
-  for (guint i = 0; i < 3; i++)
+  OrrValidateCase *cases[5];
+  for (guint i = 0; i < 5; i++)
     cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.tp"), ==, "4");
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.dp"), ==, "2");
@@ -289,7 +292,9 @@ static void test_references(void) {
   g_assert_cmpstr(text_at(cases[2]->tree, "workload.parallel.dp"), ==, "3");
   g_assert_null(cases[2]->refused);
   g_assert_null(cases[2]->part);
-  for (guint i = 0; i < 3; i++) orr_validate_case_free(cases[i]);
+  g_assert_cmpstr(text_at(cases[3]->tree, "workload.batch.global"), ==, "12");
+  g_assert_nonnull(strstr(cases[4]->refused, "'2 *'"));
+  for (guint i = 0; i < 5; i++) orr_validate_case_free(cases[i]);
 }
 
 static void assert_set_error(const char *section, const char *csv, const char *wanted) {
