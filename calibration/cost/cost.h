@@ -74,6 +74,10 @@ OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCo
 
 /* The load of the fullest rank: pairs of a token and an expert, and experts with at least one
  * token. */
+/* The memory's time for the weights and activations of the experts @op, seconds. */
+double orr_cost_moe_bytes_s(const OrrCostModel *model, const OrrOperator *op);
+/* The profile's moe-overhead, seconds. */
+double orr_cost_moe_overhead_s(const OrrCostModel *model);
 void orr_cost_moe_load(const OrrMoeShape *shape, double *ret_pairs, double *ret_active);
 
 /* The clock that the power limit leaves a kernel of @flops_per_s in @dtype, as a fraction of the

@@ -144,14 +144,20 @@ static Layer layer_of(const OrrMoeShape *shape) {
 }
 
 /* @stored: bytes of a weight; 0: as @dtype. */
+static double moe_bytes(OrrDtype dtype, double stored, Load load, const Layer *layer) {
+  const double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp,
+               products = (double)layer->projections;
+  const double weight = stored > 0 ? stored : orr_dtype_bytes(dtype),
+               activation = fmax(orr_dtype_bytes(dtype), 2);
+  return weight * load.active * products * hidden * width +
+         activation * load.pairs * (2 * hidden + products * width);
+}
+
 static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, Load load,
                              const Layer *layer) {
   double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp;
   double products = (double)layer->projections;
-  double weight = stored > 0 ? stored : orr_dtype_bytes(dtype),
-         activation = fmax(orr_dtype_bytes(dtype), 2);
-  double bytes = weight * load.active * products * hidden * width +
-                 activation * load.pairs * (2 * hidden + products * width);
+  double bytes = moe_bytes(dtype, stored, load, layer);
   double compute_s = 2 * products * load.pairs * hidden * width /
                      (model->peak_flops[dtype] * model->constants->moe_efficiency);
   double work_s =
@@ -383,6 +389,17 @@ void orr_cost_moe_load(const OrrMoeShape *shape, double *ret_pairs, double *ret_
   const Load load = queried_load(shape, &layer);
   *ret_pairs = load.pairs;
   *ret_active = load.active;
+}
+
+double orr_cost_moe_bytes_s(const OrrCostModel *model, const OrrOperator *op) {
+  const Layer layer = layer_of(&op->moe);
+  return moe_bytes((OrrDtype)op->dtype, op->moe.stored.weight_bytes, queried_load(&op->moe, &layer),
+                   &layer) /
+         (model->device->memory_bytes_per_s * model->constants->memory_efficiency);
+}
+
+double orr_cost_moe_overhead_s(const OrrCostModel *model) {
+  return model->constants->moe_overhead_s;
 }
 
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {

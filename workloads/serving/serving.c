@@ -3,6 +3,8 @@
  */
 #include "workloads/serving/serving.h"
 
+#include "workloads/serving/cost/serving_experts.h"
+#include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/fleet/fleet.h"
 #include "workloads/serving/fleet/serving_check.h"
 
@@ -51,6 +53,11 @@ static const OrrField host_fields[] = {
     SHARE(OrrServingHost, "exposed", exposed, "0",
           "Fraction of the host's time for which GPUs wait even with asynchronous scheduling: "
           "what is done between two steps, once the tokens of the first are known."),
+    SECONDS(OrrServingHost, "launch", launch_s, "0 s",
+            "Host time per kernel where a step is launched eagerly; 0: the profile's host-launch."),
+    SECONDS(OrrServingHost, "launch-experts", launch_experts_s, "0 s",
+            "Further host time for the experts of a layer where a step is launched eagerly: "
+            "routing, permutation, choice of kernels."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
             "Time from the end of a step to the client, for detokenisation and streaming: delays "
             "tokens but blocks nothing."),
@@ -150,6 +157,9 @@ static const OrrField engine_fields[] = {
           "Blocks per rank; 0: as many as fit beside weights, activations and reserved memory."),
     SHARE(OrrEngineParams, "gpu-memory-utilization", memory_utilization, "90 %",
           "Fraction of the device's memory that the engine may use."),
+    SHARE(OrrEngineParams, "cache-fraction", cache_fraction, "100 %",
+          "Fraction of the memory beside weights, activations and reserved that the cache takes "
+          "(TensorRT-LLM's free_gpu_memory_fraction)."),
     {.name = "reserved",
      .kind = ORR_FIELD_REAL,
      AT(OrrEngineParams, reserved_bytes),
@@ -169,12 +179,21 @@ static const OrrField engine_fields[] = {
          "Whether blocks are reused: no, by vLLM's block hashes, or by SGLang's radix tree."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
           "Steps with at most this many tokens run as CUDA graphs; 0: none."),
+    FLAG(OrrEngineParams, "cuda-graph-prompts", graph_prompts, "true",
+         "Whether steps with prompts run as graphs too (piecewise graphs); otherwise only those "
+         "that decode alone do."),
     FLAG(OrrEngineParams, "cuda-graph-padding", graph_padding, "true",
          "Whether such a step is padded to the next captured size (1, 2, 4, 8, 16, 24 ... 256, 272 "
          "...)."),
     FLAG(OrrEngineParams, "eager-prefill", eager, "true",
-         "Whether larger steps are launched kernel by kernel, and take at least the profile's "
-         "host-launch for each."),
+         "Whether other steps are launched kernel by kernel, and take at least host.launch for "
+         "each."),
+    WORD(OrrEngineParams, "experts", experts, orr_serving_experts_words, "measured",
+         "Kernels of 8-bit and 4-bit experts: as the profile's rows, or at the roofline that "
+         "kernels tuned for the layer's shape reach."),
+    SECONDS(OrrEngineParams, "experts-overhead", experts_overhead_s, "0 s",
+            "GPU time of a layer's routed experts beyond their products, whatever their number of "
+            "tokens: small kernels that route, sort, cast and sum."),
     {.name = "all-reduce",
      .kind = ORR_FIELD_TEXT,
      AT(OrrEngineParams, all_reduce),

@@ -35,6 +35,8 @@ typedef struct {
   double step_s, sequence_s; /* host time per step, and per sequence of a step */
   gboolean async;            /* the host works during the GPU's step */
   double exposed;            /* fraction of it that it does between two steps even so */
+  /* per kernel that is launched eagerly, and further for the experts of a layer */
+  double launch_s, launch_experts_s;
   /* from the end of a step to the client: detokenisation and streaming; it delays tokens but
    * blocks nothing */
   double token_s;
@@ -75,14 +77,16 @@ typedef struct {
   OrrChoice scheduler; /* of orr_scheduler_registry */
   gint64 max_num_seqs, max_num_batched_tokens, max_model_len;
   gint64 block_size, kv_blocks;
-  double memory_utilization;
+  double memory_utilization, cache_fraction;
   double reserved_bytes; /* CUDA context, NCCL's buffers, graphs */
   double watermark;      /* fraction of the blocks that admissions leave free */
   gboolean reserve_prompt;
   int preemption;       /* OrrPreemption */
   int prefix_caching;   /* OrrPrefixCaching */
   gint64 graph_largest; /* cudagraph capture size */
-  gboolean graph_padding, eager;
+  gboolean graph_prompts, graph_padding, eager;
+  int experts; /* OrrServingExpertKernels */
+  double experts_overhead_s;
   char *all_reduce;
   int kernels; /* OrrKernelLibrary */
   OrrNccl nccl;

@@ -144,8 +144,12 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
   const OrrCostModel *model = cost->params.world->cost;
   OrrCost answer;
   if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collectives_cost(&cost->params, op);
-  if (op->kind == ORR_OPERATOR_MOE)
-    return orr_serving_experts(model, op, cost->params.shard.activations);
+  if (op->kind == ORR_OPERATOR_MOE) {
+    answer = orr_serving_experts(model, op, cost->params.shard.activations,
+                                 (OrrServingExpertKernels)cost->params.experts);
+    answer.time_s += cost->params.experts_overhead_s;
+    return answer;
+  }
   if (op->kind == ORR_OPERATOR_MEMORY &&
       orr_cost_serving_token_kernel(model, op->name, (double)op->memory.rows,
                                     (double)op->memory.width, &answer))
@@ -444,9 +448,29 @@ static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, Or
   }
 }
 
+static gboolean is_graph(const OrrServingCost *cost, const OrrStepShape *shape) {
+  return shape->tokens <= (double)cost->params.graph_largest &&
+         (cost->params.graph_prompts || shape->chunk <= 0);
+}
+
+/* The host's time to launch a step kernel by kernel. */
+static double launch_seconds(const OrrServingCost *cost, guint kernels) {
+  const OrrModel *model = cost->params.world->model;
+  const double launch_s =
+      cost->params.launch_s > 0
+          ? cost->params.launch_s
+          : orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
+  gint64 mixtures = 0;
+  for (guint k = 0; k < cost->n_kinds; k++)
+    if (orr_model_kind(model, k).feed == ORR_FEED_MOE) mixtures += cost->kinds[k].n;
+  return (kernels * launch_s + (double)mixtures * cost->params.launch_experts_s) /
+         cost->params.world->cluster->node.host.cpu_speed;
+}
+
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
-  const gint64 padded = orr_serving_cost_padded(cost, (gint64)shape->tokens);
+  const gint64 padded = is_graph(cost, shape) ? orr_serving_cost_padded(cost, (gint64)shape->tokens)
+                                              : (gint64)shape->tokens;
   const gint64 group =
       cost->params.shard.dp > 1 && shape->group_tokens > 0 ? (gint64)shape->group_tokens : padded;
   guint kernels = 0;
@@ -488,9 +512,8 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.stage_s += encoded->total_s;
     add_trust(cost, encoded, 1);
   }
-  if (cost->params.is_eager && padded > cost->params.graph_largest) {
-    const double launches_s =
-        kernels * orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
+  if (cost->params.is_eager && !is_graph(cost, shape)) {
+    const double launches_s = launch_seconds(cost, kernels);
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
     time.gpu_s = fmax(time.gpu_s, launches_s);
   }

@@ -64,8 +64,13 @@ typedef struct {
   OrrLora lora;           /* rank 0: no adapters */
   /* steps with at most this many tokens run as a CUDA graph, padded; 0: none */
   gint64 graph_largest;
-  /* larger steps are launched kernel by kernel and take at least the launch time */
+  gboolean graph_prompts; /* also steps with prompts; FALSE: only those that decode alone */
+  /* other steps are launched kernel by kernel and take at least the host's time for it */
   gboolean is_eager;
+  double launch_s;         /* of a kernel; 0: the profile's host-launch */
+  double launch_experts_s; /* further, of the experts of a layer */
+  int experts;             /* OrrServingExpertKernels */
+  double experts_overhead_s;
   gboolean pads; /* whether steps are padded to the graphs' sizes */
 } OrrServingCostParams;
 

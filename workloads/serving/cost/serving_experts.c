@@ -3,7 +3,11 @@
  */
 #include "workloads/serving/cost/serving_experts.h"
 
+#include <math.h>
+
 #include "workloads/grouped_experts.h"
+
+const char *const orr_serving_experts_words[] = {"measured", "tuned", NULL};
 
 static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
   g_autofree char *missing = orr_cost_missing(model, op);
@@ -41,13 +45,37 @@ static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op,
   return sum;
 }
 
-OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op,
-                            OrrDtype activations) {
+static OrrCost faster(OrrCost a, OrrCost b) { return b.time_s < a.time_s ? b : a; }
+
+static OrrCost measured_cost(const OrrCostModel *model, const OrrOperator *op,
+                             OrrDtype activations) {
   const OrrCost fused = orr_cost_sustained(model, op);
   if (!is_narrow(op)) return fused;
   const OrrCost grouped = grouped_cost(model, op, activations);
   if (!holds(model, op) && holds_products(model, op)) return grouped;
-  return grouped.time_s < fused.time_s ? grouped : fused;
+  return faster(fused, grouped);
+}
+
+/* Tiles matter where experts have few rows: there tuned kernels read as fast as memory is. With
+ * many rows they compute at the rate of the kernels that were measured. */
+static OrrCost tuned_cost(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations) {
+  static const gint64 many = 16384; /* tokens */
+  OrrOperator large = *op;
+  double pairs = 0, large_pairs = 0, active = 0;
+  large.moe.tokens = many;
+  orr_cost_moe_load(&op->moe, &pairs, &active);
+  orr_cost_moe_load(&large.moe, &large_pairs, &active);
+  const double compute_s = measured_cost(model, &large, activations).time_s * pairs / large_pairs;
+  return (OrrCost){orr_cost_moe_overhead_s(model) +
+                       hypot(compute_s, orr_cost_moe_bytes_s(model, op)),
+                   ORR_HOW_MODELLED};
+}
+
+OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
+                            OrrServingExpertKernels kernels) {
+  const OrrCost measured = measured_cost(model, op, activations);
+  if (!is_narrow(op) || kernels == ORR_EXPERTS_MEASURED) return measured;
+  return faster(measured, tuned_cost(model, op, activations));
 }
 
 gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op) {

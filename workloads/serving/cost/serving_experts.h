@@ -13,6 +13,11 @@
  *                 permute     reads t h of 16 bits, writes P h in the experts' format
  *                 unpermute   reads P h of 16 bits, writes t h
  *
+ *   tuned     moe-overhead + sqrt(compute^2 + memory^2): kernels whose tiles were chosen for the
+ *             layer's shape read the weights of few rows at the memory's rate, and compute many
+ *             rows at the rate that the others have at 16,384 tokens. The fused rows are of
+ *             Triton's kernel with its default tiles, which takes twice that on narrow experts.
+ *
  * Formats of 8 and 4 bits have both, and an engine takes the faster. For a format without fused
  * rows (nvfp4) only grouped products are known, at the rate of the products measured in it. 16-bit
  * experts are fused, as they were measured.
@@ -24,8 +29,12 @@
 
 G_BEGIN_DECLS
 
+typedef enum { ORR_EXPERTS_MEASURED, ORR_EXPERTS_TUNED } OrrServingExpertKernels;
+extern const char *const orr_serving_experts_words[]; /* of OrrServingExpertKernels */
+
 /* The cost of @op, a MOE of a forward pass; @activations is the format between kernels. */
-OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations);
+OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations,
+                            OrrServingExpertKernels kernels);
 
 /* Whether neither kind has rows in the format, so that rows of another format are used. */
 gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op);

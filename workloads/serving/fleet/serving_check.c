@@ -108,7 +108,8 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model,
   memory.activations = orr_inference_activation_bytes(
       model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
   const double left =
-      memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
+      (memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations) *
+      params->engine.cache_fraction;
   const double block = memory.kv_per_token * (double)params->engine.block_size;
   if (block > 0 && params->engine.prefix_caching == ORR_PREFIX_NONE)
     memory.layout =

@@ -352,15 +352,20 @@ gboolean orr_replica_must_wait(OrrReplica *replica) {
   return replica->n_reading > 0;
 }
 
-static gboolean plan_cores(OrrReplica *replica, double now_s) {
+gboolean orr_replica_plan_cores(OrrReplica *replica, double now_s) {
+  const OrrEngineParams *engine = &replica->run->work->params.engine;
+  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
   gboolean any = FALSE;
+  if (replica->n_cores > 1 && scheduler->balance)
+    scheduler->balance(replica->cores, replica->n_cores, engine->scheduler.params);
   for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
   return any;
 }
 static void begin_step(OrrReplica *replica, double now_s) {
-  gboolean any = plan_cores(replica, now_s);
+  gboolean any = orr_replica_plan_cores(replica, now_s);
   orr_replica_see_all(replica); /* replica_async.c */
-  if (!any && replica->run->work->params.engine.host.async) any = plan_cores(replica, now_s);
+  if (!any && replica->run->work->params.engine.host.async)
+    any = orr_replica_plan_cores(replica, now_s);
   if (any && !orr_replica_must_wait(replica)) launch(replica);
 }
 

@@ -123,10 +123,8 @@ void orr_replica_pipeline_launch(OrrReplica *replica) {
 }
 
 gboolean orr_replica_pipeline_begin_batch(OrrReplica *replica, double now_s) {
-  gboolean any = FALSE;
   if ((gint64)replica->n_in_flight >= replica->group->params.parallel.pp) return FALSE;
-  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
-  if (!any || orr_replica_must_wait(replica)) return FALSE;
+  if (!orr_replica_plan_cores(replica, now_s) || orr_replica_must_wait(replica)) return FALSE;
   orr_replica_pipeline_launch(replica);
   return TRUE;
 }

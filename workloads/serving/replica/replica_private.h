@@ -66,6 +66,8 @@ void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* adds its fig
 /* A step is planned; TRUE: it waits for reads. */
 gboolean orr_replica_must_wait(OrrReplica *replica);
 
+gboolean orr_replica_plan_cores(OrrReplica *replica, double now_s); /* FALSE: nothing to run */
+
 /* frontend.c */
 void orr_replica_open_front(OrrReplica *replica);
 /* TRUE: @request comes to the engine later, by orr_replica_admit. */

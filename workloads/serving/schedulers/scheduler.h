@@ -21,6 +21,8 @@ struct OrrScheduler {
   gpointer (*open)(void); /* the state of one core; NULL: the scheduler has none */
   void (*close)(gpointer state);
   void (*plan)(OrrCore *core, const void *params, gpointer state); /* mandatory */
+  /* Before the ranks of attention data parallelism plan a step; NULL: each plans by itself. */
+  void (*balance)(OrrCore *cores, guint n_cores, const void *params);
   /* Orders the waiting requests, least first; NULL: by arrival. */
   double (*key)(const OrrRequest *request, const void *params);
   /* Picks the next request of a queue; NULL: the first by key. */

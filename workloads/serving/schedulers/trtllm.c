@@ -12,16 +12,24 @@
  * _waiting_requests): prompts slow fewer steps, and first tokens come later.
  *
  *   workload: {engine: {scheduler: {kind: trtllm, batch-wait-timeout-iters: 20, batch-wait-max-tokens-ratio: 90 %}}}
+ *
+ * With balance-timeout-iters (attention_dp_config: enable_balance, timeout_iters), the prompts of
+ * attention data-parallel ranks wait for each other: while every rank has a free sequence and some
+ * rank has no prompt, none computes one, up to that many steps, or until a rank has nothing to
+ * decode (py_executor.py, _balance_adp_requests).
  */
 #include "workloads/serving/schedulers/scheduler.h"
 
 typedef struct {
   gint64 wait_steps;
   double wait_fraction;
+  gint64 balance_steps;
 } Params;
 
 typedef struct {
-  gint64 steps_waited; /* that prompts have waited for others */
+  gint64 steps_waited;   /* that prompts have waited for others */
+  gint64 steps_balanced; /* that prompts of all ranks have waited for those of one; of rank 0 */
+  gboolean is_held;      /* prompts wait for another rank's in this plan */
 } State;
 
 static const OrrField fields[] = {
@@ -38,6 +46,13 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1},
+    {.name = "balance-timeout-iters",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, balance_steps),
+     .sentence = "Steps for which prompts of attention data-parallel ranks wait until all of them "
+                 "have one; 0: none.",
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED},
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("scheduler-trtllm", "TensorRT-LLM: no request is preempted.", Params, fields);
@@ -68,9 +83,42 @@ static gboolean prompts_wait(OrrCore *core, const Params *params, State *state) 
 
 static gpointer open(void) { return g_new0(State, 1); }
 
+/* What the ranks tell each other before a step. */
+typedef struct {
+  guint with_room, with_prompts, with_decodes;
+} Ranks;
+
+static void look_at(const OrrCore *core, Ranks *ranks) {
+  gboolean prompts = core->n_waiting > 0, decodes = FALSE;
+  for (guint i = 0; i < core->running->len; i++) {
+    const OrrRequest *request = core->running->pdata[i];
+    if (request->computed < request->prompt)
+      prompts = TRUE;
+    else
+      decodes = TRUE;
+  }
+  ranks->with_room += (gint64)core->running->len < core->limits.max_sequences;
+  ranks->with_prompts += prompts;
+  ranks->with_decodes += decodes;
+}
+
+static void balance(OrrCore *cores, guint n_cores, const void *user) {
+  const Params *params = user;
+  State *first = cores[0].scheduler_state;
+  Ranks ranks = {0};
+  if (params->balance_steps == 0) return;
+  for (guint i = 0; i < n_cores; i++) look_at(&cores[i], &ranks);
+  gboolean is_held = ranks.with_prompts > 0 && ranks.with_prompts < n_cores &&
+                     ranks.with_room == n_cores && ranks.with_decodes == n_cores;
+  first->steps_balanced = is_held ? first->steps_balanced + 1 : 0;
+  if (first->steps_balanced >= params->balance_steps) is_held = FALSE;
+  if (!is_held) first->steps_balanced = 0;
+  for (guint i = 0; i < n_cores; i++) ((State *)cores[i].scheduler_state)->is_held = is_held;
+}
+
 static void plan(OrrCore *core, const void *params, gpointer state) {
   orr_scheduler_decodes(core);
-  if (prompts_wait(core, params, state)) return;
+  if (((State *)state)->is_held || prompts_wait(core, params, state)) return;
   orr_scheduler_running(core, 0);
   orr_scheduler_waiting(core, 0, FALSE, ORR_RESERVE_ALL);
 }
@@ -83,5 +131,6 @@ const OrrScheduler orr_scheduler_trtllm = {
     .open = open,
     .close = g_free,
     .plan = plan,
+    .balance = balance,
     .reserves = TRUE,
 };
