@@ -104,9 +104,6 @@ static int describe_document(const char *kind, OrrLibrary *library, const char *
                              GError **error) {
   const OrrDocumentCode *code = orr_documents_find(kind);
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autofree char *by_release =
-      code->table == &orr_stack_table ? orr_stack_resolve(library, name) : NULL;
-  if (by_release) name = by_release;
   g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
   if (tree && !orr_cluster_query_apply(&query, tree, error)) return 2;
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
@@ -181,6 +178,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (strcmp(catalog->singular, "validation-set") == 0)
     return describe_set(library, args[1], error);
   g_auto(GStrv) names = orr_catalog_names(catalog, library);
+  const gboolean is_stack = strcmp(catalog->singular, "stack") == 0;
+  g_autofree char *by_release = is_stack ? orr_stack_resolve(library, args[1]) : NULL;
+  if (by_release) return describe_document("stack", library, by_release, error);
   if (!g_strv_contains((const char *const *)names, args[1]) &&
       !orr_library_alias(library, catalog->singular, args[1], NULL))
     return orr_cli_unknown(catalog->singular, args[1], (const char *const *)names, error);
