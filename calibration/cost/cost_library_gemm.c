@@ -10,8 +10,8 @@
  *   r(m,n,k) = sum w_i r_i(m) / sum w_i,   w_i = 1 / (d_i + 0.05)^3        (Shepard 1968)
  *   t        = own answer * exp(r)
  *
- * with d the distance in (log n, log k). At a row the answer is the row. The exponent and the
- * softening had the least error with each (n, k) left out (exponents 1 to 4).
+ * with d the distance in (log n, log k). At a row the answer is the row. Exponents of 2 to 4 differ
+ * by less than 0.1 points of mean error with each (n, k) left out.
  *
  * Which table answers, best first:
  *   1. the library's own, of the product's scales (per tensor, or by blocks);
