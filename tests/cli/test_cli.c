@@ -73,7 +73,7 @@ static void assert_fine(const char *line, const char *wanted) {
   "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                        \
   "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
   "workload:\n"                                                                                    \
-  "  kind: training\n"                                                                             \
+  "  kind: training\n  stack: none\n"                                                              \
   "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                            \
   "  batch: {global: 8, micro: 1}\n"                                                               \
   "  precision: bf16\n"
