@@ -2,7 +2,7 @@
 #   make run    install what is missing, build, run the default scenario, show its answer
 #   make test   the same, then all tests
 #
-# Others: make build | sanitize | accuracy | lint | fuzz | bench | install | clean. WERROR=1 makes warnings errors (CI does).
+# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | install | clean. WERROR=1 makes warnings errors (CI does).
 
 SCENARIO ?= scenarios/gpt3-175b-1024-a100.yaml
 BUILD ?= build
@@ -12,7 +12,7 @@ WERROR ?= 0
 PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
-.PHONY: run test build setup packages accuracy sanitize lint fuzz fuzzers bench install clean
+.PHONY: run test build setup packages accuracy residuals sanitize lint fuzz fuzzers bench install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
@@ -44,6 +44,10 @@ sanitize: setup
 # Writes the accuracy figures of README.md and docs/ anew: five minutes of a processor.
 accuracy: build
 	@python3 docs/accuracy.py $(BUILD)/orrery
+
+# Writes what error bands are made from, calibration/residuals, anew: ten minutes of a processor.
+residuals: build
+	@$(BUILD)/orrery validate --db none --residuals calibration/residuals > /dev/null
 
 lint:
 	@tests/lint.sh .

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/bands/band.h"
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/base/settings.h"
@@ -200,6 +201,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
+  if (outcome && !orr_bands_add(library, scenario, outcome, ORR_BAND_LEVEL, error)) return 1;
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
     print_json(scenario, outcome);

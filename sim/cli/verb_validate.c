@@ -15,7 +15,7 @@
 #include "sim/cli/validate_group.h"
 #include "sim/validate/validate_costs.h"
 
-static char *rows_csv, *database, *profile;
+static char *rows_csv, *database, *profile, *residuals_folder;
 static gboolean as_json;
 static gint n_jobs;
 
@@ -29,6 +29,8 @@ static const GOptionEntry options[] = {
      "Store the comparison in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Rows to simulate at once (default: one per core)",
      "N"},
+    {"residuals", 0, 0, G_OPTION_ARG_FILENAME, &residuals_folder,
+     "Write what error bands are made from into FOLDER; takes all sets (make residuals)", "FOLDER"},
     {NULL},
 };
 
@@ -92,12 +94,36 @@ static int status_of(const OrrValidation *all) {
   return first ? 1 : 0;
 }
 
+/* Writes FOLDER/KIND.csv for each kind of workload, from all sets. */
+static gboolean write_residuals(const GPtrArray *validations, GError **error) {
+  g_autoptr(OrrResiduals) all = orr_residuals_new();
+  for (guint i = 0; i < validations->len; i++) {
+    const OrrValidation *one = validations->pdata[i];
+    for (guint r = 0; r < one->residuals->rows->len; r++) {
+      OrrResidual residual = g_array_index(one->residuals->rows, OrrResidual, r);
+      residual.label = g_strdup(residual.label);
+      g_array_append_val(all->rows, residual);
+    }
+  }
+  for (const OrrEntry *const *entry = orr_workload_registry.entries; *entry; entry++) {
+    const char *kind = (*entry)->name;
+    g_autofree char *name = g_strconcat(kind, ".csv", NULL);
+    g_autofree char *path = g_build_filename(residuals_folder, name, NULL);
+    if (!orr_residuals_write(all, kind, path, error)) return FALSE;
+  }
+  return TRUE;
+}
+
 static int validate_sets(OrrLibrary *library, const char *group, char **sets, OrrStore *store,
                          GError **error) {
   g_autoptr(GPtrArray) validations =
       g_ptr_array_new_with_free_func((GDestroyNotify)orr_validation_free);
   OrrValidation all;
+  g_auto(GStrv) computed = orr_validation_group(library, "training-computed");
   for (char **set = sets; *set; set++) {
+    if (residuals_folder && (orr_validate_costs_is(library, *set) ||
+                             g_strv_contains((const char *const *)computed, *set)))
+      continue; /* bands speak of measured scenarios */
     OrrValidation *validation = validate_one(library, *set, store, error);
     if (!validation) return 2;
     g_ptr_array_add(validations, validation);
@@ -112,6 +138,7 @@ static int validate_sets(OrrLibrary *library, const char *group, char **sets, Or
   else if (count_replayed(validations) > 1)
     orr_summary_validate_all(&all, count_replayed(validations));
   int status = status_of(&all);
+  if (residuals_folder && !write_residuals(validations, error)) status = 1;
   g_array_unref(all.rows);
   g_array_unref(all.refusals);
   return status;
@@ -134,6 +161,9 @@ static gboolean check_options(char **args, GError **error) {
   if (rows_csv && g_strv_length(args) != 1)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--rows needs one SET, whose scenario simulates the rows");
+  else if (residuals_folder && args[0])
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--residuals takes all sets: give no GROUP and no SET");
   else if (n_jobs < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
   else

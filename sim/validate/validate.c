@@ -66,12 +66,33 @@ static void check_gpus(const OrrValidateSet *set, const OrrValidateCase *one,
                                    one->n_gpus, one->n_gpus == 1 ? "" : "s", n);
 }
 
+/* Adds what bands need to know of a row: what it was like, and its answers. */
+static void add_residual(OrrValidation *validation, const OrrValidateCase *one,
+                         const OrrValidateAnswer *answer) {
+  OrrResidual residual = {.set = g_intern_string(validation->set_name),
+                          .part = g_intern_string(one->part ? one->part : ""),
+                          .row = one->line,
+                          .likeness = answer->likeness};
+  for (guint i = 0; i < one->metrics->len && i < ORR_RESIDUAL_ANSWERS; i++) {
+    const OrrField *field = g_array_index(one->metrics, const OrrField *, i);
+    g_autofree char *metric = g_strdelimit(g_strdup(field->name), "-", '_');
+    const double simulated = metric_value(&answer->result, field);
+    if (simulated > 0)
+      residual.answers[residual.n_answers++] = (OrrResidualAnswer){
+          g_intern_string(metric), g_array_index(one->measured, double, i), simulated};
+  }
+  if (residual.n_answers == 0) return;
+  residual.label = g_strdup(one->texts[ORR_VALIDATE_LABEL]);
+  g_array_append_val(validation->residuals->rows, residual);
+}
+
 static void compare(OrrValidation *validation, const OrrValidateCase *one,
                     const OrrValidateAnswer *answer) {
   if (!answer->ok) {
     add_refusal(validation, one, answer->reason, answer->failed);
     return;
   }
+  add_residual(validation, one, answer);
   for (guint i = 0; i < one->metrics->len; i++) {
     const OrrField *field = g_array_index(one->metrics, const OrrField *, i);
     gboolean is_memory = strcmp(field->name, "memory-peak-bytes") == 0;

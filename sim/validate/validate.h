@@ -46,6 +46,7 @@
 
 #include "calibration/crossval/crossval.h"
 #include "results/store.h"
+#include "sim/bands/residuals.h"
 #include "sim/base/library.h"
 
 G_BEGIN_DECLS
@@ -82,10 +83,11 @@ typedef struct {
 
 typedef struct {
   char *set_name;
-  GArray *rows;     /* of OrrValidationRow; for a set of costs, its worst shapes */
-  GArray *refusals; /* of OrrValidationRefusal: with the diagnostics as the reason */
-  GArray *costs;    /* of OrrCostError; only for a set of costs */
-  guint n_compared; /* rows, or shapes for a set of costs */
+  GArray *rows;            /* of OrrValidationRow; for a set of costs, its worst shapes */
+  GArray *refusals;        /* of OrrValidationRefusal: with the diagnostics as the reason */
+  GArray *costs;           /* of OrrCostError; only for a set of costs */
+  OrrResiduals *residuals; /* one for each row that was simulated */
+  guint n_compared;        /* rows, or shapes for a set of costs */
   /* Of |error|, except bias, the mean of error; fractions; NAN when nothing was compared. */
   double mape, bias, median, p90, worst;
 } OrrValidation;

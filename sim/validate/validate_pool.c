@@ -17,13 +17,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/bands/residuals.h"
 #include "sim/base/fault.h"
 #include "sim/run/answer/training_rows.h"
 #include "sim/run/scenario_stack.h"
 
 /* ok, failed, reason, OrrResult as its bytes, time parts, memory parts, engine, fidelity,
- * stack. */
-#define ANSWER "(bbsaysssss)"
+ * stack, likeness. */
+#define ANSWER "(bbsayssssss)"
 
 typedef struct {
   guint index; /* of the case */
@@ -35,7 +36,7 @@ typedef struct {
 /* --- In the child --- */
 
 static GVariant *pack(gboolean failed, const char *reason, const OrrScenario *scenario,
-                      const OrrOutcome *outcome) {
+                      const OrrOutcome *outcome, const char *likeness) {
   static const OrrResult nothing;
   const OrrResult *result = outcome ? &outcome->result : &nothing;
   g_autofree char *times = outcome ? outcome->kind->explain(outcome) : g_strdup("");
@@ -44,9 +45,9 @@ static GVariant *pack(gboolean failed, const char *reason, const OrrScenario *sc
   const char *engine = outcome && outcome->engine ? outcome->engine : "";
   const char *fidelity = outcome && outcome->fidelity ? outcome->fidelity : "";
   GVariant *bytes = g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, result, sizeof *result, 1);
-  return g_variant_ref_sink(
-      g_variant_new("(bbs@aysssss)", outcome != NULL, failed, valid, bytes, times, memory, engine,
-                    fidelity, scenario ? orr_scenario_stack_name(&scenario->workload) : ""));
+  return g_variant_ref_sink(g_variant_new(
+      "(bbs@ayssssss)", outcome != NULL, failed, valid, bytes, times, memory, engine, fidelity,
+      scenario ? orr_scenario_stack_name(&scenario->workload) : "", likeness));
 }
 
 static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
@@ -55,11 +56,13 @@ static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   if (!scenario) {
     g_autofree char *text = orr_diags_text(diags);
-    return pack(FALSE, text, NULL, NULL);
+    return pack(FALSE, text, NULL, NULL, "");
   }
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
-  if (!outcome) return pack(orr_fault_exit_status(error) != 2, error->message, scenario, NULL);
-  return pack(FALSE, "", scenario, outcome);
+  if (!outcome) return pack(orr_fault_exit_status(error) != 2, error->message, scenario, NULL, "");
+  const OrrLikenessRow row = orr_likeness_of(library, scenario, outcome);
+  g_autofree char *likeness = orr_residuals_likeness_text(&row);
+  return pack(FALSE, "", scenario, outcome, likeness);
 }
 
 static void write_all(int fd, const char *data, gsize size) {
@@ -101,13 +104,15 @@ static OrrValidateAnswer *unpack(GBytes *bytes) {
   g_autoptr(GVariant) packed =
       g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(ANSWER), bytes, FALSE));
   g_autoptr(GVariant) result = NULL;
+  g_autofree char *likeness = NULL;
   gsize n = 0;
   if (!g_variant_is_normal_form(packed))
     return answer_failed(g_strdup("the simulation ended before its result was complete"));
   OrrValidateAnswer *answer = g_new0(OrrValidateAnswer, 1);
-  g_variant_get(packed, "(bbs@aysssss)", &answer->ok, &answer->failed, &answer->reason, &result,
+  g_variant_get(packed, "(bbs@ayssssss)", &answer->ok, &answer->failed, &answer->reason, &result,
                 &answer->time_parts, &answer->memory_parts, &answer->engine, &answer->fidelity,
-                &answer->stack);
+                &answer->stack, &likeness);
+  if (answer->ok) orr_residuals_likeness_parse(likeness, &answer->likeness);
   gconstpointer data = g_variant_get_fixed_array(result, &n, 1);
   memcpy(&answer->result, data, MIN(n, sizeof answer->result));
   return answer;

@@ -18,6 +18,7 @@ typedef struct {
   char *time_parts, *memory_parts; /* explanations */
   char *engine, *fidelity;
   char *stack; /* of the row's scenario: orr_scenario_stack_name */
+  OrrLikenessRow likeness;
 } OrrValidateAnswer;
 
 void orr_validate_answer_free(OrrValidateAnswer *answer);

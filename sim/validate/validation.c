@@ -81,6 +81,7 @@ OrrValidation *orr_validation_new(const char *set_name) {
   validation->set_name = g_strdup(set_name);
   validation->rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow));
   validation->refusals = g_array_new(FALSE, FALSE, sizeof(OrrValidationRefusal));
+  validation->residuals = orr_residuals_new();
   validation->costs = g_array_new(FALSE, FALSE, sizeof(OrrCostError));
   g_array_set_clear_func(validation->costs, clear_cost);
   g_array_set_clear_func(validation->rows, clear_row);
@@ -92,6 +93,7 @@ void orr_validation_free(OrrValidation *validation) {
   if (!validation) return;
   g_array_unref(validation->rows);
   g_array_unref(validation->refusals);
+  orr_residuals_free(validation->residuals);
   g_array_unref(validation->costs);
   g_free(validation->set_name);
   g_free(validation);

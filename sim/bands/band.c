@@ -1,0 +1,293 @@
+/*
+ * band.c - asks the residuals for the band of one answer.
+ *
+ *   1. The distance of every measured row of the same quantity to the question.
+ *   2. The nearest ones, with weights that fall with the distance over a bandwidth: that of row
+ *      NEAREST, so that the band widens its search where little is near.
+ *   3. Bounds at the level from their residuals log(measured / simulated) (conformal.h).
+ *   4. The quality, from how near the nearest rows are, and in how many campaigns they were
+ *      measured.
+ *
+ * A campaign is one validation set, software and device: its rows share whatever was special about
+ * that machine on that day, so rows of one campaign speak only for questions that are near it.
+ */
+#include "sim/bands/band.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/bands/conformal.h"
+#include "sim/bands/distance.h"
+
+const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
+
+/* The row whose distance sets the bandwidth; rows that must be near; and their campaigns. */
+#define NEAREST 40
+#define MOST_ROWS 160
+#define FEWEST_ROWS 12
+#define FEWEST_CAMPAIGNS 3
+/* Distances of row FEWEST_ROWS up to which a band is good, and up to which there is one. */
+#define GOOD_DISTANCE 3.0
+#define WEAK_DISTANCE 8.0
+/* Added to the bandwidth, so that rows at distance 0 do not take all the weight. */
+#define LEAST_BANDWIDTH 0.3
+
+/* Fraction of the time to the first token from which on the engines, not the load, decide what is
+ * served. */
+#define MUCH_WAITING 0.5
+
+struct OrrBands {
+  const OrrResiduals *residuals;
+  OrrResiduals *own;        /* NULL: borrowed */
+  OrrDistancePoint *points; /* of each row */
+  char *stale;
+};
+
+/* A measured answer at some distance. */
+typedef struct {
+  double distance;
+  guint row, answer;
+  double weight; /* above 0 to 1 */
+} Near;
+
+static const OrrResidual *residual_at(const OrrBands *bands, guint row) {
+  return &g_array_index(bands->residuals->rows, OrrResidual, row);
+}
+
+/* --- Life --- */
+
+OrrBands *orr_bands_of(const OrrResiduals *residuals) {
+  OrrBands *bands = g_new0(OrrBands, 1);
+  bands->residuals = residuals;
+  bands->points = g_new0(OrrDistancePoint, residuals->rows->len + 1);
+  for (guint i = 0; i < residuals->rows->len; i++)
+    bands->points[i] = orr_distance_point(&residual_at(bands, i)->likeness);
+  if (residuals->rows->len > 0 && residuals->revision != ORR_MODEL_REVISION)
+    bands->stale = g_strdup_printf("the measured rows were compared with revision %" G_GINT64_FORMAT
+                                   " of the model, this is revision %d: `make residuals`",
+                                   residuals->revision, ORR_MODEL_REVISION);
+  return bands;
+}
+
+OrrBands *orr_bands_new(OrrLibrary *library, const char *kind, GError **error) {
+  g_autofree char *path = orr_residuals_path(library, kind);
+  OrrResiduals *residuals = path ? orr_residuals_read(path, error) : orr_residuals_new();
+  if (!residuals) return NULL;
+  OrrBands *bands = orr_bands_of(residuals);
+  bands->own = residuals;
+  return bands;
+}
+
+void orr_bands_free(OrrBands *bands) {
+  if (!bands) return;
+  orr_residuals_free(bands->own);
+  g_free(bands->points);
+  g_free(bands->stale);
+  g_free(bands);
+}
+
+const char *orr_bands_stale(const OrrBands *bands) { return bands->stale; }
+
+/* --- The nearest measured rows --- */
+
+static gboolean is_left_out(const OrrBandQuestion *question, const OrrResidual *residual) {
+  return question->without_set && g_str_equal(question->without_set, residual->set) &&
+         (question->without_row == 0 || question->without_row == residual->row);
+}
+
+static int compare_near(const void *a, const void *b) {
+  const Near *x = a, *y = b;
+  if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
+  return (x->row > y->row) - (x->row < y->row);
+}
+
+/* The answer of a row that is nearest to @quantity, and what its quantity adds to the distance;
+ * FALSE: none speaks for it. */
+static gboolean nearest_answer(const OrrResidual *residual, OrrQuantity quantity, guint *ret_answer,
+                               double *ret_added) {
+  *ret_added = INFINITY;
+  for (guint i = 0; i < residual->n_answers; i++) {
+    const OrrBandMetric *metric =
+        orr_band_metrics_find(residual->likeness.kind, residual->answers[i].metric);
+    const double added = metric ? orr_distance_of_quantities(quantity, metric->quantity) : INFINITY;
+    if (added >= *ret_added) continue;
+    *ret_added = added;
+    *ret_answer = i;
+  }
+  return isfinite(*ret_added);
+}
+
+/* The nearest measured answers, MOST_ROWS at most, with weights. */
+static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
+                         OrrQuantity quantity) {
+  GArray *all = g_array_new(FALSE, FALSE, sizeof(Near));
+  const OrrDistancePoint asked = orr_distance_point(question->likeness);
+  for (guint i = 0; i < bands->residuals->rows->len; i++) {
+    Near near = {.row = i};
+    double added;
+    if (is_left_out(question, residual_at(bands, i)) ||
+        !nearest_answer(residual_at(bands, i), quantity, &near.answer, &added))
+      continue;
+    near.distance = added + orr_distance(&asked, &bands->points[i]);
+    g_array_append_val(all, near);
+  }
+  qsort(all->data, all->len, sizeof(Near), compare_near);
+  if (all->len > MOST_ROWS) g_array_set_size(all, MOST_ROWS);
+  return all;
+}
+
+static void weigh(GArray *near) {
+  if (near->len == 0) return;
+  const double bandwidth =
+      g_array_index(near, Near, MIN(NEAREST, near->len - 1)).distance + LEAST_BANDWIDTH;
+  const double nearest = g_array_index(near, Near, 0).distance / bandwidth;
+  for (guint i = 0; i < near->len; i++) {
+    Near *one = &g_array_index(near, Near, i);
+    const double scaled = one->distance / bandwidth;
+    one->weight = exp(-1.5 * (scaled * scaled - nearest * nearest));
+  }
+}
+
+/* --- Quality --- */
+
+static guint count_campaigns(const OrrBands *bands, const GArray *near) {
+  guint n = 0;
+  for (guint i = 0; i < near->len; i++) {
+    const OrrResidual *one = residual_at(bands, g_array_index(near, Near, i).row);
+    gboolean is_new = TRUE;
+    for (guint k = 0; k < i && is_new; k++) {
+      const OrrResidual *other = residual_at(bands, g_array_index(near, Near, k).row);
+      is_new = one->set != other->set || one->likeness.stack != other->likeness.stack ||
+               one->likeness.device != other->likeness.device;
+    }
+    n += is_new;
+  }
+  return n;
+}
+
+static OrrBandQuality quality_of(const OrrBands *bands, const GArray *near) {
+  if (near->len < FEWEST_ROWS) return ORR_BAND_NONE;
+  const double distance = g_array_index(near, Near, FEWEST_ROWS - 1).distance;
+  if (distance <= GOOD_DISTANCE) return ORR_BAND_GOOD;
+  return distance <= WEAK_DISTANCE && count_campaigns(bands, near) >= FEWEST_CAMPAIGNS
+             ? ORR_BAND_WEAK
+             : ORR_BAND_NONE;
+}
+
+/* What no row among @near has in common with the question, in the order in which it matters. */
+static const char *difference(const OrrBands *bands, const GArray *near,
+                              const OrrLikenessRow *asked) {
+  static const struct {
+    size_t offset;
+    const char *what;
+  } texts[] = {{offsetof(OrrLikenessRow, device), "on this device"},
+               {offsetof(OrrLikenessRow, stack), "of this software"},
+               {offsetof(OrrLikenessRow, family), "of such a model"},
+               {offsetof(OrrLikenessRow, format), "in this number format"},
+               {offsetof(OrrLikenessRow, form), "of this form"}};
+  for (guint t = 0; t < G_N_ELEMENTS(texts); t++) {
+    const char *mine = *(char *const *)(const void *)((const char *)asked + texts[t].offset);
+    gboolean found = FALSE;
+    for (guint i = 0; i < near->len && !found; i++) {
+      const OrrLikenessRow *row = &residual_at(bands, g_array_index(near, Near, i).row)->likeness;
+      found = *(char *const *)(const void *)((const char *)row + texts[t].offset) == mine;
+    }
+    if (found) continue;
+    g_autofree char *text = g_strconcat("no measured run ", texts[t].what, NULL);
+    return g_intern_string(text);
+  }
+  return "measured runs differ in many ways";
+}
+
+/* --- Bounds --- */
+
+/* log(measured / simulated) of a time, or of the time that a rate stands for. */
+static double residual_of(const OrrBands *bands, const Near *near) {
+  const OrrResidual *residual = residual_at(bands, near->row);
+  const OrrResidualAnswer *answer = &residual->answers[near->answer];
+  const double log_ratio = log(answer->measured / answer->simulated);
+  return orr_band_metrics_find(residual->likeness.kind, answer->metric)->is_rate ? -log_ratio
+                                                                                 : log_ratio;
+}
+
+static void find_bounds(const OrrBands *bands, const GArray *near, OrrBand *band) {
+  g_autofree OrrConformalRow *rows = g_new(OrrConformalRow, near->len + 1);
+  double sum = 0, errors = 0, low, high;
+  for (guint i = 0; i < near->len; i++) {
+    const Near *one = &g_array_index(near, Near, i);
+    rows[i] = (OrrConformalRow){residual_of(bands, one), one->weight};
+    sum += one->weight;
+    errors += one->weight * (exp(-rows[i].value) - 1);
+  }
+  orr_conformal_bounds(rows, near->len, band->level, &low, &high);
+  band->low = exp(low);
+  band->high = exp(high);
+  band->bias = sum > 0 ? errors / sum : NAN;
+}
+
+static OrrBand no_band(double level, const char *reason) {
+  return (OrrBand){.low = NAN, .high = NAN, .bias = NAN, .level = level, .reason = reason};
+}
+
+/* The band of a time; @near has what speaks for it. */
+static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, const GArray *near) {
+  OrrBand band = {.level = question->level, .quality = quality_of(bands, near), .reason = ""};
+  if (band.quality == ORR_BAND_NONE)
+    return no_band(question->level, near->len == 0
+                                        ? g_intern_static_string("nothing like it was measured")
+                                        : difference(bands, near, question->likeness));
+  find_bounds(bands, near, &band);
+  if (!(band.low > 0) || !isfinite(band.high))
+    return no_band(question->level, "too few measured runs for this level");
+  band.n_rows = near->len;
+  if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, near, question->likeness);
+  return band;
+}
+
+/* --- One metric --- */
+
+static void invert(OrrBand *band) {
+  const double low = band->low;
+  band->low = 1 / band->high;
+  band->high = 1 / low;
+  band->bias = 1 / (1 + band->bias) - 1;
+}
+
+/* Whether requests arrive by themselves and hardly wait: what is served is then what arrives. */
+static gboolean follows_load(const OrrBandMetric *metric, const OrrLikenessRow *likeness) {
+  return metric->quantity == ORR_QUANTITY_SERVED &&
+         !g_str_equal(likeness->arrivals, "closed-loop") && likeness->waiting < MUCH_WAITING;
+}
+
+static OrrBand adapt(const OrrBandMetric *metric, OrrBand band) {
+  if (metric->is_rate) invert(&band);
+  if (metric->is_tail && band.quality == ORR_BAND_GOOD) {
+    band.quality = ORR_BAND_WEAK;
+    band.reason = "only means and medians were measured";
+  }
+  return band;
+}
+
+static void list_sources(const OrrBands *bands, const GArray *near, GArray *sources) {
+  double sum = 0;
+  for (guint i = 0; i < near->len; i++) sum += g_array_index(near, Near, i).weight;
+  for (guint i = 0; i < near->len; i++) {
+    const Near *one = &g_array_index(near, Near, i);
+    const OrrResidual *residual = residual_at(bands, one->row);
+    const OrrBandSource source = {residual, &residual->answers[one->answer], one->weight / sum};
+    g_array_append_val(sources, source);
+  }
+}
+
+OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources) {
+  const OrrBandMetric *metric = orr_band_metrics_find(question->likeness->kind, question->metric);
+  if (!metric) return no_band(question->level, "no measurement of this result is known");
+  if (follows_load(metric, question->likeness))
+    return no_band(question->level, "the load decides it");
+  g_autoptr(GArray) near = find_near(bands, question, metric->quantity);
+  weigh(near);
+  const OrrBand band = band_of(bands, question, near);
+  if (sources && band.quality != ORR_BAND_NONE) list_sources(bands, near, sources);
+  return adapt(metric, band);
+}

@@ -1,0 +1,46 @@
+/*
+ * band_metrics.c - the table of results that can have a band, by kind of workload.
+ */
+#include "sim/bands/band_metrics.h"
+
+#include <string.h>
+
+#define LATENCIES(name, quantity)                                                                  \
+  {"serving", name "_mean_s", quantity, FALSE, FALSE},                                             \
+      {"serving", name "_p50_s", quantity, FALSE, FALSE},                                          \
+      {"serving", name "_p90_s", quantity, FALSE, TRUE},                                           \
+      {"serving", name "_p95_s", quantity, FALSE, TRUE}, {                                         \
+    "serving", name "_p99_s", quantity, FALSE, TRUE                                                \
+  }
+
+const OrrBandMetric orr_band_metrics[] = {
+    {"collectives", "time_s", ORR_QUANTITY_CALL, FALSE, FALSE},
+    {"collectives", "algbw_bytes_per_s", ORR_QUANTITY_CALL, TRUE, FALSE},
+    {"collectives", "busbw_bytes_per_s", ORR_QUANTITY_CALL, TRUE, FALSE},
+    LATENCIES("ttft", ORR_QUANTITY_FIRST),
+    LATENCIES("tpot", ORR_QUANTITY_TOKEN),
+    LATENCIES("itl", ORR_QUANTITY_TOKEN),
+    LATENCIES("e2e", ORR_QUANTITY_REQUEST),
+    {"serving", "output_tokens_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE},
+    {"serving", "total_tokens_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE},
+    {"serving", "output_tokens_per_s_per_gpu", ORR_QUANTITY_SERVED, TRUE, FALSE},
+    {"serving", "requests_per_s", ORR_QUANTITY_SERVED, TRUE, FALSE},
+    {"training", "iteration_time_s", ORR_QUANTITY_STEP, FALSE, FALSE},
+    {"training", "tokens_per_s", ORR_QUANTITY_STEP, TRUE, FALSE},
+    {"training", "tokens_per_s_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE},
+    {"training", "model_tflops_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE},
+    {"training", "hardware_tflops_per_gpu", ORR_QUANTITY_STEP, TRUE, FALSE},
+    {"training", "mfu", ORR_QUANTITY_STEP, TRUE, FALSE},
+    {"training", "hfu", ORR_QUANTITY_STEP, TRUE, FALSE},
+    {"training", "layer_forward_s", ORR_QUANTITY_STEP, FALSE, FALSE},
+    {"training", "layer_backward_s", ORR_QUANTITY_STEP, FALSE, FALSE},
+    {"training", "memory_peak_bytes", ORR_QUANTITY_MEMORY, FALSE, FALSE},
+    {"training", "allocator_peak_bytes", ORR_QUANTITY_MEMORY, FALSE, FALSE},
+    {NULL, NULL, 0, FALSE, FALSE},
+};
+
+const OrrBandMetric *orr_band_metrics_find(const char *kind, const char *metric) {
+  for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++)
+    if (strcmp(one->kind, kind) == 0 && strcmp(one->metric, metric) == 0) return one;
+  return NULL;
+}

@@ -1,0 +1,39 @@
+/*
+ * band_metrics.h - the results that can have a band: what each one is, so that a measurement of
+ * another one may speak for it.
+ */
+#ifndef ORR_BAND_METRICS_H
+#define ORR_BAND_METRICS_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* What a result measures. Residuals of one quantity speak for another only where distance.c says
+ * so. */
+typedef enum {
+  ORR_QUANTITY_STEP,    /* a training step, or the layers of one */
+  ORR_QUANTITY_MEMORY,  /* peak memory */
+  ORR_QUANTITY_FIRST,   /* time to the first token */
+  ORR_QUANTITY_TOKEN,   /* time between tokens */
+  ORR_QUANTITY_REQUEST, /* time to the last token */
+  ORR_QUANTITY_SERVED,  /* output at full load */
+  ORR_QUANTITY_CALL     /* a collective */
+} OrrQuantity;
+
+typedef struct {
+  const char *kind, *metric;
+  OrrQuantity quantity;
+  gboolean is_rate; /* larger is faster */
+  gboolean is_tail; /* a percentile above the median */
+} OrrBandMetric;
+
+/* NULL: no band. */
+const OrrBandMetric *orr_band_metrics_find(const char *kind, const char *metric);
+
+/* All metrics, ends with a NULL kind. */
+extern const OrrBandMetric orr_band_metrics[];
+
+G_END_DECLS
+
+#endif

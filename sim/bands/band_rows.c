@@ -1,0 +1,82 @@
+/*
+ * band_rows.c - adds to an outcome the rows of its bands: what the answer is like, one band for
+ * each result that can have one, and the measured rows that speak for it.
+ */
+#include <math.h>
+
+#include "sim/bands/band.h"
+#include "sim/bands/band_metrics.h"
+#include "sim/run/answer/run_kind.h"
+
+/* As many as people read. */
+#define MOST_SOURCES 20
+
+/* The REAL @metric of the outcome's result; NAN: it has none. */
+static double result_value(const OrrOutcome *outcome, const char *metric) {
+  const OrrFieldTable *table = outcome->kind->result;
+  g_autofree char *name = g_strdelimit(g_strdup(metric), "_", '-');
+  for (size_t i = 0; i < table->n_fields; i++)
+    if (g_str_equal(table->fields[i].name, name))
+      return *(const double *)(const void *)((const char *)&outcome->result +
+                                             table->fields[i].offset);
+  return NAN;
+}
+
+static void add_sources(const char *metric, const GArray *sources, OrrOutcome *outcome) {
+  for (guint i = 0; i < MIN(sources->len, MOST_SOURCES); i++) {
+    const OrrBandSource *source = &g_array_index(sources, OrrBandSource, i);
+    const OrrBandSourceRow row = {
+        .metric = (char *)metric,
+        .set_name = (char *)source->residual->set,
+        .row = source->residual->row,
+        .label = g_string_chunk_insert_const(outcome->names, source->residual->label),
+        .measured_metric = (char *)source->answer->metric,
+        .measured = source->answer->measured,
+        .simulated = source->answer->simulated,
+        .error = source->answer->simulated / source->answer->measured - 1,
+        .weight = source->weight};
+    g_array_append_val(outcome->band_sources, row);
+  }
+}
+
+static void add_band(const OrrBands *bands, const OrrBandQuestion *question, OrrOutcome *outcome) {
+  const double value = result_value(outcome, question->metric);
+  if (!(value > 0)) return;
+  g_autoptr(GArray) sources = g_array_new(FALSE, FALSE, sizeof(OrrBandSource));
+  const OrrBand band = orr_bands_ask(bands, question, sources);
+  const OrrBandRow row = {.metric = (char *)question->metric,
+                          .value = value,
+                          .low = value * band.low,
+                          .high = value * band.high,
+                          .level = band.level,
+                          .rows = band.n_rows,
+                          .bias = band.bias,
+                          .quality = (char *)orr_band_quality_words[band.quality],
+                          .reason = (char *)band.reason};
+  g_array_append_val(outcome->bands, row);
+  add_sources(question->metric, sources, outcome);
+}
+
+gboolean orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
+                       double level, GError **error) {
+  const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
+  g_autoptr(OrrBands) bands = orr_bands_new(library, likeness.kind, error);
+  if (!bands) return FALSE;
+  g_array_append_val(outcome->likenesses, likeness);
+  for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++) {
+    if (!g_str_equal(metric->kind, likeness.kind)) continue;
+    const OrrBandQuestion question = {
+        .likeness = &likeness, .metric = metric->metric, .level = level};
+    add_band(bands, &question, outcome);
+  }
+  if (orr_bands_stale(bands)) g_ptr_array_add(outcome->warnings, g_strdup(orr_bands_stale(bands)));
+  return TRUE;
+}
+
+const OrrBandRow *orr_bands_row(const OrrOutcome *outcome, const char *metric) {
+  for (guint i = 0; i < outcome->bands->len; i++) {
+    const OrrBandRow *row = &g_array_index(outcome->bands, OrrBandRow, i);
+    if (g_str_equal(row->metric, metric)) return row;
+  }
+  return NULL;
+}

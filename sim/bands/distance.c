@@ -1,0 +1,128 @@
+/*
+ * distance.c - the terms of the distance and their weights.
+ */
+#include "sim/bands/distance.h"
+
+#include <math.h>
+
+typedef enum { TEXT, SIZE, FRACTION, YEARS } TermKind;
+
+typedef struct {
+  TermKind kind;
+  size_t offset;
+  double weight;
+} Term;
+
+#define TERM(kind_, member_, weight_)                                                              \
+  { kind_, offsetof(OrrLikenessRow, member_), weight_ }
+
+static const Term terms[] = {
+    TERM(TEXT, stack, 0.7),
+    TERM(TEXT, device, 0.5),
+    TERM(TEXT, architecture, 0.5),
+    TERM(TEXT, family, 0.7),
+    TERM(TEXT, format, 0.5),
+    TERM(TEXT, form, 0.7),
+    TERM(TEXT, method, 0.3),
+    TERM(TEXT, model, 0.3),
+    TERM(TEXT, cluster, 0.3),
+    TERM(TEXT, bound, 0.3),
+    TERM(TEXT, recompute, 0.2),
+    TERM(TEXT, sharding, 0.3),
+    TERM(SIZE, gpus, 0.15),
+    TERM(SIZE, nodes, 0.2),
+    TERM(SIZE, tp, 0.15),
+    TERM(SIZE, pp, 0.1),
+    TERM(SIZE, cp, 0.3),
+    TERM(SIZE, ep, 0.1),
+    TERM(SIZE, batch, 0.1),
+    TERM(SIZE, micro, 0.15),
+    TERM(SIZE, input, 0.1),
+    TERM(SIZE, output, 0.1),
+    TERM(SIZE, size, 0.15),
+    TERM(SIZE, parameters, 0.1),
+    TERM(FRACTION, gemm, 1),
+    TERM(FRACTION, attention, 1),
+    TERM(FRACTION, experts, 1),
+    TERM(FRACTION, memory, 1),
+    TERM(FRACTION, comm, 1.5),
+    TERM(FRACTION, host, 2),
+    TERM(FRACTION, bubble, 1.5),
+    TERM(FRACTION, waiting, 1),
+    TERM(FRACTION, cache, 1),
+    TERM(FRACTION, measured, 0.5),
+    TERM(FRACTION, interpolated, 0.5),
+    TERM(FRACTION, carried, 1),
+    TERM(FRACTION, modelled, 1),
+    TERM(FRACTION, outside, 1),
+    TERM(YEARS, release, 0.3),
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(terms) <= ORR_DISTANCE_TERMS);
+
+#define OCTAVES_IF_ABSENT 3.0
+#define YEARS_IF_ABSENT 1.0
+
+OrrDistancePoint orr_distance_point(const OrrLikenessRow *row) {
+  OrrDistancePoint point = {{0}, {NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
+    const void *member = (const char *)row + terms[i].offset;
+    if (terms[i].kind == TEXT) {
+      point.texts[i] = *(char *const *)member;
+      continue;
+    }
+    const double value = *(const double *)member;
+    point.numbers[i] = terms[i].kind == SIZE && value > 0          ? log2(value)
+                       : terms[i].kind == FRACTION && isnan(value) ? 0
+                                                                   : value;
+  }
+  return point;
+}
+
+/* Texts are interned, so equal texts are equal pointers. */
+static double text_distance(const char *a, const char *b) { return a == b ? 0 : 1; }
+
+static double number_distance(TermKind kind, double a, double b) {
+  if (isnan(a) && isnan(b)) return 0;
+  if (isnan(a) || isnan(b)) return kind == YEARS ? YEARS_IF_ABSENT : OCTAVES_IF_ABSENT;
+  return fabs(a - b);
+}
+
+double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b) {
+  double sum = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(terms); i++)
+    sum += terms[i].weight * (terms[i].kind == TEXT
+                                  ? text_distance(a->texts[i], b->texts[i])
+                                  : number_distance(terms[i].kind, a->numbers[i], b->numbers[i]));
+  return sum;
+}
+
+double orr_distance_of_changes(const OrrDistancePoint *a, const OrrDistancePoint *b,
+                               const OrrDistancePoint *c, const OrrDistancePoint *d) {
+  double sum = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
+    const TermKind kind = terms[i].kind;
+    if (kind == TEXT)
+      sum += terms[i].weight * fabs(text_distance(a->texts[i], b->texts[i]) -
+                                    text_distance(c->texts[i], d->texts[i]));
+    else {
+      const double ab = a->numbers[i] - b->numbers[i], cd = c->numbers[i] - d->numbers[i];
+      sum += terms[i].weight * number_distance(kind, ab, cd);
+    }
+  }
+  return sum;
+}
+
+double orr_distance_of_quantities(OrrQuantity asked, OrrQuantity measured) {
+  static const struct {
+    OrrQuantity a, b;
+    double distance;
+  } related[] = {{ORR_QUANTITY_TOKEN, ORR_QUANTITY_SERVED, 1},
+                 {ORR_QUANTITY_TOKEN, ORR_QUANTITY_REQUEST, 0.7},
+                 {ORR_QUANTITY_SERVED, ORR_QUANTITY_REQUEST, 1}};
+  if (asked == measured) return 0;
+  for (guint i = 0; i < G_N_ELEMENTS(related); i++)
+    if ((related[i].a == asked && related[i].b == measured) ||
+        (related[i].b == asked && related[i].a == measured))
+      return related[i].distance;
+  return INFINITY;
+}

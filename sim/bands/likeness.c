@@ -1,0 +1,287 @@
+/*
+ * likeness.c - fills the likeness of an answer: first what every kind of workload has, then what
+ * its own parameters and results say.
+ *
+ *   release   the year and month of the stack's document, as a fraction of years
+ *   fractions of the time: training from the kinds of time of a mean GPU; serving from the parts of
+ *             a step's GPU time, less the time that replicas wait for the host; collectives: all
+ *             communication
+ *   fractions of the cost by how it is known: training by the seconds of each operator; serving by
+ *             the seconds of steps; collectives by sizes
+ */
+#include "sim/bands/likeness.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "models/quantization.h"
+#include "sim/run/scenario_stack.h"
+#include "workloads/collectives/collective_bench.h"
+#include "workloads/serving/serving.h"
+#include "workloads/stack.h"
+#include "workloads/training/training.h"
+
+static char *interned(const char *text) { return (char *)g_intern_string(text ? text : ""); }
+
+static OrrLikenessRow empty_row(void) {
+  OrrLikenessRow row;
+  memset(&row, 0, sizeof row);
+  for (size_t i = 0; i < orr_likeness_table.n_fields; i++) {
+    const OrrField *field = &orr_likeness_table.fields[i];
+    char *member = (char *)&row + field->offset;
+    if (field->kind == ORR_FIELD_TEXT)
+      *(char **)(void *)member = interned("");
+    else
+      *(double *)(void *)member = NAN;
+  }
+  return row;
+}
+
+/* --- What every kind of workload has --- */
+
+/* "2025-10" -> 2025.75; NAN for anything else. */
+static double year_of(const char *released) {
+  char *end = NULL;
+  if (!released) return NAN;
+  const guint64 year = g_ascii_strtoull(released, &end, 10);
+  if (*end != '-') return NAN;
+  return (double)year + ((double)g_ascii_strtoull(end + 1, NULL, 10) - 1) / 12;
+}
+
+static void fill_stack(OrrLibrary *library, const OrrScenario *scenario, OrrLikenessRow *row) {
+  const char *name = orr_scenario_stack_name(&scenario->workload);
+  row->stack = interned(ORR_STACK_NONE);
+  if (strcmp(name, ORR_STACK_NONE) == 0) return;
+  g_autofree char *document = orr_stack_resolve(library, name);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree =
+      document ? orr_library_load(library, "stack", document, (OrrPlace){0}, diags) : NULL;
+  const OrrNode *family = tree ? orr_node_get(tree, "family") : NULL;
+  const OrrNode *released = tree ? orr_node_get(tree, "released") : NULL;
+  if (family) row->stack = interned(family->text);
+  if (released) row->release = year_of(released->text);
+}
+
+static gboolean has_mixer(const OrrModel *model, OrrMixer mixer) {
+  for (guint i = 0; i < orr_model_n_layer_kinds(model); i++)
+    if (orr_model_kind(model, i).mixer == mixer) return TRUE;
+  return FALSE;
+}
+
+static const char *family_of(const OrrModel *model) {
+  if (has_mixer(model, ORR_MIXER_MAMBA) || has_mixer(model, ORR_MIXER_LINEAR)) return "state";
+  if (model->mla.kv_rank > 0) return "latent";
+  return model->moe.experts > 0 ? "experts" : "dense";
+}
+
+static void fill_machine(const OrrScenario *scenario, OrrLikenessRow *row) {
+  const OrrCluster *cluster = &scenario->cluster;
+  row->device = interned(cluster->device.name);
+  row->architecture = interned(cluster->device.architecture);
+  row->cluster = interned(cluster->name);
+  row->scale_up = (double)cluster->node.scale_up_domain;
+}
+
+static void fill_model(const OrrModel *model, OrrLikenessRow *row) {
+  row->model = interned(model->name);
+  row->family = interned(family_of(model));
+  row->parameters = orr_model_parameters(model);
+}
+
+static double nodes_of(const OrrCluster *cluster, gint64 gpus) {
+  return ceil((double)gpus / (double)cluster->node.gpus);
+}
+
+/* --- How costs are known --- */
+
+static void add_how(OrrLikenessRow *row, int how, double seconds) {
+  double *const members[] = {&row->measured, &row->interpolated, &row->carried, &row->modelled,
+                             &row->outside};
+  *members[how] += seconds;
+}
+
+static void begin_hows(OrrLikenessRow *row) {
+  row->measured = row->interpolated = row->carried = row->modelled = row->outside = 0;
+}
+
+static void end_hows(OrrLikenessRow *row) {
+  const double sum =
+      row->measured + row->interpolated + row->carried + row->modelled + row->outside;
+  double *const members[] = {&row->measured, &row->interpolated, &row->carried, &row->modelled,
+                             &row->outside};
+  for (guint i = 0; i < G_N_ELEMENTS(members); i++) *members[i] = sum > 0 ? *members[i] / sum : NAN;
+}
+
+/* The OrrHow that @text says, which may name the device that rows were carried over from. */
+static int how_of(const OrrOutcome *outcome, const char *text) {
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
+    if (g_strcmp0(text, orr_cost_how_text(outcome->carried_from, (OrrHow)how)) == 0) return how;
+  return ORR_HOW_CARRIED;
+}
+
+/* --- By kind of workload --- */
+
+static void fill_training_times(const OrrOutcome *outcome, OrrLikenessRow *row) {
+  const double *seconds = outcome->time_by_kind;
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
+  if (!(sum > 0)) return;
+  row->gemm = seconds[ORR_TIME_GEMM] / sum;
+  row->attention = seconds[ORR_TIME_ATTENTION] / sum;
+  row->memory = (seconds[ORR_TIME_MEMORY] + seconds[ORR_TIME_OPTIMIZER]) / sum;
+  row->comm = (seconds[ORR_TIME_TP_COMM] + seconds[ORR_TIME_CP_COMM] + seconds[ORR_TIME_EP_COMM] +
+               seconds[ORR_TIME_PP_COMM] + seconds[ORR_TIME_DP_COMM]) /
+              sum;
+  row->host =
+      (seconds[ORR_TIME_HOST] + seconds[ORR_TIME_STORAGE] + seconds[ORR_TIME_OFFLOAD]) / sum;
+  row->bubble = seconds[ORR_TIME_BUBBLE] / sum;
+}
+
+static void fill_training(const OrrScenario *scenario, const OrrOutcome *outcome,
+                          OrrLikenessRow *row) {
+  const OrrTraining *params = scenario->workload.params;
+  const OrrTrainingResult *result = &outcome->result.training;
+  row->format = interned(orr_precision_words[params->precision]);
+  row->form = interned("step");
+  row->method = interned(params->pipeline.entry->name);
+  row->recompute = interned(orr_recompute_words[params->recompute]);
+  row->sharding = interned(params->optimizer.sharding.entry->name);
+  row->gpus = (double)result->n_gpus;
+  row->nodes = nodes_of(&scenario->cluster, result->n_gpus);
+  row->tp = (double)result->tp;
+  row->pp = (double)result->pp;
+  row->dp = (double)result->dp;
+  row->cp = (double)result->cp;
+  row->ep = (double)MAX(params->parallel.ep, 1);
+  row->batch = (double)params->batch.global_size;
+  row->micro = (double)params->batch.micro;
+  row->input = (double)(params->sequence > 0 ? params->sequence : scenario->model.context);
+  fill_training_times(outcome, row);
+  begin_hows(row);
+  for (guint i = 0; i < outcome->operators->len; i++) {
+    const OrrOperatorRow *op = &g_array_index(outcome->operators, OrrOperatorRow, i);
+    add_how(row, how_of(outcome, op->how), op->seconds_total);
+  }
+  end_hows(row);
+}
+
+/* The requests in flight or per second that the load keeps up; NAN for traces. */
+static double load_of(const OrrChoice *load) {
+  for (gsize i = 0; load->entry->params && i < load->entry->params->n_fields; i++) {
+    const OrrField *field = &load->entry->params->fields[i];
+    const char *member = (const char *)load->params + field->offset;
+    if (strcmp(field->name, "concurrency") == 0)
+      return (double)*(const gint64 *)(const void *)member;
+    if (strcmp(field->name, "rate") == 0) return *(const double *)(const void *)member;
+  }
+  return NAN;
+}
+
+static double host_fraction(const OrrOutcome *outcome) {
+  double host = 0, busy = 0;
+  for (guint i = 0; i < outcome->serving_replicas->len; i++) {
+    const OrrServingReplicaRow *replica =
+        &g_array_index(outcome->serving_replicas, OrrServingReplicaRow, i);
+    host += replica->host_fraction;
+    busy += replica->gpu_busy;
+  }
+  return host + busy > 0 ? host / (host + busy) : NAN;
+}
+
+static void fill_serving_times(const OrrOutcome *outcome, OrrLikenessRow *row) {
+  row->host = host_fraction(outcome);
+  const double on_gpu = 1 - (isnan(row->host) ? 0 : row->host);
+  row->attention = on_gpu * outcome->attention_fraction;
+  row->experts = on_gpu * outcome->experts_fraction;
+  row->comm = on_gpu * outcome->result.serving.comm_fraction;
+  row->gemm = fmax(0, on_gpu - row->attention - row->experts - row->comm);
+}
+
+static void fill_serving(const OrrScenario *scenario, const OrrOutcome *outcome,
+                         OrrLikenessRow *row) {
+  const OrrServing *params = scenario->workload.params;
+  const OrrServingResult *result = &outcome->result.serving;
+  row->format = interned(params->quantization == ORR_QUANTIZATION_NONE
+                             ? orr_dtype_names[params->precision]
+                             : orr_quantization_words[params->quantization]);
+  row->form = interned(params->disaggregation.prefill > 0 ? "apart" : "together");
+  row->method = interned(params->engine.scheduler.entry->name);
+  row->gpus = (double)result->n_gpus;
+  row->nodes = nodes_of(&scenario->cluster, result->n_gpus);
+  row->tp = (double)result->tp;
+  row->pp = (double)result->pp;
+  row->dp = (double)(result->replicas * MAX(params->parallel.dp_attention, 1));
+  row->ep = (double)MAX(params->parallel.ep, 1);
+  row->batch = result->running_mean;
+  row->load = load_of(&params->load);
+  row->arrivals = interned(params->load.entry->name);
+  row->input =
+      result->requests_per_s > 0 ? result->input_tokens_per_s / result->requests_per_s : NAN;
+  row->output = orr_lengths_mean(&params->output);
+  row->waiting = result->ttft.mean > 0 ? fmin(result->queue.mean / result->ttft.mean, 1) : NAN;
+  row->cache = result->kv_peak;
+  fill_serving_times(outcome, row);
+  begin_hows(row);
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) add_how(row, how, outcome->trust[how]);
+  end_hows(row);
+}
+
+static void fill_collectives(const OrrScenario *scenario, const OrrOutcome *outcome,
+                             OrrLikenessRow *row) {
+  const OrrCollectiveBench *params = scenario->workload.params;
+  const OrrCollectivesResult *result = &outcome->result.collectives;
+  row->format = interned(orr_dtype_names[params->dtype]);
+  row->form = interned(orr_collective_words[params->collective]);
+  row->gpus = (double)result->n_ranks;
+  row->nodes = fmin(nodes_of(&scenario->cluster, result->n_ranks * MAX(params->stride, 1)),
+                    (double)orr_cluster_n_nodes(&scenario->cluster));
+  row->size = result->size_bytes;
+  row->comm = 1;
+  begin_hows(row);
+  for (guint i = 0; i < outcome->nccl_tests->len; i++) {
+    const OrrNcclTestRow *test = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
+    row->method = test->algorithm;
+    add_how(row, how_of(outcome, test->how), 1);
+  }
+  end_hows(row);
+}
+
+/* --- The largest part of the time --- */
+
+static const char *bound_of(const OrrLikenessRow *row) {
+  const double experts = isnan(row->experts) ? 0 : row->experts;
+  const struct {
+    const char *name;
+    double part;
+  } parts[] = {{"compute", row->gemm + row->attention + experts},
+               {"memory", row->memory},
+               {"network", row->comm},
+               {"host", row->host},
+               {"bubble", row->bubble}};
+  const char *best = "";
+  double most = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
+    if (parts[i].part > most) {
+      most = parts[i].part;
+      best = parts[i].name;
+    }
+  return best;
+}
+
+OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
+                               const OrrOutcome *outcome) {
+  OrrLikenessRow row = empty_row();
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  row.kind = interned(kind->entry.name);
+  fill_machine(scenario, &row);
+  fill_stack(library, scenario, &row);
+  if (scenario->model.name && *scenario->model.name) fill_model(&scenario->model, &row);
+  if (kind == &orr_training_kind)
+    fill_training(scenario, outcome, &row);
+  else if (kind == &orr_serving_kind)
+    fill_serving(scenario, outcome, &row);
+  else
+    fill_collectives(scenario, outcome, &row);
+  row.bound = interned(bound_of(&row));
+  return row;
+}

@@ -1,0 +1,21 @@
+/*
+ * likeness.h - what an answer is like: the facts that decide which measured rows speak for it.
+ *
+ * One row (rows_bands.inc describes its columns) is filled from a scenario and its outcome, for
+ * validation rows and for questions alike, so that both can be compared member by member.
+ */
+#ifndef ORR_LIKENESS_H
+#define ORR_LIKENESS_H
+
+#include "sim/run/answer/outcome.h"
+#include "sim/run/scenario.h"
+
+G_BEGIN_DECLS
+
+/* Texts are interned; absent numbers are NAN. */
+OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
+                               const OrrOutcome *outcome);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * residuals.h - the measured rows that speak for answers: what each row was, what was measured and
+ * what Orrery computes.
+ *
+ * Files: calibration/residuals/KIND.csv, one per kind of workload, written by `make residuals` from
+ * all validation sets. A line is one row of a set: `set`, `row` (its line in the set's table),
+ * `part`, `label`, the columns of the table likeness, and `answers`, a list of
+ * METRIC:MEASURED:SIMULATED with blanks between. `# model-revision: N` names the revision of the
+ * model (ORR_MODEL_REVISION) that computed it.
+ */
+#ifndef ORR_RESIDUALS_H
+#define ORR_RESIDUALS_H
+
+#include "sim/bands/likeness.h"
+
+G_BEGIN_DECLS
+
+/* Counts the changes that moved answers. Raise it with a change that moves the numbers of a shipped
+ * validation set, and run `make residuals`; tests/bands/test_residuals.c says when. */
+#define ORR_MODEL_REVISION 16
+
+typedef struct {
+  const char *metric; /* interned: "iteration_time_s" */
+  double measured, simulated;
+} OrrResidualAnswer;
+
+enum { ORR_RESIDUAL_ANSWERS = 4 };
+
+typedef struct {
+  const char *set, *part; /* interned; part "": none */
+  gint64 row;             /* line of the set's table */
+  char *label;
+  OrrLikenessRow likeness;
+  guint n_answers;
+  OrrResidualAnswer answers[ORR_RESIDUAL_ANSWERS];
+} OrrResidual;
+
+typedef struct {
+  GArray *rows; /* of OrrResidual, by set, then by row */
+  gint64 revision;
+} OrrResiduals;
+
+OrrResiduals *orr_residuals_new(void);
+void orr_residuals_free(OrrResiduals *residuals);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrResiduals, orr_residuals_free)
+
+/* The file of @kind in the library's first folder that has one; newly allocated, NULL: none. */
+char *orr_residuals_path(OrrLibrary *library, const char *kind);
+
+/* Reads a file. NULL with the place of its first error. */
+OrrResiduals *orr_residuals_read(const char *path, GError **error);
+
+/* Writes the rows whose likeness is of @kind, with this program's revision. */
+gboolean orr_residuals_write(const OrrResiduals *residuals, const char *kind, const char *path,
+                             GError **error);
+
+/* A likeness as one line of text, and back; FALSE: @text is not one. */
+char *orr_residuals_likeness_text(const OrrLikenessRow *row);
+gboolean orr_residuals_likeness_parse(const char *text, OrrLikenessRow *ret_row);
+
+/* The answer of @residual for @metric; NULL: it has none. */
+const OrrResidualAnswer *orr_residual_answer(const OrrResidual *residual, const char *metric);
+
+G_END_DECLS
+
+#endif
