@@ -3,7 +3,7 @@
  *
  *   1. The distance of every measured row of the same quantity to the question.
  *   2. The nearest ones, with weights that fall with the distance over a bandwidth: that of row
- *      NEAREST, so that the band widens its search where little is near.
+ *      ORR_BAND_NEAREST.
  *   3. Bounds at the level from their residuals log(measured / simulated) (conformal.h).
  *   4. The quality, from how near the nearest rows are, and in how many campaigns they were
  *      measured.
@@ -11,38 +11,24 @@
  * A campaign is one validation set, software and device: its rows share whatever was special about
  * that machine on that day, so rows of one campaign speak only for questions that are near it.
  */
-#include "sim/bands/band.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/bands/band_private.h"
 #include "sim/bands/conformal.h"
-#include "sim/bands/distance.h"
 
 const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 
-/* The row whose distance sets the bandwidth; rows that must be near; and their campaigns. */
-#define NEAREST 40
+/* Rows that carry weight, at most; campaigns that a question far from all needs. */
 #define MOST_ROWS 160
-#define FEWEST_ROWS 12
 #define FEWEST_CAMPAIGNS 3
-/* Distances of row FEWEST_ROWS up to which a band is good, and up to which there is one. */
+/* Distances of row ORR_BAND_FEWEST up to which a band is good, and up to which there is one. */
 #define GOOD_DISTANCE 3.0
 #define WEAK_DISTANCE 8.0
-/* Added to the bandwidth, so that rows at distance 0 do not take all the weight. */
-#define LEAST_BANDWIDTH 0.3
-
 /* Fraction of the time to the first token from which on the engines, not the load, decide what is
  * served. */
 #define MUCH_WAITING 0.5
-
-struct OrrBands {
-  const OrrResiduals *residuals;
-  OrrResiduals *own;        /* NULL: borrowed */
-  OrrDistancePoint *points; /* of each row */
-  char *stale;
-};
 
 /* A measured answer at some distance. */
 typedef struct {
@@ -51,10 +37,6 @@ typedef struct {
   double weight; /* above 0 to 1 */
 } Near;
 
-static const OrrResidual *residual_at(const OrrBands *bands, guint row) {
-  return &g_array_index(bands->residuals->rows, OrrResidual, row);
-}
-
 /* --- Life --- */
 
 OrrBands *orr_bands_of(const OrrResiduals *residuals) {
@@ -62,7 +44,7 @@ OrrBands *orr_bands_of(const OrrResiduals *residuals) {
   bands->residuals = residuals;
   bands->points = g_new0(OrrDistancePoint, residuals->rows->len + 1);
   for (guint i = 0; i < residuals->rows->len; i++)
-    bands->points[i] = orr_distance_point(&residual_at(bands, i)->likeness);
+    bands->points[i] = orr_distance_point(&orr_band_residual(bands, i)->likeness);
   if (residuals->rows->len > 0 && residuals->revision != ORR_MODEL_REVISION)
     bands->stale = g_strdup_printf("the measured rows were compared with revision %" G_GINT64_FORMAT
                                    " of the model, this is revision %d: `make residuals`",
@@ -91,7 +73,7 @@ const char *orr_bands_stale(const OrrBands *bands) { return bands->stale; }
 
 /* --- The nearest measured rows --- */
 
-static gboolean is_left_out(const OrrBandQuestion *question, const OrrResidual *residual) {
+gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual *residual) {
   return question->without_set && g_str_equal(question->without_set, residual->set) &&
          (question->without_row == 0 || question->without_row == residual->row);
 }
@@ -102,10 +84,8 @@ static int compare_near(const void *a, const void *b) {
   return (x->row > y->row) - (x->row < y->row);
 }
 
-/* The answer of a row that is nearest to @quantity, and what its quantity adds to the distance;
- * FALSE: none speaks for it. */
-static gboolean nearest_answer(const OrrResidual *residual, OrrQuantity quantity, guint *ret_answer,
-                               double *ret_added) {
+gboolean orr_band_nearest_answer(const OrrResidual *residual, OrrQuantity quantity,
+                                 guint *ret_answer, double *ret_added) {
   *ret_added = INFINITY;
   for (guint i = 0; i < residual->n_answers; i++) {
     const OrrBandMetric *metric =
@@ -126,8 +106,8 @@ static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
   for (guint i = 0; i < bands->residuals->rows->len; i++) {
     Near near = {.row = i};
     double added;
-    if (is_left_out(question, residual_at(bands, i)) ||
-        !nearest_answer(residual_at(bands, i), quantity, &near.answer, &added))
+    if (orr_band_is_left_out(question, orr_band_residual(bands, i)) ||
+        !orr_band_nearest_answer(orr_band_residual(bands, i), quantity, &near.answer, &added))
       continue;
     near.distance = added + orr_distance(&asked, &bands->points[i]);
     g_array_append_val(all, near);
@@ -137,15 +117,19 @@ static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
   return all;
 }
 
+double orr_band_weight(double distance, double nearest, double bandwidth) {
+  const double scaled = distance / bandwidth, least = nearest / bandwidth;
+  return exp(-1.5 * (scaled * scaled - least * least));
+}
+
 static void weigh(GArray *near) {
   if (near->len == 0) return;
   const double bandwidth =
-      g_array_index(near, Near, MIN(NEAREST, near->len - 1)).distance + LEAST_BANDWIDTH;
-  const double nearest = g_array_index(near, Near, 0).distance / bandwidth;
+      g_array_index(near, Near, MIN(ORR_BAND_NEAREST, near->len - 1)).distance + ORR_BAND_LEAST;
+  const double nearest = g_array_index(near, Near, 0).distance;
   for (guint i = 0; i < near->len; i++) {
     Near *one = &g_array_index(near, Near, i);
-    const double scaled = one->distance / bandwidth;
-    one->weight = exp(-1.5 * (scaled * scaled - nearest * nearest));
+    one->weight = orr_band_weight(one->distance, nearest, bandwidth);
   }
 }
 
@@ -154,10 +138,10 @@ static void weigh(GArray *near) {
 static guint count_campaigns(const OrrBands *bands, const GArray *near) {
   guint n = 0;
   for (guint i = 0; i < near->len; i++) {
-    const OrrResidual *one = residual_at(bands, g_array_index(near, Near, i).row);
+    const OrrResidual *one = orr_band_residual(bands, g_array_index(near, Near, i).row);
     gboolean is_new = TRUE;
     for (guint k = 0; k < i && is_new; k++) {
-      const OrrResidual *other = residual_at(bands, g_array_index(near, Near, k).row);
+      const OrrResidual *other = orr_band_residual(bands, g_array_index(near, Near, k).row);
       is_new = one->set != other->set || one->likeness.stack != other->likeness.stack ||
                one->likeness.device != other->likeness.device;
     }
@@ -167,8 +151,8 @@ static guint count_campaigns(const OrrBands *bands, const GArray *near) {
 }
 
 static OrrBandQuality quality_of(const OrrBands *bands, const GArray *near) {
-  if (near->len < FEWEST_ROWS) return ORR_BAND_NONE;
-  const double distance = g_array_index(near, Near, FEWEST_ROWS - 1).distance;
+  if (near->len < ORR_BAND_FEWEST) return ORR_BAND_NONE;
+  const double distance = g_array_index(near, Near, ORR_BAND_FEWEST - 1).distance;
   if (distance <= GOOD_DISTANCE) return ORR_BAND_GOOD;
   return distance <= WEAK_DISTANCE && count_campaigns(bands, near) >= FEWEST_CAMPAIGNS
              ? ORR_BAND_WEAK
@@ -190,7 +174,8 @@ static const char *difference(const OrrBands *bands, const GArray *near,
     const char *mine = *(char *const *)(const void *)((const char *)asked + texts[t].offset);
     gboolean found = FALSE;
     for (guint i = 0; i < near->len && !found; i++) {
-      const OrrLikenessRow *row = &residual_at(bands, g_array_index(near, Near, i).row)->likeness;
+      const OrrLikenessRow *row =
+          &orr_band_residual(bands, g_array_index(near, Near, i).row)->likeness;
       found = *(char *const *)(const void *)((const char *)row + texts[t].offset) == mine;
     }
     if (found) continue;
@@ -202,13 +187,11 @@ static const char *difference(const OrrBands *bands, const GArray *near,
 
 /* --- Bounds --- */
 
-/* log(measured / simulated) of a time, or of the time that a rate stands for. */
-static double residual_of(const OrrBands *bands, const Near *near) {
-  const OrrResidual *residual = residual_at(bands, near->row);
-  const OrrResidualAnswer *answer = &residual->answers[near->answer];
-  const double log_ratio = log(answer->measured / answer->simulated);
-  return orr_band_metrics_find(residual->likeness.kind, answer->metric)->is_rate ? -log_ratio
-                                                                                 : log_ratio;
+double orr_band_log_error(const OrrResidual *residual, guint answer) {
+  const OrrResidualAnswer *one = &residual->answers[answer];
+  const double log_ratio = log(one->measured / one->simulated);
+  return orr_band_metrics_find(residual->likeness.kind, one->metric)->is_rate ? -log_ratio
+                                                                              : log_ratio;
 }
 
 static void find_bounds(const OrrBands *bands, const GArray *near, OrrBand *band) {
@@ -216,7 +199,8 @@ static void find_bounds(const OrrBands *bands, const GArray *near, OrrBand *band
   double sum = 0, errors = 0, low, high;
   for (guint i = 0; i < near->len; i++) {
     const Near *one = &g_array_index(near, Near, i);
-    rows[i] = (OrrConformalRow){residual_of(bands, one), one->weight};
+    rows[i] = (OrrConformalRow){orr_band_log_error(orr_band_residual(bands, one->row), one->answer),
+                                one->weight};
     sum += one->weight;
     errors += one->weight * (exp(-rows[i].value) - 1);
   }
@@ -230,6 +214,13 @@ static OrrBand no_band(double level, const char *reason) {
   return (OrrBand){.low = NAN, .high = NAN, .bias = NAN, .level = level, .reason = reason};
 }
 
+/* Rows that weigh at least a tenth of the nearest. */
+static guint count_heavy(const GArray *near) {
+  guint n = 0;
+  for (guint i = 0; i < near->len; i++) n += g_array_index(near, Near, i).weight >= 0.1;
+  return n;
+}
+
 /* The band of a time; @near has what speaks for it. */
 static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, const GArray *near) {
   OrrBand band = {.level = question->level, .quality = quality_of(bands, near), .reason = ""};
@@ -240,7 +231,7 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, c
   find_bounds(bands, near, &band);
   if (!(band.low > 0) || !isfinite(band.high))
     return no_band(question->level, "too few measured runs for this level");
-  band.n_rows = near->len;
+  band.n_rows = count_heavy(near);
   if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, near, question->likeness);
   return band;
 }
@@ -274,7 +265,7 @@ static void list_sources(const OrrBands *bands, const GArray *near, GArray *sour
   for (guint i = 0; i < near->len; i++) sum += g_array_index(near, Near, i).weight;
   for (guint i = 0; i < near->len; i++) {
     const Near *one = &g_array_index(near, Near, i);
-    const OrrResidual *residual = residual_at(bands, one->row);
+    const OrrResidual *residual = orr_band_residual(bands, one->row);
     const OrrBandSource source = {residual, &residual->answers[one->answer], one->weight / sum};
     g_array_append_val(sources, source);
   }
