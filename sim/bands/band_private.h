@@ -19,7 +19,7 @@ struct OrrBands {
 /* Weights fall as exp(-1.5 (distance / bandwidth)^2) from 1 for the nearest. The bandwidth is the
  * distance of row ORR_BAND_NEAREST, so that the search widens where little is near, plus
  * ORR_BAND_LEAST, so that rows at distance 0 do not take all the weight. */
-#define ORR_BAND_NEAREST 40
+#define ORR_BAND_NEAREST 25
 #define ORR_BAND_LEAST 0.3
 
 /* The row ORR_BAND_FEWEST decides the quality. */

@@ -13,48 +13,25 @@ typedef struct {
   double weight;
 } Term;
 
+/* A wrong number format or bound is the largest difference; PCIe (scale-up 1) and NVLink differ in
+ * three octaves. */
 #define TERM(kind_, member_, weight_)                                                              \
   { kind_, offsetof(OrrLikenessRow, member_), weight_ }
 
 static const Term terms[] = {
-    TERM(TEXT, stack, 0.7),
-    TERM(TEXT, device, 0.5),
-    TERM(TEXT, architecture, 0.5),
-    TERM(TEXT, family, 0.7),
-    TERM(TEXT, format, 0.5),
-    TERM(TEXT, form, 0.7),
-    TERM(TEXT, method, 0.3),
-    TERM(TEXT, model, 0.3),
-    TERM(TEXT, cluster, 0.3),
-    TERM(TEXT, bound, 0.3),
-    TERM(TEXT, recompute, 0.2),
-    TERM(TEXT, sharding, 0.3),
-    TERM(SIZE, gpus, 0.15),
-    TERM(SIZE, nodes, 0.2),
-    TERM(SIZE, tp, 0.15),
-    TERM(SIZE, pp, 0.1),
-    TERM(SIZE, cp, 0.3),
-    TERM(SIZE, ep, 0.1),
-    TERM(SIZE, batch, 0.1),
-    TERM(SIZE, micro, 0.15),
-    TERM(SIZE, input, 0.1),
-    TERM(SIZE, output, 0.1),
-    TERM(SIZE, size, 0.15),
-    TERM(SIZE, parameters, 0.1),
-    TERM(FRACTION, gemm, 1),
-    TERM(FRACTION, attention, 1),
-    TERM(FRACTION, experts, 1),
-    TERM(FRACTION, memory, 1),
-    TERM(FRACTION, comm, 1.5),
-    TERM(FRACTION, host, 2),
-    TERM(FRACTION, bubble, 1.5),
-    TERM(FRACTION, waiting, 1),
-    TERM(FRACTION, cache, 1),
-    TERM(FRACTION, measured, 0.5),
-    TERM(FRACTION, interpolated, 0.5),
-    TERM(FRACTION, carried, 1),
-    TERM(FRACTION, modelled, 1),
-    TERM(FRACTION, outside, 1),
+    TERM(TEXT, stack, 0.7),       TERM(TEXT, device, 0.5),        TERM(TEXT, architecture, 0.2),
+    TERM(TEXT, family, 0.9),      TERM(TEXT, format, 4),          TERM(TEXT, form, 0.5),
+    TERM(TEXT, method, 0.3),      TERM(TEXT, model, 0.3),         TERM(TEXT, cluster, 1),
+    TERM(TEXT, bound, 2),         TERM(TEXT, recompute, 0.05),    TERM(TEXT, sharding, 1),
+    TERM(SIZE, scale_up, 1),      TERM(SIZE, gpus, 0.4),          TERM(SIZE, nodes, 0.8),
+    TERM(SIZE, tp, 0.06),         TERM(SIZE, pp, 0.04),           TERM(SIZE, cp, 0.3),
+    TERM(SIZE, ep, 0.7),          TERM(SIZE, batch, 0.07),        TERM(SIZE, micro, 0.1),
+    TERM(SIZE, input, 0.07),      TERM(SIZE, output, 0.07),       TERM(SIZE, size, 0.3),
+    TERM(SIZE, parameters, 0.2),  TERM(FRACTION, gemm, 1),        TERM(FRACTION, attention, 1),
+    TERM(FRACTION, experts, 2),   TERM(FRACTION, memory, 2),      TERM(FRACTION, comm, 1),
+    TERM(FRACTION, host, 3),      TERM(FRACTION, bubble, 2),      TERM(FRACTION, waiting, 1),
+    TERM(FRACTION, cache, 1),     TERM(FRACTION, measured, 0.08), TERM(FRACTION, interpolated, 0.5),
+    TERM(FRACTION, carried, 0.4), TERM(FRACTION, modelled, 0.8),  TERM(FRACTION, outside, 2),
     TERM(YEARS, release, 0.3),
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(terms) <= ORR_DISTANCE_TERMS);
