@@ -5,8 +5,8 @@
  *           + sum over fractions of w |a - b| + w |release a - release b| in years
  *
  * The weights are those with the least interval score (Gneiting, Raftery 2007) of bands whose own
- * validation set, or own row, is left out; tests/bands/fit.py computes them. A number that only one of
- * both has counts as three octaves.
+ * validation set, or own row, is left out; tests/bands/fit.py computes them. A number that only one
+ * of both has counts as three octaves.
  */
 #ifndef ORR_DISTANCE_H
 #define ORR_DISTANCE_H
