@@ -177,6 +177,13 @@ struct OrrFieldTable {
 gboolean orr_field_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
                         OrrDiags *diags, void *out);
 
+/* The same for a document whose numbers may have bounds (uncertain.h): INT and REAL members take
+ * {value, low, high} too. A member gets the value, and @uncertain, which may be NULL, an
+ * OrrUncertain * with the path of the member. Elsewhere bounds are an error. */
+gboolean orr_field_read_uncertain(const OrrFieldTable *table, const OrrNode *node,
+                                  OrrLibrary *library, OrrDiags *diags, void *out,
+                                  GPtrArray *uncertain);
+
 /* Fills @out as if read from an empty map; required fields stay zero. */
 void orr_field_defaults(const OrrFieldTable *table, void *out);
 

@@ -9,11 +9,32 @@
 
 #include "sim/base/field_private.h"
 #include "sim/base/library.h"
+#include "sim/base/uncertain.h"
 
 typedef struct {
   OrrLibrary *library; /* may be NULL */
   OrrDiags *diags;
+  GString *path;        /* of the member that is being read; NULL: numbers take no bounds */
+  GPtrArray *uncertain; /* may be NULL */
 } Reader;
+
+/* Appends a key to the path; returns the length to leave it with. */
+static gsize enter(Reader *reader, const char *key) {
+  if (!reader->path) return 0;
+  const gsize length = reader->path->len;
+  g_string_append_printf(reader->path, length > 0 ? ".%s" : "%s", key);
+  return length;
+}
+
+static gsize enter_item(Reader *reader, guint index) {
+  char key[16];
+  g_snprintf(key, sizeof key, "%u", index);
+  return enter(reader, key);
+}
+
+static void leave(Reader *reader, gsize length) {
+  if (reader->path) g_string_truncate(reader->path, length);
+}
 
 /* Reports keys of a map that its table does not contain. */
 enum { KEYS_OF_DOCUMENT = 1, KEYS_OF_CHOICE = 2 };
@@ -23,6 +44,7 @@ static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *
 
 static const char *node_words(const OrrNode *node, char **ret_owned) {
   if (node->kind == ORR_NODE_LIST) return "a list";
+  if (orr_node_is_uncertain(node)) return "a number with bounds (value, low, high)";
   if (node->kind == ORR_NODE_MAP) return "a map";
   if (!*node->text && !node->quoted) return "nothing";
   return *ret_owned = g_strdup_printf(node->quoted ? "the text \"%.60s\"" : "'%.60s'", node->text);
@@ -135,6 +157,87 @@ static void read_word(Reader *reader, const OrrField *field, const OrrNode *node
   report_unknown(reader, field->name, node, field->words);
 }
 
+/* --- numbers with bounds --- */
+
+static gboolean check_bounds_keys(Reader *reader, const OrrField *field, const OrrNode *node) {
+  const guint before = orr_diags_n_errors(reader->diags);
+  for (guint i = 0; i < orr_node_length(node); i++) {
+    const OrrNode *key = node->keys->pdata[i];
+    if (g_strv_contains(orr_node_uncertain_keys, key->text)) continue;
+    g_autofree char *hint = orr_field_hint(key->text, orr_node_uncertain_keys);
+    orr_diags_error(reader->diags, key->place, "unknown key '%s' in the bounds of '%s'%s",
+                    key->text, field->name, hint);
+  }
+  for (const char *const *key = orr_node_uncertain_keys; *key; key++)
+    if (!orr_node_get(node, *key))
+      orr_diags_error(reader->diags, node->place,
+                      "missing key '%s' in the bounds of '%s': write {value: V, low: L, high: H}",
+                      *key, field->name);
+  return orr_diags_n_errors(reader->diags) == before;
+}
+
+/* Reads one of the three; it must be valid by itself. */
+static double read_bound(Reader *reader, const OrrField *field, const OrrNode *node,
+                         const char *key) {
+  g_autofree char *name = g_strconcat(field->name, ".", key, NULL);
+  OrrField named = *field;
+  gint64 whole = 0;
+  double real = 0;
+  named.name = name;
+  if (field->kind == ORR_FIELD_INT)
+    read_int(reader, &named, orr_node_get(node, key), &whole);
+  else
+    read_real(reader, &named, orr_node_get(node, key), &real);
+  return field->kind == ORR_FIELD_INT ? (double)whole : real;
+}
+
+static void keep_uncertain(Reader *reader, const OrrUncertain *found) {
+  if (!reader->uncertain) return;
+  OrrUncertain *kept = g_memdup2(found, sizeof *found);
+  kept->path = g_strdup(reader->path->str);
+  kept->place.node = NULL; /* the tree does not live as long */
+  g_ptr_array_add(reader->uncertain, kept);
+}
+
+/* The value goes to @member. */
+static void read_bounds(Reader *reader, const OrrField *field, const OrrNode *node, void *member) {
+  const guint before = orr_diags_n_errors(reader->diags);
+  if (!check_bounds_keys(reader, field, node)) return;
+  const OrrUncertain found = {.value = read_bound(reader, field, node, "value"),
+                              .low = read_bound(reader, field, node, "low"),
+                              .high = read_bound(reader, field, node, "high"),
+                              .unit = field->unit,
+                              .is_whole = field->kind == ORR_FIELD_INT,
+                              .place = node->place};
+  if (orr_diags_n_errors(reader->diags) > before) return;
+  if (!(found.low <= found.value && found.value <= found.high)) {
+    orr_diags_error(reader->diags, node->place,
+                    "the bounds of '%s' must be low <= value <= high, found low %s, value %s, "
+                    "high %s",
+                    field->name, orr_node_get_text(node, "low"), orr_node_get_text(node, "value"),
+                    orr_node_get_text(node, "high"));
+    return;
+  }
+  if (found.is_whole)
+    *(gint64 *)member = (gint64)found.value;
+  else
+    *(double *)member = found.value;
+  keep_uncertain(reader, &found);
+}
+
+/* Where a number with bounds stands. */
+static void read_uncertain(Reader *reader, const OrrField *field, const OrrNode *node,
+                           void *member) {
+  if (field->kind != ORR_FIELD_INT && field->kind != ORR_FIELD_REAL)
+    orr_diags_error(reader->diags, node->place,
+                    "'%s' takes no bounds (value, low, high): it is not a number", field->name);
+  else if (!reader->path)
+    orr_diags_error(reader->diags, node->place,
+                    "'%s' takes no bounds (value, low, high) here: write a number", field->name);
+  else
+    read_bounds(reader, field, node, member);
+}
+
 /* --- lists --- */
 
 static void read_texts(Reader *reader, const OrrField *field, const OrrNode *node, char ***member) {
@@ -191,7 +294,9 @@ static void read_sections(Reader *reader, const OrrField *field, const OrrNode *
   for (guint i = 0; i < orr_node_length(node); i++) {
     void *section = g_malloc0(field->table->size);
     g_ptr_array_add(*member, section);
+    const gsize length = enter_item(reader, i);
     read_section(reader, field, node->items->pdata[i], section);
+    leave(reader, length);
   }
 }
 
@@ -274,6 +379,8 @@ static void read_choice(Reader *reader, const OrrField *field, const OrrNode *no
 
 static void read_member(Reader *reader, const OrrField *field, const OrrNode *node, void *data) {
   void *member = orr_field_member(field, data);
+  if (field->kind != ORR_FIELD_TREE && orr_node_is_uncertain(node))
+    return read_uncertain(reader, field, node, member);
   switch (field->kind) {
   case ORR_FIELD_BOOL:
     return read_bool(reader, field, node, member);
@@ -317,10 +424,12 @@ static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *
   for (size_t i = 0; i < table->n_fields; i++) {
     const OrrField *field = &table->fields[i];
     const OrrNode *child = orr_node_get(node, field->name);
+    const gsize length = enter(reader, field->name);
     if (child)
       read_member(reader, field, child, out);
     else
       read_absent(reader, table, field, node->place, out);
+    leave(reader, length);
   }
   report_unknown_keys(reader, table, table->name, node, extra_keys);
 }
@@ -331,12 +440,25 @@ void orr_field_read_member(const OrrField *field, const OrrNode *node, OrrLibrar
   read_member(&reader, field, node, data);
 }
 
+static gboolean read_document(Reader *reader, const OrrFieldTable *table, const OrrNode *node,
+                              void *out) {
+  const guint before = orr_diags_n_errors(reader->diags);
+  memset(out, 0, table->size);
+  if (want_kind(reader, table->name, node, ORR_NODE_MAP, "a map"))
+    read_map(reader, table, node, KEYS_OF_DOCUMENT, out);
+  return orr_diags_n_errors(reader->diags) == before;
+}
+
 gboolean orr_field_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
                         OrrDiags *diags, void *out) {
   Reader reader = {.library = library, .diags = diags};
-  guint n_errors = orr_diags_n_errors(diags);
-  memset(out, 0, table->size);
-  if (want_kind(&reader, table->name, node, ORR_NODE_MAP, "a map"))
-    read_map(&reader, table, node, KEYS_OF_DOCUMENT, out);
-  return orr_diags_n_errors(diags) == n_errors;
+  return read_document(&reader, table, node, out);
+}
+
+gboolean orr_field_read_uncertain(const OrrFieldTable *table, const OrrNode *node,
+                                  OrrLibrary *library, OrrDiags *diags, void *out,
+                                  GPtrArray *uncertain) {
+  g_autoptr(GString) path = g_string_new(NULL);
+  Reader reader = {.library = library, .diags = diags, .path = path, .uncertain = uncertain};
+  return read_document(&reader, table, node, out);
 }

@@ -10,7 +10,8 @@
  *     if it has `base`:  $ref cluster.overlay  --> fabric.overlay  --> fabric.fat-tree.overlay
  *     else:              $ref cluster          --> fabric          --> fabric.fat-tree
  *
- * $defs begins with `quantity` and `percentage`, numbers with a unit.
+ * $defs begins with `quantity` and `percentage`, numbers with a unit, and, where numbers may have
+ * bounds (uncertain.h), with `bounds`, `uncertain-quantity` and `uncertain-percentage`.
  *
  * Content common to NAME and NAME.overlay is written once. In an overlay, a field that leads to no
  * other definition refers to the same property of NAME; an overlay equal to NAME is a reference to
@@ -23,6 +24,7 @@
 #include <string.h>
 
 #include "sim/base/field_private.h"
+#include "sim/base/library.h"
 
 /* An overlay of a `base:` has no required keys. */
 typedef enum { ALONE, OVERLAY } Standing;
@@ -82,15 +84,38 @@ static const char unit_definitions[] =
     "\"quantity\":{\"type\":\"string\",\"pattern\":\"" NUMBER_PATTERN " *[A-Za-z]+(/s)?$\"},"
     "\"percentage\":{\"type\":[\"number\",\"string\"],\"pattern\":\"" NUMBER_PATTERN " *%?$\"}";
 
-static void add_real(GString *out, const OrrField *field) {
-  if (field->unit == ORR_UNIT_FRACTION) {
-    add_member(out, "$ref", "#/$defs/percentage");
-  } else if (field->unit != ORR_UNIT_NONE) {
-    add_member(out, "$ref", "#/$defs/quantity");
-  } else {
-    add_member(out, "type", "number");
-    add_range(out, field);
-  }
+/* Where numbers may have bounds (uncertain.h), these follow. */
+#define BOUND "{\"type\":[\"number\",\"string\"]}"
+#define OR_BOUNDS(name)                                                                            \
+  "\"uncertain-" name "\":{\"if\":{\"type\":\"object\"},\"then\":{\"$ref\":\"#/$defs/bounds\"},"   \
+  "\"else\":{\"$ref\":\"#/$defs/" name "\"}}"
+static const char bounds_definitions[] =
+    ",\"bounds\":{\"properties\":{\"value\":" BOUND ",\"low\":" BOUND ",\"high\":" BOUND
+    "},\"required\":[\"value\",\"low\",\"high\"],\"additionalProperties\":false}," OR_BOUNDS(
+        "quantity") "," OR_BOUNDS("percentage");
+
+static gboolean takes_bounds(const OrrFieldDefinitions *definitions) {
+  const char *document = orr_field_definitions_get(definitions, 0)->document;
+  const OrrDocumentKind *kind = document ? orr_document_kind_find(document) : NULL;
+  return kind && kind->takes_bounds;
+}
+
+/* A number without a unit. `bounds` and the range do not meet: the one is for maps, the other for
+ * numbers. */
+static void add_number(GString *out, const OrrField *field, const char *type, gboolean bounds) {
+  g_autofree char *types = g_strdup_printf(bounds ? "[\"%s\",\"object\"]" : "\"%s\"", type);
+  add_raw(out, "type", types);
+  add_range(out, field);
+  if (bounds) add_member(out, "$ref", "#/$defs/bounds");
+}
+
+static void add_real(GString *out, const OrrField *field, gboolean bounds) {
+  if (field->unit == ORR_UNIT_FRACTION)
+    add_member(out, "$ref", bounds ? "#/$defs/uncertain-percentage" : "#/$defs/percentage");
+  else if (field->unit != ORR_UNIT_NONE)
+    add_member(out, "$ref", bounds ? "#/$defs/uncertain-quantity" : "#/$defs/quantity");
+  else
+    add_number(out, field, "number", bounds);
 }
 
 /* Whether a YAML reader takes an unquoted word of @words for the truth value @names[0]; YAML 1.1
@@ -178,7 +203,7 @@ static void add_list(GString *out, const OrrFieldDefinitions *definitions, const
   add_key(out, "items");
   g_string_append_c(out, '{');
   if (field->kind == ORR_FIELD_REALS)
-    add_real(out, field);
+    add_real(out, field, FALSE);
   else if (field->kind == ORR_FIELD_SECTIONS)
     add_definition(out, definitions, field, ALONE);
   else
@@ -192,10 +217,9 @@ static void add_type(GString *out, const OrrFieldDefinitions *definitions, const
   case ORR_FIELD_BOOL:
     return add_member(out, "type", "boolean");
   case ORR_FIELD_INT:
-    add_member(out, "type", "integer");
-    return add_range(out, field);
+    return add_number(out, field, "integer", takes_bounds(definitions));
   case ORR_FIELD_REAL:
-    return add_real(out, field);
+    return add_real(out, field, takes_bounds(definitions));
   case ORR_FIELD_TEXT:
     return add_raw(out, "type",
                    field->document ? "[\"string\",\"object\"]"
@@ -482,6 +506,7 @@ static char *json_schema(const OrrFieldDefinitions *definitions) {
   add_key(out, "$defs");
   g_string_append_c(out, '{');
   g_string_append(out, unit_definitions);
+  if (takes_bounds(definitions)) g_string_append(out, bounds_definitions);
   add_definitions(out, definitions, ALONE);
   if (has_documents(definitions)) add_definitions(out, definitions, OVERLAY);
   g_string_append(out, "}}\n");

@@ -34,16 +34,16 @@
 /* To add a kind: a row here, its field table in the folder that owns it, and `orrery schema`
  * lists it. */
 const OrrDocumentKind orr_document_kinds[] = {
-    {"device", "devices", "topologies/devices"},
-    {"cluster", "clusters", "topologies/clusters"},
-    {"model", "models", "models/zoo"},
-    {"profile", "profiles", "calibration/profiles"},
-    {"workload", "workloads", "workloads/recipes"},
-    {"stack", "stacks", "workloads/stacks"},
-    {"scenario", "scenarios", "scenarios"},
-    {"validation", "validation-sets",
-     "scenarios/validation"}, /* scenarios too: read by path (sim/validate/validate.h) */
-    {NULL, NULL, NULL},
+    {"device", "devices", "topologies/devices", TRUE},
+    {"cluster", "clusters", "topologies/clusters", TRUE},
+    {"model", "models", "models/zoo", TRUE},
+    {"profile", "profiles", "calibration/profiles", FALSE},
+    {"workload", "workloads", "workloads/recipes", TRUE},
+    {"stack", "stacks", "workloads/stacks", FALSE},
+    {"scenario", "scenarios", "scenarios", TRUE},
+    {"validation", "validation-sets", "scenarios/validation",
+     FALSE}, /* scenarios too: read by path (sim/validate/validate.h) */
+    {NULL, NULL, NULL, FALSE},
 };
 
 struct OrrLibrary {

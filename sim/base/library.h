@@ -25,6 +25,7 @@ typedef struct {
   const char *kind;      /* "device" */
   const char *plural;    /* "devices": what `orrery list` takes */
   const char *subfolder; /* "topologies/devices" */
+  gboolean takes_bounds; /* its numbers may be {value, low, high} (uncertain.h) */
 } OrrDocumentKind;
 
 extern const OrrDocumentKind orr_document_kinds[]; /* ends with a NULL kind */

@@ -141,10 +141,19 @@ static OrrNode *replace_list(const OrrNode *base, const OrrNode *over) {
   return list;
 }
 
+const char *const orr_node_uncertain_keys[] = {"value", "low", "high", NULL};
+
+gboolean orr_node_is_uncertain(const OrrNode *node) {
+  for (const char *const *key = orr_node_uncertain_keys; *key; key++)
+    if (orr_node_get(node, *key)) return TRUE;
+  return FALSE;
+}
+
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
   if (!over) return orr_node_copy(base);
   if (base && base->kind == ORR_NODE_SCALAR && over->kind == ORR_NODE_MAP &&
-      find(over, "base") == G_MAXUINT && find(over, "kind") == G_MAXUINT)
+      !orr_node_is_uncertain(over) && find(over, "base") == G_MAXUINT &&
+      find(over, "kind") == G_MAXUINT)
     return merge_name(base, over);
   if (base && base->kind == ORR_NODE_LIST && over->kind == ORR_NODE_LIST)
     return replace_list(base, over);

@@ -43,13 +43,19 @@ gboolean orr_node_remove(OrrNode *map, const char *key); /* TRUE where the key e
 /* ignores places and quotes; the order of keys counts */
 gboolean orr_node_equal(const OrrNode *a, const OrrNode *b);
 
+/* A number with bounds, {value: 4, low: 3, high: 5}, whole or not: a map with one of these keys. No
+ * field of a scenario has such a name (tests/run/test_uncertain.c). */
+gboolean orr_node_is_uncertain(const OrrNode *node);
+extern const char *const orr_node_uncertain_keys[]; /* "value", "low", "high", NULL */
+
 /* A new tree: @base overridden by @over.
  *  - Maps merge key by key, at all depths.
  *  - Anything else replaces the base's value. A list keeps the base's list in `replaced`, for
  *    readers that use both.
  *  - A map whose `kind` (or `base`) differs replaces the base's map: parameters belong to one
  *    choice.
- *  - A map with neither key, over a name, becomes {base: name, ...}. */
+ *  - A map with neither key, over a name, becomes {base: name, ...}; a number with bounds
+ *    replaces it. */
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over);
 
 /* The place of @node, with `node` set. */

@@ -155,8 +155,12 @@ static gpointer read_fields(const OrrDocumentCode *code, OrrLibrary *library, co
                             OrrDiags *diags) {
   gpointer data = g_malloc0(code->table->size);
   guint n_before = orr_diags_n_errors(diags);
-  if (orr_field_read(code->table, tree, library, diags, data) && code->settle)
-    code->settle(data, tree->place, diags);
+  const OrrDocumentKind *kind = orr_document_kind_find(code->kind);
+  const gboolean is_read =
+      kind && kind->takes_bounds
+          ? orr_field_read_uncertain(code->table, tree, library, diags, data, NULL)
+          : orr_field_read(code->table, tree, library, diags, data);
+  if (is_read && code->settle) code->settle(data, tree->place, diags);
   if (orr_diags_n_errors(diags) == n_before) return data;
   orr_documents_free(code, data);
   return NULL;

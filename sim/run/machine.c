@@ -10,7 +10,8 @@ static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace pl
   g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, place, diags);
   if (!tree) return NULL;
   OrrDevice *device = g_new0(OrrDevice, 1);
-  if (orr_field_read(&orr_device_table, tree, library, diags, device)) return device;
+  if (orr_field_read_uncertain(&orr_device_table, tree, library, diags, device, NULL))
+    return device;
   orr_field_clear(&orr_device_table, device);
   g_free(device);
   return NULL;

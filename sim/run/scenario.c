@@ -156,6 +156,24 @@ static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *d
                     kind->entry.name);
 }
 
+/* Every number with bounds must be one that orr_field_put can set, since replays set it. */
+static void check_uncertain(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  for (guint i = 0; i < scenario->uncertain->len; i++) {
+    const OrrUncertain *number = scenario->uncertain->pdata[i];
+    g_autoptr(OrrNode) copy = orr_node_copy(tree);
+    OrrNode *value = orr_node_new_scalar(number->place, "0");
+    if (orr_scenario_has_jobs(scenario))
+      orr_diags_error(diags, number->place,
+                      "%s: a scenario of jobs takes no bounds (value, low, high): write a number",
+                      number->path);
+    else if (!orr_field_put(&orr_scenario_table, copy, number->path, value, NULL))
+      orr_diags_error(diags, number->place,
+                      "%s: a number in a list of another document takes no bounds (value, low, "
+                      "high): write the list in the scenario",
+                      number->path);
+  }
+}
+
 static char **trace_folders(OrrLibrary *library, const OrrNode *tree) {
   g_autoptr(GPtrArray) folders = g_ptr_array_new();
   g_auto(GStrv) shared = library ? orr_library_folders(library) : g_new0(char *, 1);
@@ -171,9 +189,14 @@ OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *docume
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
   const guint before = orr_diags_n_errors(diags);
   g_autoptr(OrrNode) tree = orr_scenario_stack_apply(library, document, diags);
-  if (!orr_field_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
+  g_autoptr(GPtrArray) uncertain =
+      g_ptr_array_new_with_free_func((GDestroyNotify)orr_uncertain_free);
+  if (!orr_field_read_uncertain(&orr_scenario_table, tree, library, diags, scenario, uncertain))
+    return NULL;
+  scenario->uncertain = g_steal_pointer(&uncertain);
   scenario->folders = trace_folders(library, tree);
   check_work(scenario, tree, diags);
+  check_uncertain(scenario, document, diags);
   if (orr_diags_n_errors(diags) > before) return NULL;
   settle_model(scenario, tree, diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
@@ -240,6 +263,7 @@ void orr_scenario_locate(const OrrNode *tree, GError *error) {
 void orr_scenario_free(OrrScenario *scenario) {
   if (!scenario) return;
   g_strfreev(scenario->folders);
+  g_clear_pointer(&scenario->uncertain, g_ptr_array_unref);
   orr_field_clear(&orr_scenario_table, scenario);
   g_free(scenario);
 }

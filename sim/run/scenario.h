@@ -8,6 +8,7 @@
 #define ORR_SCENARIO_H
 
 #include "sim/base/library.h"
+#include "sim/base/uncertain.h"
 #include "sim/run/faults/faults.h"
 #include "sim/run/jobs.h"
 
@@ -33,6 +34,7 @@ struct OrrScenario {
   /* Not of the document: */
   const OrrScenario *whole; /* for one job: the scenario that lists it; NULL elsewhere */
   char **folders;           /* where to search traces: the document's folder, then the library's */
+  GPtrArray *uncertain;     /* of OrrUncertain *, the numbers with bounds; NULL: of one job */
 };
 
 extern const OrrFieldTable orr_scenario_table;

@@ -144,7 +144,8 @@ static void match_choices(OrrNode *under, OrrNode *over) {
     const char *kind = orr_node_get_text(below, "kind");
     if (above->kind == ORR_NODE_SCALAR && kind && strcmp(kind, above->text) == 0)
       name_choice(over, key, above->text, above->place);
-    else if (above->kind == ORR_NODE_MAP && below->kind == ORR_NODE_SCALAR)
+    else if (above->kind == ORR_NODE_MAP && below->kind == ORR_NODE_SCALAR &&
+             !orr_node_is_uncertain(above))
       name_choice(under, key, below->text, below->place);
     else if (above->kind == ORR_NODE_MAP && below->kind == ORR_NODE_MAP)
       match_choices(below, above);
@@ -175,7 +176,8 @@ static OrrScenario *read_facts(const Laying *laying, const OrrNode *workload) {
   orr_node_set(tree, "workload", orr_node_copy(workload));
   if (model) orr_node_set(tree, "model", orr_node_copy(model));
   OrrScenario *facts = g_new0(OrrScenario, 1);
-  if (orr_field_read(&orr_scenario_table, tree, laying->library, ignored, facts)) return facts;
+  if (orr_field_read_uncertain(&orr_scenario_table, tree, laying->library, ignored, facts, NULL))
+    return facts;
   orr_scenario_free(facts);
   return NULL;
 }

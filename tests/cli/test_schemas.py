@@ -175,6 +175,14 @@ expect("a kind that does not exist", changed("workload.kind", "trainning"), "wor
 expect("a section of a document by base", changed("cluster", {"base": "dgx-h100-superpod", "nodes": 4}), "valid")
 expect("a misspelt key beside base", changed("cluster", {"base": "dgx-h100-superpod", "noodes": 4}), "'noodes'")
 expect("a choice of the default kind", changed("workload.pipeline", {"microbatch-group": 1}), "workload.pipeline")
+BOUNDS = {"value": 64, "low": 32, "high": 128}
+expect("a number with bounds", changed("workload.batch.global", BOUNDS), "valid")
+bounds = {"value": "400 Gb/s", "low": "300 Gb/s", "high": "400 Gb/s"}
+device = {"base": "h100-sxm", "memory-bandwidth": bounds}
+expect("a quantity with bounds", changed("cluster", {"base": "x", "device": device}), "valid")
+expect("a misspelt bound", changed("workload.batch.global", BOUNDS | {"hihg": 8}), "('hihg' was unexpected)")
+expect("a bound that is missing", changed("workload.batch.global", {"value": 8}), "'low' is a required property")
+expect("bounds of a word", changed("workload.recompute", BOUNDS), "workload.recompute")
 NEEDED = {
     "collectives": {},
     "serving": {"load": {"kind": "poisson", "rate": 8}, "input": {"tokens": 512}, "output": {"tokens": 128}},

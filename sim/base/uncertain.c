@@ -1,0 +1,24 @@
+/*
+ * uncertain.c - the distribution that {value, low, high} means.
+ */
+#include "sim/base/uncertain.h"
+
+#include <math.h>
+
+void orr_uncertain_free(OrrUncertain *uncertain) {
+  if (!uncertain) return;
+  g_free(uncertain->path);
+  g_free(uncertain);
+}
+
+double orr_uncertain_quantile(const OrrUncertain *uncertain, double probability) {
+  const double low = uncertain->low, value = uncertain->value, high = uncertain->high;
+  const double number = probability < 0.5 ? low + 2 * probability * (value - low)
+                                          : high - 2 * (1 - probability) * (high - value);
+  return uncertain->is_whole ? round(number) : number;
+}
+
+char *orr_uncertain_text(const OrrUncertain *uncertain, double number) {
+  return uncertain->is_whole ? g_strdup_printf("%.0f", number)
+                             : orr_quantity_exact(number, uncertain->unit);
+}
