@@ -1,37 +1,20 @@
 /*
- * validate_pool.c - forks a child for each case, several at once, and collects their answers.
- *
- * Invariants
- *  1. A child sends one GVariant of type ANSWER through its pipe and ends by _exit. So it flushes
- *     none of the parent's buffers, and closes nothing that it shares with the parent, such as a
- *     results database.
- *  2. Every case gets an answer, whether its child answers, crashes, is killed or sends only half
- *     an answer. Answers are in the order of cases.
+ * validate_pool.c - simulates cases in child processes (children.h), which answer with one GVariant
+ * of type ANSWER each.
  */
 #include "sim/validate/validate_pool.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/bands/residuals.h"
 #include "sim/base/fault.h"
 #include "sim/run/answer/training_rows.h"
+#include "sim/run/children.h"
 #include "sim/run/scenario_stack.h"
 
 /* ok, failed, reason, OrrResult as its bytes, time parts, memory parts, engine, fidelity,
  * stack, likeness. */
 #define ANSWER "(bbsayssssss)"
-
-typedef struct {
-  guint index; /* of the case */
-  pid_t pid;
-  int fd;
-  GByteArray *received;
-} Child;
 
 /* --- In the child --- */
 
@@ -65,19 +48,20 @@ static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
   return pack(FALSE, "", scenario, outcome, likeness);
 }
 
-static void write_all(int fd, const char *data, gsize size) {
-  while (size > 0) {
-    gssize n = write(fd, data, size);
-    if (n < 0 && errno != EINTR) return; /* the parent is gone */
-    data += MAX(n, 0);
-    size -= (gsize)MAX(n, 0);
-  }
-}
+/* A pool: the cases, and which of them the children simulate. */
+typedef struct {
+  OrrLibrary *library;
+  const GPtrArray *cases;
+  const GArray *chosen; /* of guint */
+  OrrValidationProgress progress;
+  void *user;
+} Pool;
 
-static void child_main(OrrLibrary *library, const OrrValidateCase *one, int fd) {
-  g_autoptr(GVariant) answer = replay(library, one->tree);
-  write_all(fd, g_variant_get_data(answer), g_variant_get_size(answer));
-  _exit(0);
+static GBytes *work(guint index, void *user) {
+  const Pool *pool = user;
+  const OrrValidateCase *one = pool->cases->pdata[g_array_index(pool->chosen, guint, index)];
+  g_autoptr(GVariant) answer = replay(pool->library, one->tree);
+  return g_variant_get_data_as_bytes(answer);
 }
 
 /* --- In the parent --- */
@@ -118,98 +102,39 @@ static OrrValidateAnswer *unpack(GBytes *bytes) {
   return answer;
 }
 
-static gboolean start_child(OrrLibrary *library, const OrrValidateCase *one, guint index,
-                            Child *child) {
-  int ends[2];
-  if (pipe(ends) != 0) return FALSE;
-  fflush(NULL); /* else the child would have a copy of unwritten text */
-  pid_t pid = fork();
-  if (pid == 0) {
-    close(ends[0]);
-    child_main(library, one, ends[1]);
-  }
-  close(ends[1]);
-  if (pid < 0) {
-    close(ends[0]);
-    return FALSE;
-  }
-  *child = (Child){index, pid, ends[0], g_byte_array_new()};
-  return TRUE;
-}
-
-static OrrValidateAnswer *end_child(Child *child) {
-  int status = 0;
-  close(child->fd);
-  while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
-  g_autoptr(GBytes) bytes = g_byte_array_free_to_bytes(child->received);
-  if (WIFSIGNALED(status))
-    return answer_failed(g_strdup_printf("the simulation was ended by signal %d (%s)",
-                                         WTERMSIG(status), g_strsignal(WTERMSIG(status))));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return answer_failed(
-        g_strdup_printf("the simulation left with status %d", WEXITSTATUS(status)));
-  return unpack(bytes);
-}
-
-/* Reads from a child; FALSE at the end of its answer. */
-static gboolean read_child(Child *child) {
-  guint8 buffer[4096];
-  gssize n = read(child->fd, buffer, sizeof buffer);
-  if (n > 0) g_byte_array_append(child->received, buffer, (guint)n);
-  return n > 0 || (n < 0 && errno == EINTR);
-}
-
-/* Waits for output of the children. Moves the answers of children that ended to @answers, removes
- * them from @children, and returns their number. */
-static guint wait_for_some(GArray *children, GPtrArray *answers) {
-  g_autofree struct pollfd *polled = g_new0(struct pollfd, children->len);
-  guint n_ended = 0;
-  for (guint i = 0; i < children->len; i++)
-    polled[i] = (struct pollfd){.fd = g_array_index(children, Child, i).fd, .events = POLLIN};
-  if (poll(polled, children->len, -1) < 0) return 0;
-  for (guint i = children->len; i-- > 0;) {
-    Child *child = &g_array_index(children, Child, i);
-    if (!polled[i].revents || read_child(child)) continue;
-    answers->pdata[child->index] = end_child(child);
-    g_array_remove_index_fast(children, i);
-    n_ended++;
-  }
-  return n_ended;
-}
-
 /* Answers a case that cannot be simulated. */
-static gboolean answer_at_once(OrrValidateCase *one, OrrValidateAnswer **ret_answer) {
-  if (!one->refused) return FALSE;
-  *ret_answer = answer_failed(g_strdup(one->refused));
-  (*ret_answer)->failed = FALSE;
-  return TRUE;
+static OrrValidateAnswer *answer_refused(const OrrValidateCase *one) {
+  OrrValidateAnswer *answer = answer_failed(g_strdup(one->refused));
+  answer->failed = FALSE;
+  return answer;
+}
+
+static void show_progress(guint n_done, void *user) {
+  const Pool *pool = user;
+  const guint n = pool->cases->len;
+  if (pool->progress) pool->progress(n - pool->chosen->len + n_done, n, pool->user);
 }
 
 GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs,
                                  OrrValidationProgress progress, void *user) {
   GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_answer_free);
-  g_autoptr(GArray) children = g_array_new(FALSE, FALSE, sizeof(Child));
-  guint next = 0, n_done = 0, n_at_once = jobs > 0 ? jobs : g_get_num_processors();
+  g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(guint));
   g_ptr_array_set_size(answers, (int)cases->len);
-  while (next < cases->len || children->len > 0) {
-    while (next < cases->len && children->len < n_at_once) {
-      OrrValidateAnswer **answer = (OrrValidateAnswer **)&answers->pdata[next];
-      Child child;
-      if (answer_at_once(cases->pdata[next], answer))
-        n_done++;
-      else if (start_child(library, cases->pdata[next], next, &child))
-        g_array_append_val(children, child);
-      else if (children->len > 0)
-        break; /* too many processes: try again when a child ends */
-      else {
-        *answer =
-            answer_failed(g_strdup_printf("no process could be started: %s", g_strerror(errno)));
-        n_done++;
-      }
-      next++;
-    }
-    n_done += children->len > 0 ? wait_for_some(children, answers) : 0;
-    if (progress) progress(n_done, cases->len, user);
+  for (guint i = 0; i < cases->len; i++) {
+    const OrrValidateCase *one = cases->pdata[i];
+    if (one->refused)
+      answers->pdata[i] = answer_refused(one);
+    else
+      g_array_append_val(chosen, i);
+  }
+  Pool pool = {library, cases, chosen, progress, user};
+  const OrrChildren children = {
+      .n = chosen->len, .jobs = jobs, .work = work, .progress = show_progress, .user = &pool};
+  g_autoptr(GPtrArray) found = orr_children_run(&children);
+  for (guint i = 0; i < found->len; i++) {
+    OrrChildAnswer *one = found->pdata[i];
+    answers->pdata[g_array_index(chosen, guint, i)] =
+        one->bytes ? unpack(one->bytes) : answer_failed(g_steal_pointer(&one->failure));
   }
   return answers;
 }

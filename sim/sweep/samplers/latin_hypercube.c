@@ -1,14 +1,14 @@
 /*
  * latin-hypercube - points that spread over every axis (McKay, Beckman, Conover 1979).
  *
- * A design of n points repeats the values of each axis equally often and shuffles them, axis by
- * axis. So every value is tried n / values times (give or take one), whatever the other axes do.
- * Combinations that the constraints exclude, and repetitions, are dropped, and further designs are
- * added until there are n points, or 64 designs: constraints that exclude nearly everything leave
- * fewer than n points.
+ * A design of n points (latin.h) tries every value of an axis n / values times (give or take one),
+ * whatever the other axes do. Combinations that the constraints exclude, and repetitions, are
+ * dropped, and further designs are added until there are n points, or 64 designs: constraints that
+ * exclude nearly everything leave fewer than n points.
  *
  *   sampler: {kind: latin-hypercube, points: 200}
  */
+#include "sim/base/latin.h"
 #include "sim/sweep/sampler.h"
 
 typedef struct {
@@ -25,23 +25,6 @@ static const OrrFieldTable table =
 
 #define MOST_DESIGNS 64
 
-/* Row r of the design has values[r * n_axes + axis]. */
-static void deal(const OrrSampleSpace *space, guint n, guint *values, OrrRandom *random) {
-  for (guint a = 0; a < space->n_axes; a++) {
-    const guint first =
-        (guint)orr_random_below(random, space->n_values[a]); /* the values that occur once more */
-    for (guint r = 0; r < n; r++)
-      values[(gsize)r * space->n_axes + a] = (first + r) % space->n_values[a];
-    for (guint r = n; r > 1; r--) { /* Fisher, Yates */
-      guint *x = &values[(gsize)(r - 1) * space->n_axes + a];
-      guint *y = &values[(gsize)orr_random_below(random, r) * space->n_axes + a];
-      const guint kept = *x;
-      *x = *y;
-      *y = kept;
-    }
-  }
-}
-
 static int compare(gconstpointer a, gconstpointer b) {
   const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
   return (x > y) - (x < y);
@@ -53,7 +36,7 @@ static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom
   g_autofree guint *values = g_new(guint, (gsize)n * MAX(space->n_axes, 1));
   GArray *sample = g_array_new(FALSE, FALSE, sizeof(guint64));
   for (guint design = 0; design < MOST_DESIGNS && sample->len < n; design++) {
-    deal(space, n, values, random);
+    orr_latin_deal(space->n_values, space->n_axes, n, values, random);
     for (guint r = 0; r < n && sample->len < n; r++) {
       const guint64 combination = orr_sampler_combination(space, values + (gsize)r * space->n_axes);
       if (!g_hash_table_add(known, g_memdup2(&combination, sizeof combination))) continue;

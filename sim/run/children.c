@@ -1,0 +1,145 @@
+/*
+ * children.c - forks a child for each piece of work, several at once, and collects their answers.
+ *
+ * Invariants
+ *  1. A child sends its bytes through its pipe and ends by _exit. So it flushes none of the
+ *     parent's buffers, and closes nothing that it shares with the parent, such as a results
+ *     database.
+ *  2. Every piece gets an answer, whether its child answers, crashes or is killed. Answers are in
+ *     the order of pieces.
+ */
+#include "sim/run/children.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct {
+  guint index;
+  pid_t pid;
+  int fd;
+  GByteArray *received;
+} Child;
+
+void orr_children_answer_free(OrrChildAnswer *answer) {
+  if (!answer) return;
+  g_clear_pointer(&answer->bytes, g_bytes_unref);
+  g_free(answer->failure);
+  g_free(answer);
+}
+
+/* Takes ownership of both. */
+static OrrChildAnswer *answer_new(GBytes *bytes, char *failure) {
+  OrrChildAnswer *answer = g_new0(OrrChildAnswer, 1);
+  *answer = (OrrChildAnswer){bytes, failure};
+  return answer;
+}
+
+/* --- In the child --- */
+
+static void write_all(int fd, const char *data, gsize size) {
+  while (size > 0) {
+    gssize n = write(fd, data, size);
+    if (n < 0 && errno != EINTR) return; /* the parent is gone */
+    data += MAX(n, 0);
+    size -= (gsize)MAX(n, 0);
+  }
+}
+
+static void child_main(const OrrChildren *children, guint index, int fd) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  g_autoptr(GBytes) bytes = children->work(index, children->user);
+  write_all(fd, g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+  _exit(0);
+}
+
+/* --- In the parent --- */
+
+static gboolean start_child(const OrrChildren *children, guint index, Child *child) {
+  int ends[2];
+  if (pipe(ends) != 0) return FALSE;
+  fflush(NULL); /* else the child would have a copy of unwritten text */
+  pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    child_main(children, index, ends[1]);
+  }
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    return FALSE;
+  }
+  *child = (Child){index, pid, ends[0], g_byte_array_new()};
+  return TRUE;
+}
+
+static OrrChildAnswer *end_child(Child *child) {
+  int status = 0;
+  close(child->fd);
+  while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
+  g_autoptr(GBytes) bytes = g_byte_array_free_to_bytes(child->received);
+  if (WIFSIGNALED(status))
+    return answer_new(NULL, g_strdup_printf("the simulation was ended by signal %d (%s)",
+                                            WTERMSIG(status), g_strsignal(WTERMSIG(status))));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return answer_new(NULL,
+                      g_strdup_printf("the simulation left with status %d", WEXITSTATUS(status)));
+  return answer_new(g_steal_pointer(&bytes), NULL);
+}
+
+/* Reads from a child; FALSE at the end of its answer. */
+static gboolean read_child(Child *child) {
+  guint8 buffer[4096];
+  gssize n = read(child->fd, buffer, sizeof buffer);
+  if (n > 0) g_byte_array_append(child->received, buffer, (guint)n);
+  return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* Waits for output of the children. Moves the answers of children that ended to @answers, removes
+ * them from @running, and returns their number. */
+static guint wait_for_some(GArray *running, GPtrArray *answers) {
+  g_autofree struct pollfd *polled = g_new0(struct pollfd, running->len);
+  guint n_ended = 0;
+  for (guint i = 0; i < running->len; i++)
+    polled[i] = (struct pollfd){.fd = g_array_index(running, Child, i).fd, .events = POLLIN};
+  if (poll(polled, running->len, -1) < 0) return 0;
+  for (guint i = running->len; i-- > 0;) {
+    Child *child = &g_array_index(running, Child, i);
+    if (!polled[i].revents || read_child(child)) continue;
+    answers->pdata[child->index] = end_child(child);
+    g_array_remove_index_fast(running, i);
+    n_ended++;
+  }
+  return n_ended;
+}
+
+GPtrArray *orr_children_run(const OrrChildren *children) {
+  GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_children_answer_free);
+  g_autoptr(GArray) running = g_array_new(FALSE, FALSE, sizeof(Child));
+  const guint n_at_once = children->jobs > 0 ? children->jobs : g_get_num_processors();
+  guint next = 0, n_done = 0;
+  g_ptr_array_set_size(answers, (int)children->n);
+  while (next < children->n || running->len > 0) {
+    while (next < children->n && running->len < n_at_once) {
+      Child child;
+      if (start_child(children, next, &child)) {
+        g_array_append_val(running, child);
+      } else if (running->len > 0) {
+        break; /* too many processes: try again when a child ends */
+      } else {
+        answers->pdata[next] =
+            answer_new(NULL, g_strdup_printf("no process could be started: %s", g_strerror(errno)));
+        n_done++;
+      }
+      next++;
+    }
+    n_done += running->len > 0 ? wait_for_some(running, answers) : 0;
+    if (children->progress) children->progress(n_done, children->user);
+  }
+  return answers;
+}
