@@ -13,11 +13,12 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary_validate.h"
 #include "sim/cli/validate_group.h"
+#include "sim/cli/verb_validate_bands.h"
 #include "sim/validate/validate_costs.h"
 
-static char *rows_csv, *database, *profile, *residuals_folder;
-static gboolean as_json;
-static gint n_jobs;
+static char *rows_csv, *database, *profile, *residuals_folder, *leave;
+static gboolean as_json, wants_bands;
+static gint n_jobs, n_pairs = 400;
 
 static const GOptionEntry options[] = {
     {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv,
@@ -28,6 +29,15 @@ static const GOptionEntry options[] = {
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
      "Store the comparison in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Rows to simulate at once (default: one per core)",
+     "N"},
+    {"bands", 0, 0, G_OPTION_ARG_NONE, &wants_bands,
+     "Test the error bands instead: ask each measured answer for its band, without replays", NULL},
+    {"leave", 0, 0, G_OPTION_ARG_FILENAME, &leave,
+     "Bands: what does not speak for an answer: its set (default), its row, or nothing (default "
+     "with --rows)",
+     "WHAT"},
+    {"pairs", 0, 0, G_OPTION_ARG_INT, &n_pairs,
+     "Bands: pairs of each set that are asked for the band of their ratio, at most (default: 400)",
      "N"},
     {"residuals", 0, 0, G_OPTION_ARG_FILENAME, &residuals_folder,
      "Write what error bands are made from into FOLDER; takes all sets (make residuals)", "FOLDER"},
@@ -166,8 +176,16 @@ static gboolean check_options(char **args, GError **error) {
                 "--residuals takes all sets: give no GROUP and no SET");
   else if (n_jobs < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
+  else if (residuals_folder && wants_bands)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--residuals writes what --bands reads: give one of them");
+  else if (leave && !wants_bands)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--leave needs --bands");
+  else if (n_pairs < 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--pairs takes a number from 0, found %d",
+                n_pairs);
   else
-    return TRUE;
+    return orr_verb_validate_bands_check(leave, rows_csv != NULL, error);
   return FALSE;
 }
 
@@ -177,9 +195,19 @@ static gboolean check_paths(const char *db, GError **error) {
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
+/* Asks for the bands of the sets' shipped residuals, or of the rows of --rows. */
+static int test_bands(OrrLibrary *library, char **sets, GError **error) {
+  g_autoptr(OrrValidation) rows = rows_csv ? validate_one(library, sets[0], NULL, error) : NULL;
+  const OrrVerbValidateBands order = {
+      .sets = sets, .rows = rows, .leave = leave, .n_pairs = (guint)n_pairs, .as_json = as_json};
+  if (rows_csv && !rows) return 2;
+  const int status = orr_verb_validate_bands(library, &order, error);
+  return rows ? MAX(status, status_of(rows)) : status;
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
-  gboolean is_stored = strcmp(path, "none") != 0;
+  const gboolean is_stored = !wants_bands && strcmp(path, "none") != 0;
 
   g_auto(GStrv) shipped =
       args[0] ? orr_validation_group(library, args[0]) : orr_validation_sets(library);
@@ -188,6 +216,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!check_options(args, error) || !check_sets(library, sets, error) ||
       !check_paths(is_stored ? path : NULL, error))
     return 2;
+  if (wants_bands) return test_bands(library, sets, error);
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
   if (store) orr_store_keep_aside(store);
@@ -198,13 +227,21 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_validate = {
     .verb = "validate",
     .sentence = "Simulate published measurements and print the errors of the simulation.",
-    .usage = "[GROUP | SET...] [--rows FILE.csv] [--profile NAME] [--json] [--db FILE] [-j N]",
-    .more = "Without SET, validates all of 'orrery list validation-sets'. GROUP training validates "
-            "the sets of training steps and prints one line per set. A row that the checks refuse "
-            "is listed with its reason.\n"
-            "Sets of costs (attention, collectives, gemm) leave whole shapes out of a profile and "
-            "predict them from the rest; with --rows the profile predicts the kernels of the rows, "
-            "and the errors are against their latency_us.",
+    .usage = "[GROUP | SET...] [--rows FILE.csv] [--profile NAME] [--bands] [--json] [--db FILE] "
+             "[-j N]",
+    .more =
+        "Without SET, validates all of 'orrery list validation-sets'. GROUP training validates "
+        "the sets of training steps and prints one line per set. A row that the checks refuse "
+        "is listed with its reason.\n"
+        "Sets of costs (attention, collectives, gemm) leave whole shapes out of a profile and "
+        "predict them from the rest; with --rows the profile predicts the kernels of the rows, "
+        "and the errors are against their latency_us.\n"
+        "--bands tests what error bands promise: each measured answer is asked for its band "
+        "from the measured rows of all other sets, and the measurements inside are counted, "
+        "beside a constant band made from the same rows (equal: widened or narrowed until it "
+        "covers as many). Pairs of rows that differ in one axis are asked for the band of their "
+        "ratio: how many are decided, and how often rightly. With --rows the rows of FILE.csv "
+        "are replayed, and asked for their bands.",
     .options = options,
     .run = run,
 };

@@ -1,0 +1,192 @@
+/*
+ * validate_bands.c - asks measured answers for their bands, and makes constant ones beside them.
+ */
+#include "sim/validate/validate_bands.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/bands/conformal.h"
+#include "sim/base/fault.h"
+#include "sim/base/registry.h"
+#include "workloads/workload.h"
+
+const char *const orr_validate_bands_leave_words[] = {"set", "row", "nothing", NULL};
+const double orr_validate_bands_levels[ORR_VALIDATE_BANDS_LEVELS] = {0.8, 0.5};
+
+static const OrrResidual *residual_at(const OrrResiduals *residuals, guint i) {
+  return &g_array_index(residuals->rows, OrrResidual, i);
+}
+
+/* --- Life --- */
+
+static void clear_kind(gpointer data) {
+  OrrBandsKind *kind = data;
+  orr_bands_free(kind->bands);
+  orr_residuals_free(kind->residuals);
+}
+
+static gboolean add_kind(OrrValidateBands *bands, OrrLibrary *library, const char *name,
+                         GError **error) {
+  g_autofree char *path = orr_residuals_path(library, name);
+  OrrBandsKind kind = {.kind = name};
+  kind.residuals = path ? orr_residuals_read(path, error) : orr_residuals_new();
+  if (!kind.residuals) return FALSE;
+  kind.bands = orr_bands_of(kind.residuals);
+  g_array_append_val(bands->kinds, kind);
+  return TRUE;
+}
+
+/* With the shipped residuals of all kinds, and no checks. */
+static OrrValidateBands *make(OrrLibrary *library, OrrValidateBandsLeave leave, GError **error) {
+  g_autoptr(OrrValidateBands) bands = g_new0(OrrValidateBands, 1);
+  bands->leave = leave;
+  bands->kinds = g_array_new(FALSE, FALSE, sizeof(OrrBandsKind));
+  bands->checks = g_array_new(FALSE, FALSE, sizeof(OrrBandsCheck));
+  g_array_set_clear_func(bands->kinds, clear_kind);
+  for (const OrrEntry *const *entry = orr_workload_registry.entries; *entry; entry++)
+    if (!add_kind(bands, library, (*entry)->name, error)) return NULL;
+  return g_steal_pointer(&bands);
+}
+
+void orr_validate_bands_free(OrrValidateBands *bands) {
+  if (!bands) return;
+  g_array_unref(bands->kinds);
+  g_array_unref(bands->checks);
+  g_free(bands);
+}
+
+static const OrrBandsKind *find_kind(const OrrValidateBands *bands, const char *name) {
+  for (guint i = 0; i < bands->kinds->len; i++) {
+    const OrrBandsKind *kind = &g_array_index(bands->kinds, OrrBandsKind, i);
+    if (strcmp(kind->kind, name) == 0) return kind;
+  }
+  return NULL;
+}
+
+const OrrBands *orr_validate_bands_of_kind(const OrrValidateBands *bands, const char *kind) {
+  const OrrBandsKind *found = find_kind(bands, kind);
+  return found ? found->bands : NULL;
+}
+
+const char *orr_validate_bands_stale(const OrrValidateBands *bands) {
+  for (guint i = 0; i < bands->kinds->len; i++) {
+    const char *stale = orr_bands_stale(g_array_index(bands->kinds, OrrBandsKind, i).bands);
+    if (stale) return stale;
+  }
+  return NULL;
+}
+
+/* --- What is left out --- */
+
+OrrBandQuestion orr_validate_bands_question(const OrrValidateBands *bands,
+                                            const OrrBandsCheck *check, double level) {
+  const OrrResidual *residual = check->residual;
+  return (OrrBandQuestion){
+      .likeness = &residual->likeness,
+      .metric = check->answer->metric,
+      .level = level,
+      .without_set = bands->leave == ORR_VALIDATE_BANDS_NOTHING ? NULL : residual->set,
+      .without_row = bands->leave == ORR_VALIDATE_BANDS_ROW ? residual->row : 0};
+}
+
+static gboolean is_left_out(const OrrValidateBands *bands, const OrrBandsCheck *check,
+                            const OrrResidual *other) {
+  if (bands->leave == ORR_VALIDATE_BANDS_NOTHING || strcmp(check->residual->set, other->set) != 0)
+    return FALSE;
+  return bands->leave == ORR_VALIDATE_BANDS_SET || check->residual->row == other->row;
+}
+
+/* --- The constant band --- */
+
+static double log_error_of(const OrrBandMetric *metric, const OrrResidualAnswer *answer) {
+  const double error = log(answer->measured / answer->simulated);
+  return metric->is_rate ? -error : error;
+}
+
+/* The errors of the check's quantity that are not left out, of weight 1 each. */
+static GArray *pooled_errors(const OrrValidateBands *bands, const OrrBandsKind *kind,
+                             const OrrBandsCheck *check) {
+  GArray *pooled = g_array_new(FALSE, FALSE, sizeof(OrrConformalRow));
+  for (guint i = 0; i < kind->residuals->rows->len; i++) {
+    const OrrResidual *residual = residual_at(kind->residuals, i);
+    if (is_left_out(bands, check, residual)) continue;
+    for (guint k = 0; k < residual->n_answers; k++) {
+      const OrrBandMetric *metric = orr_band_metrics_find(kind->kind, residual->answers[k].metric);
+      if (!metric || metric->quantity != check->metric->quantity) continue;
+      const OrrConformalRow row = {log_error_of(metric, &residual->answers[k]), 1};
+      g_array_append_val(pooled, row);
+    }
+  }
+  return pooled;
+}
+
+static void add_constants(const GArray *pooled, OrrBandsCheck *check) {
+  OrrConformalRow *rows = (OrrConformalRow *)(void *)pooled->data;
+  check->median = NAN;
+  for (guint i = 0; i < ORR_VALIDATE_BANDS_LEVELS; i++) {
+    OrrBandsBounds *constant = &check->constants[i];
+    orr_conformal_bounds(rows, pooled->len, orr_validate_bands_levels[i], &constant->low,
+                         &constant->high);
+    if (!isfinite(constant->low) || !isfinite(constant->high))
+      *constant = (OrrBandsBounds){NAN, NAN};
+  }
+  if (pooled->len > 0) check->median = rows[pooled->len / 2].value; /* the bounds sorted them */
+}
+
+/* --- Checks --- */
+
+static OrrBandsBounds bounds_of(const OrrBandMetric *metric, const OrrBand *band) {
+  if (band->quality == ORR_BAND_NONE) return (OrrBandsBounds){NAN, NAN};
+  const double low = log(band->low), high = log(band->high);
+  return metric->is_rate ? (OrrBandsBounds){-high, -low} : (OrrBandsBounds){low, high};
+}
+
+static void add_check(OrrValidateBands *bands, const OrrResidual *residual,
+                      const OrrResidualAnswer *answer) {
+  const OrrBandsKind *kind = find_kind(bands, residual->likeness.kind);
+  OrrBandsCheck check = {.residual = residual, .answer = answer};
+  check.metric = orr_band_metrics_find(residual->likeness.kind, answer->metric);
+  if (!kind || !check.metric) return;
+  check.log_error = log_error_of(check.metric, answer);
+  for (guint i = ORR_VALIDATE_BANDS_LEVELS; i-- > 0;) {
+    const OrrBandQuestion question =
+        orr_validate_bands_question(bands, &check, orr_validate_bands_levels[i]);
+    const OrrBand band = orr_bands_ask(kind->bands, &question, NULL);
+    check.bands[i] = bounds_of(check.metric, &band);
+    check.quality = band.quality; /* the last one asked for has the default level */
+  }
+  g_autoptr(GArray) pooled = pooled_errors(bands, kind, &check);
+  add_constants(pooled, &check);
+  g_array_append_val(bands->checks, check);
+}
+
+static void add_checks(OrrValidateBands *bands, const OrrResiduals *rows, char *const *sets) {
+  for (guint i = 0; i < rows->rows->len; i++) {
+    const OrrResidual *residual = residual_at(rows, i);
+    if (sets && !g_strv_contains((const char *const *)sets, residual->set)) continue;
+    for (guint k = 0; k < residual->n_answers; k++)
+      add_check(bands, residual, &residual->answers[k]);
+  }
+}
+
+OrrValidateBands *orr_validate_bands_new(OrrLibrary *library, char *const *sets,
+                                         OrrValidateBandsLeave leave, GError **error) {
+  g_autoptr(OrrValidateBands) bands = make(library, leave, error);
+  if (!bands) return NULL;
+  for (guint i = 0; i < bands->kinds->len; i++)
+    add_checks(bands, g_array_index(bands->kinds, OrrBandsKind, i).residuals, sets);
+  if (bands->checks->len > 0) return g_steal_pointer(&bands);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "calibration/residuals has no row of %s%s: `make residuals` writes the rows of all "
+              "sets of measured scenarios",
+              sets && sets[0] ? "validation set " : "any set", sets && sets[0] ? sets[0] : "");
+  return NULL;
+}
+
+OrrValidateBands *orr_validate_bands_of_rows(OrrLibrary *library, const OrrResiduals *rows,
+                                             OrrValidateBandsLeave leave, GError **error) {
+  OrrValidateBands *bands = make(library, leave, error);
+  if (bands) add_checks(bands, rows, NULL);
+  return bands;
+}
