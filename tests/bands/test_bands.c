@@ -1,0 +1,317 @@
+/*
+ * test_bands.c - the bands of answers, from tables of residuals made up here, so that each bound
+ * can be derived by hand. All rows are like the question in everything unless a test says so: they
+ * weigh the same.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/bands/band.h"
+#include "sim/bands/band_metrics.h"
+
+/* The likeness of a training step; texts are interned, as those of files are. */
+static OrrLikenessRow step(void) {
+  OrrLikenessRow row;
+  g_assert_true(orr_residuals_likeness_parse(
+      "training\tmegatron\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tgpt\tdense\t1e10\tbf16\t"
+      "step\t1f1b\tnone\tnone\t8\t1\t8\t1\t1\t1\t1\t64\t1\t\t\t2048\t\t\t\t\t0.6\t0.1\t\t0.2\t0.1\t"
+      "0\t0\t0.5\t0.3\t0\t0.2\t0\tcompute",
+      &row));
+  return row;
+}
+
+static OrrLikenessRow closed_loop(void) {
+  OrrLikenessRow row;
+  g_assert_true(orr_residuals_likeness_parse(
+      "serving\tvllm\t2024\th100-sxm\thopper\tdgx-h100-superpod\t8\tllama\tdense\t8e9\tbf16\t"
+      "together\tvllm\t\t\t1\t1\t1\t1\t1\t\t1\t32\t\t32\tclosed-loop\t1000\t200\t0.2\t0.3\t\t0.6\t"
+      "0.2\t\t0.2\t0\t0\t\t0.8\t0.1\t0\t0.1\t0\tmemory",
+      &row));
+  return row;
+}
+
+/* Adds a row whose measurement is exp(@log_error) times its simulation. */
+static void add(OrrResiduals *residuals, const char *set, gint64 row, const OrrLikenessRow *like,
+                const char *metric, double log_error) {
+  OrrResidual residual = {.set = g_intern_string(set),
+                          .part = g_intern_string(""),
+                          .row = row,
+                          .label = g_strdup("made up"),
+                          .likeness = *like,
+                          .n_answers = 1};
+  residual.answers[0] = (OrrResidualAnswer){g_intern_string(metric), 10 * exp(log_error), 10};
+  g_array_append_val(residuals->rows, residual);
+}
+
+/* @n rows in each of the sets a, b, c, whose errors together are 0.01 k for k = 1 to 3 n: set a has
+ * the least ones. */
+static OrrResiduals *three_sets(const OrrLikenessRow *like, guint n, const char *metric) {
+  OrrResiduals *residuals = orr_residuals_new();
+  residuals->revision = ORR_MODEL_REVISION;
+  for (guint i = 0; i < 3 * n; i++) {
+    const char *const sets[] = {"a", "b", "c"};
+    add(residuals, sets[i / n], i % n + 1, like, metric, 0.01 * (i + 1));
+  }
+  return residuals;
+}
+
+static OrrBand ask(const OrrResiduals *residuals, const OrrLikenessRow *like, const char *metric,
+                   const char *without_set, gint64 without_row) {
+  g_autoptr(OrrBands) bands = orr_bands_of(residuals);
+  const OrrBandQuestion question = {.likeness = like,
+                                    .metric = metric,
+                                    .level = 0.8,
+                                    .without_set = without_set,
+                                    .without_row = without_row};
+  return orr_bands_ask(bands, &question, NULL);
+}
+
+static void assert_close(double got, double wanted) {
+  g_assert_cmpfloat_with_epsilon(got, wanted, 1e-9);
+}
+
+/* Bands of rows at distance 0 are scaled about their middle by a factor that is fitted (band.c). It
+ * is derived here from 39 rows of errors 0.01 to 0.39: their ranks (below) are 0.04 and 0.36, their
+ * middle is 0.20. */
+static double scaling(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  const double factor = (log(band.high) - 0.20) / 0.16;
+  g_assert_true(factor > 0.5 && factor < 1.5);
+  return factor;
+}
+
+/* @low and @high: logarithms of the ranks from above and from below. */
+static void assert_bounds(const OrrBand *band, double low, double middle, double high) {
+  const double factor = scaling();
+  assert_close(band->low, exp(middle + factor * (low - middle)));
+  assert_close(band->high, exp(middle + factor * (high - middle)));
+}
+
+/* 39 rows of weight 1: with the new one 40, whose 0.9 is rank 36 from below and from above, 0.36
+ * and 0.04, and whose half is rank 20, 0.20. The bias is the mean of exp(-error) - 1. */
+static void test_by_hand(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  double bias = 0;
+  for (int i = 1; i <= 39; i++) bias += (exp(-0.01 * i) - 1) / 39;
+  g_assert_cmpint(band.quality, ==, ORR_BAND_GOOD);
+  g_assert_cmpstr(band.reason, ==, "");
+  g_assert_cmpuint(band.n_rows, ==, 39);
+  g_assert_cmpfloat(band.level, ==, 0.8);
+  assert_bounds(&band, 0.04, 0.20, 0.36);
+  assert_close(band.bias, bias);
+}
+
+/* A lower level: 0.75 of 40 is rank 30: 0.30 and 0.10. */
+static void test_level(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  g_autoptr(OrrBands) bands = orr_bands_of(residuals);
+  const OrrBandQuestion question = {.likeness = &like, .metric = "iteration_time_s", .level = 0.5};
+  const OrrBand band = orr_bands_ask(bands, &question, NULL);
+  assert_bounds(&band, 0.10, 0.20, 0.30);
+}
+
+/* Without set a 26 rows speak, 0.14 to 0.39: 0.9 of 27 is 24.3, rank 25: 0.38 from below, 0.15 from
+ * above; the middle of ranks 14 is 0.265. Without one row of it (line 13, 0.13) 38 do: 0.9 of 39 is
+ * 35.1, rank 36: 0.37, as 0.13 is missing, and 0.03; ranks 20 are 0.21 and 0.20. */
+static void test_left_out(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  const OrrBand without_set = ask(residuals, &like, "iteration_time_s", "a", 0);
+  g_assert_cmpuint(without_set.n_rows, ==, 26);
+  assert_bounds(&without_set, 0.15, 0.265, 0.38);
+  const OrrBand without_row = ask(residuals, &like, "iteration_time_s", "a", 13);
+  g_assert_cmpuint(without_row.n_rows, ==, 38);
+  assert_bounds(&without_row, 0.03, 0.205, 0.37);
+  const OrrBand unknown = ask(residuals, &like, "iteration_time_s", "d", 0);
+  g_assert_cmpuint(unknown.n_rows, ==, 39);
+}
+
+/* What is measured as a rate speaks for a time and the other way round: a step that takes exp(0.36)
+ * times as long has exp(-0.36) of the tokens per second. */
+static void test_rates(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) times = three_sets(&like, 13, "iteration_time_s");
+  g_autoptr(OrrResiduals) rates = three_sets(&like, 13, "tokens_per_s_per_gpu");
+  const OrrBand rate = ask(times, &like, "mfu", NULL, 0);
+  assert_bounds(&rate, -0.36, -0.20, -0.04);
+  const OrrBand same = ask(rates, &like, "tokens_per_s_per_gpu", NULL, 0);
+  assert_bounds(&same, 0.04, 0.20, 0.36);
+  const OrrBand time = ask(rates, &like, "iteration_time_s", NULL, 0);
+  assert_bounds(&time, -0.36, -0.20, -0.04);
+}
+
+static void assert_none(const OrrBand *band, const char *reason) {
+  g_assert_cmpint(band->quality, ==, ORR_BAND_NONE);
+  g_assert_true(isnan(band->low) && isnan(band->high) && isnan(band->bias));
+  g_assert_nonnull(strstr(band->reason, reason));
+}
+
+/* No rows; rows of another quantity; a result that is not in the table; fewer rows than a band
+ * needs; a level that the rows cannot reach. */
+static void test_none(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) empty = orr_residuals_new();
+  OrrBand band = ask(empty, &like, "iteration_time_s", NULL, 0);
+  assert_none(&band, "nothing like it was measured");
+  g_autoptr(OrrResiduals) memory = three_sets(&like, 13, "memory_peak_bytes");
+  band = ask(memory, &like, "iteration_time_s", NULL, 0);
+  assert_none(&band, "nothing like it was measured");
+  band = ask(memory, &like, "bubble_fraction", NULL, 0);
+  assert_none(&band, "no measurement of this result is known");
+  g_autoptr(OrrResiduals) few = three_sets(&like, 2, "iteration_time_s");
+  band = ask(few, &like, "iteration_time_s", NULL, 0);
+  assert_none(&band, "");
+  g_autoptr(OrrResiduals) enough = three_sets(&like, 5, "iteration_time_s");
+  g_autoptr(OrrBands) bands = orr_bands_of(enough);
+  const OrrBandQuestion question = {.likeness = &like, .metric = "iteration_time_s", .level = 0.99};
+  band = orr_bands_ask(bands, &question, NULL); /* 0.995 of 16 is beyond 15 */
+  assert_none(&band, "too few measured runs for this level");
+}
+
+/* Rows that have nothing in common with the question do not speak for it. */
+static void test_unlike(void) {
+  const OrrLikenessRow like = step();
+  OrrLikenessRow far = like;
+  far.stack = far.device = far.architecture = far.cluster = far.model = far.family = far.format =
+      far.form = far.method = far.bound = (char *)g_intern_static_string("another");
+  far.gpus = far.nodes = far.tp = far.pp = far.batch = far.parameters = 1e9;
+  far.gemm = far.attention = far.memory = 0;
+  far.comm = far.carried = far.outside = 1;
+  g_autoptr(OrrResiduals) residuals = three_sets(&far, 13, "iteration_time_s");
+  const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  assert_none(&band, "no measured run on this device");
+}
+
+/* Between good and none lies weak, which says what differs; with growing distance the quality never
+ * rises. */
+static void test_weak(void) {
+  const OrrLikenessRow like = step();
+  OrrBandQuality quality = ORR_BAND_GOOD;
+  gboolean was_weak = FALSE;
+  for (int octaves = 0; octaves < 60; octaves++) {
+    OrrLikenessRow other = like;
+    other.device = (char *)g_intern_static_string("another");
+    other.gpus = other.nodes = other.tp = like.tp * pow(2, octaves);
+    g_autoptr(OrrResiduals) residuals = three_sets(&other, 13, "iteration_time_s");
+    const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+    g_assert_cmpint(band.quality, <=, quality);
+    quality = band.quality;
+    if (quality == ORR_BAND_GOOD) continue;
+    g_assert_cmpstr(band.reason, ==, "no measured run on this device");
+    was_weak |= quality == ORR_BAND_WEAK;
+  }
+  g_assert_cmpint(quality, ==, ORR_BAND_NONE);
+  g_assert_true(was_weak);
+}
+
+/* Rows near the question decide its band: 40 near ones that are right, 40 far ones that are a
+ * factor of e off. */
+static void test_near_rows_weigh_more(void) {
+  const OrrLikenessRow like = step();
+  OrrLikenessRow far = like;
+  far.device = far.stack = far.family = (char *)g_intern_static_string("another");
+  far.comm = 0.9;
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 20, "iteration_time_s");
+  for (int i = 0; i < 60; i++) {
+    g_array_index(residuals->rows, OrrResidual, i).answers[0].measured = 10;
+    add(residuals, "d", i + 1, &far, "iteration_time_s", 1);
+  }
+  const OrrBand band = ask(residuals, &like, "iteration_time_s", NULL, 0);
+  assert_close(band.low, 1);
+  g_assert_cmpfloat(band.high, <, exp(1));
+}
+
+/* Only means and medians are measured, so the band of a tail is a mean's and at most weak. */
+static void test_tails(void) {
+  const OrrLikenessRow like = closed_loop();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "ttft_mean_s");
+  const OrrBand mean = ask(residuals, &like, "ttft_mean_s", NULL, 0);
+  const OrrBand tail = ask(residuals, &like, "ttft_p99_s", NULL, 0);
+  g_assert_cmpint(mean.quality, ==, ORR_BAND_GOOD);
+  g_assert_cmpint(tail.quality, ==, ORR_BAND_WEAK);
+  g_assert_cmpstr(tail.reason, ==, "only means and medians were measured");
+}
+
+/* Where requests arrive by themselves and do not wait, the load decides what is served; with a
+ * closed loop the engines do. */
+static void test_follows_load(void) {
+  const OrrLikenessRow like = closed_loop();
+  OrrLikenessRow poisson = like;
+  poisson.arrivals = (char *)g_intern_static_string("poisson");
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "output_tokens_per_s");
+  const OrrBand band = ask(residuals, &poisson, "output_tokens_per_s", NULL, 0);
+  assert_none(&band, "the load decides it");
+  g_assert_cmpint(ask(residuals, &like, "output_tokens_per_s", NULL, 0).quality, ==, ORR_BAND_GOOD);
+}
+
+/* The sources are the rows that carry weight, heaviest first, and their weights add up to 1. */
+static void test_sources(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  g_autoptr(OrrBands) bands = orr_bands_of(residuals);
+  g_autoptr(GArray) sources = g_array_new(FALSE, FALSE, sizeof(OrrBandSource));
+  const OrrBandQuestion question = {
+      .likeness = &like, .metric = "iteration_time_s", .level = 0.8, .without_set = "b"};
+  const OrrBand band = orr_bands_ask(bands, &question, sources);
+  double sum = 0, last = INFINITY;
+  g_assert_cmpuint(sources->len, ==, band.n_rows);
+  for (guint i = 0; i < sources->len; i++) {
+    const OrrBandSource *source = &g_array_index(sources, OrrBandSource, i);
+    g_assert_cmpstr(source->residual->set, !=, "b");
+    g_assert_cmpfloat(source->weight, <=, last);
+    sum += last = source->weight;
+  }
+  assert_close(sum, 1);
+}
+
+/* Residuals of another revision of the model are said to be stale, with both revisions and the
+ * remedy. */
+static void test_stale(void) {
+  const OrrLikenessRow like = step();
+  g_autoptr(OrrResiduals) residuals = three_sets(&like, 13, "iteration_time_s");
+  g_autoptr(OrrBands) fresh = orr_bands_of(residuals);
+  g_assert_null(orr_bands_stale(fresh));
+  residuals->revision = ORR_MODEL_REVISION - 1;
+  g_autoptr(OrrBands) stale = orr_bands_of(residuals);
+  g_autofree char *old = g_strdup_printf("revision %d ", ORR_MODEL_REVISION - 1);
+  g_autofree char *new = g_strdup_printf("revision %d:", ORR_MODEL_REVISION);
+  g_assert_nonnull(strstr(orr_bands_stale(stale), old));
+  g_assert_nonnull(strstr(orr_bands_stale(stale), new));
+  g_assert_nonnull(strstr(orr_bands_stale(stale), "`make residuals`"));
+  g_autoptr(OrrResiduals) empty = orr_residuals_new();
+  g_autoptr(OrrBands) none = orr_bands_of(empty);
+  g_assert_null(orr_bands_stale(none)); /* a library without residuals has none that are stale */
+}
+
+/* Results that are seconds or bytes are larger where they are worse; all others are rates. */
+static void test_metrics(void) {
+  for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++) {
+    const char *name = metric->metric;
+    const gboolean is_time = g_str_has_suffix(name, "_s") && !g_str_has_suffix(name, "per_s");
+    g_assert_true(orr_band_metrics_find(metric->kind, name) == metric);
+    g_assert_cmpint(metric->is_rate, ==, !is_time && !g_str_has_suffix(name, "_bytes"));
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/bands/by-hand", test_by_hand);
+  g_test_add_func("/bands/level", test_level);
+  g_test_add_func("/bands/left-out", test_left_out);
+  g_test_add_func("/bands/rates", test_rates);
+  g_test_add_func("/bands/none", test_none);
+  g_test_add_func("/bands/unlike", test_unlike);
+  g_test_add_func("/bands/weak", test_weak);
+  g_test_add_func("/bands/near-rows-weigh-more", test_near_rows_weigh_more);
+  g_test_add_func("/bands/tails", test_tails);
+  g_test_add_func("/bands/follows-load", test_follows_load);
+  g_test_add_func("/bands/sources", test_sources);
+  g_test_add_func("/bands/stale", test_stale);
+  g_test_add_func("/bands/metrics", test_metrics);
+  return g_test_run();
+}

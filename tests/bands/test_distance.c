@@ -1,0 +1,120 @@
+/*
+ * test_distance.c - laws of the distance between answers, whatever its weights are.
+ */
+#include <math.h>
+
+#include "sim/bands/distance.h"
+#include "sim/bands/residuals.h"
+
+static OrrResiduals *shipped(const char *kind) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrLibrary) library = orr_library_new((const char *const[]){NULL});
+  g_autofree char *path = orr_residuals_path(library, kind);
+  g_assert_nonnull(path);
+  OrrResiduals *residuals = orr_residuals_read(path, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(residuals->rows->len, >, 100);
+  return residuals;
+}
+
+static const OrrLikenessRow *likeness_at(const OrrResiduals *residuals, guint i) {
+  return &g_array_index(residuals->rows, OrrResidual, i).likeness;
+}
+
+static double between(const OrrLikenessRow *a, const OrrLikenessRow *b) {
+  const OrrDistancePoint p = orr_distance_point(a), q = orr_distance_point(b);
+  return orr_distance(&p, &q);
+}
+
+/* A row is at 0 from itself, and the distance is finite, the same in both directions, and above 0
+ * to a row of another set: of the shipped rows, each 37th with each 41st. */
+static void test_metric(void) {
+  static const char *const kinds[] = {"training", "serving", "collectives"};
+  for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
+    g_autoptr(OrrResiduals) residuals = shipped(kinds[k]);
+    for (guint i = 0; i < residuals->rows->len; i += 37) {
+      const OrrLikenessRow *a = likeness_at(residuals, i);
+      g_assert_cmpfloat(between(a, a), ==, 0);
+      for (guint j = 0; j < residuals->rows->len; j += 41) {
+        const OrrLikenessRow *b = likeness_at(residuals, j);
+        const double distance = between(a, b);
+        g_assert_true(isfinite(distance) && distance >= 0);
+        g_assert_cmpfloat(distance, ==, between(b, a));
+        if (a->device != b->device && a->model != b->model) g_assert_cmpfloat(distance, >, 0);
+      }
+    }
+  }
+}
+
+/* Sizes count in octaves: from 8 to 16 is as far as from 64 to 128, and half as far as from 8 to
+ * 32. */
+static void test_octaves(void) {
+  g_autoptr(OrrResiduals) residuals = shipped("training");
+  OrrLikenessRow rows[5];
+  static const double tp[] = {8, 16, 32, 64, 128};
+  for (guint i = 0; i < 5; i++) {
+    rows[i] = *likeness_at(residuals, 0);
+    rows[i].tp = rows[i].batch = tp[i];
+  }
+  const double octave = between(&rows[0], &rows[1]);
+  g_assert_cmpfloat(octave, >, 0);
+  g_assert_cmpfloat_with_epsilon(between(&rows[3], &rows[4]), octave, 1e-12);
+  g_assert_cmpfloat_with_epsilon(between(&rows[0], &rows[2]), 2 * octave, 1e-12);
+}
+
+/* A size that both lack adds nothing; one that a single row has counts as some octaves, whatever
+ * its value. */
+static void test_absent(void) {
+  g_autoptr(OrrResiduals) residuals = shipped("training");
+  OrrLikenessRow has = *likeness_at(residuals, 0), large = has, lacks = has, lacks_too = has;
+  has.tp = 8;
+  large.tp = 1024;
+  lacks.tp = lacks_too.tp = NAN;
+  g_assert_cmpfloat(between(&lacks, &lacks_too), ==, 0);
+  g_assert_cmpfloat(between(&has, &lacks), >, 0);
+  g_assert_cmpfloat(between(&has, &lacks), ==, between(&large, &lacks));
+}
+
+/* A quantity speaks for itself at no extra distance, for memory no time does, and the relation is
+ * the same in both directions. */
+static void test_quantities(void) {
+  for (OrrQuantity a = ORR_QUANTITY_STEP; a <= ORR_QUANTITY_CALL; a++) {
+    g_assert_cmpfloat(orr_distance_of_quantities(a, a), ==, 0);
+    for (OrrQuantity b = ORR_QUANTITY_STEP; b <= ORR_QUANTITY_CALL; b++) {
+      const double distance = orr_distance_of_quantities(a, b);
+      g_assert_cmpfloat(distance, ==, orr_distance_of_quantities(b, a));
+      if (a != b) g_assert_cmpfloat(distance, >, 0);
+      if (a != b && (a == ORR_QUANTITY_MEMORY || b == ORR_QUANTITY_MEMORY))
+        g_assert_true(isinf(distance));
+    }
+  }
+}
+
+/* Doubling TP is the same change from 1 to 2 as from 4 to 8, another one than halving it, and
+ * another one than changing the device. */
+static void test_changes(void) {
+  g_autoptr(OrrResiduals) residuals = shipped("training");
+  OrrLikenessRow rows[4];
+  OrrDistancePoint points[5];
+  static const double tp[] = {1, 2, 4, 8};
+  for (guint i = 0; i < 4; i++) {
+    rows[i] = *likeness_at(residuals, 0);
+    rows[i].tp = tp[i];
+    points[i] = orr_distance_point(&rows[i]);
+  }
+  rows[0].device = (char *)g_intern_string("another");
+  points[4] = orr_distance_point(&rows[0]);
+  g_assert_cmpfloat(orr_distance_of_changes(&points[0], &points[1], &points[2], &points[3]), ==, 0);
+  g_assert_cmpfloat(orr_distance_of_changes(&points[0], &points[1], &points[3], &points[2]), >, 0);
+  g_assert_cmpfloat(orr_distance_of_changes(&points[0], &points[1], &points[0], &points[4]), >, 0);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/distance/metric", test_metric);
+  g_test_add_func("/distance/octaves", test_octaves);
+  g_test_add_func("/distance/absent", test_absent);
+  g_test_add_func("/distance/quantities", test_quantities);
+  g_test_add_func("/distance/changes", test_changes);
+  return g_test_run();
+}
