@@ -22,7 +22,7 @@
 #define BANDWIDTH_PAIR 60
 /* Distances of pair ORR_BAND_FEWEST up to which a band is good, and up to which there is one. */
 #define GOOD_DISTANCE 5.0
-#define WEAK_DISTANCE 15.0
+#define WEAK_DISTANCE 16.0
 
 /* A row that can be part of a pair. */
 typedef struct {
