@@ -18,6 +18,7 @@
 
 #include "sim/bands/band_private.h"
 #include "sim/bands/conformal.h"
+#include "sim/bands/extras.h"
 
 const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 
@@ -160,6 +161,15 @@ static OrrBandQuality quality_of(const OrrBands *bands, const GArray *near) {
              : ORR_BAND_NONE;
 }
 
+/* The first extra of the question that no row among @near has; "" for none. */
+static const char *missing_extra(const OrrBands *bands, const GArray *near,
+                                 const OrrLikenessRow *asked) {
+  guint32 missing = orr_extras_bits(asked->extras);
+  for (guint i = 0; i < near->len; i++)
+    missing &= ~bands->points[g_array_index(near, Near, i).row].extras;
+  return orr_extras_name(missing);
+}
+
 /* What a measured run can share with the question, in the order in which it matters. */
 static const struct {
   size_t offset;
@@ -190,6 +200,11 @@ static gboolean any_shares(const OrrBands *bands, const GArray *near, const OrrL
 /* The trait, or the two traits, that no row among @near shares with the question. */
 static const char *difference(const OrrBands *bands, const GArray *near,
                               const OrrLikenessRow *asked) {
+  const char *extra = missing_extra(bands, near, asked);
+  if (*extra) {
+    g_autofree char *text = g_strconcat("no measured run with ", extra, NULL);
+    return g_intern_string(text);
+  }
   for (guint i = 0; i < G_N_ELEMENTS(traits); i++) {
     if (any_shares(bands, near, asked, i, i)) continue;
     g_autofree char *text = g_strconcat("no measured run ", traits[i].what, NULL);
@@ -268,6 +283,7 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, c
     return no_band(question->level, near->len == 0
                                         ? g_intern_static_string("nothing like it was measured")
                                         : difference(bands, near, question->likeness));
+  if (*missing_extra(bands, near, question->likeness)) band.quality = ORR_BAND_WEAK;
   find_bounds(bands, near, &band);
   if (!(band.low > 0) || !isfinite(band.high))
     return no_band(question->level, "too few measured runs for this level");

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "sim/bands/extras.h"
+
 typedef enum { TEXT, SIZE, FRACTION, YEARS } TermKind;
 
 typedef struct {
@@ -36,11 +38,13 @@ static const Term terms[] = {
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(terms) <= ORR_DISTANCE_TERMS);
 
+/* Of each extra; too few rows have any for a search to find it. */
+#define EXTRA_WEIGHT 2.0
 #define OCTAVES_IF_ABSENT 3.0
 #define YEARS_IF_ABSENT 1.0
 
 OrrDistancePoint orr_distance_point(const OrrLikenessRow *row) {
-  OrrDistancePoint point = {{0}, {NULL}};
+  OrrDistancePoint point = {.extras = orr_extras_bits(row->extras)};
   for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
     const void *member = (const char *)row + terms[i].offset;
     if (terms[i].kind == TEXT) {
@@ -64,8 +68,12 @@ static double number_distance(TermKind kind, double a, double b) {
   return fabs(a - b);
 }
 
+static double extras_distance(guint32 a, guint32 b) {
+  return EXTRA_WEIGHT * __builtin_popcount(a ^ b);
+}
+
 double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b) {
-  double sum = 0;
+  double sum = extras_distance(a->extras, b->extras);
   for (guint i = 0; i < G_N_ELEMENTS(terms); i++)
     sum += terms[i].weight * (terms[i].kind == TEXT
                                   ? text_distance(a->texts[i], b->texts[i])
@@ -75,7 +83,7 @@ double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b) {
 
 double orr_distance_of_changes(const OrrDistancePoint *a, const OrrDistancePoint *b,
                                const OrrDistancePoint *c, const OrrDistancePoint *d) {
-  double sum = 0;
+  double sum = extras_distance(a->extras ^ b->extras, c->extras ^ d->extras);
   for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
     const TermKind kind = terms[i].kind;
     if (kind == TEXT)

@@ -3,6 +3,7 @@
  *
  *   d(a, b) = sum over texts of w [a != b] + sum over sizes of w |log2 a - log2 b|
  *           + sum over fractions of w |a - b| + w |release a - release b| in years
+ *           + w (extras that one of both uses)
  *
  * The weights are those with the least interval score (Gneiting, Raftery 2007) of bands whose own
  * validation set, or own row, is left out; tests/bands/fit.py computes them. A number that only one
@@ -22,6 +23,7 @@ enum { ORR_DISTANCE_TERMS = 40 };
 typedef struct {
   double numbers[ORR_DISTANCE_TERMS];
   const char *texts[ORR_DISTANCE_TERMS];
+  guint32 extras; /* orr_extras_bits */
 } OrrDistancePoint;
 
 OrrDistancePoint orr_distance_point(const OrrLikenessRow *row);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "models/quantization.h"
+#include "sim/bands/extras.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/serving/serving.h"
@@ -282,6 +283,7 @@ OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
     fill_serving(scenario, outcome, &row);
   else
     fill_collectives(scenario, outcome, &row);
+  row.extras = (char *)orr_extras_of(scenario, outcome);
   row.bound = interned(bound_of(&row));
   return row;
 }
