@@ -27,7 +27,7 @@ const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 #define FEWEST_CAMPAIGNS 3
 /* Distances of row ORR_BAND_FEWEST up to which a band is good, and up to which there is one. */
 #define GOOD_DISTANCE 4.0
-#define WEAK_DISTANCE 10.0
+#define WEAK_DISTANCE 9.0
 /* Fraction of the time to the first token from which on the engines, not the load, decide what is
  * served. */
 #define MUCH_WAITING 0.5
@@ -238,7 +238,7 @@ static double widening(const char *kind, double distance) {
   static const struct {
     const char *kind;
     double slope;
-  } far[] = {{"training", 0.02}, {"serving", 0.17}, {"collectives", 0.38}};
+  } far[] = {{"training", 0.02}, {"serving", 0.12}, {"collectives", 0.45}};
   double factor = 0.82 + 0.06 * CLAMP(distance - 2, 0, 2);
   for (guint i = 0; i < G_N_ELEMENTS(far); i++)
     if (g_str_equal(kind, far[i].kind)) factor += far[i].slope * fmax(distance - 4, 0);
