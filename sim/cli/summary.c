@@ -10,6 +10,7 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary_collectives.h"
 #include "sim/cli/summary_faults.h"
+#include "sim/cli/summary_inputs.h"
 #include "sim/cli/summary_serving.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
@@ -197,6 +198,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
     orr_summary_serving(out, scenario, outcome);
   else
     orr_summary_collectives(out, scenario, outcome);
+  orr_summary_inputs(out, outcome);
   orr_summary_faults(out, outcome, NULL);
   for (guint i = 0; i < outcome->warnings->len; i++)
     add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);

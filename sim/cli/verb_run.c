@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/bands/band.h"
+#include "sim/bands/inputs.h"
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/base/settings.h"
@@ -17,6 +18,7 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary.h"
 #include "sim/cli/summary_faults.h"
+#include "sim/cli/summary_inputs.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/outcome_store.h"
 #include "sim/run/scenario_stack.h"
@@ -25,6 +27,7 @@
 static char **settings, *database, *trace, *fidelity;
 static char *spans;
 static gboolean as_json;
+static gint n_samples = -1, n_jobs;
 
 /* --spans auto stores no longer time line: a span takes about 100 bytes. */
 #define MANY_SPANS 250000
@@ -42,6 +45,10 @@ static const GOptionEntry options[] = {
      "Write the time line for Perfetto (Trace Event Format)", "FILE"},
     {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity,
      "Set the scenario's fidelity: auto, folded or full", "F"},
+    {"samples", 0, 0, G_OPTION_ARG_INT, &n_samples,
+     "Replays with other values of uncertain inputs (default: 8, and 2 per input); 0: none", "N"},
+    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs,
+     "Replays of uncertain inputs at once (default: one per core)", "N"},
     {NULL},
 };
 
@@ -90,6 +97,7 @@ static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
   orr_show_json_members(out, outcome->kind->result, &outcome->result);
   add_groups(out, outcome);
   if (outcome->kind->details) add_details(out, outcome);
+  orr_summary_inputs_json(out, outcome);
   orr_summary_faults_json(out, outcome);
   printf("%s}\n", out->str);
 }
@@ -154,6 +162,42 @@ static gboolean check_spans(GError **error) {
   return FALSE;
 }
 
+static gboolean check_samples(GError **error) {
+  if (n_samples < -1 || n_samples == 1 || n_samples > 10000)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--samples takes 0 (no replays of uncertain inputs) or 2 to 10000, found %d",
+                n_samples);
+  else if (n_jobs < 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+typedef struct {
+  OrrProgress *progress;
+  guint n;
+} Replaying;
+
+static void show_replays(guint n_done, void *user) {
+  const Replaying *replaying = user;
+  orr_progress_update(replaying->progress, n_done, replaying->n);
+}
+
+/* Replays with other values of the uncertain inputs; NULL where there are none. Comes before the
+ * run itself, which uses up this process's SimGrid engine. */
+static OrrInputs *replay_inputs(OrrLibrary *library, const OrrNode *tree,
+                                const OrrScenario *scenario) {
+  if (scenario->uncertain->len == 0 || n_samples == 0) return NULL;
+  const guint n = n_samples < 0 ? orr_inputs_samples(scenario) : (guint)n_samples;
+  Replaying replaying = {orr_progress_new("uncertain inputs", FALSE), n};
+  const OrrInputsHow how = {
+      .samples = n, .jobs = (guint)n_jobs, .progress = show_replays, .user = &replaying};
+  OrrInputs *inputs = orr_inputs_replay(library, tree, scenario, &how);
+  orr_progress_free(replaying.progress);
+  return inputs;
+}
+
 static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
                             GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
@@ -185,7 +229,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 1, 1,
                           "run takes one scenario: a file, or a name from 'orrery list scenarios'",
                           error) ||
-      !check_trace(error) || !check_spans(error))
+      !check_trace(error) || !check_spans(error) || !check_samples(error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = NULL;
@@ -197,11 +241,13 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (store) orr_store_keep_aside(store);
   if (orr_scenario_has_jobs(scenario))
     return run_jobs(library, scenario, args[0], store, path, error);
+  g_autoptr(OrrInputs) inputs = replay_inputs(library, tree, scenario);
   g_autoptr(OrrOutcome) outcome =
       simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
   if (outcome && !orr_bands_add(library, scenario, outcome, ORR_BAND_LEVEL, error)) return 1;
+  if (outcome && inputs) orr_inputs_add(inputs, outcome);
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
     print_json(scenario, outcome);
@@ -217,11 +263,14 @@ const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and print a summary.",
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
-             "[--fidelity F]",
-    .more = "FILE is a scenario's file, or its name in the library. The database is created if "
-            "needed; each run is added whole or not at all. If another process keeps the database "
-            "locked for one minute (or ORRERY_LOCK_WAIT), the result is printed, the run is stored "
-            "in FILE.kept-N, which 'orrery db merge' merges, and the exit status is 1.",
+             "[--fidelity F] [--samples N] [-j N]",
+    .more =
+        "FILE is a scenario's file, or its name in the library. The database is created if "
+        "needed; each run is added whole or not at all. If another process keeps the database "
+        "locked for one minute (or ORRERY_LOCK_WAIT), the result is printed, the run is stored "
+        "in FILE.kept-N, which 'orrery db merge' merges, and the exit status is 1. Numbers that "
+        "the scenario marks as uncertain, {value: 4, low: 3, high: 5}, are propagated by "
+        "replays with other values of them.",
     .options = options,
     .run = run,
 };

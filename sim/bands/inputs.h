@@ -1,0 +1,56 @@
+/*
+ * inputs.h - uncertain inputs: a run is replayed with other values of the numbers that the scenario
+ * marks (uncertain.h), and its results spread.
+ *
+ *   {value, low, high} --design--> n values of each input --n replays--> results --> spreads, shares
+ *
+ * The design is a Latin hypercube (latin.h): each input takes the middle of each of n equally
+ * probable intervals once, so that with one input the quantiles of a linear result are exact. Which
+ * values meet is drawn at random: of 64 draws, the one whose inputs are least correlated.
+ *
+ * This is what the user does not know about the question. How far Orrery is off is another matter,
+ * the band (band.h), and neither contains the other.
+ */
+#ifndef ORR_INPUTS_H
+#define ORR_INPUTS_H
+
+#include "sim/run/answer/outcome.h"
+#include "sim/run/children.h"
+#include "sim/run/scenario.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrInputs OrrInputs;
+
+typedef struct {
+  guint samples;                              /* replays: 2 or more */
+  guint jobs;                                 /* at once; 0: one per core */
+  void (*progress)(guint n_done, void *user); /* may be NULL */
+  void *user;
+} OrrInputsHow;
+
+/* The number of replays where nobody says: 8, and 2 for each input. */
+guint orr_inputs_samples(const OrrScenario *scenario);
+
+/* The probabilities of a design: [r * n_inputs + i] for input i of replay r. Each input has
+ * (0.5, 1.5, ... n - 0.5) / n, in the order that @seed's stream "uncertain inputs" gives. Newly
+ * allocated. */
+double *orr_inputs_design(guint64 seed, guint n_inputs, guint n);
+
+/* Replays @scenario, which was read from @tree, in child processes; one that fails has no results,
+ * which its row says. Call it before this process makes a SimGrid engine. */
+OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
+                             const OrrInputsHow *how);
+void orr_inputs_free(OrrInputs *inputs);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrInputs, orr_inputs_free)
+
+/* Adds to the run's @outcome its rows `uncertain_input`, `input_replay`, `input_spread` and
+ * `input_share`. */
+void orr_inputs_add(const OrrInputs *inputs, OrrOutcome *outcome);
+
+/* The spread of @metric ("iteration_time_s") in @outcome; NULL: it has none. */
+const OrrInputSpreadRow *orr_inputs_spread(const OrrOutcome *outcome, const char *metric);
+
+G_END_DECLS
+
+#endif

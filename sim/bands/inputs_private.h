@@ -1,0 +1,26 @@
+/*
+ * inputs_private.h - what the inputs*.c files share; no other file includes it.
+ */
+#ifndef ORR_INPUTS_PRIVATE_H
+#define ORR_INPUTS_PRIVATE_H
+
+#include "sim/bands/inputs.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  gboolean ok;
+  char *reason; /* why not ok; "" */
+  OrrResult result;
+} OrrInputsReplay;
+
+struct OrrInputs {
+  GPtrArray *uncertain; /* of OrrUncertain *, the scenario's */
+  guint n;              /* replays */
+  double *values;       /* [r * uncertain->len + i], in base units */
+  OrrInputsReplay *replays;
+};
+
+G_END_DECLS
+
+#endif
