@@ -24,4 +24,4 @@ JOIN input_share h ON h.run_id = s.run_id AND h.metric = s.metric
 WHERE s.run_id = :run AND s.p90 > s.p10
   AND h.path = (SELECT path FROM input_share x WHERE x.run_id = s.run_id AND x.metric = s.metric
                 ORDER BY x.share DESC, x.path LIMIT 1)
-ORDER BY s.rowid;
+ORDER BY s.metric;

@@ -37,8 +37,8 @@ guint orr_inputs_samples(const OrrScenario *scenario);
  * allocated. */
 double *orr_inputs_design(guint64 seed, guint n_inputs, guint n);
 
-/* Replays @scenario, which was read from @tree, in child processes; one that fails has no results,
- * which its row says. Call it before this process makes a SimGrid engine. */
+/* Replays @scenario, which was read from @tree, in child processes; one that fails has no results
+ * but a reason. Call it before this process makes a SimGrid engine. */
 OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
                              const OrrInputsHow *how);
 void orr_inputs_free(OrrInputs *inputs);

@@ -19,6 +19,7 @@ typedef struct {
   const OrrNode *tree;
   const OrrInputs *inputs;
   const OrrInputsHow *how;
+  const OrrRunWorld *world; /* of all replays; NULL: each makes its own */
 } Crew;
 
 /* --- In the child --- */
@@ -36,9 +37,7 @@ static gboolean set_values(const Crew *crew, guint replay, OrrNode *tree, GError
 }
 
 /* A step is shortened as far as it has a steady state; SimGrid has one attempt in a process. */
-static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, GError **error) {
-  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, error);
-  if (!world) return NULL;
+static OrrOutcome *simulate(const OrrRunWorld *world, const OrrScenario *scenario, GError **error) {
   for (guint shorten = scenario->engine == ORR_REPLAY_SIMGRID ? 0 : 1;; shorten++) {
     gboolean too_short = FALSE;
     const OrrSimulation options = {.brief = TRUE, .shorten = shorten, .too_short = &too_short};
@@ -53,7 +52,9 @@ static OrrOutcome *replay_once(const Crew *crew, guint replay, GError **error) {
   if (!set_values(crew, replay, tree, error)) return NULL;
   g_autoptr(OrrScenario) scenario = orr_scenario_read(crew->library, tree, diags);
   if (!orr_diags_check(diags, error)) return NULL;
-  return simulate(crew->library, scenario, error);
+  if (crew->world) return simulate(crew->world, scenario, error);
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(crew->library, scenario, error);
+  return world ? simulate(world, scenario, error) : NULL;
 }
 
 static GBytes *work(guint replay, void *user) {
@@ -91,6 +92,15 @@ static void show_progress(guint n_done, void *user) {
   if (crew->how->progress) crew->how->progress(n_done, crew->how->user);
 }
 
+/* Whether all replays have the same machine. */
+static gboolean is_same_machine(const GPtrArray *uncertain) {
+  for (guint i = 0; i < uncertain->len; i++) {
+    const char *path = ((const OrrUncertain *)uncertain->pdata[i])->path;
+    if (!g_str_has_prefix(path, "workload.") && !g_str_has_prefix(path, "model.")) return FALSE;
+  }
+  return TRUE;
+}
+
 static void draw(OrrInputs *inputs, guint64 seed) {
   const guint n_inputs = inputs->uncertain->len;
   inputs->values = orr_inputs_design(seed, n_inputs, inputs->n);
@@ -106,7 +116,10 @@ OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const Orr
   inputs->n = how->samples;
   inputs->replays = g_new0(OrrInputsReplay, how->samples);
   draw(inputs, (guint64)scenario->seed);
-  Crew crew = {library, tree, inputs, how};
+  /* Made before the children fork: a profile takes longer to read than most replays. */
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, NULL);
+  const gboolean is_shared = is_same_machine(inputs->uncertain);
+  Crew crew = {library, tree, inputs, how, is_shared ? world : NULL};
   const OrrChildren children = {
       .n = how->samples, .jobs = how->jobs, .work = work, .progress = show_progress, .user = &crew};
   g_autoptr(GPtrArray) answers = orr_children_run(&children);

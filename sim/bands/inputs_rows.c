@@ -121,7 +121,7 @@ static void add_shares(const OrrInputs *inputs, const Sample *sample, const char
     g_array_index(outcome->input_shares, OrrInputShareRow, i).share /= sum;
 }
 
-/* The simulator's own time, and its check of itself, are no results. */
+/* All numbers but the simulator's own time and its check of itself. */
 static gboolean is_result(const OrrField *field) {
   return field->kind == ORR_FIELD_REAL && !g_str_has_prefix(field->name, "wall-time") &&
          !g_str_equal(field->name, "littles-law-error");

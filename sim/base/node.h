@@ -44,7 +44,7 @@ gboolean orr_node_remove(OrrNode *map, const char *key); /* TRUE where the key e
 gboolean orr_node_equal(const OrrNode *a, const OrrNode *b);
 
 /* A number with bounds, {value: 4, low: 3, high: 5}, whole or not: a map with one of these keys. No
- * field of a scenario has such a name (tests/run/test_uncertain.c). */
+ * field of a scenario has such a name (tests/run/test_uncertain_scenario.c). */
 gboolean orr_node_is_uncertain(const OrrNode *node);
 extern const char *const orr_node_uncertain_keys[]; /* "value", "low", "high", NULL */
 

@@ -154,6 +154,25 @@ static void test_profile(void) {
   assert_fine("validate gemm --rows rows.csv --profile h100-sxm --db none", "1 compared");
 }
 
+/* --- Uncertain inputs --- */
+
+#define RATE "--set 'workload.load.rate={value: 4, low: 3, high: 5}' --db none "
+
+static void test_inputs(void) {
+  const char *line = "run serving-llama-3.1-8b-h100 --set workload.requests=20 " RATE;
+  g_autofree char *none = g_strconcat(line, "--samples 0", NULL);
+  g_autofree char *some = g_strconcat(line, "--samples 2 -j 1", NULL);
+  g_autofree char *json = g_strconcat(line, "--json --samples 2", NULL);
+  g_autofree char *one = g_strconcat(line, "--samples 1", NULL);
+  g_autofree char *jobs = g_strconcat(line, "-j -2", NULL);
+  g_autofree char *plain = output_of(none);
+  g_assert_null(strstr(plain, "\n  inputs "));
+  assert_fine(some, "(p10 to p90 of 2 replays)");
+  assert_fine(json, "\"inputs\": {\"uncertain\": [\n  {\"path\": \"workload.load.rate\"");
+  assert_refused(one, 2, "--samples takes 0");
+  assert_refused(jobs, 2, "-j takes a number above 0");
+}
+
 static void add_tests(void) {
   g_test_add_func("/options/import-nccl-tests", test_nccl_tests);
   g_test_add_func("/options/import-measured", test_measured);
@@ -164,6 +183,7 @@ static void add_tests(void) {
   g_test_add_func("/options/sweep", test_sweep);
   g_test_add_func("/options/capacity", test_capacity);
   g_test_add_func("/options/describe-load", test_load);
+  g_test_add_func("/options/inputs", test_inputs);
   g_test_add_func("/options/validate-profile", test_profile);
 }
 
