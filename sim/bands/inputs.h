@@ -2,7 +2,7 @@
  * inputs.h - uncertain inputs: a run is replayed with other values of the numbers that the scenario
  * marks (uncertain.h), and its results spread.
  *
- *   {value, low, high} --design--> n values of each input --n replays--> results --> spreads, shares
+ *   {value, low, high} --design--> n values of each --n replays--> results --> spreads, shares
  *
  * The design is a Latin hypercube (latin.h): each input takes the middle of each of n equally
  * probable intervals once, so that with one input the quantiles of a linear result are exact. Which
