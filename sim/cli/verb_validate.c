@@ -15,6 +15,7 @@
 #include "sim/cli/validate_group.h"
 #include "sim/cli/verb_validate_bands.h"
 #include "sim/validate/validate_costs.h"
+#include "sim/validate/validate_stored.h"
 
 static char *rows_csv, *database, *profile, *residuals_folder, *leave;
 static gboolean as_json, wants_bands;
@@ -104,24 +105,18 @@ static int status_of(const OrrValidation *all) {
   return first ? 1 : 0;
 }
 
-/* Writes FOLDER/KIND.csv for each kind of workload, from all sets. */
-static gboolean write_residuals(const GPtrArray *validations, GError **error) {
-  g_autoptr(OrrResiduals) all = orr_residuals_new();
-  for (guint i = 0; i < validations->len; i++) {
-    const OrrValidation *one = validations->pdata[i];
-    for (guint r = 0; r < one->residuals->rows->len; r++) {
-      OrrResidual residual = g_array_index(one->residuals->rows, OrrResidual, r);
-      residual.label = g_strdup(residual.label);
-      g_array_append_val(all->rows, residual);
-    }
-  }
-  for (const OrrEntry *const *entry = orr_workload_registry.entries; *entry; entry++) {
-    const char *kind = (*entry)->name;
-    g_autofree char *name = g_strconcat(kind, ".csv", NULL);
-    g_autofree char *path = g_build_filename(residuals_folder, name, NULL);
-    if (!orr_residuals_write(all, kind, path, error)) return FALSE;
-  }
-  return TRUE;
+/* Says so where the stored residuals are not what the set gives now. */
+static void report_stored(OrrLibrary *library, const OrrValidation *validation) {
+  if (rows_csv || residuals_folder) return;
+  g_autofree char *difference = orr_validate_stored_difference(library, validation);
+  if (difference) orr_show_problem("%s", difference);
+}
+
+/* Writes the residuals of all sets. Where a row failed nothing is written: bands would lose it. */
+static int write_residuals(const GPtrArray *validations, int status, GError **error) {
+  if (status == 0 && !orr_validate_stored_write(validations, residuals_folder, error)) return 1;
+  if (status != 0) orr_show_problem("nothing is written to %s", residuals_folder);
+  return status;
 }
 
 static int validate_sets(OrrLibrary *library, const char *group, char **sets, OrrStore *store,
@@ -139,6 +134,7 @@ static int validate_sets(OrrLibrary *library, const char *group, char **sets, Or
     g_ptr_array_add(validations, validation);
     if (!as_json && !group) orr_summary_validate_set(validation);
     fflush(stdout);
+    report_stored(library, validation);
   }
   merge(validations, &all);
   if (as_json)
@@ -148,7 +144,7 @@ static int validate_sets(OrrLibrary *library, const char *group, char **sets, Or
   else if (count_replayed(validations) > 1)
     orr_summary_validate_all(&all, count_replayed(validations));
   int status = status_of(&all);
-  if (residuals_folder && !write_residuals(validations, error)) status = 1;
+  if (residuals_folder) status = write_residuals(validations, status, error);
   g_array_unref(all.rows);
   g_array_unref(all.refusals);
   return status;
@@ -176,6 +172,9 @@ static gboolean check_options(char **args, GError **error) {
                 "--residuals takes all sets: give no GROUP and no SET");
   else if (n_jobs < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
+  else if (residuals_folder && !g_file_test(residuals_folder, G_FILE_TEST_IS_DIR))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--residuals takes a folder, found %s",
+                residuals_folder);
   else if (residuals_folder && wants_bands)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--residuals writes what --bands reads: give one of them");
