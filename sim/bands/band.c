@@ -41,6 +41,14 @@ typedef struct {
 
 /* --- Life --- */
 
+static char *stale_text(gint64 revision) {
+  g_autofree char *old = revision > 0 ? g_strdup_printf("revision %" G_GINT64_FORMAT, revision)
+                                      : g_strdup("an unknown revision");
+  return g_strdup_printf("error bands are stale: their measured rows were simulated with %s of the "
+                         "model, this is revision %d; `make residuals` simulates them anew",
+                         old, ORR_MODEL_REVISION);
+}
+
 OrrBands *orr_bands_of(const OrrResiduals *residuals) {
   OrrBands *bands = g_new0(OrrBands, 1);
   bands->residuals = residuals;
@@ -48,9 +56,7 @@ OrrBands *orr_bands_of(const OrrResiduals *residuals) {
   for (guint i = 0; i < residuals->rows->len; i++)
     bands->points[i] = orr_distance_point(&orr_band_residual(bands, i)->likeness);
   if (residuals->rows->len > 0 && residuals->revision != ORR_MODEL_REVISION)
-    bands->stale = g_strdup_printf("the measured rows were compared with revision %" G_GINT64_FORMAT
-                                   " of the model, this is revision %d: `make residuals`",
-                                   residuals->revision, ORR_MODEL_REVISION);
+    bands->stale = stale_text(residuals->revision);
   return bands;
 }
 

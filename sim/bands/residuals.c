@@ -68,18 +68,27 @@ static void append_cells(GString *out, const OrrLikenessRow *row, char separator
   }
 }
 
-static gboolean read_cells(char *const *cells, OrrLikenessRow *row) {
+/* A finite number that is all of @text. */
+static gboolean read_number(const char *text, double *ret_value) {
+  char *end = NULL;
+  *ret_value = g_ascii_strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*ret_value);
+}
+
+/* NULL, or the field whose cell is not one. */
+static const OrrField *read_cells(char *const *cells, OrrLikenessRow *row) {
   for (size_t i = 0; i < orr_likeness_table.n_fields; i++) {
     const OrrField *field = &orr_likeness_table.fields[i];
-    char *member = (char *)row + field->offset, *end = NULL;
-    if (field->kind == ORR_FIELD_TEXT) {
+    char *member = (char *)row + field->offset;
+    double *number = (double *)(void *)member;
+    if (field->kind == ORR_FIELD_TEXT)
       *(const char **)(void *)member = g_intern_string(cells[i]);
-      continue;
-    }
-    *(double *)(void *)member = *cells[i] ? g_ascii_strtod(cells[i], &end) : NAN;
-    if (end && *end) return FALSE;
+    else if (*cells[i] == '\0')
+      *number = NAN;
+    else if (!read_number(cells[i], number))
+      return field;
   }
-  return TRUE;
+  return NULL;
 }
 
 char *orr_residuals_likeness_text(const OrrLikenessRow *row) {
@@ -90,7 +99,7 @@ char *orr_residuals_likeness_text(const OrrLikenessRow *row) {
 
 gboolean orr_residuals_likeness_parse(const char *text, OrrLikenessRow *ret_row) {
   g_auto(GStrv) cells = g_strsplit(text, "\t", -1);
-  return g_strv_length(cells) == orr_likeness_table.n_fields && read_cells(cells, ret_row);
+  return g_strv_length(cells) == orr_likeness_table.n_fields && !read_cells(cells, ret_row);
 }
 
 /* --- Writing --- */
@@ -143,64 +152,121 @@ gboolean orr_residuals_write(const OrrResiduals *residuals, const char *kind, co
 
 /* --- Reading --- */
 
-static gboolean read_answers(char *text, OrrResidual *residual) {
-  for (char *rest = text, *one; (one = strsep(&rest, " "));) {
-    char *metric = strsep(&one, ":"), *measured = strsep(&one, ":"), *end = NULL;
-    if (!one || residual->n_answers == ORR_RESIDUAL_ANSWERS) return FALSE;
-    OrrResidualAnswer *answer = &residual->answers[residual->n_answers++];
-    *answer = (OrrResidualAnswer){g_intern_string(metric), g_ascii_strtod(measured, NULL),
-                                  g_ascii_strtod(one, &end)};
-    if (*end || !(answer->measured > 0) || !(answer->simulated > 0)) return FALSE;
-  }
-  return residual->n_answers > 0;
+/* More rows than all that are published; asking takes time in proportion, and the square of it for
+ * ratios. */
+#define MAX_ROWS 10000
+
+/* Where a file is wrong. */
+typedef struct {
+  const char *path;
+  gint64 line;
+} Place;
+
+static gboolean fail(const Place *place, GError **error, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+static gboolean fail(const Place *place, GError **error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *what = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "%s:%" G_GINT64_FORMAT ": %s; `make residuals` writes the file", place->path,
+              place->line, what);
+  return FALSE;
 }
 
-static gboolean read_row(char *line, OrrResidual *residual) {
-  const guint n_columns = N_COLUMNS_BEFORE + (guint)orr_likeness_table.n_fields + 1;
-  char *cells[MAX_COLUMNS], *rest = line;
-  guint n = 0;
-  while (rest && n < n_columns) cells[n++] = strsep(&rest, ",");
-  if (n < n_columns || rest) return FALSE;
-  *residual = (OrrResidual){.set = g_intern_string(cells[COLUMN_SET]),
-                            .part = g_intern_string(cells[COLUMN_PART]),
-                            .row = g_ascii_strtoll(cells[COLUMN_ROW], NULL, 10)};
-  if (!read_cells(cells + N_COLUMNS_BEFORE, &residual->likeness) ||
-      !read_answers(cells[n_columns - 1], residual))
-    return FALSE;
-  residual->label = g_strdup(cells[COLUMN_LABEL]);
+/* "METRIC:MEASURED:SIMULATED", cut in place. */
+static gboolean read_answer(char *text, OrrResidualAnswer *ret_answer) {
+  const char *metric = strsep(&text, ":"), *measured = text ? strsep(&text, ":") : NULL;
+  if (!text || *metric == '\0') return FALSE;
+  ret_answer->metric = g_intern_string(metric);
+  return read_number(measured, &ret_answer->measured) &&
+         read_number(text, &ret_answer->simulated) && ret_answer->measured > 0 &&
+         ret_answer->simulated > 0;
+}
+
+static gboolean read_answers(char *text, OrrResidual *residual) {
+  for (char *rest = text, *one; (one = strsep(&rest, " "));)
+    if (residual->n_answers == ORR_RESIDUAL_ANSWERS ||
+        !read_answer(one, &residual->answers[residual->n_answers++]))
+      return FALSE;
   return TRUE;
 }
 
-static gboolean read_line(char *line, OrrResiduals *residuals) {
+/* The cells of a line, cut in place; returns how many there are, counting up to one too many. */
+static guint cut(char *line, char **cells, guint n_columns) {
+  guint n = 0;
+  while (line && n < n_columns) cells[n++] = strsep(&line, ",");
+  return n + (line != NULL);
+}
+
+static gboolean read_row(char *line, const Place *place, OrrResidual *ret_residual,
+                         GError **error) {
+  const guint n_columns = N_COLUMNS_BEFORE + (guint)orr_likeness_table.n_fields + 1;
+  char *cells[MAX_COLUMNS];
+  const guint n = cut(line, cells, n_columns);
+  if (n != n_columns)
+    return fail(place, error, "found %s%u columns, allowed: %u", n > n_columns ? "more than " : "",
+                MIN(n, n_columns), n_columns);
+  *ret_residual = (OrrResidual){.set = g_intern_string(cells[COLUMN_SET]),
+                                .part = g_intern_string(cells[COLUMN_PART])};
+  if (!g_ascii_string_to_signed(cells[COLUMN_ROW], 10, 1, G_MAXINT32, &ret_residual->row, NULL))
+    return fail(place, error, "row: found '%s', allowed: a line number", cells[COLUMN_ROW]);
+  const OrrField *wrong = read_cells(cells + N_COLUMNS_BEFORE, &ret_residual->likeness);
+  if (wrong)
+    return fail(place, error, "%s: found '%s', allowed: a number or nothing", wrong->name,
+                cells[N_COLUMNS_BEFORE + (wrong - orr_likeness_table.fields)]);
+  if (!read_answers(cells[n_columns - 1], ret_residual))
+    return fail(place, error,
+                "answers: allowed: 1 to %d of METRIC:MEASURED:SIMULATED, both above 0",
+                ORR_RESIDUAL_ANSWERS);
+  ret_residual->label = g_strdup(cells[COLUMN_LABEL]);
+  return TRUE;
+}
+
+static gboolean read_line(char *line, const Place *place, OrrResiduals *residuals, GError **error) {
   static const char revision[] = "# model-revision: ";
   OrrResidual residual;
   if (g_str_has_prefix(line, revision))
     residuals->revision = g_ascii_strtoll(line + strlen(revision), NULL, 10);
   if (*line == '\0' || *line == '#') return TRUE;
-  if (!read_row(line, &residual)) return FALSE;
+  if (residuals->rows->len == MAX_ROWS)
+    return fail(place, error, "found more than %d rows", MAX_ROWS);
+  if (!read_row(line, place, &residual, error)) return FALSE;
   g_array_append_val(residuals->rows, residual);
   return TRUE;
+}
+
+/* The file's text, without the last line's end; NULL: it cannot be read, or is not text. */
+static char *read_text(const char *path, GError **error) {
+  gsize length;
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DOCUMENT, &length, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
+    return NULL;
+  }
+  if (g_utf8_validate(text, (gssize)length, NULL)) return g_steal_pointer(&text);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not UTF-8 text", path);
+  return NULL;
 }
 
 OrrResiduals *orr_residuals_read(const char *path, GError **error) {
   g_autoptr(OrrResiduals) residuals = orr_residuals_new();
   g_autoptr(GString) header = g_string_new(NULL);
-  g_autofree char *text = NULL;
-  text = orr_file_read(path, ORR_FILE_MAX_DOCUMENT, NULL, error);
-  if (!text) {
-    g_prefix_error(error, "%s: ", path);
-    return NULL;
-  }
+  g_autofree char *text = read_text(path, error);
+  Place place = {path, 0};
+  gboolean has_header = FALSE;
   append_header(header);
   g_string_truncate(header, header->len - 1);
-  gint64 number = 0;
   for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-    number++;
-    if (strcmp(line, header->str) == 0 || read_line(line, residuals)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "%s:%" G_GINT64_FORMAT ": not a row of residuals; `make residuals` writes the file",
-                path, number);
-    return NULL;
+    place.line++;
+    if (!has_header && *line != '\0' && *line != '#') {
+      has_header = strcmp(line, header->str) == 0;
+      if (has_header) continue;
+      fail(&place, error, "not the header of this version: set,row,part,label,...,answers");
+      return NULL;
+    }
+    if (!read_line(line, &place, residuals, error)) return NULL;
   }
-  return g_steal_pointer(&residuals);
+  return text ? g_steal_pointer(&residuals) : NULL;
 }
