@@ -2,7 +2,7 @@
  * inputs.h - uncertain inputs: a run is replayed with other values of the numbers that the scenario
  * marks (uncertain.h), and its results spread.
  *
- *   {value, low, high} --design--> n values of each --n replays--> results --> spreads, shares
+ *   {value, low, high} --design--> n values of each --n replays--> results --> spreads, effects
  *
  * The design is a Latin hypercube (latin.h): each input takes the middle of each of n equally
  * probable intervals once, so that with one input the quantiles of a linear result are exact. Which
@@ -45,7 +45,7 @@ void orr_inputs_free(OrrInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrInputs, orr_inputs_free)
 
 /* Adds to the run's @outcome its rows `uncertain_input`, `input_replay`, `input_spread` and
- * `input_share`. */
+ * `input_effect`. */
 void orr_inputs_add(const OrrInputs *inputs, OrrOutcome *outcome);
 
 /* The spread of @metric ("iteration_time_s") in @outcome; NULL: it has none. */

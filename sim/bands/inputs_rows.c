@@ -3,9 +3,9 @@
  * spread each input explains.
  *
  * Quantiles: the k-th smallest of n results stands for the probability (k - 0.5) / n, the middle of
- * its interval (Hazen 1914), with straight lines between. Shares: squares of Spearman's rank
+ * its interval (Hazen 1914), with straight lines between. Effects: squares of Spearman's rank
  * correlation, which is 1 for any result that rises with one input alone, straight or not. What all
- * shares leave to 1 is due to several inputs at once, or rises and falls.
+ * of them leave to 1 is due to several inputs at once, or rises and falls.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -99,9 +99,9 @@ static void add_spread(const Sample *sample, const char *metric, double value,
   g_array_append_val(outcome->input_spreads, row);
 }
 
-static void add_shares(const OrrInputs *inputs, const Sample *sample, const char *metric,
-                       OrrOutcome *outcome) {
-  const guint n_inputs = inputs->uncertain->len, first = outcome->input_shares->len;
+static void add_effects(const OrrInputs *inputs, const Sample *sample, const char *metric,
+                        OrrOutcome *outcome) {
+  const guint n_inputs = inputs->uncertain->len, first = outcome->input_effects->len;
   g_autofree double *of_results = ranks_of(sample->results, sample->n);
   g_autofree double *values = g_new(double, sample->n);
   double sum = 0;
@@ -109,16 +109,16 @@ static void add_shares(const OrrInputs *inputs, const Sample *sample, const char
     for (guint k = 0; k < sample->n; k++)
       values[k] = inputs->values[(gsize)sample->replays[k] * n_inputs + i];
     g_autofree double *of_values = ranks_of(values, sample->n);
-    OrrInputShareRow row = {
+    OrrInputEffectRow row = {
         .metric = (char *)metric,
         .path = (char *)g_intern_string(((const OrrUncertain *)inputs->uncertain->pdata[i])->path),
         .correlation = correlation(of_values, of_results, sample->n)};
-    row.share = row.correlation * row.correlation;
-    sum += row.share;
-    g_array_append_val(outcome->input_shares, row);
+    row.fraction = row.correlation * row.correlation;
+    sum += row.fraction;
+    g_array_append_val(outcome->input_effects, row);
   }
-  for (guint i = first; sum > 1 && i < outcome->input_shares->len; i++)
-    g_array_index(outcome->input_shares, OrrInputShareRow, i).share /= sum;
+  for (guint i = first; sum > 1 && i < outcome->input_effects->len; i++)
+    g_array_index(outcome->input_effects, OrrInputEffectRow, i).fraction /= sum;
 }
 
 /* All numbers but the simulator's own time and its check of itself. */
@@ -135,7 +135,7 @@ static void add_result(const OrrInputs *inputs, const OrrField *field, OrrOutcom
   Sample sample = sample_of(inputs, field);
   if (sample.n >= 2) {
     add_spread(&sample, metric, value, outcome);
-    add_shares(inputs, &sample, metric, outcome);
+    add_effects(inputs, &sample, metric, outcome);
   }
   sample_clear(&sample);
 }

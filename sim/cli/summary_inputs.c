@@ -83,22 +83,22 @@ static void add_counts(GString *out, const OrrOutcome *outcome) {
                            first_failure(outcome));
 }
 
-static int compare_shares(gconstpointer a, gconstpointer b) {
-  const OrrInputShareRow *x = *(OrrInputShareRow *const *)a, *y = *(OrrInputShareRow *const *)b;
-  return (x->share < y->share) - (x->share > y->share);
+static int compare_effects(gconstpointer a, gconstpointer b) {
+  const OrrInputEffectRow *x = *(OrrInputEffectRow *const *)a, *y = *(OrrInputEffectRow *const *)b;
+  return (x->fraction < y->fraction) - (x->fraction > y->fraction);
 }
 
 /* "cluster.nic-bandwidth 83 %, workload.load.rate 17 %", the largest first. */
-static void add_shares(GString *out, const OrrOutcome *outcome, const char *metric) {
+static void add_effects(GString *out, const OrrOutcome *outcome, const char *metric) {
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
-  for (guint i = 0; i < outcome->input_shares->len; i++) {
-    OrrInputShareRow *row = &g_array_index(outcome->input_shares, OrrInputShareRow, i);
+  for (guint i = 0; i < outcome->input_effects->len; i++) {
+    OrrInputEffectRow *row = &g_array_index(outcome->input_effects, OrrInputEffectRow, i);
     if (g_str_equal(row->metric, metric)) g_ptr_array_add(rows, row);
   }
-  g_ptr_array_sort(rows, compare_shares);
+  g_ptr_array_sort(rows, compare_effects);
   for (guint i = 0; i < rows->len; i++) {
-    const OrrInputShareRow *row = rows->pdata[i];
-    g_string_append_printf(out, "%s%s %.0f %%", i > 0 ? ", " : "", row->path, 100 * row->share);
+    const OrrInputEffectRow *row = rows->pdata[i];
+    g_string_append_printf(out, "%s%s %.0f %%", i > 0 ? ", " : "", row->path, 100 * row->fraction);
   }
 }
 
@@ -111,7 +111,7 @@ void orr_summary_inputs(GString *out, const OrrOutcome *outcome) {
   const OrrInputSpreadRow *row = main_spread(outcome);
   if (!row || !has_width(row)) return;
   g_string_append_printf(out, "  %-12s  ", "moved by");
-  add_shares(out, outcome, row->metric);
+  add_effects(out, outcome, row->metric);
   g_string_append(out, " of the spread\n");
 }
 
@@ -136,6 +136,6 @@ void orr_summary_inputs_json(GString *out, const OrrOutcome *outcome) {
   g_string_append(out, ", ");
   add_rows(out, "spread", outcome, &orr_input_spread_table);
   g_string_append(out, ", ");
-  add_rows(out, "shares", outcome, &orr_input_share_table);
+  add_rows(out, "effects", outcome, &orr_input_effect_table);
   g_string_append_c(out, '}');
 }

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* Appends the lines `inputs` (spread of the main results) and `moved by` (shares of the inputs in
+/* Appends the lines `inputs` (spread of the main results) and `moved by` (effects of the inputs on
  * the first of them); nothing where no input was uncertain. */
 void orr_summary_inputs(GString *out, const OrrOutcome *outcome);
 

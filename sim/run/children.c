@@ -1,12 +1,12 @@
 /*
- * children.c - forks a child for each piece of work, several at once, and collects their answers.
+ * children.c - forks a child for each task, several at once, and collects their answers.
  *
  * Invariants
  *  1. A child sends its bytes through its pipe and ends by _exit. So it flushes none of the
  *     parent's buffers, and closes nothing that it shares with the parent, such as a results
  *     database.
- *  2. Every piece gets an answer, whether its child answers, crashes or is killed. Answers are in
- *     the order of pieces.
+ *  2. Every task gets an answer, whether its child answers, crashes or is killed. Answers are in
+ *     the order of tasks.
  */
 #include "sim/run/children.h"
 

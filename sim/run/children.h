@@ -1,5 +1,5 @@
 /*
- * children.h - pieces of work in child processes, one each and several at once. A process has one
+ * children.h - tasks in child processes, one each and several at once. A process has one
  * SimGrid engine, and a child that crashes takes nothing with it.
  */
 #ifndef ORR_CHILDREN_H
@@ -10,9 +10,9 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  guint n;    /* pieces of work */
+  guint n;    /* tasks */
   guint jobs; /* children at once; 0: one per core */
-  /* Does piece @index in its child; returns what to send. It must not exit or print. */
+  /* Does task @index in its child; returns what to send. It must not exit or print. */
   GBytes *(*work)(guint index, void *user);
   void (*progress)(guint n_done, void *user); /* may be NULL */
   void *user;
@@ -25,7 +25,7 @@ typedef struct {
 
 void orr_children_answer_free(OrrChildAnswer *answer);
 
-/* Returns an OrrChildAnswer * for each piece, in their order, which the caller owns. */
+/* Returns an OrrChildAnswer * for each task, in their order, which the caller owns. */
 GPtrArray *orr_children_run(const OrrChildren *children);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
 /*
- * test_inputs.c - uncertain inputs: the design, spreads and shares against closed forms, replays
+ * test_inputs.c - uncertain inputs: the design, spreads and effects against closed forms, replays
  * that fail, and the same rows whatever the number of jobs.
  *
  * Two nodes send 1 GiB to each other's neighbour: its time is size / bandwidth plus microseconds of
@@ -42,13 +42,13 @@ static OrrOutcome *answer(const char *text, const char *sets, guint samples, gui
   return outcome;
 }
 
-static const OrrInputShareRow *share_of(const OrrOutcome *outcome, const char *metric,
-                                        const char *path) {
-  for (guint i = 0; i < outcome->input_shares->len; i++) {
-    const OrrInputShareRow *row = &g_array_index(outcome->input_shares, OrrInputShareRow, i);
+static const OrrInputEffectRow *effect_of(const OrrOutcome *outcome, const char *metric,
+                                          const char *path) {
+  for (guint i = 0; i < outcome->input_effects->len; i++) {
+    const OrrInputEffectRow *row = &g_array_index(outcome->input_effects, OrrInputEffectRow, i);
     if (g_str_equal(row->metric, metric) && g_str_equal(row->path, path)) return row;
   }
-  g_error("no share of %s in %s", path, metric);
+  g_error("no effect of %s on %s", path, metric);
 }
 
 /* --- The design --- */
@@ -104,8 +104,9 @@ static void test_bandwidth(void) {
   g_assert_cmpfloat_with_epsilon(rate->p90 / rate->value, 1.08, 5e-4);
   g_assert_cmpfloat_with_epsilon(time->p10 / time->value, 1 / 1.08, 5e-4);
   g_assert_cmpfloat_with_epsilon(time->p90 / time->value, 1 / 0.92, 5e-4);
-  g_assert_cmpfloat(share_of(outcome, "time_s", "cluster.node.nic-bandwidth")->correlation, ==, -1);
-  g_assert_cmpfloat(share_of(outcome, "time_s", "cluster.node.nic-bandwidth")->share, ==, 1);
+  g_assert_cmpfloat(effect_of(outcome, "time_s", "cluster.node.nic-bandwidth")->correlation, ==,
+                    -1);
+  g_assert_cmpfloat(effect_of(outcome, "time_s", "cluster.node.nic-bandwidth")->fraction, ==, 1);
 }
 
 /* Bounds that are not symmetric: 0.8 of the way from the value to a bound. */
@@ -121,13 +122,13 @@ static void test_skewed(void) {
 
 /* What does not move the result has its correlation with what does: below 0.1, so 0.01 of the
  * squares. */
-static void test_shares(void) {
+static void test_effects(void) {
   g_autoptr(OrrOutcome) outcome = answer(
       send_recv, BANDWIDTH ";cluster.device.memory={value: 80 GB, low: 60 GB, high: 100 GB}", 0, 2);
   g_assert_cmpuint(outcome->input_replays->len, ==, 12);
   g_assert_cmpuint(outcome->uncertain_inputs->len, ==, 2);
-  g_assert_cmpfloat(share_of(outcome, "time_s", "cluster.node.nic-bandwidth")->share, >, 0.98);
-  g_assert_cmpfloat(share_of(outcome, "time_s", "cluster.device.memory")->share, <, 0.01);
+  g_assert_cmpfloat(effect_of(outcome, "time_s", "cluster.node.nic-bandwidth")->fraction, >, 0.98);
+  g_assert_cmpfloat(effect_of(outcome, "time_s", "cluster.device.memory")->fraction, <, 0.01);
 }
 
 /* Bounds that equal the value: every result is the run's own. */
@@ -140,8 +141,8 @@ static void test_no_width(void) {
     g_assert_cmpfloat(fabs(row->p10 - row->value), <=, 1e-9 * fabs(row->value));
     g_assert_cmpfloat(fabs(row->p90 - row->value), <=, 1e-9 * fabs(row->value));
   }
-  for (guint i = 0; i < outcome->input_shares->len; i++)
-    g_assert_cmpfloat(g_array_index(outcome->input_shares, OrrInputShareRow, i).share, ==, 0);
+  for (guint i = 0; i < outcome->input_effects->len; i++)
+    g_assert_cmpfloat(g_array_index(outcome->input_effects, OrrInputEffectRow, i).fraction, ==, 0);
 }
 
 /* --- Replays --- */
@@ -171,8 +172,9 @@ static void test_jobs(void) {
   g_assert_cmpmem(one->input_spreads->data, one->input_spreads->len * sizeof(OrrInputSpreadRow),
                   three->input_spreads->data,
                   three->input_spreads->len * sizeof(OrrInputSpreadRow));
-  g_assert_cmpmem(one->input_shares->data, one->input_shares->len * sizeof(OrrInputShareRow),
-                  three->input_shares->data, three->input_shares->len * sizeof(OrrInputShareRow));
+  g_assert_cmpmem(one->input_effects->data, one->input_effects->len * sizeof(OrrInputEffectRow),
+                  three->input_effects->data,
+                  three->input_effects->len * sizeof(OrrInputEffectRow));
   for (guint i = 0; i < one->input_replays->len; i++)
     g_assert_cmpstr(g_array_index(one->input_replays, OrrInputReplayRow, i).settings, ==,
                     g_array_index(three->input_replays, OrrInputReplayRow, i).settings);
@@ -185,7 +187,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/inputs/correlation", test_correlation);
   g_test_add_func("/inputs/bandwidth", test_bandwidth);
   g_test_add_func("/inputs/skewed", test_skewed);
-  g_test_add_func("/inputs/shares", test_shares);
+  g_test_add_func("/inputs/effects", test_effects);
   g_test_add_func("/inputs/no-width", test_no_width);
   g_test_add_func("/inputs/failed", test_failed);
   g_test_add_func("/inputs/jobs", test_jobs);
