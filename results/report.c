@@ -32,6 +32,7 @@ static const Section sections[] = {
      .kind = "validation",
      .show = SHOW_PICTURE},
     {.view = "latencies", .heading = "Latencies"},
+    {.view = "inputs", .heading = "Uncertain inputs"},
     {.view = "serving-classes", .heading = "Classes of requests"},
     {.view = "warnings", .heading = "Warnings"},
     {.view = "front", .heading = "Pareto front", .kind = "sweep", .show = SHOW_PICTURE},

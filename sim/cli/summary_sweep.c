@@ -80,6 +80,9 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   const double fresh = (double)(report->n_done - report->n_before);
   printf("  space         %s combinations, %s points\n", combinations, points);
   print_reasons(report->excluded, "excluded", "combinations");
+  if (report->n_uncertain > 0)
+    printf("  inputs        %u uncertain, at their values: 'orrery run' propagates their bounds\n",
+           report->n_uncertain);
   printf("  done          %s of %s points, %s simulated to the end", done, points, ok);
   if (report->n_before) printf(", %" G_GUINT64_FORMAT " of them before", report->n_before);
   printf("; %.1f s, %.0f points/s\n", report->seconds,

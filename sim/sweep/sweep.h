@@ -96,9 +96,10 @@ typedef struct {
   guint64 n_combinations, n_points, n_done;
   guint64 n_before; /* of n_done: by an earlier run (--resume) */
   guint64 by_status[ORR_N_POINT_STATUSES];
-  GArray *excluded; /* of OrrSweepExclusion: combinations, most frequent reason first */
-  GArray *refused;  /* of OrrSweepExclusion: points that are not ok, by reason */
-  double seconds;   /* since the first point was given out */
+  GArray *excluded;  /* of OrrSweepExclusion: combinations, most frequent reason first */
+  GArray *refused;   /* of OrrSweepExclusion: points that are not ok, by reason */
+  double seconds;    /* since the first point was given out */
+  guint n_uncertain; /* numbers with bounds (uncertain.h), of which points take the value */
   guint n_objectives;
   char *objectives[ORR_SWEEP_MOST_OBJECTIVES];
   /* Of OrrSweepBest: eligible points of the last rung, best first by the first objective. */

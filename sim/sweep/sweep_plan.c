@@ -116,23 +116,12 @@ static void hash_plan(OrrSweepPlan *plan, const OrrNode *sweep) {
 
 /* --- Reading --- */
 
-/* Bounds are for `orrery run`. */
-static void warn_uncertain(const OrrScenario *base, OrrDiags *diags) {
-  for (guint i = 0; i < base->uncertain->len; i++) {
-    const OrrUncertain *number = base->uncertain->pdata[i];
-    orr_diags_warning(diags, number->place,
-                      "%s: a sweep uses its value; 'orrery run' propagates its bounds",
-                      number->path);
-  }
-}
-
 static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags,
                           GError **error) {
   const gboolean is_read =
       orr_field_read(&orr_sweep_section_table, sweep, plan->library, diags, &plan->section);
   plan->base = orr_scenario_read_fields(plan->library, plan->tree, diags);
   if (!is_read || !plan->base) return FALSE;
-  warn_uncertain(plan->base, diags);
   if (orr_scenario_has_jobs(plan->base)) {
     orr_diags_error(diags, sweep->place,
                     "a sweep needs a scenario with one workload, and this one has several jobs");

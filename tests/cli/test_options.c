@@ -171,6 +171,24 @@ static void test_inputs(void) {
   assert_fine(json, "\"inputs\": {\"uncertain\": [\n  {\"path\": \"workload.load.rate\"");
   assert_refused(one, 2, "--samples takes 0");
   assert_refused(jobs, 2, "-j takes a number above 0");
+  assert_fine("sweep sweep-gpt3-6.7b-64-a100 --db none --set 'sweep.sampler={kind: random, "
+              "points: 1}' --set 'cluster.device.memory={value: 80 GB, low: 70 GB, high: 90 GB}'",
+              "1 uncertain, at their values");
+}
+
+/* A document by itself can have bounds where a scenario propagates them. */
+static void test_check_bounds(void) {
+  empty_folder();
+  put("c.yaml",
+      "schema: cluster/1\nbase: dgx-h100-superpod\nname: c\n"
+      "node: {nic-bandwidth: {value: 400 Gb/s, low: 300 Gb/s, high: 400 Gb/s}}\n",
+      -1);
+  put("p.yaml",
+      "schema: profile/1\nbase: h100-sxm\ndevice: h100-sxm\nname: p\n"
+      "constants: {host-launch: {value: 4 us, low: 3 us, high: 5 us}}\n",
+      -1);
+  assert_fine("check c.yaml", "c.yaml: fine");
+  assert_refused("check p.yaml", 2, "'host-launch' takes no bounds");
 }
 
 static void add_tests(void) {
@@ -184,6 +202,7 @@ static void add_tests(void) {
   g_test_add_func("/options/capacity", test_capacity);
   g_test_add_func("/options/describe-load", test_load);
   g_test_add_func("/options/inputs", test_inputs);
+  g_test_add_func("/options/check-bounds", test_check_bounds);
   g_test_add_func("/options/validate-profile", test_profile);
 }
 
