@@ -85,6 +85,14 @@ gboolean orr_store_begin_batch(OrrStore *store, GError **error);
 gboolean orr_store_end_batch(OrrStore *store, GError **error);
 void orr_store_abandon_batch(OrrStore *store);
 
+/* Adds rows to a stored run, within a batch: orr_store_add_row until orr_store_end_again. */
+gboolean orr_store_begin_again(OrrStore *store, gint64 run_id, GError **error);
+gboolean orr_store_end_again(OrrStore *store, GError **error);
+/* Removes the rows of @table of the runs @from to @to, except those of the runs in @kept (of
+ * gint64; NULL: none). */
+gboolean orr_store_remove_rows(OrrStore *store, const OrrFieldTable *table, gint64 from, gint64 to,
+                               const GArray *kept, GError **error);
+
 /* Adds the runs of the database at @path, which is not changed. Called within a batch, so that
  * several databases are merged completely or not at all. store_merge.c explains how numbers are
  * mapped and which runs count as equal. */

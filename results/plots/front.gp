@@ -1,5 +1,5 @@
 # The points of a sweep by two objectives, and the Pareto front: points that no other point beats on every objective.
-# Labels show the run of every few points of the front; orrery query DB front lists them all.
+# Labels show the run of every few points of the front; orrery query DB front lists them all. Whiskers are error bands.
 stats data index 0 using (name_x = strcol(3), name_y = strcol(4), 1) nooutput
 few = 1 + int(STATS_records / 12)
 set format xy "%.1s%c"
@@ -11,4 +11,6 @@ set offsets graph 0.02, graph 0.06, graph 0.05, 0
 plot for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype dot(i) linecolor i + 1 pointsize (i == 0 ? 1 : 0.4) \
   title columnheader(1), \
   data index 0 using 1:2 with lines linecolor 1 dashtype 3 notitle, \
+  data index 0 using 1:2:9:10 with xerrorbars linecolor 1 pointtype 0 notitle, \
+  data index 0 using 1:2:11:12 with yerrorbars linecolor 1 pointtype 0 notitle, \
   data index 0 using 1:2:(sprintf("run %s", strcol(7))) every few with labels offset 0, 0.8 right font ",9" notitle

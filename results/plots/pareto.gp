@@ -1,4 +1,4 @@
-# Every run that fits into memory, and the Pareto front of throughput over GPUs.
+# Every run that fits into memory, and the Pareto front of throughput over GPUs; whiskers are error bands.
 set format y "%.1s%c"
 set xlabel "GPUs"
 set ylabel "tokens per second"
@@ -8,4 +8,5 @@ set offsets graph 0.05, graph 0.12, graph 0.1, graph 0.05
 plot for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype dot(i) linecolor i + 1 pointsize (i == 0 ? 1 : 0.5) \
   title columnheader(1), \
   data index 0 using 1:2 with steps linecolor 1 notitle, \
+  data index 0 using 1:2:6:7 with yerrorbars linecolor 1 pointtype 0 notitle, \
   data index 0 using 1:2:5 with labels offset 1, 0.7 left font ",9" notitle

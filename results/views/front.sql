@@ -1,5 +1,5 @@
 -- Pareto front: which points of the sweep does no other point beat on every objective?
--- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4); training_result(memory_peak_bytes); serving_result(ttft_p99_s)
+-- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4); training_result(memory_peak_bytes); serving_result(ttft_p99_s); sweep_band(point_run, objective, low, high)
 -- series: front, or other (of points that lie close together one is shown)
 -- x: value of the first objective
 -- y: value of the second objective
@@ -9,6 +9,10 @@
 -- objective_4: value of the fourth objective
 -- run: the point's run
 -- label: values of the axes; only for points of the front
+-- x_low: lower bound of a measurement of x; empty where the sweep did not ask, or nothing measured is like the point
+-- x_high: upper bound
+-- y_low: lower bound of a measurement of y
+-- y_high: upper bound
 --
 -- Where the sweep has one objective, the second is memory (training) or the 99th percentile of the time to the first
 -- token (serving), to be minimized. Of points that are equal in all objectives only the first is on the front. The 64
@@ -97,9 +101,9 @@ SELECT
   y,
   sign.x_name,
   coalesce(sign.y_name, iif(EXISTS (SELECT 1 FROM training_result t WHERE t.run_id = shown.run_id), 'minimize memory_peak_bytes', 'minimize ttft_p99_s')) AS y_name,
-  iif(sign.n > 2, objective_3, NULL) AS objective_3,
-  iif(sign.n > 3, objective_4, NULL) AS objective_4,
-  run_id AS run,
+  iif(sign.n > 2, shown.objective_3, NULL) AS objective_3,
+  iif(sign.n > 3, shown.objective_4, NULL) AS objective_4,
+  shown.run_id AS run,
   iif(
     series = 'front',
     (
@@ -108,7 +112,13 @@ SELECT
       WHERE param.run_id = shown.run_id
     ),
     NULL
-  ) AS label
+  ) AS label,
+  bar_x.low AS x_low,
+  bar_x.high AS x_high,
+  iif(sign.n > 1, bar_y.low, NULL) AS y_low,
+  iif(sign.n > 1, bar_y.high, NULL) AS y_high
 FROM shown
 CROSS JOIN sign
-ORDER BY series, x, run_id;
+LEFT JOIN sweep_band bar_x ON bar_x.run_id = (SELECT id FROM asked) AND bar_x.point_run = shown.run_id AND bar_x.objective = 1 AND series = 'front'
+LEFT JOIN sweep_band bar_y ON bar_y.run_id = (SELECT id FROM asked) AND bar_y.point_run = shown.run_id AND bar_y.objective = 2 AND series = 'front'
+ORDER BY series, x, shown.run_id;

@@ -1,11 +1,13 @@
 -- Which runs train the most tokens per second for their number of GPUs?
--- reads: sweep(n_points); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
+-- reads: sweep(n_points, objective); sweep_band(point_run, objective, low, high); band(metric, low, high); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
 -- series: front where no other run reaches as many tokens per second on as few GPUs, else other (of points that lie close together one is shown)
 -- n_gpus: GPUs
 -- tokens_per_s: tokens per second
 -- memory_peak_gib: peak memory of any GPU, GiB
 -- run: the run's number
 -- label: how the model is split over GPUs
+-- low: lower bound of a measurement of tokens_per_s; empty where nothing measured is like the run, or a sweep did not ask
+-- high: upper bound
 WITH until AS (SELECT coalesce((SELECT run_id + n_points FROM sweep WHERE run_id = :run), :run) AS run_id),
 rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
 left_out AS (
@@ -20,6 +22,13 @@ candidate AS MATERIALIZED (
   FROM training_result t
   CROSS JOIN until
   WHERE t.fits AND t.run_id <= until.run_id AND t.run_id NOT IN left_out
+),
+bounds AS (
+  SELECT run_id, low, high FROM band WHERE metric = 'tokens_per_s' UNION ALL
+  SELECT b.point_run, b.low, b.high
+  FROM sweep_band b
+  JOIN sweep s ON s.run_id = b.run_id
+  WHERE b.objective = 1 AND s.objective || '; ' LIKE 'maximize tokens_per_s; %'
 ),
 frame AS (SELECT min(tokens_per_s) AS low, max(tokens_per_s) - min(tokens_per_s) AS span FROM candidate),
 shown AS (
@@ -36,7 +45,10 @@ SELECT
   tokens_per_s,
   memory_peak_bytes / 1073741824.0 AS memory_peak_gib,
   t.run_id AS run,
-  'tp' || tp || ' pp' || pp || ' dp' || dp || iif(cp > 1, ' cp' || cp, '') AS label
+  'tp' || tp || ' pp' || pp || ' dp' || dp || iif(cp > 1, ' cp' || cp, '') AS label,
+  bounds.low,
+  bounds.high
 FROM shown
 JOIN training_result t ON t.run_id = shown.run_id
+LEFT JOIN bounds ON bounds.run_id = t.run_id AND series = 'front'
 ORDER BY series, n_gpus, tokens_per_s DESC, run;

@@ -4,6 +4,7 @@
  */
 #include "sim/cli/summary_sweep.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,17 +25,100 @@ static char *settings_text(const OrrSweepBest *one) {
   return g_string_free(text, FALSE);
 }
 
+/* --- Bands --- */
+
+static gboolean has_band(const GArray *points, guint objective) {
+  for (guint k = 0; k < points->len; k++) {
+    const OrrSweepBands *bands = g_array_index(points, OrrSweepBest, k).bands;
+    if (bands && bands->of[objective].quality != ORR_BAND_NONE) return TRUE;
+  }
+  return FALSE;
+}
+
+static guint count_apart(const GArray *points, OrrSweepApart apart) {
+  guint n = 0;
+  for (guint k = 0; k < points->len; k++) {
+    const OrrSweepBands *bands = g_array_index(points, OrrSweepBest, k).bands;
+    n += bands && bands->apart == apart;
+  }
+  return n;
+}
+
+static gboolean is_compared(const GArray *points) {
+  return count_apart(points, ORR_APART_TOLD) + count_apart(points, ORR_APART_NOT_TOLD) > 0;
+}
+
+/* Three digits: bands support no more. */
+static double rounded(double value) {
+  const double unit = value != 0 ? pow(10, floor(log10(fabs(value))) - 2) : 1;
+  return round(value / unit) * unit;
+}
+
+/* "27.6 to 30.9, weak" */
+static char *band_text(const OrrSweepBest *one, guint objective) {
+  const OrrBand *band = one->bands ? &one->bands->of[objective] : NULL;
+  if (!band || band->quality == ORR_BAND_NONE) return g_strdup("none");
+  return g_strdup_printf("%.6g to %.6g%s", rounded(one->score[objective] * band->low),
+                         rounded(one->score[objective] * band->high),
+                         band->quality == ORR_BAND_WEAK ? ", weak" : "");
+}
+
+static char *apart_text(const OrrSweepBest *one) {
+  if (!one->bands || one->bands->apart == ORR_APART_UNKNOWN) return g_strdup("");
+  if (one->bands->apart == ORR_APART_NOT_TOLD) return g_strdup("not told apart");
+  return g_strdup_printf("worse: %.0f %% sure", floor(100 * one->bands->sure));
+}
+
+static void print_number(const GArray *points, guint k, guint i) {
+  const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
+  printf("  %12.6g", one->score[i]);
+  if (!has_band(points, i)) return;
+  g_autofree char *band = band_text(one, i);
+  printf("  %-26s", band);
+}
+
+static void print_head(const OrrSweepReport *report, const GArray *points, gboolean compared) {
+  printf("    %8s", report->sweep ? "run" : "point");
+  for (guint i = 0; i < report->n_objectives; i++) {
+    printf("  %12s", i == 0 ? "objective" : "");
+    if (has_band(points, i)) printf("  %-26s", "80 % band");
+  }
+  printf("%s  settings\n", compared ? "  from the best   " : "");
+}
+
+/* What the marks and the bands rest on. */
+static void print_band_notes(const OrrSweepReport *report) {
+  const GArray *best = report->best;
+  if (best->len == 0) return;
+  const OrrSweepBest *first = &g_array_index(best, OrrSweepBest, 0);
+  if (!first->bands) return;
+  if (is_compared(best))
+    printf("  told apart    %u of the %u points after the best cannot be told apart from it: 80 %% "
+           "of measured ratios would lie within bounds that hold 1\n",
+           count_apart(best, ORR_APART_NOT_TOLD), best->len - 1);
+  for (guint i = 0; i < report->n_objectives; i++) {
+    const OrrBand *band = &first->bands->of[i];
+    if (band->quality == ORR_BAND_GOOD) continue;
+    printf("  band          %s: %s, %s\n", report->objectives[i],
+           orr_band_quality_words[band->quality], band->reason);
+  }
+  if (report->band_note) printf("  warning       bands: %s\n", report->band_note);
+}
+
+/* --- Points --- */
+
 static void print_points(const OrrSweepReport *report, const GArray *points, const char *title) {
   if (points->len == 0) return;
   printf("  %s\n", title);
-  printf("    %8s", report->sweep ? "run" : "point");
-  for (guint i = 0; i < report->n_objectives; i++) printf("  %12s", i == 0 ? "objective" : "");
-  printf("  settings\n");
+  const gboolean compared = is_compared(points);
+  print_head(report, points, compared);
   for (guint k = 0; k < points->len; k++) {
     const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
     g_autofree char *settings = settings_text(one);
     printf("    %8" G_GINT64_FORMAT, report->sweep + (report->sweep ? 1 : 0) + (gint64)one->point);
-    for (guint i = 0; i < report->n_objectives; i++) printf("  %12.6g", one->score[i]);
+    for (guint i = 0; i < report->n_objectives; i++) print_number(points, k, i);
+    g_autofree char *apart = apart_text(one);
+    if (compared) printf("  %-16s", apart);
     printf("  %s\n", settings);
   }
 }
@@ -92,8 +176,33 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
     printf("  objective     %s\n", report->objectives[i]);
   print_points(report, report->best, "best");
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
+  print_band_notes(report);
   if (db) printf("  stored        run %" G_GINT64_FORMAT " in %s\n", report->sweep, db);
   print_next(report, file, db);
+}
+
+/* Low and high are null where there is no band, told_apart and sure where no measured pair differs
+ * as the point and the best one do. */
+static void add_bands(GString *out, const OrrSweepReport *report, const OrrSweepBest *one) {
+  if (!one->bands) return;
+  g_string_append(out, ", \"bands\": [");
+  for (guint i = 0; i < report->n_objectives; i++) {
+    const OrrBand *band = &one->bands->of[i];
+    g_string_append(out, i > 0 ? ", {\"low\": " : "{\"low\": ");
+    orr_show_json_number(out, one->score[i] * band->low);
+    g_string_append(out, ", \"high\": ");
+    orr_show_json_number(out, one->score[i] * band->high);
+    g_string_append_printf(out, ", \"level\": %g, \"rows\": %u, \"quality\": \"%s\", \"reason\": ",
+                           band->level, band->n_rows, orr_band_quality_words[band->quality]);
+    orr_show_json_text(out, band->reason);
+    g_string_append_c(out, '}');
+  }
+  const gboolean compared = one->bands->apart != ORR_APART_UNKNOWN;
+  g_string_append_printf(out, "], \"told_apart\": %s, \"sure\": ",
+                         !compared                             ? "null"
+                         : one->bands->apart == ORR_APART_TOLD ? "true"
+                                                               : "false");
+  orr_show_json_number(out, compared ? one->bands->sure : NAN);
 }
 
 static void add_points(GString *out, const OrrSweepReport *report, const char *name,
@@ -111,7 +220,9 @@ static void add_points(GString *out, const OrrSweepReport *report, const char *n
       g_string_append(out, i > 0 ? ", " : "");
       orr_show_json_number(out, one->score[i]);
     }
-    g_string_append(out, "], \"settings\": {");
+    g_string_append_c(out, ']');
+    add_bands(out, report, one);
+    g_string_append(out, ", \"settings\": {");
     for (char **setting = one->settings; setting && *setting; setting++) {
       const char *equals = strchr(*setting, '=');
       g_autofree char *path = g_strndup(*setting, (gsize)(equals - *setting));

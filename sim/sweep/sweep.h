@@ -27,6 +27,7 @@
 #ifndef ORR_SWEEP_H
 #define ORR_SWEEP_H
 
+#include "sim/bands/band.h"
 #include "sim/base/expression.h"
 #include "sim/run/simulate.h"
 
@@ -52,8 +53,8 @@ typedef struct {
 } OrrSweepSection;
 
 extern const OrrFieldTable orr_sweep_section_table;
-extern const OrrFieldTable orr_sweep_table, orr_sweep_excluded_table,
-    orr_sweep_point_table; /* rows */
+extern const OrrFieldTable orr_sweep_table, orr_sweep_excluded_table, orr_sweep_point_table,
+    orr_sweep_band_table; /* rows */
 
 /* Name @i that expressions can use besides axes and results, with its sentence; NULL beyond the
  * last name. */
@@ -74,9 +75,22 @@ extern const char *const orr_point_words[]; /* "ok", "unfit", ... NULL */
 #define ORR_SWEEP_MOST_BEST 10
 #define ORR_SWEEP_MOST_OBJECTIVES 4
 
+/* Whether measurements could tell a point and the best one apart (sweep_bands.h). */
+typedef enum { ORR_APART_UNKNOWN, ORR_APART_NOT_TOLD, ORR_APART_TOLD } OrrSweepApart;
+
+typedef struct {
+  OrrBand of[ORR_SWEEP_MOST_OBJECTIVES]; /* by objective: factors of its value */
+  /* A best point but the first, by the first objective: the bounds of a measured ratio to the best
+   * point, and how sure their order is. */
+  OrrSweepApart apart;
+  double ratio_low, ratio_high, sure;
+} OrrSweepBands;
+
 /* A point that the report shows. */
 typedef struct {
   guint64 point;
+  OrrLikenessRow *likeness; /* NULL: not known */
+  OrrSweepBands *bands;     /* NULL before the sweep ends */
   double score[ORR_SWEEP_MOST_OBJECTIVES];
   char **settings; /* values of the axes, "workload.parallel.tp=8": strv */
   char **again;    /* texts for --set of `orrery run`: strv */
@@ -106,6 +120,7 @@ typedef struct {
   GArray *best;
   /* Of OrrSweepBest: the Pareto front of several objectives; empty for one objective. */
   GArray *front;
+  char *band_note;   /* why the bands cannot be trusted; NULL: they can */
   gboolean is_whole; /* no point is missing */
   guint64 *left;     /* of an order that looks: points to simulate now, by shard; else NULL */
   guint64 n_left;

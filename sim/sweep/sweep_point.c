@@ -17,9 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/bands/likeness.h"
 #include "sim/base/fault.h"
 #include "sim/sweep/sweep_facts.h"
 #include "sim/sweep/sweep_plan.h"
+#include "sim/sweep/sweep_report.h"
 
 static void set_status(OrrSweepAnswer *answer, OrrPointStatus status, const char *reason) {
   answer->status = (gint32)status;
@@ -42,17 +44,6 @@ static void judge(const OrrSweepPlan *plan, OrrValue *values, OrrSweepAnswer *an
   for (guint i = 0; i < plan->objectives->len; i++)
     answer->score[i] = orr_expression_number(
         ((const OrrSweepRule *)plan->objectives->pdata[i])->expression, values);
-}
-
-static void fill(const OrrSweepPlan *plan, const OrrOutcome *outcome, OrrValue *values,
-                 OrrSweepAnswer *answer) {
-  answer->status = ORR_POINT_OK;
-  answer->result = outcome->result;
-  answer->wall_time_s = outcome->wall_time_s;
-  answer->folded = g_strcmp0(outcome->fidelity, "folded") == 0;
-  memcpy(answer->seconds, outcome->time_by_kind, sizeof answer->seconds);
-  g_strlcpy(answer->engine, outcome->engine, sizeof answer->engine);
-  judge(plan, values, answer);
 }
 
 /* --- A child for SimGrid --- */
@@ -124,12 +115,26 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
 typedef struct {
   OrrSweepVariants *variants;
   const OrrSweepPlan *plan;
+  OrrSweepReport *seen;
   const OrrScenario *scenario;
   OrrValue *values; /* of the plan's names: facts and axes, later results */
   OrrSweepAnswer answer;
   OrrSweepSend send;
   void *user;
 } Point;
+
+static void fill(Point *point, const OrrOutcome *outcome) {
+  OrrSweepAnswer *answer = &point->answer;
+  answer->status = ORR_POINT_OK;
+  answer->result = outcome->result;
+  answer->folded = g_strcmp0(outcome->fidelity, "folded") == 0;
+  memcpy(answer->seconds, outcome->time_by_kind, sizeof answer->seconds);
+  g_strlcpy(answer->engine, outcome->engine, sizeof answer->engine);
+  judge(point->plan, point->values, answer);
+  if (!orr_sweep_report_add(point->seen, point->plan, answer, TRUE)) return;
+  const OrrLikenessRow likeness = orr_likeness_of(point->plan->library, point->scenario, outcome);
+  orr_sweep_likeness_pack(&likeness, &answer->likeness);
+}
 
 /* Simulates the point once; FALSE if the step was shortened too much. */
 static gboolean attempt(Point *point, guint shorten) {
@@ -149,7 +154,7 @@ static gboolean attempt(Point *point, guint shorten) {
   if (too_short && getpid() != self) _exit(TOO_SHORT_STATUS);
   if (too_short) return FALSE;
   if (outcome)
-    fill(point->plan, outcome, point->values, &point->answer);
+    fill(point, outcome);
   else
     set_fault(&point->answer, error);
   point->answer.wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
@@ -178,10 +183,15 @@ static const OrrScenario *check(Point *point, const OrrSweepTask *task) {
   return NULL;
 }
 
-void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan,
+void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, OrrSweepReport *seen,
                          const OrrSweepTask *task, OrrSweepSend send, void *user) {
   g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
-  Point point = {.variants = variants, .plan = plan, .values = values, .send = send, .user = user};
+  Point point = {.variants = variants,
+                 .plan = plan,
+                 .seen = seen,
+                 .values = values,
+                 .send = send,
+                 .user = user};
   point.answer =
       (OrrSweepAnswer){.point = task->point, .combination = task->combination, .rung = task->rung};
   point.scenario = check(&point, task);

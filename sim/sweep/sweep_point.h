@@ -5,6 +5,7 @@
 #ifndef ORR_SWEEP_POINT_H
 #define ORR_SWEEP_POINT_H
 
+#include "sim/sweep/sweep_likeness.h"
 #include "sim/sweep/sweep_reasons.h"
 #include "sim/sweep/sweep_variant.h"
 
@@ -26,6 +27,7 @@ typedef struct {
   double score[ORR_SWEEP_MOST_OBJECTIVES]; /* the values of the objectives */
   double wall_time_s;
   OrrResult result;
+  OrrSweepLikeness likeness; /* all zero: not known */
   char engine[96];
   char reason[ORR_REASON_BYTES]; /* why the point is not ok */
 } OrrSweepAnswer;
@@ -36,8 +38,9 @@ typedef struct {
 typedef void (*OrrSweepSend)(const OrrSweepAnswer *answer, void *user);
 
 /* Simulates @task and calls @send once with the answer: in this process, or in a child that is
- * forked when the point needs a SimGrid engine. */
-void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan,
+ * forked when the point needs a SimGrid engine. The answer has a likeness, which takes 10 to 150
+ * us, only if the point enters @seen, the report of what this process simulated at this rung. */
+void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, OrrSweepReport *seen,
                          const OrrSweepTask *task, OrrSweepSend send, void *user);
 
 G_END_DECLS

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/sweep/sweep_report.h"
 
 #define AHEAD_S 0.05
 #define MOST_AHEAD 64u
@@ -90,11 +91,18 @@ static void keep_memory(void) {
 }
 
 static void worker_main(const Pool *pool, int from_parent, int to_parent) {
+  OrrSweepReport *seen = orr_sweep_report_new(pool->plan);
   OrrSweepTask task;
+  guint32 rung = 0;
   keep_memory();
   while (read_all(from_parent, &task, sizeof task)) {
     if (pool->crew->before) pool->crew->before(&task, pool->crew->user);
-    orr_sweep_point_run(pool->variants, pool->plan, &task, send_answer, &to_parent);
+    if (task.rung != rung) {
+      orr_sweep_report_free(seen);
+      seen = orr_sweep_report_new(pool->plan);
+      rung = task.rung;
+    }
+    orr_sweep_point_run(pool->variants, pool->plan, seen, &task, send_answer, &to_parent);
   }
   _exit(0);
 }

@@ -9,9 +9,12 @@
 
 #include "sim/sweep/sweep_combination.h"
 
-static void clear_best(gpointer best) {
-  g_strfreev(((OrrSweepBest *)best)->settings);
-  g_strfreev(((OrrSweepBest *)best)->again);
+static void clear_best(gpointer data) {
+  OrrSweepBest *best = data;
+  g_strfreev(best->settings);
+  g_strfreev(best->again);
+  g_free(best->likeness);
+  g_free(best->bands);
 }
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
@@ -40,6 +43,7 @@ void orr_sweep_report_free(OrrSweepReport *report) {
   g_free(report->hash);
   g_free(report->aside);
   g_free(report->left);
+  g_free(report->band_note);
   g_free(report);
 }
 
@@ -50,8 +54,16 @@ static double cost(const OrrSweepPlan *plan, const double *score, guint i) {
   return ((const OrrSweepRule *)plan->objectives->pdata[i])->maximize ? -score[i] : score[i];
 }
 
-static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
-                     const OrrSweepAnswer *answer) {
+static OrrSweepBest shown(const OrrSweepAnswer *answer) {
+  OrrSweepBest one = {.point = answer->point,
+                      .likeness = orr_sweep_likeness_unpack(&answer->likeness)};
+  memcpy(one.score, answer->score, sizeof one.score);
+  return one;
+}
+
+/* FALSE: it is not among the best. */
+static gboolean add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
+                         const OrrSweepAnswer *answer) {
   GArray *best = report->best;
   const double mine = cost(plan, answer->score, 0);
   guint at = best->len;
@@ -60,11 +72,11 @@ static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
     const double theirs = cost(plan, other->score, 0);
     if (theirs < mine || (theirs == mine && other->point < answer->point)) break;
   }
-  if (at >= ORR_SWEEP_MOST_BEST) return;
-  OrrSweepBest one = {.point = answer->point};
-  memcpy(one.score, answer->score, sizeof one.score);
+  if (at >= ORR_SWEEP_MOST_BEST) return FALSE;
+  const OrrSweepBest one = shown(answer);
   g_array_insert_val(best, at, one);
   if (best->len > ORR_SWEEP_MOST_BEST) g_array_set_size(best, ORR_SWEEP_MOST_BEST);
+  return TRUE;
 }
 
 /* Whether @a is at least as good as @b in every objective, and better in one; among equal points
@@ -79,21 +91,22 @@ static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 poi
   return better || point_a < point_b;
 }
 
-static void add_front(OrrSweepReport *report, const OrrSweepPlan *plan,
-                      const OrrSweepAnswer *answer) {
+/* FALSE: another point dominates it. */
+static gboolean add_front(OrrSweepReport *report, const OrrSweepPlan *plan,
+                          const OrrSweepAnswer *answer) {
   for (guint i = report->front->len; i-- > 0;) {
     const OrrSweepBest *other = &g_array_index(report->front, OrrSweepBest, i);
-    if (dominates(plan, other->score, other->point, answer->score, answer->point)) return;
+    if (dominates(plan, other->score, other->point, answer->score, answer->point)) return FALSE;
     if (dominates(plan, answer->score, answer->point, other->score, other->point))
       g_array_remove_index(report->front, i);
   }
-  OrrSweepBest one = {.point = answer->point};
-  memcpy(one.score, answer->score, sizeof one.score);
+  const OrrSweepBest one = shown(answer);
   guint at = 0;
   while (at < report->front->len &&
          g_array_index(report->front, OrrSweepBest, at).point < one.point)
     at++;
   g_array_insert_val(report->front, at, one);
+  return TRUE;
 }
 
 static void count_refused(OrrSweepReport *report, const OrrSweepAnswer *answer) {
@@ -103,16 +116,17 @@ static void count_refused(OrrSweepReport *report, const OrrSweepAnswer *answer) 
   orr_sweep_reasons_add(report->refused, reason, 1);
 }
 
-void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
-                          const OrrSweepAnswer *answer, gboolean is_last) {
+gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
+                              const OrrSweepAnswer *answer, gboolean is_last) {
   report->n_done++;
   report->by_status[answer->status]++;
   if (answer->status != ORR_POINT_OK) count_refused(report, answer);
-  if (answer->status != ORR_POINT_OK || !answer->eligible || !is_last) return;
+  if (answer->status != ORR_POINT_OK || !answer->eligible || !is_last) return FALSE;
   for (guint i = 0; i < plan->objectives->len; i++)
-    if (isnan(answer->score[i])) return;
-  add_best(report, plan, answer);
-  if (plan->objectives->len > 1) add_front(report, plan, answer);
+    if (isnan(answer->score[i])) return FALSE;
+  const gboolean is_best = add_best(report, plan, answer);
+  const gboolean is_front = plan->objectives->len > 1 && add_front(report, plan, answer);
+  return is_best || is_front;
 }
 
 void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point,

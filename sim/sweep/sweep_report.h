@@ -10,9 +10,10 @@ G_BEGIN_DECLS
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan);
 
-/* Counts an answer. @is_last: it is of the last rung, whose points are ranked. */
-void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
-                          const OrrSweepAnswer *answer, gboolean is_last);
+/* Counts an answer. @is_last: it is of the last rung, whose points are ranked. Returns whether the
+ * report shows the point now. */
+gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
+                              const OrrSweepAnswer *answer, gboolean is_last);
 
 /* Fills in the settings of @point, if the report shows it. */
 void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point,

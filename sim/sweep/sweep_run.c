@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/sweep/sweep_bands.h"
 #include "sim/sweep/sweep_known.h"
 #include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_pool.h"
@@ -108,24 +109,26 @@ static gboolean begin_aside(Sweep *sweep, GError **error) {
                                &report->sweep, error);
 }
 
-static gboolean store_answer(Sweep *sweep, const OrrSweepAnswer *answer, GError **error) {
+static gboolean store_answer(Sweep *sweep, const OrrSweepAnswer *answer, gboolean is_shown,
+                             GError **error) {
   if (!sweep->store) return TRUE;
   if (sweep->in_batch == 0) {
     if (!orr_store_begin_batch(sweep->store, error) || !begin_aside(sweep, error)) return FALSE;
     sweep->batch_us = g_get_monotonic_time();
   }
   sweep->in_batch++;
-  return orr_sweep_store_point(sweep->store, sweep->plan, sweep->report->sweep, answer, error);
+  return orr_sweep_store_point(sweep->store, sweep->plan, sweep->report->sweep, answer, is_shown,
+                               error);
 }
 
 static gboolean take_answer(const OrrSweepAnswer *answer, void *user, GError **error) {
   Sweep *sweep = user;
   const gboolean counts = answer->status == ORR_POINT_OK && answer->eligible;
-  if (!store_answer(sweep, answer, error)) return FALSE;
+  const gboolean is_shown = orr_sweep_report_add(
+      sweep->report, sweep->plan, answer, orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
+  if (!store_answer(sweep, answer, is_shown, error)) return FALSE;
   set_done(sweep, answer->point);
   orr_sweep_rungs_answered(sweep->rungs);
-  orr_sweep_report_add(sweep->report, sweep->plan, answer,
-                       orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
   orr_sweep_report_settings(sweep->report, sweep->plan, answer->point, answer->combination);
   if (counts) orr_sweep_rungs_score(sweep->rungs, answer->point, answer->score[0]);
   return sweep->in_batch < BATCH_POINTS || end_batch(sweep, error);
@@ -249,11 +252,31 @@ static void look(Sweep *sweep) {
   sweep->report->is_whole = sweep->report->n_left == 0;
 }
 
+/* --- Bands --- */
+
+static gboolean store_bands(Sweep *sweep, gboolean is_shard, GError **error) {
+  OrrSweepReport *report = sweep->report;
+  if (!sweep->store) return TRUE;
+  if (!orr_store_begin_batch(sweep->store, error) || !begin_aside(sweep, error)) return FALSE;
+  return (report->aside || orr_sweep_bands_tidy(report, sweep->store, error)) &&
+         (is_shard || orr_sweep_bands_store(report, sweep->store, error)) &&
+         orr_store_end_batch(sweep->store, error);
+}
+
+/* A shard has not seen the points of the others: the process that merges it asks for the bands. */
+static gboolean add_bands(Sweep *sweep, GError **error) {
+  const OrrSweepOrder *order = sweep->order;
+  const gboolean is_shard = order->n_shards > 0 && !order->look;
+  if (order->look && !sweep->report->is_whole) return TRUE;
+  return (is_shard || orr_sweep_bands_fill(sweep->report, sweep->plan, sweep->store, error)) &&
+         store_bands(sweep, is_shard, error);
+}
+
 static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   if (!begin(sweep, error)) return FALSE;
   if (sweep->order->look) {
     look(sweep);
-    return TRUE;
+    return add_bands(sweep, error);
   }
   if (!simulate(sweep, variants, error)) {
     if (sweep->store) {
@@ -263,7 +286,7 @@ static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
     return FALSE;
   }
   sweep->report->is_whole = !(sweep->order->interrupted && *sweep->order->interrupted);
-  return TRUE;
+  return add_bands(sweep, error);
 }
 
 static void clear(Sweep *sweep) {

@@ -205,8 +205,14 @@ static gboolean add_rows(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep
          (plan->kind->result != &orr_training_result_table || add_times(store, answer, error));
 }
 
+static gboolean add_likeness(OrrStore *store, const OrrSweepAnswer *answer, GError **error) {
+  g_autofree OrrLikenessRow *likeness = orr_sweep_likeness_unpack(&answer->likeness);
+  return !likeness || orr_store_add_row(store, &orr_likeness_table, likeness, error);
+}
+
 gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep,
-                               const OrrSweepAnswer *answer, GError **error) {
+                               const OrrSweepAnswer *answer, gboolean with_likeness,
+                               GError **error) {
   g_auto(GStrv) settings = orr_sweep_combination_settings(plan, answer->combination);
   g_autofree char *text = settings_text(plan, answer, settings), *hash = hash_point(plan, answer);
   const OrrRunFacts facts = {
@@ -221,7 +227,8 @@ gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64
       .wall_time_s = answer->wall_time_s,
       .id = sweep + 1 + (gint64)answer->point};
   if (!orr_store_begin_run(store, &facts, NULL, error)) return FALSE;
-  if (!add_rows(store, plan, sweep, answer, settings, error)) {
+  if (!add_rows(store, plan, sweep, answer, settings, error) ||
+      (with_likeness && !add_likeness(store, answer, error))) {
     orr_store_abandon_run(store);
     return FALSE;
   }

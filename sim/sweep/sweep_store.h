@@ -13,9 +13,11 @@ G_BEGIN_DECLS
 gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint64 n_points,
                                const GArray *excluded, gint64 *sweep, GError **error);
 
-/* Stores one point as the run @sweep + 1 + point. */
+/* Stores one point as the run @sweep + 1 + point; with its likeness, if it has one and
+ * @with_likeness. */
 gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep,
-                               const OrrSweepAnswer *answer, GError **error);
+                               const OrrSweepAnswer *answer, gboolean with_likeness,
+                               GError **error);
 
 /* Finds the newest sweep of the same document, or the one with number @run if it is not 0.
  * *@ret_sweep is 0 when there is none. */

@@ -83,7 +83,7 @@ static double fill(gconstpointer data) {
   for (guint i = 0; i < ask->n && !error; i++) {
     if (i % 1024 == 0 && orr_store_end_batch(store, &error)) orr_store_begin_batch(store, &error);
     answer_point(plan, i, &random, &answer);
-    orr_sweep_store_point(store, plan, sweep, &answer, &error);
+    orr_sweep_store_point(store, plan, sweep, &answer, FALSE, &error);
   }
   if (!error) orr_store_end_batch(store, &error);
   bench_check(error);

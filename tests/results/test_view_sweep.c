@@ -72,29 +72,52 @@ static void assert_csv(OrrStore *store, const char *view, gint64 run, const OrrB
 static void test_best(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, "SELECT 1");
-  static const char best[] =
-      "1,4,20.0,100.0,9,\"b x, a 2\"\n2,2,10.0,50.0,4,\"b x, a 1\"\n3,3,8.0,40.0,2,\"b y, a 1\"\n"
-      "4,9,8.0,40.0,2,\"b y, a 4\"\n5,8,7.0,35.0,3,\"b y, a 3\"\n";
+  static const char best[] = "1,4,20.0,100.0,,,,,,9,\"b x, a 2\"\n2,2,10.0,50.0,,,,,,4,\"b x, a "
+                             "1\"\n3,3,8.0,40.0,,,,,,2,\"b y, a 1\"\n"
+                             "4,9,8.0,40.0,,,,,,2,\"b y, a 4\"\n5,8,7.0,35.0,,,,,,3,\"b y, a 3\"\n";
   assert_csv(store, "best", 1, NULL, best);
   assert_csv(store, "best", 5, NULL, best);
   assert_csv(store, "best", 0, NULL, best);
-  assert_csv(store, "best", 0, &(OrrBinding){"top", "1"}, "1,4,20.0,100.0,9,\"b x, a 2\"\n");
-  assert_csv(
-      store, "best", 0, &(OrrBinding){"objective", "2"}, /* to be made small */
-      "1,3,2.0,100.0,8,\"b y, a 1\"\n2,9,2.0,100.0,8,\"b y, a 4\"\n3,8,3.0,150.0,7,\"b y, a 3\"\n"
-      "4,2,4.0,200.0,10,\"b x, a 1\"\n5,4,9.0,450.0,20,\"b x, a 2\"\n");
+  assert_csv(store, "best", 0, &(OrrBinding){"top", "1"}, "1,4,20.0,100.0,,,,,,9,\"b x, a 2\"\n");
+  assert_csv(store, "best", 0, &(OrrBinding){"objective", "2"}, /* to be made small */
+             "1,3,2.0,100.0,,,,,,8,\"b y, a 1\"\n2,9,2.0,100.0,,,,,,8,\"b y, a "
+             "4\"\n3,8,3.0,150.0,,,,,,7,\"b y, a 3\"\n"
+             "4,2,4.0,200.0,,,,,,10,\"b x, a 1\"\n5,4,9.0,450.0,,,,,,20,\"b x, a 2\"\n");
   assert_csv(store, "best", 0, &(OrrBinding){"objective", "3"}, "");
+}
+
+/* Run 3 cannot be told apart from run 4, the best one; run 2 was compared with run 3, which was the
+ * best when the sweep was interrupted. */
+static void test_bands(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = open_sweep(
+      fixture, "CREATE TABLE sweep_band (run_id, point_run, objective, low, high, quality, "
+               "best_run, told_apart, sure);"
+               "INSERT INTO sweep_band VALUES (1, 4, 1, 18.0, 23.0, 'good', 4, NULL, NULL),"
+               " (1, 3, 1, 7.0, 9.0, 'weak', 4, 0, 0.75), (1, 2, 1, 9.0, 11.0, 'good', 3, 1, 0.9),"
+               " (1, 4, 2, 8.0, 9.5, 'good', 4, NULL, NULL), (2, 4, 1, 1.0, 2.0, 'good', 4, 1, 1)");
+  assert_csv(store, "best", 1, NULL,
+             "1,4,20.0,100.0,18.0,23.0,good,,,9,\"b x, a 2\"\n"
+             "2,2,10.0,50.0,9.0,11.0,good,,,4,\"b x, a 1\"\n"
+             "3,3,8.0,40.0,7.0,9.0,weak,0,75.0,2,\"b y, a 1\"\n"
+             "4,9,8.0,40.0,,,,,,2,\"b y, a 4\"\n5,8,7.0,35.0,,,,,,3,\"b y, a 3\"\n");
+  assert_csv(store, "front", 1, NULL,
+             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\",7.0,9.0,,\n"
+             "front,10.0,4.0,maximize t,minimize m,,,2,\"b x, a 1\",9.0,11.0,,\n"
+             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\",18.0,23.0,8.0,9.5\n"
+             "other,7.0,3.0,maximize t,minimize m,,,8,,,,,\n"
+             "other,8.0,2.0,maximize t,minimize m,,,9,,,,,\n");
 }
 
 static void test_front(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, "SELECT 1");
   assert_csv(store, "front", 1, NULL,
-             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\"\nfront,10.0,4.0,maximize "
-             "t,minimize m,,,2,\"b x, a 1\"\n"
-             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\"\nother,7.0,3.0,maximize "
-             "t,minimize m,,,8,\n"
-             "other,8.0,2.0,maximize t,minimize m,,,9,\n");
+             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\",,,,\nfront,10.0,4.0,maximize "
+             "t,minimize m,,,2,\"b x, a 1\",,,,\n"
+             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\",,,,\nother,7.0,3.0,maximize "
+             "t,minimize m,,,8,,,,,\n"
+             "other,8.0,2.0,maximize t,minimize m,,,9,,,,,\n");
 }
 
 /* One objective: memory is the other. 20 at 9 GB and 10 at 4 GB stand; 8 at 5 GB does not. */
@@ -105,9 +128,9 @@ static void test_front_of_one(Fixture *fixture, gconstpointer data) {
                           "(run_id, memory_peak_bytes);"
                           "INSERT INTO training_result VALUES (2, 4e9), (3, 5e9), (4, 9e9)");
   assert_csv(store, "front", 1, NULL,
-             "front,10.0,4000000000.0,maximize t,minimize memory_peak_bytes,,,2,\"b x, a 1\"\n"
-             "front,20.0,9000000000.0,maximize t,minimize memory_peak_bytes,,,4,\"b x, a 2\"\n"
-             "other,8.0,5000000000.0,maximize t,minimize memory_peak_bytes,,,3,\n");
+             "front,10.0,4000000000.0,maximize t,minimize memory_peak_bytes,,,2,\"b x, a 1\",,,,\n"
+             "front,20.0,9000000000.0,maximize t,minimize memory_peak_bytes,,,4,\"b x, a 2\",,,,\n"
+             "other,8.0,5000000000.0,maximize t,minimize memory_peak_bytes,,,3,,,,,\n");
 }
 
 /* The front of many random points in three objectives, against every pair compared. */
@@ -211,8 +234,9 @@ static void test_points(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store =
       open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id NOT IN (4, 5)");
-  assert_csv(store, "points", 1, NULL,
-             "2,4,1,ok,1,20.0,9.0,,,\"b x, a 2\",\n3,5,1,unfit,0,,,,,\"b y, a 2\",too large\n");
+  assert_csv(
+      store, "points", 1, NULL,
+      "2,4,1,ok,1,20.0,9.0,,,,,,\"b x, a 2\",\n3,5,1,unfit,0,,,,,,,,\"b y, a 2\",too large\n");
 }
 
 #define TIMES                                                                                      \
@@ -267,9 +291,9 @@ static void test_runs_and_points(Fixture *fixture, gconstpointer data) {
       " VALUES (11, 'other', 'training', '', '', '', '', '');"
       "INSERT INTO training_result VALUES (11, 16, 18.0, 2, 1, 8, 1, 1, 0.0, 1.0, 1.0)");
   assert_csv(store, "pareto", 1, NULL,
-             "front,8,20.0,0.0,4,tp1 pp1 dp8\nother,8,10.0,0.0,2,tp1 pp1 "
-             "dp8\nother,8,8.0,0.0,3,tp1 pp1 dp8\n"
-             "other,8,7.0,0.0,8,tp1 pp1 dp8\n");
+             "front,8,20.0,0.0,4,tp1 pp1 dp8,,\nother,8,10.0,0.0,2,tp1 pp1 "
+             "dp8,,\nother,8,8.0,0.0,3,tp1 pp1 dp8,,\n"
+             "other,8,7.0,0.0,8,tp1 pp1 dp8,,\n");
   assert_csv(store, "scaling", 11, NULL,
              "other,16,18.0,100.0\nsmall,8,20.0,100.0\nideal other,16,18.0,100.0\nideal "
              "small,8,20.0,100.0\n");
@@ -281,6 +305,7 @@ static void test_runs_and_points(Fixture *fixture, gconstpointer data) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   ADD("best", test_best);
+  ADD("bands", test_bands);
   ADD("front", test_front);
   ADD("front-of-one", test_front_of_one);
   ADD("front-of-many", test_front_of_many);

@@ -1,0 +1,31 @@
+/*
+ * sweep_bands.h - error bands (sim/bands/band.h) of the points that a sweep's report shows, and
+ * which of the best points cannot be told apart from the best one.
+ *
+ * An objective has a band where it is in proportion to one result that has one, or to its inverse:
+ * `tokens_per_s / n_gpus`, `cost_per_token`. The band of the ratio of two points decides whether
+ * they are told apart, since errors that both share cancel in it: they are not where it holds 1.
+ * All of it is computed after the last point; what the inner loop does for it is in
+ * sweep_likeness.h.
+ */
+#ifndef ORR_SWEEP_BANDS_H
+#define ORR_SWEEP_BANDS_H
+
+#include "sim/sweep/sweep_plan.h"
+
+G_BEGIN_DECLS
+
+/* Fills the bands of the points of the report. @store: has the likenesses of points that earlier
+ * runs or other processes simulated; may be NULL. Where the file of residuals cannot be
+ * read, there are no bands, and the report's band_note says why. */
+gboolean orr_sweep_bands_fill(OrrSweepReport *report, const OrrSweepPlan *plan, OrrStore *store,
+                              GError **error);
+
+/* Within a batch: removes the likenesses of points that the report does not show; and replaces the
+ * sweep's rows `sweep_band`. */
+gboolean orr_sweep_bands_tidy(const OrrSweepReport *report, OrrStore *store, GError **error);
+gboolean orr_sweep_bands_store(const OrrSweepReport *report, OrrStore *store, GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * sweep_likeness.h - what a point is like (sim/bands/likeness.h), as plain bytes that cross a pipe,
+ * and as the row `likeness` of the point's run.
+ *
+ * The bands of a sweep are asked for after its last point, and only for the points that the report
+ * shows: the best ones and the front. Every answer brings its likeness, but only a point that
+ * enters the report while the sweep runs has it stored, so that --resume and the merge of shards
+ * find it; at the end those of points that later ones displaced are removed. A point that the whole
+ * sweep's report shows is shown by the report of every part that has it.
+ */
+#ifndef ORR_SWEEP_LIKENESS_H
+#define ORR_SWEEP_LIKENESS_H
+
+#include "sim/run/answer/rows.h"
+#include "results/store.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  double numbers[32];
+  char texts[384]; /* one after the other, each with its end */
+} OrrSweepLikeness;
+
+/* FALSE: it does not fit; @ret_packed is then all zero, no likeness. */
+gboolean orr_sweep_likeness_pack(const OrrLikenessRow *row, OrrSweepLikeness *ret_packed);
+
+/* Newly allocated, with interned texts; NULL where @packed is all zero. */
+OrrLikenessRow *orr_sweep_likeness_unpack(const OrrSweepLikeness *packed);
+
+/* Reads the row of run @run, newly allocated; NULL without an @error set: it has none. */
+OrrLikenessRow *orr_sweep_likeness_read(OrrStore *store, gint64 run, GError **error);
+
+G_END_DECLS
+
+#endif
