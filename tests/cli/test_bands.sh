@@ -1,0 +1,103 @@
+#!/bin/sh
+# test_bands.sh ORRERY - error bands on the command line: validate --bands, rows that are held back, residuals that are
+# old, and residuals of a user's library that are made to do damage. TAP.
+set -u
+orrery=$(realpath "$1") || exit 1
+sets=$ORRERY_SHIPPED/scenarios/validation
+shipped=$ORRERY_SHIPPED/calibration/residuals
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+n=0
+check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 20; fi; }
+run() { "$orrery" "$@" > said 2>&1; }
+refuses() { run "$@"; [ $? -eq 2 ]; }
+mkdir -p "$work/mine/calibration/residuals" "$work/mine/scenarios"
+cd "$work" || exit 1
+mine=mine/calibration/residuals
+
+# --- What bands promise ---
+
+run validate --bands --pairs 0 korthikanti-layers megatron-sc21
+check "a line for each set, and sums" \
+  '[ $? -eq 0 ] && grep -q "^  korthikanti-layers  *10 " said && grep -q "^  training steps  *20 " said'
+"$orrery" validate --bands --json --pairs 3 korthikanti-layers > said
+check "JSON has the same" 'python3 -c "
+import json
+got = json.load(open(\"said\"))
+assert got[\"left_out\"] == \"set\" and got[\"stale\"] is None
+assert got[\"sets\"][0][\"answers\"] == 10 and len(got[\"sums\"]) == 11
+assert got[\"sets\"][0][\"good\"] + got[\"sets\"][0][\"weak\"] + got[\"sets\"][0][\"none\"] == 10
+assert got[\"pairs\"][\"sets\"][0][\"pairs\"] == 3
+"'
+run validate --bands --rows "$sets/korthikanti-layers.csv" korthikanti-layers
+check "rows of a file are replayed and asked, and nothing is left out" \
+  '[ $? -eq 0 ] && grep -q "10 measured answers, each asked with nothing left out" said && [ ! -e orrery.db ]'
+check "--leave takes three words" 'refuses validate --bands --leave sets && grep -q "did you mean .set" said'
+check "rows of a file have no row of the set to leave out" \
+  'refuses validate --bands --leave row --rows "$sets/korthikanti-layers.csv" korthikanti-layers'
+check "--leave is of bands alone" 'refuses validate --leave row && grep -q "needs --bands" said'
+check "sets of costs have no bands" 'refuses validate --bands gemm && grep -q "no row of validation set gemm" said'
+check "--residuals needs a folder before it replays anything" \
+  'refuses validate --residuals missing && grep -q "takes a folder, found missing" said'
+
+# --- Residuals that are old ---
+
+cat > mine/scenarios/small.yaml <<END
+schema: scenario/1
+name: small
+cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 8}
+model: llama-3-8b
+workload: {kind: training, stack: none, parallel: {tp: 2, pp: 1, dp: 4}, batch: {global: 8, micro: 1}}
+END
+small() { run --library mine run small --db small.db; }
+"$orrery" validate korthikanti-layers --db none > said 2>&1
+check "fresh residuals are not mentioned" '! grep -q residuals said'
+sed '/^korthikanti-layers,6,/s/layer_forward_s:\([^:]*\):/&9/' "$shipped/training.csv" > "$mine/training.csv"
+run --library mine validate korthikanti-layers --db none
+check "a validation says which rows have moved" \
+  'grep -q "1 of 5 rows of korthikanti-layers differs from mine/calibration/residuals/training.csv" said'
+sed 's/^# model-revision: .*/# model-revision: 1/' "$shipped/training.csv" > "$mine/training.csv"
+small
+check "a run warns of residuals of another revision" \
+  '[ $? -eq 0 ] && tr -s "\n " " " < said | grep -q "error bands are stale: their measured rows were simulated with revision 1 of"'
+run --library mine validate --bands --pairs 0 korthikanti-layers
+check "so does the test of bands" 'grep -q "^orrery: error bands are stale" said'
+
+# --- Residuals made to do damage ---
+
+hostile() { # NAME: whatever the library's residuals hold, a run neither crashes nor stops without naming them
+  small
+  status=$?
+  check "$1" "[ $status -le 2 ] && { [ $status -eq 0 ] || grep -q 'calibration/residuals/training.csv' said; }"
+}
+header() { head -n 3 "$shipped/training.csv"; }
+row() { sed -n 4p "$shipped/training.csv"; }
+: > "$mine/training.csv"
+hostile "no bytes"
+head -c 5000 "$shipped/training.csv" > "$mine/training.csv"
+hostile "half a row"
+head -c 100000 /dev/urandom > "$mine/training.csv"
+hostile "random bytes"
+{ header; row; printf 'a\0b\n'; } > "$mine/training.csv"
+hostile "a NUL"
+{ header; yes "$(row)" | head -n 20000; } > "$mine/training.csv"
+hostile "too many rows"
+{ header; yes "$(row | sed 's/layer_forward_s:[^ ]*/iteration_time_s:1e-300:1e300/')" | head -n 100; } > "$mine/training.csv"
+hostile "errors beyond all numbers"
+{ header; row | sed 's/,dense,/,%s%n%s;$(touch pwned)'\'';DROP TABLE run;,/'; } > "$mine/training.csv"
+hostile "texts that are commands"
+yes x | head -c 20000000 > "$mine/training.csv"
+hostile "more bytes than a document may have"
+rm "$mine/training.csv"
+mkfifo "$mine/training.csv"
+small
+check "a pipe is not read: the shipped file is" '[ $? -eq 0 ]'
+rm "$mine/training.csv"
+escape=$(printf '\033')
+sed "4,\$s/^\([^,]*,[^,]*,[^,]*\),/\1,$escape[31m/" "$shipped/training.csv" > "$mine/training.csv"
+rm -f small.db
+small
+"$orrery" query small.db 'SELECT label FROM band_source' > said 2>&1
+check "labels with control characters are printed harmlessly" '! grep -q "$escape" said && grep -q "31m" said'
+check "nothing was run" '[ ! -e pwned ]'
+echo "1..$n"
