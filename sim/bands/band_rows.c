@@ -57,6 +57,19 @@ static void add_band(const OrrBands *bands, const OrrBandQuestion *question, Orr
   add_sources(question->metric, sources, outcome);
 }
 
+/* Fills the bounds of each size of a run of collectives. */
+static void add_sizes(const OrrBands *bands, const OrrLikenessRow *likeness, double level,
+                      OrrOutcome *outcome) {
+  for (guint i = 0; i < outcome->nccl_tests->len; i++) {
+    OrrNcclTestRow *test = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
+    const OrrLikenessRow one = orr_likeness_of_size(likeness, outcome, test);
+    const OrrBandQuestion question = {.likeness = &one, .metric = "time_s", .level = level};
+    const OrrBand band = orr_bands_ask(bands, &question, NULL);
+    test->low_s = test->time_s * band.low;
+    test->high_s = test->time_s * band.high;
+  }
+}
+
 gboolean orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                        double level, GError **error) {
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
@@ -69,6 +82,7 @@ gboolean orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutc
         .likeness = &likeness, .metric = metric->metric, .level = level};
     add_band(bands, &question, outcome);
   }
+  add_sizes(bands, &likeness, level, outcome);
   if (orr_bands_stale(bands)) g_ptr_array_add(outcome->warnings, g_strdup(orr_bands_stale(bands)));
   return TRUE;
 }

@@ -247,6 +247,16 @@ static void fill_collectives(const OrrScenario *scenario, const OrrOutcome *outc
   end_hows(row);
 }
 
+OrrLikenessRow orr_likeness_of_size(const OrrLikenessRow *whole, const OrrOutcome *outcome,
+                                    const OrrNcclTestRow *test) {
+  OrrLikenessRow row = *whole;
+  row.size = (double)test->size_bytes;
+  row.method = test->algorithm;
+  begin_hows(&row);
+  add_how(&row, how_of(outcome, test->how), 1);
+  return row;
+}
+
 /* --- The largest part of the time --- */
 
 static const char *bound_of(const OrrLikenessRow *row) {

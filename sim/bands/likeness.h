@@ -16,6 +16,10 @@ G_BEGIN_DECLS
 OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
                                const OrrOutcome *outcome);
 
+/* The likeness of one size of a run of collectives whose last size has @whole. */
+OrrLikenessRow orr_likeness_of_size(const OrrLikenessRow *whole, const OrrOutcome *outcome,
+                                    const OrrNcclTestRow *test);
+
 G_END_DECLS
 
 #endif

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/bands/band.h"
 #include "sim/cli/show.h"
+#include "sim/cli/summary_band.h"
 #include "sim/cli/summary_collectives.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_inputs.h"
@@ -45,15 +47,32 @@ static const char *peak_name(const OrrScenario *scenario) {
   return orr_dtype_names[orr_precision_recipe(training->precision)->forward];
 }
 
-static void add_speed(GString *out, const OrrScenario *scenario, const OrrTrainingResult *result) {
-  g_autofree char *time = orr_quantity_format(result->iteration_time_s, ORR_UNIT_SECONDS);
-  g_autofree char *tokens = orr_show_count((gint64)(result->tokens_per_s + 0.5));
-  g_autofree char *mfu = orr_show_percent(result->mfu), *hfu = orr_show_percent(result->hfu);
-  add(out, "iteration", "%s, %s tokens/s, %.1f tokens/s per GPU", time, tokens,
-      result->tokens_per_s_per_gpu);
+/* "29.2 s (28.0 to 33.3, 80 % band from ...)". Newly allocated. */
+static char *with_band(const OrrOutcome *outcome, const char *metric, double value, OrrUnit unit) {
+  g_autofree char *text = orr_summary_band_value(outcome, metric, value, unit);
+  g_autofree char *band = orr_summary_band_text(outcome, metric, unit, FALSE);
+  return band ? g_strdup_printf("%s (%s)", text, band) : g_steal_pointer(&text);
+}
+
+static char *percent(const OrrOutcome *outcome, const char *metric, double fraction) {
+  return orr_show_percent(orr_summary_band_rounded(outcome, metric, fraction));
+}
+
+static void add_speed(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  const OrrTrainingResult *result = &outcome->result.training;
+  g_autofree char *time =
+      with_band(outcome, "iteration_time_s", result->iteration_time_s, ORR_UNIT_SECONDS);
+  g_autofree char *tokens = orr_show_count(
+      (gint64)round(orr_summary_band_rounded(outcome, "tokens_per_s", result->tokens_per_s)));
+  g_autofree char *mfu = percent(outcome, "mfu", result->mfu),
+                  *hfu = percent(outcome, "hfu", result->hfu);
+  add(out, "iteration", "%s", time);
+  add(out, "speed", "%s tokens/s, %.1f tokens/s per GPU", tokens,
+      orr_summary_band_rounded(outcome, "tokens_per_s_per_gpu", result->tokens_per_s_per_gpu));
   add(out, "efficiency",
       "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s (of %.0f TFLOP/s, the %s peak)",
-      result->model_tflops_per_gpu, mfu, hfu, result->peak_tflops_per_gpu, peak_name(scenario));
+      orr_summary_band_rounded(outcome, "model_tflops_per_gpu", result->model_tflops_per_gpu), mfu,
+      hfu, result->peak_tflops_per_gpu, peak_name(scenario));
 }
 
 /* Appends a line only when steps take different times. */
@@ -102,19 +121,34 @@ static void add_host_memory(GString *out, const OrrTrainingResult *result) {
         missing);
 }
 
+/* " (31.8 to 36.6; weak: ...)", and whether the bound beyond the answer changes what it says of
+ * @capacity. Newly allocated. */
+static char *memory_band(const OrrOutcome *outcome, double capacity) {
+  const OrrBandRow *row = orr_bands_row(outcome, "memory_peak_bytes");
+  g_autofree char *text =
+      orr_summary_band_text(outcome, "memory_peak_bytes", ORR_UNIT_BYTES, FALSE);
+  if (!row) return g_strdup("");
+  const char *but = row->value <= capacity && row->high > capacity
+                        ? "; the upper bound does not fit"
+                    : row->value > capacity && row->low <= capacity ? "; the lower bound fits"
+                                                                    : "";
+  return g_strdup_printf(" (%s%s)", text, but);
+}
+
 static void add_memory(GString *out, const OrrOutcome *outcome) {
   double capacity = 0;
   for (guint i = 0; i < outcome->memory->len; i++)
     capacity = MAX(capacity, g_array_index(outcome->memory, OrrMemoryRow, i).capacity_bytes);
-  g_autofree char *peak =
-      orr_quantity_format(outcome->result.training.memory_peak_bytes, ORR_UNIT_BYTES);
+  g_autofree char *peak = orr_summary_band_value(
+      outcome, "memory_peak_bytes", outcome->result.training.memory_peak_bytes, ORR_UNIT_BYTES);
   g_autofree char *of = orr_quantity_format(capacity, ORR_UNIT_BYTES);
   const double headroom = outcome->result.training.headroom_bytes;
   g_autofree char *missing = orr_quantity_format(fabs(headroom), ORR_UNIT_BYTES);
+  g_autofree char *band = memory_band(outcome, capacity);
   if (headroom >= 0)
-    add(out, "memory", "%s of %s at the peak: it fits", peak, of);
+    add(out, "memory", "%s of %s at the peak: it fits%s", peak, of, band);
   else
-    add(out, "memory", "%s of %s at the peak: it does NOT fit, by %s", peak, of, missing);
+    add(out, "memory", "%s of %s at the peak: it does NOT fit, by %s%s", peak, of, missing, band);
   add_host_memory(out, &outcome->result.training);
 }
 
@@ -170,7 +204,7 @@ static void add_storage(GString *out, const OrrOutcome *outcome) {
 /* The lines of a training run. */
 static void add_training(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   add_asked(out, scenario, &outcome->result.training);
-  add_speed(out, scenario, &outcome->result.training);
+  add_speed(out, scenario, outcome);
   add_step_times(out, outcome);
   add_bounds(out, outcome);
   add_memory(out, outcome);

@@ -4,7 +4,10 @@
  */
 #include "sim/cli/summary_collectives.h"
 
+#include <math.h>
+
 #include "sim/cli/show.h"
+#include "sim/cli/summary_band.h"
 
 /* The name that nccl-tests uses for a number format. */
 static const char *type_name(const char *dtype) {
@@ -18,6 +21,7 @@ static const char *type_name(const char *dtype) {
 /* Microseconds in six places, as in nccl-tests. */
 static char *time_text(double time_s) {
   double us = time_s * 1e6;
+  if (isnan(us)) return g_strdup("-");
   return g_strdup_printf(us >= 10000 ? "%.0f" : us >= 1000 ? "%.1f" : "%.2f", us);
 }
 
@@ -26,9 +30,10 @@ static void add_size(GString *out, const OrrNcclTestRow *row) {
   g_string_append_printf(
       out, "%12" G_GINT64_FORMAT "  %12" G_GINT64_FORMAT "  %8s  %6s  %6" G_GINT64_FORMAT,
       row->size_bytes, row->count, type_name(row->type), row->redop, row->root);
-  g_string_append_printf(out, "  %7s  %6.2f  %6.2f  %s %s, %s\n", time,
-                         row->algbw_bytes_per_s / 1e9, row->busbw_bytes_per_s / 1e9, row->algorithm,
-                         row->protocol, row->how);
+  g_autofree char *low = time_text(row->low_s), *high = time_text(row->high_s);
+  g_string_append_printf(out, "  %7s  %6.2f  %6.2f  %7s  %7s  %s %s, %s\n", time,
+                         row->algbw_bytes_per_s / 1e9, row->busbw_bytes_per_s / 1e9, low, high,
+                         row->algorithm, row->protocol, row->how);
 }
 
 void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
@@ -38,12 +43,15 @@ void orr_summary_collectives(GString *out, const OrrScenario *scenario, const Or
       out, "  %-12s  %s (%s) of %s, %" G_GINT64_FORMAT " group%s of %" G_GINT64_FORMAT "\n",
       "machine", gpus, scenario->cluster.device.name, scenario->cluster.name, result->n_groups,
       result->n_groups == 1 ? "" : "s", result->n_ranks);
-  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  chosen, how known\n",
-                         "size", "count", "type", "redop", "root", "time", "algbw", "busbw");
-  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s\n", "(B)", "(elements)",
-                         "", "", "", "(us)", "(GB/s)", "(GB/s)");
+  g_string_append_printf(
+      out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %7s  %7s  chosen, how known\n", "size",
+      "count", "type", "redop", "root", "time", "algbw", "busbw", "low", "high");
+  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %7s  %7s\n", "(B)",
+                         "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "(us)", "(us)");
   for (guint i = 0; i < outcome->nccl_tests->len; i++)
     add_size(out, &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i));
+  g_autofree char *band = orr_summary_band_text(outcome, "time_s", ORR_UNIT_SECONDS, TRUE);
+  if (band) g_string_append_printf(out, "# Band of the last size: %s\n", band);
   g_string_append_printf(out, "# Avg bus bandwidth    : %g\n",
                          result->mean_busbw_bytes_per_s / 1e9);
 }

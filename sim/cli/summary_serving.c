@@ -5,6 +5,7 @@
 #include "sim/cli/summary_serving.h"
 
 #include "sim/cli/show.h"
+#include "sim/cli/summary_band.h"
 #include "workloads/serving/serving.h"
 
 G_GNUC_PRINTF(3, 4)
@@ -16,14 +17,18 @@ static void add(GString *out, const char *what, const char *format, ...) {
   g_string_append_printf(out, "  %-12s  %s\n", what, text);
 }
 
-static void add_latencies(GString *out, const char *what, const OrrLatencies *all) {
+/* @name: of the metrics, "ttft". */
+static void add_latencies(GString *out, const OrrOutcome *outcome, const char *name,
+                          const OrrLatencies *all) {
   const double values[] = {all->mean, all->p50, all->p90, all->p99};
+  static const char *const members[] = {"mean", "p50", "p90", "p99"};
   g_autoptr(GString) text = g_string_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
-    g_autofree char *one = orr_quantity_format(values[i], ORR_UNIT_SECONDS);
+    g_autofree char *metric = g_strdup_printf("%s_%s_s", name, members[i]);
+    g_autofree char *one = orr_summary_band_value(outcome, metric, values[i], ORR_UNIT_SECONDS);
     g_string_append_printf(text, "%s%11s", i > 0 ? "  " : "", one);
   }
-  add(out, what, "%s", text->str);
+  add(out, name, "%s", text->str);
 }
 
 static gint64 n_differing(const OrrServing *params) {
@@ -121,13 +126,17 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
   const OrrServingResult *result = &outcome->result.serving;
   add_asked(out, scenario, outcome);
   add(out, "", "%11s  %11s  %11s  %11s", "mean", "p50", "p90", "p99");
-  add_latencies(out, "ttft", &result->ttft);
-  add_latencies(out, "tpot", &result->tpot);
-  add_latencies(out, "itl", &result->itl);
-  add_latencies(out, "e2e", &result->e2e);
+  add_latencies(out, outcome, "ttft", &result->ttft);
+  add_latencies(out, outcome, "tpot", &result->tpot);
+  add_latencies(out, outcome, "itl", &result->itl);
+  add_latencies(out, outcome, "e2e", &result->e2e);
+  orr_summary_band_serving(out, outcome);
   g_autofree char *completed = orr_show_count(result->completed);
   g_autofree char *duration = orr_quantity_format(result->duration_s, ORR_UNIT_SECONDS);
-  g_autofree char *output = orr_show_count((gint64)(result->output_tokens_per_s + 0.5));
+  g_autofree char *output =
+      orr_show_count((gint64)(orr_summary_band_rounded(outcome, "output_tokens_per_s",
+                                                       result->output_tokens_per_s) +
+                              0.5));
   add(out, "throughput", "%s requests in %s: %.4g requests/s, goodput %.4g, %s output tokens/s",
       completed, duration, result->requests_per_s, result->goodput_rps, output);
   g_autofree char *busy = orr_show_percent(result->gpu_busy),

@@ -17,6 +17,7 @@
 #include "sim/cli/run_jobs.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary.h"
+#include "sim/cli/summary_band.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_inputs.h"
 #include "sim/run/answer/kinds.h"
@@ -25,7 +26,7 @@
 #include "sim/run/simulate.h"
 
 static char **settings, *database, *trace, *fidelity;
-static char *spans;
+static char *spans, *band;
 static gboolean as_json;
 static gint n_samples = -1, n_jobs;
 
@@ -43,6 +44,8 @@ static const GOptionEntry options[] = {
      "WHICH"},
     {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace,
      "Write the time line for Perfetto (Trace Event Format)", "FILE"},
+    {"band", 0, 0, G_OPTION_ARG_STRING, &band,
+     "Fraction of measurements that an error band holds (default: 80 %)", "LEVEL"},
     {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity,
      "Set the scenario's fidelity: auto, folded or full", "F"},
     {"samples", 0, 0, G_OPTION_ARG_INT, &n_samples,
@@ -96,6 +99,7 @@ static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
   g_string_append(out, ", ");
   orr_show_json_members(out, outcome->kind->result, &outcome->result);
   add_groups(out, outcome);
+  orr_summary_band_json(out, outcome);
   if (outcome->kind->details) add_details(out, outcome);
   orr_summary_inputs_json(out, outcome);
   orr_summary_faults_json(out, outcome);
@@ -198,6 +202,18 @@ static OrrInputs *replay_inputs(OrrLibrary *library, const OrrNode *tree,
   return inputs;
 }
 
+/* The level of --band. */
+static gboolean read_level(double *ret_level, GError **error) {
+  *ret_level = ORR_BAND_LEVEL;
+  if (!band) return TRUE;
+  if (orr_quantity_parse(band, ORR_UNIT_FRACTION, ret_level, NULL) && *ret_level > 0 &&
+      *ret_level < 1)
+    return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "--band takes a level between 0 and 1, such as 0.8 or '80 %%', found %s", band);
+  return FALSE;
+}
+
 static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
                             GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
@@ -226,10 +242,12 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
+  double level;
   if (!orr_cli_check_args(args, 1, 1,
                           "run takes one scenario: a file, or a name from 'orrery list scenarios'",
                           error) ||
-      !check_trace(error) || !check_spans(error) || !check_samples(error))
+      !check_trace(error) || !check_spans(error) || !check_samples(error) ||
+      !read_level(&level, error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = NULL;
@@ -246,7 +264,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
-  if (outcome && !orr_bands_add(library, scenario, outcome, ORR_BAND_LEVEL, error)) return 1;
+  if (outcome && !orr_bands_add(library, scenario, outcome, level, error)) return 1;
   if (outcome && inputs) orr_inputs_add(inputs, outcome);
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
@@ -263,7 +281,7 @@ const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and print a summary.",
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
-             "[--fidelity F] [--samples N] [-j N]",
+             "[--fidelity F] [--band LEVEL] [--samples N] [-j N]",
     .more =
         "FILE is a scenario's file, or its name in the library. The database is created if "
         "needed; each run is added whole or not at all. If another process keeps the database "

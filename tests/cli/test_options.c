@@ -191,6 +191,26 @@ static void test_check_bounds(void) {
   assert_refused("check p.yaml", 2, "'host-launch' takes no bounds");
 }
 
+/* A band that holds half of the measurements is narrower than one that holds nine in ten. */
+static double width_of(const char *level) {
+  g_autofree char *line =
+      g_strdup_printf("run megatron-sc21-18b --db none --json --band %s", level);
+  g_autofree char *out = output_of(line);
+  const char *low = strstr(out, "\"iteration_time_s_low\": "),
+             *high = strstr(out, "\"iteration_time_s_high\": ");
+  g_assert_nonnull(low);
+  g_assert_nonnull(high);
+  return g_ascii_strtod(strchr(high, ':') + 1, NULL) - g_ascii_strtod(strchr(low, ':') + 1, NULL);
+}
+
+static void test_band(void) {
+  empty_folder();
+  g_assert_cmpfloat(width_of("50%"), <, width_of("0.8"));
+  assert_refused("run megatron-sc21-18b --db none --band 1", 2,
+                 "--band takes a level between 0 and 1");
+  assert_refused("run megatron-sc21-18b --db none --band some", 2, "found some");
+}
+
 static void add_tests(void) {
   g_test_add_func("/options/import-nccl-tests", test_nccl_tests);
   g_test_add_func("/options/import-measured", test_measured);
@@ -204,6 +224,7 @@ static void add_tests(void) {
   g_test_add_func("/options/inputs", test_inputs);
   g_test_add_func("/options/check-bounds", test_check_bounds);
   g_test_add_func("/options/validate-profile", test_profile);
+  g_test_add_func("/options/band", test_band);
 }
 
 int main(int argc, char **argv) { return run_tests(argc, argv, add_tests); }

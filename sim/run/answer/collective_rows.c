@@ -31,6 +31,8 @@ static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *siz
           orr_protocol_words[size->how == ORR_HOW_MODELLED ? size->protocol : ORR_PROTOCOL_AUTO]),
       .how = interned(orr_cost_how_text(carried_from, size->how)),
       .alone_s = size->predicted_s,
+      .low_s = NAN,
+      .high_s = NAN,
   };
 }
 

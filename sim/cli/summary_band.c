@@ -1,0 +1,168 @@
+/*
+ * summary_band.c - writes bands for people and as JSON.
+ */
+#include "sim/cli/summary_band.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/bands/band.h"
+#include "sim/cli/show.h"
+#include "sim/run/answer/run_kind.h"
+
+/* --- Digits --- */
+
+/* The last decade that the band supports, in units of @scale; 0: any. */
+static double step_of(const OrrBandRow *row, double scale) {
+  if (!row || !(row->high > row->low)) return 0;
+  return pow(10, floor(log10((row->high - row->low) / 2 / scale)) - 1) * scale;
+}
+
+static double rounded(double value, double step) {
+  return step > 0 ? round(value / step) * step : value;
+}
+
+double orr_summary_band_rounded(const OrrOutcome *outcome, const char *metric, double value) {
+  return rounded(value, step_of(orr_bands_row(outcome, metric), 1));
+}
+
+/* How numbers next to one another are written: in one unit, with as many decimals. */
+typedef struct {
+  char *symbol; /* " ms"; "" for a pure number */
+  double scale; /* of the unit */
+  double step;
+  int decimals;
+} Style;
+
+/* The scale of the unit in which @value is shown: a power of ten, or of 1,024 for bytes. The text
+ * has four digits, so it is found to within these. */
+static double scale_of(double value, OrrUnit unit, char **ret_symbol) {
+  g_autofree char *text = orr_quantity_format(value, unit);
+  char *end = NULL;
+  const double shown = g_ascii_strtod(text, &end);
+  *ret_symbol = g_strdup(end);
+  if (shown == 0) return 1;
+  return unit == ORR_UNIT_BYTES ? exp2(10 * round(log2(value / shown) / 10))
+                                : pow(10, round(log10(value / shown)));
+}
+
+/* @row has a band. */
+static Style style_of(const OrrBandRow *row, OrrUnit unit) {
+  Style style = {.scale = 1};
+  style.scale = scale_of(row->value, unit, &style.symbol);
+  style.step = step_of(row, style.scale);
+  style.decimals = (int)CLAMP(-floor(log10(style.step / style.scale) + 1e-9), 0, 6);
+  return style;
+}
+
+static char *styled(const Style *style, double value) {
+  const double shown = rounded(value, style->step) / style->scale;
+  if (style->decimals == 0 && fabs(shown) < 1e15) return orr_show_count((gint64)round(shown));
+  return g_strdup_printf("%.*f", style->decimals, shown);
+}
+
+char *orr_summary_band_value(const OrrOutcome *outcome, const char *metric, double value,
+                             OrrUnit unit) {
+  const OrrBandRow *row = orr_bands_row(outcome, metric);
+  if (!(step_of(row, 1) > 0) || !(value > 0)) return orr_quantity_format(value, unit);
+  const Style style = style_of(row, unit);
+  g_autofree char *symbol = style.symbol, *digits = styled(&style, value);
+  return g_strconcat(digits, symbol, NULL);
+}
+
+/* --- Words --- */
+
+static const char *measured_word(const OrrOutcome *outcome) {
+  const char *table = outcome->kind->result->name;
+  return g_str_has_prefix(table, "training")      ? "steps"
+         : g_str_has_prefix(table, "collectives") ? "calls"
+                                                  : "runs";
+}
+
+/* "28.0 to 33.3", with the unit where @with_unit. */
+static char *range_text(const OrrBandRow *row, OrrUnit unit, gboolean with_unit) {
+  const Style style = style_of(row, unit);
+  g_autofree char *symbol = style.symbol, *low = styled(&style, row->low),
+                  *high = styled(&style, row->high);
+  return g_strconcat(low, " to ", high, with_unit ? symbol : "", NULL);
+}
+
+/* ", 80 % band from 106 measured steps like this one" or "; weak: ...". */
+static char *why_text(const OrrOutcome *outcome, const OrrBandRow *row) {
+  if (g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_WEAK]))
+    return g_strdup_printf("; weak: %s", row->reason);
+  return g_strdup_printf(", %.3g %% band from %" G_GINT64_FORMAT " measured %s like this one",
+                         100 * row->level, row->rows, measured_word(outcome));
+}
+
+static gboolean is_none(const OrrBandRow *row) {
+  return g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_NONE]);
+}
+
+static char *band_text(const OrrOutcome *outcome, const OrrBandRow *row, OrrUnit unit,
+                       gboolean with_unit) {
+  if (is_none(row)) return g_strdup_printf("no band: %s", row->reason);
+  g_autofree char *range = range_text(row, unit, with_unit), *why = why_text(outcome, row);
+  return g_strconcat(range, why, NULL);
+}
+
+char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUnit unit,
+                            gboolean with_unit) {
+  const OrrBandRow *row = orr_bands_row(outcome, metric);
+  return row ? band_text(outcome, row, unit, with_unit) : NULL;
+}
+
+/* --- Serving: one line for each mean --- */
+
+void orr_summary_band_serving(GString *out, const OrrOutcome *outcome) {
+  static const struct {
+    const char *metric, *name, *of;
+    OrrUnit unit;
+  } lines[] = {{"ttft_mean_s", "ttft mean", "", ORR_UNIT_SECONDS},
+               {"tpot_mean_s", "tpot mean", "", ORR_UNIT_SECONDS},
+               {"e2e_mean_s", "e2e mean", "", ORR_UNIT_SECONDS},
+               {"output_tokens_per_s", "output", " tokens/s", ORR_UNIT_NONE}};
+  const char *label = "bands";
+  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
+    const OrrBandRow *row = orr_bands_row(outcome, lines[i].metric);
+    if (!row) continue;
+    g_autofree char *range = is_none(row) ? NULL : range_text(row, lines[i].unit, TRUE);
+    g_autofree char *why =
+        is_none(row) ? g_strdup_printf("no band: %s", row->reason) : why_text(outcome, row);
+    g_string_append_printf(out, "  %-12s  %-9s  %s%s%s\n", label, lines[i].name, range ? range : "",
+                           range ? lines[i].of : "", why);
+    label = "";
+  }
+}
+
+/* --- JSON --- */
+
+static void add_bounds(GString *out, const OrrBandRow *row) {
+  g_string_append_printf(out, ", \"%s_low\": ", row->metric);
+  orr_show_json_number(out, row->low);
+  g_string_append_printf(out, ", \"%s_high\": ", row->metric);
+  orr_show_json_number(out, row->high);
+}
+
+/* The first band row is that of the kind's headline (band_metrics.c). */
+static void add_headline(GString *out, const OrrBandRow *row) {
+  g_string_append(out, ", \"band_level\": ");
+  orr_show_json_number(out, row->level);
+  g_string_append_printf(out,
+                         ", \"band_rows\": %" G_GINT64_FORMAT ", \"band_quality\": ", row->rows);
+  orr_show_json_text(out, row->quality);
+}
+
+void orr_summary_band_json(GString *out, const OrrOutcome *outcome) {
+  if (outcome->bands->len == 0) return;
+  for (guint i = 0; i < outcome->bands->len; i++)
+    add_bounds(out, &g_array_index(outcome->bands, OrrBandRow, i));
+  add_headline(out, &g_array_index(outcome->bands, OrrBandRow, 0));
+  g_string_append(out, ", \"bands\": [");
+  for (guint i = 0; i < outcome->bands->len; i++) {
+    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
+    orr_show_json_members(out, &orr_band_table, &g_array_index(outcome->bands, OrrBandRow, i));
+    g_string_append_c(out, '}');
+  }
+  g_string_append_c(out, ']');
+}

@@ -1,0 +1,40 @@
+/*
+ * summary_band.h - error bands as people read them: an answer with as many digits as its band
+ * supports, and the band in words.
+ *
+ *   29.2 s (28.0 to 33.3, 80 % band from 106 measured steps like this one)
+ *   0.92 s (0.70 to 1.90; weak: no measured run of this software on this device)
+ *   17.64 s (no band: no measured run on this device)
+ *
+ * An answer is rounded so that half the width of its band keeps two digits.
+ */
+#ifndef ORR_SUMMARY_BAND_H
+#define ORR_SUMMARY_BAND_H
+
+#include "sim/run/answer/outcome.h"
+
+G_BEGIN_DECLS
+
+/* @value, which is the result @metric of @outcome or is known as well, rounded to the digits that
+ * its band supports; unchanged without a band. */
+double orr_summary_band_rounded(const OrrOutcome *outcome, const char *metric, double value);
+
+/* The result @metric in @unit, rounded: "29.2 s". Newly allocated. */
+char *orr_summary_band_value(const OrrOutcome *outcome, const char *metric, double value,
+                             OrrUnit unit);
+
+/* Its band in the same unit, which is named where @with_unit, without brackets: "28.0 to 33.3, 80 %
+ * band from 106 measured steps like this one". Newly allocated; NULL: the outcome has no such
+ * row. */
+char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUnit unit,
+                            gboolean with_unit);
+
+/* The lines of a serving run. */
+void orr_summary_band_serving(GString *out, const OrrOutcome *outcome);
+
+/* Appends `, "iteration_time_s_low": ..., ..., "band_level": ..., "bands": [...]`. */
+void orr_summary_band_json(GString *out, const OrrOutcome *outcome);
+
+G_END_DECLS
+
+#endif

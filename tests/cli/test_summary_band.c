@@ -1,0 +1,97 @@
+/* Bands as a summary writes them: digits, units, words, and the same as JSON. */
+#include <math.h>
+
+#include "sim/cli/summary_band.h"
+#include "sim/run/answer/kinds.h"
+
+/* A training outcome whose iteration takes @value, with bounds. */
+static OrrOutcome *outcome_with(double value, double low, double high, const char *quality,
+                                const char *reason) {
+  OrrOutcome *outcome = orr_outcome_new();
+  const OrrBandRow row = {.metric = (char *)"iteration_time_s",
+                          .value = value,
+                          .low = low,
+                          .high = high,
+                          .level = 0.8,
+                          .rows = 61,
+                          .bias = -0.03,
+                          .quality = (char *)quality,
+                          .reason = (char *)reason};
+  outcome->kind = orr_kinds_named("training");
+  g_array_append_val(outcome->bands, row);
+  return outcome;
+}
+
+static void expect(const OrrOutcome *outcome, double value, const char *text, const char *band) {
+  g_autofree char *shown =
+      orr_summary_band_value(outcome, "iteration_time_s", value, ORR_UNIT_SECONDS);
+  g_autofree char *words =
+      orr_summary_band_text(outcome, "iteration_time_s", ORR_UNIT_SECONDS, FALSE);
+  g_assert_cmpstr(shown, ==, text);
+  g_assert_cmpstr(words, ==, band);
+}
+
+/* Half the width is 2.6 s, so tenths of a second are its second digit. */
+static void test_good(void) {
+  g_autoptr(OrrOutcome) outcome = outcome_with(29.1627, 28.04, 33.24, "good", "");
+  expect(outcome, 29.1627, "29.2 s",
+         "28.0 to 33.2, 80 % band from 61 measured steps like this one");
+}
+
+/* Bounds have the unit of the answer. Half the width is 0.6 s: hundredths. */
+static void test_weak(void) {
+  g_autoptr(OrrOutcome) outcome =
+      outcome_with(0.9234, 0.7, 1.9, "weak", "no measured run on this device");
+  expect(outcome, 0.9234, "920 ms", "700 to 1,900; weak: no measured run on this device");
+}
+
+/* Without a band nothing limits the digits but the four that every summary has. */
+static void test_none(void) {
+  g_autoptr(OrrOutcome) outcome =
+      outcome_with(17.64127, NAN, NAN, "none", "nothing like it was measured");
+  expect(outcome, 17.64127, "17.64 s", "no band: nothing like it was measured");
+}
+
+/* Half the width is 2.5 GiB: tenths of a GiB, though tenths of 1e9 bytes are others. */
+static void test_bytes(void) {
+  const double gib = 0x1p30;
+  g_autoptr(OrrOutcome) outcome = outcome_with(35.53 * gib, 31.77 * gib, 36.77 * gib, "good", "");
+  g_autofree char *shown =
+      orr_summary_band_value(outcome, "iteration_time_s", 35.53 * gib, ORR_UNIT_BYTES);
+  g_autofree char *words = orr_summary_band_text(outcome, "iteration_time_s", ORR_UNIT_BYTES, TRUE);
+  g_assert_cmpstr(shown, ==, "35.5 GiB");
+  g_assert_cmpstr(words, ==, "31.8 to 36.8 GiB, 80 % band from 61 measured steps like this one");
+}
+
+/* A result without a row of its own is shown as it is. */
+static void test_unknown(void) {
+  g_autoptr(OrrOutcome) outcome = outcome_with(29.1627, 28.04, 33.24, "good", "");
+  g_assert_null(orr_summary_band_text(outcome, "tokens_per_s", ORR_UNIT_NONE, FALSE));
+  g_assert_cmpfloat(orr_summary_band_rounded(outcome, "tokens_per_s", 107868.1), ==, 107868.1);
+  g_assert_cmpfloat(orr_summary_band_rounded(outcome, "iteration_time_s", 29.1627), ==,
+                    29.200000000000003); /* 292 times 0.1 */
+}
+
+static void test_json(void) {
+  g_autoptr(OrrOutcome) outcome = outcome_with(29.5, 28, NAN, "none", "why");
+  g_autoptr(GString) out = g_string_new(NULL);
+  orr_summary_band_json(out, outcome);
+  g_assert_cmpstr(out->str, ==,
+                  ", \"iteration_time_s_low\": 28, \"iteration_time_s_high\": null, "
+                  "\"band_level\": 0.8, \"band_rows\": 61, \"band_quality\": "
+                  "\"none\", \"bands\": [\n"
+                  "  {\"metric\": \"iteration_time_s\", \"value\": 29.5, \"low\": 28, \"high\": "
+                  "null, \"level\": 0.8, \"rows\": 61, \"bias\": "
+                  "-0.03, \"quality\": \"none\", \"reason\": \"why\"}]");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/summary_band/good", test_good);
+  g_test_add_func("/summary_band/weak", test_weak);
+  g_test_add_func("/summary_band/none", test_none);
+  g_test_add_func("/summary_band/bytes", test_bytes);
+  g_test_add_func("/summary_band/unknown", test_unknown);
+  g_test_add_func("/summary_band/json", test_json);
+  return g_test_run();
+}
