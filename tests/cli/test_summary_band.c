@@ -63,7 +63,7 @@ static void test_bytes(void) {
   g_assert_cmpstr(words, ==, "31.8 to 36.8 GiB, 80 % band from 61 measured steps like this one");
 }
 
-/* A result without a row of its own is shown as it is. */
+/* A result without a row of its own is shown unchanged. */
 static void test_unknown(void) {
   g_autoptr(OrrOutcome) outcome = outcome_with(29.1627, 28.04, 33.24, "good", "");
   g_assert_null(orr_summary_band_text(outcome, "tokens_per_s", ORR_UNIT_NONE, FALSE));
