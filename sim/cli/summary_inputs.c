@@ -65,22 +65,25 @@ static guint count(const OrrOutcome *outcome, const char *status) {
   return n;
 }
 
-static const char *first_failure(const OrrOutcome *outcome) {
+/* The first line of the first reason; newly allocated. */
+static char *first_failure(const OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->input_replays->len; i++) {
     const OrrInputReplayRow *row = &g_array_index(outcome->input_replays, OrrInputReplayRow, i);
-    if (g_str_equal(row->status, "failed")) return row->reason;
+    if (g_str_equal(row->status, "failed"))
+      return g_strndup(row->reason, strcspn(row->reason, "\n"));
   }
-  return "";
+  return g_strdup("");
 }
 
 static void add_counts(GString *out, const OrrOutcome *outcome) {
   const guint n_failed = count(outcome, "failed"), n_over = count(outcome, "over-memory");
+  g_autofree char *reason = first_failure(outcome);
   g_string_append_printf(out, " (p10 to p90 of %u replays)", outcome->input_replays->len);
   if (n_over > 0)
     g_string_append_printf(out, "; %u %s not fit memory", n_over, n_over == 1 ? "does" : "do");
   if (n_failed > 0)
     g_string_append_printf(out, "; %u %s no result: %s", n_failed, n_failed == 1 ? "has" : "have",
-                           first_failure(outcome));
+                           reason);
 }
 
 static int compare_effects(gconstpointer a, gconstpointer b) {

@@ -156,17 +156,32 @@ static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *d
                     kind->entry.name);
 }
 
-/* Every number with bounds must be one that orr_field_put can set, since replays set it. */
-static void check_uncertain(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+/* Sets @number to its value and reads the document again: a path into a list of another document
+ * can be set, but makes a map of the list. */
+static gboolean can_set(OrrLibrary *library, const OrrNode *document, const OrrUncertain *number) {
+  g_autoptr(OrrNode) copy = orr_node_copy(document);
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  g_autofree char *text = orr_uncertain_text(number, number->value);
+  OrrNode *value = orr_node_new_scalar(number->place, text);
+  if (!orr_field_put(&orr_scenario_table, copy, number->path, value, NULL)) return FALSE;
+  g_autoptr(OrrNode) tree = orr_scenario_stack_apply(library, copy, ignored);
+  OrrScenario again;
+  const gboolean is_read =
+      orr_field_read_uncertain(&orr_scenario_table, tree, library, ignored, &again, NULL);
+  orr_field_clear(&orr_scenario_table, &again);
+  return is_read;
+}
+
+/* Replays set every number with bounds. */
+static void check_uncertain(const OrrScenario *scenario, OrrLibrary *library,
+                            const OrrNode *document, OrrDiags *diags) {
   for (guint i = 0; i < scenario->uncertain->len; i++) {
     const OrrUncertain *number = scenario->uncertain->pdata[i];
-    g_autoptr(OrrNode) copy = orr_node_copy(tree);
-    OrrNode *value = orr_node_new_scalar(number->place, "0");
     if (orr_scenario_has_jobs(scenario))
       orr_diags_error(diags, number->place,
                       "%s: a scenario of jobs takes no bounds (value, low, high): write a number",
                       number->path);
-    else if (!orr_field_put(&orr_scenario_table, copy, number->path, value, NULL))
+    else if (!can_set(library, document, number))
       orr_diags_error(diags, number->place,
                       "%s: a number in a list of another document takes no bounds (value, low, "
                       "high): write the list in the scenario",
@@ -196,7 +211,7 @@ OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *docume
   scenario->uncertain = g_steal_pointer(&uncertain);
   scenario->folders = trace_folders(library, tree);
   check_work(scenario, tree, diags);
-  check_uncertain(scenario, document, diags);
+  check_uncertain(scenario, library, document, diags);
   if (orr_diags_n_errors(diags) > before) return NULL;
   settle_model(scenario, tree, diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);

@@ -16,7 +16,28 @@ static const char toy[] =
     "schema: cluster/1\nbase: dgx-h100-superpod\nname: toy\n"
     "node: {nic-bandwidth: {value: 400 Gb/s, low: 390 Gb/s, high: 400 Gb/s}}\n";
 
+/* A workload of the test's own, with bounds in a list. */
+static const char mixed[] =
+    "schema: workload/1\nkind: serving\nload: {kind: poisson, rate: 4}\nrequests: 1\n"
+    "input: {tokens: 8}\noutput: {tokens: 8}\n"
+    "classes: [{name: a, share: {value: 1, low: 1, high: 2}}, {name: b, share: 1}]\n";
+
 static OrrLibrary *library;
+static char *folder;
+
+static void put(const char *kind, const char *name, const char *content) {
+  g_autofree char *parent = g_build_filename(folder, kind, NULL);
+  g_autofree char *file = g_build_filename(parent, name, NULL);
+  g_assert_cmpint(g_mkdir(parent, 0700), ==, 0);
+  g_assert_true(g_file_set_contents(file, content, -1, NULL));
+}
+
+static void take_away(const char *kind, const char *name) {
+  g_autofree char *parent = g_build_filename(folder, kind, NULL);
+  g_autofree char *file = g_build_filename(parent, name, NULL);
+  g_unlink(file);
+  g_rmdir(parent);
+}
 
 static OrrScenario *read(const char *document, const char *sets, char **ret_findings) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -89,6 +110,21 @@ static void test_refused(void) {
                  "low, high): write a number");
 }
 
+/* Replays set a number as --set does, which reaches lists of the scenario alone. */
+static void test_lists(void) {
+  static const char named[] =
+      "schema: scenario/1\nname: t\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
+      "model: llama-3.1-8b\nworkload: mixed\n";
+  g_autofree char *findings = NULL;
+  g_autoptr(OrrScenario) scenario = read(named, "", &findings);
+  g_assert_null(scenario);
+  g_assert_nonnull(strstr(findings, "workloads/mixed.yaml:7:28: error: workload.classes.0.share: "
+                                    "a number in a list of another document takes no bounds"));
+  assert_paths("cluster.node.nic-bandwidth=400 Gb/s;workload.classes=[{name: a, share: {value: 1, "
+               "low: 1, high: 2}}, {name: b, share: 1}]",
+               "workload.classes.0.share");
+}
+
 /* {value, low, high} must not be taken for a section: no key of a scenario has one of these names
  * but the definition of bounds itself. */
 static void test_names(void) {
@@ -104,22 +140,22 @@ static void test_names(void) {
 int main(int argc, char **argv) {
   g_autoptr(GError) error = NULL;
   g_test_init(&argc, &argv, NULL);
-  g_autofree char *folder = g_dir_make_tmp("orrery-uncertain-XXXXXX", &error);
-  g_autofree char *clusters = g_build_filename(folder, "clusters", NULL);
-  g_autofree char *file = g_build_filename(clusters, "toy.yaml", NULL);
+  folder = g_dir_make_tmp("orrery-uncertain-XXXXXX", &error);
   const char *folders[] = {folder, NULL};
   g_assert_no_error(error);
-  g_assert_cmpint(g_mkdir(clusters, 0700), ==, 0);
-  g_assert_true(g_file_set_contents(file, toy, -1, NULL));
+  put("clusters", "toy.yaml", toy);
+  put("workloads", "mixed.yaml", mixed);
   library = orr_library_new(folders);
   g_test_add_func("/uncertain-scenario/where", test_where);
   g_test_add_func("/uncertain-scenario/above-a-stack", test_above_a_stack);
   g_test_add_func("/uncertain-scenario/refused", test_refused);
+  g_test_add_func("/uncertain-scenario/lists", test_lists);
   g_test_add_func("/uncertain-scenario/names", test_names);
   const int status = g_test_run();
   orr_library_free(library);
-  g_unlink(file);
-  g_rmdir(clusters);
+  take_away("clusters", "toy.yaml");
+  take_away("workloads", "mixed.yaml");
   g_rmdir(folder);
+  g_free(folder);
   return status;
 }
