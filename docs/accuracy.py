@@ -8,6 +8,8 @@ Whatever stands between `<!-- accuracy: NAME -->` and `<!-- /accuracy -->` on an
   serving            the rows that SERVING lists
   kernels            the table of kernels left out, one row a profile
   costs SET          a table of a cost validation set: kernels by region, the range over profiles
+  bands set, bands row   coverage and width of error bands by group, with own set or own row left out (`validate --bands`)
+  bands ratios       what bands of ratios decide, by axis and by group
   SET[/PART] WHAT [METRIC] [~LABELS]   figures within a sentence, of the rows whose labels match; WHAT is n, mape, bias,
                      median, worst, within-15, range (least to greatest error), or, of one row, simulated or measured
 --check changes nothing, prints what would change, and exits with 1 if anything would. --quick runs only the sets that
@@ -117,6 +119,13 @@ class Validation:
             self.sets[name] = json.loads(text)["sets"][0]
         return self.sets[name]
 
+    def bands(self, *options):
+        """What `orrery validate --bands` says with these options."""
+        if options not in self.sets:
+            self.sets[options] = json.loads(subprocess.run(
+                [self.orrery, "validate", "--bands", "--json", *options], check=True, stdout=subprocess.PIPE).stdout)
+        return self.sets[options]
+
     def errors(self, name, part, metrics, label=""):
         """The errors as defined above, in the order of the rows."""
         if name == "training":
@@ -200,6 +209,31 @@ def costs(name, validation):
             low, high = (min(sizes, key=float), max(sizes, key=float)) if sizes else ("", "")
             shown.append(low if low == high else f"{low}-{high}")
         lines.append(f"| {kernels_name} | " + " | ".join(shown) + " |")
+    return lines
+
+
+def number(value, form):
+    return "-" if value is None else format(value, form).replace("%", " %")
+
+
+def bands(what, validation):
+    """Coverage by group, or the pairs that ratios decide."""
+    if what == "ratios":
+        found = validation.bands()["pairs"]
+        lines = ["| Pairs that differ in | Pairs | Decided | Right | Inside 80 % | Width | Two bands |", "|---|---|---|---|---|---|---|"]
+        for title, rows in (("", found["axes"]), ("Groups", found["sums"])):
+            lines += [f"| **{title}** | | | | | | |"] if title else []
+            lines += [f"| {row['name']} | {row['pairs']:,} | {number(row['decided'], '.0%')} | {number(row['right'], '.0%')} | "
+                      f"{number(row['coverage_80'], '.0%')} | {number(row['width_80'], '.2f')} | {number(row['apart_80'], '.2f')} |"
+                      for row in rows if row["pairs"]]
+        return lines
+    lines = ["| Group | Answers | Good | Weak | None | Inside 80 % | Inside 50 % | Width | Constant | Ratio |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    for row in validation.bands("--pairs", "0", "--leave", what)["sums"]:
+        counts = " | ".join(f"{row[key]:,}" for key in ("answers", "good", "weak", "none"))
+        inside = " | ".join(number(row[key], ".0%") for key in ("coverage_80", "coverage_50"))
+        widths = " | ".join(number(row[key], ".2f") for key in ("width_80", "equal_width_80", "ratio_80"))
+        lines.append(f"| {row['name']} | {counts} | {inside} | {widths} |")
     return lines
 
 
@@ -290,6 +324,8 @@ def rows_of(name, old, validation, quick):
         return training(old, validation, quick)
     if kind == "serving":
         return serving(old, validation, quick)
+    if kind == "bands" and not (quick and names == ["ratios"]):
+        return bands(names[0], validation)
     if quick:
         return [None] * len(old)
     return costs(names[0], validation) if kind == "costs" else kernels(old, validation)
