@@ -87,6 +87,11 @@ static char *range_text(const OrrBandRow *row, OrrUnit unit, gboolean with_unit)
   return g_strconcat(low, " to ", high, with_unit ? symbol : "", NULL);
 }
 
+char *orr_summary_band_range(double value, double low, double high, OrrUnit unit) {
+  const OrrBandRow row = {.value = value, .low = low, .high = high};
+  return range_text(&row, unit, TRUE);
+}
+
 /* ", 80 % band from 106 measured steps like this one" or "; weak: ...". */
 static char *why_text(const OrrOutcome *outcome, const OrrBandRow *row) {
   if (g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_WEAK]))

@@ -29,6 +29,9 @@ char *orr_summary_band_value(const OrrOutcome *outcome, const char *metric, doub
 char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUnit unit,
                             gboolean with_unit);
 
+/* Bounds of a spread about @value in the same style: "28.0 to 33.3 s". Newly allocated. */
+char *orr_summary_band_range(double value, double low, double high, OrrUnit unit);
+
 /* The lines of a serving run. */
 void orr_summary_band_serving(GString *out, const OrrOutcome *outcome);
 

@@ -4,11 +4,11 @@
  */
 #include "sim/cli/summary_inputs.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "sim/bands/inputs.h"
 #include "sim/cli/show.h"
+#include "sim/cli/summary_band.h"
 #include "sim/run/answer/run_kind.h"
 
 /* The results that the line lists, by kind of workload. */
@@ -18,8 +18,8 @@ static const struct {
   const char *suffix;
 } mains[] = {
     {"collectives", "time_s", "time", ORR_UNIT_SECONDS, ""},
-    {"serving", "ttft_p50_s", "ttft p50", ORR_UNIT_SECONDS, ""},
-    {"serving", "tpot_p50_s", "tpot p50", ORR_UNIT_SECONDS, ""},
+    {"serving", "ttft_mean_s", "ttft mean", ORR_UNIT_SECONDS, ""},
+    {"serving", "tpot_mean_s", "tpot mean", ORR_UNIT_SECONDS, ""},
     {"serving", "output_tokens_per_s", "output", ORR_UNIT_NONE, " tokens/s"},
     {"training", "iteration_time_s", "iteration", ORR_UNIT_SECONDS, ""},
     {"training", "memory_peak_bytes", "memory", ORR_UNIT_BYTES, ""},
@@ -38,22 +38,15 @@ static gboolean has_width(const OrrInputSpreadRow *row) {
   return row->p90 - row->p10 > 1e-4 * ABS(row->value);
 }
 
-/* To two digits of the spread's width: a few replays support no more. */
-static char *end_text(const OrrInputSpreadRow *row, double end, OrrUnit unit) {
-  const double step = pow(10, floor(log10(row->p90 - row->p10)) - 1);
-  return orr_quantity_format(round(end / step) * step, unit);
-}
-
 static void add_spreads(GString *out, const OrrOutcome *outcome) {
   const gsize before = out->len;
   for (guint i = 0; i < G_N_ELEMENTS(mains); i++) {
     if (!g_str_equal(mains[i].kind, outcome->kind->kind->entry.name)) continue;
     const OrrInputSpreadRow *row = orr_inputs_spread(outcome, mains[i].metric);
     if (!row || !has_width(row)) continue;
-    g_autofree char *low = end_text(row, row->p10, mains[i].unit);
-    g_autofree char *high = end_text(row, row->p90, mains[i].unit);
-    g_string_append_printf(out, "%s%s %s to %s%s", out->len > before ? ", " : "", mains[i].label,
-                           low, high, mains[i].suffix);
+    g_autofree char *range = orr_summary_band_range(row->value, row->p10, row->p90, mains[i].unit);
+    g_string_append_printf(out, "%s%s %s%s", out->len > before ? ", " : "", mains[i].label, range,
+                           mains[i].suffix);
   }
   if (out->len == before) g_string_append(out, "no spread");
 }
