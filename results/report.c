@@ -25,6 +25,7 @@ typedef struct {
 static const Section sections[] = {
     {.view = "summary", .heading = "Result", .show = SHOW_TILES},
     {.view = "nccl-tests", .heading = "Result"},
+    {.view = "bands", .heading = "How far the result may be off"},
     {.view = "best", .heading = "Best configurations", .kind = "sweep"},
     {.view = "validation", .heading = "Against measurements", .kind = "validation"},
     {.view = "measured-simulated",

@@ -119,17 +119,28 @@ static char *short_number(double value) {
   return g_strconcat(text, scales[scale], NULL);
 }
 
+/* The bounds of the error band below a tile's name, in the tile's unit; nothing without a band. */
+static void append_tile_band(GString *html, const OrrAnswer *summary, guint row, double scale) {
+  if (!orr_report_cell(summary, row, "low") || !orr_report_cell(summary, row, "high")) return;
+  g_autofree char *low = short_number(orr_report_number(summary, row, "low") / scale);
+  g_autofree char *high = short_number(orr_report_number(summary, row, "high") / scale);
+  const gboolean is_weak = g_strcmp0(orr_report_cell(summary, row, "quality"), "weak") == 0;
+  g_string_append_printf(html, "<br>%s to %s%s", low, high, is_weak ? ", weak" : "");
+}
+
 static void append_tile(GString *html, const OrrAnswer *summary, guint row) {
   const char *unit = orr_report_cell(summary, row, "unit");
   const double value = orr_report_number(summary, row, "value");
   const gboolean is_bytes = g_strcmp0(unit, "B") == 0;
-  g_autofree char *shown = short_number(is_bytes ? value / 1073741824 : value);
+  const double scale = is_bytes ? 1073741824 : 1;
+  g_autofree char *shown = short_number(value / scale);
   g_string_append(html, "<div title=\"");
   orr_report_append_text(html, orr_report_cell(summary, row, "meaning"));
   g_string_append_printf(html, "\"><b>%s</b> ", shown);
   orr_report_append_text(html, is_bytes ? "GiB" : unit);
   g_string_append(html, "<br>");
   orr_report_append_text(html, orr_report_cell(summary, row, "metric"));
+  append_tile_band(html, summary, row, scale);
   g_string_append(html, "</div>\n");
 }
 

@@ -1,8 +1,11 @@
 -- What is the result of the run: step time, serving latencies, or the best point of a sweep?
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1)
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1); band(metric, low, high, quality)
 -- metric: name of the result, as in the tables training_result, serving_result and sweep
 -- value: the value, in the given unit
+-- low: lower bound of a measurement of it (error band); empty where nothing measured is like the run
+-- high: upper bound
 -- unit: the unit; empty for counts and fractions
+-- quality: good, weak or none: how well measured rows support the bounds; empty where a result has no band
 -- meaning: what the result means
 WITH training AS (SELECT * FROM training_result WHERE run_id = :run),
 serving AS (SELECT * FROM serving_result WHERE run_id = :run),
@@ -71,7 +74,15 @@ metric (position, source, name, value, meaning) AS (
   SELECT 42, 'sweep', 'answered', answered, 'Of them, those that were simulated to the end.' FROM found UNION ALL
   SELECT 43, 'sweep', 'eligible', eligible, 'Of them, those that are compared: of the last rung, and the constraints on results hold.' FROM found
 )
-SELECT m.name AS metric, m.value, coalesce(d.unit, '') AS unit, coalesce(m.meaning, d.sentence, '') AS meaning
+SELECT
+  m.name AS metric,
+  m.value,
+  b.low,
+  b.high,
+  coalesce(d.unit, '') AS unit,
+  b.quality,
+  coalesce(m.meaning, d.sentence, '') AS meaning
 FROM metric m
+LEFT JOIN band b ON b.run_id = :run AND b.metric = m.name
 LEFT JOIN metric_def d ON d.table_name = m.source AND d.name = m.name
 ORDER BY m.position;

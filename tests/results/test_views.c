@@ -70,6 +70,15 @@ static void assert_csv(OrrStore *store, const char *view, const char *expected) 
   g_assert_cmpstr(strchr(csv, '\n') + 1, ==, expected);
 }
 
+static void assert_csv_with(OrrStore *store, const char *view, const OrrBinding *binding,
+                            const char *expected) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrAnswer) answer = orr_store_ask(store, view, 1, binding, 1, &error);
+  g_assert_no_error(error);
+  g_autofree char *csv = orr_answer_csv(answer);
+  g_assert_cmpstr(strchr(csv, '\n') + 1, ==, expected);
+}
+
 /* Two classes, of 3 ranks and of 1, and steps of 16 s. gemm: (3 * 12 + 1 * 4) / 4 = 10 s = 62.5
  * %; bubble, on the second alone: (0 + 1 * 12) / 4 = 3 s = 18.75 %, and 0 at the least; host: (3
  * * 4 + 0) / 4 = 3 s. */
@@ -266,9 +275,57 @@ static void test_summary(Fixture *fixture, gconstpointer data) {
   char **first = answer->rows->pdata[0];
   g_assert_cmpstr(first[0], ==, "iteration_time_s");
   g_assert_cmpstr(first[1], ==, "25.5");
-  g_assert_cmpstr(first[2], ==, "s");
-  g_assert_cmpstr(first[3], ==, "A step.");
+  g_assert_null(first[2]); /* a run without bands */
+  g_assert_null(first[3]);
+  g_assert_cmpstr(first[4], ==, "s");
+  g_assert_cmpstr(first[6], ==, "A step.");
   g_assert_true(answer->is_number[1]);
+}
+
+/* Of two results with bands the step time is the first that is asked for; a result that nothing
+ * measured speaks for has one row without a measured one. Those of run 2 stay out. */
+static void test_bands(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = open_with(
+      fixture,
+      "CREATE TABLE band (run_id, metric, value, low, high, level, rows, bias, quality, reason);"
+      "INSERT INTO band VALUES (1, 'iteration_time_s', 10.0, 9.0, 12.0, 0.75, 2, -0.125, 'good', "
+      "''), (1, 'memory_peak_bytes', 5.0, NULL, NULL, 0.75, 0, NULL, 'none', 'why'),"
+      " (2, 'iteration_time_s', 99.0, 98.0, 100.0, 0.75, 1, 0.0, 'good', '');"
+      "CREATE TABLE band_source (run_id, metric, set_name, row, label, measured_metric, measured, "
+      "simulated, error, weight);"
+      "INSERT INTO band_source VALUES"
+      " (1, 'iteration_time_s', 's', 7, 'far', 'mfu', 0.5, 0.25, -0.5, 0.25),"
+      " (1, 'iteration_time_s', 's', 3, 'near', 'iteration_time_s', 4.0, 5.0, 0.25, 0.75),"
+      " (2, 'iteration_time_s', 's', 1, 'other', 'mfu', 1.0, 1.0, 0.0, 1.0)");
+  const char *const step = "iteration_time_s,10.0,9.0,12.0,75.0,2,-12.5,good,\"\",s,3,near,"
+                           "iteration_time_s,4.0,5.0,25.0,75.0\n"
+                           "iteration_time_s,10.0,9.0,12.0,75.0,2,-12.5,good,\"\",s,7,far,mfu,0.5,"
+                           "0.25,-50.0,25.0\n";
+  const char *const memory = "memory_peak_bytes,5.0,,,75.0,0,,none,why,,,,,,,,\n";
+  g_autofree char *both = g_strconcat(step, memory, NULL);
+  assert_csv(store, "bands", step);
+  assert_csv_with(store, "bands", &(OrrBinding){"metric", "memory_peak_bytes"}, memory);
+  assert_csv_with(store, "bands", &(OrrBinding){"metric", "all"}, both);
+}
+
+/* The band of a mean and that of its 99th percentile, in milliseconds; the median's and those of
+ * another run are not shown. */
+static void test_latencies(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = open_with(
+      fixture,
+      "CREATE TABLE serving_result (run_id, ttft_mean_s, ttft_p50_s, ttft_p90_s, ttft_p95_s, "
+      "ttft_p99_s);"
+      "INSERT INTO serving_result VALUES (1, 0.25, 0.125, 0.5, 0.75, 1.0);"
+      "CREATE TABLE band (run_id, metric, low, high, quality);"
+      "INSERT INTO band VALUES (1, 'ttft_mean_s', 0.125, 0.375, 'good'),"
+      " (1, 'ttft_p50_s', 0.0625, 0.25, 'good'), (1, 'ttft_p99_s', 0.5, 2.0, 'weak'),"
+      " (2, 'ttft_mean_s', 7.0, 8.0, 'weak')");
+  g_autoptr(OrrAnswer) answer = ask(store, "latencies");
+  g_autofree char *csv = orr_answer_csv(answer);
+  g_assert_nonnull(
+      strstr(csv, "\nttft,250.0,125.0,500.0,750.0,1000.0,125.0,375.0,500.0,2000.0,good\n"));
 }
 
 /* Errors of -10, +20, -30, +40 %: mean of sizes 25, bias +5, median (20 + 30) / 2 = 25, the 90th
@@ -399,6 +456,8 @@ int main(int argc, char **argv) {
   ADD("memory-time", test_memory_time);
   ADD("operators", test_operators);
   ADD("runs", test_runs);
+  ADD("bands", test_bands);
+  ADD("latencies", test_latencies);
   ADD("summary", test_summary);
   ADD("validation", test_validation);
   ADD("about", test_about);
