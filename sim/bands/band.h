@@ -85,9 +85,11 @@ typedef struct {
 OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *question,
                                  const OrrLikenessRow *other, double ratio);
 
-/* Adds the outcome's rows `likeness`, `band` (for each metric that it has) and `band_source`. */
-gboolean orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
-                       double level, GError **error);
+/* Adds the outcome's rows `likeness`, `band` (for each metric that it has) and `band_source`. What
+ * is wrong with the file of residuals is a warning of the outcome, since answers do not rest on
+ * it. */
+void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
+                   double level);
 
 /* The band row of @metric in @outcome; NULL: it has none. */
 const OrrBandRow *orr_bands_row(const OrrOutcome *outcome, const char *metric);

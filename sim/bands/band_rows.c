@@ -70,12 +70,16 @@ static void add_sizes(const OrrBands *bands, const OrrLikenessRow *likeness, dou
   }
 }
 
-gboolean orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
-                       double level, GError **error) {
+void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
+                   double level) {
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
-  g_autoptr(OrrBands) bands = orr_bands_new(library, likeness.kind, error);
-  if (!bands) return FALSE;
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrBands) bands = orr_bands_new(library, likeness.kind, &error);
   g_array_append_val(outcome->likenesses, likeness);
+  if (!bands) {
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("no error bands: %s", error->message));
+    return;
+  }
   for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++) {
     if (!g_str_equal(metric->kind, likeness.kind)) continue;
     const OrrBandQuestion question = {
@@ -84,7 +88,6 @@ gboolean orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutc
   }
   add_sizes(bands, &likeness, level, outcome);
   if (orr_bands_stale(bands)) g_ptr_array_add(outcome->warnings, g_strdup(orr_bands_stale(bands)));
-  return TRUE;
 }
 
 const OrrBandRow *orr_bands_row(const OrrOutcome *outcome, const char *metric) {

@@ -264,7 +264,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
-  if (outcome && !orr_bands_add(library, scenario, outcome, level, error)) return 1;
+  if (outcome) orr_bands_add(library, scenario, outcome, level);
   if (outcome && inputs) orr_inputs_add(inputs, outcome);
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
