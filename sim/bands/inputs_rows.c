@@ -27,17 +27,28 @@ static double quantile(const double *sorted, guint n, double probability) {
   return sorted[below] + (at - below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* The ranks of @numbers from 1; equal ones share their mean rank. Twice the same differs by
- * rounding where a replay adds in another order, so numbers within 1e-9 of each other are equal. */
+typedef struct {
+  double number;
+  guint index;
+} Ranked;
+
+static int compare_ranked(const void *a, const void *b) {
+  const Ranked *x = a, *y = b;
+  return compare(&x->number, &y->number);
+}
+
+/* The ranks of @numbers from 1; equal ones have their mean rank. A replay can add in another order,
+ * so neighbours within 1e-9 of each other are equal. */
 static double *ranks_of(const double *numbers, guint n) {
+  g_autofree Ranked *sorted = g_new(Ranked, n);
   double *ranks = g_new0(double, n);
-  for (guint i = 0; i < n; i++)
-    for (guint j = 0; j < n; j++) {
-      const gboolean is_equal =
-          fabs(numbers[i] - numbers[j]) <= 1e-9 * fmax(fabs(numbers[i]), fabs(numbers[j]));
-      ranks[i] += is_equal ? 0.5 : numbers[j] < numbers[i] ? 1 : 0;
-    }
-  for (guint i = 0; i < n; i++) ranks[i] += 0.5;
+  for (guint i = 0; i < n; i++) sorted[i] = (Ranked){numbers[i], i};
+  qsort(sorted, n, sizeof *sorted, compare_ranked);
+  for (guint first = 0, next; first < n; first = next) {
+    const double most = sorted[first].number + 1e-9 * fabs(sorted[first].number);
+    for (next = first + 1; next < n && sorted[next].number <= most; next++) continue;
+    for (guint k = first; k < next; k++) ranks[sorted[k].index] = (first + 1 + next) / 2.0;
+  }
   return ranks;
 }
 

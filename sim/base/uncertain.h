@@ -19,6 +19,9 @@
 
 G_BEGIN_DECLS
 
+/* Numbers with bounds in one scenario. */
+#define ORR_UNCERTAIN_MOST 50
+
 typedef struct {
   char *path;              /* "workload.load.rate" */
   double value, low, high; /* in the base unit of @unit; low <= value <= high */

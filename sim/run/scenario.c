@@ -175,8 +175,13 @@ static gboolean can_set(OrrLibrary *library, const OrrNode *document, const OrrU
 /* Replays set every number with bounds. */
 static void check_uncertain(const OrrScenario *scenario, OrrLibrary *library,
                             const OrrNode *document, OrrDiags *diags) {
-  for (guint i = 0; i < scenario->uncertain->len; i++) {
-    const OrrUncertain *number = scenario->uncertain->pdata[i];
+  const GPtrArray *uncertain = scenario->uncertain;
+  if (uncertain->len > ORR_UNCERTAIN_MOST)
+    orr_diags_error(diags, ((const OrrUncertain *)uncertain->pdata[ORR_UNCERTAIN_MOST])->place,
+                    "%u numbers have bounds (value, low, high); at most %d can", uncertain->len,
+                    ORR_UNCERTAIN_MOST);
+  for (guint i = 0; i < MIN(uncertain->len, ORR_UNCERTAIN_MOST); i++) {
+    const OrrUncertain *number = uncertain->pdata[i];
     if (orr_scenario_has_jobs(scenario))
       orr_diags_error(diags, number->place,
                       "%s: a scenario of jobs takes no bounds (value, low, high): write a number",

@@ -15,7 +15,8 @@
 
 static const char send_recv[] =
     "schema: scenario/1\nname: t\nengine: ideal\n"
-    "cluster: {base: dgx-h100-superpod, nodes: 2, max-nodes: 2}\n"
+    "cluster: {base: dgx-h100-superpod, device: tpu-v4, node: {scale-up-domain: 1}, nodes: 2,"
+    " max-nodes: 2}\n" /* a device without a profile, which is made ready sooner */
     "workload: {kind: collectives, collective: send-recv, begin: 1 GiB, end: 1 GiB, ranks: 2,"
     " stride: 8}\n";
 

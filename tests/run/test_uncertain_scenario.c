@@ -125,6 +125,19 @@ static void test_lists(void) {
                "workload.classes.0.share");
 }
 
+/* Each takes replays, and a check. */
+static void test_too_many(void) {
+  g_autoptr(GString) classes = g_string_new("workload.classes=[");
+  for (guint i = 0; i < 51; i++)
+    g_string_append_printf(classes, "{name: c%u, share: {value: 1, low: 1, high: 2}}, ", i);
+  g_string_append(classes, "{name: last}]");
+  g_autofree char *findings = NULL;
+  g_autoptr(OrrScenario) scenario = read(text, classes->str, &findings);
+  g_assert_null(scenario);
+  g_assert_nonnull(
+      strstr(findings, "error: 52 numbers have bounds (value, low, high); at most 50"));
+}
+
 /* {value, low, high} must not be taken for a section: no key of a scenario has one of these names
  * but the definition of bounds itself. */
 static void test_names(void) {
@@ -150,6 +163,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/uncertain-scenario/above-a-stack", test_above_a_stack);
   g_test_add_func("/uncertain-scenario/refused", test_refused);
   g_test_add_func("/uncertain-scenario/lists", test_lists);
+  g_test_add_func("/uncertain-scenario/too-many", test_too_many);
   g_test_add_func("/uncertain-scenario/names", test_names);
   const int status = g_test_run();
   orr_library_free(library);
