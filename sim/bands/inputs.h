@@ -44,8 +44,8 @@ OrrInputs *orr_inputs_replay(OrrLibrary *library, const OrrNode *tree, const Orr
 void orr_inputs_free(OrrInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrInputs, orr_inputs_free)
 
-/* Adds to the run's @outcome its rows `uncertain_input`, `input_replay`, `input_spread` and
- * `input_effect`. */
+/* Adds to the run's @outcome its rows `uncertain_input`, `input_replay`, `input_result`,
+ * `input_spread` and `input_effect`. */
 void orr_inputs_add(const OrrInputs *inputs, OrrOutcome *outcome);
 
 /* The spread of @metric ("iteration_time_s") in @outcome; NULL: it has none. */

@@ -97,6 +97,14 @@ static void sample_clear(Sample *sample) {
   g_free(sample->results);
 }
 
+static void add_results(const Sample *sample, const char *metric, OrrOutcome *outcome) {
+  for (guint k = 0; k < sample->n; k++) {
+    const OrrInputResultRow row = {
+        .replay = sample->replays[k] + 1, .metric = (char *)metric, .value = sample->results[k]};
+    g_array_append_val(outcome->input_results, row);
+  }
+}
+
 static void add_spread(const Sample *sample, const char *metric, double value,
                        OrrOutcome *outcome) {
   g_autofree double *sorted = g_memdup2(sample->results, sample->n * sizeof *sorted);
@@ -144,6 +152,7 @@ static void add_result(const OrrInputs *inputs, const OrrField *field, OrrOutcom
   g_autofree char *name = g_strdelimit(g_strdup(field->name), "-", '_');
   const char *metric = g_intern_string(name);
   Sample sample = sample_of(inputs, field);
+  add_results(&sample, metric, outcome);
   if (sample.n >= 2) {
     add_spread(&sample, metric, value, outcome);
     add_effects(inputs, &sample, metric, outcome);

@@ -52,6 +52,14 @@ static const OrrInputEffectRow *effect_of(const OrrOutcome *outcome, const char 
   g_error("no effect of %s on %s", path, metric);
 }
 
+static double result_of(const OrrOutcome *outcome, const char *metric, gint64 replay) {
+  for (guint i = 0; i < outcome->input_results->len; i++) {
+    const OrrInputResultRow *row = &g_array_index(outcome->input_results, OrrInputResultRow, i);
+    if (row->replay == replay && g_str_equal(row->metric, metric)) return row->value;
+  }
+  g_error("no %s of replay %d", metric, (int)replay);
+}
+
 /* --- The design --- */
 
 /* Each input meets the middle of each of n intervals once. */
@@ -165,6 +173,28 @@ static void test_failed(void) {
   g_assert_cmpint(orr_inputs_spread(outcome, "ttft_mean_s")->replays, ==, 3);
 }
 
+/* A replay answers what its settings answer in a run of their own, stacks' conditions included:
+ * vLLM's batch of tokens is smaller on devices of less than 70 GiB. */
+static void test_settings(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrOutcome) outcome =
+      answer(serving,
+             "cluster.device.memory={value: 80 GiB, low: 40 GiB, high: 80 GiB};"
+             "workload.input.tokens={value: 9000, low: 5000, high: 16000}",
+             4, 2);
+  for (guint r = 0; r < outcome->input_replays->len; r++) {
+    g_autoptr(GError) error = NULL;
+    g_autofree char *sets = g_strdelimit(
+        g_strdup(g_array_index(outcome->input_replays, OrrInputReplayRow, r).settings), "\n", ';');
+    g_autoptr(OrrScenario) scenario = scenario_of(library, serving, sets);
+    g_autoptr(OrrOutcome) alone = orr_simulate(library, scenario, FALSE, &error);
+    g_assert_no_error(error);
+    const double wanted = alone->result.serving.ttft.mean;
+    const double found = result_of(outcome, "ttft_mean_s", r + 1);
+    g_assert_cmpfloat_with_epsilon(found / wanted, 1, 1e-9);
+  }
+}
+
 /* The rows do not depend on how many replays run at once. */
 static void test_jobs(void) {
   const char *sets = BANDWIDTH ";cluster.device.memory={value: 80 GB, low: 60 GB, high: 100 GB}";
@@ -191,6 +221,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/inputs/effects", test_effects);
   g_test_add_func("/inputs/no-width", test_no_width);
   g_test_add_func("/inputs/failed", test_failed);
+  g_test_add_func("/inputs/settings", test_settings);
   g_test_add_func("/inputs/jobs", test_jobs);
   return g_test_run();
 }

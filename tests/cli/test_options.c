@@ -170,6 +170,13 @@ static void test_inputs(void) {
   assert_fine(some, "(p10 to p90 of 2 replays)");
   assert_fine(json, "\"inputs\": {\"uncertain\": [\n  {\"path\": \"workload.load.rate\"");
   assert_refused(one, 2, "--samples takes 0");
+  empty_folder();
+  assert_fine("run serving-llama-3.1-8b-h100 --set workload.requests=20 --samples 3 "
+              "--set 'workload.load.rate={value: 4, low: 3, high: 5}' --db r.db",
+              "run 1 in r.db");
+  assert_fine("query r.db inputs", "workload.load.rate");
+  assert_fine("query r.db \"SELECT count(*) AS n FROM input_result WHERE metric = 'ttft_mean_s'\"",
+              "3");
   assert_refused(jobs, 2, "-j takes a number above 0");
   assert_fine("sweep sweep-gpt3-6.7b-64-a100 --db none --set 'sweep.sampler={kind: random, "
               "points: 1}' --set 'cluster.device.memory={value: 80 GB, low: 70 GB, high: 90 GB}'",
