@@ -114,6 +114,9 @@ static void report_stored(OrrLibrary *library, const OrrValidation *validation) 
 
 /* Writes the residuals of all sets. Where a row failed nothing is written: bands would lose it. */
 static int write_residuals(const GPtrArray *validations, int status, GError **error) {
+  g_autofree char *lost =
+      status == 0 ? orr_validate_stored_lost(validations, residuals_folder) : NULL;
+  if (lost) orr_show_problem("%s", lost);
   if (status == 0 && !orr_validate_stored_write(validations, residuals_folder, error)) return 1;
   if (status != 0) orr_show_problem("nothing is written to %s", residuals_folder);
   return status;

@@ -111,6 +111,43 @@ static char *path_of(const char *folder, const char *kind, const char *suffix) {
   return g_build_filename(folder, name, NULL);
 }
 
+/* Adds to @ret_n the rows of @old that @fresh lacks, and sets @ret_first to the first of all. */
+static void count_lost(const OrrResiduals *old, const OrrResiduals *fresh, guint *ret_n,
+                       char **ret_first) {
+  for (guint i = 0; i < old->rows->len; i++) {
+    const OrrResidual *row = row_at(old, i);
+    if (orr_validate_stored_find(fresh, row)) continue;
+    if ((*ret_n)++ == 0)
+      *ret_first = g_strdup_printf("%s, line %" G_GINT64_FORMAT, row->set, row->row);
+  }
+}
+
+char *orr_validate_stored_lost(const GPtrArray *validations, const char *folder) {
+  g_autoptr(OrrResiduals) fresh = gather(validations);
+  g_autofree char *first = NULL;
+  guint n = 0;
+  for (const OrrEntry *const *kind = orr_workload_registry.entries; *kind; kind++) {
+    g_autofree char *path = path_of(folder, (*kind)->name, ".csv");
+    g_autoptr(OrrResiduals) old = orr_residuals_read(path, NULL);
+    if (old) count_lost(old, fresh, &n, &first);
+  }
+  return n == 0
+             ? NULL
+             : g_strdup_printf("%u row%s of %s %s gone, the first %s: sets refuse rows that they "
+                               "did not refuse before, or are gone",
+                               n, n == 1 ? "" : "s", folder, n == 1 ? "is" : "are", first);
+}
+
+/* Writes the file that will replace KIND.csv. A folder of that name cannot be replaced, which must
+ * be known before another file is. */
+static gboolean write_fresh(const OrrResiduals *all, const char *folder, const char *kind,
+                            GError **error) {
+  g_autofree char *fresh = path_of(folder, kind, ".csv.new"), *path = path_of(folder, kind, ".csv");
+  if (!g_file_test(path, G_FILE_TEST_IS_DIR)) return orr_residuals_write(all, kind, fresh, error);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: found a folder, allowed: a file", path);
+  return FALSE;
+}
+
 static gboolean put_in_place(const char *folder, const char *kind, GError **error) {
   g_autofree char *fresh = path_of(folder, kind, ".csv.new"), *path = path_of(folder, kind, ".csv");
   if (rename(fresh, path) == 0) return TRUE;
@@ -124,10 +161,7 @@ gboolean orr_validate_stored_write(const GPtrArray *validations, const char *fol
   const OrrEntry *const *kinds = orr_workload_registry.entries;
   gboolean ok = TRUE;
   guint n = 0;
-  for (; ok && kinds[n]; n++) {
-    g_autofree char *fresh = path_of(folder, kinds[n]->name, ".csv.new");
-    ok = orr_residuals_write(all, kinds[n]->name, fresh, error);
-  }
+  for (; ok && kinds[n]; n++) ok = write_fresh(all, folder, kinds[n]->name, error);
   for (guint i = 0; ok && i < n; i++) ok = put_in_place(folder, kinds[i]->name, error);
   for (guint i = 0; !ok && i < n; i++) {
     g_autofree char *fresh = path_of(folder, kinds[i]->name, ".csv.new");

@@ -19,6 +19,10 @@ gboolean orr_validate_stored_same(const OrrResidual *stored, const OrrResidual *
  * all rows are the same or FILE holds no row of the set. Newly allocated. */
 char *orr_validate_stored_difference(OrrLibrary *library, const OrrValidation *validation);
 
+/* What to tell the user before @folder's files are replaced: "2 rows of FOLDER are gone, the first
+ * ...": their sets refuse them now, or are gone. NULL: nothing. Newly allocated. */
+char *orr_validate_stored_lost(const GPtrArray *validations, const char *folder);
+
 /* Writes @folder/KIND.csv for each kind of workload, from @validations (OrrValidation *). All files
  * are replaced together, when the last one is complete; on an error none is. */
 gboolean orr_validate_stored_write(const GPtrArray *validations, const char *folder,

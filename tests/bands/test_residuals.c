@@ -126,6 +126,73 @@ static void test_bad_files(void) {
   g_assert_cmpint(empty->revision, ==, 3);
 }
 
+/* A validation of one set with two rows of training, as `make residuals` gathers them. */
+static GPtrArray *validations_of(void) {
+  GPtrArray *validations = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validation_free);
+  OrrValidation *one = orr_validation_new("a set");
+  for (guint i = 0; i < 2; i++) {
+    OrrResidual residual = *row_at(shipped[0], i);
+    residual.label = g_strdup(residual.label);
+    g_array_append_val(one->residuals->rows, residual);
+  }
+  g_ptr_array_add(validations, one);
+  return validations;
+}
+
+static void assert_text(const char *name, const char *wanted) {
+  g_autofree char *path = path_of(name), *text = NULL;
+  g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+  g_assert_cmpstr(text, ==, wanted);
+}
+
+static gboolean is_there(const char *name) {
+  g_autofree char *path = path_of(name);
+  return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+/* Where one of the files cannot be replaced, none is, and nothing is left beside them; else all
+ * are, also that of a kind without rows. */
+static void test_all_or_none(void) {
+  g_autoptr(GPtrArray) validations = validations_of();
+  g_autofree char *training = path_of("training.csv"), *serving = path_of("serving.csv"),
+                  *collectives = path_of("collectives.csv");
+  g_autoptr(GError) error = NULL;
+  g_assert_true(g_file_set_contents(collectives, "old", -1, NULL));
+  g_assert_true(g_file_set_contents(serving, "old", -1, NULL));
+  g_assert_cmpint(g_mkdir(training, 0700), ==, 0);
+  g_assert_false(orr_validate_stored_write(validations, folder, &error));
+  g_assert_nonnull(strstr(error->message, "training.csv: found a folder"));
+  g_clear_error(&error);
+  assert_text("collectives.csv", "old");
+  assert_text("serving.csv", "old");
+  g_assert_false(is_there("collectives.csv.new") || is_there("serving.csv.new") ||
+                 is_there("training.csv.new"));
+  g_rmdir(training);
+  g_assert_true(orr_validate_stored_write(validations, folder, &error));
+  g_autoptr(OrrResiduals) got = orr_residuals_read(training, &error);
+  g_autoptr(OrrResiduals) none = orr_residuals_read(serving, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(got->rows->len, ==, 2);
+  g_assert_cmpuint(none->rows->len, ==, 0);
+  g_assert_false(is_there("training.csv.new"));
+}
+
+/* Rows that the files held and a new validation lacks are named before the files are replaced. */
+static void test_lost(void) {
+  g_autoptr(GPtrArray) validations = validations_of();
+  g_autoptr(GError) error = NULL;
+  OrrValidation *one = validations->pdata[0];
+  g_assert_true(orr_validate_stored_write(validations, folder, &error));
+  g_assert_null(orr_validate_stored_lost(validations, folder));
+  const OrrResidual last = *row_at(one->residuals, 1);
+  g_array_set_size(one->residuals->rows, 1);
+  g_autofree char *lost = orr_validate_stored_lost(validations, folder);
+  g_autofree char *named =
+      g_strdup_printf("gone, the first %s, line %" G_GINT64_FORMAT ":", last.set, last.row);
+  g_assert_true(g_str_has_prefix(lost, "1 row of "));
+  g_assert_nonnull(strstr(lost, named));
+}
+
 /* --- The shipped files --- */
 
 static const OrrResidual *find(const OrrValidateSet *set, gint64 line) {
@@ -212,9 +279,9 @@ static void test_no_other_row(void) {
 
 /* The set's table with all lines blank but every @nth row, so that rows keep their numbers. */
 static char *thin(const char *name, guint nth) {
-  g_autofree char *csv_name = g_strconcat(name, ".csv", NULL);
-  g_autofree char *table =
-      g_build_filename(g_getenv("ORRERY_SHIPPED"), "scenarios", "validation", csv_name, NULL);
+  g_autofree char *scenario = orr_validation_path(library, name);
+  g_autofree char *stem = g_strndup(scenario, strlen(scenario) - strlen(".yaml"));
+  g_autofree char *table = g_strconcat(stem, ".csv", NULL);
   g_autofree char *text = NULL;
   g_assert_true(g_file_get_contents(table, &text, NULL, NULL));
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -283,13 +350,16 @@ int main(int argc, char **argv) {
   g_test_add_func("/residuals/labels", test_labels);
   g_test_add_func("/residuals/bad-lines", test_bad_lines);
   g_test_add_func("/residuals/bad-files", test_bad_files);
+  g_test_add_func("/residuals/all-or-none", test_all_or_none);
+  g_test_add_func("/residuals/lost", test_lost);
   g_test_add_func("/residuals/every-row", test_every_row);
   g_test_add_func("/residuals/no-other-row", test_no_other_row);
   g_test_add_func("/residuals/fresh", test_fresh);
   const int status = g_test_run();
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) orr_residuals_free(shipped[k]);
   orr_library_free(library);
-  const char *names[] = {"residuals.csv", "copy.csv", "labels.csv", "thin.csv"};
+  const char *names[] = {"residuals.csv", "copy.csv",    "labels.csv",     "thin.csv",
+                         "training.csv",  "serving.csv", "collectives.csv"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = path_of(names[i]);
     g_unlink(path);

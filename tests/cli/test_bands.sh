@@ -9,8 +9,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 n=0
 check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 20; fi; }
-run() { "$orrery" "$@" > said 2>&1; }
-refuses() { run "$@"; [ $? -eq 2 ]; }
+run() { "$orrery" "$@" > said 2>&1; status=$?; } # the checks below see $status, not $?
+refuses() { run "$@"; [ $status -eq 2 ]; }
 mkdir -p "$work/mine/calibration/residuals" "$work/mine/scenarios"
 cd "$work" || exit 1
 mine=mine/calibration/residuals
@@ -19,7 +19,7 @@ mine=mine/calibration/residuals
 
 run validate --bands --pairs 0 korthikanti-layers megatron-sc21
 check "a line for each set, and sums" \
-  '[ $? -eq 0 ] && grep -q "^  korthikanti-layers  *10 " said && grep -q "^  training steps  *20 " said'
+  '[ $status -eq 0 ] && grep -q "^  korthikanti-layers  *10 " said && grep -q "^  training steps  *20 " said'
 "$orrery" validate --bands --json --pairs 3 korthikanti-layers > said
 check "JSON has the same" 'python3 -c "
 import json
@@ -31,7 +31,7 @@ assert got[\"pairs\"][\"sets\"][0][\"pairs\"] == 3
 "'
 run validate --bands --rows "$sets/korthikanti-layers.csv" korthikanti-layers
 check "rows of a file are replayed and asked, and nothing is left out" \
-  '[ $? -eq 0 ] && grep -q "10 measured answers, each asked with nothing left out" said && [ ! -e orrery.db ]'
+  '[ $status -eq 0 ] && grep -q "10 measured answers, each asked with nothing left out" said && [ ! -e orrery.db ]'
 check "--leave takes three words" 'refuses validate --bands --leave sets && grep -q "did you mean .set" said'
 check "rows of a file have no row of the set to leave out" \
   'refuses validate --bands --leave row --rows "$sets/korthikanti-layers.csv" korthikanti-layers'
@@ -59,15 +59,37 @@ check "a validation says which rows have moved" \
 sed 's/^# model-revision: .*/# model-revision: 1/' "$shipped/training.csv" > "$mine/training.csv"
 small
 check "a run warns of residuals of another revision" \
-  '[ $? -eq 0 ] && tr -s "\n " " " < said | grep -q "error bands are stale: their measured rows were simulated with revision 1 of"'
+  '[ $status -eq 0 ] && tr -s "\n " " " < said | grep -q "error bands are stale: their measured rows were simulated with revision 1 of"'
 run --library mine validate --bands --pairs 0 korthikanti-layers
 check "so does the test of bands" 'grep -q "^orrery: error bands are stale" said'
+
+# --- make residuals: all sets of a shipped tree, here one of two small sets ---
+
+mkdir -p tree/scenarios/validation out
+for folder in topologies models calibration workloads; do ln -s "$ORRERY_SHIPPED/$folder" tree/$folder; done
+ship() { cp "$sets/$1".* tree/scenarios/validation; }
+residuals() { ORRERY_SHIPPED=$work/tree "$orrery" validate --db none --residuals out > said 2>&1; status=$?; }
+ship korthikanti-layers
+ship serving-vllm-llama-3.1-8b
+residuals
+check "writes a file for each kind of workload" \
+  '[ $status -eq 0 ] && [ "$(ls out | tr "\n" " ")" = "collectives.csv serving.csv training.csv " ]'
+rows_of() { sed 1,3d "$2" | grep "^$1,"; }
+check "with the rows of the sets, as they are shipped" \
+  '[ "$(rows_of korthikanti-layers out/training.csv)" = "$(rows_of korthikanti-layers "$shipped/training.csv")" ] &&
+   [ "$(rows_of serving-vllm-llama-3.1-8b out/serving.csv)" = "$(rows_of serving-vllm-llama-3.1-8b "$shipped/serving.csv")" ] &&
+   [ "$(sed 1,3d out/serving.csv | wc -l)" -eq 1 ]'
+echo old > out/training.csv
+sed -i '1,/^[^#]/s/^\([^#]\)/no-such-column,\1/' tree/scenarios/validation/serving-vllm-llama-3.1-8b.csv
+residuals
+check "a set that is wrong: an error, and nothing is written" \
+  '[ $status -ne 0 ] && grep -q no-such-column said && [ "$(cat out/training.csv)" = old ] && [ "$(ls out | wc -l)" -eq 3 ]'
 
 # --- Residuals made to do damage ---
 
 hostile() { # NAME [WHAT]: whatever the library's residuals hold, a run answers; WHAT is how it warns
   small
-  status=$? warned=${2:-iteration}
+  warned=${2:-iteration}
   check "$1" '[ $status -eq 0 ] && grep -q "^  iteration " said && tr -s "\n " " " < said | grep -q "$warned"'
 }
 header() { head -n 3 "$shipped/training.csv"; }
@@ -91,7 +113,7 @@ hostile "more bytes than a document may have" "no error bands: .*training.csv"
 rm "$mine/training.csv"
 mkfifo "$mine/training.csv"
 small
-check "a pipe is not read: the shipped file is" '[ $? -eq 0 ]'
+check "a pipe is not read: the shipped file is" '[ $status -eq 0 ]'
 rm "$mine/training.csv"
 escape=$(printf '\033')
 sed "4,\$s/^\([^,]*,[^,]*,[^,]*\),/\1,$escape[31m/" "$shipped/training.csv" > "$mine/training.csv"
