@@ -1,7 +1,9 @@
 /*
  * verb_capacity.c - orrery capacity FILE: finds the highest rate of requests that meets the
- * scenario's objectives, and prints the rates that it tried.
+ * scenario's objectives, by the simulation alone and with some confidence, and prints the rates
+ * that it tried.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@
 #include "sim/sweep/capacity.h"
 
 static char **settings;
-static double fraction = 0.99, tolerance = 0.02;
+static double fraction = 0.99, tolerance = 0.02, confidence = 0.9;
 static int seeds = 4;
 static gboolean as_json;
 
@@ -21,6 +23,10 @@ static const GOptionEntry options[] = {
      "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
     {"share", 0, 0, G_OPTION_ARG_DOUBLE, &fraction,
      "Fraction of the requests that must meet all objectives (default 0.99)", "X"},
+    {"confidence", 0, 0, G_OPTION_ARG_DOUBLE, &confidence,
+     "Probability with which a measurement meets the objectives at the second rate printed "
+     "(default 0.9)",
+     "X"},
     {"tolerance", 0, 0, G_OPTION_ARG_DOUBLE, &tolerance,
      "Relative precision of the result (default 0.02)", "X"},
     {"seeds", 0, 0, G_OPTION_ARG_INT, &seeds, "Runs per rate, 2 to 10 (default 4)", "N"},
@@ -31,6 +37,9 @@ static gboolean check_options(GError **error) {
   if (!(fraction > 0 && fraction <= 1))
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--share takes a number above 0 and at most 1, found %g", fraction);
+  else if (!(confidence > 0.5 && confidence < 1))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--confidence takes a number above 0.5 and below 1, found %g", confidence);
   else if (!(tolerance >= 0.001 && tolerance <= 1))
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--tolerance takes a number from 0.001 to 1, found %g", tolerance);
@@ -42,33 +51,135 @@ static gboolean check_options(GError **error) {
   return FALSE;
 }
 
-static void print_json(const OrrCapacity *capacity) {
-  printf("{\"rate_rps\": %.6g, \"fails_rps\": %.6g, \"share\": %g, \"points\": [", capacity->meets,
-         capacity->fails, fraction);
+static const OrrCapacityPoint *point_at(const OrrCapacity *capacity, guint i) {
+  return &g_array_index(capacity->points, OrrCapacityPoint, i);
+}
+
+/* The point whose bands the answer rests on: that of the rate that holds with confidence, or the
+ * lowest one tried. */
+static const OrrCapacityPoint *deciding(const OrrCapacity *capacity) {
+  const OrrCapacityPoint *found = point_at(capacity, 0);
   for (guint i = 0; i < capacity->points->len; i++) {
-    const OrrCapacityPoint *point = &g_array_index(capacity->points, OrrCapacityPoint, i);
-    printf("%s\n  {\"rate_rps\": %.6g, \"share\": %.6g, \"margin\": %.3g, \"meets\": %s}",
-           i ? "," : "", point->rate, point->fraction, point->margin,
-           point->meets ? "true" : "false");
+    const OrrCapacityPoint *point = point_at(capacity, i);
+    if (capacity->sure.meets > 0 ? point->rate == capacity->sure.meets : point->rate < found->rate)
+      found = point;
   }
-  printf("]}\n");
+  return found;
+}
+
+/* --- JSON --- */
+
+static void add_interval(GString *out, const char *before, const OrrCapacityInterval *interval) {
+  g_string_append_printf(out, "\"%sshare\": %.6g, \"%smargin\": %.3g, \"%smeets\": %s", before,
+                         interval->mean, before, interval->margin, before,
+                         interval->meets ? "true" : "false");
+}
+
+static void add_factors(GString *out, const OrrCapacityBand *band) {
+  for (int k = 0; k < ORR_N_LIMITS; k++) {
+    if (isnan(band->factors[k])) continue;
+    g_string_append_printf(out, ", \"%s_factor\": %.6g", orr_capacity_limits[k], band->factors[k]);
+  }
+}
+
+static void add_sure(GString *out, const OrrCapacity *capacity) {
+  const OrrCapacityBand *band = &deciding(capacity)->band;
+  g_string_append_printf(out, "\"confidence\": %g, \"sure_rate_rps\": ", confidence);
+  orr_show_json_number(out, capacity->sure.meets > 0 ? capacity->sure.meets : NAN);
+  g_string_append_printf(
+      out, ", \"band_quality\": \"%s\", \"band_reason\": ", orr_band_quality_words[band->quality]);
+  orr_show_json_text(out, band->reason);
+  add_factors(out, band);
+}
+
+static void print_json(const OrrCapacity *capacity) {
+  g_autoptr(GString) out = g_string_new(NULL);
+  g_string_append_printf(out, "{\"rate_rps\": %.6g, \"fails_rps\": %.6g, \"share\": %g, ",
+                         capacity->alone.meets, capacity->alone.fails, fraction);
+  add_sure(out, capacity);
+  g_string_append(out, ", \"points\": [");
+  for (guint i = 0; i < capacity->points->len; i++) {
+    const OrrCapacityPoint *point = point_at(capacity, i);
+    g_string_append_printf(out, "%s\n  {\"rate_rps\": %.6g, ", i ? "," : "", point->rate);
+    add_interval(out, "", &point->alone);
+    if (point->band.quality != ORR_BAND_NONE) {
+      g_string_append(out, ", ");
+      add_interval(out, "sure_", &point->sure);
+    }
+    g_string_append_c(out, '}');
+  }
+  printf("%s]}\n", out->str);
+}
+
+/* --- Text --- */
+
+static gboolean has_bands(const OrrCapacity *capacity) {
+  for (guint i = 0; i < capacity->points->len; i++)
+    if (point_at(capacity, i)->band.quality != ORR_BAND_NONE) return TRUE;
+  return FALSE;
+}
+
+static void print_interval(const OrrCapacityInterval *interval, gboolean is_last) {
+  printf("   %6.2f %% +- %-5.2f  %-*s", 100 * interval->mean, 100 * interval->margin,
+         is_last ? 0 : 8, interval->meets ? "meets" : "does not");
+}
+
+static void print_points(const OrrCapacity *capacity) {
+  const gboolean has = has_bands(capacity);
+  printf("     requests/s   within objectives");
+  if (has) printf("             with %.4g %% confidence", 100 * confidence);
+  printf("\n");
+  for (guint i = 0; i < capacity->points->len; i++) {
+    const OrrCapacityPoint *point = point_at(capacity, i);
+    printf("%15.4g", point->rate);
+    print_interval(&point->alone, !has);
+    if (point->band.quality != ORR_BAND_NONE)
+      print_interval(&point->sure, TRUE);
+    else if (has)
+      printf("   no band");
+    printf("\n");
+  }
+}
+
+/* "1.31 times the simulated ttft and 1.12 times the simulated tpot" */
+static char *factors_text(const OrrCapacityBand *band) {
+  GString *text = g_string_new(NULL);
+  for (int k = 0; k < ORR_N_LIMITS; k++)
+    if (!isnan(band->factors[k]))
+      g_string_append_printf(text, "%s%.3g times the simulated %s", text->len ? " and " : "",
+                             band->factors[k], orr_capacity_limits[k]);
+  return g_string_free(text, FALSE);
+}
+
+static void print_sure(const OrrCapacity *capacity) {
+  const OrrCapacityBand *band = &deciding(capacity)->band;
+  printf("with %.4g %% confidence ", 100 * confidence);
+  if (band->quality == ORR_BAND_NONE) {
+    printf("no rate can be named: %s\n", band->reason);
+  } else {
+    g_autofree char *factors = factors_text(band);
+    if (capacity->sure.meets > 0)
+      printf("%.4g requests/s: ", capacity->sure.meets);
+    else
+      printf("no rate meets the objectives: ");
+    printf("measured latencies are at most %s%s%s\n", factors,
+           band->quality == ORR_BAND_WEAK ? "; weak, " : "", band->reason);
+  }
+  if (capacity->band_note) printf("warning: bands: %s\n", capacity->band_note);
 }
 
 static void print_text(const OrrCapacity *capacity) {
-  printf("     requests/s   within objectives\n");
-  for (guint i = 0; i < capacity->points->len; i++) {
-    const OrrCapacityPoint *point = &g_array_index(capacity->points, OrrCapacityPoint, i);
-    printf("%15.4g   %6.2f %% +- %.2f  %s\n", point->rate, 100 * point->fraction,
-           100 * point->margin, point->meets ? "meets" : "does not");
-  }
-  if (capacity->meets > 0 && capacity->fails > 0)
-    printf("capacity %.4g requests/s: %.4g%% of requests within objectives, with 95 %% confidence; "
-           "%.4g is too many\n",
-           capacity->meets, 100 * fraction, capacity->fails);
-  else if (capacity->meets > 0)
+  print_points(capacity);
+  if (capacity->alone.meets == 0) return;
+  if (capacity->alone.fails > 0)
+    printf("capacity %.4g requests/s by the simulation: %.4g%% of requests within objectives, by "
+           "the lower end of a 95 %% interval over %d seeds; %.4g is too many\n",
+           capacity->alone.meets, 100 * fraction, seeds, capacity->alone.fails);
+  else
     printf("capacity above %.4g requests/s: every rate tried meets the objectives; a run of more "
            "requests can find one that does not\n",
-           capacity->meets);
+           capacity->alone.meets);
+  print_sure(capacity);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -81,17 +192,17 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrNode) tree = orr_scenario_tree(library, args[0], diags);
   orr_show_diags(diags);
   if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return 2;
-  const OrrCapacityQuery query = {fraction, tolerance, (guint)seeds};
+  const OrrCapacityQuery query = {fraction, tolerance, (guint)seeds, confidence};
   g_autoptr(OrrCapacity) capacity = orr_capacity_find(library, tree, &query, error);
   if (!capacity) return orr_fault_exit_status(error ? *error : NULL);
   (as_json ? print_json : print_text)(capacity);
-  if (capacity->meets > 0) return 0;
+  if (capacity->alone.meets > 0) return 0;
   const OrrCapacityPoint *last =
       &g_array_index(capacity->points, OrrCapacityPoint, capacity->points->len - 1);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "no rate meets the objectives: at %.3g requests/s %.2f %% of requests are within "
               "them, and --share demands %.4g %%",
-              last->rate, 100 * last->fraction, 100 * fraction);
+              last->rate, 100 * last->alone.mean, 100 * fraction);
   return 2;
 }
 
@@ -99,10 +210,14 @@ const OrrCommand orr_verb_capacity = {
     .verb = "capacity",
     .sentence =
         "Find the highest rate of requests that meets the objectives of a serving scenario.",
-    .usage = "FILE [--set PATH=VALUE]... [--share X] [--tolerance X] [--seeds N] [--json]",
+    .usage = "FILE [--set PATH=VALUE]... [--share X] [--confidence X] [--tolerance X] [--seeds N] "
+             "[--json]",
     .more = "Doubles or halves workload.load.rate, then bisects. Each rate is simulated with "
             "several seeds; it meets the objectives when the lower end of the 95 % confidence "
-            "interval of their mean is at least --share. Exit status 2 when no rate does.",
+            "interval of their mean is at least --share. Exit status 2 when no rate does.\n"
+            "The simulation can be off: at the second rate a measurement meets the objectives with "
+            "probability --confidence; latencies are multiplied by the upper bounds of their error "
+            "bands there.",
     .options = options,
     .run = run,
 };

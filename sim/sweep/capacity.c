@@ -1,6 +1,8 @@
 /*
  * capacity.c - the search: runs of one rate in child processes, their confidence interval, doubling
- * or halving, and bisection on a logarithmic scale.
+ * or halving, and bisection on a logarithmic scale. Each run also says how many requests meet their
+ * objectives with confidence (capacity_band.h); a second search, which begins with the rates of the
+ * first, finds the highest rate for those.
  */
 #include "sim/sweep/capacity.h"
 
@@ -16,6 +18,12 @@
 
 enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 
+/* A fraction of requests too small to be an effect of the load. */
+#define FLAT 0.001
+
+/* For workload.metrics.request-rows. */
+#define EVERY_REQUEST "1000000000"
+
 /* Student's t, two-sided 95 %, by degrees of freedom from 1 (any table; e.g. NIST/SEMATECH
  * 1.3.6.7.2). */
 static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571,
@@ -24,8 +32,9 @@ static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571,
 /* What a child sends: less than PIPE_BUF, so one write is one message. */
 typedef struct {
   gboolean ok;
-  int code; /* of the error */
-  double fraction;
+  int code;              /* of the error */
+  double fraction, sure; /* of the requests: within their objectives, and with confidence */
+  OrrCapacityBand band;
   char message[1024];
 } Answer;
 
@@ -33,38 +42,48 @@ typedef struct {
   OrrLibrary *library;
   OrrNode *tree;
   const OrrCapacityQuery *query;
+  const OrrBands *bands;
 } Search;
 
 /* --- one run --- */
 
-static OrrOutcome *simulate(const Search *search, double rate, guint seed, GError **error) {
+static OrrScenario *scenario_at(const Search *search, double rate, guint seed, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   char rate_text[G_ASCII_DTOSTR_BUF_SIZE];
   g_autofree char *seed_text = g_strdup_printf("%u", seed + 1);
   g_ascii_dtostr(rate_text, sizeof rate_text, rate);
   if (!orr_field_set(&orr_scenario_table, search->tree, "workload.load.rate", rate_text, error) ||
-      !orr_field_set(&orr_scenario_table, search->tree, "seed", seed_text, error))
+      !orr_field_set(&orr_scenario_table, search->tree, "seed", seed_text, error) ||
+      !orr_field_set(&orr_scenario_table, search->tree, "workload.metrics.request-rows",
+                     EVERY_REQUEST, error))
     return NULL;
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(search->library, search->tree, diags);
-  if (scenario) {
-    OrrOutcome *outcome = orr_simulate(search->library, scenario, FALSE, error);
-    if (!outcome && error) orr_scenario_locate(search->tree, *error);
-    return outcome;
-  }
+  OrrScenario *scenario = orr_scenario_read(search->library, search->tree, diags);
+  if (scenario) return scenario;
   g_autofree char *findings = orr_diags_text(diags);
   g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, g_strstrip(findings));
   return NULL;
 }
 
+static void judge(const Search *search, const OrrScenario *scenario, const OrrOutcome *outcome,
+                  Answer *answer) {
+  const OrrServingResult *result = &outcome->result.serving;
+  const double n = (double)(result->completed + result->rejected);
+  answer->fraction = n > 0 ? result->goodput_rps * result->duration_s / n : 0;
+  answer->band = orr_capacity_band_of(search->bands, search->library, scenario, outcome,
+                                      search->query->fraction, search->query->confidence);
+  answer->sure = n > 0 ? answer->band.good / n : 0;
+}
+
 static Answer answer_of(const Search *search, double rate, guint seed) {
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrOutcome) outcome = simulate(search, rate, seed, &error);
+  g_autoptr(OrrScenario) scenario = scenario_at(search, rate, seed, &error);
+  g_autoptr(OrrOutcome) outcome =
+      scenario ? orr_simulate(search->library, scenario, FALSE, &error) : NULL;
   Answer answer = {.ok = outcome != NULL};
   if (outcome) {
-    const OrrServingResult *result = &outcome->result.serving;
-    const double n = (double)(result->completed + result->rejected);
-    answer.fraction = n > 0 ? result->goodput_rps * result->duration_s / n : 0;
+    judge(search, scenario, outcome, &answer);
   } else {
+    if (scenario) orr_scenario_locate(search->tree, error);
     answer.code = error->code;
     g_strlcpy(answer.message, error->message, sizeof answer.message);
   }
@@ -107,59 +126,124 @@ static gboolean is_divergence(const Answer *answer) {
   return answer->code == ORR_FAULT_STUCK && strstr(answer->message, "the queue diverges");
 }
 
-/* A run that stops because its queue diverges (longest-queue) counts as fraction 0. */
-static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacity,
-                         gboolean *ret_meets, GError **error) {
+/* Simulates each seed. A run that stops because its queue diverges (longest-queue) counts as
+ * fraction 0, whatever its bands. */
+static gboolean run_seeds(const Search *search, double rate, Answer *ret_answers, GError **error) {
   const guint n = search->query->seeds;
   pid_t pids[MOST_SEEDS];
   int ends[MOST_SEEDS];
-  Answer answers[MOST_SEEDS];
-  double sum = 0, squares = 0;
   for (guint i = 0; i < n; i++) ends[i] = start(search, rate, i, &pids[i]);
-  for (guint i = 0; i < n; i++) answers[i] = collect(ends[i], pids[i]);
+  for (guint i = 0; i < n; i++) ret_answers[i] = collect(ends[i], pids[i]);
   for (guint i = 0; i < n; i++) {
-    if (!answers[i].ok && !is_divergence(&answers[i])) {
-      g_set_error_literal(error, ORR_FAULT, answers[i].code, answers[i].message);
+    if (ret_answers[i].ok) continue;
+    if (!is_divergence(&ret_answers[i])) {
+      g_set_error_literal(error, ORR_FAULT, ret_answers[i].code, ret_answers[i].message);
       return FALSE;
     }
-    sum += answers[i].fraction;
-    squares += answers[i].fraction * answers[i].fraction;
+    ret_answers[i] = (Answer){.band = {.factors = {NAN, NAN, NAN}, .quality = ORR_BAND_GOOD}};
+  }
+  return TRUE;
+}
+
+/* Student's interval of the mean over the seeds. */
+static OrrCapacityInterval interval_of(const double *fractions, guint n, double least) {
+  double sum = 0, squares = 0;
+  for (guint i = 0; i < n; i++) {
+    sum += fractions[i];
+    squares += fractions[i] * fractions[i];
   }
   const double mean = sum / n, variance = fmax(0, squares / n - mean * mean) * n / (n - 1);
   const double margin = student[n - 2] * sqrt(variance / n);
-  const OrrCapacityPoint point = {rate, mean, margin, mean - margin >= search->query->fraction};
+  return (OrrCapacityInterval){mean, margin, mean - margin >= least};
+}
+
+/* The worst band of the seeds' runs, and their largest factors. */
+static OrrCapacityBand worst_band(const Answer *answers, guint n) {
+  OrrCapacityBand worst = answers[0].band;
+  for (guint i = 1; i < n; i++) {
+    const OrrCapacityBand *band = &answers[i].band;
+    if (band->quality < worst.quality) {
+      worst.quality = band->quality;
+      memcpy(worst.reason, band->reason, sizeof worst.reason);
+    }
+    for (int k = 0; k < ORR_N_LIMITS; k++)
+      worst.factors[k] = fmax(worst.factors[k], band->factors[k]);
+  }
+  return worst;
+}
+
+static void note(OrrCapacityRange *range, double rate, gboolean meets) {
+  if (meets)
+    range->meets = fmax(range->meets, rate);
+  else
+    range->fails = range->fails > 0 ? fmin(range->fails, rate) : rate;
+}
+
+static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacity, GError **error) {
+  const guint n = search->query->seeds;
+  Answer answers[MOST_SEEDS] = {0};
+  double fractions[MOST_SEEDS] = {0}, sure[MOST_SEEDS] = {0};
+  if (!run_seeds(search, rate, answers, error)) return FALSE;
+  for (guint i = 0; i < n; i++) {
+    fractions[i] = answers[i].fraction;
+    sure[i] = answers[i].sure;
+  }
+  OrrCapacityPoint point = {.rate = rate,
+                            .alone = interval_of(fractions, n, search->query->fraction),
+                            .sure = interval_of(sure, n, search->query->fraction),
+                            .band = worst_band(answers, n)};
+  point.sure.meets = point.sure.meets && point.band.quality != ORR_BAND_NONE;
   g_array_append_val(capacity->points, point);
-  *ret_meets = point.meets;
+  note(&capacity->alone, rate, point.alone.meets);
+  note(&capacity->sure, rate, point.sure.meets);
   return TRUE;
 }
 
 /* --- the search --- */
 
-static gboolean note(OrrCapacity *capacity, double rate, gboolean meets) {
-  if (meets)
-    capacity->meets = fmax(capacity->meets, rate);
-  else
-    capacity->fails = capacity->fails > 0 ? fmin(capacity->fails, rate) : rate;
-  return meets;
+static gboolean is_open(const OrrCapacityRange *range) {
+  return range->meets == 0 || range->fails == 0;
 }
 
-static gboolean bracket(const Search *search, double rate, OrrCapacity *capacity, GError **error) {
-  gboolean meets;
-  for (guint i = 0; i <= MOST_DOUBLINGS && (capacity->meets == 0 || capacity->fails == 0); i++) {
-    if (!try_rate(search, rate, capacity, &meets, error)) return FALSE;
-    rate *= note(capacity, rate, meets) ? 2 : 0.5;
+/* Whether the last rate tried has no band: at another rate there would hardly be one. */
+static gboolean is_unknown(const OrrCapacity *capacity) {
+  const GArray *points = capacity->points;
+  return g_array_index(points, OrrCapacityPoint, points->len - 1).band.quality == ORR_BAND_NONE;
+}
+
+/* Whether two halvings of a rate that the simulation meets brought no more requests within their
+ * objectives with confidence: then it is not the load that keeps them out. */
+static gboolean is_flat(const OrrCapacity *capacity) {
+  const guint n = capacity->points->len;
+  if (n < 3) return FALSE;
+  const OrrCapacityPoint *last = &g_array_index(capacity->points, OrrCapacityPoint, n - 1);
+  return last[-2].alone.meets && last->rate < last[-1].rate && last[-1].rate < last[-2].rate &&
+         last->sure.mean < last[-2].sure.mean + FLAT;
+}
+
+/* Doubles or halves from @rate, or from what @range holds, until one rate meets and one fails. */
+static gboolean bracket(const Search *search, double rate, OrrCapacity *capacity,
+                        const OrrCapacityRange *range, GError **error) {
+  for (guint i = 0; i <= MOST_DOUBLINGS && is_open(range); i++) {
+    if (range->meets > 0 || range->fails > 0)
+      rate = range->meets > 0 ? 2 * range->meets : range->fails / 2;
+    if (!try_rate(search, rate, capacity, error)) return FALSE;
+    if (range == &capacity->sure && (is_unknown(capacity) || is_flat(capacity))) break;
   }
   return TRUE;
 }
 
-static gboolean bisect(const Search *search, OrrCapacity *capacity, GError **error) {
-  gboolean meets;
-  while (capacity->fails / capacity->meets > 1 + search->query->tolerance) {
-    const double rate = sqrt(capacity->meets * capacity->fails);
-    if (!try_rate(search, rate, capacity, &meets, error)) return FALSE;
-    note(capacity, rate, meets);
-  }
+static gboolean bisect(const Search *search, OrrCapacity *capacity, const OrrCapacityRange *range,
+                       GError **error) {
+  while (!is_open(range) && range->fails / range->meets > 1 + search->query->tolerance)
+    if (!try_rate(search, sqrt(range->meets * range->fails), capacity, error)) return FALSE;
   return TRUE;
+}
+
+/* The rate that holds with confidence: the rates of the first search narrow it down. */
+static gboolean find_sure(const Search *search, OrrCapacity *capacity, GError **error) {
+  return is_unknown(capacity) || (bracket(search, 0, capacity, &capacity->sure, error) &&
+                                  bisect(search, capacity, &capacity->sure, error));
 }
 
 static gboolean has_objective(const OrrServing *params) {
@@ -206,19 +290,26 @@ static double first_rate(const Search *search, GError **error) {
 
 OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityQuery *query,
                                GError **error) {
-  const Search search = {library, tree, query};
   g_return_val_if_fail(query->seeds >= 2 && query->seeds <= MOST_SEEDS, NULL);
+  g_return_val_if_fail(query->confidence > 0.5 && query->confidence < 1, NULL);
+  Search search = {library, tree, query, NULL};
   const double rate = first_rate(&search, error);
-  if (rate <= 0) return NULL;
+  g_autoptr(OrrBands) bands = rate > 0 ? orr_bands_new(library, "serving", error) : NULL;
+  if (!bands) return NULL;
+  search.bands = bands;
   g_autoptr(OrrCapacity) capacity = g_new0(OrrCapacity, 1);
   capacity->points = g_array_new(FALSE, FALSE, sizeof(OrrCapacityPoint));
-  if (!bracket(&search, rate, capacity, error)) return NULL;
-  if (capacity->meets > 0 && capacity->fails > 0 && !bisect(&search, capacity, error)) return NULL;
+  capacity->band_note = g_strdup(orr_bands_stale(bands));
+  if (!bracket(&search, rate, capacity, &capacity->alone, error) ||
+      !bisect(&search, capacity, &capacity->alone, error))
+    return NULL;
+  if (capacity->alone.meets > 0 && !find_sure(&search, capacity, error)) return NULL;
   return g_steal_pointer(&capacity);
 }
 
 void orr_capacity_free(OrrCapacity *capacity) {
   if (!capacity) return;
   if (capacity->points) g_array_unref(capacity->points);
+  g_free(capacity->band_note);
   g_free(capacity);
 }
