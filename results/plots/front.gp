@@ -8,9 +8,9 @@ set ylabel name_y
 set key tmargin right horizontal
 set grid
 set offsets graph 0.02, graph 0.06, graph 0.05, 0
-plot for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype dot(i) linecolor i + 1 pointsize (i == 0 ? 1 : 0.4) \
+plot data index 0 using 1:2:9:10 with xerrorbars linecolor 1 pointsize 0 notitle, \
+  data index 0 using 1:2:11:12 with yerrorbars linecolor 1 pointsize 0 notitle, \
+  for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype dot(i) linecolor i + 1 pointsize (i == 0 ? 1 : 0.4) \
   title columnheader(1), \
   data index 0 using 1:2 with lines linecolor 1 dashtype 3 notitle, \
-  data index 0 using 1:2:9:10 with xerrorbars linecolor 1 pointtype 0 notitle, \
-  data index 0 using 1:2:11:12 with yerrorbars linecolor 1 pointtype 0 notitle, \
   data index 0 using 1:2:(sprintf("run %s", strcol(7))) every few with labels offset 0, 0.8 right font ",9" notitle

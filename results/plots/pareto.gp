@@ -5,8 +5,8 @@ set ylabel "tokens per second"
 set key tmargin right horizontal
 set grid
 set offsets graph 0.05, graph 0.12, graph 0.1, graph 0.05
-plot for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype dot(i) linecolor i + 1 pointsize (i == 0 ? 1 : 0.5) \
+plot data index 0 using 1:2:6:7 with yerrorbars linecolor 1 linewidth 1.5 pointsize 0 notitle, \
+  for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype dot(i) linecolor i + 1 pointsize (i == 0 ? 1 : 0.5) \
   title columnheader(1), \
   data index 0 using 1:2 with steps linecolor 1 notitle, \
-  data index 0 using 1:2:6:7 with yerrorbars linecolor 1 pointtype 0 notitle, \
   data index 0 using 1:2:5 with labels offset 1, 0.7 left font ",9" notitle

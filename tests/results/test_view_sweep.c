@@ -289,14 +289,16 @@ static void test_runs_and_points(Fixture *fixture, gconstpointer data) {
       " WHERE status = 'ok';"
       "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity)"
       " VALUES (11, 'other', 'training', '', '', '', '', '');"
-      "INSERT INTO training_result VALUES (11, 16, 18.0, 2, 1, 8, 1, 1, 0.0, 1.0, 1.0)");
+      "INSERT INTO training_result VALUES (11, 16, 18.0, 2, 1, 8, 1, 1, 0.0, 1.0, 1.0);"
+      "CREATE TABLE band (run_id, metric, low, high);"
+      "INSERT INTO band VALUES (11, 'tokens_per_s', 16.0, 19.0), (11, 'mfu', 0.0, 1.0)");
   assert_csv(store, "pareto", 1, NULL,
              "front,8,20.0,0.0,4,tp1 pp1 dp8,,\nother,8,10.0,0.0,2,tp1 pp1 "
              "dp8,,\nother,8,8.0,0.0,3,tp1 pp1 dp8,,\n"
              "other,8,7.0,0.0,8,tp1 pp1 dp8,,\n");
   assert_csv(store, "scaling", 11, NULL,
-             "other,16,18.0,100.0\nsmall,8,20.0,100.0\nideal other,16,18.0,100.0\nideal "
-             "small,8,20.0,100.0\n");
+             "other,16,18.0,100.0,16.0,19.0\nsmall,8,20.0,100.0,,\nideal "
+             "other,16,18.0,100.0,,\nideal small,8,20.0,100.0,,\n");
 }
 
 #define ADD(name, function)                                                                        \
