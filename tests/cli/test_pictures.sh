@@ -141,11 +141,11 @@ pictures() {
     check "the page of $db holds the picture $name" 'grep -aEq "</svg>|PNG" picture && ! grep -aEq "\"(M|L)?-?(nan|inf)" picture'
   done
 }
-page r.db 1 summary breakdown memory provenance
+page r.db 1 summary bands breakdown memory provenance
 pictures r.db 1 timeline
 page s.db 1 summary best sensitivity
 pictures s.db 1 front heat-map time-breakdown
-page serving.db 1 summary latencies batch-sizes serving provenance
+page serving.db 1 summary bands latencies batch-sizes serving provenance
 pictures serving.db 1 serving-timeline
 page v.db 1 validation validation-rows
 pictures v.db 1 measured-simulated
