@@ -9,7 +9,7 @@
 
 #include "sim/cli/show.h"
 
-enum { NAME_WIDTH = 27 };
+enum { NAME_WIDTH = 27, MOST_OUTSIDE = 20 };
 
 static const char *const left_out[] = {"the rows of its own set left out", "its own row left out",
                                        "nothing left out"};
@@ -104,9 +104,38 @@ static void print_all_pairs(const GArray *pairs, const GPtrArray *sets) {
   }
 }
 
+/* --- Rows of a file --- */
+
+/* The band of @check at the default level, in the result's unit. */
+static OrrBandsBounds values_of(const OrrBandsCheck *check) {
+  const OrrBandsBounds band = check->bands[0];
+  const double simulated = check->answer->simulated;
+  return check->metric->is_rate
+             ? (OrrBandsBounds){simulated * exp(-band.high), simulated * exp(-band.low)}
+             : (OrrBandsBounds){simulated * exp(band.low), simulated * exp(band.high)};
+}
+
+static gboolean is_outside(const OrrBandsCheck *check) {
+  return check->log_error < check->bands[0].low || check->log_error > check->bands[0].high;
+}
+
+static void print_outside(const OrrValidateBands *bands) {
+  guint n = 0;
+  for (guint i = 0; i < bands->checks->len; i++) {
+    const OrrBandsCheck *check = &g_array_index(bands->checks, OrrBandsCheck, i);
+    if (!is_outside(check) || ++n > MOST_OUTSIDE) continue;
+    const OrrBandsBounds band = values_of(check);
+    printf("  outside, line %" G_GINT64_FORMAT ", %s: %s measured %.4g, band %.4g to %.4g (%s)\n",
+           check->residual->row, check->residual->label, check->answer->metric,
+           check->answer->measured, band.low, band.high, orr_band_quality_words[check->quality]);
+  }
+  if (n > MOST_OUTSIDE) printf("  and %u more outside; --json lists all\n", n - MOST_OUTSIDE);
+}
+
 void orr_summary_bands_text(const OrrValidateBands *bands, const GArray *pairs) {
   g_autoptr(GPtrArray) sets = orr_coverage_sets(bands);
   print_coverages(bands, sets);
+  if (bands->leave == ORR_VALIDATE_BANDS_NOTHING) print_outside(bands);
   if (pairs->len > 0) print_all_pairs(pairs, sets);
 }
 
@@ -148,6 +177,21 @@ static void add_pairs(GString *out, const OrrPairsSummary *one) {
   g_string_append_c(out, '}');
 }
 
+static void add_row(GString *out, const OrrBandsCheck *check) {
+  const OrrBandsBounds band = values_of(check);
+  g_string_append(out, "{\"set\": ");
+  orr_show_json_text(out, check->residual->set);
+  g_string_append_printf(out, ", \"row\": %" G_GINT64_FORMAT ", \"label\": ", check->residual->row);
+  orr_show_json_text(out, check->residual->label);
+  g_string_append_printf(out, ", \"metric\": \"%s\", \"quality\": \"%s\"", check->answer->metric,
+                         orr_band_quality_words[check->quality]);
+  add_number(out, "measured", "", check->answer->measured);
+  add_number(out, "simulated", "", check->answer->simulated);
+  add_number(out, "low", "_80", band.low);
+  add_number(out, "high", "_80", band.high);
+  g_string_append_c(out, '}');
+}
+
 /* Begins the next element of an array; the first is on a line of its own too. */
 static void begin_element(GString *out) {
   g_string_append(out, g_str_has_suffix(out->str, "[") ? "\n  " : ",\n  ");
@@ -165,6 +209,15 @@ static void add_coverages(GString *out, const OrrValidateBands *bands, const GPt
     const OrrCoverage coverage = orr_coverage_of_group(bands, group);
     begin_element(out);
     add_coverage(out, &coverage);
+  }
+  g_string_append_c(out, ']');
+}
+
+static void add_rows(GString *out, const OrrValidateBands *bands) {
+  g_string_append(out, ",\n \"rows\": [");
+  for (guint i = 0; i < bands->checks->len; i++) {
+    begin_element(out);
+    add_row(out, &g_array_index(bands->checks, OrrBandsCheck, i));
   }
   g_string_append_c(out, ']');
 }
@@ -198,6 +251,7 @@ void orr_summary_bands_json(const OrrValidateBands *bands, const GArray *pairs) 
   g_string_append(out, ", \"stale\": ");
   orr_show_json_text(out, orr_validate_bands_stale(bands));
   add_coverages(out, bands, sets);
+  add_rows(out, bands);
   add_all_pairs(out, pairs, sets);
   g_string_append(out, "}\n");
   fputs(out->str, stdout);

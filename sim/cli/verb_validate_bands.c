@@ -43,6 +43,10 @@ int orr_verb_validate_bands(OrrLibrary *library, const OrrVerbValidateBands *ord
     orr_summary_bands_json(bands, pairs);
   else
     orr_summary_bands_text(bands, pairs);
+  if (order->rows && order->rows->refusals->len > 0)
+    orr_show_problem("%u row%s refused: orrery validate %s --rows FILE.csv says why",
+                     order->rows->refusals->len,
+                     order->rows->refusals->len == 1 ? " was" : "s were", order->rows->set_name);
   if (stale) orr_show_problem("%s", stale);
   return 0;
 }

@@ -28,10 +28,15 @@ assert got[\"left_out\"] == \"set\" and got[\"stale\"] is None
 assert got[\"sets\"][0][\"answers\"] == 10 and len(got[\"sums\"]) == 11
 assert got[\"sets\"][0][\"good\"] + got[\"sets\"][0][\"weak\"] + got[\"sets\"][0][\"none\"] == 10
 assert got[\"pairs\"][\"sets\"][0][\"pairs\"] == 3
+inside = [row[\"low_80\"] <= row[\"measured\"] <= row[\"high_80\"] for row in got[\"rows\"]]
+assert abs(sum(inside) / len(inside) - got[\"sets\"][0][\"coverage_80\"]) < 1e-9
 "'
 run validate --bands --rows "$sets/korthikanti-layers.csv" korthikanti-layers
 check "rows of a file are replayed and asked, and nothing is left out" \
   '[ $status -eq 0 ] && grep -q "10 measured answers, each asked with nothing left out" said && [ ! -e orrery.db ]'
+sed 's/7\.7/77/' "$sets/korthikanti-layers.csv" > wrong.csv
+run validate --bands --rows wrong.csv --pairs 0 korthikanti-layers
+check "measurements outside are listed" 'grep -q "^  outside, line 5, .*layer_forward_s measured 0.077, band 0.00" said'
 check "--leave takes three words" 'refuses validate --bands --leave sets && grep -q "did you mean .set" said'
 check "rows of a file have no row of the set to leave out" \
   'refuses validate --bands --leave row --rows "$sets/korthikanti-layers.csv" korthikanti-layers'
