@@ -46,6 +46,11 @@ static gboolean shares_nics(const Run *run) {
 
 static gboolean has_faults(const Run *run) { return orr_scenario_has_faults(run->scenario); }
 
+/* Jobs at other times or on links of their own count too: no measured run had any. */
+static gboolean has_other_jobs(const Run *run) {
+  return run->scenario->whole && run->scenario->whole->jobs->len > 1;
+}
+
 static gboolean has_groups(const Run *run) {
   return run->outcome->kind->kind == &orr_collectives_kind &&
          run->outcome->result.collectives.n_groups > 1;
@@ -124,6 +129,7 @@ static const struct {
               {"evaluation", is_evaluation},
               {"noise", has_noise},
               {"faults", has_faults},
+              {"other jobs", has_other_jobs},
               {"several groups at once", has_groups},
               {"shared NICs", shares_nics},
               {"an oversubscribed fabric", is_oversubscribed},

@@ -6,9 +6,11 @@
 
 #include <stdio.h>
 
+#include "sim/bands/band.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
+#include "sim/cli/summary_band.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
@@ -26,6 +28,7 @@ static void print_json(const OrrScenario *scenario, const GPtrArray *jobs) {
     orr_show_json_members(out, &orr_job_table, &job->row);
     g_string_append(out, ", ");
     orr_show_json_members(out, job->outcome->kind->result, &job->outcome->result);
+    orr_summary_band_json(out, job->outcome);
     orr_summary_faults_json(out, job->outcome);
     g_string_append_c(out, '}');
   }
@@ -40,6 +43,20 @@ static void print_table(const OrrScenario *scenario, const GPtrArray *jobs) {
     printf("  %-16s %-12s %6" G_GINT64_FORMAT " %8.4g s %10.5g s %10.5g s %8.3fx\n", row->job,
            job_at(jobs, i)->outcome->kind->kind->entry.name, row->n_gpus, row->start_s,
            row->alone_s, row->together_s, row->slowdown);
+  }
+}
+
+/* Prints the band of each job's headline: its first band row (band_metrics.c), a time. */
+static void print_bands(const GPtrArray *jobs) {
+  printf("\n");
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrOutcome *outcome = job_at(jobs, i)->outcome;
+    if (outcome->bands->len == 0) continue;
+    const OrrBandRow *row = &g_array_index(outcome->bands, OrrBandRow, 0);
+    g_autofree char *value =
+        orr_summary_band_value(outcome, row->metric, row->value, ORR_UNIT_SECONDS);
+    g_autofree char *band = orr_summary_band_text(outcome, row->metric, ORR_UNIT_SECONDS, FALSE);
+    printf("  %-16s %-16s %s (%s)\n", job_at(jobs, i)->row.job, row->metric, value, band);
   }
 }
 
@@ -79,6 +96,11 @@ static void drop_many_spans(const GPtrArray *jobs, guint many) {
   }
 }
 
+static void add_bands(OrrLibrary *library, const GPtrArray *jobs, double level) {
+  for (guint i = 0; i < jobs->len; i++)
+    orr_bands_add(library, &job_at(jobs, i)->scenario, job_at(jobs, i)->outcome, level);
+}
+
 int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how,
                  GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
@@ -87,6 +109,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   orr_progress_free(progress);
   if (!jobs) return 1;
   drop_many_spans(jobs, how->many_spans);
+  add_bands(library, jobs, how->level);
   if (how->store && !orr_simulate_jobs_store(jobs, how->file, how->store, &run_id, error)) return 1;
   print_warnings(jobs);
   const int lost = report_lost(jobs);
@@ -94,6 +117,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
     print_json(scenario, jobs);
   } else {
     print_table(scenario, jobs);
+    print_bands(jobs);
     print_faults(jobs);
   }
   if (how->store && !how->as_json)

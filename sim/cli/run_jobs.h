@@ -14,6 +14,7 @@ typedef struct {
   const char *database; /* its path */
   gboolean as_json, keep_spans;
   guint many_spans; /* a job with more spans stores none; 0: no limit */
+  double level;     /* of error bands */
 } OrrRunJobs;
 
 /* Simulates, stores and prints the jobs; returns the exit status. */

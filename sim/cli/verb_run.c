@@ -223,7 +223,7 @@ static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gb
 }
 
 static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char *file,
-                    OrrStore *store, const char *path, GError **error) {
+                    OrrStore *store, const char *path, double level, GError **error) {
   if (trace) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--trace is for one workload; a scenario of jobs stores the spans of each job in "
@@ -235,7 +235,8 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
                           .database = path,
                           .as_json = as_json,
                           .keep_spans = store && !g_str_equal(spans, "none"),
-                          .many_spans = g_str_equal(spans, "auto") ? MANY_SPANS : 0};
+                          .many_spans = g_str_equal(spans, "auto") ? MANY_SPANS : 0,
+                          .level = level};
   return orr_run_jobs(library, scenario, &how, error);
 }
 
@@ -258,7 +259,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (is_stored && !store) return 1;
   if (store) orr_store_keep_aside(store);
   if (orr_scenario_has_jobs(scenario))
-    return run_jobs(library, scenario, args[0], store, path, error);
+    return run_jobs(library, scenario, args[0], store, path, level, error);
   g_autoptr(OrrInputs) inputs = replay_inputs(library, tree, scenario);
   g_autoptr(OrrOutcome) outcome =
       simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);

@@ -54,6 +54,19 @@ alone=$(sed -n 's/.*"iteration_time_s": \([0-9.e+-]*\).*/\1/p' said)
 check "one job in a list is the workload alone" 'near "$(number only iteration_time_s)" "$alone" 1e-9'
 "$orrery" query one.db "SELECT count(*) FROM job JOIN training_result USING (run_id)" --csv > said 2>&1
 check "its answer and its row are stored" '[ "$(tail -n 1 said)" = 1 ]'
+"$orrery" query one.db "SELECT count(*) FROM likeness WHERE extras = ''" --csv > said 2>&1
+check "it is like the workload alone" '[ "$(tail -n 1 said)" = 1 ]'
+"$orrery" query one.db "SELECT low, high, quality, reason FROM band WHERE metric = 'iteration_time_s'" --csv > want
+"$orrery" run alone.yaml --db alone.db > said 2>&1
+"$orrery" query alone.db "SELECT low, high, quality, reason FROM band WHERE metric = 'iteration_time_s'" --csv > found
+check "and has the same band" 'diff want found > said && [ "$(wc -l < want)" = 2 ]'
+"$orrery" run two-jobs-one-uplink --db two.db --band 50% > said 2>&1
+check "the band of a job beside others is weak at best, and says why" \
+  '[ "$(grep -Ec "^  [ab]  *time_s .*(weak|no band): no measured run with other jobs" said)" = 2 ]'
+"$orrery" query two.db "SELECT count(*), sum(quality = 'good'), min(level) FROM band" --csv > said 2>&1
+check "each job has bands of its own, of the level asked for" '[ "$(tail -n 1 said)" = "6,0,0.5" ]'
+"$orrery" run two-jobs-one-uplink --db none --json > said 2>&1
+check "JSON has them too" '[ "$(grep -c "\"time_s_low\": .*\"band_level\": 0.8" said)" = 2 ]'
 
 # A cache of 8,000 tokens, 131,072 bytes each, goes down the uplinks of leaf 0 (192 GB/s) over 8 connections while a
 # training job under that leaf reads its checkpoint over 8 (one a GPU): half of 192 GB/s, 10.923 ms instead of 5.461. Over
