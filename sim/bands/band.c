@@ -13,7 +13,6 @@
  * that machine on that day, so rows of one campaign speak only for questions that are near it.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/bands/band_private.h"
@@ -49,12 +48,29 @@ static char *stale_text(gint64 revision) {
                          old, ORR_MODEL_REVISION);
 }
 
+/* The metrics of the answers of row @row; those of the row above are most often the same. */
+static void find_metrics(OrrBands *bands, guint row) {
+  const OrrResidual *residual = orr_band_residual(bands, row);
+  const OrrResidual *above = row > 0 ? orr_band_residual(bands, row - 1) : NULL;
+  for (guint i = 0; i < residual->n_answers; i++) {
+    const char *name = residual->answers[i].metric;
+    const gboolean is_same = above && above->likeness.kind == residual->likeness.kind &&
+                             i < above->n_answers && above->answers[i].metric == name;
+    bands->metrics[row][i] =
+        is_same ? bands->metrics[row - 1][i] : orr_band_metrics_find(residual->likeness.kind, name);
+  }
+}
+
 OrrBands *orr_bands_of(const OrrResiduals *residuals) {
   OrrBands *bands = g_new0(OrrBands, 1);
+  const guint n = residuals->rows->len;
   bands->residuals = residuals;
-  bands->points = g_new0(OrrDistancePoint, residuals->rows->len + 1);
-  for (guint i = 0; i < residuals->rows->len; i++)
+  bands->points = g_new0(OrrDistancePoint, n + 1);
+  bands->metrics = g_malloc0((n + 1) * sizeof *bands->metrics);
+  for (guint i = 0; i < n; i++) {
     bands->points[i] = orr_distance_point(&orr_band_residual(bands, i)->likeness);
+    find_metrics(bands, i);
+  }
   if (residuals->rows->len > 0 && residuals->revision != ORR_MODEL_REVISION)
     bands->stale = stale_text(residuals->revision);
   return bands;
@@ -73,6 +89,7 @@ void orr_bands_free(OrrBands *bands) {
   if (!bands) return;
   orr_residuals_free(bands->own);
   g_free(bands->points);
+  g_free(bands->metrics);
   g_free(bands->stale);
   g_free(bands);
 }
@@ -86,18 +103,12 @@ gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual
          (question->without_row == 0 || question->without_row == residual->row);
 }
 
-static int compare_near(const void *a, const void *b) {
-  const Near *x = a, *y = b;
-  if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
-  return (x->row > y->row) - (x->row < y->row);
-}
-
-gboolean orr_band_nearest_answer(const OrrResidual *residual, OrrQuantity quantity,
+gboolean orr_band_nearest_answer(const OrrBands *bands, guint row, OrrQuantity quantity,
                                  guint *ret_answer, double *ret_added) {
+  const guint n_answers = orr_band_residual(bands, row)->n_answers;
   *ret_added = INFINITY;
-  for (guint i = 0; i < residual->n_answers; i++) {
-    const OrrBandMetric *metric =
-        orr_band_metrics_find(residual->likeness.kind, residual->answers[i].metric);
+  for (guint i = 0; i < n_answers; i++) {
+    const OrrBandMetric *metric = bands->metrics[row][i];
     const double added = metric ? orr_distance_of_quantities(quantity, metric->quantity) : INFINITY;
     if (added >= *ret_added) continue;
     *ret_added = added;
@@ -106,23 +117,31 @@ gboolean orr_band_nearest_answer(const OrrResidual *residual, OrrQuantity quanti
   return isfinite(*ret_added);
 }
 
-/* The nearest measured answers, MOST_ROWS at most, with weights. */
+/* Puts @one into @nearest, which is sorted and holds MOST_ROWS at most; of equal distances the
+ * first row comes first. Few rows get far: this is faster than sorting them all. */
+static void put_near(GArray *nearest, const Near *one) {
+  guint i = nearest->len;
+  while (i > 0 && g_array_index(nearest, Near, i - 1).distance > one->distance) i--;
+  if (i == MOST_ROWS) return;
+  if (nearest->len == MOST_ROWS) g_array_set_size(nearest, MOST_ROWS - 1);
+  g_array_insert_vals(nearest, i, one, 1);
+}
+
+/* The nearest measured answers, MOST_ROWS at most, nearest first. */
 static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
                          OrrQuantity quantity) {
-  GArray *all = g_array_new(FALSE, FALSE, sizeof(Near));
+  GArray *nearest = g_array_sized_new(FALSE, FALSE, sizeof(Near), MOST_ROWS);
   const OrrDistancePoint asked = orr_distance_point(question->likeness);
   for (guint i = 0; i < bands->residuals->rows->len; i++) {
     Near near = {.row = i};
     double added;
     if (orr_band_is_left_out(question, orr_band_residual(bands, i)) ||
-        !orr_band_nearest_answer(orr_band_residual(bands, i), quantity, &near.answer, &added))
+        !orr_band_nearest_answer(bands, i, quantity, &near.answer, &added))
       continue;
     near.distance = added + orr_distance(&asked, &bands->points[i]);
-    g_array_append_val(all, near);
+    put_near(nearest, &near);
   }
-  qsort(all->data, all->len, sizeof(Near), compare_near);
-  if (all->len > MOST_ROWS) g_array_set_size(all, MOST_ROWS);
-  return all;
+  return nearest;
 }
 
 double orr_band_weight(double distance, double nearest, double bandwidth) {
@@ -228,11 +247,10 @@ static const char *difference(const OrrBands *bands, const GArray *near,
 
 /* --- Bounds --- */
 
-double orr_band_log_error(const OrrResidual *residual, guint answer) {
-  const OrrResidualAnswer *one = &residual->answers[answer];
+double orr_band_log_error(const OrrBands *bands, guint row, guint answer) {
+  const OrrResidualAnswer *one = &orr_band_residual(bands, row)->answers[answer];
   const double log_ratio = log(one->measured / one->simulated);
-  return orr_band_metrics_find(residual->likeness.kind, one->metric)->is_rate ? -log_ratio
-                                                                              : log_ratio;
+  return bands->metrics[row][answer]->is_rate ? -log_ratio : log_ratio;
 }
 
 /* How much wider the bounds are than those of the nearest rows, where row ORR_BAND_FEWEST is at
@@ -256,8 +274,7 @@ static void find_bounds(const OrrBands *bands, const GArray *near, OrrBand *band
   double sum = 0, errors = 0, low, high, least, most;
   for (guint i = 0; i < near->len; i++) {
     const Near *one = &g_array_index(near, Near, i);
-    rows[i] = (OrrConformalRow){orr_band_log_error(orr_band_residual(bands, one->row), one->answer),
-                                one->weight};
+    rows[i] = (OrrConformalRow){orr_band_log_error(bands, one->row, one->answer), one->weight};
     sum += one->weight;
     errors += one->weight * (exp(-rows[i].value) - 1);
   }
@@ -333,14 +350,27 @@ static void list_sources(const OrrBands *bands, const GArray *near, GArray *sour
   }
 }
 
-OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources) {
-  const OrrBandMetric *metric = orr_band_metrics_find(question->likeness->kind, question->metric);
-  if (!metric) return no_band(question->level, "no measurement of this result is known");
+void orr_band_base_init(OrrBandBase *base, const OrrBands *bands, const OrrBandQuestion *question,
+                        OrrQuantity quantity) {
+  base->near = find_near(bands, question, quantity);
+  weigh(base->near);
+  base->band = band_of(bands, question, base->near);
+}
+
+void orr_band_base_clear(OrrBandBase *base) { g_clear_pointer(&base->near, g_array_unref); }
+
+OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
+                         const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources) {
   if (follows_load(metric, question->likeness))
     return no_band(question->level, "the load decides it");
-  g_autoptr(GArray) near = find_near(bands, question, metric->quantity);
-  weigh(near);
-  const OrrBand band = band_of(bands, question, near);
-  if (sources && band.quality != ORR_BAND_NONE) list_sources(bands, near, sources);
-  return adapt(metric, band);
+  if (sources && base->band.quality != ORR_BAND_NONE) list_sources(bands, base->near, sources);
+  return adapt(metric, base->band);
+}
+
+OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources) {
+  const OrrBandMetric *metric = orr_band_metrics_find(question->likeness->kind, question->metric);
+  g_auto(OrrBandBase) base = {NULL};
+  if (!metric) return no_band(question->level, "no measurement of this result is known");
+  orr_band_base_init(&base, bands, question, metric->quantity);
+  return orr_band_of_base(bands, question, metric, &base, sources);
 }

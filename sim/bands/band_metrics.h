@@ -18,7 +18,8 @@ typedef enum {
   ORR_QUANTITY_TOKEN,   /* time between tokens */
   ORR_QUANTITY_REQUEST, /* time to the last token */
   ORR_QUANTITY_SERVED,  /* output at full load */
-  ORR_QUANTITY_CALL     /* a collective */
+  ORR_QUANTITY_CALL,    /* a collective */
+  ORR_N_QUANTITIES
 } OrrQuantity;
 
 typedef struct {

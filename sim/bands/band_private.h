@@ -1,10 +1,11 @@
 /*
- * band_private.h - what band.c and ratio.c share. Private to sim/bands.
+ * band_private.h - what band.c, band_rows.c and ratio.c share. Private to sim/bands.
  */
 #ifndef ORR_BAND_PRIVATE_H
 #define ORR_BAND_PRIVATE_H
 
 #include "sim/bands/band.h"
+#include "sim/bands/band_metrics.h"
 #include "sim/bands/distance.h"
 
 G_BEGIN_DECLS
@@ -13,6 +14,9 @@ struct OrrBands {
   const OrrResiduals *residuals;
   OrrResiduals *own;        /* NULL: borrowed */
   OrrDistancePoint *points; /* of each row */
+  /* Of each row, its answers' metrics, found once: a question looks at all of them. NULL: nothing
+   * that has bands. */
+  const OrrBandMetric *(*metrics)[ORR_RESIDUAL_ANSWERS];
   char *stale;
 };
 
@@ -32,16 +36,32 @@ static inline const OrrResidual *orr_band_residual(const OrrBands *bands, guint 
 /* Whether @residual must not speak for @question. */
 gboolean orr_band_is_left_out(const OrrBandQuestion *question, const OrrResidual *residual);
 
-/* The answer of a row that is nearest to @quantity, and what its quantity adds to the distance;
+/* The answer of @row that is nearest to @quantity, and what its quantity adds to the distance;
  * FALSE: none speaks for it. */
-gboolean orr_band_nearest_answer(const OrrResidual *residual, OrrQuantity quantity,
+gboolean orr_band_nearest_answer(const OrrBands *bands, guint row, OrrQuantity quantity,
                                  guint *ret_answer, double *ret_added);
 
 /* log(measured / simulated) of a time, or of the time that a rate stands for. */
-double orr_band_log_error(const OrrResidual *residual, guint answer);
+double orr_band_log_error(const OrrBands *bands, guint row, guint answer);
 
 /* The weight of a row at @distance where the nearest is at @nearest. */
 double orr_band_weight(double distance, double nearest, double bandwidth);
+
+/* What the bands of all metrics of one quantity have in common, and what takes the time to find:
+ * the nearest measured answers with their weights, and the band of a time. */
+typedef struct {
+  GArray *near;
+  OrrBand band;
+} OrrBandBase;
+
+void orr_band_base_init(OrrBandBase *base, const OrrBands *bands, const OrrBandQuestion *question,
+                        OrrQuantity quantity);
+void orr_band_base_clear(OrrBandBase *base);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrBandBase, orr_band_base_clear)
+
+/* orr_bands_ask for @metric, where @base is of its quantity. */
+OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
+                         const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources);
 
 G_END_DECLS
 

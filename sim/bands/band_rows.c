@@ -4,8 +4,7 @@
  */
 #include <math.h>
 
-#include "sim/bands/band.h"
-#include "sim/bands/band_metrics.h"
+#include "sim/bands/band_private.h"
 #include "sim/run/answer/run_kind.h"
 
 /* As many as people read. */
@@ -39,11 +38,15 @@ static void add_sources(const char *metric, const GArray *sources, OrrOutcome *o
   }
 }
 
-static void add_band(const OrrBands *bands, const OrrBandQuestion *question, OrrOutcome *outcome) {
+/* @bases: by quantity; those without an array are not asked yet. */
+static void add_band(const OrrBands *bands, const OrrBandQuestion *question,
+                     const OrrBandMetric *metric, OrrBandBase *bases, OrrOutcome *outcome) {
   const double value = result_value(outcome, question->metric);
   if (!(value > 0)) return;
   g_autoptr(GArray) sources = g_array_new(FALSE, FALSE, sizeof(OrrBandSource));
-  const OrrBand band = orr_bands_ask(bands, question, sources);
+  OrrBandBase *base = &bases[metric->quantity];
+  if (!base->near) orr_band_base_init(base, bands, question, metric->quantity);
+  const OrrBand band = orr_band_of_base(bands, question, metric, base, sources);
   const OrrBandRow row = {.metric = (char *)question->metric,
                           .value = value,
                           .low = value * band.low,
@@ -70,6 +73,18 @@ static void add_sizes(const OrrBands *bands, const OrrLikenessRow *likeness, dou
   }
 }
 
+static void add_bands(const OrrBands *bands, const OrrLikenessRow *likeness, double level,
+                      OrrOutcome *outcome) {
+  OrrBandBase bases[ORR_N_QUANTITIES] = {{NULL}};
+  for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++) {
+    if (!g_str_equal(metric->kind, likeness->kind)) continue;
+    const OrrBandQuestion question = {
+        .likeness = likeness, .metric = metric->metric, .level = level};
+    add_band(bands, &question, metric, bases, outcome);
+  }
+  for (guint i = 0; i < ORR_N_QUANTITIES; i++) orr_band_base_clear(&bases[i]);
+}
+
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level) {
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
@@ -80,12 +95,7 @@ void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome 
     g_ptr_array_add(outcome->warnings, g_strdup_printf("no error bands: %s", error->message));
     return;
   }
-  for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++) {
-    if (!g_str_equal(metric->kind, likeness.kind)) continue;
-    const OrrBandQuestion question = {
-        .likeness = &likeness, .metric = metric->metric, .level = level};
-    add_band(bands, &question, outcome);
-  }
+  add_bands(bands, &likeness, level, outcome);
   add_sizes(bands, &likeness, level, outcome);
   if (orr_bands_stale(bands)) g_ptr_array_add(outcome->warnings, g_strdup(orr_bands_stale(bands)));
 }

@@ -46,11 +46,11 @@ static GArray *find_candidates(const OrrBands *bands, const OrrBandQuestion *que
     Candidate one = {.row = i};
     double added;
     if (orr_band_is_left_out(question, residual) ||
-        !orr_band_nearest_answer(residual, quantity, &one.answer, &added))
+        !orr_band_nearest_answer(bands, i, quantity, &one.answer, &added))
       continue;
     one.to_first = added + orr_distance(x, &bands->points[i]);
     one.to_second = added + orr_distance(y, &bands->points[i]);
-    one.log_error = orr_band_log_error(residual, one.answer);
+    one.log_error = orr_band_log_error(bands, i, one.answer);
     g_array_append_val(found, one);
   }
   return found;

@@ -2,7 +2,8 @@
  * residuals.c - reads and writes the files of residuals.
  *
  * A run reads one of them, so reading is made cheap: the file is one buffer that is cut in place,
- * and a text is interned once per line.
+ * short decimal numbers are read here, and a text is interned only where it differs from that of
+ * the row above.
  */
 #include "sim/bands/residuals.h"
 
@@ -68,21 +69,52 @@ static void append_cells(GString *out, const OrrLikenessRow *row, char separator
   }
 }
 
+/* A decimal number of at most 15 digits without exponent, all of @text: the digits are a whole
+ * number that a double holds, and so is the power of ten, so the quotient is the nearest double, as
+ * strtod's is (Clinger 1990). FALSE: not one. */
+static gboolean read_short(const char *text, double *ret_value) {
+  static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  gint64 digits = 0;
+  guint n = 0, n_after = 0;
+  gboolean is_after = FALSE;
+  for (const char *c = text; *c; c++) {
+    if (*c == '.' && !is_after) {
+      is_after = TRUE;
+    } else if (g_ascii_isdigit(*c) && ++n <= 15) {
+      digits = 10 * digits + (*c - '0');
+      n_after += is_after;
+    } else {
+      return FALSE;
+    }
+  }
+  if (n == 0) return FALSE;
+  *ret_value = (double)digits / powers[n_after];
+  return TRUE;
+}
+
 /* A finite number that is all of @text. */
 static gboolean read_number(const char *text, double *ret_value) {
   char *end = NULL;
+  if (read_short(text, ret_value)) return TRUE;
   *ret_value = g_ascii_strtod(text, &end);
   return end != text && *end == '\0' && isfinite(*ret_value);
 }
 
-/* NULL, or the field whose cell is not one. */
+/* @text interned; @above: the interned text of the row above, NULL: none. */
+static const char *intern(const char *text, const char *above) {
+  return above && strcmp(text, above) == 0 ? above : g_intern_string(text);
+}
+
+/* NULL, or the field whose cell is not one. @row may have the texts of the row above. */
 static const OrrField *read_cells(char *const *cells, OrrLikenessRow *row) {
   for (size_t i = 0; i < orr_likeness_table.n_fields; i++) {
     const OrrField *field = &orr_likeness_table.fields[i];
     char *member = (char *)row + field->offset;
     double *number = (double *)(void *)member;
+    const char **word = (const char **)(void *)member;
     if (field->kind == ORR_FIELD_TEXT)
-      *(const char **)(void *)member = g_intern_string(cells[i]);
+      *word = intern(cells[i], *word);
     else if (*cells[i] == '\0')
       *number = NAN;
     else if (!read_number(cells[i], number))
@@ -99,6 +131,7 @@ char *orr_residuals_likeness_text(const OrrLikenessRow *row) {
 
 gboolean orr_residuals_likeness_parse(const char *text, OrrLikenessRow *ret_row) {
   g_auto(GStrv) cells = g_strsplit(text, "\t", -1);
+  *ret_row = (OrrLikenessRow){0};
   return g_strv_length(cells) == orr_likeness_table.n_fields && !read_cells(cells, ret_row);
 }
 
@@ -175,11 +208,11 @@ static gboolean fail(const Place *place, GError **error, const char *format, ...
   return FALSE;
 }
 
-/* "METRIC:MEASURED:SIMULATED", cut in place. */
+/* "METRIC:MEASURED:SIMULATED", cut in place. @ret_answer may have the metric of the row above. */
 static gboolean read_answer(char *text, OrrResidualAnswer *ret_answer) {
   const char *metric = strsep(&text, ":"), *measured = text ? strsep(&text, ":") : NULL;
   if (!text || *metric == '\0') return FALSE;
-  ret_answer->metric = g_intern_string(metric);
+  ret_answer->metric = intern(metric, ret_answer->metric);
   return read_number(measured, &ret_answer->measured) &&
          read_number(text, &ret_answer->simulated) && ret_answer->measured > 0 &&
          ret_answer->simulated > 0;
@@ -196,10 +229,15 @@ static gboolean read_answers(char *text, OrrResidual *residual) {
 /* The cells of a line, cut in place; returns how many there are, counting up to one too many. */
 static guint cut(char *line, char **cells, guint n_columns) {
   guint n = 0;
-  while (line && n < n_columns) cells[n++] = strsep(&line, ",");
+  while (line && n < n_columns) {
+    cells[n++] = line;
+    line = strchr(line, ',');
+    if (line) *line++ = '\0';
+  }
   return n + (line != NULL);
 }
 
+/* @ret_residual has the row above, or zeros. */
 static gboolean read_row(char *line, const Place *place, OrrResidual *ret_residual,
                          GError **error) {
   const guint n_columns = N_COLUMNS_BEFORE + (guint)orr_likeness_table.n_fields + 1;
@@ -208,8 +246,9 @@ static gboolean read_row(char *line, const Place *place, OrrResidual *ret_residu
   if (n != n_columns)
     return fail(place, error, "found %s%u columns, allowed: %u", n > n_columns ? "more than " : "",
                 MIN(n, n_columns), n_columns);
-  *ret_residual = (OrrResidual){.set = g_intern_string(cells[COLUMN_SET]),
-                                .part = g_intern_string(cells[COLUMN_PART])};
+  ret_residual->set = intern(cells[COLUMN_SET], ret_residual->set);
+  ret_residual->part = intern(cells[COLUMN_PART], ret_residual->part);
+  ret_residual->n_answers = 0;
   if (!g_ascii_string_to_signed(cells[COLUMN_ROW], 10, 1, G_MAXINT32, &ret_residual->row, NULL))
     return fail(place, error, "row: found '%s', allowed: a line number", cells[COLUMN_ROW]);
   const OrrField *wrong = read_cells(cells + N_COLUMNS_BEFORE, &ret_residual->likeness);
@@ -226,12 +265,13 @@ static gboolean read_row(char *line, const Place *place, OrrResidual *ret_residu
 
 static gboolean read_line(char *line, const Place *place, OrrResiduals *residuals, GError **error) {
   static const char revision[] = "# model-revision: ";
-  OrrResidual residual;
+  OrrResidual residual = {0};
+  const guint n = residuals->rows->len;
   if (g_str_has_prefix(line, revision))
     residuals->revision = g_ascii_strtoll(line + strlen(revision), NULL, 10);
   if (*line == '\0' || *line == '#') return TRUE;
-  if (residuals->rows->len == MAX_ROWS)
-    return fail(place, error, "found more than %d rows", MAX_ROWS);
+  if (n == MAX_ROWS) return fail(place, error, "found more than %d rows", MAX_ROWS);
+  if (n > 0) residual = g_array_index(residuals->rows, OrrResidual, n - 1);
   if (!read_row(line, place, &residual, error)) return FALSE;
   g_array_append_val(residuals->rows, residual);
   return TRUE;

@@ -336,6 +336,36 @@ static void test_fresh(void) {
   for (guint i = 0; i < G_N_ELEMENTS(samples); i++) compare_sample(samples[i].set, samples[i].nth);
 }
 
+/* Each text in the cell of `gpus`, all others empty: the double that strtod finds, whether the text
+ * takes the short way (15 digits at most, no sign, no exponent) or not. */
+static void test_numbers(void) {
+  static const char *const texts[] = {"0",
+                                      "8",
+                                      "0.1",
+                                      "13609.6",
+                                      "0.00718",
+                                      "1e300",
+                                      "-2.5",
+                                      "3.27621e+10",
+                                      "123456789012345",
+                                      ".5",
+                                      "7.",
+                                      "0.123456789012345",
+                                      "00000.30",
+                                      "1234567890123456789",
+                                      "0.3333333333333333"};
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+    g_autoptr(GString) line = g_string_new(NULL);
+    OrrLikenessRow row;
+    for (size_t k = 0; k < orr_likeness_table.n_fields; k++)
+      g_string_append_printf(line, "%s%s", k > 0 ? "\t" : "",
+                             g_str_equal(orr_likeness_table.fields[k].name, "gpus") ? texts[i]
+                                                                                    : "");
+    g_assert_true(orr_residuals_likeness_parse(line->str, &row));
+    g_assert_cmpfloat(row.gpus, ==, g_ascii_strtod(texts[i], NULL));
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   library = orr_library_new((const char *const[]){NULL});
@@ -355,6 +385,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/residuals/every-row", test_every_row);
   g_test_add_func("/residuals/no-other-row", test_no_other_row);
   g_test_add_func("/residuals/fresh", test_fresh);
+  g_test_add_func("/residuals/numbers", test_numbers);
   const int status = g_test_run();
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) orr_residuals_free(shipped[k]);
   orr_library_free(library);
