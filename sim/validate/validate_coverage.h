@@ -12,6 +12,9 @@
  *
  *   low' = m + s (low - m)    high' = m + s (high - m)
  *
+ * s is chosen with hindsight, and for each group anew, which no band can be: the smaller the group,
+ * the stricter the comparison.
+ *
  *   equal_width      the mean width of the scaled constant bands
  *   ratio            width / equal_width; below 1 likeness makes bands narrower
  */
