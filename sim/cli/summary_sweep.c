@@ -102,7 +102,7 @@ static void print_band_notes(const OrrSweepReport *report) {
     printf("  band          %s: %s, %s\n", report->objectives[i],
            orr_band_quality_words[band->quality], band->reason);
   }
-  if (report->band_note) printf("  warning       bands: %s\n", report->band_note);
+  if (report->band_note) printf("  warning       error bands: %s\n", report->band_note);
 }
 
 /* --- Points --- */

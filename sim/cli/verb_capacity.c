@@ -165,7 +165,7 @@ static void print_sure(const OrrCapacity *capacity) {
     printf("measured latencies are at most %s%s%s\n", factors,
            band->quality == ORR_BAND_WEAK ? "; weak, " : "", band->reason);
   }
-  if (capacity->band_note) printf("warning: bands: %s\n", capacity->band_note);
+  if (capacity->band_note) printf("warning: error bands: %s\n", capacity->band_note);
 }
 
 static void print_text(const OrrCapacity *capacity) {

@@ -288,18 +288,26 @@ static double first_rate(const Search *search, GError **error) {
   return 0;
 }
 
+/* The bands of serving. A file of residuals that is wrong costs the bands, not the answer. */
+static OrrBands *open_bands(OrrLibrary *library, const OrrResiduals *none, char **ret_note) {
+  g_autoptr(GError) reason = NULL;
+  OrrBands *bands = orr_bands_new(library, "serving", &reason);
+  *ret_note = g_strdup(bands ? orr_bands_stale(bands) : reason->message);
+  return bands ? bands : orr_bands_of(none);
+}
+
 OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityQuery *query,
                                GError **error) {
   g_return_val_if_fail(query->seeds >= 2 && query->seeds <= MOST_SEEDS, NULL);
   g_return_val_if_fail(query->confidence > 0.5 && query->confidence < 1, NULL);
   Search search = {library, tree, query, NULL};
   const double rate = first_rate(&search, error);
-  g_autoptr(OrrBands) bands = rate > 0 ? orr_bands_new(library, "serving", error) : NULL;
-  if (!bands) return NULL;
-  search.bands = bands;
+  if (rate <= 0) return NULL;
   g_autoptr(OrrCapacity) capacity = g_new0(OrrCapacity, 1);
   capacity->points = g_array_new(FALSE, FALSE, sizeof(OrrCapacityPoint));
-  capacity->band_note = g_strdup(orr_bands_stale(bands));
+  g_autoptr(OrrResiduals) none = orr_residuals_new();
+  g_autoptr(OrrBands) bands = open_bands(library, none, &capacity->band_note);
+  search.bands = bands;
   if (!bracket(&search, rate, capacity, &capacity->alone, error) ||
       !bisect(&search, capacity, &capacity->alone, error))
     return NULL;

@@ -125,7 +125,12 @@ static void test_capacity(void) {
       "  engine: {host: {step: 5 ms}}\n",
       -1);
   assert_fine("capacity serve.yaml --share 0.5 --tolerance 1 --seeds 2 --json", "\"share\": 0.5");
+  assert_fine("capacity serve.yaml --share 0.5 --tolerance 1 --seeds 2 --json",
+              "\"sure_rate_rps\": ");
   assert_refused("capacity serve.yaml --share 2", 2, "--share takes a number above 0");
+  assert_refused("capacity serve.yaml --confidence 0.5", 2,
+                 "--confidence takes a number above 0.5");
+  assert_refused("capacity serve.yaml --confidence 1", 2, "--confidence takes a number above 0.5");
   assert_refused("capacity serve.yaml --tolerance 2", 2, "--tolerance takes a number");
   assert_refused("capacity serve.yaml --seeds 1", 2, "--seeds takes a number from 2 to 10");
 }

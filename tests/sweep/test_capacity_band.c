@@ -17,7 +17,7 @@
   "s}};"                                                                                           \
   "workload.metrics={request-rows: 0, step-rows: 0};workload.input={tokens: "                      \
   "1};workload.output={tokens: 10};"                                                               \
-  "workload.load={kind: poisson, rate: 0.03};workload.requests=1000;"
+  "workload.load={kind: poisson, rate: 0.03};workload.requests=400;"
 
 static char *folder;
 
@@ -78,9 +78,14 @@ static void write_residuals(gconstpointer data) {
   g_assert_no_error(error);
 }
 
+/* @multiples NULL: the file of residuals is not one. */
 static OrrCapacity *find(const char *slo, double confidence, const Multiples *multiples) {
   g_autoptr(GError) error = NULL;
-  forked(write_residuals, multiples);
+  g_autofree char *path = residuals_path();
+  if (multiples)
+    forked(write_residuals, multiples);
+  else
+    g_assert_true(g_file_set_contents(path, "set,row\nbad\n", -1, NULL));
   g_autoptr(OrrLibrary) library = orr_library_new((const char *const[]){folder, NULL});
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_yaml_parse(serving_text, strlen(serving_text), "test.yaml", diags);
@@ -93,7 +98,7 @@ static OrrCapacity *find(const char *slo, double confidence, const Multiples *mu
     g_assert_no_error(error);
   }
   const OrrCapacityQuery query = {
-      .fraction = 0.7, .tolerance = 0.02, .seeds = 2, .confidence = confidence};
+      .fraction = 0.7, .tolerance = 0.05, .seeds = 2, .confidence = confidence};
   OrrCapacity *capacity = orr_capacity_find(library, tree, &query, &error);
   g_assert_no_error(error);
   return capacity;
@@ -122,7 +127,7 @@ static void test_exact(void) {
 static void test_twice(void) {
   g_autoptr(OrrCapacity) twice = find("ttft: 22.2 s", 0.9, &(Multiples){2, 1});
   g_autoptr(OrrCapacity) half = find("ttft: 11.1 s", 0.9, &(Multiples){2, 1});
-  g_assert_cmpfloat_with_epsilon(twice->sure.meets / half->alone.meets, 1, 0.04);
+  g_assert_cmpfloat_with_epsilon(twice->sure.meets / half->alone.meets, 1, 0.1);
   g_assert_cmpfloat(twice->alone.meets, >, 1.1 * twice->sure.meets);
   g_assert_cmpfloat_with_epsilon(point_at(twice, 0)->band.factors[ORR_LIMIT_TTFT], 2, 1e-9);
   g_assert_true(isnan(point_at(twice, 0)->band.factors[ORR_LIMIT_TPOT])); /* no objective */
@@ -149,6 +154,15 @@ static void test_too_sure(void) {
   g_assert_cmpstr(band->reason, ==, "ttft: too few measured runs for this level");
 }
 
+/* A file of residuals that cannot be read costs the bands, and the simulation's rate stays. */
+static void test_bad_file(void) {
+  g_autoptr(OrrCapacity) capacity = find("ttft: 11.1 s", 0.9, NULL);
+  g_assert_cmpfloat(capacity->alone.meets, >, 0);
+  g_assert_cmpfloat(capacity->sure.meets, ==, 0);
+  g_assert_cmpint(point_at(capacity, 0)->band.quality, ==, ORR_BAND_NONE);
+  g_assert_nonnull(strstr(capacity->band_note, "serving.csv"));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   begin_folder();
@@ -156,6 +170,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/sweep/capacity-band/twice", test_twice);
   g_test_add_func("/sweep/capacity-band/never", test_never);
   g_test_add_func("/sweep/capacity-band/too-sure", test_too_sure);
+  g_test_add_func("/sweep/capacity-band/bad-file", test_bad_file);
   const int status = g_test_run();
   end_folder();
   return status;
