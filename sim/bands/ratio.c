@@ -159,6 +159,10 @@ static double sure_of(const OrrConformalRow *rows, guint n, double log_ratio) {
   return kept / sum;
 }
 
+/* How much wider the bounds are than those of the nearest pairs, where pair ORR_BAND_FEWEST is at
+ * @distance; as for single answers (band.c), but all kinds of workloads together. */
+static double widening(double distance) { return 0.9 + 0.1 * CLAMP(distance - 2, 0, 4); }
+
 static OrrRatioBand no_ratio(double level, const char *reason) {
   return (OrrRatioBand){.low = NAN, .high = NAN, .level = level, .sure = NAN, .reason = reason};
 }
@@ -172,13 +176,17 @@ OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *q
   if (pairs->len < ORR_BAND_FEWEST ||
       g_array_index(pairs, Pair, ORR_BAND_FEWEST - 1).distance > WEAK_DISTANCE)
     return no_ratio(question->level, "no measured pair differs in this way");
-  const gboolean is_good =
-      g_array_index(pairs, Pair, ORR_BAND_FEWEST - 1).distance <= GOOD_DISTANCE;
+  const double distance = g_array_index(pairs, Pair, ORR_BAND_FEWEST - 1).distance;
+  const gboolean is_good = distance <= GOOD_DISTANCE;
   g_autofree OrrConformalRow *rows = weighted_rows(pairs);
-  double low, high;
+  double low, high, least, most;
   orr_conformal_bounds(rows, pairs->len, question->level, &low, &high);
+  orr_conformal_bounds(rows, pairs->len, 0, &most, &least);
+  const double middle = (least + most) / 2, wider = widening(distance);
   if (!isfinite(low) || !isfinite(high))
     return no_ratio(question->level, "too few measured pairs for this level");
+  low = middle + wider * (low - middle);
+  high = middle + wider * (high - middle);
   const double log_ratio = metric->is_rate ? -log(ratio) : log(ratio);
   return (OrrRatioBand){.quality = is_good ? ORR_BAND_GOOD : ORR_BAND_WEAK,
                         .low = metric->is_rate ? exp(-high) : exp(low),
