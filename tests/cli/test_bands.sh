@@ -121,7 +121,7 @@ small
 check "a pipe is not read: the shipped file is" '[ $status -eq 0 ]'
 rm "$mine/training.csv"
 escape=$(printf '\033')
-sed "4,\$s/^\([^,]*,[^,]*,[^,]*\),/\1,$escape[31m/" "$shipped/training.csv" > "$mine/training.csv"
+sed "4,\$s/^\([^,]*,[^,]*,[^,]*\),/\1,${escape}[31m/" "$shipped/training.csv" > "$mine/training.csv"
 rm -f small.db
 small
 "$orrery" query small.db 'SELECT label FROM band_source' > said 2>&1
