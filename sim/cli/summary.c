@@ -55,7 +55,10 @@ static char *with_band(const OrrOutcome *outcome, const char *metric, double val
 }
 
 static char *percent(const OrrOutcome *outcome, const char *metric, double fraction) {
-  return orr_show_percent(orr_summary_band_rounded(outcome, metric, fraction));
+  const OrrBandRow *row = orr_bands_row(outcome, metric);
+  g_autofree char *number = orr_summary_band_digits(100 * fraction, row ? 100 * row->low : NAN,
+                                                    row ? 100 * row->high : NAN, 1);
+  return g_strconcat(number, " %", NULL);
 }
 
 static void add_speed(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
@@ -66,22 +69,27 @@ static void add_speed(GString *out, const OrrScenario *scenario, const OrrOutcom
       (gint64)round(orr_summary_band_rounded(outcome, "tokens_per_s", result->tokens_per_s)));
   g_autofree char *mfu = percent(outcome, "mfu", result->mfu),
                   *hfu = percent(outcome, "hfu", result->hfu);
+  g_autofree char *each =
+      orr_summary_band_number(outcome, "tokens_per_s_per_gpu", result->tokens_per_s_per_gpu, 1);
+  g_autofree char *tflops =
+      orr_summary_band_number(outcome, "model_tflops_per_gpu", result->model_tflops_per_gpu, 1);
   add(out, "iteration", "%s", time);
-  add(out, "speed", "%s tokens/s, %.1f tokens/s per GPU", tokens,
-      orr_summary_band_rounded(outcome, "tokens_per_s_per_gpu", result->tokens_per_s_per_gpu));
+  add(out, "speed", "%s tokens/s, %s tokens/s per GPU", tokens, each);
   add(out, "efficiency",
-      "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s (of %.0f TFLOP/s, the %s peak)",
-      orr_summary_band_rounded(outcome, "model_tflops_per_gpu", result->model_tflops_per_gpu), mfu,
+      "%s TFLOP/s per GPU by the model, MFU %s, HFU %s (of %.0f TFLOP/s, the %s peak)", tflops, mfu,
       hfu, result->peak_tflops_per_gpu, peak_name(scenario));
 }
 
-/* Appends a line only when steps take different times. */
+/* Appends a line only when steps take different times, which are known as well as their mean. */
 static void add_step_times(GString *out, const OrrOutcome *outcome) {
   const OrrTrainingResult *result = &outcome->result.training;
   if (result->step_p99_s <= result->step_p50_s * (1 + 1e-9)) return;
-  g_autofree char *mean = orr_quantity_format(result->iteration_time_s, ORR_UNIT_SECONDS);
-  g_autofree char *p50 = orr_quantity_format(result->step_p50_s, ORR_UNIT_SECONDS);
-  g_autofree char *p99 = orr_quantity_format(result->step_p99_s, ORR_UNIT_SECONDS);
+  g_autofree char *mean = orr_summary_band_value(outcome, "iteration_time_s",
+                                                 result->iteration_time_s, ORR_UNIT_SECONDS);
+  g_autofree char *p50 =
+      orr_summary_band_value(outcome, "iteration_time_s", result->step_p50_s, ORR_UNIT_SECONDS);
+  g_autofree char *p99 =
+      orr_summary_band_value(outcome, "iteration_time_s", result->step_p99_s, ORR_UNIT_SECONDS);
   add(out, "steps", "%u: mean %s, p50 %s, p99 %s", outcome->steps->len, mean, p50, p99);
 }
 

@@ -26,6 +26,19 @@ double orr_summary_band_rounded(const OrrOutcome *outcome, const char *metric, d
   return rounded(value, step_of(orr_bands_row(outcome, metric), 1));
 }
 
+char *orr_summary_band_digits(double value, double low, double high, int decimals) {
+  const OrrBandRow bounds = {.low = low, .high = high};
+  const double step = step_of(&bounds, 1);
+  const int supported = step > 0 ? (int)-floor(log10(step) + 1e-9) : decimals;
+  return g_strdup_printf("%.*f", CLAMP(supported, 0, decimals), rounded(value, step));
+}
+
+char *orr_summary_band_number(const OrrOutcome *outcome, const char *metric, double value,
+                              int decimals) {
+  const OrrBandRow *row = orr_bands_row(outcome, metric);
+  return orr_summary_band_digits(value, row ? row->low : NAN, row ? row->high : NAN, decimals);
+}
+
 /* How numbers next to one another are written: in one unit, with as many decimals. */
 typedef struct {
   char *symbol; /* " ms"; "" for a pure number */
@@ -119,6 +132,14 @@ char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUn
 
 /* --- Serving: one line for each mean --- */
 
+/* Why no result has a band, where all have the same reason; else NULL. */
+static const char *no_band_at_all(const OrrOutcome *outcome) {
+  const OrrBandRow *rows = (const OrrBandRow *)(const void *)outcome->bands->data;
+  for (guint i = 0; i < outcome->bands->len; i++)
+    if (!is_none(&rows[i]) || !g_str_equal(rows[i].reason, rows[0].reason)) return NULL;
+  return outcome->bands->len > 0 ? rows[0].reason : NULL;
+}
+
 void orr_summary_band_serving(GString *out, const OrrOutcome *outcome) {
   static const struct {
     const char *metric, *name, *of;
@@ -127,8 +148,9 @@ void orr_summary_band_serving(GString *out, const OrrOutcome *outcome) {
                {"tpot_mean_s", "tpot mean", "", ORR_UNIT_SECONDS},
                {"e2e_mean_s", "e2e mean", "", ORR_UNIT_SECONDS},
                {"output_tokens_per_s", "output", " tokens/s", ORR_UNIT_NONE}};
-  const char *label = "bands";
-  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
+  const char *label = "bands", *why_none = no_band_at_all(outcome);
+  if (why_none) g_string_append_printf(out, "  %-12s  none: %s\n", label, why_none);
+  for (guint i = 0; !why_none && i < G_N_ELEMENTS(lines); i++) {
     const OrrBandRow *row = orr_bands_row(outcome, lines[i].metric);
     if (!row) continue;
     g_autofree char *range = is_none(row) ? NULL : range_text(row, lines[i].unit, TRUE);

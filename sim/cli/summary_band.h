@@ -19,6 +19,15 @@ G_BEGIN_DECLS
  * its band supports; unchanged without a band. */
 double orr_summary_band_rounded(const OrrOutcome *outcome, const char *metric, double value);
 
+/* @value with as many digits as bounds from @low to @high support, at most @decimals after the
+ * point: 1741.4 from 1,600 to 1,900 is "1740". Without bounds (NAN) it has @decimals. Newly
+ * allocated. */
+char *orr_summary_band_digits(double value, double low, double high, int decimals);
+
+/* The same for the result @metric of @outcome. Newly allocated. */
+char *orr_summary_band_number(const OrrOutcome *outcome, const char *metric, double value,
+                              int decimals);
+
 /* The result @metric in @unit, rounded: "29.2 s". Newly allocated. */
 char *orr_summary_band_value(const OrrOutcome *outcome, const char *metric, double value,
                              OrrUnit unit);

@@ -18,22 +18,34 @@ static const char *type_name(const char *dtype) {
   return dtype;
 }
 
-/* Microseconds in six places, as in nccl-tests. */
-static char *time_text(double time_s) {
-  double us = time_s * 1e6;
+/* A time of @row in microseconds, in six places as in nccl-tests, and in no more than its band
+ * supports. */
+static char *time_text(const OrrNcclTestRow *row, double time_s) {
+  const double us = time_s * 1e6;
   if (isnan(us)) return g_strdup("-");
-  return g_strdup_printf(us >= 10000 ? "%.0f" : us >= 1000 ? "%.1f" : "%.2f", us);
+  return orr_summary_band_digits(us, row->low_s * 1e6, row->high_s * 1e6,
+                                 us >= 10000  ? 0
+                                 : us >= 1000 ? 1
+                                              : 2);
+}
+
+/* A bandwidth of @row in GB/s: its bounds are those of the time, inverted. */
+static char *rate_text(const OrrNcclTestRow *row, double bytes_per_s) {
+  const double rate = bytes_per_s / 1e9;
+  return orr_summary_band_digits(rate, rate * row->time_s / row->high_s,
+                                 rate * row->time_s / row->low_s, 2);
 }
 
 static void add_size(GString *out, const OrrNcclTestRow *row) {
-  g_autofree char *time = time_text(row->time_s);
+  g_autofree char *time = time_text(row, row->time_s);
+  g_autofree char *low = time_text(row, row->low_s), *high = time_text(row, row->high_s);
+  g_autofree char *algbw = rate_text(row, row->algbw_bytes_per_s);
+  g_autofree char *busbw = rate_text(row, row->busbw_bytes_per_s);
   g_string_append_printf(
       out, "%12" G_GINT64_FORMAT "  %12" G_GINT64_FORMAT "  %8s  %6s  %6" G_GINT64_FORMAT,
       row->size_bytes, row->count, type_name(row->type), row->redop, row->root);
-  g_autofree char *low = time_text(row->low_s), *high = time_text(row->high_s);
-  g_string_append_printf(out, "  %7s  %6.2f  %6.2f  %7s  %7s  %s %s, %s\n", time,
-                         row->algbw_bytes_per_s / 1e9, row->busbw_bytes_per_s / 1e9, low, high,
-                         row->algorithm, row->protocol, row->how);
+  g_string_append_printf(out, "  %7s  %6s  %6s  %7s  %7s  %s %s, %s\n", time, algbw, busbw, low,
+                         high, row->algorithm, row->protocol, row->how);
 }
 
 void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {

@@ -138,7 +138,9 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
                                                        result->output_tokens_per_s) +
                               0.5));
   add(out, "throughput", "%s requests in %s: %.4g requests/s, goodput %.4g, %s output tokens/s",
-      completed, duration, result->requests_per_s, result->goodput_rps, output);
+      completed, duration,
+      orr_summary_band_rounded(outcome, "requests_per_s", result->requests_per_s),
+      result->goodput_rps, output);
   g_autofree char *busy = orr_show_percent(result->gpu_busy),
                   *kv = orr_show_percent(result->kv_utilization);
   g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);

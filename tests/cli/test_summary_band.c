@@ -85,6 +85,44 @@ static void test_json(void) {
                   "-0.03, \"quality\": \"none\", \"reason\": \"why\"}]");
 }
 
+static void expect_digits(double value, double low, double high, int decimals, const char *text) {
+  g_autofree char *shown = orr_summary_band_digits(value, low, high, decimals);
+  g_assert_cmpstr(shown, ==, text);
+}
+
+/* Half the widths: 150, so tens; 1.5, so tenths; 0.015, thousandths, of which two are allowed. */
+static void test_digits(void) {
+  expect_digits(1741.4, 1600, 1900, 1, "1740");
+  expect_digits(106.04, 104.5, 107.5, 1, "106.0");
+  expect_digits(0.41234, 0.4, 0.43, 2, "0.41");
+  expect_digits(416.3, 380, 430, 1, "416");
+  expect_digits(1741.4, NAN, NAN, 1, "1741.4");
+  expect_digits(1741.4, 1741.4, 1741.4, 1, "1741.4");
+}
+
+/* Of all results without a band for one reason, the reason once; else a line for each. */
+static void test_serving_lines(void) {
+  g_autoptr(OrrOutcome) outcome = orr_outcome_new();
+  OrrBandRow row = {.metric = (char *)"ttft_mean_s",
+                    .value = 0.25,
+                    .low = NAN,
+                    .high = NAN,
+                    .quality = (char *)"none",
+                    .reason = (char *)"why"};
+  g_autoptr(GString) one = g_string_new(NULL), two = g_string_new(NULL);
+  outcome->kind = orr_kinds_named("serving");
+  g_array_append_val(outcome->bands, row);
+  row.metric = (char *)"tpot_mean_s";
+  g_array_append_val(outcome->bands, row);
+  orr_summary_band_serving(one, outcome);
+  g_assert_cmpstr(one->str, ==, "  bands         none: why\n");
+  g_array_index(outcome->bands, OrrBandRow, 1).reason = (char *)"else";
+  orr_summary_band_serving(two, outcome);
+  g_assert_cmpstr(two->str, ==,
+                  "  bands         ttft mean  no band: why\n"
+                  "                tpot mean  no band: else\n");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/summary_band/good", test_good);
@@ -93,5 +131,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/summary_band/bytes", test_bytes);
   g_test_add_func("/summary_band/unknown", test_unknown);
   g_test_add_func("/summary_band/json", test_json);
+  g_test_add_func("/summary_band/digits", test_digits);
+  g_test_add_func("/summary_band/serving-lines", test_serving_lines);
   return g_test_run();
 }
