@@ -127,4 +127,22 @@ small
 "$orrery" query small.db 'SELECT label FROM band_source' > said 2>&1
 check "labels with control characters are printed harmlessly" '! grep -q "$escape" said && grep -q "31m" said'
 check "nothing was run" '[ ! -e pwned ]'
+
+# --- Residuals that nobody has ---
+
+mkdir -p bare/calibration
+for folder in models topologies workloads scenarios; do ln -s "$ORRERY_SHIPPED/$folder" bare/; done
+for folder in "$ORRERY_SHIPPED"/calibration/*; do ln -s "$folder" bare/calibration/; done
+rm bare/calibration/residuals
+rm -f small.db
+ORRERY_SHIPPED=$work/bare "$orrery" run "$work/mine/scenarios/small.yaml" --db small.db > said 2>&1
+status=$?
+check "a library without any answers without bands, and does not warn" \
+  '[ $status -eq 0 ] && grep -q "^  iteration .* (no band: nothing like it was measured)" said && ! grep -qi "warning.*bands" said'
+"$orrery" query small.db "SELECT count(*) > 0, count(low), sum(quality <> 'none') FROM band" --csv > said 2>&1
+check "which the database says" '[ "$(tail -n 1 said)" = "1,0,0" ]'
+"$orrery" query small.db bands --csv > said 2>&1
+check "and the view, in a row without a measured one" '[ "$(wc -l < said)" = 2 ] && grep -q "nothing like it was measured" said'
+"$orrery" report small.db -o page.html > said 2>&1
+check "and the report" 'grep -q "nothing like it was measured" page.html'
 echo "1..$n"
