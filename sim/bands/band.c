@@ -238,8 +238,9 @@ static const char *difference(const OrrBands *bands, const GArray *near,
   for (guint i = 0; i < G_N_ELEMENTS(traits); i++)
     for (guint k = i + 1; k < G_N_ELEMENTS(traits); k++) {
       if (any_shares(bands, near, asked, i, k)) continue;
-      g_autofree char *text =
-          g_strconcat("no measured run ", traits[k].what, " ", traits[i].what, NULL);
+      const gboolean is_device = i == 0; /* reads best at the end */
+      g_autofree char *text = g_strconcat("no measured run ", traits[is_device ? k : i].what, " ",
+                                          traits[is_device ? i : k].what, NULL);
       return g_intern_string(text);
     }
   return "measured runs differ in size, layout or load";
