@@ -6,12 +6,13 @@
 
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/compare_verdict.h"
 #include "sim/cli/question.h"
 
 static gboolean as_json, as_markdown;
 
 static const GOptionEntry options[] = {
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object of three arrays", NULL},
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object of four arrays", NULL},
     {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print Markdown tables", NULL},
     {NULL},
 };
@@ -41,12 +42,20 @@ static void print_parts(OrrAnswer *const *answers, const char *other, const char
   }
 }
 
-static void print_json(OrrAnswer *const *answers) {
+static void print_verdicts(const OrrVerdicts *verdicts, const char *other, const char *this) {
+  g_autofree char *text =
+      as_markdown ? orr_compare_verdict_markdown(verdicts) : orr_compare_verdict_lines(verdicts);
+  printf("\n%sWhich is better: run %s against run %s\n\n%s", as_markdown ? "## " : "", this, other,
+         text);
+}
+
+static void print_json(OrrAnswer *const *answers, const OrrVerdicts *verdicts) {
   for (guint i = 0; i < N_PARTS; i++) {
     g_autofree char *rows = orr_answer_json(answers[i]);
     printf("%s\"%s\": %s", i > 0 ? ",\n" : "{", parts[i].view, g_strchomp(rows));
   }
-  printf("}\n");
+  g_autofree char *judged = orr_compare_verdict_json(verdicts);
+  printf(",\n\"verdicts\": %s}\n", judged);
 }
 
 static gboolean check_same_kind(OrrStore *store, const char *other, const char *this,
@@ -76,7 +85,6 @@ static gboolean check_same_kind(OrrStore *store, const char *other, const char *
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  (void)library;
   gint64 other = 0, this = 0;
   if (!orr_cli_check_args(args, 3, 3, "compare takes a database and the numbers of two runs",
                           error) ||
@@ -95,20 +103,26 @@ static int run(OrrLibrary *library, char **args, GError **error) {
         orr_store_ask(store, parts[i].view, this, &(OrrBinding){"other", args[1]}, 1, error);
     has_answers = answers[i] != NULL;
   }
-  if (has_answers && as_json)
-    print_json(answers);
-  else if (has_answers)
+  g_autoptr(OrrVerdicts) verdicts =
+      has_answers ? orr_compare_verdicts(library, store, other, this, error) : NULL;
+  if (verdicts && as_json) {
+    print_json(answers, verdicts);
+  } else if (verdicts) {
     print_parts(answers, args[1], args[2]);
+    print_verdicts(verdicts, args[1], args[2]);
+  }
   for (guint i = 0; i < N_PARTS; i++) orr_answer_free(answers[i]);
-  return has_answers ? 0 : 1;
+  return verdicts ? 0 : 1;
 }
 
 const OrrCommand orr_verb_compare = {
     .verb = "compare",
     .sentence = "Compare two runs: their inputs, their results, and where the time went.",
     .usage = "DB RUN RUN [--json|--markdown]",
-    .more = "Prints the changes of the second run against the first. The three tables are the "
-            "views compare-inputs, compare-results and compare-time.",
+    .more =
+        "Prints the changes of the second run against the first. The three tables are the "
+        "views compare-inputs, compare-results and compare-time. Then says which run is better, "
+        "and how sure that is, from measured pairs that differ in the same way.",
     .options = options,
     .run = run,
 };

@@ -1,0 +1,276 @@
+/*
+ * compare_verdict.c - reads what two runs are like and what they answered, asks for the bands of the
+ * ratios, and writes them in words.
+ *
+ * Both runs must have been undisturbed: a job that shared the machine or met faults differs from its
+ * twin by what no pair of measured rows differs in.
+ */
+#include "sim/cli/compare_verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/bands/band.h"
+#include "sim/bands/band_metrics.h"
+#include "sim/cli/show.h"
+#include "sim/sweep/sweep_likeness.h"
+
+/* The results that a verdict is given on. */
+static const char *const headlines[] = {"iteration_time_s", "memory_peak_bytes",   "ttft_mean_s",
+                                        "tpot_mean_s",      "output_tokens_per_s", "time_s"};
+
+/* --- Life --- */
+
+static void clear_verdict(gpointer data) {
+  OrrVerdict *verdict = data;
+  g_free(verdict->metric);
+  g_free(verdict->quality);
+  g_free(verdict->text);
+}
+
+static OrrVerdicts *verdicts_new(void) {
+  OrrVerdicts *all = g_new0(OrrVerdicts, 1);
+  all->verdicts = g_array_new(FALSE, FALSE, sizeof(OrrVerdict));
+  g_array_set_clear_func(all->verdicts, clear_verdict);
+  all->differ = g_strdup("");
+  return all;
+}
+
+void orr_compare_verdicts_free(OrrVerdicts *all) {
+  if (!all) return;
+  g_array_unref(all->verdicts);
+  g_free(all->differ);
+  g_free(all->note);
+  g_free(all);
+}
+
+/* --- What differs --- */
+
+/* Members of a likeness that people set, in the field's words. */
+static const struct {
+  const char *column, *word;
+} settings[] = {{"device", "device"},
+                {"model", "model"},
+                {"stack", "stack"},
+                {"release", "release"},
+                {"format", "format"},
+                {"form", "form"},
+                {"gpus", "GPUs"},
+                {"tp", "TP"},
+                {"pp", "PP"},
+                {"dp", "DP"},
+                {"cp", "CP"},
+                {"ep", "EP"},
+                {"batch", "batch"},
+                {"micro", "micro-batch"},
+                {"load", "load"},
+                {"input", "prompt or sequence"},
+                {"output", "output"},
+                {"size", "size"},
+                {"method", "method"},
+                {"recompute", "recompute"},
+                {"sharding", "sharding"},
+                {"extras", "extras"}};
+
+static gboolean is_equal(const OrrField *field, const OrrLikenessRow *a, const OrrLikenessRow *b) {
+  const void *x = (const char *)a + field->offset, *y = (const char *)b + field->offset;
+  if (field->kind == ORR_FIELD_TEXT) return *(char *const *)x == *(char *const *)y;
+  const double p = *(const double *)x, q = *(const double *)y;
+  return p == q || (isnan(p) && isnan(q));
+}
+
+static char *differ_text(const OrrLikenessRow *a, const OrrLikenessRow *b) {
+  GString *text = g_string_new(NULL);
+  for (guint s = 0; s < G_N_ELEMENTS(settings); s++)
+    for (size_t i = 0; i < orr_likeness_table.n_fields; i++) {
+      const OrrField *field = &orr_likeness_table.fields[i];
+      const gboolean is_asked = g_str_equal(field->name, settings[s].column);
+      /* the sequences that run at once are a result of serving, not a setting */
+      const gboolean is_result =
+          g_str_equal(field->name, "batch") && g_str_equal(a->kind, "serving");
+      if (is_asked && !is_result && !is_equal(field, a, b))
+        g_string_append_printf(text, "%s%s", text->len ? ", " : "", settings[s].word);
+    }
+  return g_string_free(text, FALSE);
+}
+
+/* --- Asking --- */
+
+/* The value of @metric in @run; NAN: it has none. */
+static double value_of(OrrStore *store, gint64 run, const char *metric, GError **error) {
+  const OrrBinding binding = {"metric", metric};
+  g_autoptr(OrrAnswer) answer =
+      orr_store_ask(store, "SELECT value FROM band WHERE run_id = :run AND metric = :metric", run,
+                    &binding, 1, error);
+  if (!answer || answer->rows->len == 0) return NAN;
+  return g_ascii_strtod(((char **)answer->rows->pdata[0])[0], NULL);
+}
+
+/* How many times better a run is whose result is @ratio of the other's; below 1: worse. */
+static double better_by(gboolean is_rate, double ratio) { return is_rate ? ratio : 1 / ratio; }
+
+static char *sure_text(const OrrVerdict *verdict) {
+  return isnan(verdict->sure) ? g_strdup("")
+                              : g_strdup_printf(": %.0f %% sure", 100 * verdict->sure);
+}
+
+/* "80 % band from 61 measured pairs", "weak: ...". */
+static char *band_text(const OrrRatioBand *band) {
+  if (band->quality == ORR_BAND_WEAK) return g_strdup_printf("weak: %s", band->reason);
+  return g_strdup_printf("%.3g %% band from %u measured pairs", 100 * band->level, band->n_pairs);
+}
+
+static char *verdict_text(const OrrVerdict *verdict, const OrrRatioBand *band,
+                          const OrrBandMetric *metric, gint64 run) {
+  const gboolean is_memory = metric->quantity == ORR_QUANTITY_MEMORY;
+  if (isnan(verdict->low)) return g_strdup_printf("no band: %s", band->reason);
+  const double one = better_by(metric->is_rate, verdict->low),
+               two = better_by(metric->is_rate, verdict->high);
+  const double better = better_by(metric->is_rate, verdict->ratio);
+  const double low = fmin(one, two), high = fmax(one, two);
+  g_autofree char *sure = sure_text(verdict), *how = band_text(band);
+  if (!verdict->is_decided)
+    return g_strdup_printf("not told apart: %.2f to %.2f times as %s (%s)", low, high,
+                           is_memory ? "small" : "fast", how);
+  const gboolean is_better = better > 1;
+  return g_strdup_printf("run %" G_GINT64_FORMAT " is %.2f times %s (%.2f to %.2f, %s)%s", run,
+                         is_better ? better : 1 / better,
+                         is_memory ? (is_better ? "smaller" : "larger")
+                                   : (is_better ? "faster" : "slower"),
+                         is_better ? low : 1 / high, is_better ? high : 1 / low, how, sure);
+}
+
+static void add_verdict(const OrrBands *bands, const OrrLikenessRow *likeness, OrrVerdict verdict,
+                        gint64 run, GArray *verdicts) {
+  const OrrBandMetric *metric = orr_band_metrics_find(likeness[1].kind, verdict.metric);
+  const OrrBandQuestion question = {
+      .likeness = &likeness[1], .metric = verdict.metric, .level = ORR_BAND_LEVEL};
+  verdict.ratio = verdict.this / verdict.other;
+  const OrrRatioBand band = orr_bands_ask_ratio(bands, &question, &likeness[0], verdict.ratio);
+  verdict.low = verdict.ratio * band.low;
+  verdict.high = verdict.ratio * band.high;
+  verdict.level = band.level;
+  verdict.n_pairs = band.n_pairs;
+  verdict.sure = band.sure;
+  verdict.is_decided = verdict.low > 1 || verdict.high < 1;
+  verdict.metric = g_strdup(verdict.metric);
+  verdict.quality = g_strdup(orr_band_quality_words[band.quality]);
+  verdict.text = verdict_text(&verdict, &band, metric, run);
+  g_array_append_val(verdicts, verdict);
+}
+
+static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint64 *runs,
+                             const OrrLikenessRow *likeness, GArray *verdicts, GError **error) {
+  for (guint i = 0; i < G_N_ELEMENTS(headlines); i++) {
+    g_autoptr(GError) failed = NULL;
+    const double other = value_of(store, runs[0], headlines[i], &failed),
+                 this = failed ? NAN : value_of(store, runs[1], headlines[i], &failed);
+    if (failed) {
+      g_propagate_error(error, g_steal_pointer(&failed));
+      return FALSE;
+    }
+    if (other > 0 && this > 0 && orr_band_metrics_find(likeness[1].kind, headlines[i]))
+      add_verdict(bands, likeness,
+                  (OrrVerdict){.metric = (char *)headlines[i], .other = other, .this = this},
+                  runs[1], verdicts);
+  }
+  return TRUE;
+}
+
+/* Whether a run shared its machine or met faults. */
+static gboolean was_disturbed(OrrStore *store, gint64 run) {
+  g_autoptr(OrrAnswer) answer =
+      orr_store_ask(store, "SELECT 1 FROM job WHERE run_id = :run", run, NULL, 0, NULL);
+  return answer && answer->rows->len > 0;
+}
+
+OrrVerdicts *orr_compare_verdicts(OrrLibrary *library, OrrStore *store, gint64 other, gint64 this,
+                                  GError **error) {
+  const gint64 runs[] = {other, this};
+  OrrLikenessRow likeness[2];
+  g_autoptr(OrrVerdicts) all = verdicts_new();
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr(GError) missing = NULL;
+    g_autofree OrrLikenessRow *row = orr_sweep_likeness_read(store, runs[i], &missing);
+    if (!row) {
+      all->note = g_strdup_printf("run %" G_GINT64_FORMAT " does not say what it is like: it is of "
+                                  "an earlier version, or a point that its sweep did not show",
+                                  runs[i]);
+      return g_steal_pointer(&all);
+    }
+    likeness[i] = *row;
+    if (was_disturbed(store, runs[i]))
+      all->note = g_strdup_printf("run %" G_GINT64_FORMAT " shared its machine or met faults, as "
+                                  "no measured run did",
+                                  runs[i]);
+    if (all->note) return g_steal_pointer(&all);
+  }
+  g_autoptr(OrrBands) bands = orr_bands_new(library, likeness[1].kind, error);
+  if (!bands) return NULL;
+  g_free(all->differ);
+  all->differ = differ_text(&likeness[0], &likeness[1]);
+  all->note = g_strdup(orr_bands_stale(bands));
+  if (!add_verdicts(bands, store, runs, likeness, all->verdicts, error)) return NULL;
+  return g_steal_pointer(&all);
+}
+
+/* --- Writing --- */
+
+static const OrrVerdict *verdict_at(const OrrVerdicts *all, guint i) {
+  return &g_array_index(all->verdicts, OrrVerdict, i);
+}
+
+char *orr_compare_verdict_lines(const OrrVerdicts *all) {
+  GString *out = g_string_new(NULL);
+  if (*all->differ) g_string_append_printf(out, "they differ in %s\n", all->differ);
+  if (all->note) g_string_append_printf(out, "%s\n", all->note);
+  for (guint i = 0; i < all->verdicts->len; i++)
+    g_string_append_printf(out, "%-19s  %s\n", verdict_at(all, i)->metric,
+                           verdict_at(all, i)->text);
+  return g_string_free(out, FALSE);
+}
+
+char *orr_compare_verdict_markdown(const OrrVerdicts *all) {
+  GString *out = g_string_new(NULL);
+  if (*all->differ) g_string_append_printf(out, "They differ in %s.\n\n", all->differ);
+  if (all->note) g_string_append_printf(out, "%s\n\n", all->note);
+  if (all->verdicts->len > 0) g_string_append(out, "| metric | verdict |\n|---|---|\n");
+  for (guint i = 0; i < all->verdicts->len; i++)
+    g_string_append_printf(out, "| %s | %s |\n", verdict_at(all, i)->metric,
+                           verdict_at(all, i)->text);
+  return g_string_free(out, FALSE);
+}
+
+static void add_number(GString *out, const char *name, double value) {
+  g_string_append_printf(out, ", \"%s\": ", name);
+  orr_show_json_number(out, value);
+}
+
+static void add_json(GString *out, const OrrVerdict *verdict) {
+  g_string_append(out, "{\"metric\": ");
+  orr_show_json_text(out, verdict->metric);
+  add_number(out, "other", verdict->other);
+  add_number(out, "this", verdict->this);
+  add_number(out, "ratio", verdict->ratio);
+  add_number(out, "low", verdict->low);
+  add_number(out, "high", verdict->high);
+  add_number(out, "level", verdict->level);
+  g_string_append_printf(out, ", \"pairs\": %" G_GINT64_FORMAT, verdict->n_pairs);
+  add_number(out, "sure", verdict->sure);
+  g_string_append_printf(
+      out, ", \"told_apart\": %s, \"quality\": ", verdict->is_decided ? "true" : "false");
+  orr_show_json_text(out, verdict->quality);
+  g_string_append(out, ", \"text\": ");
+  orr_show_json_text(out, verdict->text);
+  g_string_append_c(out, '}');
+}
+
+char *orr_compare_verdict_json(const OrrVerdicts *all) {
+  GString *out = g_string_new("[");
+  for (guint i = 0; i < all->verdicts->len; i++) {
+    g_string_append(out, i > 0 ? ",\n " : "\n ");
+    add_json(out, verdict_at(all, i));
+  }
+  g_string_append(out, all->verdicts->len > 0 ? "\n]" : "]");
+  return g_string_free(out, FALSE);
+}

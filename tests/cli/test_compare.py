@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""test_compare.py ORRERY - which of two runs is better: verdicts whose bands can be derived by hand (TAP)."""
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+orrery = os.path.abspath(sys.argv[1])
+count = 0
+failed = False
+
+
+def check(what, good, shown=""):
+    global count, failed
+    count += 1
+    failed |= not good
+    print(f"{'ok' if good else 'not ok'} {count} - {what}{'' if good else ': ' + str(shown)[:1500]}")
+
+
+def call(*args, library=None):
+    done = subprocess.run([orrery, *args, *(["--library", library] if library else [])], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def json_of(*args, library=None):
+    return json.loads(call(*args, "--json", library=library)[1])
+
+
+def write_residuals(path, likenesses, factors, revision):
+    """Twenty rows of each likeness, whose measurement is the simulation times its factor."""
+    os.makedirs(os.path.dirname(path))
+    columns = list(likenesses[0])
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"# model-revision: {revision}\n")
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["set", "row", "part", "label", *(name.replace("_", "-") for name in columns), "answers"])
+        row = 1
+        for likeness, factor in zip(likenesses, factors):
+            for _ in range(20):
+                row += 1
+                cells = ["" if likeness[name] is None else likeness[name] for name in columns]
+                table.writerow(["made-up", row, "", f"row {row}", *cells, f"iteration_time_s:{factor * row}:{row}"])
+
+
+def revision():
+    with open(os.path.join(os.path.dirname(__file__), "../../calibration/residuals/training.csv"), encoding="utf-8") as file:
+        return next(line.split(":")[1].strip() for line in file if line.startswith("# model-revision"))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        db, mine = os.path.join(folder, "a.db"), os.path.join(folder, "mine")
+        run = ["run", "megatron-sc21-18b", "--db", db]
+        call(*run)
+        call(*run, "--set", "workload.batch.micro=4")
+        likenesses = json.loads(call("query", db, "SELECT * FROM likeness ORDER BY run_id", "--json")[1])
+        for row in likenesses:
+            row.pop("id", None), row.pop("run_id")
+        # Every pair of a row of one kind and one of the other is off by 1.1 in its ratio, and no pair is nearer.
+        write_residuals(os.path.join(mine, "calibration/residuals/training.csv"), likenesses, (1.0, 1.1), revision())
+        verdict = json_of("compare", db, "1", "2", library=mine)["verdicts"][0]
+        check("the band of a ratio is that of the measured pairs",
+              math.isclose(verdict["low"], 1.1 * verdict["ratio"], rel_tol=1e-5) and
+              math.isclose(verdict["high"], 1.1 * verdict["ratio"], rel_tol=1e-5), verdict)
+        check("200 pairs speak, and one at infinity does not", verdict["pairs"] == 200 and
+              math.isclose(verdict["sure"], 200 / 201 if verdict["ratio"] > 1 else verdict["sure"], rel_tol=1e-9), verdict)
+        status, text, _ = call("compare", db, "1", "2", library=mine)
+        check("the text names what differs", status == 0 and "they differ in micro-batch" in text, text)
+        status, text, _ = call("compare", db, "1", "2", "--markdown", library=mine)
+        check("Markdown has a table", "| metric | verdict |" in text, text)
+
+        write_residuals(os.path.join(folder, "old/calibration/residuals/training.csv"), likenesses, (1.0, 1.1), 1)
+        status, text, _ = call("compare", db, "1", "2", library=os.path.join(folder, "old"))
+        check("residuals of another revision are named", status == 0 and "make residuals" in text, text)
+
+        # Errors of both kinds, up and down by a half: no order of two runs that are 2 % apart survives.
+        write_residuals(os.path.join(folder, "wide/calibration/residuals/training.csv"), likenesses, (1.0, 1.0), revision())
+        path = os.path.join(folder, "wide/calibration/residuals/training.csv")
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        for i in range(2, len(lines)):
+            head, _, answer = lines[i].rpartition(",")
+            metric, _, simulated = answer.split(":")
+            lines[i] = f"{head},{metric}:{float(simulated) * (1.5 if i % 2 else 1 / 1.5)}:{simulated}"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        verdict = json_of("compare", db, "1", "2", library=os.path.join(folder, "wide"))["verdicts"][0]
+        check("runs that the errors cover are not told apart",
+              not verdict["told_apart"] and verdict["text"].startswith("not told apart"), verdict)
+
+        call("sweep", "sweep-gpt3-6.7b-64-a100", "--db", db, "--set", "sweep.sampler={kind: random, points: 40}")
+        hidden = json.loads(call("query", db, "SELECT run_id FROM training_result WHERE run_id NOT IN "
+                                 "(SELECT run_id FROM likeness) ORDER BY run_id LIMIT 2", "--json")[1])
+        status, text, _ = call("compare", db, *(str(row["run_id"]) for row in hidden))
+        check("a run that does not say what it is like has no verdict, and no error",
+              status == 0 and "does not say what it is like" in text, text)
+
+        call("run", "two-jobs-one-uplink", "--db", db)
+        jobs = json.loads(call("query", db, "SELECT run_id FROM job ORDER BY run_id DESC LIMIT 2", "--json")[1])
+        status, text, _ = call("compare", db, *(str(row["run_id"]) for row in jobs))
+        check("runs that shared a machine have no verdict", status == 0 and
+              ("shared its machine" in text or "does not say" in text), text)
+    print(f"1..{count}")
+    sys.exit(failed)
+
+
+main()
