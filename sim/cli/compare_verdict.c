@@ -76,7 +76,7 @@ static gboolean is_equal(const OrrField *field, const OrrLikenessRow *a, const O
   const void *x = (const char *)a + field->offset, *y = (const char *)b + field->offset;
   if (field->kind == ORR_FIELD_TEXT) return *(char *const *)x == *(char *const *)y;
   const double p = *(const double *)x, q = *(const double *)y;
-  return p == q || (isnan(p) && isnan(q));
+  return fabs(p - q) <= 1e-9 * fabs(p) || (isnan(p) && isnan(q)); /* means of lengths are rounded */
 }
 
 static char *differ_text(const OrrLikenessRow *a, const OrrLikenessRow *b) {
@@ -152,7 +152,9 @@ static void add_verdict(const OrrBands *bands, const OrrLikenessRow *likeness, O
   verdict.level = band.level;
   verdict.n_pairs = band.n_pairs;
   verdict.sure = band.sure;
-  verdict.is_decided = verdict.low > 1 || verdict.high < 1;
+  /* bounds beyond 1 on the other side say only that pairs like these err by more than the runs
+   * differ */
+  verdict.is_decided = verdict.ratio > 1 ? verdict.low > 1 : verdict.high < 1;
   verdict.metric = g_strdup(verdict.metric);
   verdict.quality = g_strdup(orr_band_quality_words[band.quality]);
   verdict.text = verdict_text(&verdict, &band, metric, run);
@@ -177,11 +179,17 @@ static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint6
   return TRUE;
 }
 
-/* Whether a run shared its machine or met faults. */
-static gboolean was_disturbed(OrrStore *store, gint64 run) {
-  g_autoptr(OrrAnswer) answer =
-      orr_store_ask(store, "SELECT 1 FROM job WHERE run_id = :run", run, NULL, 0, NULL);
-  return answer && answer->rows->len > 0;
+/* Rows of @question about @run; 0 also with @error. */
+static guint n_rows(OrrStore *store, gint64 run, const char *question, GError **error) {
+  g_autoptr(OrrAnswer) answer = orr_store_ask(store, question, run, NULL, 0, error);
+  return answer ? answer->rows->len : 0;
+}
+
+/* Whether a run shared its machine or met faults. A database without such runs has no table job. */
+static gboolean was_disturbed(OrrStore *store, gint64 run, GError **error) {
+  return n_rows(store, run, "SELECT 1 FROM sqlite_master WHERE name = 'job' AND :run > 0", error) >
+             0 &&
+         n_rows(store, run, "SELECT 1 FROM job WHERE run_id = :run", error) > 0;
 }
 
 OrrVerdicts *orr_compare_verdicts(OrrLibrary *library, OrrStore *store, gint64 other, gint64 this,
@@ -190,16 +198,21 @@ OrrVerdicts *orr_compare_verdicts(OrrLibrary *library, OrrStore *store, gint64 o
   OrrLikenessRow likeness[2];
   g_autoptr(OrrVerdicts) all = verdicts_new();
   for (guint i = 0; i < 2; i++) {
-    g_autoptr(GError) missing = NULL;
-    g_autofree OrrLikenessRow *row = orr_sweep_likeness_read(store, runs[i], &missing);
-    if (!row) {
+    g_autoptr(GError) failed = NULL;
+    g_autofree OrrLikenessRow *row = orr_sweep_likeness_read(store, runs[i], &failed);
+    if (!row && !failed) {
       all->note = g_strdup_printf("run %" G_GINT64_FORMAT " does not say what it is like: it is of "
                                   "an earlier version, or a point that its sweep did not show",
                                   runs[i]);
       return g_steal_pointer(&all);
     }
+    const gboolean is_disturbed = row && was_disturbed(store, runs[i], &failed);
+    if (failed) {
+      g_propagate_error(error, g_steal_pointer(&failed));
+      return NULL;
+    }
     likeness[i] = *row;
-    if (was_disturbed(store, runs[i]))
+    if (is_disturbed)
       all->note = g_strdup_printf("run %" G_GINT64_FORMAT " shared its machine or met faults, as "
                                   "no measured run did",
                                   runs[i]);
@@ -266,7 +279,11 @@ static void add_json(GString *out, const OrrVerdict *verdict) {
 }
 
 char *orr_compare_verdict_json(const OrrVerdicts *all) {
-  GString *out = g_string_new("[");
+  GString *out = g_string_new("\"differ\": ");
+  orr_show_json_text(out, all->differ);
+  g_string_append(out, ",\n\"note\": ");
+  orr_show_json_text(out, all->note);
+  g_string_append(out, ",\n\"verdicts\": [");
   for (guint i = 0; i < all->verdicts->len; i++) {
     g_string_append(out, i > 0 ? ",\n " : "\n ");
     add_json(out, verdict_at(all, i));

@@ -21,7 +21,7 @@ typedef struct {
   double low, high, level; /* bounds of that ratio as it would be measured; NAN: no band */
   gint64 n_pairs;
   double sure;         /* that the better run is the better one; NAN: no band */
-  gboolean is_decided; /* the bounds exclude 1 */
+  gboolean is_decided; /* the bounds exclude 1, on the side of @ratio */
   char *quality, *text;
 } OrrVerdict;
 
@@ -37,7 +37,7 @@ OrrVerdicts *orr_compare_verdicts(OrrLibrary *library, OrrStore *store, gint64 o
 void orr_compare_verdicts_free(OrrVerdicts *verdicts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrVerdicts, orr_compare_verdicts_free)
 
-/* As lines of text, a Markdown table, and the value of a JSON member. Newly allocated. */
+/* As lines of text, a Markdown table, and members of a JSON object. Newly allocated. */
 char *orr_compare_verdict_lines(const OrrVerdicts *verdicts);
 char *orr_compare_verdict_markdown(const OrrVerdicts *verdicts);
 char *orr_compare_verdict_json(const OrrVerdicts *verdicts);

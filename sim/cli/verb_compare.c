@@ -12,7 +12,8 @@
 static gboolean as_json, as_markdown;
 
 static const GOptionEntry options[] = {
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object of four arrays", NULL},
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json,
+     "Print one JSON object: the tables as arrays, and verdicts", NULL},
     {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print Markdown tables", NULL},
     {NULL},
 };
@@ -55,7 +56,7 @@ static void print_json(OrrAnswer *const *answers, const OrrVerdicts *verdicts) {
     printf("%s\"%s\": %s", i > 0 ? ",\n" : "{", parts[i].view, g_strchomp(rows));
   }
   g_autofree char *judged = orr_compare_verdict_json(verdicts);
-  printf(",\n\"verdicts\": %s}\n", judged);
+  printf(",\n%s}\n", judged);
 }
 
 static gboolean check_same_kind(OrrStore *store, const char *other, const char *this,

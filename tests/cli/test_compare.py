@@ -67,6 +67,12 @@ def main():
               math.isclose(verdict["high"], 1.1 * verdict["ratio"], rel_tol=1e-5), verdict)
         check("200 pairs speak, and one at infinity does not", verdict["pairs"] == 200 and
               math.isclose(verdict["sure"], 200 / 201 if verdict["ratio"] > 1 else verdict["sure"], rel_tol=1e-9), verdict)
+        # Turned round, the pairs err beyond 1 against what was computed: nothing is decided.
+        write_residuals(os.path.join(folder, "turned/calibration/residuals/training.csv"), likenesses,
+                        (1.0, 0.9 / verdict["ratio"] if verdict["ratio"] > 1 else 1.1 / verdict["ratio"]), revision())
+        turned = json_of("compare", db, "1", "2", library=os.path.join(folder, "turned"))["verdicts"][0]
+        check("bounds on the other side of 1 decide nothing", turned["told_apart"] is False and
+              turned["text"].startswith("not told apart"), turned)
         status, text, _ = call("compare", db, "1", "2", library=mine)
         check("the text names what differs", status == 0 and "they differ in micro-batch" in text, text)
         status, text, _ = call("compare", db, "1", "2", "--markdown", library=mine)
@@ -74,7 +80,8 @@ def main():
 
         write_residuals(os.path.join(folder, "old/calibration/residuals/training.csv"), likenesses, (1.0, 1.1), 1)
         status, text, _ = call("compare", db, "1", "2", library=os.path.join(folder, "old"))
-        check("residuals of another revision are named", status == 0 and "make residuals" in text, text)
+        note = json_of("compare", db, "1", "2", library=os.path.join(folder, "old"))["note"]
+        check("residuals of another revision are named", status == 0 and "make residuals" in text and "revision" in note, text)
 
         # Errors of both kinds, up and down by a half: no order of two runs that are 2 % apart survives.
         write_residuals(os.path.join(folder, "wide/calibration/residuals/training.csv"), likenesses, (1.0, 1.0), revision())
