@@ -1,9 +1,9 @@
 /*
- * compare_verdict.c - reads what two runs are like and what they answered, asks for the bands of the
- * ratios, and writes them in words.
+ * compare_verdict.c - reads what two runs are like and what they answered, asks for the bands of
+ * the ratios, and writes them in words.
  *
- * Both runs must have been undisturbed: a job that shared the machine or met faults differs from its
- * twin by what no pair of measured rows differs in.
+ * Both runs must have been undisturbed: no pair of measured rows differs as a job that shared the
+ * machine or met faults differs from one that did not.
  */
 #include "sim/cli/compare_verdict.h"
 
@@ -36,7 +36,7 @@ static OrrVerdicts *verdicts_new(void) {
   return all;
 }
 
-void orr_compare_verdicts_free(OrrVerdicts *all) {
+void orr_compare_verdict_free(OrrVerdicts *all) {
   if (!all) return;
   g_array_unref(all->verdicts);
   g_free(all->differ);
@@ -192,8 +192,8 @@ static gboolean was_disturbed(OrrStore *store, gint64 run, GError **error) {
          n_rows(store, run, "SELECT 1 FROM job WHERE run_id = :run", error) > 0;
 }
 
-OrrVerdicts *orr_compare_verdicts(OrrLibrary *library, OrrStore *store, gint64 other, gint64 this,
-                                  GError **error) {
+OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint64 other,
+                                     gint64 this, GError **error) {
   const gint64 runs[] = {other, this};
   OrrLikenessRow likeness[2];
   g_autoptr(OrrVerdicts) all = verdicts_new();

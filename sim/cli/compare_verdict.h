@@ -32,10 +32,10 @@ typedef struct {
 } OrrVerdicts;
 
 /* The verdicts on run @this against run @other, which are of one kind. NULL with @error. */
-OrrVerdicts *orr_compare_verdicts(OrrLibrary *library, OrrStore *store, gint64 other, gint64 this,
-                                  GError **error);
-void orr_compare_verdicts_free(OrrVerdicts *verdicts);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrVerdicts, orr_compare_verdicts_free)
+OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint64 other,
+                                     gint64 this, GError **error);
+void orr_compare_verdict_free(OrrVerdicts *verdicts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrVerdicts, orr_compare_verdict_free)
 
 /* As lines of text, a Markdown table, and members of a JSON object. Newly allocated. */
 char *orr_compare_verdict_lines(const OrrVerdicts *verdicts);

@@ -105,7 +105,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     has_answers = answers[i] != NULL;
   }
   g_autoptr(OrrVerdicts) verdicts =
-      has_answers ? orr_compare_verdicts(library, store, other, this, error) : NULL;
+      has_answers ? orr_compare_verdict_new(library, store, other, this, error) : NULL;
   if (verdicts && as_json) {
     print_json(answers, verdicts);
   } else if (verdicts) {
