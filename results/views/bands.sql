@@ -1,49 +1,57 @@
--- Which measured rows is the error band of a result made from, and how far was Orrery off for each?
+-- How sure is the answer: within which bounds would a measurement lie, and how far was Orrery off on the measured rows behind them?
 -- reads: band(metric, value, low, high, level, rows, bias, quality, reason); band_source(metric, set_name, row, label, measured_metric, measured, simulated, error, weight)
--- takes: metric (which result: tokens_per_s, say, or all; the run's first when not given: iteration_time_s, ttft_mean_s or time_s)
+-- takes: metric (which result: tokens_per_s, say, or all; when not given, the first of all results that the same measured rows speak for)
+-- takes: top (how many measured rows per result, at most 20; 5 when not given)
 -- metric: name of the result
--- value: the result
+-- value: the result, in its own unit
 -- low: lower bound of its error band; empty where nothing measured is like the run
 -- high: upper bound
--- level_percent: percentage of measurements that lie within such bounds
--- rows: measured rows that the band is made from; the 20 that weigh most are listed
--- bias_percent: their mean error; the result is not corrected by it
 -- quality: good; weak: the nearest measured rows differ in something that matters; none: nothing measured is like the run
--- reason: why the band is weak or missing
--- set_name: validation set of the measured row
--- row: line of the set's table
--- label: name of the measured row
--- measured_metric: what was measured
--- measured: the measurement
+-- measured: the measurement of a row that speaks for the result; the heaviest row is first
 -- simulated: what Orrery computes for that row
 -- error_percent: simulated over measured, less one
--- weight_percent: weight of the row in the band
-WITH leading (position, name) AS (VALUES (1, 'iteration_time_s'), (2, 'ttft_mean_s'), (3, 'time_s')),
-asked AS (
-  SELECT coalesce(
-    :metric,
-    (SELECT l.name FROM leading l JOIN band b ON b.run_id = :run AND b.metric = l.name ORDER BY l.position LIMIT 1)
-  ) AS metric
+-- weight_percent: weight of the row among all rows of the band
+-- measured_metric: what was measured
+-- set_name: validation set of the row
+-- row: line of the set's table
+-- label: name of the row
+-- reason: why the band is weak or missing
+-- level: fraction of measurements that lie within such bounds
+-- rows: measured rows that the band is made from
+-- bias_percent: their mean error; the result is not corrected by it
+WITH result AS MATERIALIZED (SELECT *, row_number() OVER () AS position FROM band WHERE run_id = :run),
+source AS MATERIALIZED (
+  SELECT *, row_number() OVER (PARTITION BY metric ORDER BY weight DESC, set_name, row) AS place FROM band_source WHERE run_id = :run
+),
+evidence AS (
+  SELECT metric, group_concat(set_name || ' ' || row || ' ' || measured_metric || ' ' || weight, ';') AS list
+  FROM (SELECT * FROM source ORDER BY metric, place)
+  GROUP BY metric
+),
+ranked AS (
+  SELECT r.*, row_number() OVER (PARTITION BY coalesce(e.list, r.reason) ORDER BY r.position) AS nth
+  FROM result r
+  LEFT JOIN evidence e ON e.metric = r.metric
 )
 SELECT
-  b.metric,
-  b.value,
-  b.low,
-  b.high,
-  100.0 * b.level AS level_percent,
-  b.rows,
-  100.0 * b.bias AS bias_percent,
-  b.quality,
-  b.reason,
-  s.set_name,
-  s.row,
-  s.label,
-  s.measured_metric,
+  r.metric,
+  r.value,
+  r.low,
+  r.high,
+  r.quality,
   s.measured,
   s.simulated,
   100.0 * s.error AS error_percent,
-  100.0 * s.weight AS weight_percent
-FROM asked
-JOIN band b ON b.run_id = :run AND asked.metric IN (b.metric, 'all')
-LEFT JOIN band_source s ON s.run_id = b.run_id AND s.metric = b.metric
-ORDER BY b.metric, s.weight DESC, s.set_name, s.row;
+  100.0 * s.weight AS weight_percent,
+  s.measured_metric,
+  s.set_name,
+  s.row,
+  s.label,
+  r.reason,
+  r.level,
+  r.rows,
+  100.0 * r.bias AS bias_percent
+FROM ranked r
+LEFT JOIN source s ON s.metric = r.metric AND s.place <= coalesce(:top, 5)
+WHERE :metric IN (r.metric, 'all') OR (:metric IS NULL AND r.nth = 1)
+ORDER BY r.position, s.place;

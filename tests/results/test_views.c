@@ -282,31 +282,48 @@ static void test_summary(Fixture *fixture, gconstpointer data) {
   g_assert_true(answer->is_number[1]);
 }
 
-/* Of two results with bands the step time is the first that is asked for; a result that nothing
- * measured speaks for has one row without a measured one. Those of run 2 stay out. */
+#define BANDS                                                                                      \
+  "CREATE TABLE band (run_id, metric, value, low, high, level, rows, bias, quality, reason);"      \
+  "INSERT INTO band VALUES (1, 'iteration_time_s', 10.0, 9.0, 12.0, 0.75, 2, -0.125, 'good', '')," \
+  " (1, 'tokens_per_s', 20.0, 16.0, 22.0, 0.75, 2, 0.125, 'good', ''),"                            \
+  " (1, 'layer_forward_s', 1.0, 0.5, 2.0, 0.75, 1, 0.0, 'weak', 'other'),"                         \
+  " (1, 'memory_peak_bytes', 5.0, NULL, NULL, 0.75, 0, NULL, 'none', 'why'),"                      \
+  " (2, 'iteration_time_s', 99.0, 98.0, 100.0, 0.75, 1, 0.0, 'good', '');"                         \
+  "CREATE TABLE band_source (run_id, metric, set_name, row, label, measured_metric, measured, "    \
+  "simulated, error, weight);"                                                                     \
+  "INSERT INTO band_source VALUES"                                                                 \
+  " (1, 'iteration_time_s', 's', 7, 'far', 'mfu', 0.5, 0.25, -0.5, 0.25),"                         \
+  " (1, 'iteration_time_s', 's', 3, 'near', 'iteration_time_s', 4.0, 5.0, 0.25, 0.75),"            \
+  " (1, 'tokens_per_s', 's', 3, 'near', 'iteration_time_s', 4.0, 5.0, 0.25, 0.75),"                \
+  " (1, 'tokens_per_s', 's', 7, 'far', 'mfu', 0.5, 0.25, -0.5, 0.25),"                             \
+  " (1, 'layer_forward_s', 's', 3, 'near', 'iteration_time_s', 4.0, 5.0, 0.25, 0.5),"              \
+  " (2, 'iteration_time_s', 's', 1, 'other', 'mfu', 1.0, 1.0, 0.0, 1.0)"
+
+/* The rate is left out where nothing is asked for, since the rows of the step time speak for it
+ * with the same weights. A result that nothing measured speaks for has one row without a measured
+ * one. The rows of run 2 stay out. */
 static void test_bands(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_with(
-      fixture,
-      "CREATE TABLE band (run_id, metric, value, low, high, level, rows, bias, quality, reason);"
-      "INSERT INTO band VALUES (1, 'iteration_time_s', 10.0, 9.0, 12.0, 0.75, 2, -0.125, 'good', "
-      "''), (1, 'memory_peak_bytes', 5.0, NULL, NULL, 0.75, 0, NULL, 'none', 'why'),"
-      " (2, 'iteration_time_s', 99.0, 98.0, 100.0, 0.75, 1, 0.0, 'good', '');"
-      "CREATE TABLE band_source (run_id, metric, set_name, row, label, measured_metric, measured, "
-      "simulated, error, weight);"
-      "INSERT INTO band_source VALUES"
-      " (1, 'iteration_time_s', 's', 7, 'far', 'mfu', 0.5, 0.25, -0.5, 0.25),"
-      " (1, 'iteration_time_s', 's', 3, 'near', 'iteration_time_s', 4.0, 5.0, 0.25, 0.75),"
-      " (2, 'iteration_time_s', 's', 1, 'other', 'mfu', 1.0, 1.0, 0.0, 1.0)");
-  const char *const step = "iteration_time_s,10.0,9.0,12.0,75.0,2,-12.5,good,\"\",s,3,near,"
-                           "iteration_time_s,4.0,5.0,25.0,75.0\n"
-                           "iteration_time_s,10.0,9.0,12.0,75.0,2,-12.5,good,\"\",s,7,far,mfu,0.5,"
-                           "0.25,-50.0,25.0\n";
-  const char *const memory = "memory_peak_bytes,5.0,,,75.0,0,,none,why,,,,,,,,\n";
-  g_autofree char *both = g_strconcat(step, memory, NULL);
-  assert_csv(store, "bands", step);
-  assert_csv_with(store, "bands", &(OrrBinding){"metric", "memory_peak_bytes"}, memory);
-  assert_csv_with(store, "bands", &(OrrBinding){"metric", "all"}, both);
+  g_autoptr(OrrStore) store = open_with(fixture, BANDS);
+  static const char near[] = "25.0,75.0,iteration_time_s,s,3,near,\"\",0.75,2,";
+  static const char far[] = "0.5,0.25,-50.0,25.0,mfu,s,7,far,\"\",0.75,2,";
+  g_autofree char *step = g_strdup_printf("iteration_time_s,10.0,9.0,12.0,good,4.0,5.0,%s-12.5\n"
+                                          "iteration_time_s,10.0,9.0,12.0,good,%s-12.5\n",
+                                          near, far);
+  g_autofree char *rate = g_strdup_printf("tokens_per_s,20.0,16.0,22.0,good,4.0,5.0,%s12.5\n"
+                                          "tokens_per_s,20.0,16.0,22.0,good,%s12.5\n",
+                                          near, far);
+  static const char layer[] = "layer_forward_s,1.0,0.5,2.0,weak,4.0,5.0,25.0,50.0,"
+                              "iteration_time_s,s,3,near,other,0.75,1,0.0\n";
+  static const char memory[] = "memory_peak_bytes,5.0,,,none,,,,,,,,,why,0.75,0,\n";
+  g_autofree char *some = g_strconcat(step, layer, memory, NULL);
+  g_autofree char *all = g_strconcat(step, rate, layer, memory, NULL);
+  assert_csv(store, "bands", some);
+  assert_csv_with(store, "bands", &(OrrBinding){"metric", "tokens_per_s"}, rate);
+  assert_csv_with(store, "bands", &(OrrBinding){"metric", "all"}, all);
+  *strchr(step, '\n') = '\0';
+  g_autofree char *heaviest = g_strconcat(step, "\n", layer, memory, NULL);
+  assert_csv_with(store, "bands", &(OrrBinding){"top", "1"}, heaviest);
 }
 
 /* The band of a mean and that of its 99th percentile, in milliseconds; the median's and those of
