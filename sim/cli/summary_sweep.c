@@ -83,7 +83,7 @@ static void print_head(const OrrSweepReport *report, const GArray *points, gbool
     printf("  %12s", i == 0 ? "objective" : "");
     if (has_band(points, i)) printf("  %-26s", "80 % band");
   }
-  printf("%s  settings\n", compared ? "  from the best   " : "");
+  printf("%s  settings\n", compared ? "  against the best" : "");
 }
 
 /* What the marks and the bands rest on. */

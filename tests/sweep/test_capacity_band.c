@@ -123,7 +123,7 @@ static void test_exact(void) {
 
 /* First tokens take twice as long as simulated: a request within 22.2 s measured is one within
  * 11.1 s simulated. So the rate that holds for 22.2 s is the simulation's for 11.1 s, up to the
- * tolerance of both searches; and half of it is far below the simulation's for 22.2 s. */
+ * tolerance of both searches, and lower than the simulation's for 22.2 s. */
 static void test_twice(void) {
   g_autoptr(OrrCapacity) twice = find("ttft: 22.2 s", 0.9, &(Multiples){2, 1});
   g_autoptr(OrrCapacity) half = find("ttft: 11.1 s", 0.9, &(Multiples){2, 1});
