@@ -117,11 +117,29 @@ gboolean orr_band_nearest_answer(const OrrBands *bands, guint row, OrrQuantity q
   return isfinite(*ret_added);
 }
 
+/* How many rows of @nearest, which is sorted, lie at @distance or less. */
+static guint count_within(const GArray *nearest, double distance) {
+  guint low = 0, high = nearest->len;
+  while (low < high) {
+    const guint middle = (low + high) / 2;
+    if (g_array_index(nearest, Near, middle).distance > distance)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* The distance that a row must not pass to be among the nearest; a little more, for rounding. */
+static double limit_of(const GArray *nearest) {
+  return nearest->len < MOST_ROWS ? INFINITY
+                                  : g_array_index(nearest, Near, MOST_ROWS - 1).distance + 1e-9;
+}
+
 /* Puts @one into @nearest, which is sorted and holds MOST_ROWS at most; of equal distances the
  * first row comes first. Few rows get far: this is faster than sorting them all. */
 static void put_near(GArray *nearest, const Near *one) {
-  guint i = nearest->len;
-  while (i > 0 && g_array_index(nearest, Near, i - 1).distance > one->distance) i--;
+  const guint i = count_within(nearest, one->distance);
   if (i == MOST_ROWS) return;
   if (nearest->len == MOST_ROWS) g_array_set_size(nearest, MOST_ROWS - 1);
   g_array_insert_vals(nearest, i, one, 1);
@@ -138,8 +156,9 @@ static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
     if (orr_band_is_left_out(question, orr_band_residual(bands, i)) ||
         !orr_band_nearest_answer(bands, i, quantity, &near.answer, &added))
       continue;
-    near.distance = added + orr_distance(&asked, &bands->points[i]);
-    put_near(nearest, &near);
+    near.distance =
+        added + orr_distance_within(&asked, &bands->points[i], limit_of(nearest) - added);
+    if (isfinite(near.distance)) put_near(nearest, &near);
   }
   return nearest;
 }

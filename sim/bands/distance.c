@@ -72,13 +72,19 @@ static double extras_distance(guint32 a, guint32 b) {
   return EXTRA_WEIGHT * __builtin_popcount(a ^ b);
 }
 
-double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b) {
+double orr_distance_within(const OrrDistancePoint *a, const OrrDistancePoint *b, double limit) {
   double sum = extras_distance(a->extras, b->extras);
-  for (guint i = 0; i < G_N_ELEMENTS(terms); i++)
+  for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
     sum += terms[i].weight * (terms[i].kind == TEXT
                                   ? text_distance(a->texts[i], b->texts[i])
                                   : number_distance(terms[i].kind, a->numbers[i], b->numbers[i]));
+    if (sum > limit) return INFINITY;
+  }
   return sum;
+}
+
+double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b) {
+  return orr_distance_within(a, b, INFINITY);
 }
 
 double orr_distance_of_changes(const OrrDistancePoint *a, const OrrDistancePoint *b,

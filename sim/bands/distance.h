@@ -30,6 +30,9 @@ OrrDistancePoint orr_distance_point(const OrrLikenessRow *row);
 
 double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b);
 
+/* The same, but INFINITY as soon as it is beyond @limit: most rows are far from a question. */
+double orr_distance_within(const OrrDistancePoint *a, const OrrDistancePoint *b, double limit);
+
 /* What is added where a measurement of @measured speaks for @asked; INFINITY: it does not. */
 double orr_distance_of_quantities(OrrQuantity asked, OrrQuantity measured);
 

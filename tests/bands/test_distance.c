@@ -109,6 +109,18 @@ static void test_changes(void) {
   g_assert_cmpfloat(orr_distance_of_changes(&points[0], &points[1], &points[0], &points[4]), >, 0);
 }
 
+/* Within a limit the distance is itself, to the last bit; beyond it, infinite. */
+static void test_within(void) {
+  g_autoptr(OrrResiduals) residuals = shipped("serving");
+  const OrrDistancePoint a = orr_distance_point(likeness_at(residuals, 0));
+  for (guint j = 1; j < residuals->rows->len; j += 41) {
+    const OrrDistancePoint b = orr_distance_point(likeness_at(residuals, j));
+    const double distance = orr_distance(&a, &b);
+    g_assert_cmpfloat(orr_distance_within(&a, &b, distance), ==, distance);
+    if (distance > 0) g_assert_true(isinf(orr_distance_within(&a, &b, distance * 0.999)));
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/distance/metric", test_metric);
@@ -116,5 +128,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/distance/absent", test_absent);
   g_test_add_func("/distance/quantities", test_quantities);
   g_test_add_func("/distance/changes", test_changes);
+  g_test_add_func("/distance/within", test_within);
   return g_test_run();
 }
