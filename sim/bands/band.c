@@ -25,8 +25,8 @@ const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
 #define MOST_ROWS 160
 #define FEWEST_CAMPAIGNS 3
 /* Distances of row ORR_BAND_FEWEST up to which a band is good, and up to which there is one. By
- * tests/bands/fit.py bounds need no widening up to 4; beyond 9 left-out sets lie outside them by
- * any amount. */
+ * tests/bands/fit.py bounds are about wide enough up to 4 or 6. From 8 to 10 those of serving would
+ * have to be twice as wide, and further off three times. */
 #define GOOD_DISTANCE 4.0
 #define WEAK_DISTANCE 9.0
 /* Fraction of the time to the first token from which on the engines, not the load, decide what is
@@ -277,9 +277,10 @@ double orr_band_log_error(const OrrBands *bands, guint row, guint answer) {
 
 /* How much wider the bounds are than those of the nearest rows, where row ORR_BAND_FEWEST is at
  * @distance. Residuals of rows near each other are alike, and become less so with distance: so the
- * bounds from near rows are too wide, and those from far rows too narrow. The slopes are those at
- * which bounds cover as many measurements as their level says, with one row left out and with its
- * whole set left out (tests/bands/fit.py). */
+ * bounds from near rows are too wide, and those from far rows too narrow. The slopes were
+ * drawn through the factors that tests/bands/fit.py prints, then set so that bounds cover about as
+ * many measurements as their level says, with one row and with its whole set left out (`orrery
+ * validate --bands`): on the same rows, so that rows held back are the better test. */
 static double widening(const char *kind, double distance) {
   static const struct {
     const char *kind;

@@ -8,6 +8,7 @@ for as many measurements to lie inside as the level says: `widening` is drawn th
 --search also varies each weight, by 2.5, 1.7 and 1.3 up and down, and keeps what lowers the interval score (Gneiting,
 Raftery 2007: width + 2 / alpha times the distance of a measurement outside; at 80 and 50 %, each part of the sets with
 the same say per square root of its rows). It prints the weights for distance.c, rounded to one digit. A minute.
+Left out here: the distance of extras, and the number of campaigns that a weak band needs.
 """
 import csv
 import math
