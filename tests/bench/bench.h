@@ -18,13 +18,31 @@
 
 typedef double (*BenchBody)(gconstpointer data); /* returns the figure of one try */
 
-/* Three digits are what a median holds; 401661 transfers/s read "402 thousand transfers/s". */
-static inline void bench_row(const char *what, double figure, const char *unit) {
+/* One figure. Three digits are what a median holds; 401661 transfers/s read "402 thousand
+ * transfers/s". @most, @least: its goal; 0: none. Where ORRERY_BENCH_FIGURES names a file, the
+ * figure is added to it: what, figure, unit, goal, tabs between them. */
+static inline void bench_row_goal(const char *what, double figure, const char *unit, double most,
+                                  double least) {
+  const char *path = g_getenv("ORRERY_BENCH_FIGURES");
   const char *scale = figure >= 1e6 ? "million " : figure >= 1e4 ? "thousand " : "";
-  figure /= figure >= 1e6 ? 1e6 : figure >= 1e4 ? 1e3 : 1;
-  const int digits = figure >= 100 ? 0 : figure >= 10 ? 1 : figure >= 1 ? 2 : 3;
-  printf("%-66s %8.*f  %s%s\n", what, digits, figure, scale, unit);
+  const double shown = figure / (figure >= 1e6 ? 1e6 : figure >= 1e4 ? 1e3 : 1);
+  const int digits = shown >= 100 ? 0 : shown >= 10 ? 1 : shown >= 1 ? 2 : 3;
+  g_autofree char *goal = most > 0    ? g_strdup_printf("at most %g", most)
+                          : least > 0 ? g_strdup_printf("at least %g", least)
+                                      : g_strdup("");
+  const gboolean missed = (most > 0 && figure > most) || figure < least;
+  printf("%-72s %8.*f  %s%s%s%s%s\n", what, digits, shown, scale, unit, *goal ? ", goal " : "",
+         goal, missed ? ": missed" : "");
   fflush(stdout);
+  if (!path) return;
+  FILE *file = fopen(path, "a");
+  if (!file) g_error("cannot write %s", path);
+  fprintf(file, "%s\t%.4g\t%s\t%s\n", what, figure, unit, goal);
+  fclose(file);
+}
+
+static inline void bench_row(const char *what, double figure, const char *unit) {
+  bench_row_goal(what, figure, unit, 0, 0);
 }
 
 static inline void bench_check(const GError *error) {

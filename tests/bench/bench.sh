@@ -35,4 +35,4 @@ grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
 "$build/tests/bench_bands"
 "$build/tests/bench_fabric"
 "$build/tests/bench_serving" scenarios/serving-azure-conversation-4-h100.yaml
-"$build/tests/bench_scale" "$build/orrery" "$scratch"
+"$build/tests/bench_goals" "$build/orrery" tests/bench/goals.csv "$scratch"
