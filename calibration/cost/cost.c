@@ -2,7 +2,8 @@
  * cost.c - makes and frees the cost model, and passes each operator to the file of its kind.
  *
  * Invariants:
- * 1. A model is read-only after orr_cost_model_new: several threads may query it.
+ * 1. Several threads may query a model: what a query builds (cost_build.c) is built once, and
+ *    depends on nothing but the profile.
  * 2. Tables hold log(measured / roofline), with the same roofline that queries use: at a row the
  *    answer is the row, and away from all rows the roofline carries the trend. So a device that
  *    differs from the measured one scales every answer by its own roofline.
@@ -53,33 +54,6 @@ static gboolean take_device(OrrCostModel *model, const OrrDevice *device, GError
   return TRUE;
 }
 
-static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GError **error) {
-  for (guint i = 0; i < orr_profile_length(profile->gemm); i++)
-    if (!orr_cost_gemm_build(model, profile->gemm->pdata[i], error)) return FALSE;
-  for (guint i = 0; i < orr_profile_length(profile->attention); i++)
-    if (!orr_cost_attention_build(model, profile->attention->pdata[i], error)) return FALSE;
-  for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
-    if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
-  for (guint i = 0; i < orr_profile_length(profile->moe); i++)
-    if (!orr_cost_moe_build(model, profile->moe->pdata[i], error)) return FALSE;
-  return orr_cost_serving_build(model, profile, error) &&
-         orr_cost_library_build(model, profile->libraries, error);
-}
-
-/* The tables of libraries that were measured on @device, which the model predicts now. */
-static gboolean build_library_gemm(OrrCostModel *model, const OrrProfile *profile,
-                                   const OrrDevice *device, GError **error) {
-  const gboolean is_here = device != model->measured_on;
-  for (guint i = 0; i < orr_profile_length(profile->library_gemm); i++) {
-    const OrrProfileLibraryGemm *table = profile->library_gemm->pdata[i];
-    const char *on = table->measured_on ? table->measured_on : model->measured_on->name;
-    if (g_strcmp0(on, device->name) == 0 &&
-        !orr_cost_library_gemm_build(model, table, is_here, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
 static gboolean differ_in_rates(const OrrDevice *a, const OrrDevice *b) {
   gboolean differs = a->memory_bytes_per_s != b->memory_bytes_per_s || a->sms != b->sms;
   for (int d = 0; d < ORR_N_DTYPES && !differs; d++)
@@ -92,16 +66,56 @@ OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *dev
   return orr_cost_model_new_scaled(profile, device, NULL, device, error);
 }
 
-/* Builds the tables, each with the rooflines of the device on which it was measured. */
-static gboolean build_all(OrrCostModel *model, const OrrProfile *profile, const OrrDevice *named,
-                          GError **error) {
+/* --- life --- */
+
+/* The model with the rates of @device, for building tables: none of its answers is scaled. */
+static OrrCostModel *with_rates_of(const OrrCostModel *model, const OrrDevice *device,
+                                   GError **error) {
+  g_autofree OrrCostModel *view = g_memdup2(model, sizeof *model);
+  return take_device(view, device, error) ? g_steal_pointer(&view) : NULL;
+}
+
+/* Lists the tables of libraries that were measured on @device. */
+static void add_library_gemm(OrrCostModel *model, const OrrCostModel *rates,
+                             const OrrDevice *device) {
+  const gboolean is_here = device != model->measured_on;
+  for (guint i = 0; i < orr_profile_length(model->profile->library_gemm); i++) {
+    const OrrProfileLibraryGemm *table = model->profile->library_gemm->pdata[i];
+    const char *on = table->measured_on ? table->measured_on : model->measured_on->name;
+    if (g_strcmp0(on, device->name) == 0) orr_cost_library_gemm_add(model, rates, table, is_here);
+  }
+}
+
+/* The formats and libraries of the large tables, and the small tables whole. */
+static gboolean read_profile(OrrCostModel *model, const OrrDevice *named, GError **error) {
+  const OrrProfile *profile = model->profile;
   const gboolean borrows = g_strcmp0(named->name, model->measured_on->name) != 0;
-  if (!take_device(model, model->measured_on, error)) return FALSE;
-  if (!build_tables(model, profile, error) ||
-      !build_library_gemm(model, profile, model->measured_on, error))
-    return FALSE;
-  return !borrows ||
-         (take_device(model, named, error) && build_library_gemm(model, profile, named, error));
+  if (!(model->measured = with_rates_of(model, model->measured_on, error))) return FALSE;
+  model->measured->measured = model->measured;
+  if (borrows && !(model->named = with_rates_of(model, named, error))) return FALSE;
+  if (!orr_cost_build_check(profile, error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->gemm); i++) {
+    const OrrProfileGemm *table = profile->gemm->pdata[i];
+    if (table->rows->len > 0) model->gemm_library[table->dtype] = table->library;
+  }
+  for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
+    if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
+  add_library_gemm(model, model->measured, model->measured_on);
+  if (borrows) add_library_gemm(model, model->named, named);
+  return orr_cost_serving_build(model, profile, error) &&
+         orr_cost_library_build(model, profile->libraries, error);
+}
+
+static void take_profile(OrrCostModel *model, const OrrProfile *profile) {
+  model->profile = profile;
+  model->tables = g_new0(OrrCostTables, 1);
+  model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_collective_free);
+  model->library_gemm = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_library_gemm_free);
+  orr_cost_serving_init(model);
+  orr_field_defaults(&orr_profile_constants_table, &model->defaults);
+  model->constants = profile ? &profile->constants : &model->defaults;
+  model->kernels = profile ? profile->kernels : NULL;
+  model->nccl = profile ? profile->nccl : NULL;
 }
 
 OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,
@@ -110,16 +124,8 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   g_autoptr(OrrCostModel) model = g_new0(OrrCostModel, 1);
   if (!named) named = device;
   model->measured_on = measured_on;
-  model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
-  model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_collective_free);
-  model->moe = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
-  model->library_gemm = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_library_gemm_free);
-  orr_cost_serving_init(model);
-  orr_field_defaults(&orr_profile_constants_table, &model->defaults);
-  model->constants = profile ? &profile->constants : &model->defaults;
-  model->kernels = profile ? profile->kernels : NULL;
-  model->nccl = profile ? profile->nccl : NULL;
-  if (profile && !build_all(model, profile, named, error)) {
+  take_profile(model, profile);
+  if (profile && !read_profile(model, named, error)) {
     g_prefix_error(error, "profile %s: ", profile->name);
     return NULL;
   }
@@ -143,10 +149,10 @@ const char *orr_cost_how_text(const char *carried_from, OrrHow how) {
 
 void orr_cost_model_free(OrrCostModel *model) {
   if (!model) return;
-  for (int d = 0; d < ORR_N_DTYPES; d++) orr_grid_free(model->gemm[d]);
-  g_ptr_array_unref(model->attention);
+  orr_cost_build_clear(model->tables);
+  g_free(model->measured);
+  g_free(model->named);
   g_ptr_array_unref(model->collectives);
-  g_ptr_array_unref(model->moe);
   g_ptr_array_unref(model->library_gemm);
   orr_cost_serving_clear(model);
   if (model->libraries) g_ptr_array_unref(model->libraries);

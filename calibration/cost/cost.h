@@ -2,8 +2,8 @@
  * cost.h - predicts how long one operator takes on one device, and says how that is known.
  *
  * A cost model looks up measured points first, interpolates between them, and uses a roofline with
- * the profile's efficiencies outside them. Every answer says which of these it is. A model is
- * read-only after it is made, and queries are cheap.
+ * the profile's efficiencies outside them. Every answer says which of these it is. The first query
+ * of a kind (products in bf16, say) builds its table; after that, queries are cheap.
  */
 #ifndef ORR_COST_H
 #define ORR_COST_H

@@ -19,7 +19,7 @@ static char *why_text(const OrrGridAside *aside, double row_s) {
 }
 
 char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k) {
-  const OrrGrid *grid = model->gemm[dtype];
+  const OrrGrid *grid = orr_cost_build_gemm(model, dtype);
   const OrrGridAside *aside = grid ? orr_grid_aside_at(grid, (double[]){m, n, k}) : NULL;
   if (!aside) return NULL;
   const double row_s = exp(aside->value) * orr_cost_gemm_roofline_s(model, dtype, m, n, k);
@@ -29,9 +29,11 @@ char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, d
 
 char *orr_cost_asides(const OrrCostModel *model) {
   GString *text = g_string_new(NULL);
-  for (int d = 0; d < ORR_N_DTYPES; d++)
-    if (model->gemm[d] && orr_grid_n_aside(model->gemm[d]) > 0)
+  for (int d = 0; d < ORR_N_DTYPES; d++) {
+    const OrrGrid *grid = orr_cost_build_gemm(model, (OrrDtype)d);
+    if (grid && orr_grid_n_aside(grid) > 0)
       g_string_append_printf(text, "%sgemm %s %u of %u", text->len ? ", " : "", orr_dtype_names[d],
-                             orr_grid_n_aside(model->gemm[d]), orr_grid_n_rows(model->gemm[d]));
+                             orr_grid_n_aside(grid), orr_grid_n_rows(grid));
+  }
   return g_string_free(text, FALSE);
 }

@@ -83,8 +83,6 @@ typedef struct {
 
 /* Attention of one head size. */
 struct OrrCostAttention {
-  OrrProfilePhase phase;
-  OrrDtype kv_dtype;
   gint64 head_dim;
   GArray *groups; /* Group, rising */
 };
@@ -275,11 +273,13 @@ static int compare_groups(gconstpointer a, gconstpointer b) {
 
 gboolean orr_cost_attention_holds(const OrrCostModel *model, OrrProfilePhase phase,
                                   OrrDtype dtype) {
-  for (guint i = 0; i < model->attention->len; i++) {
-    const OrrCostAttention *attention = model->attention->pdata[i];
-    const gboolean same = attention->kv_dtype == dtype ||
-                          (orr_cost_is_16_bit(dtype) && orr_cost_is_16_bit(attention->kv_dtype));
-    if (attention->phase == phase && same) return TRUE;
+  const GPtrArray *tables = model->profile ? model->profile->attention : NULL;
+  for (guint i = 0; i < orr_profile_length(tables); i++) {
+    const OrrProfileAttention *table = tables->pdata[i];
+    const OrrDtype kv_dtype = (OrrDtype)table->kv_dtype;
+    const gboolean same =
+        kv_dtype == dtype || (orr_cost_is_16_bit(dtype) && orr_cost_is_16_bit(kv_dtype));
+    if (table->phase == (int)phase && same && table->rows->len > 0) return TRUE;
   }
   return FALSE;
 }
@@ -289,20 +289,16 @@ void orr_cost_attention_free(OrrCostAttention *attention) {
   g_free(attention);
 }
 
-/* The grids of that head size; added where the model has none. */
-static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAttention *table,
-                                       gint64 head_dim) {
-  for (guint i = 0; i < model->attention->len; i++) {
-    OrrCostAttention *built = model->attention->pdata[i];
-    if (built->phase == (OrrProfilePhase)table->phase &&
-        built->kv_dtype == (OrrDtype)table->kv_dtype && built->head_dim == head_dim)
-      return built;
+/* The grids of that head size; added where there are none. */
+static OrrCostAttention *find_head_dim(GPtrArray *built, gint64 head_dim) {
+  for (guint i = 0; i < built->len; i++) {
+    OrrCostAttention *attention = built->pdata[i];
+    if (attention->head_dim == head_dim) return attention;
   }
   OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
-  *attention = (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype,
-                                  head_dim, g_array_new(FALSE, FALSE, sizeof(Group))};
+  *attention = (OrrCostAttention){head_dim, g_array_new(FALSE, FALSE, sizeof(Group))};
   g_array_set_clear_func(attention->groups, group_clear);
-  g_ptr_array_add(model->attention, attention);
+  g_ptr_array_add(built, attention);
   return attention;
 }
 
@@ -336,11 +332,10 @@ static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention
   return g_steal_pointer(&buildings);
 }
 
-/* Fills the grids of one head size and moves them into the model. */
-static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *table,
-                                const GPtrArray *groups, GError **error) {
+/* Fills the grids of one head size and moves them to @built. */
+static gboolean finish_head_dim(const GPtrArray *groups, GPtrArray *built, GError **error) {
   const gint64 head_dim = ((const Building *)groups->pdata[0])->head_dim;
-  OrrCostAttention *attention = find_head_dim(model, table, head_dim);
+  OrrCostAttention *attention = find_head_dim(built, head_dim);
   for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
   for (guint i = 0; i < groups->len; i++) {
     Building *building = groups->pdata[i];
@@ -356,8 +351,8 @@ static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *
   return TRUE;
 }
 
-gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table,
-                                  GError **error) {
+gboolean orr_cost_attention_build(const OrrCostModel *model, const OrrProfileAttention *table,
+                                  GPtrArray *built, GError **error) {
   g_autoptr(GArray) batch = orr_profile_numbers(table->batch, FALSE, error);
   g_autoptr(GArray) length = batch ? orr_profile_numbers(table->length, FALSE, error) : NULL;
   if (!length) return FALSE;
@@ -370,7 +365,7 @@ gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention
          end < buildings->len && ((const Building *)buildings->pdata[end])->head_dim == head_dim;
          end++)
       g_ptr_array_add(groups, buildings->pdata[end]);
-    if (!finish_head_dim(model, table, groups, error)) return FALSE;
+    if (!finish_head_dim(groups, built, error)) return FALSE;
   }
   return buildings != NULL;
 }
@@ -441,9 +436,9 @@ static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
 static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, double *ret_ratio,
                                OrrGridTrust *ret_trust) {
   const OrrCostAttention *below = NULL, *above = NULL; /* nearest head sizes */
-  for (guint i = 0; i < model->attention->len; i++) {
-    const OrrCostAttention *at = model->attention->pdata[i];
-    if (at->phase != shape->phase || at->kv_dtype != shape->kv_dtype) continue;
+  const GPtrArray *sizes = orr_cost_build_attention(model, shape->phase, shape->kv_dtype);
+  for (guint i = 0; i < orr_profile_length(sizes); i++) {
+    const OrrCostAttention *at = sizes->pdata[i];
     if ((double)at->head_dim <= shape->head_dim && (!below || at->head_dim > below->head_dim))
       below = at;
     if ((double)at->head_dim >= shape->head_dim && (!above || at->head_dim < above->head_dim))

@@ -149,33 +149,30 @@ static gboolean set_row(const OrrCostModel *model, const Building *building,
   return TRUE;
 }
 
-gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error) {
+OrrGrid *orr_cost_gemm_build(const OrrCostModel *model, const OrrProfileGemm *table,
+                             GError **error) {
   g_autoptr(GArray) m = orr_profile_numbers(table->m, FALSE, error);
   g_autoptr(GArray) n = axis_of_rows(table, FALSE);
   g_autoptr(GArray) k = axis_of_rows(table, TRUE);
-  if (!m) return FALSE;
-  if (table->rows->len == 0) return TRUE;
+  if (!m) return NULL;
   const double *const axes[] = {(double *)(void *)m->data, (double *)(void *)n->data,
                                 (double *)(void *)k->data};
   g_autoptr(OrrGrid) grid = orr_grid_new(axes, (guint[]){m->len, n->len, k->len});
   const Building building = {grid, (OrrDtype)table->dtype, m, n, k};
   for (guint i = 0; i < table->rows->len; i++)
-    if (!set_row(model, &building, table->rows->pdata[i], error)) return FALSE;
-  if (!orr_grid_fill(grid) || model->gemm[table->dtype]) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "gemm %s: %s", orr_dtype_names[table->dtype],
-                model->gemm[table->dtype] ? "there are two tables" : "there is no row");
-    return FALSE;
-  }
-  model->gemm[table->dtype] = g_steal_pointer(&grid);
-  model->gemm_library[table->dtype] = table->library;
-  return TRUE;
+    if (!set_row(model, &building, table->rows->pdata[i], error)) return NULL;
+  if (orr_grid_fill(grid)) return g_steal_pointer(&grid);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "gemm %s: there is no row",
+              orr_dtype_names[table->dtype]);
+  return NULL;
 }
 
 /* --- queries --- */
 
 gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype) {
-  return model->gemm[dtype] || orr_cost_library_gemm_holds(model, dtype) ||
-         (orr_cost_is_16_bit(dtype) && (model->gemm[ORR_BF16] || model->gemm[ORR_FP16]));
+  return orr_cost_build_has_gemm(model, dtype) || orr_cost_library_gemm_holds(model, dtype) ||
+         (orr_cost_is_16_bit(dtype) &&
+          (orr_cost_build_has_gemm(model, ORR_BF16) || orr_cost_build_has_gemm(model, ORR_FP16)));
 }
 
 /* The table of @dtype. 16-bit formats run at one rate on every device that has both. Other
@@ -184,9 +181,11 @@ gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype) {
 static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype,
                                  gboolean *ret_borrowed) {
   OrrDtype twin = dtype == ORR_FP16 ? ORR_BF16 : dtype == ORR_BF16 ? ORR_FP16 : dtype;
-  const OrrGrid *own = model->gemm[dtype] ? model->gemm[dtype] : model->gemm[twin];
-  *ret_borrowed = !own;
-  return own ? own : model->gemm[ORR_BF16] ? model->gemm[ORR_BF16] : model->gemm[ORR_FP16];
+  const OrrGrid *table = orr_cost_build_gemm(model, dtype);
+  if (!table) table = orr_cost_build_gemm(model, twin);
+  *ret_borrowed = !table;
+  if (!table) table = orr_cost_build_gemm(model, ORR_BF16);
+  return table ? table : orr_cost_build_gemm(model, ORR_FP16);
 }
 
 /* The product's distance from its roofline. The transpose, n x m, is the same work with the
@@ -266,7 +265,7 @@ OrrCost orr_cost_gemm_own(const OrrCostModel *model, const OrrOperator *op) {
   borrowed |= batch > 1 || product.weight_bytes > 0;
   if (op->gemm.stored.exact_sums) roofline_s *= model->constants->fp8_exact_sums;
   double time_s = roofline_s * exp(ratio);
-  if (op->gemm.stored.cast_apart && model->gemm[op->dtype])
+  if (op->gemm.stored.cast_apart && orr_cost_build_has_gemm(model, (OrrDtype)op->dtype))
     time_s = fmax(time_s - row_cast_s(model, (OrrDtype)op->dtype, (turned ? columns : rows) * k),
                   op->flops / model->peak_flops[op->dtype]);
   return (OrrCost){time_s, borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};

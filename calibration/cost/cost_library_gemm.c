@@ -46,6 +46,8 @@ typedef struct {
 
 struct OrrCostLibraryGemm {
   const OrrProfileLibraryGemm *table;
+  const OrrCostModel *rates; /* of the device of the rows */
+  gsize has_rows;            /* read from the profile, for g_once_init_enter */
   gboolean is_here; /* measured on the device that the model predicts, whose profile borrows rows */
   GArray *log_m;    /* of double */
   GArray *rows;     /* of Row */
@@ -90,12 +92,31 @@ static gboolean add_row(const OrrCostModel *model, OrrCostLibraryGemm *gemm, con
   return TRUE;
 }
 
-gboolean orr_cost_library_gemm_build(OrrCostModel *model, const OrrProfileLibraryGemm *table,
-                                     gboolean is_here, GError **error) {
-  g_autoptr(GArray) m = orr_profile_numbers(table->table.m, FALSE, error);
-  if (!m) return FALSE;
+static gboolean read_rows(OrrCostLibraryGemm *gemm, GError **error) {
+  g_autoptr(GArray) m = orr_profile_numbers(gemm->table->table.m, FALSE, error);
+  const GPtrArray *rows = gemm->table->table.rows;
+  for (guint i = 0; m && i < m->len; i++) {
+    const double log_m = log(g_array_index(m, double, i));
+    g_array_append_val(gemm->log_m, log_m);
+  }
+  for (guint i = 0; m && i < rows->len; i++)
+    if (!add_row(gemm->rates, gemm, m, rows->pdata[i], error)) return FALSE;
+  return m != NULL;
+}
+
+/* At the first query; the numbers were checked when the profile was read. */
+static void need_rows(OrrCostLibraryGemm *gemm) {
+  if (!g_once_init_enter(&gemm->has_rows)) return;
+  g_autoptr(GError) error = NULL;
+  if (!read_rows(gemm, &error)) g_critical("library-gemm: %s", error->message);
+  g_once_init_leave(&gemm->has_rows, 1);
+}
+
+void orr_cost_library_gemm_add(OrrCostModel *model, const OrrCostModel *rates,
+                               const OrrProfileLibraryGemm *table, gboolean is_here) {
   OrrCostLibraryGemm *gemm = g_new0(OrrCostLibraryGemm, 1);
   *gemm = (OrrCostLibraryGemm){.table = table,
+                               .rates = rates,
                                .is_here = is_here,
                                .log_m = g_array_new(FALSE, FALSE, sizeof(double)),
                                .rows = g_array_new(FALSE, FALSE, sizeof(Row)),
@@ -103,13 +124,6 @@ gboolean orr_cost_library_gemm_build(OrrCostModel *model, const OrrProfileLibrar
                                .most = {-INFINITY, -INFINITY}};
   g_array_set_clear_func(gemm->rows, row_clear);
   g_ptr_array_add(model->library_gemm, gemm);
-  for (guint i = 0; i < m->len; i++) {
-    const double log_m = log(g_array_index(m, double, i));
-    g_array_append_val(gemm->log_m, log_m);
-  }
-  for (guint i = 0; i < table->table.rows->len; i++)
-    if (!add_row(model, gemm, m, table->table.rows->pdata[i], error)) return FALSE;
-  return TRUE;
 }
 
 /* --- the ratio at a product --- */
@@ -141,7 +155,8 @@ static gboolean is_outside(const OrrCostLibraryGemm *gemm, double log_m, double 
          log_k < gemm->least[1] - exact || log_k > gemm->most[1] + exact;
 }
 
-static double ratio_of(const OrrCostLibraryGemm *gemm, const OrrGemmShape *shape, OrrHow *ret_how) {
+static double ratio_of(OrrCostLibraryGemm *gemm, const OrrGemmShape *shape, OrrHow *ret_how) {
+  need_rows(gemm);
   const double log_m = log((double)(shape->batch * shape->m)), log_n = log((double)shape->n),
                log_k = log((double)shape->k);
   double sum = 0, weights = 0;
@@ -172,17 +187,17 @@ static gboolean same_weights(double a_bytes, double b_bytes) {
 
 /* A table of the product's format. @library ANY: of any; @here: measured on the model's device,
  * not on the one whose rows it borrows. */
-static const OrrCostLibraryGemm *find(const OrrCostModel *model, const OrrOperator *op, int library,
-                                      gboolean blocks, gboolean here) {
+static OrrCostLibraryGemm *find(const OrrCostModel *model, const OrrOperator *op, int library,
+                                gboolean blocks, gboolean here) {
   for (guint i = 0; i < model->library_gemm->len; i++) {
-    const OrrCostLibraryGemm *gemm = model->library_gemm->pdata[i];
+    OrrCostLibraryGemm *gemm = model->library_gemm->pdata[i];
     const OrrDtype dtype = (OrrDtype)gemm->table->table.dtype;
     const gboolean same_format =
         dtype == (OrrDtype)op->dtype ||
         (orr_cost_is_16_bit(dtype) && orr_cost_is_16_bit((OrrDtype)op->dtype));
     if (same_format && gemm->table->blocks == blocks && gemm->is_here == here &&
         same_weights(gemm->table->weight_bytes, op->gemm.stored.weight_bytes) &&
-        gemm->rows->len > 0 &&
+        gemm->table->table.rows->len > 0 &&
         (library == ORR_KERNEL_LIBRARY_ANY || gemm->table->table.library == library))
       return gemm;
   }
@@ -190,17 +205,17 @@ static const OrrCostLibraryGemm *find(const OrrCostModel *model, const OrrOperat
 }
 
 /* The same, measured on the model's own device before the one whose rows it borrows. */
-static const OrrCostLibraryGemm *find_near(const OrrCostModel *model, const OrrOperator *op,
-                                           int library, gboolean blocks) {
-  const OrrCostLibraryGemm *here = find(model, op, library, blocks, TRUE);
+static OrrCostLibraryGemm *find_near(const OrrCostModel *model, const OrrOperator *op, int library,
+                                     gboolean blocks) {
+  OrrCostLibraryGemm *here = find(model, op, library, blocks, TRUE);
   return here ? here : find(model, op, library, blocks, FALSE);
 }
 
 /* What the device changed against the one whose rows it borrows, by a library measured on both. */
 static void correct_device(const OrrCostModel *model, const OrrOperator *op, OrrCost *cost) {
   OrrHow how;
-  const OrrCostLibraryGemm *here = find(model, op, ORR_KERNEL_LIBRARY_ANY, FALSE, TRUE);
-  const OrrCostLibraryGemm *there =
+  OrrCostLibraryGemm *here = find(model, op, ORR_KERNEL_LIBRARY_ANY, FALSE, TRUE);
+  OrrCostLibraryGemm *there =
       here ? find(model, op, here->table->table.library, FALSE, FALSE) : NULL;
   if (!there) return;
   cost->time_s *= exp(ratio_of(here, &op->gemm, &how) - ratio_of(there, &op->gemm, &how));
@@ -224,7 +239,7 @@ OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, 
   const int asked = op->library, of_own = model->gemm_library[op->dtype];
   const gboolean is_other = asked != ORR_KERNEL_LIBRARY_ANY && of_own != ORR_KERNEL_LIBRARY_ANY;
   const gboolean blocks = op->gemm.stored.blocks;
-  const OrrCostLibraryGemm *gemm =
+  OrrCostLibraryGemm *gemm =
       asked == ORR_KERNEL_LIBRARY_ANY ? NULL : find_near(model, op, asked, blocks);
   if (!gemm && blocks) gemm = find_near(model, op, ORR_KERNEL_LIBRARY_ANY, TRUE);
   if (!gemm && blocks && asked != ORR_KERNEL_LIBRARY_ANY) gemm = find_near(model, op, asked, FALSE);

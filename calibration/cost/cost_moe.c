@@ -72,6 +72,7 @@ void orr_cost_moe_free(OrrCostMoe *moe) {
   g_clear_pointer(&moe->curves, g_array_unref);
   g_free(moe);
 }
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostMoe, orr_cost_moe_free)
 
 /* --- load and roofline --- */
 
@@ -241,23 +242,23 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
   return TRUE;
 }
 
-gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GError **error) {
-  OrrCostMoe *moe = g_new0(OrrCostMoe, 1);
-  g_ptr_array_add(model->moe, moe);
+OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *table,
+                               GError **error) {
+  g_autoptr(OrrCostMoe) moe = g_new0(OrrCostMoe, 1);
   moe->dtype = (OrrDtype)table->dtype;
   moe->curves = g_array_new(FALSE, FALSE, sizeof(Curve));
   g_array_set_clear_func(moe->curves, curve_clear);
   moe->log_tokens = g_array_new(FALSE, FALSE, sizeof(double));
   moe->tokens = orr_profile_numbers(table->tokens, FALSE, error);
-  if (!moe->tokens) return FALSE;
+  if (!moe->tokens) return NULL;
   orr_profile_moe_imbalance(table->distribution, &moe->imbalance);
   for (guint i = 0; i < moe->tokens->len; i++) {
     double log_of = log(g_array_index(moe->tokens, double, i));
     g_array_append_val(moe->log_tokens, log_of);
   }
   for (guint i = 0; i < table->rows->len; i++)
-    if (!add_curve(model, moe, table->rows->pdata[i], error)) return FALSE;
-  return TRUE;
+    if (!add_curve(model, moe, table->rows->pdata[i], error)) return NULL;
+  return g_steal_pointer(&moe);
 }
 
 /* --- queries --- */
@@ -355,8 +356,9 @@ static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double token
 static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, double imbalance) {
   const OrrCostMoe *best = NULL;
   double least = INFINITY;
-  for (guint i = 0; i < model->moe->len; i++) {
-    const OrrCostMoe *moe = model->moe->pdata[i];
+  const GPtrArray *tables = orr_cost_build_moe(model);
+  for (guint i = 0; i < tables->len; i++) {
+    const OrrCostMoe *moe = tables->pdata[i];
     double off = (moe->dtype == dtype      ? 0
                   : moe->dtype == ORR_BF16 ? 10
                                            : 20) +

@@ -1,6 +1,9 @@
 /*
  * cost_private.h - the cost model itself, for the files of this folder and the bounds of
  * cross-validation. Functions of single tables are in cost_tables.h.
+ *
+ * The large tables (products, attention, experts) are built from the profile at the first query
+ * that needs them (cost_build.c).
  */
 #ifndef ORR_COST_PRIVATE_H
 #define ORR_COST_PRIVATE_H
@@ -11,7 +14,24 @@
 
 G_BEGIN_DECLS
 
+/* What is built on demand; ask cost_build.c for it. */
+typedef struct OrrCostTables OrrCostTables;
+struct OrrCostTables {
+  gsize has_built_gemm[ORR_N_DTYPES]; /* for g_once_init_enter */
+  gsize has_built_attention[ORR_N_PHASES][ORR_N_DTYPES];
+  gsize has_built_moe;
+  OrrGrid *gemm[ORR_N_DTYPES]; /* log(measured / roofline) over m, n, k; NULL: no rows */
+  /* OrrCostAttention*, by the format of the keys and values; NULL: no rows */
+  GPtrArray *attention[ORR_N_PHASES][ORR_N_DTYPES];
+  GPtrArray *moe; /* OrrCostMoe*, in the order of the profile */
+};
+
 struct OrrCostModel {
+  const OrrProfile *profile; /* borrowed; NULL: none */
+  OrrCostTables *tables;     /* shared with measured and named */
+  /* The same model with the rates of the device of the rows, and of the unchanged device: tables
+   * are built by them. NULL where no table needs them. */
+  OrrCostModel *measured, *named;
   const OrrDevice *device;      /* whose times it predicts */
   const OrrDevice *measured_on; /* whose rows it has; differs from `device` in a what-if */
   gboolean refuses_gaps;        /* on-missing: error */
@@ -25,12 +45,9 @@ struct OrrCostModel {
   const GPtrArray *nccl;           /* OrrProfileNccl*, the profile's; NULL: none */
   double peak_flops[ORR_N_DTYPES]; /* of the format, or of the nearest that the device has */
   gboolean has_peak[ORR_N_DTYPES]; /* FALSE: another format stands in */
-  OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
-  int gemm_library[ORR_N_DTYPES];  /* OrrKernelLibrary of those rows; ANY: not stated */
+  int gemm_library[ORR_N_DTYPES];  /* OrrKernelLibrary of the format's rows; ANY: not stated */
   GPtrArray *library_gemm;         /* OrrCostLibraryGemm* */
-  GPtrArray *attention;            /* OrrCostAttention* */
   GPtrArray *collectives;          /* OrrCostCollective* */
-  GPtrArray *moe;                  /* OrrCostMoe* */
   GPtrArray *batch_attention;      /* OrrCostBatch*, see cost_serving.c */
   GPtrArray *token_kernels;        /* see cost_serving.c */
   GPtrArray *libraries;            /* OrrCostLibrary*, see cost_library.c; NULL: none */

@@ -8,6 +8,7 @@
 #define ORR_COST_TABLES_H
 
 #include "calibration/cost/cost.h"
+#include "calibration/cost/grid.h"
 #include "calibration/profile/profile_moe.h"
 #include "calibration/profile/profile_private.h"
 
@@ -17,8 +18,25 @@ typedef struct OrrCostAttention OrrCostAttention;     /* cost_attention.c */
 typedef struct OrrCostCollective OrrCostCollective;   /* cost_collective.c */
 typedef struct OrrCostLibraryGemm OrrCostLibraryGemm; /* cost_library_gemm.c */
 typedef struct OrrCostMoe OrrCostMoe;                 /* cost_moe.c */
+typedef struct OrrCostTables OrrCostTables;           /* cost_private.h */
 
-gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
+/* cost_build.c: the tables of @model that are built at their first use. NULL: the profile has no
+ * such rows. The model of measured rates builds them, so the answer is the same whichever of a
+ * model's own views asks. The last one is never NULL. */
+const OrrGrid *orr_cost_build_gemm(const OrrCostModel *model, OrrDtype dtype);
+const GPtrArray *orr_cost_build_attention(const OrrCostModel *model, OrrProfilePhase phase,
+                                          OrrDtype kv_dtype);
+const GPtrArray *orr_cost_build_moe(const OrrCostModel *model);
+/* Whether the profile has rows of products in @dtype; builds nothing. */
+gboolean orr_cost_build_has_gemm(const OrrCostModel *model, OrrDtype dtype);
+/* Refuses a profile whose tables cannot be built: two of one format, or a table without a
+ * number. */
+gboolean orr_cost_build_check(const OrrProfile *profile, GError **error);
+void orr_cost_build_clear(OrrCostTables *tables);
+
+/* The grid of a table with rows; @model: with the rates of the rows. */
+OrrGrid *orr_cost_gemm_build(const OrrCostModel *model, const OrrProfileGemm *table,
+                             GError **error);
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op);
 /* The same by the profile's own table or the roofline, without tables of libraries. */
 OrrCost orr_cost_gemm_own(const OrrCostModel *model, const OrrOperator *op);
@@ -26,23 +44,27 @@ gboolean orr_cost_gemm_holds(const OrrCostModel *model, OrrDtype dtype);
 double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n,
                                 double k);
 
-/* @is_here: @table was measured on the model's device, whose profile borrows its other rows. */
-gboolean orr_cost_library_gemm_build(OrrCostModel *model, const OrrProfileLibraryGemm *table,
-                                     gboolean is_here, GError **error);
+/* Adds the table to the model; its rows are read at the first query, by the rates of @rates, a
+ * view of @model. @is_here: @table was measured on the model's device, whose profile borrows its
+ * other rows. */
+void orr_cost_library_gemm_add(OrrCostModel *model, const OrrCostModel *rates,
+                               const OrrProfileLibraryGemm *table, gboolean is_here);
 void orr_cost_library_gemm_free(OrrCostLibraryGemm *gemm);
 gboolean orr_cost_library_gemm_holds(const OrrCostModel *model, OrrDtype dtype);
 /* @own: the profile's own answer; @has_own: from a table of the product's format. */
 OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, gboolean has_own,
                               OrrCost own);
 
-gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table,
-                                  GError **error);
+/* Adds the grids of @table to @built, of OrrCostAttention* of its phase and format. */
+gboolean orr_cost_attention_build(const OrrCostModel *model, const OrrProfileAttention *table,
+                                  GPtrArray *built, GError **error);
 void orr_cost_attention_free(OrrCostAttention *attention);
 gboolean orr_cost_attention_holds(const OrrCostModel *model, OrrProfilePhase phase, OrrDtype dtype);
 /* A decode step may read keys and values in another format than it computes in. */
 OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
 
-gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GError **error);
+OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *table,
+                               GError **error);
 void orr_cost_moe_free(OrrCostMoe *moe);
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op);
 gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype);

@@ -1,0 +1,168 @@
+/*
+ * cost_build.c - builds the large tables of a cost model (products, attention, experts), each at
+ * the first query that needs it.
+ *
+ * A profile has up to a megabyte of rows, and a run asks for a few of its tables: one all-reduce
+ * asks for none, a training step for products and prefills in one format. Building all of them took
+ * most of the time of such runs.
+ *
+ * Invariants:
+ * 1. A table depends on the profile and the rates of the device it was measured on, not on what was
+ *    asked before it.
+ * 2. Building cannot fail: orr_profile_read checked the numbers, and orr_cost_build_check, when the
+ *    model is made, what a document cannot express.
+ */
+#include <string.h>
+
+#include "calibration/cost/cost_private.h"
+#include "calibration/cost/cost_tables.h"
+#include "sim/base/fault.h"
+
+/* Reports a defect: invariant 2 does not hold. */
+static void report(const char *what, const GError *error) {
+  g_critical("%s: %s", what, error ? error->message : "cannot be built");
+}
+
+/* --- products --- */
+
+static const OrrProfileGemm *gemm_of(const OrrCostModel *model, OrrDtype dtype) {
+  const GPtrArray *tables = model->profile ? model->profile->gemm : NULL;
+  for (guint i = 0; i < orr_profile_length(tables); i++) {
+    const OrrProfileGemm *table = tables->pdata[i];
+    if (table->dtype == (int)dtype && table->rows->len > 0) return table;
+  }
+  return NULL;
+}
+
+gboolean orr_cost_build_has_gemm(const OrrCostModel *model, OrrDtype dtype) {
+  return gemm_of(model, dtype) != NULL;
+}
+
+const OrrGrid *orr_cost_build_gemm(const OrrCostModel *model, OrrDtype dtype) {
+  OrrCostTables *tables = model->tables;
+  if (g_once_init_enter(&tables->has_built_gemm[dtype])) {
+    g_autoptr(GError) error = NULL;
+    const OrrProfileGemm *table = gemm_of(model, dtype);
+    if (table) tables->gemm[dtype] = orr_cost_gemm_build(model->measured, table, &error);
+    if (error) report("gemm", error);
+    g_once_init_leave(&tables->has_built_gemm[dtype], 1);
+  }
+  return tables->gemm[dtype];
+}
+
+/* --- attention --- */
+
+static GPtrArray *build_attention(const OrrCostModel *model, OrrProfilePhase phase,
+                                  OrrDtype kv_dtype) {
+  const GPtrArray *tables = model->profile ? model->profile->attention : NULL;
+  GPtrArray *built = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
+  for (guint i = 0; i < orr_profile_length(tables); i++) {
+    g_autoptr(GError) error = NULL;
+    const OrrProfileAttention *table = tables->pdata[i];
+    if (table->phase == (int)phase && table->kv_dtype == (int)kv_dtype &&
+        !orr_cost_attention_build(model->measured, table, built, &error))
+      report("attention", error);
+  }
+  return built;
+}
+
+const GPtrArray *orr_cost_build_attention(const OrrCostModel *model, OrrProfilePhase phase,
+                                          OrrDtype kv_dtype) {
+  OrrCostTables *tables = model->tables;
+  gsize *const has_built = &tables->has_built_attention[phase][kv_dtype];
+  if (g_once_init_enter(has_built)) {
+    tables->attention[phase][kv_dtype] = build_attention(model, phase, kv_dtype);
+    g_once_init_leave(has_built, 1);
+  }
+  return tables->attention[phase][kv_dtype];
+}
+
+/* --- experts --- */
+
+static GPtrArray *build_moe(const OrrCostModel *model) {
+  const GPtrArray *tables = model->profile ? model->profile->moe : NULL;
+  GPtrArray *built = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
+  for (guint i = 0; i < orr_profile_length(tables); i++) {
+    g_autoptr(GError) error = NULL;
+    OrrCostMoe *moe = orr_cost_moe_build(model->measured, tables->pdata[i], &error);
+    if (moe) g_ptr_array_add(built, moe);
+    if (error) report("moe", error);
+  }
+  return built;
+}
+
+const GPtrArray *orr_cost_build_moe(const OrrCostModel *model) {
+  OrrCostTables *tables = model->tables;
+  if (g_once_init_enter(&tables->has_built_moe)) {
+    tables->moe = build_moe(model);
+    g_once_init_leave(&tables->has_built_moe, 1);
+  }
+  return tables->moe;
+}
+
+/* --- checks --- */
+
+static gboolean has_number(const char *us) { return strpbrk(us, "0123456789") != NULL; }
+
+static gboolean gemm_has_number(const OrrProfileGemm *table) {
+  for (guint i = 0; i < table->rows->len; i++)
+    if (has_number(((const OrrProfileGemmRow *)table->rows->pdata[i])->us)) return TRUE;
+  return table->rows->len == 0;
+}
+
+static gboolean check_gemm(const GPtrArray *tables, GError **error) {
+  gboolean seen[ORR_N_DTYPES] = {FALSE};
+  for (guint i = 0; i < orr_profile_length(tables); i++) {
+    const OrrProfileGemm *table = tables->pdata[i];
+    const char *wrong = !gemm_has_number(table)                      ? "there is no row"
+                        : table->rows->len > 0 && seen[table->dtype] ? "there are two tables"
+                                                                     : NULL;
+    seen[table->dtype] |= table->rows->len > 0;
+    if (!wrong) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "gemm %s: %s", orr_dtype_names[table->dtype],
+                wrong);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* Whether a row of @row's head size and grouping of heads has a number. */
+static gboolean group_has_number(const OrrProfileAttention *table,
+                                 const OrrProfileAttentionRow *row) {
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileAttentionRow *other = table->rows->pdata[i];
+    if (other->head_dim == row->head_dim &&
+        other->heads / other->kv_heads == row->heads / row->kv_heads && has_number(other->us))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean check_attention(const OrrProfileAttention *table, GError **error) {
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+    if (has_number(row->us) || group_has_number(table, row)) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "attention: head-dim %" G_GINT64_FORMAT " has no row", row->head_dim);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean orr_cost_build_check(const OrrProfile *profile, GError **error) {
+  if (!check_gemm(profile->gemm, error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->attention); i++)
+    if (!check_attention(profile->attention->pdata[i], error)) return FALSE;
+  return TRUE;
+}
+
+void orr_cost_build_clear(OrrCostTables *tables) {
+  if (!tables) return;
+  for (int d = 0; d < ORR_N_DTYPES; d++) {
+    orr_grid_free(tables->gemm[d]);
+    for (int phase = 0; phase < ORR_N_PHASES; phase++)
+      if (tables->attention[phase][d]) g_ptr_array_unref(tables->attention[phase][d]);
+  }
+  if (tables->moe) g_ptr_array_unref(tables->moe);
+  g_free(tables);
+}
