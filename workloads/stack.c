@@ -99,7 +99,7 @@ static void collect(const OrrNode *list, OrrNode *all) {
   if (!list || list->kind != ORR_NODE_LIST) return;
   collect(list->replaced, all);
   for (guint i = 0; i < orr_node_length(list); i++)
-    orr_node_append(all, orr_node_copy(list->items->pdata[i]));
+    orr_node_append(all, orr_node_ref(list->items->pdata[i]));
 }
 
 static void check_kind(const OrrStack *stack, OrrPlace place, OrrDiags *diags) {
@@ -124,7 +124,7 @@ static void check_name(const OrrStack *stack, OrrPlace place, OrrDiags *diags) {
 
 OrrStack *orr_stack_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   const guint before = orr_diags_n_errors(diags);
-  g_autoptr(OrrNode) whole = orr_node_copy(tree);
+  g_autoptr(OrrNode) whole = orr_node_copy_top(tree);
   const OrrNode *list = orr_node_get(whole, "settings");
   if (list && list->kind == ORR_NODE_LIST) {
     OrrNode *all = orr_node_new_list(list->place);

@@ -34,7 +34,7 @@ static void append_rows(OrrNode *into, const OrrNode *list) {
 OrrNode *orr_profile_lay_collectives(const OrrNode *node) {
   const OrrNode *own = orr_node_get(node, "collectives");
   if (!own || !own->replaced) return NULL;
-  OrrNode *all = orr_node_new_list(own->place), *laid = orr_node_copy(node);
+  OrrNode *all = orr_node_new_list(own->place), *laid = orr_node_copy_top(node);
   for (const OrrNode *list = own; list; list = list->replaced) append_rows(all, list);
   orr_node_set(laid, "collectives", all);
   return laid;
@@ -43,10 +43,10 @@ OrrNode *orr_profile_lay_collectives(const OrrNode *node) {
 OrrNode *orr_profile_lay_gemm(const OrrNode *node) {
   const OrrNode *own = orr_node_get(node, "library-gemm");
   if (!own || !own->replaced) return NULL;
-  OrrNode *all = orr_node_new_list(own->place), *laid = orr_node_copy(node);
+  OrrNode *all = orr_node_new_list(own->place), *laid = orr_node_copy_top(node);
   for (const OrrNode *list = own; list; list = list->replaced)
     for (guint i = 0; i < orr_node_length(list); i++)
-      orr_node_append(all, orr_node_copy(list->items->pdata[i]));
+      orr_node_append(all, orr_node_ref(list->items->pdata[i]));
   orr_node_set(laid, "library-gemm", all);
   return laid;
 }

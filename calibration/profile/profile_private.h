@@ -116,8 +116,9 @@ struct OrrProfile {
   GPtrArray *errors;          /* OrrProfileErrors* (profile_errors.h); NULL: not stated */
 };
 
-/* @node is a profile merged with its bases. Returns a copy whose `collectives` also has the rows
- * that its own list replaced, behind its own; NULL where it replaced none. */
+/* @node is a profile merged with its bases. Returns a tree that shares parts with it, whose
+ * `collectives` also has the rows that its own list replaced, behind its own; NULL where it
+ * replaced none. */
 OrrNode *orr_profile_lay_collectives(const OrrNode *node);
 /* The same for `library-gemm`. */
 OrrNode *orr_profile_lay_gemm(const OrrNode *node);

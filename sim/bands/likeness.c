@@ -55,8 +55,8 @@ static void fill_stack(OrrLibrary *library, const OrrScenario *scenario, OrrLike
   if (strcmp(name, ORR_STACK_NONE) == 0) return;
   g_autofree char *document = orr_stack_resolve(library, name);
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree =
-      document ? orr_library_load(library, "stack", document, (OrrPlace){0}, diags) : NULL;
+  const OrrNode *tree =
+      document ? orr_library_borrow(library, "stack", document, (OrrPlace){0}, diags) : NULL;
   const OrrNode *family = tree ? orr_node_get(tree, "family") : NULL;
   const OrrNode *released = tree ? orr_node_get(tree, "released") : NULL;
   if (family) row->stack = interned(family->text);

@@ -8,8 +8,9 @@
  *     skips it.
  *  3. When a document overrides a shipped one of the same name, `shadows` records it, so that a run
  *     can warn that its results do not come from the shipped document.
- *  4. A document is read and resolved once; callers get copies, since a sweep loads the same
- *     documents thousands of times.
+ *  4. A document is read and resolved once, since a sweep loads the same documents thousands of
+ *     times. It shares with its base what it does not override: a profile of a page may have a base
+ *     of a megabyte. Callers get a copy of their own, or borrow what nobody changes.
  */
 #include "sim/base/library.h"
 
@@ -251,11 +252,11 @@ static gboolean check_schema(const OrrNode *root, const char *kind, OrrDiags *di
   return FALSE;
 }
 
-static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
-                     GPtrArray *chain, OrrDiags *diags);
+static const OrrNode *load(OrrLibrary *library, const char *kind, const char *name,
+                           OrrPlace asked_at, GPtrArray *chain, OrrDiags *diags);
 
-/* @top merged with its `base`, if it has one. Takes ownership of @top. @chain holds the names of
- * the documents that led here. */
+/* @top merged with its `base`, if it has one; shares parts with the library's documents. Takes
+ * ownership of @top. @chain holds the names of the documents that led here. */
 static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, GPtrArray *chain,
                           OrrDiags *diags) {
   g_autoptr(OrrNode) over = top;
@@ -265,10 +266,10 @@ static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, G
     orr_diags_error(diags, base->place, "'base' must be the name of a %s", kind);
     return NULL;
   }
-  g_autoptr(OrrNode) under = load(library, kind, base->text, base->place, chain, diags);
+  const OrrNode *under = load(library, kind, base->text, base->place, chain, diags);
   if (!under) return NULL;
   orr_node_remove(over, "base");
-  return orr_node_merge(under, over);
+  return orr_node_lay(under, over);
 }
 
 static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path,
@@ -322,14 +323,15 @@ static char *find_document(OrrLibrary *library, const char *kind, const char *na
   return path;
 }
 
-static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
-                     GPtrArray *chain, OrrDiags *diags) {
+/* The library's document; the library owns it. */
+static const OrrNode *load(OrrLibrary *library, const char *kind, const char *name,
+                           OrrPlace asked_at, GPtrArray *chain, OrrDiags *diags) {
   const char *meant = orr_library_alias(library, kind, name, NULL);
   if (meant) return load(library, kind, meant, asked_at, chain, diags);
   g_autofree char *file = is_path(name) ? path_beside(name, asked_at) : NULL;
   g_autofree char *key = g_strdup_printf("%s/%s", kind, file ? file : name);
   const OrrNode *known = g_hash_table_lookup(library->loaded, key);
-  if (known) return orr_node_copy(known);
+  if (known) return known;
   if (chain_has(chain, file ? file : name)) {
     report_cycle(chain, file ? file : name, asked_at, diags);
     return NULL;
@@ -338,26 +340,30 @@ static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, Or
   if (!path) return NULL;
   g_autofree char *link = g_strdup(file ? file : name);
   g_ptr_array_add(chain, link);
-  g_autoptr(OrrNode) root = read_document(library, kind, path, chain, diags);
+  OrrNode *root = read_document(library, kind, path, chain, diags);
   g_ptr_array_set_size(chain, (int)chain->len - 1);
-  if (!root) return NULL;
-  g_hash_table_insert(library->loaded, g_steal_pointer(&key), orr_node_copy(root));
-  return g_steal_pointer(&root);
+  if (root) g_hash_table_insert(library->loaded, g_steal_pointer(&key), root);
+  return root;
+}
+
+const OrrNode *orr_library_borrow(OrrLibrary *library, const char *kind, const char *name,
+                                  OrrPlace asked_at, OrrDiags *diags) {
+  g_autoptr(GPtrArray) chain = g_ptr_array_new();
+  return load(library, kind, name, asked_at, chain, diags);
 }
 
 OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name,
                           OrrPlace asked_at, OrrDiags *diags) {
-  g_autoptr(GPtrArray) chain = g_ptr_array_new();
-  return load(library, kind, name, asked_at, chain, diags);
+  return orr_node_copy(orr_library_borrow(library, kind, name, asked_at, diags));
 }
 
 OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section,
                             OrrDiags *diags) {
   g_autoptr(GPtrArray) chain = g_ptr_array_new();
   if (section->kind == ORR_NODE_SCALAR)
-    return load(library, kind, section->text, section->place, chain, diags);
+    return orr_library_load(library, kind, section->text, section->place, diags);
   if (section->kind == ORR_NODE_MAP)
-    return lay_bases(library, kind, orr_node_copy(section), chain, diags);
+    return orr_node_own(lay_bases(library, kind, orr_node_copy(section), chain, diags));
   orr_diags_error(diags, section->place,
                   "a %s is a name, a map, or a map with 'base: NAME'; found a list", kind);
   return NULL;
@@ -366,5 +372,5 @@ OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode
 OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char *path,
                                OrrDiags *diags) {
   g_autoptr(GPtrArray) chain = g_ptr_array_new();
-  return read_document(library, kind, path, chain, diags);
+  return orr_node_own(read_document(library, kind, path, chain, diags));
 }

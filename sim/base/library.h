@@ -47,6 +47,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLibrary, orr_library_free)
 OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name,
                           OrrPlace asked_at, OrrDiags *diags);
 
+/* The same document without a copy: the library owns it, for as long as it lives. */
+const OrrNode *orr_library_borrow(OrrLibrary *library, const char *kind, const char *name,
+                                  OrrPlace asked_at, OrrDiags *diags);
+
 /* Turns a section that is a NAME, an inline map, or a map with `base: NAME` into one map. The
  * caller owns it. NULL with the reason in @diags. */
 OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section,

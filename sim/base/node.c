@@ -2,7 +2,8 @@
  * node.c - trees of scalars, lists and maps.
  *
  * Invariants
- *  1. A node owns its children; no node has two parents.
+ *  1. A node owns its children. A node with several owners is not changed, nor is anything below
+ *     it; only orr_node_ref, orr_node_copy_top and orr_node_lay make such nodes.
  *  2. A map's keys and items have equal lengths, and its keys are distinct scalars.
  *  3. Maps are searched linearly: a document's maps are small, and their order matters.
  */
@@ -29,24 +30,54 @@ OrrNode *orr_node_new_list(OrrPlace place) { return new_node(ORR_NODE_LIST, plac
 
 OrrNode *orr_node_new_map(OrrPlace place) { return new_node(ORR_NODE_MAP, place); }
 
-static void copy_children(GPtrArray *to, const GPtrArray *from) {
-  for (guint i = 0; i < from->len; i++)
-    g_ptr_array_add(to, orr_node_copy(g_ptr_array_index(from, i)));
+OrrNode *orr_node_ref(const OrrNode *node) {
+  if (node) ((OrrNode *)node)->n_more++;
+  return (OrrNode *)node;
 }
 
-OrrNode *orr_node_copy(const OrrNode *node) {
-  if (!node) return NULL;
+/* How a node gets another tree's node as its child: as a copy, or shared. */
+typedef OrrNode *(*Take)(const OrrNode *node);
+
+static OrrNode *copy_top(const OrrNode *node, Take take) {
   OrrNode *copy = new_node(node->kind, node->place);
   copy->text = g_strdup(node->text);
   copy->quoted = node->quoted;
-  if (node->keys) copy_children(copy->keys, node->keys);
-  if (node->items) copy_children(copy->items, node->items);
-  copy->replaced = orr_node_copy(node->replaced);
+  for (guint i = 0; node->keys && i < node->keys->len; i++)
+    g_ptr_array_add(copy->keys, take(node->keys->pdata[i]));
+  for (guint i = 0; node->items && i < node->items->len; i++)
+    g_ptr_array_add(copy->items, take(node->items->pdata[i]));
+  copy->replaced = take(node->replaced);
   return copy;
+}
+
+OrrNode *orr_node_copy(const OrrNode *node) { return node ? copy_top(node, orr_node_copy) : NULL; }
+
+OrrNode *orr_node_copy_top(const OrrNode *node) { return copy_top(node, orr_node_ref); }
+
+static void own_children(GPtrArray *children) {
+  for (guint i = 0; children && i < children->len; i++)
+    children->pdata[i] = orr_node_own(children->pdata[i]);
+}
+
+OrrNode *orr_node_own(OrrNode *node) {
+  if (!node) return NULL;
+  if (node->n_more > 0) {
+    OrrNode *copy = orr_node_copy(node);
+    orr_node_free(node);
+    return copy;
+  }
+  own_children(node->keys);
+  own_children(node->items);
+  node->replaced = orr_node_own(node->replaced);
+  return node;
 }
 
 void orr_node_free(OrrNode *node) {
   if (!node) return;
+  if (node->n_more > 0) {
+    node->n_more--;
+    return;
+  }
   g_clear_pointer(&node->keys, g_ptr_array_unref);
   g_clear_pointer(&node->items, g_ptr_array_unref);
   orr_node_free(node->replaced);
@@ -127,17 +158,21 @@ static gboolean chosen_otherwise(const OrrNode *base, const OrrNode *over, const
 
 /* A base that is a name, under a map without `kind` or `base`: the map overrides keys of the named
  * document. */
-static OrrNode *merge_name(const OrrNode *name, const OrrNode *over) {
-  OrrNode *merged = orr_node_copy(over);
-  orr_node_set(merged, "base", orr_node_copy(name));
+static OrrNode *merge_name(const OrrNode *name, const OrrNode *over, Take take) {
+  OrrNode *merged = copy_top(over, take);
+  orr_node_set(merged, "base", take(name));
   return merged;
 }
 
 /* Links @base below the innermost list that @over overrides. */
-static OrrNode *replace_list(const OrrNode *base, const OrrNode *over) {
-  OrrNode *list = orr_node_copy(over), *last = list;
-  while (last->replaced) last = last->replaced;
-  last->replaced = orr_node_copy(base);
+static OrrNode *replace_list(const OrrNode *base, const OrrNode *over, Take take) {
+  OrrNode *list = copy_top(over, take), *last = list;
+  for (; last->replaced; last = last->replaced) {
+    OrrNode *shared = last->replaced;
+    last->replaced = copy_top(shared, take);
+    orr_node_free(shared);
+  }
+  last->replaced = take(base);
   return list;
 }
 
@@ -149,32 +184,46 @@ gboolean orr_node_is_uncertain(const OrrNode *node) {
   return FALSE;
 }
 
-OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
-  if (!over) return orr_node_copy(base);
-  if (base && base->kind == ORR_NODE_SCALAR && over->kind == ORR_NODE_MAP &&
-      !orr_node_is_uncertain(over) && find(over, "base") == G_MAXUINT &&
-      find(over, "kind") == G_MAXUINT)
-    return merge_name(base, over);
-  if (base && base->kind == ORR_NODE_LIST && over->kind == ORR_NODE_LIST)
-    return replace_list(base, over);
-  if (!base || base->kind != ORR_NODE_MAP || over->kind != ORR_NODE_MAP ||
-      chosen_otherwise(base, over, "kind") || chosen_otherwise(base, over, "base"))
-    return orr_node_copy(over);
+static OrrNode *merge(const OrrNode *base, const OrrNode *over, Take take);
+
+static OrrNode *merge_maps(const OrrNode *base, const OrrNode *over, Take take) {
   OrrNode *merged = orr_node_new_map(over->place);
   for (guint i = 0; i < base->keys->len; i++) {
     const OrrNode *key = g_ptr_array_index(base->keys, i);
     guint at = find(over, key->text);
     const OrrNode *laid = at == G_MAXUINT ? NULL : g_ptr_array_index(over->items, at);
-    g_ptr_array_add(merged->keys, orr_node_copy(laid ? g_ptr_array_index(over->keys, at) : key));
-    g_ptr_array_add(merged->items, orr_node_merge(g_ptr_array_index(base->items, i), laid));
+    g_ptr_array_add(merged->keys, take(laid ? g_ptr_array_index(over->keys, at) : key));
+    g_ptr_array_add(merged->items, merge(g_ptr_array_index(base->items, i), laid, take));
   }
   for (guint i = 0; i < over->keys->len; i++) {
     const OrrNode *key = g_ptr_array_index(over->keys, i);
     if (find(base, key->text) != G_MAXUINT) continue;
-    g_ptr_array_add(merged->keys, orr_node_copy(key));
-    g_ptr_array_add(merged->items, orr_node_copy(g_ptr_array_index(over->items, i)));
+    g_ptr_array_add(merged->keys, take(key));
+    g_ptr_array_add(merged->items, take(g_ptr_array_index(over->items, i)));
   }
   return merged;
+}
+
+static OrrNode *merge(const OrrNode *base, const OrrNode *over, Take take) {
+  if (!over) return take(base);
+  if (base && base->kind == ORR_NODE_SCALAR && over->kind == ORR_NODE_MAP &&
+      !orr_node_is_uncertain(over) && find(over, "base") == G_MAXUINT &&
+      find(over, "kind") == G_MAXUINT)
+    return merge_name(base, over, take);
+  if (base && base->kind == ORR_NODE_LIST && over->kind == ORR_NODE_LIST)
+    return replace_list(base, over, take);
+  if (!base || base->kind != ORR_NODE_MAP || over->kind != ORR_NODE_MAP ||
+      chosen_otherwise(base, over, "kind") || chosen_otherwise(base, over, "base"))
+    return take(over);
+  return merge_maps(base, over, take);
+}
+
+OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
+  return merge(base, over, orr_node_copy);
+}
+
+OrrNode *orr_node_lay(const OrrNode *base, const OrrNode *over) {
+  return merge(base, over, orr_node_ref);
 }
 
 OrrPlace orr_node_place(const OrrNode *node) {

@@ -3,6 +3,9 @@
  *
  * The YAML reader builds the tree, `base:` merges trees, `--set a.b=c` edits one, and field tables
  * read and dump it. A node owns its children. YAML's syntax is in yaml.h alone.
+ *
+ * Trees that nobody changes, such as a library's documents and their bases, may share parts
+ * (orr_node_ref). A tree that is changed must not: orr_node_copy and orr_node_own make one.
  */
 #ifndef ORR_NODE_H
 #define ORR_NODE_H
@@ -23,13 +26,21 @@ struct OrrNode {
   GPtrArray *items; /* list: OrrNode*; map: the values, parallel to keys */
   /* list: the list of the base that this one overrides (orr_node_merge), or NULL */
   OrrNode *replaced;
+  guint n_more; /* owners beyond the first; above 0 the node is not changed */
 };
 
 OrrNode *orr_node_new_scalar(OrrPlace place, const char *text);
 OrrNode *orr_node_new_list(OrrPlace place);
 OrrNode *orr_node_new_map(OrrPlace place);
+/* A tree of its own, which may be changed. */
 OrrNode *orr_node_copy(const OrrNode *node);
-void orr_node_free(OrrNode *node); /* with all children; NULL is fine */
+/* Makes the caller one more owner, each of whom calls orr_node_free. */
+OrrNode *orr_node_ref(const OrrNode *node);
+/* A new node with the children of @node, shared. */
+OrrNode *orr_node_copy_top(const OrrNode *node);
+/* Takes @node, which nobody else owns, copies what it shares, and returns it: it may be changed. */
+OrrNode *orr_node_own(OrrNode *node);
+void orr_node_free(OrrNode *node); /* with all children nobody else owns; NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNode, orr_node_free)
 
 guint orr_node_length(const OrrNode *node); /* entries of a list or map, 0 for a scalar */
@@ -57,6 +68,8 @@ extern const char *const orr_node_uncertain_keys[]; /* "value", "low", "high", N
  *  - A map with neither key, over a name, becomes {base: name, ...}; a number with bounds
  *    replaces it. */
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over);
+/* The same, as a tree that shares what it can with both. */
+OrrNode *orr_node_lay(const OrrNode *base, const OrrNode *over);
 
 /* The place of @node, with `node` set. */
 OrrPlace orr_node_place(const OrrNode *node);

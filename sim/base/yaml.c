@@ -3,8 +3,8 @@
  *
  * Invariants
  *  1. The size of a document bounds the cost of reading it: bytes, nodes and levels are limited,
- *     nothing in it can refer to other text (no aliases, no merge keys), and lookups while reading
- *     are hashed.
+ *     nothing in it can refer to other text (no aliases, no merge keys), and lookups in large maps
+ *     are hashed while reading.
  *  2. The C stack holds one frame per level, so ORR_YAML_MAX_DEPTH bounds it.
  *  3. After an error that leaves the events readable (a tag, a duplicate key) reading continues, so
  *     that the user sees all errors at once. After any other (a syntax error, a limit) there is no
@@ -125,9 +125,28 @@ static OrrNode *read_list(Reader *reader, const yaml_event_t *start, guint depth
   }
 }
 
-/* Adds the pair, or reports a duplicate key. Takes ownership of both. @seen maps the text of each
- * key (owned by the key) to the key. */
-static void add_pair(const Reader *reader, OrrNode *map, GHashTable *seen, OrrNode *taken_key,
+enum { SMALL_MAP = 12 }; /* keys up to which comparing texts is faster than a hash table */
+
+static const OrrNode *find_key(const OrrNode *map, const char *text, GHashTable *seen) {
+  if (seen) return g_hash_table_lookup(seen, text);
+  for (guint i = 0; i < map->keys->len; i++)
+    if (g_str_equal(((const OrrNode *)map->keys->pdata[i])->text, text)) return map->keys->pdata[i];
+  return NULL;
+}
+
+/* Appends the key. @seen maps the text of each key (owned by the key) to the key; NULL: the map is
+ * small. */
+static void note_key(OrrNode *map, OrrNode *key, GHashTable **seen) {
+  g_ptr_array_add(map->keys, key);
+  if (*seen) g_hash_table_insert(*seen, key->text, key);
+  if (*seen || map->keys->len < SMALL_MAP) return;
+  *seen = g_hash_table_new(g_str_hash, g_str_equal);
+  for (guint i = 0; i < map->keys->len; i++)
+    g_hash_table_insert(*seen, ((OrrNode *)map->keys->pdata[i])->text, map->keys->pdata[i]);
+}
+
+/* Adds the pair, or reports a duplicate key. Takes ownership of both. */
+static void add_pair(const Reader *reader, OrrNode *map, GHashTable **seen, OrrNode *taken_key,
                      OrrNode *taken_value) {
   g_autoptr(OrrNode) key = taken_key;
   g_autoptr(OrrNode) value = taken_value;
@@ -141,14 +160,13 @@ static void add_pair(const Reader *reader, OrrNode *map, GHashTable *seen, OrrNo
                     "merge keys ('<<') are not supported, write the entries out");
     return;
   }
-  const OrrNode *first = g_hash_table_lookup(seen, key->text);
+  const OrrNode *first = find_key(map, key->text, *seen);
   if (first) {
     orr_diags_error(reader->diags, key->place, "duplicate key '%s': first on line %d", key->text,
                     first->place.line);
     return;
   }
-  g_hash_table_insert(seen, key->text, key);
-  g_ptr_array_add(map->keys, g_steal_pointer(&key));
+  note_key(map, g_steal_pointer(&key), seen);
   g_ptr_array_add(map->items, g_steal_pointer(&value));
 }
 
@@ -156,7 +174,7 @@ static OrrNode *read_map(Reader *reader, const yaml_event_t *start, guint depth)
   OrrPlace place = place_of(reader, start->start_mark);
   refuse_marks(reader, place, start->data.mapping_start.anchor, start->data.mapping_start.tag);
   g_autoptr(OrrNode) map = orr_node_new_map(place);
-  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+  g_autoptr(GHashTable) seen = NULL;
   while (TRUE) {
     g_auto(yaml_event_t) key_event = {0};
     g_auto(yaml_event_t) value_event = {0};
@@ -166,7 +184,7 @@ static OrrNode *read_map(Reader *reader, const yaml_event_t *start, guint depth)
     if (!key || !next_event(reader, &value_event)) return NULL;
     OrrNode *value = read_node(reader, &value_event, depth + 1);
     if (!value) return NULL;
-    add_pair(reader, map, seen, g_steal_pointer(&key), value);
+    add_pair(reader, map, &seen, g_steal_pointer(&key), value);
   }
 }
 

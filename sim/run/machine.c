@@ -7,7 +7,7 @@
 
 static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace place,
                               OrrDiags *diags) {
-  g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, place, diags);
+  const OrrNode *tree = orr_library_borrow(library, "device", name, place, diags);
   if (!tree) return NULL;
   OrrDevice *device = g_new0(OrrDevice, 1);
   if (orr_field_read_uncertain(&orr_device_table, tree, library, diags, device, NULL))
@@ -19,7 +19,7 @@ static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace pl
 
 static OrrProfile *load_profile(OrrLibrary *library, const char *name, OrrPlace place,
                                 OrrDiags *diags) {
-  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
+  const OrrNode *tree = orr_library_borrow(library, "profile", name, place, diags);
   return tree ? orr_profile_read(tree, library, diags) : NULL;
 }
 

@@ -120,6 +120,56 @@ static void test_place_in(void) {
   g_assert_cmpint(orr_node_place_in((OrrPlace){"f", 7, 8, NULL}, "a.d").line, ==, 7);
 }
 
+/* A random map of the words a to e: few enough that base and override meet in keys of all kinds. */
+static OrrNode *random_tree(GRand *random, guint depth) {
+  static const char *const words[] = {"a", "b", "c", "kind", "base"};
+  const int kind = depth == 0 ? 0 : g_rand_int_range(random, 0, 4);
+  if (kind == 0) return orr_node_new_scalar(nowhere, words[g_rand_int_range(random, 0, 5)]);
+  OrrNode *node = kind == 1 ? orr_node_new_list(nowhere) : orr_node_new_map(nowhere);
+  for (int i = g_rand_int_range(random, 0, 4); i > 0; i--) {
+    OrrNode *child = random_tree(random, depth - 1);
+    if (kind == 1)
+      orr_node_append(node, child);
+    else
+      orr_node_set(node, words[g_rand_int_range(random, 0, 5)], child);
+  }
+  return node;
+}
+
+static gboolean is_apart(const OrrNode *node) {
+  gboolean apart = node->n_more == 0 && (!node->replaced || is_apart(node->replaced));
+  for (guint i = 0; node->items && i < node->items->len; i++)
+    apart =
+        apart && is_apart(node->items->pdata[i]) && (!node->keys || is_apart(node->keys->pdata[i]));
+  return apart;
+}
+
+/* Laying a tree over another gives what merging gives, changes neither of them, and shares nothing
+ * once it is made its owner's own; it outlives both. */
+static void test_lay_is_merge(void) {
+  for (guint32 seed = 1; seed <= 300; seed++) {
+    g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+    OrrNode *base = random_tree(random, 4), *over = random_tree(random, 4);
+    g_autoptr(OrrNode) last = random_tree(random, 4);
+    g_autoptr(OrrNode) base_before = orr_node_copy(base);
+    g_autoptr(OrrNode) over_before = orr_node_copy(over);
+    g_autoptr(OrrNode) first = orr_node_merge(base, over);
+    g_autoptr(OrrNode) expected = orr_node_merge(first, last);
+    OrrNode *shared = orr_node_lay(base, over);
+    OrrNode *laid = orr_node_lay(shared, last);
+    g_autofree char *text = orr_yaml_text(laid), *wanted = orr_yaml_text(expected);
+    if (strcmp(text, wanted) != 0) g_error("seed %u: laid\n%s\nmerged\n%s", seed, text, wanted);
+    orr_node_free(shared);
+    g_assert_true(orr_node_equal(base, base_before) && orr_node_equal(over, over_before));
+    laid = orr_node_own(laid);
+    g_assert_true(is_apart(laid) && is_apart(base) && is_apart(over));
+    orr_node_free(base);
+    orr_node_free(over);
+    g_assert_true(orr_node_equal(laid, expected));
+    orr_node_free(laid);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/node/map-set-get-remove", test_map_set_get_remove);
@@ -129,5 +179,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/node/merge-replaces-other-choices", test_merge_replaces_other_choices);
   g_test_add_func("/node/merge-keeps-places", test_merge_keeps_places);
   g_test_add_func("/node/place-in", test_place_in);
+  g_test_add_func("/node/lay-is-merge", test_lay_is_merge);
   return g_test_run();
 }
