@@ -13,6 +13,7 @@
  * A database lacks the tables of results that it never stored, and a table from an older Orrery can
  * lack columns. The view then returns no rows, or NULLs: each missing table or column is supplied
  * as a common table expression of the same name. (Not as a table, since a query writes nothing.)
+ * A view that uses rows' rowid lists it like a column.
  */
 #include <string.h>
 
@@ -32,15 +33,19 @@ const OrrView *orr_view_find(const char *name) {
 /* "span AS (SELECT *, NULL AS x FROM main.span)" where column x is missing from span; where the
  * table is missing, all its columns and no rows. NULL where nothing is missing. */
 static char *stand_in(const OrrStore *store, const char *table, char **columns) {
-  gboolean exists = orr_store_has_column(store, table, NULL);
+  gboolean exists = orr_store_has_column(store, table, NULL), uses_rowid = FALSE;
   g_autoptr(GString) missing = g_string_new(NULL);
-  for (char **column = columns; *column; column++)
-    if (!exists || !orr_store_has_column(store, table, g_strstrip(*column)))
-      g_string_append_printf(missing, ", NULL AS \"%s\"", g_strstrip(*column));
+  for (char **column = columns; *column; column++) {
+    g_strstrip(*column);
+    uses_rowid = uses_rowid || strcmp(*column, "rowid") == 0;
+    if (!exists || !orr_store_has_column(store, table, *column))
+      g_string_append_printf(missing, ", NULL AS \"%s\"", *column);
+  }
   if (exists && missing->len == 0) return NULL;
   if (!exists)
     return g_strdup_printf("\"%s\" AS (SELECT NULL AS run_id%s WHERE 0)", table, missing->str);
-  return g_strdup_printf("\"%s\" AS (SELECT *%s FROM main.\"%s\")", table, missing->str, table);
+  return g_strdup_printf("\"%s\" AS (SELECT %s*%s FROM main.\"%s\")", table,
+                         uses_rowid ? "rowid, " : "", missing->str, table);
 }
 
 /* @read: "span(lane, end_s)". */

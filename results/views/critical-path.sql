@@ -1,5 +1,5 @@
 -- Which spans form the critical path, the sequence that determines the length of the step?
--- reads: span(lane, stream, name, category, started_s, end_s)
+-- reads: span(rowid, lane, stream, name, category, started_s, end_s)
 -- category: the kind of time; "gap" where no span on the path was running (latency, launch, or a wait without a span)
 -- name: the operation
 -- spans: number of its spans on the path
@@ -11,40 +11,44 @@
 -- before this one started; where several ended at that moment, to the one on the same lane, else to the first. Recorded
 -- spans do not hold their dependencies, so where unrelated spans end at the same moment the walk can follow the wrong
 -- one; the length of the path is the same. Spans of a nanosecond or less are skipped, and moments within a nanosecond
--- count as equal.
+-- count as equal. Each step of the walk looks at the spans that end in one part of the run, of 16 spans on average, and
+-- where none of them will do, goes to the part before.
 WITH RECURSIVE
+whole AS MATERIALIZED (
+  SELECT max(end_s) AS end_s, count(*) / 16 + 1 AS parts FROM span WHERE run_id = :run AND end_s - started_s > 1e-9
+),
 timed AS MATERIALIZED (
-  SELECT row_number() OVER () AS id, lane, name, category, started_s, end_s
-  FROM span
-  WHERE run_id = :run AND end_s - started_s > 1e-9
+  SELECT span.rowid AS id, lane, span.end_s, cast(parts * span.end_s / whole.end_s AS INTEGER) AS part
+  FROM whole
+  CROSS JOIN span
+  WHERE run_id BETWEEN :run AND :run AND span.end_s - started_s > 1e-9
 ),
-moment AS (
-  SELECT id, started_s + 1e-9 AS at_s, 1 AS is_start FROM timed UNION ALL
-  SELECT id, end_s, 0 FROM timed
-),
-enabled AS (
-  SELECT * FROM (
-    SELECT id, is_start, max(iif(is_start, NULL, at_s)) OVER (ORDER BY at_s, is_start ROWS UNBOUNDED PRECEDING) AS at_s
-    FROM moment
-  ) WHERE is_start
-),
-end_on_lane AS MATERIALIZED (SELECT lane, end_s, max(id) AS id FROM timed GROUP BY lane, end_s),
-end_anywhere AS MATERIALIZED (SELECT end_s, min(id) AS id FROM timed GROUP BY end_s),
-step_back AS MATERIALIZED (
-  SELECT timed.id, coalesce(own.id, other.id) AS before_id, max(timed.started_s - coalesce(enabled.at_s, 0), 0) AS gap_s
-  FROM timed
-  JOIN enabled USING (id)
-  LEFT JOIN end_on_lane own ON own.lane = timed.lane AND own.end_s = enabled.at_s
-  LEFT JOIN end_anywhere other ON other.end_s = enabled.at_s
-),
-path (id) AS (
-  SELECT * FROM (SELECT id FROM timed ORDER BY end_s DESC, id LIMIT 1)
+walk (id, lane, at_s, part) AS (
+  SELECT NULL, NULL, end_s, parts FROM whole
   UNION ALL
-  SELECT step_back.before_id FROM path JOIN step_back USING (id) WHERE step_back.before_id IS NOT NULL
+  SELECT
+    s.rowid,
+    coalesce(s.lane, walk.lane),
+    coalesce(s.started_s + 1e-9, at_s),
+    coalesce(cast(parts * (s.started_s + 1e-9) / whole.end_s AS INTEGER), part - 1)
+  FROM walk
+  CROSS JOIN whole
+  LEFT JOIN span s ON s.rowid = (
+    SELECT id
+    FROM (SELECT id, end_s, lane = walk.lane AS is_own FROM timed WHERE part = walk.part AND end_s <= at_s)
+    ORDER BY end_s DESC, is_own DESC, iif(is_own, -id, id)
+    LIMIT 1
+  )
+  WHERE walk.part >= 0
+),
+path AS MATERIALIZED (
+  SELECT category, name, s.lane, started_s, end_s, max(started_s - lead(end_s, 1, 0) OVER (ORDER BY end_s DESC), 0) AS gap_s
+  FROM walk
+  CROSS JOIN span s ON s.rowid = walk.id
 ),
 piece AS (
-  SELECT category, name, lane, end_s - started_s AS seconds FROM path JOIN timed USING (id) UNION ALL
-  SELECT 'gap', 'no span', lane, gap_s FROM path JOIN step_back USING (id) JOIN timed USING (id) WHERE gap_s > 1e-9
+  SELECT category, name, lane, end_s - started_s AS seconds FROM path UNION ALL
+  SELECT 'gap', 'no span', lane, gap_s FROM path WHERE gap_s > 1e-9
 )
 SELECT
   category,
@@ -52,7 +56,7 @@ SELECT
   count(*) AS spans,
   count(DISTINCT lane) AS lanes,
   sum(seconds) AS seconds,
-  100.0 * sum(seconds) / (SELECT max(end_s) FROM timed) AS percent
+  100.0 * sum(seconds) / (SELECT end_s FROM whole) AS percent
 FROM piece
 GROUP BY category, name
 ORDER BY seconds DESC, category, name;

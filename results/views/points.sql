@@ -14,7 +14,11 @@
 -- told_apart: 1 where measurements could tell the point from the best one, 0 where not; empty where not known
 -- settings: values of the axes
 -- reason: why the status is not ok
-WITH asked AS (SELECT run_id AS id, n_points FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1)
+WITH asked AS (SELECT run_id AS id, n_points FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1),
+axis AS MATERIALIZED (
+  SELECT path, replace(path, rtrim(path, replace(path, '.', '')), '') AS name
+  FROM (SELECT DISTINCT path FROM asked JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points)
+)
 SELECT
   p.point,
   p.run_id AS run,
@@ -29,8 +33,9 @@ SELECT
   b.high,
   b.told_apart,
   (
-    SELECT group_concat(replace(path, rtrim(path, replace(path, '.', '')), '') || ' ' || value, ', ')
+    SELECT group_concat(axis.name || ' ' || value, ', ')
     FROM param
+    CROSS JOIN axis ON axis.path = param.path
     WHERE param.run_id = p.run_id
   ) AS settings,
   p.reason

@@ -20,6 +20,7 @@ static gboolean same_name(const char *field, const char *column) {
 }
 
 static gboolean has_column(const OrrFieldTable *table, const char *column) {
+  if (strcmp(column, "rowid") == 0) return TRUE; /* SQLite's own number of a row */
   for (size_t i = 0; i < table->n_fields; i++)
     if (same_name(table->fields[i].name, column)) return TRUE;
   return FALSE;

@@ -1,0 +1,54 @@
+-- What does each lane do when? A Gantt chart with the resolution of a screen.
+-- reads: span(lane, stream, name, category, begin_s, started_s, end_s); lane(lane, name)
+-- takes: lanes (how many lanes; 32 when not given)
+-- takes: from (where the chart begins, seconds; 0 when not given)
+-- takes: to (where the chart ends; the end of the run when not given)
+-- takes: parts (how many columns the chart is drawn in; 2000 when not given)
+-- series: forward, backward, or the kind of communication
+-- row: row of the lane, from 0 at the top
+-- lane: the lane's name
+-- begin_s: when the work begins
+-- end_s: when the work ends; equal work within one column of the chart is merged
+-- is_work: 1 for work, 0 for communication
+-- n_lanes: how many lanes the run has; the chart shows the first `lanes` lanes
+WITH whole AS (
+  SELECT coalesce(:from, 0.0) AS from_s, coalesce(:to, (SELECT max(end_s) FROM span WHERE run_id = :run)) AS to_s
+),
+shown AS (
+  SELECT lane, name, row_number() OVER (ORDER BY lane) - 1 AS row
+  FROM lane
+  WHERE run_id = :run
+  ORDER BY lane
+  LIMIT coalesce(:lanes, 32)
+),
+piece AS (
+  SELECT
+    shown.row,
+    shown.name AS lane,
+    CASE
+      WHEN s.category = 'compute' AND s.name LIKE 'forward%' THEN 'forward'
+      WHEN s.category = 'compute' AND s.name LIKE 'backward%' THEN 'backward'
+      WHEN s.category = 'compute' THEN 'other compute'
+      ELSE s.category
+    END AS series,
+    s.category = 'compute' AS is_work,
+    max(s.started_s, whole.from_s) AS begin_s,
+    min(s.end_s, whole.to_s) AS end_s
+  FROM span s
+  JOIN shown USING (lane)
+  CROSS JOIN whole
+  WHERE s.run_id = :run AND s.category <> 'step' AND s.end_s > max(s.started_s, whole.from_s)
+    AND s.started_s < whole.to_s AND (s.stream = 'compute' OR s.category <> 'compute')
+)
+SELECT
+  p.series,
+  p.row,
+  p.lane,
+  min(p.begin_s) AS begin_s,
+  max(p.end_s) AS end_s,
+  p.is_work,
+  (SELECT count(*) FROM lane WHERE run_id = :run) AS n_lanes
+FROM piece p
+CROSS JOIN whole
+GROUP BY p.series, p.row, cast(coalesce(:parts, 2000) * (p.begin_s - whole.from_s) / (whole.to_s - whole.from_s) AS INTEGER)
+ORDER BY p.is_work, p.series, p.row, begin_s;
