@@ -55,8 +55,8 @@ with_perf() {
 # Not PIE: gprof knows no addresses but those that it was linked at.
 # shellcheck disable=SC2086
 with_gprof() {
-  [ -f build-profile/build.ninja ] ||
-    meson setup build-profile -Dtests=false -Dhardening=false -Db_pie=false -Dc_args=-pg -Dcpp_args=-pg \
+  [ -f build-profile/build.ninja ] || # meson runs what it tries: its gmon.out must not lie in the tree
+    GMON_OUT_PREFIX=$folder/try meson setup build-profile -Dtests=false -Dhardening=false -Db_pie=false -Dc_args=-pg -Dcpp_args=-pg \
       -Dc_link_args=-pg -Dcpp_link_args=-pg > "$folder/log" || { cat "$folder/log"; exit 1; }
   ninja -C build-profile --quiet orrery > "$folder/log" || { cat "$folder/log"; exit 1; }
   GMON_OUT_PREFIX=$folder/gmon build-profile/orrery $words > "$folder/answer"
