@@ -15,18 +15,24 @@
 
 /* Life */
 
+static const OrrEngineClass *class_of(OrrEngineKind kind, GError **error) {
+  if (kind == ORR_ENGINE_SIMGRID) return orr_engine_load_simgrid(error);
+  return kind == ORR_ENGINE_IDEAL ? &orr_engine_ideal_class : &orr_engine_fair_class;
+}
+
+gboolean orr_engine_prepare(OrrEngineKind kind, GError **error) {
+  return class_of(kind, error) != NULL;
+}
+
 OrrEngine *orr_engine_new(OrrEngineKind kind, GError **error) {
   g_autoptr(OrrEngine) engine = g_new0(OrrEngine, 1);
-  static const OrrEngineClass *const classes[] = {[ORR_ENGINE_SIMGRID] = &orr_engine_simgrid_class,
-                                                  [ORR_ENGINE_IDEAL] = &orr_engine_ideal_class,
-                                                  [ORR_ENGINE_FAIR] = &orr_engine_fair_class};
-  engine->class_ = classes[kind];
+  engine->class_ = class_of(kind, error);
   orr_calendar_init(&engine->calendar);
   engine->links = g_array_new(FALSE, TRUE, sizeof(OrrEngineLink));
   engine->transfers = g_ptr_array_new();
   engine->batch = g_ptr_array_new();
   engine->spare = g_ptr_array_new_with_free_func(g_free);
-  if (!engine->class_->open(engine, error)) return NULL;
+  if (!engine->class_ || !engine->class_->open(engine, error)) return NULL;
   return g_steal_pointer(&engine);
 }
 

@@ -42,6 +42,9 @@ typedef struct {
 typedef void (*OrrEngineCall)(void *user);
 
 OrrEngine *orr_engine_new(OrrEngineKind kind, GError **error);
+/* Loads the code of such an engine, so that the children of a process that forks need not each load
+ * it. orr_engine_new loads it otherwise. ORR_FAULT_RESOURCE where it is missing. */
+gboolean orr_engine_prepare(OrrEngineKind kind, GError **error);
 void orr_engine_free(OrrEngine *engine); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrEngine, orr_engine_free)
 

@@ -1,6 +1,6 @@
 /*
  * engine_simgrid.cpp - transfers share links as SimGrid computes it. The only C++ file, and the
- * only one that includes SimGrid.
+ * only one that includes SimGrid: a module that engine_load.c loads when it is wanted.
  *
  * SimGrid provides the clock and its timers (s4u::Engine, kernel::timer), and the sharing: a
  * max-min system (kernel::lmm) with one constraint per link and one variable per transfer:
@@ -247,6 +247,7 @@ gboolean simgrid_run(OrrEngine *engine, GError **error) {
 } // namespace
 
 extern "C" {
+extern const OrrEngineLayout orr_engine_simgrid_layout = ORR_ENGINE_LAYOUT;
 extern const OrrEngineClass orr_engine_simgrid_class = {
     "simgrid 3.32, lmm max-min, selective update, precision 1e-12",
     simgrid_open,

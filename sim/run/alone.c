@@ -68,6 +68,7 @@ static gboolean run_child(const OrrScenario *scenario, OrrWork *work, Answer *an
 gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
                             GError **error) {
   Answer answer = {0};
+  if (!orr_run_work_prepare(scenario, work, error)) return FALSE;
   if (!run_child(scenario, work, &answer)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s could not be replayed alone",
                 scenario->name);

@@ -17,19 +17,29 @@ static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program,
           orr_program_uncontended(program));
 }
 
-OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
-                               gboolean live_contends, GError **error) {
-  return orr_engine_new(
-      is_ideal(scenario, program, live_contends) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
+static OrrEngineKind kind_of(const OrrScenario *scenario, const OrrProgram *program,
+                             gboolean live_contends) {
+  return is_ideal(scenario, program, live_contends) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID;
 }
 
-/* NULL without @error: before_simgrid stopped this process. */
+OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
+                               gboolean live_contends, GError **error) {
+  return orr_engine_new(kind_of(scenario, program, live_contends), error);
+}
+
+gboolean orr_run_work_prepare(const OrrScenario *scenario, const OrrWork *work, GError **error) {
+  return orr_engine_prepare(kind_of(scenario, work->program, work->contends), error);
+}
+
+/* NULL without @error: before_simgrid stopped this process. It forks, so the engine's code is
+ * loaded before. */
 static OrrEngine *choose_engine(const OrrRunWork *run, GError **error) {
   const OrrSimulation *simulation = run->simulation;
   if (is_ideal(run->scenario, run->work->program, run->work->contends))
     return orr_engine_new(ORR_ENGINE_IDEAL, error);
   if (simulation->brief && run->scenario->engine == ORR_REPLAY_AUTO)
     return orr_engine_new(ORR_ENGINE_FAIR, error);
+  if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return NULL;
   if (simulation->before_simgrid && !simulation->before_simgrid(simulation->user)) return NULL;
   return orr_engine_new(ORR_ENGINE_SIMGRID, error);
 }

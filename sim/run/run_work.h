@@ -42,6 +42,9 @@ typedef struct {
 OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
                                gboolean live_contends, GError **error);
 
+/* Loads that engine's code for @work, before a fork whose child makes the engine. */
+gboolean orr_run_work_prepare(const OrrScenario *scenario, const OrrWork *work, GError **error);
+
 /* Replays the work and fills @outcome, all but its wall time and fidelity. @ret_end_s (may be NULL)
  * is when the last op ended. */
 gboolean orr_run_work(const OrrRunWork *run, OrrOutcome *outcome, double *ret_end_s,

@@ -149,7 +149,7 @@ static const Case cases[] = {
 /* engine_private.h: all functions of an engine are mandatory. */
 static void mandatory_functions(void) {
   const OrrEngineClass *const classes[] = {&orr_engine_fair_class, &orr_engine_ideal_class,
-                                           &orr_engine_simgrid_class};
+                                           orr_engine_load_simgrid(NULL)};
   for (guint i = 0; i < G_N_ELEMENTS(classes); i++) {
     const OrrEngineClass *one = classes[i];
     g_assert_nonnull(one->settings);
