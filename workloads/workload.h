@@ -51,6 +51,8 @@ typedef struct {
   const OrrMarks *marks; /* NULL: the whole machine is as built */
   /* not 0: a step may omit repeated periods (OrrWork.n_left_out), at attempt 1 */
   guint shorten;
+  /* steps that repeat may be left out (orr_program_repeat); FALSE: all are replayed */
+  gboolean repeats_steps;
   /* The costs of another device, for parts of the machine that differ; they live as long as
    * @machines. */
   const OrrCostModel *(*cost_of)(void *machines, const OrrDevice *device, GError **error);

@@ -191,10 +191,21 @@ static char *folding_text(const OrrOutcome *outcome) {
                          outcome->lanes->len == 1 ? "class" : "classes", all);
 }
 
+/* ", 998 of 1,000 steps by repetition"; "" where every step was replayed. Newly allocated. */
+static char *repetition_text(const OrrOutcome *outcome) {
+  guint n = 0;
+  for (guint i = 0; outcome->steps && i < outcome->steps->len; i++)
+    n += g_array_index(outcome->steps, OrrStepRow, i).repeated;
+  if (n == 0) return g_strdup("");
+  g_autofree char *repeated = orr_show_count(n), *all = orr_show_count(outcome->steps->len);
+  return g_strdup_printf(", %s of %s steps by repetition", repeated, all);
+}
+
 static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events) {
-  g_autofree char *events = orr_show_count(n_events), *folding = folding_text(outcome);
-  add(out, "replay", "%s, %s%s: %s events in %.2f s of wall time", outcome->engine,
-      outcome->fidelity, folding, events, outcome->wall_time_s);
+  g_autofree char *events = orr_show_count(n_events), *folding = folding_text(outcome),
+                  *repetition = repetition_text(outcome);
+  add(out, "replay", "%s, %s%s%s: %s events in %.2f s of wall time", outcome->engine,
+      outcome->fidelity, folding, repetition, events, outcome->wall_time_s);
 }
 
 /* The traffic with the file system: bytes, time and rate of each kind. */

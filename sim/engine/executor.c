@@ -140,6 +140,7 @@ static void start_transfer(void *user) { send_rest(user, 1); }
 
 static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
   guint32 index = (guint32)(comm - executor->comms);
+  orr_repeats_note(executor, index, end_s);
   for (guint32 stream; (stream = take_first(executor->streams, &comm->members)) != ORR_NOBODY;) {
     OrrStreamState *state = &executor->streams[stream];
     if (executor->overlaps.works) orr_overlaps_end_flight(executor, stream);
@@ -341,6 +342,7 @@ static void note_end_of_flow(OrrExecutor *executor, const OrrCommState *comm) {
 static void comm_goes_on(void *user) {
   OrrCommState *comm = user;
   comm->transfer = NULL;
+  comm->executor->n_transferred++;
   note_end_of_flow(comm->executor, comm);
   /* The engine treats dates that differ by rounding as equal, so its time can be slightly before
    * the start. */
@@ -419,6 +421,7 @@ void orr_executor_free(OrrExecutor *executor) {
   orr_slowdowns_clear(&executor->slowdowns);
   orr_overlaps_clear(&executor->overlaps);
   orr_express_clear(&executor->express, executor->program);
+  orr_repeats_clear(&executor->repeats);
   orr_executor_clear_changes(executor);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
   g_free(executor);
@@ -439,6 +442,7 @@ static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean
   orr_slowdowns_init(&executor->slowdowns, program);
   if (is_brief && orr_express_is_possible(program)) orr_express_init(executor);
   orr_overlaps_init(executor);
+  orr_repeats_init(executor);
   schedule_faults(executor);
   orr_executor_plan_changes(executor);
   run_ready(executor);
@@ -468,6 +472,7 @@ gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_
   if (executor->spans.sink != NULL) orr_span_buffer_flush(&executor->spans, G_MAXDOUBLE);
   if (!fine) return FALSE;
   if (link_bytes != NULL) report_links(executor, link_bytes);
+  if (!orr_repeats_add(executor, link_bytes, error)) return FALSE;
   if (ret_replay != NULL)
     *ret_replay =
         (OrrReplay){executor->end_s, orr_engine_n_events(executor->engine), executor->n_transfers};

@@ -110,6 +110,14 @@ typedef struct {
   guint index; /* epoch, or lane */
 } OrrDatedCall;
 
+/* What a program leaves out (executor_repeat.c), seen at the two barriers around what repeats. */
+typedef struct {
+  OrrProgramRepeat of;
+  double from_s, to_s; /* the barriers' ends; below 0: not yet */
+  double *bytes;       /* by program link: carried by the end of the first, then between the two */
+  guint n_flying;      /* transfers in flight at a barrier: a bug of who built the program */
+} OrrRepeats;
+
 typedef struct OrrExpressRoutine OrrExpressRoutine;
 typedef struct OrrExpressRun OrrExpressRun;
 
@@ -134,13 +142,14 @@ struct OrrExecutor {
   OrrSlowdowns slowdowns;
   OrrOverlaps overlaps;
   OrrExpress express;
+  OrrRepeats repeats;
   OrrDatedCall *epochs; /* of the program */
   OrrDatedCall *losses;
   double *lost_s; /* by lane: when it is lost; NULL: none is */
   OrrStreamList ready;
   OrrSpanBuffer spans;
   double end_s;
-  guint64 n_transfers;
+  guint64 n_transfers, n_transferred; /* begun, and ended */
 };
 
 /* The op that the stream is in; of a call: that of the routine. */
@@ -235,6 +244,13 @@ void orr_executor_go_on(OrrExecutor *executor, guint32 stream, double now_s);
 void orr_executor_add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, double begin_s,
                            double end_s, guint32 beside);
 void orr_executor_join_within(OrrExecutor *executor, guint32 stream, double left_s);
+
+/* Repetitions that the program leaves out (executor_repeat.c). Comm @comm ends at @end_s. */
+void orr_repeats_init(OrrExecutor *executor);
+void orr_repeats_clear(OrrRepeats *repeats);
+void orr_repeats_note(OrrExecutor *executor, guint32 comm, double end_s);
+/* Adds what was left out to the end of the replay and to @link_bytes (may be NULL). */
+gboolean orr_repeats_add(OrrExecutor *executor, double *link_bytes, GError **error);
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what
  * (executor_stuck.c). */

@@ -223,6 +223,10 @@ void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phas
   g_array_append_val(program->reroutes, reroute);
 }
 
+void orr_program_repeat(OrrProgram *program, guint32 from, guint32 to, guint32 times) {
+  program->repeat = (OrrProgramRepeat){from, to, times};
+}
+
 void orr_program_keep_link(OrrProgram *program, guint32 link) {
   if (link < program->links->len)
     LINK(program, link)->keep = TRUE;
@@ -326,6 +330,8 @@ const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guin
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm) {
   return g_array_index(program->comms, OrrComm, comm).n_members;
 }
+
+OrrProgramRepeat orr_program_repeated(const OrrProgram *program) { return program->repeat; }
 
 gboolean orr_program_uncontended(const OrrProgram *program) { return program->uncontended; }
 

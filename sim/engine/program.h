@@ -141,6 +141,17 @@ void orr_program_lose_lane(OrrProgram *program, double at_s, guint32 lane);
 void orr_program_epoch(OrrProgram *program, double at_s);
 void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases, guint n_phases);
 
+/* Fast-forward: everything from the end of comm @from to the end of comm @to happens @times more
+ * times before the rest does. Both are barriers: every lane joins each of them once, @from first,
+ * and no transfer is in flight when one of them ends. A replay then reports the dates and sums of
+ * the whole (executor_repeat.c); spans are those of the ops that the program has. */
+typedef struct {
+  guint32 from, to;
+  guint32 times; /* 0: nothing is left out */
+} OrrProgramRepeat;
+void orr_program_repeat(OrrProgram *program, guint32 from, guint32 to, guint32 times);
+OrrProgramRepeat orr_program_repeated(const OrrProgram *program);
+
 /* Checks that each comm has exactly n_members joins (a routine's: one), each event one record,
  * each routine one stream that calls it, and folds links. Once, before replay. */
 gboolean orr_program_seal(OrrProgram *program, GError **error);

@@ -191,6 +191,7 @@ static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTabl
   merge_losses(merged, part->program, offset->first_lane);
   merged->n_events += part->program->n_events;
   merged->n_lost += part->program->n_lost;
+  if (part->program->repeat.times > 0) merged->n_lost++; /* other parts do not wait meanwhile */
   merge_routines(merged, part->program, offset);
   merge_streams(merged, part->program, offset);
 }

@@ -103,6 +103,7 @@ struct OrrProgram {
   OrrUseRows paths;
   double *seconds_a_byte; /* by path, for a transfer alone on its links; after seal */
   OrrUseRows kept; /* after seal: the same rows over kept links; links are numbered as in `links` */
+  OrrProgramRepeat repeat;
   guint32 n_events;
   guint64 n_lost; /* calls with a stream or link that does not exist; seal reports them */
   gboolean sealed;

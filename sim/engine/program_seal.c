@@ -182,6 +182,23 @@ static gboolean check_ops(const OrrProgram *program, GError **error) {
   return TRUE;
 }
 
+/* Barriers of what is repeated: every lane joins them. Dates that are given in advance do not
+ * repeat. */
+static gboolean check_repeat(const OrrProgram *program, GError **error) {
+  const OrrProgramRepeat *repeat = &program->repeat;
+  if (repeat->times == 0) return TRUE;
+  if (repeat->from >= program->comms->len || repeat->to >= program->comms->len ||
+      repeat->from == repeat->to ||
+      orr_program_comm_members(program, repeat->from) != program->lanes->len ||
+      orr_program_comm_members(program, repeat->to) != program->lanes->len)
+    return wrong(error, "what lies between comms %u and %u of %u cannot repeat: not two barriers",
+                 repeat->from, repeat->to, program->comms->len);
+  if (program->faults->len + program->slowdowns->len + program->losses->len + program->epochs->len >
+      0)
+    return wrong(error, "faults at a date and a repetition exclude each other");
+  return TRUE;
+}
+
 /* Seconds per byte of a transfer alone on its path, set by the link that it loads most. */
 static void time_paths(OrrProgram *program) {
   program->seconds_a_byte = g_new0(double, orr_use_rows_n(&program->kept) + 1);
@@ -202,7 +219,7 @@ gboolean orr_program_seal(OrrProgram *program, GError **error) {
                  program->n_lost);
   if (!check_links(program, error) || !check_lanes(program, error) ||
       !check_epochs(program, error) || !check_paths(program, error) ||
-      !check_phases(program, error) || !check_ops(program, error))
+      !check_phases(program, error) || !check_ops(program, error) || !check_repeat(program, error))
     return FALSE;
   orr_program_fold(program);
   time_paths(program);

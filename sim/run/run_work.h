@@ -16,7 +16,8 @@ G_BEGIN_DECLS
 /* Options of a run; all zero: a whole run in this process. */
 typedef struct {
   gboolean keep_spans;
-  gboolean brief; /* the result alone; rows may be missing */
+  gboolean brief;       /* the result alone; rows may be missing */
+  gboolean whole_steps; /* every step is replayed, also where steps repeat */
   /* Called before a SimGrid engine is made, of which a process has one: a caller that runs many
    * scenarios forks here. FALSE stops this process: the run returns NULL without an error. NULL: go
    * on. */

@@ -20,7 +20,9 @@ static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario
                     .on_missing = (OrrOnMissing)scenario->on_missing,
                     .seed = scenario->seed,
                     .folders = scenario->folders,
-                    .shorten = can_shorten ? simulation->shorten : 0};
+                    .shorten = can_shorten ? simulation->shorten : 0,
+                    .repeats_steps =
+                        !simulation->whole_steps && !orr_scenario_has_faults(scenario)};
 }
 
 static gboolean run(const OrrWorld *world, const OrrScenario *scenario,

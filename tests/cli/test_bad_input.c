@@ -332,7 +332,8 @@ static void test_too_much_says_what_would_do(void) {
                   *of_ecmp = refusal(ecmp);
   assert_has(of_ecmp, "cluster.routing ideal (now ecmp), which replays 1: ");
   g_assert_null(strstr(of_ecmp, "fidelity"));
-  g_autofree char *steps = g_strconcat(run, "--set workload.steps=200", NULL),
+  g_autofree char *steps = g_strconcat(
+                      run, "--set workload.steps=200 --set workload.loader.sample-time=1us", NULL),
                   *of_steps = refusal(steps);
   assert_has(of_steps, "What would help: workload.steps ");
   g_assert_null(strstr(of_steps, "fidelity"));
@@ -348,8 +349,9 @@ static void test_too_much(void) {
   put("right.yaml", GOOD, -1);
   assert_refused("run right.yaml --db none --set workload.batch.global=1000000000", 2,
                  "operations to replay");
-  assert_refused("run right.yaml --db none --set workload.steps=1000000", 2,
-                 "operations to replay");
+  assert_refused("run right.yaml --db none --set workload.steps=1000000 --set "
+                 "workload.noise.rank=0.01",
+                 2, "operations to replay");
   assert_refused("run right.yaml --db none --set cluster.gpus=0 --set cluster.nodes=1000000 --set "
                  "cluster.max-nodes=0 "
                  "--set workload.parallel.dp=0 --set workload.batch.global=2000000 "

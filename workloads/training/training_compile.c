@@ -12,6 +12,7 @@
 #include "workloads/training/cost/training_costs.h"
 #include "workloads/training/emit/training_limit.h"
 #include "workloads/training/emit/training_program.h"
+#include "workloads/training/emit/training_steps.h"
 #include "workloads/training/memory/training_memory.h"
 #include "workloads/training/training.h"
 #include "workloads/training/training_compile.h"
@@ -150,7 +151,11 @@ static void note_storage(OrrTrainingWork *work, const OrrJob *job) {
 static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work,
                         GError **error) {
   OrrTrainingPlan plan;
-  const OrrJob replayed = shortened(job, work); /* owns nothing itself */
+  OrrTraining params = *job->params;
+  const gint64 left_out = orr_training_steps_left_out(job);
+  OrrJob replayed = shortened(job, work); /* owns nothing itself */
+  params.steps -= left_out;
+  replayed.params = &params;
   g_autofree double *optimizer_s = g_new(double, job->pp);
   for (gint64 stage = 0; stage < job->pp; stage++)
     optimizer_s[stage] = orr_training_costs_optimizer_s(costs, job, stage);
@@ -160,7 +165,7 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
       orr_training_plan_init(&plan, job, costs, fidelity, work->work.program, error) &&
       orr_training_limit_check(job, costs, &plan, error);
   if (planned) {
-    orr_training_program_emit(&(OrrEmission){&replayed, costs, &plan, optimizer_s, work});
+    orr_training_program_emit(&(OrrEmission){&replayed, costs, &plan, optimizer_s, work, left_out});
     work->work.fidelity =
         plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
             ? ORR_FIDELITY_FOLDED

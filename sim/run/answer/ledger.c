@@ -42,6 +42,9 @@ struct OrrLedger {
   GArray *step_ends;
   GPtrArray *sums; /* by routine: see sums_of */
   double later_s;  /* shift of new spans: what was repeated before them */
+  OrrProgramRepeat left_out;
+  OrrRepetition repetition;
+  enum { BEFORE, WITHIN, AFTER } at; /* where spans are: relative to what repeats */
 };
 
 static void find_compute_streams(OrrLedger *ledger) {
@@ -60,6 +63,8 @@ OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
   ledger->compute = g_new0(guint32, ledger->n_lanes);
   ledger->step_ends = g_array_new(FALSE, TRUE, sizeof(double));
   ledger->sums = g_ptr_array_new_with_free_func(g_free);
+  ledger->left_out = orr_program_repeated(work->program);
+  ledger->repetition = (OrrRepetition){INFINITY, INFINITY, 0};
   for (guint i = 0; i < ledger->n_lanes; i++)
     ledger->accounts[i].flights = g_array_new(FALSE, FALSE, sizeof(Interval));
   find_compute_streams(ledger);
@@ -168,6 +173,42 @@ void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
   }
 }
 
+/* The steps that ended since the mark end again, once per repetition. */
+static void repeat_step_ends(OrrLedger *ledger, guint times, double period_s) {
+  const guint n = ledger->step_ends->len;
+  for (guint i = 0; i < ledger->n_lanes; i++)
+    if (ledger->accounts[i].steps == n) ledger->accounts[i].steps += times;
+  for (guint i = 1; i <= times && n > 0; i++) {
+    const double end_s = g_array_index(ledger->step_ends, double, n - 1) + i * period_s;
+    g_array_append_val(ledger->step_ends, end_s);
+  }
+}
+
+/* What the program leaves out lies between the ends of two barriers (orr_program_repeat): the spans
+ * that end in between are counted again. A barrier's own spans come before those that end later. */
+static void fast_forward(OrrLedger *ledger, double end_s) {
+  OrrRepetition *repetition = &ledger->repetition;
+  if (ledger->at == BEFORE && end_s > repetition->from_s) {
+    orr_ledger_mark(ledger);
+    ledger->at = WITHIN;
+  }
+  if (ledger->at == WITHIN && end_s > repetition->to_s) {
+    const double period_s = repetition->to_s - repetition->from_s;
+    orr_ledger_repeat(ledger, ledger->left_out.times, period_s);
+    repeat_step_ends(ledger, ledger->left_out.times, period_s);
+    ledger->at = AFTER;
+  }
+}
+
+static void note_barrier(OrrLedger *ledger, const OrrSpan *span) {
+  OrrRepetition *repetition = &ledger->repetition;
+  if (ledger->left_out.times == 0) return;
+  fast_forward(ledger, span->end_s);
+  repetition->times = ledger->left_out.times;
+  if (span->comm == ledger->left_out.from) repetition->from_s = span->end_s;
+  if (span->comm == ledger->left_out.to) repetition->to_s = span->end_s;
+}
+
 /* Spans come in the order of their ends: a span that began within the open window extends it. */
 static void cover(Label *label, const OrrSpan *span) {
   if (label->n == 0 || span->started_s > label->to_s) {
@@ -234,6 +275,7 @@ static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span
 
 void orr_ledger_span(const OrrSpan *raw, void *user) {
   OrrLedger *ledger = user;
+  note_barrier(ledger, raw);
   OrrSpan moved = *raw;
   const OrrSpan *span = &moved;
   moved.begin_s += ledger->later_s;
@@ -270,6 +312,7 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
 }
 
 void orr_ledger_close(OrrLedger *ledger, double end_s) {
+  if (ledger->left_out.times > 0) fast_forward(ledger, INFINITY);
   for (guint i = 0; i < ledger->n_lanes; i++) close_gap(&ledger->accounts[i], end_s);
 }
 
@@ -291,6 +334,8 @@ void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]) {
   }
   for (int kind = 0; kind < ORR_N_TIMES; kind++) ret_seconds[kind] = sum[kind] / n;
 }
+
+OrrRepetition orr_ledger_repetition(const OrrLedger *ledger) { return ledger->repetition; }
 
 guint orr_ledger_whole_steps(const OrrLedger *ledger) {
   guint whole = ledger->step_ends->len;

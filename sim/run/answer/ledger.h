@@ -35,6 +35,17 @@ void orr_ledger_span(const OrrSpan *span, void *ledger);
 /* Counts the rest of every lane until @end_s as bubble. No spans after that. */
 void orr_ledger_close(OrrLedger *ledger, double end_s);
 
+/* What the program left out (orr_program_repeat): what ended after from_s, up to to_s, happened
+ * @times more times, each to_s - from_s later than the last. Spans that end later are moved by all
+ * of them. times is 0 where nothing was left out. */
+typedef struct {
+  double from_s, to_s;
+  guint times;
+} OrrRepetition;
+
+/* After orr_ledger_close. */
+OrrRepetition orr_ledger_repetition(const OrrLedger *ledger);
+
 /* Fast-forward. Counts everything since the mark another @times times, as if the clock had run on
  * for @times * @period_s meanwhile; later spans are shifted by that much. Call it at most once. */
 void orr_ledger_mark(OrrLedger *ledger);

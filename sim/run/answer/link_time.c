@@ -1,6 +1,10 @@
 /*
  * link_time.c - picks the busiest links, then spreads each communication's bytes over the bins that
  * it overlaps.
+ *
+ * A communication that was left out n times (orr_program_repeat) carried by time t, with s its
+ * start, e its end, d the period and k = floor((t - s) / d):  bytes * (min(k, n + 1) + the fraction
+ * of the k-th one by t), so n more cost no more than one.
  */
 #include "sim/run/answer/link_time.h"
 
@@ -9,6 +13,7 @@
 typedef struct {
   const OrrProgram *program;
   double end_s;
+  OrrRepetition repeated;
   guint n_links;
   guint32 links[ORR_LINK_TIME_LINKS];                    /* the busiest first */
   double bytes[ORR_LINK_TIME_LINKS][ORR_LINK_TIME_BINS]; /* carried */
@@ -44,6 +49,31 @@ static void spread(Tally *tally, guint which, double bytes, double begin_s, doub
   }
 }
 
+/* How many times @span and its repetitions have happened by @at_s. */
+static double times_by(const OrrRepetition *repeated, const OrrSpan *span, double at_s) {
+  const double period_s = repeated->to_s - repeated->from_s, took_s = span->end_s - span->started_s;
+  const double whole = floor((at_s - span->started_s) / period_s);
+  if (whole < 0) return 0;
+  if (whole > repeated->times) return 1.0 + repeated->times;
+  const double since_s = at_s - span->started_s - whole * period_s;
+  return whole + (since_s < took_s ? since_s / took_s : 1);
+}
+
+static void spread_repeated(Tally *tally, guint which, double bytes, const OrrSpan *span) {
+  const double bin_s = tally->end_s / ORR_LINK_TIME_BINS;
+  double before = 0;
+  for (guint bin = 0; bin < ORR_LINK_TIME_BINS; bin++) {
+    const gboolean is_last = bin + 1 == ORR_LINK_TIME_BINS;
+    const double by_now = times_by(&tally->repeated, span, is_last ? INFINITY : (bin + 1) * bin_s);
+    tally->bytes[which][bin] += bytes * (by_now - before);
+    before = by_now;
+  }
+}
+
+static gboolean is_repeated(const OrrRepetition *repeated, const OrrSpan *span) {
+  return repeated->times > 0 && span->end_s > repeated->from_s && span->end_s <= repeated->to_s;
+}
+
 static void add_comm(Tally *tally, const OrrSpan *span) {
   guint n_phases = 0, n_uses = 0;
   const OrrPhase *phases = orr_program_phases(tally->program, span->comm, &n_phases);
@@ -52,7 +82,9 @@ static void add_comm(Tally *tally, const OrrSpan *span) {
     const OrrLinkUse *uses = orr_program_path_uses(tally->program, phases[p].path, &n_uses);
     for (guint u = 0; u < n_uses; u++)
       for (guint i = 0; i < tally->n_links; i++)
-        if (uses[u].link == tally->links[i])
+        if (uses[u].link == tally->links[i] && is_repeated(&tally->repeated, span))
+          spread_repeated(tally, i, phases[p].bytes * uses[u].weight, span);
+        else if (uses[u].link == tally->links[i])
           spread(tally, i, phases[p].bytes * uses[u].weight, span->started_s, span->end_s);
   }
 }
@@ -78,6 +110,7 @@ void orr_link_time_add(const OrrReplayed *replayed, OrrOutcome *outcome) {
   g_autofree Tally *tally = g_new0(Tally, 1);
   tally->program = replayed->work->program;
   tally->end_s = replayed->replay.end_s;
+  tally->repeated = orr_ledger_repetition(replayed->ledger);
   choose_links(tally, replayed);
   g_autofree gboolean *seen = g_new0(gboolean, orr_program_n_comms(tally->program) + 1);
   for (guint i = 0; i < replayed->spans->len; i++) { /* each of its members has a span: count one */

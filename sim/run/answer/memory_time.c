@@ -83,15 +83,25 @@ static OrrMemoryTimeRow row_of(const OrrMemoryMoment *moment, const OrrStageMemo
       .total_bytes = level->fixed + level->held + (is_update ? level->update : 0)};
 }
 
-static void add_rows(const OrrTrainingWork *work, Walk *walks, Level *levels, OrrOutcome *outcome) {
+/* A moment that ends after steps that were left out (orr_program_repeat) is one of the last
+ * step. */
+static void move_begin(OrrMemoryTimeRow *row, const OrrRepetition *repeated) {
+  if (repeated->times > 0 && row->end_s > repeated->to_s && row->begin_s <= repeated->to_s)
+    row->begin_s += repeated->times * (repeated->to_s - repeated->from_s);
+}
+
+static void add_rows(const OrrTrainingWork *work, Walk *walks, Level *levels,
+                     const OrrRepetition *repeated, OrrOutcome *outcome) {
   for (guint i = 0; i < work->moment_ops->len; i++) {
     const OrrMemoryMoment *moment =
         &g_array_index(work->moments, OrrMemoryMoment, i % work->moments->len);
     const OrrStageMemory *peak = &g_array_index(work->memory, OrrStageMemory, moment->stage);
     OrrMemoryTimeRow row = row_of(moment, peak, &levels[moment->stage]);
     if (advance(&walks[moment->stage], g_array_index(work->moment_ops, guint, i), &row.begin_s,
-                &row.end_s))
+                &row.end_s)) {
+      move_begin(&row, repeated);
       g_array_append_val(outcome->memory_times, row);
+    }
   }
 }
 
@@ -112,6 +122,7 @@ void orr_memory_time_add(const OrrReplayed *replayed, OrrOutcome *outcome) {
     levels[stage] = level_of(&g_array_index(work->memory, OrrStageMemory, stage));
   }
   collect_spans(replayed, walk_of_stream);
-  add_rows(work, walks, levels, outcome);
+  const OrrRepetition repeated = orr_ledger_repetition(replayed->ledger);
+  add_rows(work, walks, levels, &repeated, outcome);
   for (gint64 stage = 0; stage < work->pp; stage++) g_array_unref(walks[stage].spans);
 }

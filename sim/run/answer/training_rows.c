@@ -19,9 +19,10 @@ static char *interned(const char *text) { return (char *)g_intern_string(text); 
 
 static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const GArray *ends = orr_ledger_step_ends(replayed->ledger);
+  const gboolean repeats = orr_ledger_repetition(replayed->ledger).times > 0;
   double begin_s = 0;
   for (guint i = 0; i < ends->len; i++) {
-    const OrrStepRow row = {i, begin_s, g_array_index(ends, double, i)};
+    const OrrStepRow row = {i, begin_s, g_array_index(ends, double, i), repeats && i > 1};
     g_array_append_val(outcome->steps, row);
     begin_s = row.end_s;
   }
@@ -238,6 +239,17 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   fill_rates(r, work);
 }
 
+/* What the rows of single operations do not show. */
+static void add_left_out(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const guint times = orr_ledger_repetition(replayed->ledger).times, n = outcome->steps->len;
+  if (times == 0 || outcome->spans->len == 0) return;
+  g_ptr_array_add(outcome->warnings,
+                  g_strdup_printf("%s%u %s step 1 and %s not replayed: the time line has steps 0 "
+                                  "and 1 and the end of step %u",
+                                  n > 3 ? "steps 2 to " : "step ", n - 1,
+                                  n > 3 ? "repeat" : "repeats", n > 3 ? "were" : "was", n - 1));
+}
+
 static void add_warnings(const OrrCluster *cluster, OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
   if (r->costs_outside > 0)
@@ -272,6 +284,7 @@ void orr_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);
   add_warnings(replayed->cluster, outcome);
+  add_left_out(replayed, outcome);
 }
 
 /* --- Explanations --- */

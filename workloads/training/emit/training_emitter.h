@@ -111,6 +111,7 @@ typedef struct {
   const OrrTrainingPlan *plan;
   const double *optimizer_s; /* by stage */
   OrrTrainingWork *work;
+  gint64 left_out; /* steps that repeat the last one of @job (training_steps.h) */
 } OrrEmission;
 
 void orr_emitter_init(OrrEmitter *e, const OrrEmission *emission);

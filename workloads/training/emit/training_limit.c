@@ -18,6 +18,7 @@
 #include "workloads/training/emit/training_limit.h"
 #include "workloads/training/emit/training_loader.h"
 #include "workloads/training/emit/training_program.h"
+#include "workloads/training/emit/training_steps.h"
 
 /* An operation was measured to take 7 to 36 bytes, and up to 72 where its span is stored. */
 #define MOST_OPS 3e7
@@ -52,6 +53,7 @@ static double ops_with(const Refused *refused, gint64 micro_batches, gint64 step
   OrrTraining params = *job.params;
   params.steps = steps;
   job.params = &params;
+  params.steps -= orr_training_steps_left_out(&job);
   job.shape.micro_batches = micro_batches;
   job.shape.micro_batches = orr_training_limit_micro_batches(&job);
   return orr_training_program_n_ops(&job, refused->costs, refused->plan);

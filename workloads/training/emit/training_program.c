@@ -86,7 +86,12 @@ void orr_training_program_emit(const OrrEmission *emission) {
   orr_emitter_init(&e, emission);
   e.passes = orr_training_runs_passes_new(&e);
   add_lanes(&e);
-  for (gint64 step = 0; step < emission->job->params->steps; step++) emit_step(&e, step);
+  for (gint64 step = 0; step < emission->job->params->steps; step++) {
+    const guint32 norm = e.norm; /* of the step before */
+    emit_step(&e, step);
+    if (step == 1 && emission->left_out > 0)
+      orr_program_repeat(e.program, norm, e.norm, (guint32)emission->left_out);
+  }
   orr_emitter_clear(&e);
 }
 
