@@ -2,7 +2,7 @@
 #   make run    install what is missing, build, run the default scenario, show its answer
 #   make test   the same, then all tests
 #
-# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | profile ROW | install | clean. WERROR=1 makes warnings errors (CI does).
+# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | clean. WERROR=1 makes warnings errors (CI does).
 
 SCENARIO ?= scenarios/gpt3-175b-1024-a100.yaml
 BUILD ?= build
@@ -12,7 +12,7 @@ WERROR ?= 0
 PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
-.PHONY: run test build setup packages accuracy residuals sanitize lint fuzz fuzzers bench profile install clean
+.PHONY: run test build setup packages accuracy residuals sanitize lint fuzz fuzzers bench performance profile install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
@@ -67,6 +67,11 @@ fuzzers:
 
 bench: build
 	@tests/bench/bench.sh $(BUILD)
+
+# Measures, and writes the figures of docs/performance.md anew. On an idle machine.
+performance: build
+	@tests/bench/bench.sh $(BUILD) tests/bench/figures.tsv
+	@python3 docs/performance.py
 
 # make profile ROW: which functions take the time of a row of tests/bench/goals.csv. The second word is no target.
 ifeq (profile,$(firstword $(MAKECMDGOALS)))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# bench.sh BUILD - measures a build and prints one table: what, figure, unit; the machine first. A figure is the median
+# bench.sh BUILD [FIGURES] - measures a build and prints one table: what, figure, unit; the machine first. A figure is the median
 # of five. docs/performance.md explains the rows. Compare figures of one run with each other, or of one machine over
-# time; nothing here passes or fails.
+# time; nothing here passes or fails. FIGURES: a file that takes the same for docs/performance.py.
 set -eu
 build=$(cd "${1:-build}" && pwd)
 cd "$(dirname "$0")/../.."
@@ -19,9 +19,16 @@ grow() {
 
 processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
 memory=$(awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo)
-echo "machine: ${processor:-$(uname -m)}, $(nproc) cores, $memory GiB, $(uname -sr)"
-echo "build:   $("$build/orrery" --version), $(date +%Y-%m-%d), load $(cut -d' ' -f1 /proc/loadavg)"
+machine="${processor:-$(uname -m)}, $(nproc) cores, $memory GiB, $(uname -sr)"
+version="$("$build/orrery" --version), $(date +%Y-%m-%d), load $(cut -d' ' -f1 /proc/loadavg)"
+echo "machine: $machine"
+echo "build:   $version"
 echo
+if [ -n "${2:-}" ]; then
+  ORRERY_BENCH_FIGURES=$scratch/figures.tsv
+  export ORRERY_BENCH_FIGURES
+  printf '# machine: %s\n# build: %s\n' "$machine" "$version" > "$ORRERY_BENCH_FIGURES"
+fi
 
 scenario=scenarios/gpt3-175b-1024-a100.yaml
 grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
@@ -36,3 +43,4 @@ grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
 "$build/tests/bench_fabric"
 "$build/tests/bench_serving" scenarios/serving-azure-conversation-4-h100.yaml
 "$build/tests/bench_goals" "$build/orrery" tests/bench/goals.csv "$scratch"
+[ -z "${2:-}" ] || mv "$ORRERY_BENCH_FIGURES" "$2"
