@@ -2,190 +2,124 @@
  * engine_fair.c - transfers share links max-min fairly, like SimGrid's but solved here, in less
  * time.
  *
- *     maximise the smallest rate, then the next smallest ...
- *     subject to  sum over transfers t of w(t, l) * rate(t) <= B(l)  for every link l
+ * A system (sharing.h) is solved by progressive filling (Bertsekas and Gallager, Data Networks,
+ * 6.5.2): all rates grow together until the link with the least B / sum of weights is full; the
+ * rates of its transfers are then fixed, and the bandwidth that they take is subtracted from their
+ * other links. The solution is unique, so it equals SimGrid's up to rounding
+ * (tests/engine/test_engine_random.c checks both). A process can open any number of these engines,
+ * so sweeps need no child processes.
  *
- * by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): all rates grow together
- * until the link with the least B / sum of weights is full; the rates of its transfers are then
- * fixed, and the bandwidth that they take is subtracted from their other links. The solution is
- * unique, so it equals SimGrid's up to rounding (1e-15 of a rate; tests/engine/test_engine_random.c
- * checks both). A process can open any number of these engines, so sweeps need no child processes.
- *
- * Only the component that a change can reach is solved again: from the links of transfers that
- * started or ended, over the transfers on these links, to their links, and so on. A component of k
- * transfers over m links takes O(m) for each link that fills, and O(1) for each use. Where
- * thousands of links fill one by one, SimGrid is faster.
- *
- *   link -> first use <-> use <-> use        transfer -> its uses, one array
- *
- * Invariants
- *  1. A link lists the uses of the transfers that run on it. Rates depend on the order of the list
- *     only by rounding. Held transfers are in no list.
- *  2. A link is in `changed` at most once.
+ * What is left of a link divided by the weights of its open transfers never falls, so a heap of
+ * links by that rate finds the next one: a link whose rate rose since it was put there goes back.
+ * A system with n uses takes O(n log n).
  */
-#include "sim/engine/engine_private.h"
-
-typedef struct Use Use;
-typedef struct Flow Flow;
-
-struct Use {
-  Flow *flow;
-  Use *previous, *next;
-};
-
-struct Flow {
-  OrrTransfer *transfer;
-  gboolean runs;  /* in the lists of its links */
-  guint64 round;  /* the solution that last included it */
-  gboolean fixed; /* its rate is fixed in that solution */
-  Use uses[];
-};
+#include "sim/engine/sharing.h"
 
 typedef struct {
-  Use *first;
-  guint64 round;
-  guint64 weight; /* sum over transfers that are not fixed */
   double left;    /* bandwidth left by fixed transfers */
-  gboolean changed;
+  guint64 weight; /* sum over open transfers */
+  guint32 first;  /* of its uses in `by_link` */
 } Link;
 
 typedef struct {
-  GArray *links;     /* of Link */
-  GArray *changed;   /* of OrrLink */
-  GArray *reached;   /* of OrrLink: the component being solved */
-  GPtrArray *spread; /* of Flow *: the component being solved */
-  guint64 round;
+  double rate;
+  guint32 link;
+} Next;
+
+typedef struct {
+  OrrSharing *sharing;
+  GArray *links;   /* of Link, one more than the system has */
+  GArray *by_link; /* of guint32: transfers by link */
+  GArray *heap;    /* of Next, the least rate first */
 } Fair;
 
-static Link *link_at(const Fair *fair, OrrLink link) {
+static Link *link_at(const Fair *fair, guint32 link) {
   return &g_array_index(fair->links, Link, link);
 }
 
-static void note_change(Fair *fair, OrrLink link) {
-  Link *it = link_at(fair, link);
-  if (it->changed) return;
-  it->changed = TRUE;
-  g_array_append_val(fair->changed, link);
+/* --- the heap --- */
+
+static void push(GArray *heap, Next next) {
+  guint at = heap->len;
+  g_array_append_val(heap, next);
+  Next *all = (Next *)(void *)heap->data;
+  for (; at > 0 && next.rate < all[(at - 1) / 2].rate; at = (at - 1) / 2)
+    all[at] = all[(at - 1) / 2];
+  all[at] = next;
 }
 
-/* --- lists of uses --- */
-
-static void put_on_links(Fair *fair, Flow *flow) {
-  const OrrTransfer *transfer = flow->transfer;
-  flow->runs = TRUE;
-  for (guint32 i = 0; i < transfer->n_uses; i++) {
-    Link *link = link_at(fair, transfer->uses[i].link);
-    Use *use = &flow->uses[i];
-    *use = (Use){flow, NULL, link->first};
-    if (link->first) link->first->previous = use;
-    link->first = use;
-    note_change(fair, transfer->uses[i].link);
+static void sift_down(GArray *heap, Next next) {
+  Next *all = (Next *)(void *)heap->data;
+  guint at = 0;
+  for (guint child; (child = 2 * at + 1) < heap->len; at = child) {
+    if (child + 1 < heap->len && all[child + 1].rate < all[child].rate) child++;
+    if (next.rate <= all[child].rate) break;
+    all[at] = all[child];
   }
+  all[at] = next;
 }
 
-static void take_off_links(Fair *fair, Flow *flow) {
-  const OrrTransfer *transfer = flow->transfer;
-  if (!flow->runs) return;
-  flow->runs = FALSE;
-  for (guint32 i = 0; i < transfer->n_uses; i++) {
-    Link *link = link_at(fair, transfer->uses[i].link);
-    Use *use = &flow->uses[i];
-    if (use->previous)
-      use->previous->next = use->next;
-    else
-      link->first = use->next;
-    if (use->next) use->next->previous = use->previous;
-    note_change(fair, transfer->uses[i].link);
-  }
+static void pop(GArray *heap) {
+  const Next last = g_array_index(heap, Next, heap->len - 1);
+  g_array_set_size(heap, heap->len - 1);
+  if (heap->len > 0) sift_down(heap, last);
 }
 
 /* --- solving --- */
 
-static void reach(Fair *fair, OrrLink link, const OrrEngine *engine) {
-  Link *it = link_at(fair, link);
-  if (it->round == fair->round) return;
-  it->round = fair->round;
-  it->weight = 0;
-  it->left = orr_engine_link(engine, link)->bandwidth;
-  g_array_append_val(fair->reached, link);
+static void sort_by_link(Fair *fair, const OrrSharingSystem *system) {
+  g_array_set_size(fair->links, system->n_links + 1);
+  g_array_set_size(fair->by_link, system->n_uses);
+  for (guint32 l = 0; l <= system->n_links; l++)
+    *link_at(fair, l) = (Link){l < system->n_links ? system->capacities[l] : 0, 0, 0};
+  for (guint32 u = 0; u < system->n_uses; u++) {
+    link_at(fair, system->uses[u].link)->weight += system->uses[u].weight;
+    link_at(fair, system->uses[u].link + 1)->first++;
+  }
+  for (guint32 l = 0; l < system->n_links; l++)
+    link_at(fair, l + 1)->first += link_at(fair, l)->first;
+  for (guint32 t = system->n_transfers; t-- > 0;)
+    for (guint32 u = system->first_uses[t]; u < system->first_uses[t + 1]; u++)
+      g_array_index(fair->by_link, guint32, --link_at(fair, system->uses[u].link + 1)->first) = t;
+  /* Each link's uses now begin at the `first` of the one after it. */
 }
 
-/* Collects the component that the changed links reach in fair->reached and fair->spread. */
-static void gather(Fair *fair, const OrrEngine *engine) {
-  fair->round++;
-  g_array_set_size(fair->reached, 0);
-  g_ptr_array_set_size(fair->spread, 0);
-  for (guint i = 0; i < fair->changed->len; i++) {
-    link_at(fair, g_array_index(fair->changed, OrrLink, i))->changed = FALSE;
-    reach(fair, g_array_index(fair->changed, OrrLink, i), engine);
+static void fix(Fair *fair, const OrrSharingSystem *system, guint32 transfer, double rate) {
+  system->rates[transfer] = rate;
+  for (guint32 u = system->first_uses[transfer]; u < system->first_uses[transfer + 1]; u++) {
+    Link *link = link_at(fair, system->uses[u].link);
+    link->weight -= system->uses[u].weight;
+    link->left = MAX(link->left - system->uses[u].weight * rate, 0);
   }
-  g_array_set_size(fair->changed, 0);
-  for (guint i = 0; i < fair->reached->len; i++)
-    for (Use *use = link_at(fair, g_array_index(fair->reached, OrrLink, i))->first; use;
-         use = use->next) {
-      Flow *flow = use->flow;
-      if (flow->round == fair->round) continue;
-      flow->round = fair->round;
-      flow->fixed = FALSE;
-      g_ptr_array_add(fair->spread, flow);
-      for (guint32 u = 0; u < flow->transfer->n_uses; u++) {
-        reach(fair, flow->transfer->uses[u].link, engine);
-        link_at(fair, flow->transfer->uses[u].link)->weight += flow->transfer->uses[u].weight;
-      }
+}
+
+static void fill(Fair *fair, const OrrSharingSystem *system, guint32 link, double rate) {
+  const guint32 from = link_at(fair, link + 1)->first,
+                to = link + 1 < system->n_links ? link_at(fair, link + 2)->first : system->n_uses;
+  for (guint32 i = from; i < to; i++) {
+    const guint32 transfer = g_array_index(fair->by_link, guint32, i);
+    if (system->rates[transfer] < 0) fix(fair, system, transfer, rate);
+  }
+}
+
+static void solve(const OrrSharingSystem *system, void *user) {
+  Fair *fair = user;
+  sort_by_link(fair, system);
+  g_array_set_size(fair->heap, 0);
+  for (guint32 t = 0; t < system->n_transfers; t++) system->rates[t] = -1; /* open */
+  for (guint32 l = 0; l < system->n_links; l++)
+    push(fair->heap, (Next){link_at(fair, l)->left / (double)link_at(fair, l)->weight, l});
+  while (fair->heap->len > 0) {
+    const Next next = g_array_index(fair->heap, Next, 0);
+    const Link *link = link_at(fair, next.link);
+    const double rate = link->weight > 0 ? link->left / (double)link->weight : G_MAXDOUBLE;
+    if (link->weight > 0 && rate > next.rate) {
+      sift_down(fair->heap, (Next){rate, next.link});
+      continue;
     }
-}
-
-/* The link that fills first; NULL when all rates are fixed. Links without unfixed transfers leave
- * the list. */
-static Link *fullest(Fair *fair, double *ret_rate) {
-  Link *first = NULL;
-  guint kept = 0;
-  for (guint i = 0; i < fair->reached->len; i++) {
-    const OrrLink index = g_array_index(fair->reached, OrrLink, i);
-    Link *link = link_at(fair, index);
-    if (link->weight == 0) continue;
-    g_array_index(fair->reached, OrrLink, kept++) = index;
-    const double rate = link->left / (double)link->weight;
-    if (first && rate >= *ret_rate) continue;
-    first = link;
-    *ret_rate = rate;
+    pop(fair->heap);
+    if (link->weight > 0) fill(fair, system, next.link, rate);
   }
-  g_array_set_size(fair->reached, kept);
-  return first;
-}
-
-static void fix(Fair *fair, OrrEngine *engine, Flow *flow, double rate) {
-  const OrrTransfer *transfer = flow->transfer;
-  flow->fixed = TRUE;
-  for (guint32 u = 0; u < transfer->n_uses; u++) {
-    Link *link = link_at(fair, transfer->uses[u].link);
-    link->weight -= transfer->uses[u].weight;
-    link->left = MAX(link->left - transfer->uses[u].weight * rate, 0);
-  }
-  orr_engine_set_rate(engine, flow->transfer, rate);
-}
-
-/* The most frequent case: a transfer alone on its links. */
-static gboolean solve_lone(const Fair *fair, OrrEngine *engine) {
-  if (fair->spread->len != 1) return fair->spread->len == 0;
-  OrrTransfer *transfer = ((Flow *)fair->spread->pdata[0])->transfer;
-  double rate = G_MAXDOUBLE;
-  for (guint32 u = 0; u < transfer->n_uses; u++)
-    rate = MIN(rate, orr_engine_link(engine, transfer->uses[u].link)->bandwidth /
-                         transfer->uses[u].weight);
-  orr_engine_set_rate(engine, transfer, rate);
-  return TRUE;
-}
-
-static void fair_settle(OrrEngine *engine) {
-  Fair *fair = engine->state;
-  if (fair->changed->len == 0) return;
-  gather(fair, engine);
-  if (solve_lone(fair, engine)) return;
-  double rate = 0;
-  for (Link *link; (link = fullest(fair, &rate));)
-    for (Use *use = link->first; use; use = use->next)
-      if (!use->flow->fixed) fix(fair, engine, use->flow, rate);
 }
 
 /* --- the class --- */
@@ -193,50 +127,49 @@ static void fair_settle(OrrEngine *engine) {
 static gboolean fair_open(OrrEngine *engine, GError **error) {
   (void)error;
   Fair *fair = g_new0(Fair, 1);
-  fair->links = g_array_new(FALSE, TRUE, sizeof(Link));
-  fair->changed = g_array_new(FALSE, FALSE, sizeof(OrrLink));
-  fair->reached = g_array_new(FALSE, FALSE, sizeof(OrrLink));
-  fair->spread = g_ptr_array_new();
+  fair->sharing = orr_sharing_new(solve, fair);
+  fair->links = g_array_new(FALSE, FALSE, sizeof(Link));
+  fair->by_link = g_array_new(FALSE, FALSE, sizeof(guint32));
+  fair->heap = g_array_new(FALSE, FALSE, sizeof(Next));
   engine->state = fair;
   return TRUE;
 }
 
 static void fair_close(OrrEngine *engine) {
   Fair *fair = engine->state;
+  orr_sharing_free(fair->sharing);
   g_array_unref(fair->links);
-  g_array_unref(fair->changed);
-  g_array_unref(fair->reached);
-  g_ptr_array_unref(fair->spread);
+  g_array_unref(fair->by_link);
+  g_array_unref(fair->heap);
   g_free(fair);
   engine->state = NULL;
 }
 
+static OrrSharing *sharing_of(const OrrEngine *engine) { return ((Fair *)engine->state)->sharing; }
+
 static gboolean fair_add_link(OrrEngine *engine, OrrLink link, GError **error) {
   (void)error;
-  Fair *fair = engine->state;
-  g_array_set_size(fair->links, link + 1);
+  orr_sharing_add_link(sharing_of(engine), link);
   return TRUE;
 }
 
 static void fair_start(OrrEngine *engine, OrrTransfer *transfer) {
-  Flow *flow = g_malloc(sizeof *flow + transfer->n_uses * sizeof(Use));
-  *flow = (Flow){.transfer = transfer};
-  transfer->action = flow;
-  if (!transfer->held) put_on_links(engine->state, flow);
+  orr_sharing_start(sharing_of(engine), transfer);
 }
 
 static void fair_end(OrrEngine *engine, OrrTransfer *transfer) {
-  take_off_links(engine->state, transfer->action);
-  g_clear_pointer(&transfer->action, g_free);
+  orr_sharing_end(sharing_of(engine), transfer);
 }
 
 static void fair_hold(OrrEngine *engine, OrrTransfer *transfer, gboolean held) {
-  (held ? take_off_links : put_on_links)(engine->state, transfer->action);
+  orr_sharing_hold(sharing_of(engine), transfer, held);
 }
 
 static void fair_bandwidth_changed(OrrEngine *engine, OrrLink link) {
-  note_change(engine->state, link);
+  orr_sharing_bandwidth_changed(sharing_of(engine), link);
 }
+
+static void fair_settle(OrrEngine *engine) { orr_sharing_settle(sharing_of(engine), engine); }
 
 static gboolean fair_run(OrrEngine *engine, GError **error) {
   (void)error;

@@ -77,8 +77,7 @@ static double fill(gconstpointer data) {
   gint64 sweep = 0;
   bench_check(error);
   orr_sweep_store_begin(store, plan, ask->n, excluded, &sweep, &error);
-  g_strlcpy(answer.engine, "simgrid 3.32, lmm max-min, selective update, precision 1e-12",
-            sizeof answer.engine);
+  g_strlcpy(answer.engine, "simgrid 3.32, lmm max-min, precision 1e-12", sizeof answer.engine);
   const gint64 begin_us = g_get_monotonic_time();
   for (guint i = 0; i < ask->n && !error; i++) {
     if (i % 1024 == 0 && orr_store_end_batch(store, &error)) orr_store_begin_batch(store, &error);
