@@ -2,7 +2,7 @@
  * engine.c - time, order and bytes: the part common to all engines. See engine.h for the rules, and
  * engine_private.h for the states of a transfer.
  */
-#include "sim/engine/engine_private.h"
+#include "sim/engine/engine_load.h"
 
 #include <math.h>
 #include <string.h>

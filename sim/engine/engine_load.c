@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/engine/engine_private.h"
+#include "sim/engine/engine_load.h"
 
 /* meson defines these for this file alone. */
 #ifndef ORR_BUILD_DIR

@@ -76,19 +76,6 @@ struct OrrEngine {
 extern const OrrEngineClass orr_engine_fair_class;
 extern const OrrEngineClass orr_engine_ideal_class;
 
-/* What a program and the module with its SimGrid engine must agree on (engine_load.c). */
-typedef struct {
-  gsize of_engine, of_transfer, of_link, of_class, of_event;
-} OrrEngineLayout;
-#define ORR_ENGINE_LAYOUT                                                                          \
-  {                                                                                                \
-    sizeof(OrrEngine), sizeof(OrrTransfer), sizeof(OrrEngineLink), sizeof(OrrEngineClass),         \
-        sizeof(OrrEvent)                                                                           \
-  }
-
-/* Loads the engine once; NULL with ORR_FAULT_RESOURCE where it cannot be found or loaded. */
-const OrrEngineClass *orr_engine_load_simgrid(GError **error);
-
 static inline OrrEngineLink *orr_engine_link(const OrrEngine *engine, OrrLink link) {
   return &g_array_index(engine->links, OrrEngineLink, link);
 }

@@ -38,7 +38,7 @@
 #include <simgrid/version.h>
 
 #include "sim/base/fault.h"
-#include "sim/engine/sharing.h"
+#include "sim/engine/engine_load.h"
 
 #if SIMGRID_VERSION < 33200 || SIMGRID_VERSION >= 33300
 #error                                                                                             \

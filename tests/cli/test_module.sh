@@ -31,7 +31,7 @@ status=$?
 check "a file that is no module ends the run with its path" \
   '[ $status -ne 0 ] && grep -q "the SimGrid engine cannot be loaded: .*apart/orrery-simgrid.so" said'
 
-printf '#include <stddef.h>\nconst size_t orr_engine_simgrid_layout[5] = {1, 2, 3, 4, 5};\n' > other.c
+printf '#include <stddef.h>\nconst size_t orr_engine_simgrid_layout[6] = {1, 2, 3, 4, 5, 6};\n' > other.c
 if cc -shared -fPIC -o apart/orrery-simgrid.so other.c 2> said; then
   run apart/orrery two-jobs-one-uplink
   status=$?
