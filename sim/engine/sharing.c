@@ -18,8 +18,8 @@
 /* Relative. Sums of a thousand doubles are off by 1e-13 and SimGrid's rates by 1e-12; what two
  * whole solutions with other orders of links differ by in the end is 1e-9 and less. */
 #define TOLERANCE 1e-11
-/* A region that grew so many times is the whole network that its links reach. Long chains grow link
- * by link, and each time all of the region is solved again. */
+/* After this many growths, all that the region's links reach is solved at once: in a long chain a
+ * region grows link by link, and each time all of it is solved again. */
 #define MOST_GROWTHS 12
 #define NO_LINK G_MAXUINT32
 
@@ -103,7 +103,7 @@ static void put_on_links(OrrSharing *sharing, Flow *flow) {
   }
 }
 
-/* Links that were no bottleneck are none with more bandwidth left: they need no new solution. */
+/* Only links that were a bottleneck need a new solution; begin_region looks which were. */
 static void take_off_links(OrrSharing *sharing, Flow *flow) {
   const OrrTransfer *transfer = flow->transfer;
   if (!flow->runs) return;

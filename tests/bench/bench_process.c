@@ -1,7 +1,7 @@
 /*
  * bench_process ORRERY SCENARIO DB SET ROWS.csv - whole processes, as a user runs them: wall time
- * from start to exit, processor time, and peak memory (the largest resident set). SET is a validation set's name;
- * ROWS.csv are its rows, a few times over.
+ * from start to exit, processor time, and peak memory (the largest resident set). SET is a
+ * validation set's name; ROWS.csv are its rows, a few times over.
  */
 #include <stdarg.h>
 
