@@ -6,17 +6,15 @@
  * table rounds what has a point or an exponent to six significant digits, and leaves integers
  * alone. NULL is "-" in a table, an empty field in CSV (an empty text is ""), null in JSON.
  */
+#define _GNU_SOURCE /* strchrnul */
 #include <string.h>
 
+#include "results/answer_real.h"
 #include "results/store.h"
 
 void orr_answer_free(OrrAnswer *answer) {
   if (!answer) return;
-  for (guint r = 0; answer->rows && r < answer->rows->len; r++) {
-    char **cells = answer->rows->pdata[r];
-    for (guint i = 0; i < answer->n_columns; i++) g_free(cells[i]);
-    g_free(cells);
-  }
+  for (guint r = 0; answer->rows && r < answer->rows->len; r++) g_free(answer->rows->pdata[r]);
   if (answer->rows) g_ptr_array_unref(answer->rows);
   g_strfreev(answer->columns);
   g_free(answer->is_number);
@@ -25,55 +23,63 @@ void orr_answer_free(OrrAnswer *answer) {
 
 /* --- Table --- */
 
-static char *rounded(const char *text) {
-  char short_text[G_ASCII_DTOSTR_BUF_SIZE];
-  if (!strpbrk(text, ".e")) return g_strdup(text);
-  return g_strdup(
-      g_ascii_formatd(short_text, sizeof short_text, "%.6g", g_ascii_strtod(text, NULL)));
-}
-
-static char *shown(const OrrAnswer *answer, guint column, const char *cell) {
-  if (!cell) return g_strdup("-");
-  if (answer->is_number[column]) return rounded(cell);
-  char *text = g_strdup(cell);
-  for (char *c = text; *c; c++)
-    if (g_ascii_iscntrl(*c) && *c != '\n') *c = ' '; /* no cell may move the cursor of a terminal */
-  return text;
-}
-
-/* A row whose cells may have several lines: each cell split at its newlines. */
-typedef struct {
-  GStrv *cells; /* n_columns of them */
-  guint height;
-} ShownRow;
-
-static ShownRow show_row(const OrrAnswer *answer, char **cells, gsize *widths) {
-  ShownRow row = {.cells = g_new0(GStrv, answer->n_columns), .height = 1};
-  for (guint i = 0; i < answer->n_columns; i++) {
-    g_autofree char *text = shown(answer, i, cells[i]);
-    row.cells[i] = g_strsplit(g_strchomp(text), "\n", -1);
-    row.height = MAX(row.height, g_strv_length(row.cells[i]));
-    for (char **line = row.cells[i]; *line; line++)
-      widths[i] = MAX(widths[i], (gsize)g_utf8_strlen(*line, -1));
+/* Puts into @out what a table shows of a cell, which may have several lines. */
+static void show(const OrrAnswer *answer, guint column, const char *cell, GString *out) {
+  char brief[ORR_ANSWER_REAL_SIZE];
+  g_string_truncate(out, 0);
+  if (!cell) {
+    g_string_append_c(out, '-');
+  } else if (!answer->is_number[column]) {
+    g_string_append(out, cell);
+    for (char *c = out->str; *c; c++)
+      if (g_ascii_iscntrl(*c) && *c != '\n') *c = ' '; /* no cell may move a terminal's cursor */
+  } else if (strpbrk(cell, ".e")) {
+    g_string_append_len(out, brief, (gssize)orr_answer_real_short(cell, brief));
+  } else {
+    g_string_append(out, cell);
   }
-  return row;
 }
 
-static void shown_row_clear(ShownRow *row, guint n_columns) {
-  for (guint i = 0; i < n_columns; i++) g_strfreev(row->cells[i]);
-  g_free(row->cells);
+/* The same without blanks at its end. */
+static void show_trimmed(const OrrAnswer *answer, guint column, const char *cell, GString *out) {
+  show(answer, column, cell, out);
+  while (out->len > 0 && g_ascii_isspace(out->str[out->len - 1]))
+    g_string_truncate(out, out->len - 1);
+}
+
+/* Characters of the first @n bytes of a text: those that go on with one are not counted. */
+static gsize count_characters(const char *text, gsize n) {
+  gsize count = 0;
+  for (gsize i = 0; i < n; i++) count += ((guchar)text[i] & 0xC0) != 0x80;
+  return count;
+}
+
+static gsize line_length(const char *text) { return (gsize)(strchrnul(text, '\n') - text); }
+
+/* Widens the column to the longest line of a cell. Returns how many lines it has. */
+static guint measure(const char *text, gsize *width) {
+  guint n_lines = 1;
+  for (;; n_lines++) {
+    const gsize length = line_length(text);
+    *width = MAX(*width, count_characters(text, length));
+    if (!text[length]) return n_lines;
+    text += length + 1;
+  }
 }
 
 static void append_spaces(GString *out, gsize n) {
-  for (gsize i = 0; i < n; i++) g_string_append_c(out, ' ');
+  static const char blanks[] = "                                                                ";
+  for (; n >= sizeof blanks; n -= sizeof blanks - 1)
+    g_string_append_len(out, blanks, sizeof blanks - 1);
+  g_string_append_len(out, blanks, (gssize)n);
 }
 
 /* One cell of a line; @last is not padded, so that no line ends in blanks. */
-static void append_cell(GString *out, const char *text, gsize width, gboolean right,
+static void append_cell(GString *out, const char *text, gsize length, gsize width, gboolean right,
                         gboolean last) {
-  gsize pad = width - MIN(width, (gsize)g_utf8_strlen(text, -1));
+  const gsize shown = count_characters(text, length), pad = width - MIN(width, shown);
   if (right) append_spaces(out, pad);
-  g_string_append(out, text);
+  g_string_append_len(out, text, (gssize)length);
   if (!right && !last) append_spaces(out, pad);
 }
 
@@ -82,24 +88,29 @@ static void end_line(GString *out) {
   g_string_append_c(out, '\n');
 }
 
-static void append_row(GString *out, const OrrAnswer *answer, const ShownRow *row,
-                       const gsize *widths) {
-  for (guint l = 0; l < row->height; l++) {
-    for (guint i = 0; i < answer->n_columns; i++) {
-      gboolean has_line = l < g_strv_length(row->cells[i]);
-      g_string_append(out, i > 0 ? "  " : "");
-      append_cell(out, has_line ? row->cells[i][l] : "", widths[i], answer->is_number[i],
-                  i + 1 == answer->n_columns);
-    }
-    end_line(out);
+/* Line @line of a row, from 0. Returns whether a cell has more lines. */
+static gboolean append_line(GString *out, const OrrAnswer *answer, char **cells,
+                            const gsize *widths, guint line, GString *cell) {
+  gboolean has_more = FALSE;
+  for (guint i = 0; i < answer->n_columns; i++) {
+    show_trimmed(answer, i, cells[i], cell);
+    const char *at = cell->str;
+    for (guint k = 0; k < line && at; k++) at = (at = strchr(at, '\n')) ? at + 1 : NULL;
+    const gsize length = at ? line_length(at) : 0;
+    has_more = has_more || (at && at[length]);
+    g_string_append(out, i > 0 ? "  " : "");
+    append_cell(out, at ? at : "", length, widths[i], answer->is_number[i],
+                i + 1 == answer->n_columns);
   }
+  end_line(out);
+  return has_more;
 }
 
 static void append_head(GString *out, const OrrAnswer *answer, const gsize *widths) {
   for (guint i = 0; i < answer->n_columns; i++) {
     g_string_append(out, i > 0 ? "  " : "");
-    append_cell(out, answer->columns[i], widths[i], answer->is_number[i],
-                i + 1 == answer->n_columns);
+    append_cell(out, answer->columns[i], strlen(answer->columns[i]), widths[i],
+                answer->is_number[i], i + 1 == answer->n_columns);
   }
   end_line(out);
   for (guint i = 0; i < answer->n_columns; i++) {
@@ -111,17 +122,20 @@ static void append_head(GString *out, const OrrAnswer *answer, const gsize *widt
 
 char *orr_answer_table(const OrrAnswer *answer) {
   GString *out = g_string_new(NULL);
+  g_autoptr(GString) cell = g_string_new(NULL);
   guint n = answer->n_columns;
   g_autofree gsize *widths = g_new0(gsize, n);
-  g_autofree ShownRow *rows = g_new0(ShownRow, answer->rows->len);
-  for (guint i = 0; i < n; i++) widths[i] = (gsize)g_utf8_strlen(answer->columns[i], -1);
+  for (guint i = 0; i < n; i++)
+    widths[i] = count_characters(answer->columns[i], strlen(answer->columns[i]));
   for (guint r = 0; r < answer->rows->len; r++)
-    rows[r] = show_row(answer, answer->rows->pdata[r], widths);
+    for (guint i = 0; i < n; i++) {
+      show_trimmed(answer, i, ((char **)answer->rows->pdata[r])[i], cell);
+      measure(cell->str, &widths[i]);
+    }
   append_head(out, answer, widths);
-  for (guint r = 0; r < answer->rows->len; r++) {
-    append_row(out, answer, &rows[r], widths);
-    shown_row_clear(&rows[r], n);
-  }
+  for (guint r = 0; r < answer->rows->len; r++)
+    for (guint line = 0; append_line(out, answer, answer->rows->pdata[r], widths, line, cell);)
+      line++;
   if (answer->rows->len == 0) g_string_append(out, "(no rows)\n");
   return g_string_free(out, FALSE);
 }
@@ -142,19 +156,23 @@ static void append_csv(GString *out, const char *text) {
   g_string_append_c(out, '"');
 }
 
-static void append_csv_line(GString *out, char **cells, guint n) {
+/* @is_number: the columns that need no quotes; NULL: none. */
+static void append_csv_line(GString *out, char **cells, guint n, const gboolean *is_number) {
   for (guint i = 0; i < n; i++) {
     if (i > 0) g_string_append_c(out, ',');
-    if (cells[i]) append_csv(out, cells[i]);
+    if (cells[i] && is_number && is_number[i])
+      g_string_append(out, cells[i]);
+    else if (cells[i])
+      append_csv(out, cells[i]);
   }
   g_string_append_c(out, '\n');
 }
 
 char *orr_answer_csv(const OrrAnswer *answer) {
   GString *out = g_string_new(NULL);
-  append_csv_line(out, answer->columns, answer->n_columns);
+  append_csv_line(out, answer->columns, answer->n_columns, NULL);
   for (guint r = 0; r < answer->rows->len; r++)
-    append_csv_line(out, answer->rows->pdata[r], answer->n_columns);
+    append_csv_line(out, answer->rows->pdata[r], answer->n_columns, answer->is_number);
   return g_string_free(out, FALSE);
 }
 
@@ -169,6 +187,7 @@ static void append_markdown_cell(GString *out, const char *text) {
 
 char *orr_answer_markdown(const OrrAnswer *answer) {
   GString *out = g_string_new("|");
+  g_autoptr(GString) cell = g_string_new(NULL);
   for (guint i = 0; i < answer->n_columns; i++) {
     g_string_append_c(out, ' ');
     append_markdown_cell(out, answer->columns[i]);
@@ -180,9 +199,9 @@ char *orr_answer_markdown(const OrrAnswer *answer) {
   for (guint r = 0; r < answer->rows->len; r++) {
     g_string_append(out, "\n|");
     for (guint i = 0; i < answer->n_columns; i++) {
-      g_autofree char *cell = shown(answer, i, ((char **)answer->rows->pdata[r])[i]);
+      show(answer, i, ((char **)answer->rows->pdata[r])[i], cell);
       g_string_append_c(out, ' ');
-      append_markdown_cell(out, cell);
+      append_markdown_cell(out, cell->str);
       g_string_append(out, " |");
     }
   }
@@ -196,13 +215,15 @@ static void append_json_text(GString *out, const char *text) {
   static const char plain[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
   g_string_append_c(out, '"');
   for (const char *c = text; *c; c++) {
+    const char *from = c;
+    while ((guchar)*c >= 0x20 && *c != '"' && *c != '\\') c++;
+    g_string_append_len(out, from, c - from);
+    if (!*c) break;
     const char *found = strchr(plain, *c);
     if (found)
       g_string_append_printf(out, "\\%c", letters[found - plain]);
-    else if ((guchar)*c < 0x20)
-      g_string_append_printf(out, "\\u%04x", (guchar)*c);
     else
-      g_string_append_c(out, *c);
+      g_string_append_printf(out, "\\u%04x", (guchar)*c);
   }
   g_string_append_c(out, '"');
 }

@@ -108,7 +108,7 @@ gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_f
 typedef struct {
   char **columns;      /* strv */
   gboolean *is_number; /* per column: every cell is a number */
-  GPtrArray *rows;     /* of char ** with n_columns cells, each owned, may be NULL */
+  GPtrArray *rows;     /* of char ** with n_columns cells; a cell may be NULL */
   guint n_columns;
 } OrrAnswer;
 

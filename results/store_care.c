@@ -8,16 +8,21 @@
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 
-/* The rows of one table, as the cells of an answer. */
+/* A row of two cells in one block, as an answer frees it. */
+static char **row_of(const char *first, const char *second) {
+  const gsize n = strlen(first) + 1, n_second = strlen(second) + 1;
+  char **cells = g_malloc(2 * sizeof *cells + n + n_second);
+  cells[0] = memcpy(cells + 2, first, n);
+  cells[1] = memcpy(cells[0] + n, second, n_second);
+  return cells;
+}
+
+/* The name of one table and how many rows it has. */
 static char **count_rows(OrrStore *store, const char *name, GError **error) {
   char *sql = sqlite3_mprintf("SELECT count(*) FROM \"%w\"", name);
   g_autoptr(OrrAnswer) count = orr_store_query(store, sql, 0, error);
   sqlite3_free(sql);
-  if (!count) return NULL;
-  char **cells = g_new0(char *, 2);
-  cells[0] = g_strdup(name);
-  cells[1] = g_strdup(((char **)count->rows->pdata[0])[0]);
-  return cells;
+  return count ? row_of(name, ((char **)count->rows->pdata[0])[0]) : NULL;
 }
 
 /* The query selects a second cell per row to make room for the count. Virtual tables (rootpage 0)
@@ -32,8 +37,6 @@ OrrAnswer *orr_store_tables(OrrStore *store, GError **error) {
   for (guint r = 0; r < tables->rows->len; r++) {
     char **row = tables->rows->pdata[r], **counted = count_rows(store, row[0], error);
     if (!counted) return NULL;
-    g_free(row[0]);
-    g_free(row[1]);
     g_free(row);
     tables->rows->pdata[r] = counted;
   }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "results/answer_real.h"
 #include "results/store_private.h"
 #include "sim/base/diag.h"
 #include "sim/base/fault.h"
@@ -213,41 +214,42 @@ static gboolean bind_all(const OrrStore *store, sqlite3_stmt *stmt, const Questi
 
 /* --- The answer --- */
 
-/* The shortest text that reads back as the same double, with a point or an exponent to mark it as
- * a real number. */
-static char *real_text(double value) {
-  if (!isfinite(value)) return NULL;
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-  for (int digits = 15; digits <= 17; digits++) {
-    char format[] = "%.00g";
-    format[2] = (char)('0' + digits / 10);
-    format[3] = (char)('0' + digits % 10);
-    g_ascii_formatd(text, sizeof text, format, value);
-    if (g_ascii_strtod(text, NULL) == value) break;
-  }
-  return g_strconcat(text, strpbrk(text, ".e") ? NULL : ".0", NULL);
-}
-
-static char *blob_text(sqlite3_stmt *stmt, int column) {
+static void append_blob(sqlite3_stmt *stmt, int column, GString *out) {
   const guint8 *bytes = sqlite3_column_blob(stmt, column);
-  int n = sqlite3_column_bytes(stmt, column);
-  GString *text = g_string_sized_new(2 * (gsize)n);
-  for (int i = 0; i < n; i++) g_string_append_printf(text, "%02x", bytes[i]);
-  return g_string_free(text, FALSE);
+  const int n = sqlite3_column_bytes(stmt, column);
+  for (int i = 0; i < n; i++) g_string_append_printf(out, "%02x", bytes[i]);
 }
 
-static char *cell_text(sqlite3_stmt *stmt, int column) {
+static void append_text(sqlite3_stmt *stmt, int column, GString *out) {
+  const char *text = (const char *)sqlite3_column_text(stmt, column);
+  if (g_utf8_validate(text, -1, NULL)) {
+    g_string_append(out, text);
+    return;
+  }
+  g_autofree char *valid = g_utf8_make_valid(text, -1);
+  g_string_append(out, valid);
+}
+
+/* FALSE where the cell is NULL: a real number that is not finite too. */
+static gboolean append_cell(sqlite3_stmt *stmt, int column, GString *out) {
+  char real[ORR_ANSWER_REAL_SIZE];
   switch (sqlite3_column_type(stmt, column)) {
   case SQLITE_NULL:
-    return NULL;
+    return FALSE;
   case SQLITE_FLOAT:
-    return real_text(sqlite3_column_double(stmt, column));
+    if (!isfinite(sqlite3_column_double(stmt, column))) return FALSE;
+    g_string_append_len(out, real,
+                        (gssize)orr_answer_real(sqlite3_column_double(stmt, column), real));
+    return TRUE;
   case SQLITE_BLOB:
-    return blob_text(stmt, column);
+    append_blob(stmt, column, out);
+    return TRUE;
   case SQLITE_INTEGER:
-    return g_strdup((const char *)sqlite3_column_text(stmt, column));
+    g_string_append(out, (const char *)sqlite3_column_text(stmt, column));
+    return TRUE;
   default:
-    return g_utf8_make_valid((const char *)sqlite3_column_text(stmt, column), -1);
+    append_text(stmt, column, out);
+    return TRUE;
   }
 }
 
@@ -262,25 +264,42 @@ static OrrAnswer *answer_new(sqlite3_stmt *stmt) {
   return answer;
 }
 
-static void add_row(OrrAnswer *answer, sqlite3_stmt *stmt, gboolean *is_text) {
-  char **cells = g_new0(char *, answer->n_columns);
-  for (guint i = 0; i < answer->n_columns; i++) {
-    int type = sqlite3_column_type(stmt, (int)i);
-    cells[i] = cell_text(stmt, (int)i);
+/* What the rows of an answer share while they are added. */
+typedef struct {
+  GString *text; /* all cells of the row, each with its 0 */
+  gsize *starts; /* per column: where its text begins */
+  gboolean *is_null, *is_text;
+} Row;
+
+static void add_row(OrrAnswer *answer, sqlite3_stmt *stmt, Row *row) {
+  const guint n = answer->n_columns;
+  g_string_truncate(row->text, 0);
+  for (guint i = 0; i < n; i++) {
+    const int type = sqlite3_column_type(stmt, (int)i);
+    row->starts[i] = row->text->len;
+    row->is_null[i] = !append_cell(stmt, (int)i, row->text);
+    g_string_append_c(row->text, '\0');
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
       answer->is_number[i] = TRUE;
     else if (type != SQLITE_NULL)
-      is_text[i] = TRUE;
+      row->is_text[i] = TRUE;
   }
+  char **cells = g_malloc(n * sizeof *cells + row->text->len);
+  char *text = memcpy(cells + n, row->text->str, row->text->len);
+  for (guint i = 0; i < n; i++) cells[i] = row->is_null[i] ? NULL : text + row->starts[i];
   g_ptr_array_add(answer->rows, cells);
 }
 
 static OrrAnswer *fetch(const OrrStore *store, sqlite3_stmt *stmt, const char *sql,
                         GError **error) {
   g_autoptr(OrrAnswer) answer = answer_new(stmt);
-  g_autofree gboolean *is_text = g_new0(gboolean, answer->n_columns);
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autofree gsize *starts = g_new0(gsize, answer->n_columns);
+  g_autofree gboolean *is_null = g_new0(gboolean, answer->n_columns),
+                      *is_text = g_new0(gboolean, answer->n_columns);
+  Row row = {text, starts, is_null, is_text};
   int code;
-  while ((code = sqlite3_step(stmt)) == SQLITE_ROW) add_row(answer, stmt, is_text);
+  while ((code = sqlite3_step(stmt)) == SQLITE_ROW) add_row(answer, stmt, &row);
   if (code != SQLITE_DONE) {
     fail_query(store, sql, error);
     return NULL;

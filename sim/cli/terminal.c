@@ -90,10 +90,23 @@ static void add_byte(Filter *filter, guchar byte, GString *out) {
   }
 }
 
+/* How many of the first bytes are printable ASCII, or the ends of lines, and wait for nothing. */
+static size_t count_plain(const Filter *filter, const char *bytes, size_t n_bytes) {
+  size_t n = 0;
+  if (filter->n_held > 0 || filter->n_left > 0) return 0;
+  while (n < n_bytes && ((bytes[n] >= 0x20 && bytes[n] < 0x7F) || bytes[n] == '\n')) n++;
+  return n;
+}
+
 static ssize_t write_filtered(void *cookie, const char *bytes, size_t n_bytes) {
   Filter *filter = cookie;
   g_autoptr(GString) out = g_string_sized_new(n_bytes + 16);
-  for (size_t i = 0; i < n_bytes; i++) add_byte(filter, (guchar)bytes[i], out);
+  for (size_t i = 0; i < n_bytes; i++) {
+    const size_t n_plain = count_plain(filter, bytes + i, n_bytes - i);
+    g_string_append_len(out, bytes + i, (gssize)n_plain);
+    i += n_plain;
+    if (i < n_bytes) add_byte(filter, (guchar)bytes[i], out);
+  }
   return write_all(filter->file, out->str, out->len) ? (ssize_t)n_bytes : 0;
 }
 
