@@ -178,7 +178,8 @@ gsize orr_answer_real(double value, char text[ORR_ANSWER_REAL_SIZE]) {
 
 /* --- Six digits of a text --- */
 
-/* The digits of @number, without zeros in front; FALSE where there are more than 17, or only zeros. */
+/* The digits of @number, without zeros in front; FALSE where there are more than 17, or zeros
+ * alone. */
 static gboolean read_decimal(const char *number, Decimal *ret_decimal) {
   guint64 digits = 0;
   int n = 0, exponent = -1; /* of the digit before the point, less the zeros after it */
