@@ -233,7 +233,6 @@ static void join_within(OrrExecutor *executor, guint32 stream, guint32 index, do
 }
 
 static void record_event(OrrExecutor *executor, double at_s, OrrEventState *event) {
-  event->happened = TRUE;
   event->at_s = at_s;
   for (guint32 stream; (stream = take_first(executor->streams, &event->waiters)) != ORR_NOBODY;) {
     executor->streams[stream].now_s = MAX(executor->streams[stream].now_s, at_s);
@@ -271,14 +270,14 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
       break;
     }
     case ORR_OP_COMM:
-      join_comm(executor, stream, op->target);
+      join_comm(executor, stream, orr_stream_target(state));
       return;
     case ORR_OP_RECORD:
-      record_event(executor, state->now_s, &executor->events[op->target]);
+      record_event(executor, state->now_s, &executor->events[orr_stream_target(state)]);
       break;
     case ORR_OP_WAIT: {
-      OrrEventState *event = &executor->events[op->target];
-      if (!event->happened) {
+      OrrEventState *event = &executor->events[orr_stream_target(state)];
+      if (event->at_s < 0) {
         state->waiting = TRUE;
         orr_stream_list_append(executor->streams, &event->waiters, stream);
         return;
@@ -399,12 +398,13 @@ static void set_up_states(OrrExecutor *executor) {
   executor->ready = empty;
   executor->streams = g_new0(OrrStreamState, program->streams->len + 1);
   executor->comms = g_new0(OrrCommState, program->comms->len + 1);
-  executor->events = g_new0(OrrEventState, program->n_events + 1);
+  executor->events = g_new(OrrEventState, program->n_events + 1);
   for (guint32 i = 0; i < program->comms->len; i++)
     executor->comms[i] = (OrrCommState){.executor = executor, .members = empty};
-  for (guint32 i = 0; i < program->n_events; i++) executor->events[i].waiters = empty;
+  for (guint32 i = 0; i < program->n_events; i++) executor->events[i] = (OrrEventState){empty, -1};
   for (guint32 i = 0; i < program->streams->len; i++) {
     executor->streams[i].ops = orr_program_ops(program, i, &executor->streams[i].n_ops);
+    executor->streams[i].targets = g_array_index(program->streams, OrrStream, i).targets;
     if (executor->streams[i].n_ops > 0)
       orr_stream_list_append(executor->streams, &executor->ready, i); /* a helper idles */
   }

@@ -14,7 +14,8 @@ G_BEGIN_DECLS
 /* A stream waits for one thing at a time, so its one `next` is enough for the list of streams that
  * wait for a comm or an event. */
 typedef struct {
-  const OrrOp *ops; /* the stream's, or in a call the routine's */
+  const OrrOp *ops;       /* the stream's, or in a call the routine's */
+  const guint32 *targets; /* of the ops, where another stream has the same; NULL: as they say */
   guint32 n_ops;
   guint32 next_op;
   guint32 call;  /* in a call: index of the CALL among the stream's ops, plus 1; else 0 */
@@ -72,8 +73,7 @@ typedef struct {
 
 typedef struct {
   OrrStreamList waiters;
-  double at_s;
-  gboolean happened;
+  double at_s; /* below 0: not yet */
 } OrrEventState;
 
 typedef struct {
@@ -155,6 +155,11 @@ struct OrrExecutor {
 /* The op that the stream is in; of a call: that of the routine. */
 static inline const OrrOp *orr_stream_op(const OrrStreamState *state) {
   return &state->ops[state->next_op - 1];
+}
+
+/* The comm or event of that op. Streams that call routines share no ops. */
+static inline guint32 orr_stream_target(const OrrStreamState *state) {
+  return state->targets ? state->targets[state->next_op - 1] : orr_stream_op(state)->target;
 }
 
 void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list, guint32 stream);

@@ -36,7 +36,8 @@ static void add_missing(GString *text, const OrrExecutor *executor, OrrOpKind ki
     guint n_ops;
     const OrrOp *ops = orr_program_ops(executor->program, stream, &n_ops);
     for (guint32 i = place_of(&executor->streams[stream]); i < n_ops; i++) {
-      if (ops[i].kind != kind || ops[i].target != target) continue;
+      if (ops[i].kind != kind || orr_program_target(executor->program, stream, i) != target)
+        continue;
       if (n_found++ >= MAX_NAMES) continue;
       g_autofree char *name = orr_program_stream_title(executor->program, stream);
       g_string_append_printf(text, "%s%s at its op %u", n_found > 1 ? ", " : "", name, i);
@@ -48,17 +49,18 @@ static void add_missing(GString *text, const OrrExecutor *executor, OrrOpKind ki
 static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stream) {
   const OrrStreamState *state = &executor->streams[stream];
   const OrrOp *op = orr_stream_op(state);
+  const guint32 target = orr_stream_target(state);
   g_autofree char *name = orr_program_stream_title(executor->program, stream);
   g_string_append_printf(text, "\n  %s, op %u: ", name, place_of(state) - 1);
   if (op->kind == ORR_OP_COMM) {
-    g_string_append_printf(text, "comm %u \"%s\", %u of %u there; still to come: ", op->target,
+    g_string_append_printf(text, "comm %u \"%s\", %u of %u there; still to come: ", target,
                            orr_program_label_name(executor->program, op->label),
-                           executor->comms[op->target].n_arrived,
-                           orr_program_comm_members(executor->program, op->target));
-    add_missing(text, executor, ORR_OP_COMM, op->target);
+                           executor->comms[target].n_arrived,
+                           orr_program_comm_members(executor->program, target));
+    add_missing(text, executor, ORR_OP_COMM, target);
   } else {
-    g_string_append_printf(text, "event %u, to be recorded by ", op->target);
-    add_missing(text, executor, ORR_OP_RECORD, op->target);
+    g_string_append_printf(text, "event %u, to be recorded by ", target);
+    add_missing(text, executor, ORR_OP_RECORD, target);
   }
 }
 
@@ -103,8 +105,9 @@ static void note_stream(const OrrExecutor *executor, guint32 stream, Held *held)
   const OrrStreamState *state = &executor->streams[stream];
   const OrrOp *op = state->waiting ? orr_stream_op(state) : NULL;
   if (!op || op->kind != ORR_OP_COMM) return;
-  const OrrCommState *comm = &executor->comms[op->target];
-  if (comm->n_arrived != orr_program_comm_members(executor->program, op->target)) return;
+  const OrrCommState *comm = &executor->comms[orr_stream_target(state)];
+  if (comm->n_arrived != orr_program_comm_members(executor->program, orr_stream_target(state)))
+    return;
   for (guint32 p = 0; p < comm->n_phases; p++) {
     guint n = 0;
     if (comm->phases[p].path == ORR_NO_PATH) continue;

@@ -37,6 +37,7 @@ static gboolean equal_labels(gconstpointer a, gconstpointer b) {
 static void clear_stream(gpointer data) {
   OrrStream *stream = data;
   g_array_unref(stream->ops);
+  g_free(stream->targets);
   g_clear_pointer(&stream->outer, g_array_unref);
 }
 
@@ -97,8 +98,9 @@ guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multipli
 }
 
 guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) {
-  OrrStream stream = {g_string_chunk_insert_const(program->names, name), lane, FALSE,
-                      g_array_new(FALSE, FALSE, sizeof(OrrOp)),          NULL, 0};
+  OrrStream stream = {.name = g_string_chunk_insert_const(program->names, name),
+                      .lane = lane,
+                      .ops = g_array_new(FALSE, FALSE, sizeof(OrrOp))};
   g_array_append_val(program->streams, stream);
   return program->streams->len - 1;
 }
@@ -133,10 +135,13 @@ guint32 orr_program_comm(OrrProgram *program, guint32 n_members, const OrrPhase 
 }
 
 static void append_op(OrrProgram *program, guint32 stream, OrrOp op) {
-  if (stream < program->streams->len)
-    g_array_append_val(STREAM(program, stream)->ops, op);
-  else
+  if (stream >= program->streams->len) {
     program->n_lost++;
+    return;
+  }
+  OrrStream *it = STREAM(program, stream);
+  if (it->is_shared) orr_program_unshare(it);
+  g_array_append_val(it->ops, op);
 }
 
 void orr_program_work(OrrProgram *program, guint32 stream, double duration_s, guint32 label,

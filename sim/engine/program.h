@@ -96,6 +96,11 @@ void orr_program_join(OrrProgram *program, guint32 stream, guint32 comm, guint32
 void orr_program_record(OrrProgram *program, guint32 stream, guint32 event);
 void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event);
 
+/* Where the ops of @stream are those of @like but for the comms and events that they name, stores
+ * them once (program_share.c): replicas of a job take a fifth of the memory. Else does nothing.
+ * Either can get more ops later. */
+void orr_program_share(OrrProgram *program, guint32 stream, guint32 like);
+
 /* The ops added to @stream between the two calls form a routine, whose number the second returns.
  * Routines do not nest. @helper is a stream of the same lane. */
 void orr_program_begin_routine(OrrProgram *program, guint32 stream, guint32 helper);
@@ -175,7 +180,9 @@ const char *orr_program_lane_name(const OrrProgram *program, guint32 lane);
 guint32 orr_program_multiplicity(const OrrProgram *program, guint32 lane);
 guint32 orr_program_stream_lane(const OrrProgram *program, guint32 stream);
 const char *orr_program_stream_name(const OrrProgram *program, guint32 stream);
+/* The targets of a shared stream's ops are another stream's: ask orr_program_target instead. */
 const OrrOp *orr_program_ops(const OrrProgram *program, guint32 stream, guint *ret_n);
+guint32 orr_program_target(const OrrProgram *program, guint32 stream, guint op);
 const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n);
 double *orr_program_routine_begins(
     const OrrProgram *program,

@@ -21,11 +21,22 @@ static void count_joins(const OrrProgram *program, guint32 *starts) {
     starts[comm + 1] = starts[comm] + orr_program_comm_members(program, comm);
 }
 
-static void add_joins(const OrrOp *ops, guint n, guint32 stream, guint32 helper, Members *members,
-                      guint32 *next) {
+static void add_joins(const OrrProgram *program, guint32 stream, Members *members, guint32 *next) {
+  guint n;
+  const OrrOp *ops = orr_program_ops(program, stream, &n);
+  for (guint i = 0; i < n; i++)
+    if (ops[i].kind == ORR_OP_COMM)
+      members->streams[next[orr_program_target(program, stream, i)]++] = stream;
+}
+
+static void add_called(const OrrProgram *program, guint32 routine, Members *members,
+                       guint32 *next) {
+  guint n;
+  const OrrOp *ops = orr_program_routine_ops(program, routine, &n);
+  const OrrRoutine *it = orr_program_routine(program, routine);
   for (guint i = 0; i < n; i++) {
-    if (ops[i].kind == ORR_OP_COMM) members->streams[next[ops[i].target]++] = stream;
-    if (ops[i].kind == ORR_OP_BESIDE) members->streams[next[ops[i].target]++] = helper;
+    if (ops[i].kind == ORR_OP_COMM) members->streams[next[ops[i].target]++] = it->stream;
+    if (ops[i].kind == ORR_OP_BESIDE) members->streams[next[ops[i].target]++] = it->helper;
   }
 }
 
@@ -34,15 +45,13 @@ static void fill_members(const OrrProgram *program, Members *members) {
       g_memdup2(members->starts, (program->comms->len + 1) * sizeof(guint32));
   g_autofree gboolean *seen = g_new0(gboolean, program->routines->len + 1);
   for (guint32 stream = 0; stream < program->streams->len; stream++) {
-    guint n, n_called;
+    guint n;
     const OrrOp *ops = orr_program_ops(program, stream, &n);
-    add_joins(ops, n, stream, 0, members, next);
+    add_joins(program, stream, members, next);
     for (guint i = 0; i < n; i++) {
       if (ops[i].kind != ORR_OP_CALL || seen[ops[i].target]) continue;
       seen[ops[i].target] = TRUE; /* one stream calls it, so its comms follow one another */
-      const OrrOp *called = orr_program_routine_ops(program, ops[i].target, &n_called);
-      add_joins(called, n_called, stream, orr_program_routine(program, ops[i].target)->helper,
-                members, next);
+      add_called(program, ops[i].target, members, next);
     }
   }
 }

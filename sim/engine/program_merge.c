@@ -142,8 +142,14 @@ static void merge_streams(OrrProgram *merged, const OrrProgram *part,
   for (guint i = 0; i < part->streams->len; i++) {
     const OrrStream *stream = &g_array_index(part->streams, OrrStream, i);
     const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
+    GArray *ops = g_array_index(merged->streams, OrrStream, to).ops;
     if (stream->quiet) orr_program_quiet_stream(merged, to);
-    merge_ops(g_array_index(merged->streams, OrrStream, to).ops, stream->ops, offset);
+    for (guint k = 0; k < stream->ops->len; k++) {
+      OrrOp op = g_array_index(stream->ops, OrrOp, k);
+      op.target = orr_program_target(part, i, k);
+      op = merged_op(&op, offset);
+      g_array_append_val(ops, op);
+    }
   }
 }
 

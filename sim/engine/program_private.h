@@ -30,8 +30,11 @@ typedef struct {
   guint32 lane;
   gboolean quiet; /* its comms do not slow work */
   GArray *ops;    /* OrrOp */
-  GArray *outer;  /* the stream's own ops, while `ops` is a routine being built; else NULL */
-  guint32 helper; /* of that routine */
+  /* of each op, where `ops` is another stream's (program_share.c); NULL: as the op says */
+  guint32 *targets;
+  gboolean is_shared; /* another stream has the same `ops` */
+  GArray *outer;      /* the stream's own ops, while `ops` is a routine being built; else NULL */
+  guint32 helper;     /* of that routine */
 } OrrStream;
 
 typedef struct {
@@ -127,6 +130,9 @@ void orr_use_rows_init(OrrUseRows *rows);
 void orr_use_rows_clear(OrrUseRows *rows);
 /* ends a row: the uses appended since the last call */
 void orr_use_rows_end_row(OrrUseRows *rows);
+
+/* Gives the stream ops of its own, before they change. */
+void orr_program_unshare(OrrStream *stream);
 
 /* Sets stands_for of all links and fills program->kept (program_fold.c). */
 void orr_program_fold(OrrProgram *program);

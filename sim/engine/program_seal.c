@@ -125,17 +125,17 @@ static gboolean check_phases(const OrrProgram *program, GError **error) {
   return TRUE;
 }
 
-static gboolean check_op(const OrrProgram *program, const OrrOp *op) {
+static gboolean check_op(const OrrProgram *program, const OrrOp *op, guint32 target) {
   switch ((OrrOpKind)op->kind) {
   case ORR_OP_WORK:
     return fine_number(op->duration_s) && op->label < program->labels->len;
   case ORR_OP_COMM:
-    return op->target < program->comms->len && op->label < program->labels->len;
+    return target < program->comms->len && op->label < program->labels->len;
   case ORR_OP_RECORD:
   case ORR_OP_WAIT:
-    return op->target < program->n_events;
+    return target < program->n_events;
   case ORR_OP_CALL:
-    return op->target < program->routines->len && op->label < program->labels->len;
+    return target < program->routines->len && op->label < program->labels->len;
   case ORR_OP_BESIDE:
   case ORR_OP_MEET:
     return FALSE; /* in routines alone */
@@ -152,13 +152,14 @@ static gboolean count_ops(const OrrProgram *program, guint32 *joins, guint32 *re
     guint n;
     const OrrOp *ops = orr_program_ops(program, stream, &n);
     for (guint i = 0; i < n; i++) {
-      if (!check_op(program, &ops[i])) {
+      const guint32 target = orr_program_target(program, stream, i);
+      if (!check_op(program, &ops[i], target)) {
         g_autofree char *name = orr_program_stream_title(program, stream);
         return wrong(error, "stream %s, op %u: kind %u, %g s, target %u or label %u is wrong", name,
-                     i, ops[i].kind, ops[i].duration_s, ops[i].target, ops[i].label);
+                     i, ops[i].kind, ops[i].duration_s, target, ops[i].label);
       }
-      joins[ops[i].target] += ops[i].kind == ORR_OP_COMM;
-      records[ops[i].target] += ops[i].kind == ORR_OP_RECORD;
+      if (ops[i].kind == ORR_OP_COMM) joins[target]++;
+      if (ops[i].kind == ORR_OP_RECORD) records[target]++;
     }
   }
   return TRUE;

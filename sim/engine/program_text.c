@@ -47,28 +47,28 @@ static void add_comms(GString *text, const OrrProgram *program) {
   }
 }
 
-static void add_op(GString *text, const OrrProgram *program, const OrrOp *op) {
+static void add_op(GString *text, const OrrProgram *program, const OrrOp *op, guint32 target) {
   switch ((OrrOpKind)op->kind) {
   case ORR_OP_WORK:
     g_string_append_printf(text, "  work %g s", op->duration_s);
     break;
   case ORR_OP_COMM:
-    g_string_append_printf(text, "  comm %u", op->target);
+    g_string_append_printf(text, "  comm %u", target);
     break;
   case ORR_OP_RECORD:
-    g_string_append_printf(text, "  record %u\n", op->target);
+    g_string_append_printf(text, "  record %u\n", target);
     return;
   case ORR_OP_WAIT:
-    g_string_append_printf(text, "  wait %u\n", op->target);
+    g_string_append_printf(text, "  wait %u\n", target);
     return;
   case ORR_OP_MEET:
     g_string_append(text, "  meet\n");
     return;
   case ORR_OP_BESIDE:
-    g_string_append_printf(text, "  beside comm %u", op->target);
+    g_string_append_printf(text, "  beside comm %u", target);
     break;
   case ORR_OP_CALL:
-    g_string_append_printf(text, "  call %u", op->target);
+    g_string_append_printf(text, "  call %u", target);
     break;
   }
   g_string_append_printf(text, " \"%s\"", orr_program_label_name(program, op->label));
@@ -83,7 +83,7 @@ static void add_routines(GString *text, const OrrProgram *program) {
     g_string_append_printf(text, "routine %u of stream %u, helper %u\n", routine,
                            orr_program_routine(program, routine)->stream,
                            orr_program_routine(program, routine)->helper);
-    for (guint i = 0; i < n; i++) add_op(text, program, &ops[i]);
+    for (guint i = 0; i < n; i++) add_op(text, program, &ops[i], ops[i].target);
   }
 }
 
@@ -95,7 +95,8 @@ static void add_streams(GString *text, const OrrProgram *program) {
         orr_program_multiplicity(program, orr_program_stream_lane(program, stream)));
     guint n;
     const OrrOp *ops = orr_program_ops(program, stream, &n);
-    for (guint i = 0; i < n; i++) add_op(text, program, &ops[i]);
+    for (guint i = 0; i < n; i++)
+      add_op(text, program, &ops[i], orr_program_target(program, stream, i));
   }
 }
 

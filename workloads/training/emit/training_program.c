@@ -65,6 +65,19 @@ static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane, OrrLaneProgress 
   }
 }
 
+/* Replicas of a stage do the same: what the first one does is stored once, and likewise where
+ * neighbours differ from it but not from each other. Ops that follow in a later step make streams
+ * part again, so all steps but the last are left untouched where there are many. */
+static void share_ops(const OrrEmitter *e, const OrrLaneAt *lane) {
+  const gint64 left = e->job->params->steps - 1 - e->step;
+  if (lane->class == 0 || left > 1) return;
+  for (int s = 0; s < ORR_N_STREAMS; s++)
+    for (int before = 0; before < 2; before++) {
+      const guint other = before ? lane->lane - 1 : lane->lane - lane->class;
+      orr_program_share(e->program, e->streams[lane->lane][s], e->streams[other][s]);
+    }
+}
+
 static void emit_step(OrrEmitter *e, gint64 step) {
   const OrrFold *fold = &e->plan->fold;
   orr_emitter_begin_step(e, step);
@@ -78,6 +91,7 @@ static void emit_step(OrrEmitter *e, gint64 step) {
     orr_training_update_emit(e, &lane, &progress);
     note_moment(e, &lane);
     orr_lane_progress_clear(&progress);
+    share_ops(e, &lane);
   }
 }
 
