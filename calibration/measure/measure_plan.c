@@ -2,7 +2,8 @@
  * measure_plan.c - keeps the candidates of a session and picks the next one.
  *
  * Candidates are stored slice by slice in one array. A slice caches its best candidate until one of
- * its points is marked, so a step costs the work of one slice: shapes x measured distances.
+ * its points is marked, and each candidate its nearest measured points, so a step costs one
+ * distance for each shape of a slice.
  */
 #include "calibration/measure/measure_plan.h"
 
@@ -13,6 +14,12 @@ enum { NEIGHBOURS = 6 };
 
 typedef enum { OPEN, MEASURED, DROPPED } State;
 
+/* The nearest measured candidates of a slice, nearest first. */
+typedef struct {
+  guint n, at[NEIGHBOURS];
+  double d2[NEIGHBOURS];
+} Near;
+
 typedef struct {
   OrrShape shape;
   double x
@@ -21,6 +28,7 @@ typedef struct {
   double roofline_s, residual; /* log(time / roofline), once measured */
   double disagreement;         /* e of measure_plan.h, once measured */
   State state;
+  Near near; /* without itself */
 } Candidate;
 
 typedef struct {
@@ -147,27 +155,22 @@ static double distance2(const Candidate *a, const Candidate *b, guint n_axes) {
   return sum;
 }
 
-typedef struct {
-  guint n, at[NEIGHBOURS];
-  double d2[NEIGHBOURS];
-} Near;
-
-/* The nearest measured candidates of the slice other than @self, nearest first. */
-static Near near_of(const OrrMeasurePlan *plan, const Slice *slice, guint self) {
-  Near near = {0};
-  const Candidate *candidate = candidate_at(plan, self);
-  for (guint i = slice->begin; i < slice->end; i++) {
-    const Candidate *other = candidate_at(plan, i);
-    if (other->state != MEASURED || i == self) continue;
-    const double d2 = distance2(candidate, other, slice->n_axes);
-    guint at = near.n < NEIGHBOURS ? near.n++ : NEIGHBOURS;
-    while (at > 0 && near.d2[at - 1] > d2) {
-      if (at < NEIGHBOURS) near.at[at] = near.at[at - 1], near.d2[at] = near.d2[at - 1];
-      at--;
-    }
-    if (at < NEIGHBOURS) near.at[at] = i, near.d2[at] = d2;
+/* @index was measured: it may be among the nearest of @candidate. Of two as near, the first comes
+ * first. */
+static void meet(const OrrMeasurePlan *plan, Candidate *candidate, guint index, guint n_axes) {
+  Near *near = &candidate->near;
+  const double d2 = distance2(candidate, candidate_at(plan, index), n_axes);
+  guint at = near->n < NEIGHBOURS ? near->n++ : NEIGHBOURS;
+  for (; at > 0; at--) {
+    if (near->d2[at - 1] < d2 || (near->d2[at - 1] == d2 && near->at[at - 1] < index)) break;
+    if (at < NEIGHBOURS) near->at[at] = near->at[at - 1], near->d2[at] = near->d2[at - 1];
   }
-  return near;
+  if (at < NEIGHBOURS) near->at[at] = index, near->d2[at] = d2;
+}
+
+static void meet_all(const OrrMeasurePlan *plan, const Slice *slice, guint index) {
+  for (guint i = slice->begin; i < slice->end; i++)
+    if (i != index) meet(plan, candidate_at(plan, i), index, slice->n_axes);
 }
 
 /* The neighbours' mean of what @offset points to, weighted by 1/d^2. */
@@ -185,9 +188,8 @@ static void leave_each_out(const OrrMeasurePlan *plan, const Slice *slice) {
   for (guint i = slice->begin; i < slice->end; i++) {
     Candidate *candidate = candidate_at(plan, i);
     if (candidate->state != MEASURED) continue;
-    const Near near = near_of(plan, slice, i);
     candidate->disagreement =
-        fabs(blend(plan, &near, offsetof(Candidate, residual)) - candidate->residual);
+        fabs(blend(plan, &candidate->near, offsetof(Candidate, residual)) - candidate->residual);
   }
 }
 
@@ -215,7 +217,10 @@ gboolean orr_measure_plan_mark(OrrMeasurePlan *plan, const OrrShape *shape, doub
   Slice *slice = NULL;
   Candidate *candidate = touch(plan, shape, &slice);
   if (!candidate) return FALSE;
-  if (candidate->state != MEASURED) slice->n_measured++;
+  if (candidate->state != MEASURED) {
+    slice->n_measured++;
+    meet_all(plan, slice, (guint)(candidate - candidate_at(plan, 0)));
+  }
   candidate->state = MEASURED;
   candidate->residual = log(us * 1e-6 / candidate->roofline_s);
   return TRUE;
@@ -232,17 +237,16 @@ void orr_measure_plan_drop(OrrMeasurePlan *plan, const OrrShape *shape) {
 /* The distance from all measured points; the first seed of a slice is the point nearest to its
  * middle. */
 static double seed_score(const OrrMeasurePlan *plan, const Slice *slice, guint index) {
-  const Near near = near_of(plan, slice, index);
-  if (near.n) return near.d2[0];
-  double d2 = 0;
   const Candidate *candidate = candidate_at(plan, index);
+  if (candidate->near.n) return candidate->near.d2[0];
+  double d2 = 0;
   for (guint i = 0; i < slice->n_axes; i++) d2 += (candidate->x[i] - 0.5) * (candidate->x[i] - 0.5);
   return -d2;
 }
 
-static double fit_score(const OrrMeasurePlan *plan, const Slice *slice, guint index) {
-  const Near near = near_of(plan, slice, index);
-  return blend(plan, &near, offsetof(Candidate, disagreement)) * sqrt(near.d2[0]);
+static double fit_score(const OrrMeasurePlan *plan, guint index) {
+  const Near *near = &candidate_at(plan, index)->near;
+  return blend(plan, near, offsetof(Candidate, disagreement)) * sqrt(near->d2[0]);
 }
 
 static guint n_seeds(const Slice *slice) { return 2 * slice->n_axes + 1; }
@@ -257,7 +261,7 @@ static void refresh(OrrMeasurePlan *plan, Slice *slice) {
   if (!seeding) leave_each_out(plan, slice);
   for (guint i = slice->begin; i < slice->end; i++) {
     if (candidate_at(plan, i)->state != OPEN) continue;
-    const double score = seeding ? seed_score(plan, slice, i) : fit_score(plan, slice, i);
+    const double score = seeding ? seed_score(plan, slice, i) : fit_score(plan, i);
     if (slice->best < 0 || score > slice->score) slice->best = i, slice->score = score;
   }
 }
