@@ -199,12 +199,13 @@ static void test_kv_aware(void) {
   gpointer state = one.router->open(one.params, &view);
   const OrrRequest request = {.prompt = 64, .output = 1, .stream = 5};
   g_assert_cmpuint(one.router->pick(state, &request, 0), ==, 0);
-  for (gint64 b = 0; b < 4; b++)
-    one.router->on_block(state, 2, orr_request_block_key(&request, b, 16), TRUE, 0.5);
+  const OrrTextBlocks prompt = orr_request_blocks(&request, 0, 4, 16),
+                      first = orr_request_blocks(&request, 0, 1, 16);
+  one.router->on_blocks(state, 2, &prompt, TRUE, 0.5);
   g_assert_cmpuint(one.router->pick(state, &request, 1.4), ==, 1); /* not heard: in turn */
   g_assert_cmpuint(one.router->pick(state, &request, 1.5), ==, 2);
   g_assert_cmpuint(one.router->pick(state, &request, 1.6), ==, 2);
-  one.router->on_block(state, 2, orr_request_block_key(&request, 0, 16), FALSE, 1.6);
+  one.router->on_blocks(state, 2, &first, FALSE, 1.6);
   g_assert_cmpuint(one.router->pick(state, &request, 2.5), ==, 2); /* believed to be there still */
   g_assert_cmpuint(one.router->pick(state, &request, 2.6), ==,
                    0); /* without its first block there is no prefix */

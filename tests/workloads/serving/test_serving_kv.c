@@ -4,8 +4,6 @@
 #include "sim/base/random.h"
 #include "workloads/serving/core/kv.h"
 
-static void clear(OrrRequest *request) { g_clear_pointer(&request->block_ids, g_free); }
-
 /* Without a cache only numbers move: 33 tokens are 3 blocks of 16; a fourth does not fit beside
  * 8 others of 11. */
 static void test_counts(void) {
@@ -68,22 +66,20 @@ static void test_eviction(void) {
   g_assert_true(orr_kv_grow(kv, &b, 32));
   g_assert_cmpint(orr_kv_n_evicted(kv), ==, 2);
   g_assert_cmpint(orr_kv_lookup(kv, &again), ==, 32);
-  clear(&b);
+  orr_request_clear(&b);
 }
 
 /* Mooncake's ids: equal up to the second span of 512 tokens, then another. */
 static void test_spans(void) {
-  static const guint64 one[] = {0, 1, 2}, two[] = {0, 1, 7};
+  static const OrrSpanOfText one[] = {{0, 0, 0, 1536}}, two[] = {{0, 0, 0, 1024}, {7, 7, 0, 1536}};
   g_autoptr(OrrKv) kv = orr_kv_new(1000, 16, ORR_PREFIX_BLOCK_HASH);
-  OrrRequest a = {
-      .id = 1, .prompt = 1500, .output = 1, .n_spans = 3, .span_tokens = 512, .spans = one};
-  OrrRequest b = {
-      .id = 2, .prompt = 1500, .output = 1, .n_spans = 3, .span_tokens = 512, .spans = two};
+  OrrRequest a = {.id = 1, .prompt = 1500, .output = 1, .n_spans = 1, .spans = one};
+  OrrRequest b = {.id = 2, .prompt = 1500, .output = 1, .n_spans = 2, .spans = two};
   g_assert_true(orr_kv_grow(kv, &a, 1500));
   a.computed = 1500;
   orr_kv_publish(kv, &a, 0);
   g_assert_cmpint(orr_kv_lookup(kv, &b), ==, 1024);
-  clear(&a);
+  orr_request_clear(&a);
 }
 
 /* Whatever is done in whatever order, blocks add up. */

@@ -76,7 +76,7 @@ gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *cont
 
 typedef struct {
   GArray *requests; /* OrrRequest, in order of time */
-  GPtrArray *spans; /* of guint64 *, owned; NULL */
+  GPtrArray *spans; /* of OrrSpanOfText *, owned; NULL */
   guint at;
   gint64 longest; /* as in OrrArrivalContext */
 } OrrTrace;

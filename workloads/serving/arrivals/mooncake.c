@@ -11,6 +11,7 @@
 
 #include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival_file.h"
+#include "workloads/serving/arrivals/span_texts.h"
 
 enum { SPAN_TOKENS = 512 };
 
@@ -57,7 +58,8 @@ static void read_row(OrrJson *json, Row *row) {
   }
 }
 
-static void add_row(OrrTrace *trace, const Row *row, OrrPlace place, OrrDiags *diags) {
+static void add_row(OrrTrace *trace, OrrSpanTexts *texts, const Row *row, OrrPlace place,
+                    OrrDiags *diags) {
   const guint before = trace->requests->len;
   if (row->found != 7) {
     orr_diags_error(diags, place, "a request needs timestamp, input_length and output_length");
@@ -65,12 +67,11 @@ static void add_row(OrrTrace *trace, const Row *row, OrrPlace place, OrrDiags *d
   }
   orr_trace_add(trace, row->time_ms * 1e-3, row->prompt, row->output, place, diags);
   if (trace->requests->len == before || row->ids->len == 0) return;
-  guint64 *spans = g_memdup2(row->ids->data, row->ids->len * sizeof(guint64));
-  g_ptr_array_add(trace->spans, spans);
   OrrRequest *request = &g_array_index(trace->requests, OrrRequest, before);
+  OrrSpanOfText *spans = orr_span_texts_read(texts, (const guint64 *)(const void *)row->ids->data,
+                                             row->ids->len, &request->n_spans);
+  g_ptr_array_add(trace->spans, spans);
   request->spans = spans;
-  request->n_spans = (gint32)row->ids->len;
-  request->span_tokens = SPAN_TOKENS;
 }
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
@@ -82,14 +83,16 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(guint64));
   OrrTrace *trace = orr_trace_new(context);
+  OrrSpanTexts *texts = orr_span_texts_new(SPAN_TOKENS);
   OrrJson json = orr_json_begin(g_bytes_get_data(file, NULL), g_bytes_get_size(file), path, diags);
   while (orr_json_peek(&json) &&
          (context->requests == 0 || trace->requests->len < context->requests)) {
     const OrrPlace place = orr_json_place(&json);
     Row row = {.ids = g_array_set_size(ids, 0)};
     read_row(&json, &row);
-    if (!json.is_bad) add_row(trace, &row, place, diags);
+    if (!json.is_bad) add_row(trace, texts, &row, place, diags);
   }
+  orr_span_texts_free(texts);
   return orr_trace_finish(trace, 1 / params->speed, context->requests, path, diags, error);
 }
 

@@ -1,118 +1,48 @@
 /*
- * kv.c - the blocks of one core's key-value cache:
- *
- *   block   holders > 0: held      holders = 0: in the free list, oldest first; named or not
- *   table   content key -> block, chained through `chain`
+ * kv.c - the blocks of one core's key-value cache: counted, or in runs (kv_runs.h), and which of
+ * them each request holds.
  */
 #include "workloads/serving/core/kv.h"
 
 #include <math.h>
 
-#include "sim/base/random.h"
-
-#define NOBODY G_MAXUINT32
+#include "workloads/serving/core/kv_runs.h"
 
 const char *const orr_prefix_words[] = {"none", "block-hash", "radix", NULL};
-
-typedef struct {
-  guint64 key; /* 0: no name */
-  guint32 holders;
-  guint32 before, after; /* neighbours in the free list */
-  guint32 chain;         /* next block of its bucket */
-} Block;
 
 struct OrrKv {
   gint64 n, block_size, n_free, n_held, n_evicted;
   OrrPrefixCaching caching;
   OrrKvLayout layout;
-  gint64 n_state; /* blocks of a sequence's state, with a prefix cache; 0: no state */
-  Block *blocks;  /* NULL: blocks are only counted */
-  guint32 oldest, newest;
-  guint32 *buckets;
-  guint32 mask;
+  gint64 n_state;        /* blocks of a sequence's state, with a prefix cache; 0: no state */
+  OrrKvRuns *runs;       /* NULL: blocks are only counted */
+  GArray *cut;           /* of OrrTextBlocks: what a table has behind where it is changed */
   const OrrTiers *tiers; /* NULL: none */
   OrrKvTell tell;        /* NULL: no listener */
   void *user;
 };
 
-enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE };
-
-guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size) {
-  const gint64 end = (block + 1) * block_size, last = end - 1;
-  const guint64 own =
-      request->naming ? request->naming->key(request->naming, request, block, end) : 0;
-  guint64 key;
-  if (own)
-    key = own;
-  else if (end <= request->shared_tokens)
-    key = orr_random_hash3(OF_SHARED, request->shared, (guint64)block);
-  else if (request->n_spans > 0 && end <= request->prompt &&
-           last / request->span_tokens < request->n_spans)
-    key = orr_random_hash3(OF_SPAN, request->spans[last / request->span_tokens],
-                           (guint64)(last % request->span_tokens));
-  else if (request->stream)
-    key = orr_random_hash3(OF_STREAM, request->stream, (guint64)block);
-  else
-    key = orr_random_hash3(OF_REQUEST, request->id, (guint64)block);
-  if (request->adapter) key = orr_random_hash3(OF_ADAPTER, key, request->adapter);
-  if (request->sample && !request->naming && end > request->prompt)
-    key = orr_random_hash3(OF_SAMPLE, key, request->sample);
-  return key ? key : 1;
-}
-
-void orr_request_clear(OrrRequest *request) {
-  g_clear_pointer(&request->block_ids, g_free);
-  g_clear_pointer(&request->state_ids, g_free);
-}
-
 /* --- life --- */
-
-static void append_free(OrrKv *kv, guint32 i) {
-  kv->blocks[i].before = kv->newest;
-  kv->blocks[i].after = NOBODY;
-  if (kv->newest == NOBODY)
-    kv->oldest = i;
-  else
-    kv->blocks[kv->newest].after = i;
-  kv->newest = i;
-}
-
-static void remove_free(OrrKv *kv, guint32 i) {
-  const Block *block = &kv->blocks[i];
-  if (block->before == NOBODY)
-    kv->oldest = block->after;
-  else
-    kv->blocks[block->before].after = block->after;
-  if (block->after == NOBODY)
-    kv->newest = block->before;
-  else
-    kv->blocks[block->after].before = block->before;
-}
 
 OrrKv *orr_kv_new(gint64 n_blocks, gint64 block_size, OrrPrefixCaching caching) {
   OrrKv *kv = g_new0(OrrKv, 1);
   *kv = (OrrKv){.n = n_blocks, .block_size = block_size, .n_free = n_blocks, .caching = caching};
   if (caching == ORR_PREFIX_NONE) return kv;
-  kv->blocks = g_new0(Block, n_blocks);
-  kv->oldest = kv->newest = NOBODY;
-  for (gint64 i = 0; i < n_blocks; i++) append_free(kv, (guint32)i);
-  guint32 n_buckets = 1024;
-  while (n_buckets < n_blocks) n_buckets *= 2;
-  kv->mask = n_buckets - 1;
-  kv->buckets = g_new(guint32, n_buckets);
-  for (guint32 i = 0; i < n_buckets; i++) kv->buckets[i] = NOBODY;
+  kv->runs = orr_kv_runs_new(n_blocks);
+  kv->cut = g_array_new(FALSE, FALSE, sizeof(OrrTextBlocks));
   return kv;
 }
 
 void orr_kv_free(OrrKv *kv) {
   if (!kv) return;
-  g_free(kv->blocks);
-  g_free(kv->buckets);
+  orr_kv_runs_free(kv->runs);
+  if (kv->cut) g_array_unref(kv->cut);
   g_free(kv);
 }
 
 void orr_kv_back(OrrKv *kv, const OrrTiers *tiers) {
-  if (kv->blocks) kv->tiers = tiers;
+  for (int tier = 0; kv->runs && tier < ORR_N_TIERS; tier++)
+    if (tiers->stores[tier]) kv->tiers = tiers;
 }
 
 void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user) {
@@ -161,7 +91,7 @@ gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 b
 }
 
 void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout) {
-  if (!kv->blocks)
+  if (!kv->runs)
     kv->layout = *layout;
   else
     kv->n_state = (gint64)ceil(layout->state_blocks);
@@ -171,55 +101,159 @@ gboolean orr_kv_keeps_states(const OrrKv *kv) { return kv->n_state > 0; }
 
 /* --- names --- */
 
-static guint32 find(const OrrKv *kv, guint64 key) {
-  guint32 i = kv->buckets[key & kv->mask];
-  while (i != NOBODY && kv->blocks[i].key != key) i = kv->blocks[i].chain;
-  return i;
+static void are_gone(const OrrTextBlocks *blocks, void *data) {
+  const OrrKv *kv = data;
+  kv->tell(blocks, FALSE, kv->user);
 }
 
-static void name(OrrKv *kv, guint32 i, guint64 key) {
-  kv->blocks[i].key = key;
-  kv->blocks[i].chain = kv->buckets[key & kv->mask];
-  kv->buckets[key & kv->mask] = i;
-  if (kv->tiers) orr_tiers_touch(kv->tiers, key);
-  if (kv->tell) kv->tell(key, TRUE, kv->user);
-}
-
-static void unname(OrrKv *kv, guint32 i) {
-  guint32 *link = &kv->buckets[kv->blocks[i].key & kv->mask];
-  while (*link != i) link = &kv->blocks[*link].chain;
-  *link = kv->blocks[i].chain;
-  if (kv->tell) kv->tell(kv->blocks[i].key, FALSE, kv->user);
-  kv->blocks[i].key = 0;
+static void touch_tiers(const OrrKv *kv, const OrrTextBlocks *blocks) {
+  for (gint64 i = 0; kv->tiers && i < blocks->n; i++)
+    orr_tiers_touch(kv->tiers, orr_text_blocks_key(blocks, i));
 }
 
 void orr_kv_forget(OrrKv *kv) {
-  for (guint32 i = 0; kv->blocks && i < kv->n; i++)
-    if (kv->blocks[i].key) unname(kv, i);
+  if (kv->runs && kv->tell) orr_kv_runs_each(kv->runs, are_gone, kv);
 }
 
-/* --- states: as a block named @key ended, block @i of it --- */
-
-static guint64 state_key(guint64 key, gint64 i) {
-  return orr_random_hash3(OF_STATE, key, (guint64)i);
+static OrrTextBlocks blocks_of(const OrrKv *kv, const OrrRequest *request, gint64 begin,
+                               gint64 end) {
+  return orr_request_blocks(request, begin, end, kv->block_size);
 }
 
-static gboolean has_state(const OrrKv *kv, guint64 key) {
-  for (gint64 i = 0; i < kv->n_state; i++)
-    if (find(kv, state_key(key, i)) == NOBODY) return FALSE;
-  return TRUE;
+/* --- tables --- */
+
+static void add(OrrBlockTable *table, const OrrTextBlocks *blocks) {
+  OrrTextBlocks *last = table->n > 0 ? &table->pieces[table->n - 1] : NULL;
+  if (last && last->text == blocks->text &&
+      (!last->text || last->first + last->n == blocks->first)) {
+    last->n += blocks->n;
+    return;
+  }
+  if (table->n == table->capacity) {
+    table->capacity = MAX(2 * table->capacity, 4);
+    table->pieces = g_renew(OrrTextBlocks, table->pieces, table->capacity);
+  }
+  table->pieces[table->n++] = *blocks;
 }
 
-/* --- requests --- */
+static void add_nameless(OrrBlockTable *table, gint64 n) {
+  if (n > 0) add(table, &(OrrTextBlocks){.n = n});
+}
+
+/* Takes the last @n blocks off the table, pieces of them to @kv->cut, the last first. */
+static void cut_off(OrrKv *kv, OrrBlockTable *table, gint64 n) {
+  g_array_set_size(kv->cut, 0);
+  while (n > 0) {
+    OrrTextBlocks *last = &table->pieces[table->n - 1], cut = *last;
+    cut.n = MIN(n, last->n);
+    cut.first = last->first + last->n - cut.n;
+    last->n -= cut.n;
+    n -= cut.n;
+    if (last->n == 0) table->n--;
+    g_array_append_val(kv->cut, cut);
+  }
+}
+
+/* The least recently used unheld blocks. */
+static void take_fresh(OrrKv *kv, OrrBlockTable *table, gint64 n) {
+  kv->n_evicted += orr_kv_runs_take(kv->runs, n, kv->tell ? are_gone : NULL, kv);
+  kv->n_free -= n;
+  kv->n_held += n;
+  add_nameless(table, n);
+}
+
+static void hold(OrrKv *kv, const OrrTextBlocks *blocks) {
+  const gint64 freed = orr_kv_runs_hold(kv->runs, blocks);
+  kv->n_free -= freed;
+  kv->n_held += freed;
+}
+
+static void let_go(OrrKv *kv, const OrrTextBlocks *blocks) {
+  const gint64 freed = orr_kv_runs_let_go(kv->runs, blocks);
+  kv->n_free += freed;
+  kv->n_held -= freed;
+}
+
+static void let_go_last(OrrKv *kv, OrrBlockTable *table, gint64 n) {
+  cut_off(kv, table, n);
+  for (guint i = 0; i < kv->cut->len; i++) let_go(kv, &g_array_index(kv->cut, OrrTextBlocks, i));
+}
+
+static void clear(OrrBlockTable *table) {
+  g_clear_pointer(&table->pieces, g_free);
+  *table = (OrrBlockTable){0};
+}
+
+/* Appends blocks that are held to @table: under these names, where no other block has them. */
+static void add_named(OrrKv *kv, OrrBlockTable *table, OrrTextBlocks blocks) {
+  while (blocks.n > 0) {
+    OrrTextBlocks here = blocks;
+    here.n = orr_kv_runs_lack(kv->runs, &blocks);
+    if (here.n > 0) {
+      orr_kv_runs_name(kv->runs, &here);
+      touch_tiers(kv, &here);
+      if (kv->tell) kv->tell(&here, TRUE, kv->user);
+      add(table, &here);
+    } else {
+      add_nameless(table, here.n = orr_kv_runs_have(kv->runs, &blocks));
+    }
+    blocks.first += here.n;
+    blocks.n -= here.n;
+  }
+}
+
+/* --- states: as a block ended --- */
+
+static gboolean has_state(const OrrKv *kv, const OrrTextBlocks *blocks, gint64 i) {
+  const OrrTextBlocks state = orr_text_blocks_state(blocks, i, kv->n_state);
+  return kv->n_state == 0 || orr_kv_runs_have(kv->runs, &state) == kv->n_state;
+}
+
+static void take_state(OrrKv *kv, OrrRequest *request) {
+  if (kv->n_state > 0 && request->state_table.n == 0)
+    take_fresh(kv, &request->state_table, kv->n_state);
+}
+
+static void give_state(OrrKv *kv, OrrRequest *request) {
+  if (request->state_table.n > 0) let_go_last(kv, &request->state_table, kv->n_state);
+  clear(&request->state_table);
+}
+
+/* Stores the current state as that at the end of block @i; the request continues with a copy. */
+static void keep_state(OrrKv *kv, OrrRequest *request, gint64 i) {
+  const OrrTextBlocks block = blocks_of(kv, request, i, i + 1);
+  if (request->state_table.n == 0 || has_state(kv, &block, 0)) return;
+  request->state_table.n = 0; /* it has no names yet */
+  add_named(kv, &request->state_table, orr_text_blocks_state(&block, 0, kv->n_state));
+  give_state(kv, request);
+  take_state(kv, request);
+}
+
+/* Copies a state that is found: its blocks become the newest unheld ones. */
+static void copy_state(OrrKv *kv, const OrrRequest *request, gint64 i) {
+  const OrrTextBlocks block = blocks_of(kv, request, i, i + 1);
+  for (gint64 k = 0; k < kv->n_state; k++) {
+    OrrTextBlocks one = orr_text_blocks_state(&block, 0, 1);
+    one.first = k;
+    hold(kv, &one);
+    let_go(kv, &one);
+  }
+}
+
+/* --- lookups --- */
 
 gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
   if (kv->caching == ORR_PREFIX_NONE) return 0;
   const gint64 most = (orr_request_wanted(request) - 1) / kv->block_size;
   gint64 found = 0;
-  for (gint64 n = 0; n < most; n++) {
-    const guint64 key = orr_request_block_key(request, n, kv->block_size);
-    if (find(kv, key) == NOBODY) break;
-    if (has_state(kv, key)) found = n + 1;
+  for (gint64 n = 0; n < most;) {
+    const OrrTextBlocks blocks = blocks_of(kv, request, n, most);
+    const gint64 have = orr_kv_runs_have(kv->runs, &blocks);
+    gint64 last = have;
+    while (last > 0 && !has_state(kv, &blocks, last - 1)) last--;
+    if (last > 0) found = n + last;
+    if (have < blocks.n) break;
+    n += have;
   }
   return found * kv->block_size;
 }
@@ -240,8 +274,11 @@ gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hi
 /* How many of the first @n blocks of a hit are unheld: sharing takes these from the free blocks. */
 static gint64 unheld(const OrrKv *kv, const OrrRequest *request, gint64 n) {
   gint64 count = 0;
-  for (gint64 i = 0; i < n; i++)
-    count += kv->blocks[find(kv, orr_request_block_key(request, i, kv->block_size))].holders == 0;
+  for (gint64 i = 0; i < n;) {
+    const OrrTextBlocks blocks = blocks_of(kv, request, i, n);
+    count += orr_kv_runs_unheld(kv->runs, &blocks);
+    i += blocks.n;
+  }
   return count;
 }
 
@@ -249,82 +286,22 @@ gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, 
   const gint64 shared = hit / kv->block_size;
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - MAX(request->blocks, shared);
   return MAX(fresh, 0) + (shared > 0 && request->blocks == 0 ? unheld(kv, request, shared) : 0) +
-         (request->state_ids ? 0 : kv->n_state);
+         (request->state_table.n > 0 ? 0 : kv->n_state);
 }
 
-static void remember(OrrRequest *request, guint32 i) {
-  if (request->blocks >= request->capacity) {
-    request->capacity = MAX(2 * request->capacity, 16);
-    request->block_ids = g_renew(guint32, request->block_ids, request->capacity);
-  }
-  request->block_ids[request->blocks++] = i;
-}
-
-static void hold(OrrKv *kv, guint32 i) {
-  if (kv->blocks[i].holders++ > 0) return;
-  remove_free(kv, i);
-  kv->n_free--;
-  kv->n_held++;
-}
-
-static void let_go(OrrKv *kv, guint32 i) {
-  if (--kv->blocks[i].holders > 0) return;
-  append_free(kv, i);
-  kv->n_free++;
-  kv->n_held--;
-}
-
-/* The least recently used unheld block. */
-static guint32 take_fresh(OrrKv *kv) {
-  const guint32 block = kv->oldest;
-  if (kv->blocks[block].key) {
-    unname(kv, block);
-    kv->n_evicted++;
-  }
-  hold(kv, block);
-  return block;
-}
-
-static void take_state(OrrKv *kv, OrrRequest *request) {
-  if (kv->n_state == 0 || request->state_ids) return;
-  request->state_ids = g_new(guint32, kv->n_state);
-  for (gint64 i = 0; i < kv->n_state; i++) request->state_ids[i] = take_fresh(kv);
-}
-
-static void give_state(OrrKv *kv, OrrRequest *request) {
-  for (gint64 i = kv->n_state; request->state_ids && i-- > 0;) let_go(kv, request->state_ids[i]);
-  g_clear_pointer(&request->state_ids, g_free);
-}
-
-/* Stores the current state as that at the end of block @i; the request continues with a copy. */
-static void keep_state(OrrKv *kv, OrrRequest *request, gint64 i) {
-  const guint64 key = orr_request_block_key(request, i, kv->block_size);
-  if (!request->state_ids || has_state(kv, key)) return;
-  for (gint64 k = 0; k < kv->n_state; k++)
-    if (find(kv, state_key(key, k)) == NOBODY) name(kv, request->state_ids[k], state_key(key, k));
-  give_state(kv, request);
-  take_state(kv, request);
-}
-
-/* Copies a state that is found: its blocks become the newest unheld ones. */
-static void copy_state(OrrKv *kv, guint64 key) {
-  for (gint64 k = 0; k < kv->n_state; k++) {
-    const guint32 block = find(kv, state_key(key, k));
-    hold(kv, block);
-    let_go(kv, block);
-  }
-}
+/* --- requests --- */
 
 void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
-  for (gint64 i = 0; i < hit / kv->block_size; i++) {
-    const guint64 key = orr_request_block_key(request, i, kv->block_size);
-    const guint32 block = find(kv, key);
-    hold(kv, block);
-    remember(request, block);
-    if (kv->tiers) orr_tiers_touch(kv->tiers, key);
+  const gint64 n = hit / kv->block_size;
+  for (gint64 i = 0; i < n;) {
+    const OrrTextBlocks blocks = blocks_of(kv, request, i, n);
+    hold(kv, &blocks);
+    add(&request->table, &blocks);
+    touch_tiers(kv, &blocks);
+    i += blocks.n;
   }
-  if (hit > 0)
-    copy_state(kv, orr_request_block_key(request, hit / kv->block_size - 1, kv->block_size));
+  request->blocks += (gint32)n;
+  if (hit > 0) copy_state(kv, request, n - 1);
   request->computed = (gint32)hit;
 }
 
@@ -337,12 +314,13 @@ void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n) {
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens) {
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - request->blocks;
   if (fresh <= 0) return TRUE;
-  if (fresh + (request->state_ids ? 0 : kv->n_state) > kv->n_free) return FALSE;
-  if (!kv->blocks) {
+  if (fresh + (request->state_table.n > 0 ? 0 : kv->n_state) > kv->n_free) return FALSE;
+  if (!kv->runs) {
     orr_kv_take(kv, request, fresh);
     return TRUE;
   }
-  for (gint64 i = 0; i < fresh; i++) remember(request, take_fresh(kv));
+  take_fresh(kv, &request->table, fresh);
+  request->blocks += (gint32)fresh;
   take_state(kv, request);
   return TRUE;
 }
@@ -354,24 +332,43 @@ void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end) {
   orr_kv_publish(kv, request, before);
 }
 
-void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {
-  if (!kv->blocks) return;
-  const gint64 end = MIN(request->computed / kv->block_size, (gint64)request->blocks);
-  for (gint64 i = computed_before / kv->block_size; i < end; i++) {
-    const guint64 key = orr_request_block_key(request, i, kv->block_size);
-    const guint32 block = request->block_ids[i];
-    if (!kv->blocks[block].key && find(kv, key) == NOBODY) name(kv, block, key);
+/* Names those of blocks [begin, end) that have no name. */
+static void name(OrrKv *kv, OrrRequest *request, gint64 begin, gint64 end) {
+  OrrBlockTable *table = &request->table;
+  cut_off(kv, table, request->blocks - begin);
+  for (guint k = kv->cut->len; k-- > 0;) {
+    const OrrTextBlocks piece = g_array_index(kv->cut, OrrTextBlocks, k);
+    const gint64 after = begin + piece.n;
+    if (piece.text) {
+      add(table, &piece);
+      begin = after;
+      continue;
+    }
+    for (OrrTextBlocks blocks; begin < MIN(after, end); begin += blocks.n) {
+      blocks = blocks_of(kv, request, begin, MIN(after, end));
+      add_named(kv, table, blocks);
+    }
+    add_nameless(table, after - begin);
+    begin = after;
   }
+}
+
+void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {
+  if (!kv->runs) return;
+  const gint64 begin = computed_before / kv->block_size;
+  const gint64 end = MIN(request->computed / kv->block_size, (gint64)request->blocks);
+  if (begin < end) name(kv, request, begin, end);
   if (end > 0 && request->computed == end * kv->block_size) keep_state(kv, request, end - 1);
 }
 
 /* Releases the blocks from @n on. */
 static void drop(OrrKv *kv, OrrRequest *request, gint32 n) {
-  if (!kv->blocks) {
+  if (kv->runs) {
+    let_go_last(kv, &request->table, request->blocks - n);
+  } else {
     kv->n_free += request->blocks - n;
     kv->n_held -= request->blocks - n;
   }
-  for (gint32 i = request->blocks - 1; kv->blocks && i >= n; i--) let_go(kv, request->block_ids[i]);
   request->blocks = n;
 }
 
@@ -383,26 +380,19 @@ void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least) 
 void orr_kv_release(OrrKv *kv, OrrRequest *request) {
   give_state(kv, request);
   drop(kv, request, 0);
-  g_clear_pointer(&request->block_ids, g_free);
-  request->capacity = 0;
+  clear(&request->table);
 }
 
 gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request) {
-  return request->blocks + (request->state_ids ? kv->n_state : 0);
+  return request->blocks + (request->state_table.n > 0 ? kv->n_state : 0);
 }
 
 gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks) {
   if (kv->n_free < 0 || kv->n_held < 0 || kv->n_free + kv->n_held != kv->n) return FALSE;
-  return kv->blocks ? kv->n_held <= blocks && (kv->n_held > 0 || blocks == 0)
-                    : kv->n_held == blocks;
+  return kv->runs ? kv->n_held <= blocks && (kv->n_held > 0 || blocks == 0) : kv->n_held == blocks;
 }
 
 gboolean orr_kv_check(const OrrKv *kv) {
-  gint64 n_free = 0;
-  if (!kv->blocks) return kv->n_free >= 0 && kv->n_held >= 0 && kv->n_free + kv->n_held == kv->n;
-  for (guint32 i = kv->oldest; i != NOBODY; i = kv->blocks[i].after) {
-    n_free++;
-    if (kv->blocks[i].holders != 0 || n_free > kv->n) return FALSE;
-  }
-  return n_free == kv->n_free && kv->n_free + kv->n_held == kv->n;
+  if (kv->n_free < 0 || kv->n_held < 0 || kv->n_free + kv->n_held != kv->n) return FALSE;
+  return !kv->runs || orr_kv_runs_check(kv->runs, kv->n_free);
 }

@@ -6,7 +6,8 @@
  * named by its content (the hash chain of vLLM, the path in SGLang's radix tree: both name all
  * tokens up to its end) and, once nobody holds it, stays until its room is needed, least recently
  * used first and the tail of a prompt before its head, so that no block outlives the ones before
- * it.
+ * it. Blocks are kept in runs (kv_runs.h): a prompt costs what its texts (request.h) cost, not what
+ * its blocks would.
  *
  * Layers with a window keep the last tokens of it alone, layers with a state a state whatever the
  * length: a sequence of t tokens takes
@@ -93,10 +94,11 @@ void orr_kv_release(OrrKv *kv, OrrRequest *request);
 /* What is named, or found again, is kept in @tiers too, which outlive the cache; with a prefix
  * cache alone. */
 void orr_kv_back(OrrKv *kv, const OrrTiers *tiers);
-void orr_kv_forget(OrrKv *kv); /* all names: nothing is found again */
+/* Tells that no name is there any longer; the cache is freed next. */
+void orr_kv_forget(OrrKv *kv);
 
-/* @tell is called for each block that gets a name or loses it. */
-typedef void (*OrrKvTell)(guint64 key, gboolean is_there, void *user);
+/* @tell is called for blocks that get names or lose them. */
+typedef void (*OrrKvTell)(const OrrTextBlocks *blocks, gboolean is_there, void *user);
 void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user);
 
 gint64 orr_kv_n_evicted(const OrrKv *kv); /* named blocks whose room was needed */
@@ -106,7 +108,7 @@ gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request);
  * hold in all: each once, or fewer where a prefix cache lets them share. O(1). */
 gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks);
 gboolean orr_kv_check(
-    /* and the list of the free ones; O(1) where there is no cache, else O(blocks) */
+    /* and the list of the free ones; O(1) where there is no cache, else O(runs of blocks) */
     const OrrKv *kv);
 
 G_END_DECLS

@@ -21,11 +21,33 @@ G_BEGIN_DECLS
 
 typedef struct OrrRequest OrrRequest;
 
+/* Blocks [first, first + n) of a text. Where text and number are equal, two blocks have one name,
+ * and all tokens up to their ends are equal. */
+typedef struct {
+  guint64 text;
+  gint64 first, n;
+} OrrTextBlocks;
+
+/* Blocks of a request as its cache holds them: of a text, or, text 0, @n without a name. */
+typedef struct {
+  OrrTextBlocks *pieces; /* in the order of its tokens; owned */
+  guint32 n, capacity;
+} OrrBlockTable;
+
+/* Tokens of a prompt that requests of one trace share: those up to token @end of the prompt (from
+ * where the span before ends) are tokens first, first + 1 .. of text @text. */
+typedef struct {
+  guint64 id; /* of its first hash_id, as the trace has it */
+  guint64 text;
+  gint64 first;
+  gint32 end;
+} OrrSpanOfText;
+
 /* Names the blocks of requests whose tokens do not follow from prompt and stream alone. */
 typedef struct OrrBlockNaming OrrBlockNaming;
 struct OrrBlockNaming {
-  /* 0: the block that ends at token @end has the name that it would have without this. */
-  guint64 (*key)(const OrrBlockNaming *naming, const OrrRequest *request, gint64 block, gint64 end);
+  gint64 plain; /* blocks that end by this token have the names that they have without this */
+  guint64 (*key)(const OrrBlockNaming *naming, const OrrRequest *request, gint64 block);
 };
 
 typedef enum {
@@ -49,9 +71,8 @@ struct OrrRequest {
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   guint64 shared; /* of the first shared_tokens, e.g. a system prompt; 0: none */
   gint32 shared_tokens;
-  gint32 n_spans; /* of `spans`: one id for each span_tokens of the prompt (Mooncake's hash_ids) */
-  gint32 span_tokens;
-  const guint64 *spans;         /* owned by the load */
+  gint32 n_spans; /* of `spans`, from the prompt's first token on (Mooncake's hash_ids) */
+  const OrrSpanOfText *spans;   /* owned by the load */
   const OrrBlockNaming *naming; /* NULL: none; owned by the station that set it */
 
   /* When the first and the last token came, in a trace of a measured run; 0: not measured. */
@@ -76,9 +97,8 @@ struct OrrRequest {
   gint32 drafted;     /* guesses to be checked among them */
   gint32 kept_blocks; /* held before them */
   gint32 blocks;
-  guint32 *block_ids; /* only with a prefix cache */
-  gint32 capacity;    /* of block_ids */
-  guint32 *state_ids; /* blocks of its state; only with a prefix cache that keeps states */
+  OrrBlockTable table;       /* of its blocks; only with a prefix cache */
+  OrrBlockTable state_table; /* blocks of its state; only with a prefix cache that keeps states */
   /* The scheduler's: the least is first, and of equal ones the request that came first. */
   double key;
   void *session; /* the load's */
@@ -106,9 +126,16 @@ static inline gboolean orr_request_decodes(const OrrRequest *request) {
 
 void orr_request_clear(OrrRequest *request); /* frees what it owns */
 
-/* Names the content of tokens [block * size, (block + 1) * size): equal for two requests only
- * where all tokens up to its end are equal. */
+/* The names of blocks [block, block + n) of @request, n as large as one text goes, and at most
+ * @end - block. Blocks of two requests have one name only where all tokens up to their ends are
+ * equal. */
+OrrTextBlocks orr_request_blocks(const OrrRequest *request, gint64 block, gint64 end,
+                                 gint64 block_size);
+/* The name of a block in one number: that of block @i of @blocks, from 0; and of a request's. */
+guint64 orr_text_blocks_key(const OrrTextBlocks *blocks, gint64 i);
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size);
+/* As the state of its layers was where block @i of @blocks ends: a text of @n blocks. */
+OrrTextBlocks orr_text_blocks_state(const OrrTextBlocks *blocks, gint64 i, gint64 n);
 
 G_END_DECLS
 

@@ -22,9 +22,9 @@ enum { LONGEST_RUN = 1024 };
 
 /* --- life --- */
 
-static void report_block(guint64 key, gboolean is_there, void *user) {
+static void report_blocks(const OrrTextBlocks *blocks, gboolean is_there, void *user) {
   const OrrReplica *replica = user;
-  replica->reports->block(replica->reports->user, (guint)replica->index, key, is_there);
+  replica->reports->blocks(replica->reports->user, (guint)replica->index, blocks, is_there);
 }
 
 void orr_replica_open_cores(OrrReplica *replica) {
@@ -43,7 +43,7 @@ void orr_replica_open_cores(OrrReplica *replica) {
     OrrKv *kv = orr_kv_new(replica->group->n_blocks, engine->block_size,
                            (OrrPrefixCaching)engine->prefix_caching);
     orr_kv_lay_out(kv, &replica->group->kv_layout);
-    if (replica->reports->block) orr_kv_observe(kv, report_block, replica);
+    if (replica->reports->blocks) orr_kv_observe(kv, report_blocks, replica);
     orr_kv_back(kv, &replica->tiers);
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry,
                   engine->scheduler.params, n_clients, kv);

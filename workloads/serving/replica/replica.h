@@ -33,8 +33,8 @@ typedef struct {
   void (*planned)(void *user, OrrReplica *replica);
   /* A step of @step_s begins with @tokens of @request. */
   void (*chunk)(void *user, OrrRequest *request, gint64 tokens, double step_s);
-  /* A block of its prefix cache got the name @key, or lost it. */
-  void (*block)(void *user, guint replica, guint64 key, gboolean is_there);
+  /* Blocks of its prefix cache got these names, or lost them. */
+  void (*blocks)(void *user, guint replica, const OrrTextBlocks *blocks, gboolean is_there);
 } OrrReplicaReports;
 
 /* @remote: the store on the network that replicas share; NULL: none. @reports outlives it. */

@@ -15,6 +15,7 @@
  * Oracle: without staleness the index equals the caches' content; with a staleness longer than the
  * run it is empty, and the router uses the loads of the first report.
  */
+#include "workloads/serving/routers/prefix_index.h"
 #include "workloads/serving/routers/router.h"
 
 typedef struct {
@@ -32,7 +33,7 @@ static const OrrFieldTable table =
 
 typedef struct {
   double known_s;
-  guint64 key;
+  OrrTextBlocks blocks;
   guint replica;
   gboolean is_there;
 } Event;
@@ -40,52 +41,41 @@ typedef struct {
 typedef struct {
   const Params *params;
   OrrRouterLoads loads;
-  GHashTable **index; /* one per replica: key -> number of its cores that have the block; only
-                       * looked up, never iterated */
-  GArray *events;     /* of Event; those before `at` are already in the index */
+  OrrPrefixIndex *index;
+  GArray *events; /* of Event; those before `at` are already in the index */
   guint at;
 } State;
 
 static gpointer open_router(const void *params, const OrrRouterView *view) {
   State *state = g_new(State, 1);
   *state = (State){.params = params,
-                   .index = g_new(GHashTable *, view->n),
+                   .index = orr_prefix_index_new(view->n),
                    .events = g_array_new(FALSE, FALSE, sizeof(Event))};
   orr_router_loads_init(&state->loads, view, ORR_LOAD_KV_BLOCKS, state->params->staleness_s);
-  for (guint i = 0; i < view->n; i++)
-    state->index[i] = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
   return state;
 }
 
 static void close_router(gpointer data) {
   State *state = data;
-  for (guint i = 0; i < state->loads.view.n; i++) g_hash_table_unref(state->index[i]);
-  g_free(state->index);
+  orr_prefix_index_free(state->index);
   g_array_unref(state->events);
   orr_router_loads_clear(&state->loads);
   g_free(state);
 }
 
-static void apply(State *state, const Event *event) {
-  GHashTable *index = state->index[event->replica];
-  const guint n =
-      GPOINTER_TO_UINT(g_hash_table_lookup(index, &event->key)) + (event->is_there ? 1 : -1u);
-  if (n == 0)
-    g_hash_table_remove(index, &event->key);
-  else
-    g_hash_table_insert(index, g_memdup2(&event->key, sizeof(event->key)), GUINT_TO_POINTER(n));
-}
-
-static void on_block(gpointer data, guint replica, guint64 key, gboolean is_there, double now_s) {
+static void on_blocks(gpointer data, guint replica, const OrrTextBlocks *blocks, gboolean is_there,
+                      double now_s) {
   State *state = data;
-  const Event event = {now_s + state->params->staleness_s, key, replica, is_there};
+  const Event event = {now_s + state->params->staleness_s, *blocks, replica, is_there};
   g_array_append_val(state->events, event);
 }
 
 static void hear(State *state, double now_s) {
   while (state->at < state->events->len &&
-         g_array_index(state->events, Event, state->at).known_s <= now_s)
-    apply(state, &g_array_index(state->events, Event, state->at++));
+         g_array_index(state->events, Event, state->at).known_s <= now_s) {
+    const Event *event = &g_array_index(state->events, Event, state->at++);
+    orr_prefix_index_change(state->index, event->replica, &event->blocks, event->is_there);
+  }
   if (state->at < 1024 || 2 * state->at < state->events->len) return;
   g_array_remove_range(state->events, 0, state->at);
   state->at = 0;
@@ -96,17 +86,13 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
   const OrrRouterView *view = &state->loads.view;
   hear(state, now_s);
   const gint64 blocks = (request->prompt + view->block_size - 1) / view->block_size;
+  const gint64 *hits = orr_prefix_index_match(state->index, request, blocks, view->block_size);
   guint best = view->n;
   double least = 0;
   for (guint k = 1; k <= view->n; k++) {
     const guint i = (state->loads.after + k) % view->n;
     if (!view->is_open(view->user, i)) continue;
-    gint64 hit = 0;
-    for (guint64 key; hit < blocks; hit++) {
-      key = orr_request_block_key(request, hit, view->block_size);
-      if (!g_hash_table_lookup(state->index[i], &key)) break;
-    }
-    const double cost = state->params->overlap_weight * (double)(blocks - hit) +
+    const double cost = state->params->overlap_weight * (double)(blocks - hits[i]) +
                         (double)orr_router_loads_at(&state->loads, i, now_s);
     if (best < view->n && cost >= least) continue;
     best = i;
@@ -128,6 +114,6 @@ const OrrRouter orr_router_kv_aware = {
     .open = open_router,
     .pick = pick,
     .close = close_router,
-    .on_block = on_block,
+    .on_blocks = on_blocks,
     .sees_blocks = sees_blocks,
 };

@@ -19,6 +19,7 @@
  */
 #include "workloads/serving/routers/router.h"
 #include "workloads/serving/core/kv.h"
+#include "workloads/serving/routers/prefix_index.h"
 
 typedef struct {
   double cache_threshold, balance_rel;
@@ -43,44 +44,59 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("router-prefix-aware", "What was sent where before.", Params, fields);
 
 typedef struct {
+  OrrPrefixIndex *index; /* of all replicas */
+  guint replica;
+  OrrKv *memory;
+  gint64 n_known; /* blocks sent there that its memory did not hold */
+} Sent;
+
+typedef struct {
   const Params *params;
   OrrRouterLoads loads;
-  OrrKv **memory;  /* one per replica */
-  gint64 *n_known; /* blocks sent to each replica that its memory did not hold */
+  OrrPrefixIndex *index; /* of what the memories hold */
+  Sent *sent;            /* one per replica */
 } State;
+
+static void on_blocks(const OrrTextBlocks *blocks, gboolean is_there, void *user) {
+  const Sent *sent = user;
+  orr_prefix_index_change(sent->index, sent->replica, blocks, is_there);
+}
 
 static gpointer open_router(const void *data, const OrrRouterView *view) {
   State *state = g_new(State, 1);
-  *state = (State){
-      .params = data, .memory = g_new(OrrKv *, view->n), .n_known = g_new0(gint64, view->n)};
+  *state =
+      (State){.params = data, .index = orr_prefix_index_new(view->n), .sent = g_new(Sent, view->n)};
   orr_router_loads_init(&state->loads, view, ORR_LOAD_REQUESTS, 0);
   const gint64 blocks = MAX(state->params->remembered / view->block_size, 1);
-  for (guint i = 0; i < view->n; i++)
-    state->memory[i] = orr_kv_new(blocks, view->block_size, ORR_PREFIX_RADIX);
+  for (guint i = 0; i < view->n; i++) {
+    state->sent[i] =
+        (Sent){state->index, i, orr_kv_new(blocks, view->block_size, ORR_PREFIX_RADIX), 0};
+    orr_kv_observe(state->sent[i].memory, on_blocks, &state->sent[i]);
+  }
   return state;
 }
 
 static void close_router(gpointer data) {
   State *state = data;
-  for (guint i = 0; i < state->loads.view.n; i++) orr_kv_free(state->memory[i]);
-  g_free(state->memory);
-  g_free(state->n_known);
+  for (guint i = 0; i < state->loads.view.n; i++) orr_kv_free(state->sent[i].memory);
+  g_free(state->sent);
+  orr_prefix_index_free(state->index);
   orr_router_loads_clear(&state->loads);
   g_free(state);
 }
 
 /* Passes the prompt through the replica's memory as a request that ends at once. */
 static void remember(State *state, guint replica, const OrrRequest *request) {
-  OrrKv *memory = state->memory[replica];
+  OrrKv *memory = state->sent[replica].memory;
   OrrRequest sent = *request;
-  sent.block_ids = sent.state_ids = NULL;
-  sent.blocks = sent.capacity = sent.computed = sent.generated = 0;
+  sent.table = sent.state_table = (OrrBlockTable){0};
+  sent.blocks = sent.computed = sent.generated = 0;
   const gint64 hit = orr_kv_lookup(memory, &sent);
   orr_kv_share(memory, &sent, hit);
   if (orr_kv_grow(memory, &sent, sent.prompt)) {
     sent.computed = sent.prompt;
     orr_kv_publish(memory, &sent, hit);
-    state->n_known[replica] += (sent.prompt - hit) / state->loads.view.block_size;
+    state->sent[replica].n_known += (sent.prompt - hit) / state->loads.view.block_size;
   }
   orr_kv_release(memory, &sent);
 }
@@ -100,17 +116,20 @@ static gboolean is_unbalanced(State *state, double now_s) {
 
 static guint best_match(State *state, const OrrRequest *request) {
   const OrrRouterView *view = &state->loads.view;
+  const gint64 most = (orr_request_wanted(request) - 1) / view->block_size;
+  const gint64 *matches = orr_prefix_index_match(state->index, request, most, view->block_size);
   guint best = view->n, emptiest = view->n;
   gint64 longest = -1;
   for (guint i = 0; i < view->n; i++) {
     if (!view->is_open(view->user, i)) continue;
-    const gint64 match = orr_kv_lookup(state->memory[i], request);
-    if (emptiest == view->n || state->n_known[i] < state->n_known[emptiest]) emptiest = i;
-    if (match <= longest) continue;
+    if (emptiest == view->n || state->sent[i].n_known < state->sent[emptiest].n_known) emptiest = i;
+    if (matches[i] <= longest) continue;
     best = i;
-    longest = match;
+    longest = matches[i];
   }
-  return (double)longest > state->params->cache_threshold * request->prompt ? best : emptiest;
+  return (double)(longest * view->block_size) > state->params->cache_threshold * request->prompt
+             ? best
+             : emptiest;
 }
 
 static guint pick(gpointer data, const OrrRequest *request, double now_s) {

@@ -40,9 +40,10 @@ typedef struct {
   guint (*pick)(gpointer state, const OrrRequest *request, double now_s); /* mandatory; returns
                                                                            * an open replica */
   void (*close)(gpointer state);
-  /* Called when a block enters or leaves @replica's prefix cache; NULL: not needed. */
-  void (*on_block)(gpointer state, guint replica, guint64 key, gboolean is_there, double now_s);
-  gboolean (*sees_blocks)(const void *params); /* whether on_block is needed; NULL: no */
+  /* Called when blocks enter or leave @replica's prefix cache; NULL: not needed. */
+  void (*on_blocks)(gpointer state, guint replica, const OrrTextBlocks *blocks, gboolean is_there,
+                    double now_s);
+  gboolean (*sees_blocks)(const void *params); /* whether on_blocks is needed; NULL: no */
 } OrrRouter;
 
 extern const OrrRegistry orr_router_registry;

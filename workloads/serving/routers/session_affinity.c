@@ -42,7 +42,7 @@ static gpointer open_router(const void *params, const OrrRouterView *view) {
 static guint64 key_of(const State *state, const OrrRequest *request) {
   if (state->by == BY_CLASS) return (guint64)request->group + 1;
   if (state->by == BY_SESSION) return request->stream;
-  return request->shared ? request->shared : request->n_spans > 0 ? request->spans[0] : 0;
+  return request->shared ? request->shared : request->n_spans > 0 ? request->spans[0].id : 0;
 }
 
 static guint pick(gpointer data, const OrrRequest *request, double now_s) {

@@ -44,12 +44,10 @@ struct BeamSearch {
   OrrPool *pool;
 };
 
-enum { OF_BEAM = 8 }; /* kind of a block's name; kv.c has those below */
+enum { OF_BEAM = 8 }; /* kind of a block's name; block_names.c has those below */
 
-static guint64 key(const OrrBlockNaming *naming, const OrrRequest *request, gint64 block,
-                   gint64 end) {
+static guint64 key(const OrrBlockNaming *naming, const OrrRequest *request, gint64 block) {
   const Search *search = (const Search *)naming;
-  if (end <= search->first->prompt) return 0;
   return orr_random_hash3(OF_BEAM, search->first->id,
                           orr_beams_block(search->beams, request->sample, block));
 }
@@ -153,7 +151,7 @@ static void next_round(Search *search, OrrReplica *replica) {
 
 static Search *new_search(BeamSearch *station, OrrRequest *request) {
   Search *search = orr_pool_take(station->pool);
-  *search = (Search){.naming = {.key = key}, .station = station, .first = request};
+  *search = (Search){.naming = {request->prompt, key}, .station = station, .first = request};
   g_hash_table_insert(station->searches, request, search);
   return search;
 }

@@ -537,7 +537,7 @@ static void check(const OrrServing *params, const OrrModel *model, OrrPlace plac
     orr_diags_error(diags, place,
                     "encoders (%" G_GINT64_FORMAT ") have nothing to encode: give images",
                     encoders->replicas);
-  if (router && router->on_block)
+  if (router && router->on_blocks)
     orr_diags_error(diags, place,
                     "encoders.router %s goes by what caches of keys hold, and encoders have none: "
                     "use session-affinity, "

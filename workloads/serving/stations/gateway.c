@@ -161,13 +161,13 @@ static void replica_up(gpointer state) {
   if (pair->decode) orr_gateway_notice(pair->decode);
 }
 
-static void block(gpointer state, guint replica, guint64 key, gboolean is_there) {
+static void blocks(gpointer state, guint replica, const OrrTextBlocks *changed, gboolean is_there) {
   const OrrGatewayPair *pair = state;
   const OrrGateway *gateway =
       pair->decode && replica >= pair->decode->first ? pair->decode : pair->first;
-  if (gateway->router->on_block)
-    gateway->router->on_block(gateway->state, replica - gateway->first, key, is_there,
-                              orr_serving_run_now(gateway->route->run));
+  if (gateway->router->on_blocks)
+    gateway->router->on_blocks(gateway->state, replica - gateway->first, changed, is_there,
+                               orr_serving_run_now(gateway->route->run));
 }
 
 const OrrStation orr_station_gateway = {
@@ -176,5 +176,5 @@ const OrrStation orr_station_gateway = {
     .close = close,
     .enter = enter,
     .replica_up = replica_up,
-    .block = block,
+    .blocks = blocks,
 };

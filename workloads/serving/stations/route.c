@@ -66,9 +66,9 @@ static void chunk(void *user, OrrRequest *request, gint64 tokens, double step_s)
   if (stop->station->chunk) stop->station->chunk(stop->state, request, tokens, step_s);
 }
 
-static void block(void *user, guint replica, guint64 key, gboolean is_there) {
+static void blocks(void *user, guint replica, const OrrTextBlocks *changed, gboolean is_there) {
   EACH_STOP((OrrRoute *)user, stop)
-  if (stop->station->block) stop->station->block(stop->state, replica, key, is_there);
+  if (stop->station->blocks) stop->station->blocks(stop->state, replica, changed, is_there);
 }
 
 /* --- life --- */
@@ -81,7 +81,7 @@ static void listen(OrrRoute *route, const OrrStation *station) {
   if (station->waits) reports->waits = waits;
   if (station->planned) reports->planned = planned;
   if (station->chunk) reports->chunk = chunk;
-  if (station->block && route->run->sees_blocks) reports->block = block;
+  if (station->blocks && route->run->sees_blocks) reports->blocks = blocks;
   if (station->holds_tokens) route->run->streams = FALSE;
 }
 
@@ -167,7 +167,6 @@ OrrRequest *orr_route_another(OrrRoute *route, const OrrRequest *first, guint32 
                           .shared = first->shared,
                           .shared_tokens = first->shared_tokens,
                           .n_spans = first->n_spans,
-                          .span_tokens = first->span_tokens,
                           .spans = first->spans,
                           .arrival_s = first->arrival_s,
                           .scheduled_s = first->scheduled_s,

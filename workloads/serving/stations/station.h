@@ -83,7 +83,7 @@ struct OrrStation {
   void (*waits)(gpointer state, OrrReplica *replica, OrrRequest *request);
   void (*planned)(gpointer state, OrrReplica *replica);
   void (*chunk)(gpointer state, OrrRequest *request, gint64 tokens, double step_s);
-  void (*block)(gpointer state, guint replica, guint64 key, gboolean is_there);
+  void (*blocks)(gpointer state, guint replica, const OrrTextBlocks *blocks, gboolean is_there);
   /* TRUE: the GPU is the station's. */
   gboolean (*gpu_changed)(gpointer state, const OrrGpuChange *change);
   gboolean (*is_busy)(gpointer state); /* something is under way, whatever the replicas do */

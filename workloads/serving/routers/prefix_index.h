@@ -1,0 +1,34 @@
+/*
+ * prefix_index.h - which replicas have how much of a prompt: one index for all of them, walked once
+ * a prompt. A text of blocks (request.h) leads to the replicas that have some of it, with the
+ * stretches that they have.
+ *
+ *   text A   replica 0: [0, 40)    replica 3: [0, 12) [16, 40)    replica 7: [0, 40) on two cores
+ *
+ * A prompt costs O(its texts + replicas that have blocks of them), a change what cutting and
+ * joining the stretches of its text costs.
+ */
+#ifndef ORR_PREFIX_INDEX_H
+#define ORR_PREFIX_INDEX_H
+
+#include "workloads/serving/core/request.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrPrefixIndex OrrPrefixIndex;
+
+OrrPrefixIndex *orr_prefix_index_new(guint n_replicas);
+void orr_prefix_index_free(OrrPrefixIndex *index);
+
+/* One core of @replica has @blocks, which it did not have; or has lost them. */
+void orr_prefix_index_change(OrrPrefixIndex *index, guint replica, const OrrTextBlocks *blocks,
+                             gboolean is_there);
+
+/* How many of the first @most blocks of @request's tokens each replica has, from the first on: as
+ * many numbers as there are replicas, owned by @index, until the next call. */
+const gint64 *orr_prefix_index_match(OrrPrefixIndex *index, const OrrRequest *request, gint64 most,
+                                     gint64 block_size);
+
+G_END_DECLS
+
+#endif
