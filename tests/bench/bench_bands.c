@@ -74,10 +74,10 @@ int main(void) {
   static const char *const kinds[] = {"training", "serving", "collectives"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
     const Ask ask = {library, kinds[i]};
-    g_autofree char *what = g_strdup_printf("bands of every result of a run of %s", kinds[i]);
+    g_autofree char *what = g_strdup_printf("bands: every result of a run of %s", kinds[i]);
     bench_row(what, median_of(of_run, &ask), "ms of a processor");
   }
-  bench_row("band of one ratio of serving runs", median_of(of_ratio, &(Ask){library, "serving"}),
+  bench_row("bands: one ratio of serving runs", median_of(of_ratio, &(Ask){library, "serving"}),
             "ms of a processor");
   return 0;
 }

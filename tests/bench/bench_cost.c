@@ -162,7 +162,8 @@ int main(void) {
             "ms");
   bench_row("cost: h100-sxm cost model made from the profile",
             bench_figure(model_ms, &cluster.device), "ms");
-  bench_row("yaml: h100-sxm's kernel rows parsed", bench_figure(yaml_mb_per_second, rows), "MB/s");
+  bench_row("cost: YAML of h100-sxm's kernel rows parsed", bench_figure(yaml_mb_per_second, rows),
+            "MB/s");
   orr_field_clear(&orr_cluster_table, &cluster);
   return 0;
 }

@@ -89,7 +89,7 @@ int main(void) {
   bench_row("executor: WORK, COMM of pairs, SimGrid", bench_figure(ops_per_second, &comms),
             "ops/s");
   bench_row("executor: WORK, COMM of pairs, ideal", bench_figure(ops_per_second, &alone), "ops/s");
-  bench_row("program: seal, 40,000 communications",
+  bench_row("executor: seal of a program, 40,000 communications",
             bench_figure(ops_per_second, &(Replay){build_comms, ORR_ENGINE_IDEAL, TRUE}), "ops/s");
   return 0;
 }
