@@ -263,6 +263,15 @@ char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link) {
   return fabric->kind->link_name(fabric->plan, link - fabric->net_base);
 }
 
+static char *name_link(gconstpointer fabric, guint32 link) {
+  return orr_fabric_link_name(fabric, link);
+}
+
+guint32 orr_fabric_program_link(const OrrFabric *fabric, OrrProgram *program, guint32 link) {
+  return orr_program_link_named_by(program, name_link, fabric, link,
+                                   orr_fabric_link_bandwidth(fabric, link));
+}
+
 /* --- Symmetry --- */
 
 gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]) {

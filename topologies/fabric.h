@@ -35,7 +35,7 @@
 #ifndef ORR_FABRIC_H
 #define ORR_FABRIC_H
 
-#include "sim/engine/engine.h"
+#include "sim/engine/program.h"
 #include "topologies/cluster.h"
 #include "topologies/transport.h"
 
@@ -139,6 +139,8 @@ gint64 orr_fabric_n_links(const OrrFabric *fabric); /* one more than the largest
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
 /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);
+/* Adds the link to @program, which asks the fabric for its name if it needs it. */
+guint32 orr_fabric_program_link(const OrrFabric *fabric, OrrProgram *program, guint32 link);
 const char *orr_fabric_link_kind(
     const OrrFabric *fabric,
     /* "scale-up", "host" (a GPU's PCIe), "node" (shared inside a node), "nic", "fabric",

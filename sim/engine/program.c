@@ -91,6 +91,25 @@ guint32 orr_program_link(OrrProgram *program, const char *name, double bandwidth
   return program->links->len - 1;
 }
 
+guint32 orr_program_link_named_by(OrrProgram *program, OrrLinkNamer namer, gconstpointer user,
+                                  guint32 number, double bandwidth_bytes_per_s) {
+  const OrrProgramLink link = {.number = number, .bandwidth = bandwidth_bytes_per_s};
+  program->namer = namer;
+  program->namer_user = user;
+  g_array_append_val(program->links, link);
+  return program->links->len - 1;
+}
+
+static void name_link(OrrProgram *program, OrrProgramLink *link) {
+  g_autofree char *name = program->namer(program->namer_user, link->number);
+  link->name = keep_name(program, name);
+}
+
+void orr_program_name_links(OrrProgram *program) {
+  for (guint i = 0; i < program->links->len; i++)
+    if (!LINK(program, i)->name) name_link(program, LINK(program, i));
+}
+
 guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multiplicity) {
   OrrLane lane = {keep_name(program, name), multiplicity, 1};
   g_array_append_val(program->lanes, lane);
@@ -315,6 +334,7 @@ const char *orr_program_label_category(const OrrProgram *program, guint32 label)
 }
 
 const char *orr_program_link_name(const OrrProgram *program, guint32 link) {
+  if (!LINK(program, link)->name) name_link((OrrProgram *)program, LINK(program, link));
   return LINK(program, link)->name;
 }
 

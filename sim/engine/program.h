@@ -80,6 +80,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrProgram, orr_program_free)
 
 /* Building. Indices are dense, from 0, in order of the calls. Strings are copied. */
 guint32 orr_program_link(OrrProgram *program, const char *name, double bandwidth_bytes_per_s);
+/* A link whose name is @namer's for @number, newly allocated, when it is first asked for: large
+ * machines have millions of links whose names nobody sees. @user must live until then, or until
+ * orr_program_name_links. */
+typedef char *(*OrrLinkNamer)(gconstpointer user, guint32 number);
+guint32 orr_program_link_named_by(OrrProgram *program, OrrLinkNamer namer, gconstpointer user,
+                                  guint32 number, double bandwidth_bytes_per_s);
+void orr_program_name_links(OrrProgram *program); /* all of them, now */
 guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multiplicity);
 guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name);
 /* equal pairs share an index */

@@ -14,7 +14,8 @@ static guint32 *merge_links(OrrProgram *merged, const OrrProgramPart *part, GHas
     const gpointer thing = GUINT_TO_POINTER(part->links[i]);
     gpointer found = NULL;
     if (!g_hash_table_lookup_extended(known, thing, NULL, &found)) {
-      found = GUINT_TO_POINTER(orr_program_link(merged, link->name, link->bandwidth));
+      found = GUINT_TO_POINTER(
+          orr_program_link(merged, orr_program_link_name(part->program, i), link->bandwidth));
       g_hash_table_insert(known, thing, found);
     }
     numbers[i] = GPOINTER_TO_UINT(found);

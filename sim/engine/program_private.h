@@ -12,8 +12,9 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  const char *name; /* stored in OrrProgram.names, like all names */
+  const char *name; /* stored in OrrProgram.names, like all names; NULL: the namer's for `number` */
   double bandwidth;
+  guint32 number;
   guint32 stands_for; /* after seal */
   gboolean keep;
   gboolean is_shared;
@@ -90,6 +91,8 @@ typedef struct {
 
 struct OrrProgram {
   GStringChunk *names;
+  OrrLinkNamer namer; /* one for all links that have no name yet */
+  gconstpointer namer_user;
   GArray *links;   /* OrrProgramLink */
   GArray *lanes;   /* OrrLane */
   GArray *streams; /* OrrStream */

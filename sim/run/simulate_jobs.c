@@ -126,9 +126,11 @@ static gboolean compile_detour(Together *all, guint d, const OrrFabric *fabric, 
   for (guint i = 0; fabric && i < all->n; i++) {
     const gint64 *gpus = all->places->pdata[i];
     OrrFabric *slice = orr_fabric_slice(fabric, gpus, all->jobs[i].spec->gpus);
-    all->works[d * all->n + i] = compile_on(all, &all->jobs[i], slice, gpus, error);
+    OrrWork *work = compile_on(all, &all->jobs[i], slice, gpus, error);
+    all->works[d * all->n + i] = work;
+    if (work) orr_program_name_links(work->program); /* the slice knows them */
     orr_fabric_free(slice);
-    if (!all->works[d * all->n + i]) return FALSE;
+    if (!work) return FALSE;
   }
   return TRUE;
 }

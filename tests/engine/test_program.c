@@ -366,6 +366,26 @@ static void sealed_twice(void) {
   g_assert_error(error, ORR_FAULT, ORR_FAULT_INTERNAL);
 }
 
+static char *number_name(gconstpointer prefix, guint32 number) {
+  return g_strdup_printf("%s%u", (const char *)prefix, number);
+}
+
+/* A link is named when its name is asked for, or before its namer is freed. */
+static void names_on_demand(void) {
+  g_autoptr(OrrProgram) program = orr_program_new();
+  g_autofree char *prefix = g_strdup("port");
+  orr_program_link_named_by(program, number_name, prefix, 17, 1e9);
+  orr_program_link(program, "own", 1e9);
+  orr_program_link_named_by(program, number_name, prefix, 4, 1e9);
+  g_assert_cmpstr(orr_program_link_name(program, 0), ==, "port17");
+  *prefix = 'P';
+  g_assert_cmpstr(orr_program_link_name(program, 0), ==, "port17");
+  orr_program_name_links(program);
+  *prefix = 'x';
+  g_assert_cmpstr(orr_program_link_name(program, 1), ==, "own");
+  g_assert_cmpstr(orr_program_link_name(program, 2), ==, "Port4");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/program/text", text);
@@ -382,5 +402,6 @@ int main(int argc, char **argv) {
     g_autofree char *path = g_strdup_printf("/program/refused/%s", refusals[i].name);
     g_test_add_data_func(path, &refusals[i], refused);
   }
+  g_test_add_func("/program/names-on-demand", names_on_demand);
   return g_test_run();
 }

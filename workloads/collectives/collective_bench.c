@@ -165,7 +165,7 @@ typedef struct {
   OrrBenchWork *work;
   const OrrWorld *world;
   const OrrCollectiveAlgorithm *algorithm; /* NULL: the fastest */
-  GHashTable *program_links;               /* fabric link + 1 -> program link + 1 */
+  guint32 *program_links;                  /* by fabric link: program link + 1; 0: not used yet */
   gint64 **gpus;                           /* GPUs of each group, the root first */
   guint32 *streams;                        /* stream of each group */
 } Bench;
@@ -178,14 +178,11 @@ static gint64 *group_new(const OrrCollectiveBench *params, guint n_ranks, guint 
 }
 
 static guint32 program_link(Bench *bench, guint32 fabric_link) {
-  gpointer key = GUINT_TO_POINTER(fabric_link + 1),
-           known = g_hash_table_lookup(bench->program_links, key);
-  if (known) return GPOINTER_TO_UINT(known) - 1;
-  const OrrFabric *fabric = bench->world->fabric;
-  g_autofree char *name = orr_fabric_link_name(fabric, fabric_link);
-  guint32 link = orr_program_link(bench->work->work.program, name,
-                                  orr_fabric_link_bandwidth(fabric, fabric_link));
-  g_hash_table_insert(bench->program_links, key, GUINT_TO_POINTER(link + 1));
+  guint32 *known = &bench->program_links[fabric_link];
+  if (*known) return *known - 1;
+  const guint32 link =
+      orr_fabric_program_link(bench->world->fabric, bench->work->work.program, fabric_link);
+  *known = link + 1;
   g_array_append_val(bench->work->work.links, fabric_link);
   return link;
 }
@@ -419,7 +416,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   Bench bench = {.work = work, .world = world};
   bench.algorithm = (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(
       &orr_collective_registry, params->algorithm);
-  bench.program_links = g_hash_table_new(g_direct_hash, g_direct_equal);
+  bench.program_links = g_new0(guint32, orr_fabric_n_links(world->fabric) + 1);
   bench.gpus = g_new0(gint64 *, work->n_groups);
   bench.streams = g_new0(guint32, work->n_groups);
   add_lanes(&bench);
@@ -427,7 +424,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   for (guint g = 0; g < work->n_groups; g++) g_free(bench.gpus[g]);
   g_free(bench.gpus);
   g_free(bench.streams);
-  g_hash_table_unref(bench.program_links);
+  g_free(bench.program_links);
   if (ok) return &work->work;
   orr_work_free(&work->work);
   return NULL;

@@ -52,9 +52,7 @@ static guint32 number_of(Planner *planner, guint32 fabric_link) {
   OrrWork *work = &planner->work->work;
   gpointer known = g_hash_table_lookup(planner->numbers, GUINT_TO_POINTER(fabric_link));
   if (known) return GPOINTER_TO_UINT(known) - 1;
-  g_autofree char *name = orr_fabric_link_name(fabric, fabric_link);
-  const guint32 link =
-      orr_program_link(work->program, name, orr_fabric_link_bandwidth(fabric, fabric_link));
+  const guint32 link = orr_fabric_program_link(fabric, work->program, fabric_link);
   orr_program_share_link(work->program, link);
   g_array_append_val(work->links, fabric_link);
   g_hash_table_insert(planner->numbers, GUINT_TO_POINTER(fabric_link), GUINT_TO_POINTER(link + 1));

@@ -53,10 +53,8 @@ void orr_comm_plan_free_all(OrrCommPlan *plans, gsize n) {
 
 static guint32 program_link(OrrTraffic *traffic, guint32 fabric_link) {
   if (traffic->program_links[fabric_link]) return traffic->program_links[fabric_link] - 1;
-  const OrrFabric *fabric = traffic->context.fabric;
-  g_autofree char *name = orr_fabric_link_name(fabric, fabric_link);
   const guint32 link =
-      orr_program_link(traffic->program, name, orr_fabric_link_bandwidth(fabric, fabric_link));
+      orr_fabric_program_link(traffic->context.fabric, traffic->program, fabric_link);
   traffic->program_links[fabric_link] = link + 1;
   g_array_append_val(traffic->links, fabric_link);
   g_array_set_size(traffic->slots, link + 1);
