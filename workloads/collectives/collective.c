@@ -261,12 +261,17 @@ static void apply_hand_over(const OrrCollectiveContext *context, const OrrCollec
   plan->how = cost.how;
 }
 
+/* Whether measured times of NCCL can apply, which count for the algorithm that NCCL chooses. */
+static gboolean can_be_measured(const OrrCollectiveContext *context,
+                                const OrrCollectiveCall *call) {
+  return context->cost && call->bytes > 0 && call->protocol == ORR_PROTOCOL_AUTO &&
+         orr_collective_are_peers(context->fabric, call->gpus, call->n);
+}
+
 static void apply_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            OrrCollectivePlan *plan) {
   OrrCost measured;
-  if (!context->cost || call->bytes <= 0 ||
-      !orr_collective_are_peers(context->fabric, call->gpus, call->n))
-    return;
+  if (!can_be_measured(context, call)) return;
   if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes,
                            &measured)) {
     apply_hand_over(context, call, plan);
@@ -314,13 +319,15 @@ static char *supported_words(const OrrCollectiveContext *context, const OrrColle
 static OrrCollectivePlan *plan_call(const OrrCollectiveContext *context,
                                     const OrrCollectiveCall *call,
                                     const OrrCollectiveAlgorithm *algorithm) {
+  if (algorithm && !algorithm->library && !can_be_measured(context, call))
+    return plan_by(context, call, algorithm); /* the plan is the same if it is NCCL's choice */
   g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
   if (algorithm && algorithm != best->algorithm) {
     OrrCollectivePlan *forced = plan_by(context, call, algorithm);
     if (algorithm->library) apply_library(context, call, forced);
     return forced;
   }
-  if (call->protocol == ORR_PROTOCOL_AUTO) apply_measured(context, call, best);
+  apply_measured(context, call, best);
   return g_steal_pointer(&best);
 }
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { INITIAL_SLOTS = 64 };
+enum { INITIAL_SLOTS = 64, LINE = 16 };
 
 static const OrrNcclCosts no_costs = {
     .scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
@@ -36,13 +36,18 @@ void orr_collective_flow_clear(OrrCollectiveFlow *flow) {
   g_clear_pointer(&flow->slots, g_free);
 }
 
-/* The slot that holds @link, or the empty slot for it. Fibonacci hashing, because links are
- * dense numbers and neighbouring links would otherwise fill one stretch of the table. */
+/* The slot that holds @link, or the empty slot for it.
+ *
+ * Consecutive ranks use neighbouring links, so the links of a block of 16 share a line of the
+ * cache: Fibonacci hashing of the block chooses the line, and turns the order of links within it,
+ * so that links at a stride of 16 spread over all places. The odd step visits every slot, and moves
+ * a block that finds its line taken to the next line as a whole. */
 static guint32 *find_slot(const OrrCollectiveFlow *flow, guint32 link) {
-  guint mask = flow->n_slots - 1;
-  guint at = ((link * 2654435769u) >> 7) & mask;
+  const guint mask = flow->n_slots - 1;
+  const guint32 hash = link / LINE * 2654435769u;
+  guint at = ((hash >> 7) * LINE + ((link ^ hash >> 28) & (LINE - 1))) & mask;
   while (flow->slots[at] && g_array_index(flow->uses, OrrLinkUse, flow->slots[at] - 1).link != link)
-    at = (at + 1) & mask;
+    at = (at + LINE + 1) & mask;
   return &flow->slots[at];
 }
 

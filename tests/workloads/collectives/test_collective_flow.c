@@ -1,0 +1,106 @@
+/*
+ * test_collective_flow.c - the weights that edges add up to, against a hash table of GLib's; and
+ * that naming the algorithm which the planner would choose changes nothing.
+ */
+#include "sim/base/library.h"
+#include "tests/workloads/collectives/test_collective_fixture.h"
+#include "workloads/collectives/collective_private.h"
+
+typedef struct {
+  GArray *uses;        /* of OrrLinkUse, in the order of first use */
+  GHashTable *numbers; /* link + 1 -> its index + 1 */
+} Reference;
+
+static void reference_load(Reference *reference, guint32 link, guint32 parts) {
+  const gpointer key = GUINT_TO_POINTER(link + 1);
+  guint at = GPOINTER_TO_UINT(g_hash_table_lookup(reference->numbers, key));
+  if (at == 0) {
+    const OrrLinkUse use = {link, 0};
+    g_array_append_val(reference->uses, use);
+    at = reference->uses->len;
+    g_hash_table_insert(reference->numbers, key, GUINT_TO_POINTER(at));
+  }
+  g_array_index(reference->uses, OrrLinkUse, at - 1).weight += parts;
+}
+
+/* Links as groups use them: scattered, or runs at a stride from some first link, each twice. */
+static void check_loads(guint32 seed) {
+  g_auto(Machine) machine;
+  machine_init(&machine, 2, 8, 2, 1);
+  const OrrCollectiveContext context = {.fabric = machine.fabric};
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, &context);
+  g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+  Reference reference = {g_array_new(FALSE, FALSE, sizeof(OrrLinkUse)),
+                         g_hash_table_new(g_direct_hash, g_direct_equal)};
+  const guint stride = 1u << g_rand_int_range(random, 0, 9),
+              n = 1u << g_rand_int_range(random, 3, 14);
+  const guint32 first = (guint32)g_rand_int_range(random, 0, 1000000);
+  const gboolean scattered = g_rand_int_range(random, 0, 4) == 0;
+  for (guint i = 0; i < 2 * n; i++) {
+    const guint32 link =
+        scattered ? (guint32)g_rand_int_range(random, 0, 1 << 24) : first + i % n * stride;
+    const guint32 parts = 1 + i % 3;
+    orr_collective_flow_load(&flow, link, parts);
+    reference_load(&reference, link, parts);
+  }
+  if (flow.uses->len != reference.uses->len ||
+      memcmp(flow.uses->data, reference.uses->data, flow.uses->len * sizeof(OrrLinkUse)) != 0)
+    g_error("seed %u: other weights than by the reference", seed);
+  g_array_unref(reference.uses);
+  g_hash_table_unref(reference.numbers);
+}
+
+static void test_loads(void) {
+  for (guint32 seed = 1; seed <= 60; seed++) check_loads(seed);
+}
+
+static void assert_same(const OrrCollectivePlan *chosen, const OrrCollectivePlan *named,
+                        guint32 seed) {
+  gboolean same = chosen->phases->len == named->phases->len && chosen->how == named->how &&
+                  chosen->predicted_s == named->predicted_s && chosen->protocol == named->protocol;
+  for (guint k = 0; same && k < chosen->phases->len; k++) {
+    const OrrCollectivePhase *a = phase_of(chosen, k), *b = phase_of(named, k);
+    same = a->latency_s == b->latency_s && a->bytes == b->bytes && a->n_uses == b->n_uses &&
+           memcmp(a->uses, b->uses, a->n_uses * sizeof *a->uses) == 0;
+  }
+  if (!same) g_error("seed %u: '%s' by name is another plan", seed, chosen->algorithm->entry.name);
+}
+
+/* On one node, where measured times apply, and on several, where they do not; with and without a
+ * protocol of the user's. */
+static void test_named_is_chosen(void) {
+  static const OrrProtocol protocols[] = {ORR_PROTOCOL_AUTO, ORR_PROTOCOL_LL, ORR_PROTOCOL_LL128};
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  const OrrNode *tree = orr_library_borrow(library, "profile", "h100-sxm", (OrrPlace){0}, diags);
+  g_autoptr(OrrProfile) profile = orr_profile_read(tree, library, diags);
+  g_auto(Machine) machine;
+  machine_init(&machine, 16, 8, 4, 1);
+  g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &machine.cluster.device, &error);
+  g_assert_no_error(error);
+  for (guint32 seed = 1; seed <= 80; seed++) {
+    g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+    const guint n = 1u << g_rand_int_range(random, 1, 8);
+    const gint64 stride = n <= 16 && g_rand_boolean(random) ? 8 : 1;
+    g_autofree gint64 *gpus = group_new(n, 0, stride);
+    const OrrCollectiveContext context = {.fabric = machine.fabric, .cost = seed % 4 ? cost : NULL};
+    const OrrCollectiveCall call = {.op = (OrrCollectiveOp)g_rand_int_range(random, 0, 4),
+                                    .bytes = (double)(1u << g_rand_int_range(random, 8, 31)),
+                                    .gpus = gpus,
+                                    .n = n,
+                                    .protocol = protocols[g_rand_int_range(random, 0, 3)]};
+    g_autoptr(OrrCollectivePlan) chosen = orr_collective_plan(&context, &call, NULL, NULL);
+    g_autoptr(OrrCollectivePlan) named =
+        orr_collective_plan(&context, &call, chosen->algorithm, NULL);
+    assert_same(chosen, named, seed);
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/collective-flow/loads", test_loads);
+  g_test_add_func("/collective-flow/named-is-chosen", test_named_is_chosen);
+  return g_test_run();
+}
