@@ -15,8 +15,10 @@
 -- y_high: upper bound
 --
 -- Where the sweep has one objective, the second is memory (training) or the 99th percentile of the time to the first
--- token (serving), to be minimized. Of points that are equal in all objectives only the first is on the front. The 64
--- points with the smallest sums of ranks in the objectives rule out most others; the rest is compared pair by pair.
+-- token (serving), to be minimized. Of points that are equal in all objectives only the first is on the front. Of points
+-- that agree in the third and fourth objective, in the order of the first, those stay that are better in the second than
+-- all before; where all points agree in them, as with two objectives, that is the front. Otherwise the 64 points with the
+-- smallest sums of ranks rule out most others, and the rest is compared pair by pair.
 WITH RECURSIVE asked AS (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
 ),
@@ -57,20 +59,28 @@ point AS MATERIALIZED (
   LEFT JOIN serving_result s ON sign.n = 1 AND s.run_id = p.run_id
   WHERE p.eligible
 ),
+valued AS MATERIALIZED (
+  SELECT * FROM point WHERE c1 IS NOT NULL AND c2 IS NOT NULL AND c3 IS NOT NULL AND c4 IS NOT NULL
+),
+class AS MATERIALIZED (SELECT count(*) AS n FROM (SELECT DISTINCT c3, c4 FROM valued)),
+stair AS (
+  SELECT *, min(c2) OVER (PARTITION BY c3, c4 ORDER BY c1, c2, run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS best
+  FROM valued
+),
 ranked AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY sum_of_ranks, run_id) AS place
   FROM (
     SELECT *, rank() OVER (ORDER BY c1) + rank() OVER (ORDER BY c2) + rank() OVER (ORDER BY c3) + rank() OVER (ORDER BY c4)
       AS sum_of_ranks
-    FROM point
-    WHERE c1 IS NOT NULL AND c2 IS NOT NULL AND c3 IS NOT NULL AND c4 IS NOT NULL
+    FROM stair
+    WHERE best IS NULL OR c2 < best
   )
 ),
 strong AS MATERIALIZED (SELECT * FROM ranked WHERE place <= 64 ORDER BY place),
 hopeful AS MATERIALIZED (
   SELECT *
   FROM ranked r
-  WHERE NOT EXISTS (
+  WHERE (SELECT n FROM class) = 1 OR NOT EXISTS (
     SELECT 1
     FROM strong s
     WHERE s.place < r.place AND s.c1 <= r.c1 AND s.c2 <= r.c2 AND s.c3 <= r.c3 AND s.c4 <= r.c4
@@ -80,17 +90,17 @@ hopeful AS MATERIALIZED (
 front AS MATERIALIZED (
   SELECT *
   FROM hopeful r
-  WHERE NOT EXISTS (
+  WHERE (SELECT n FROM class) = 1 OR NOT EXISTS (
     SELECT 1
     FROM hopeful s
     WHERE s.place < r.place AND s.c1 <= r.c1 AND s.c2 <= r.c2 AND s.c3 <= r.c3 AND s.c4 <= r.c4
   )
 ),
-frame AS (SELECT min(x) AS x_0, max(x) - min(x) AS x_span, min(y) AS y_0, max(y) - min(y) AS y_span FROM ranked),
+frame AS (SELECT min(x) AS x_0, max(x) - min(x) AS x_span, min(y) AS y_0, max(y) - min(y) AS y_span FROM valued),
 shown AS (
   SELECT 'front' AS series, x, y, objective_3, objective_4, run_id FROM front UNION ALL
   SELECT 'other', x, y, objective_3, objective_4, min(run_id)
-  FROM ranked
+  FROM valued
   CROSS JOIN frame
   WHERE run_id NOT IN (SELECT run_id FROM front)
   GROUP BY cast(coalesce(60 * (x - x_0) / nullif(x_span, 0), 0) AS INTEGER), cast(coalesce(60 * (y - y_0) / nullif(y_span, 0), 0) AS INTEGER)

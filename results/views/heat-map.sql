@@ -20,13 +20,16 @@ swept AS MATERIALIZED (
   SELECT
     path,
     row_number() OVER (
-      ORDER BY path <> 'workload.parallel.tp', path <> 'workload.parallel.pp', count(DISTINCT value) DESC, path
+      ORDER BY path <> 'workload.parallel.tp', path <> 'workload.parallel.pp', count(value) DESC, path
     ) AS place
-  FROM asked
-  JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  FROM (
+    SELECT DISTINCT path, value
+    FROM asked
+    JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  )
   WHERE path <> coalesce(:x, '') AND path <> coalesce(:y, '')
   GROUP BY path
-  HAVING count(DISTINCT value) > 1
+  HAVING count(value) > 1
 ),
 axis AS MATERIALIZED (
   SELECT

@@ -13,8 +13,9 @@
 --
 -- Means over points mislead where constraints remove some combinations of axes: effect_percent compares only points that
 -- differ in this axis alone, and skips a point without such a counterpart. The values of each axis are numbered; the
--- numbers of a point make one integer, its code. Points with equal codes, less the axis' own term, differ in that axis
--- alone.
+-- numbers of a point are the digits of one integer, its code. Points with equal codes, less the axis' own digit, differ
+-- in that axis alone. `id` names a digit of an axis, and `others` the code without it; each holds the axis' number, below
+-- 64, too.
 WITH RECURSIVE asked AS (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
 ),
@@ -31,9 +32,12 @@ last AS MATERIALIZED (
   JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
 ),
 level AS MATERIALIZED (
-  SELECT path, value, row_number() OVER (PARTITION BY path ORDER BY number, value) - 1 AS step
-  FROM asked
-  JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  SELECT path, value, row_number() OVER (PARTITION BY path ORDER BY min(number), value) - 1 AS step
+  FROM (
+    SELECT DISTINCT path, value, number
+    FROM asked
+    JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  )
   GROUP BY path, value
 ),
 axis AS MATERIALIZED (
@@ -44,7 +48,7 @@ stride (k, stride) AS (
   SELECT stride.k + 1, stride * n FROM stride JOIN axis ON axis.k = stride.k
 ),
 setting AS MATERIALIZED (
-  SELECT level.path, level.value, axis.k, stride.stride * level.step AS part, row_number() OVER () AS id
+  SELECT level.path, level.value, axis.k, axis.n, stride.stride, stride.stride * level.step AS part
   FROM level
   JOIN axis ON axis.path = level.path
   JOIN stride ON stride.k = axis.k
@@ -63,16 +67,16 @@ point AS MATERIALIZED (
   JOIN last ON last.rung = p.rung
   CROSS JOIN wanted
 ),
+digit AS MATERIALIZED (SELECT DISTINCT k, n, stride FROM setting),
 piece AS (
-  SELECT point.run_id, point.code, point.value, s.k, s.part, s.id
-  FROM point
-  CROSS JOIN param ON param.run_id = point.run_id
-  CROSS JOIN setting s ON s.path = param.path AND s.value = param.value
+  SELECT run_id, value, stride * (code / stride % n) * 64 + k AS id, (code - stride * (code / stride % n)) * 64 + k AS others
+  FROM digit
+  CROSS JOIN point
 ),
 alike AS (
   SELECT id, run_id, value, avg(value) OVER like_it AS mean, count(value) OVER like_it AS n
   FROM piece
-  WINDOW like_it AS (PARTITION BY (code - part) * 64 + k)
+  WINDOW like_it AS (PARTITION BY others)
 ),
 summed AS MATERIALIZED ( -- with a single min(), SQLite takes run_id from the row with the minimum
   SELECT
@@ -98,6 +102,6 @@ SELECT
   best_run,
   100.0 * least / nullif(min(least) OVER (), 0) AS of_best_percent
 FROM summed
-JOIN setting USING (id)
+JOIN setting ON setting.part * 64 + setting.k = summed.id
 CROSS JOIN wanted
-ORDER BY axis, part;
+ORDER BY axis, setting.part;

@@ -22,8 +22,9 @@ best AS (
 newest AS (
   SELECT id, scenario
   FROM run
-  WHERE id <= :run AND id IN (SELECT run_id FROM time_kind) AND id NOT IN (SELECT run_id FROM sweep_point)
-    AND NOT EXISTS (SELECT 1 FROM asked)
+  WHERE NOT EXISTS (SELECT 1 FROM asked) AND id <= :run
+    AND EXISTS (SELECT 1 FROM time_kind k WHERE k.run_id = run.id)
+    AND NOT EXISTS (SELECT 1 FROM sweep_point p WHERE p.run_id = run.id)
   ORDER BY id DESC
   LIMIT 12
 ),
