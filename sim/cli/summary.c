@@ -201,6 +201,11 @@ static char *repetition_text(const OrrOutcome *outcome) {
   return g_strdup_printf(", %s of %s steps by repetition", repeated, all);
 }
 
+static void add_engine(GString *out, const OrrOutcome *outcome) {
+  g_autofree char *text = orr_engine_choice_text(outcome);
+  if (text) add(out, "engine", "%s", text);
+}
+
 static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events) {
   g_autofree char *events = orr_show_count(n_events), *folding = folding_text(outcome),
                   *repetition = repetition_text(outcome);
@@ -255,6 +260,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   orr_summary_faults(out, outcome, NULL);
   for (guint i = 0; i < outcome->warnings->len; i++)
     add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
+  add_engine(out, outcome);
   add_replay(out, outcome,
              is_training  ? result->training.events
              : is_serving ? result->serving.events

@@ -29,7 +29,8 @@ static gboolean replay(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret
                        GError **error) {
   const OrrLivePart live = {.work = work};
   const gboolean is_live = orr_work_is_live(work);
-  g_autoptr(OrrEngine) engine = orr_run_work_engine(scenario, work->program, work->contends, error);
+  g_autoptr(OrrEngine) engine =
+      orr_run_work_engine(scenario, work->program, work->contends, NULL, error);
   if (!engine) return FALSE;
   const OrrReplaySetup setup = {.program = work->program,
                                 .live = &live,

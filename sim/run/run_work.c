@@ -1,8 +1,6 @@
 /*
- * run_work.c - replays one work on the engine that fits, and has its kind make the answer.
- *
- * Engines: ideal where no two transfers can share a link (no process of its own, exact); our own
- * fair sharing for brief runs (SimGrid's numbers sooner); SimGrid otherwise.
+ * run_work.c - replays one work on the engine that fits (engine_choice.h), and has its kind make
+ * the answer.
  */
 #include "sim/run/run_work.h"
 
@@ -10,47 +8,40 @@
 #include "sim/run/replay.h"
 #include "sim/run/steady.h"
 
-static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program,
-                         gboolean live_contends) {
-  return scenario->engine == ORR_REPLAY_IDEAL ||
-         (scenario->engine == ORR_REPLAY_AUTO && !live_contends &&
-          orr_program_uncontended(program));
-}
-
-static OrrEngineKind kind_of(const OrrScenario *scenario, const OrrProgram *program,
-                             gboolean live_contends) {
-  return is_ideal(scenario, program, live_contends) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID;
-}
-
 OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
-                               gboolean live_contends, GError **error) {
-  return orr_engine_new(kind_of(scenario, program, live_contends), error);
+                               gboolean live_contends, OrrEngineChoice *ret_choice,
+                               GError **error) {
+  const OrrEngineChoice choice = orr_engine_choice(scenario, program, live_contends, FALSE);
+  if (ret_choice) *ret_choice = choice;
+  return orr_engine_new(choice.kind, error);
 }
 
 gboolean orr_run_work_prepare(const OrrScenario *scenario, const OrrWork *work, GError **error) {
-  return orr_engine_prepare(kind_of(scenario, work->program, work->contends), error);
+  return orr_engine_prepare(orr_engine_choice(scenario, work->program, work->contends, FALSE).kind,
+                            error);
 }
 
 /* NULL without @error: before_simgrid stopped this process. It forks, so the engine's code is
  * loaded before. */
-static OrrEngine *choose_engine(const OrrRunWork *run, GError **error) {
+static OrrEngine *choose_engine(const OrrRunWork *run, OrrOutcome *outcome, GError **error) {
   const OrrSimulation *simulation = run->simulation;
-  if (is_ideal(run->scenario, run->work->program, run->work->contends))
-    return orr_engine_new(ORR_ENGINE_IDEAL, error);
-  if (simulation->brief && run->scenario->engine == ORR_REPLAY_AUTO)
-    return orr_engine_new(ORR_ENGINE_FAIR, error);
-  if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return NULL;
-  if (simulation->before_simgrid && !simulation->before_simgrid(simulation->user)) return NULL;
-  return orr_engine_new(ORR_ENGINE_SIMGRID, error);
+  const OrrEngineChoice choice =
+      orr_engine_choice(run->scenario, run->work->program, run->work->contends, simulation->brief);
+  if (choice.kind == ORR_ENGINE_SIMGRID) {
+    if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return NULL;
+    if (simulation->before_simgrid && !simulation->before_simgrid(simulation->user)) return NULL;
+  }
+  OrrEngine *engine = orr_engine_new(choice.kind, error);
+  if (engine) orr_engine_choice_record(&choice, orr_engine_settings(engine), outcome);
+  return engine;
 }
 
 static gboolean replay(const OrrRunWork *run, OrrReplayed *replayed, OrrOutcome *outcome,
                        GError **error) {
   const OrrLivePart live = {.work = run->work};
   const gboolean is_live = orr_work_is_live(run->work);
-  g_autoptr(OrrEngine) engine = choose_engine(run, error);
+  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
   if (!engine) return FALSE;
-  outcome->engine = g_strdup(orr_engine_settings(engine));
   const OrrReplaySetup setup = {.program = run->work->program,
                                 .live = &live,
                                 .n_live = is_live ? 1 : 0,
@@ -72,9 +63,8 @@ static void keep_span(const OrrSpan *span, void *spans) { g_array_append_vals(sp
 
 static gboolean replay_and_keep(const OrrRunWork *run, GArray *spans, OrrReplayed *replayed,
                                 OrrOutcome *outcome, GError **error) {
-  g_autoptr(OrrEngine) engine = choose_engine(run, error);
+  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
   if (!engine) return FALSE;
-  outcome->engine = g_strdup(orr_engine_settings(engine));
   if (run->simulation->shorten > 0)
     return orr_executor_run_briefly(run->work->program, engine, keep_span, spans, &replayed->replay,
                                     error);

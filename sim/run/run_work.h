@@ -9,6 +9,7 @@
 #define ORR_RUN_WORK_H
 
 #include "sim/run/answer/kinds.h"
+#include "sim/run/engine_choice.h"
 #include "sim/run/scenario.h"
 
 G_BEGIN_DECLS
@@ -39,9 +40,9 @@ typedef struct {
 } OrrRunWork;
 
 /* The engine that @scenario replays @program on. @live_contends: transfers of live works share
- * links with it. NULL with @error. */
+ * links with it. @ret_choice (may be NULL) says which it is. NULL with @error. */
 OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
-                               gboolean live_contends, GError **error);
+                               gboolean live_contends, OrrEngineChoice *ret_choice, GError **error);
 
 /* Loads that engine's code for @work, before a fork whose child makes the engine. */
 gboolean orr_run_work_prepare(const OrrScenario *scenario, const OrrWork *work, GError **error);

@@ -7,7 +7,7 @@
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 
-static const char *const engine_words[] = {"auto", "simgrid", "ideal", NULL};
+static const char *const engine_words[] = {"auto", "simgrid", "ideal", "fair", NULL};
 
 #define AT(member_) .offset = offsetof(OrrScenario, member_)
 
@@ -63,8 +63,10 @@ static const OrrField fields[] = {
     {.name = "engine",
      .kind = ORR_FIELD_WORD,
      AT(engine),
-     .sentence = "Engine that shares links among transfers: simgrid, none (ideal), or ideal where "
-                 "no two transfers can share a link (auto).",
+     .sentence = "Engine that shares links among transfers: SimGrid (simgrid), Orrery's own solver "
+                 "of the same sharing (fair), or none (ideal); auto takes ideal where no two "
+                 "transfers can share a link, fair where SimGrid would need more than a minute, "
+                 "and simgrid elsewhere.",
      .fallback = "auto",
      .words = engine_words},
     {.name = "on-missing",

@@ -14,8 +14,13 @@
 
 G_BEGIN_DECLS
 
-/* "auto", "simgrid", "ideal" */
-typedef enum { ORR_REPLAY_AUTO, ORR_REPLAY_SIMGRID, ORR_REPLAY_IDEAL } OrrReplayEngine;
+/* "auto", "simgrid", "ideal", "fair" */
+typedef enum {
+  ORR_REPLAY_AUTO,
+  ORR_REPLAY_SIMGRID,
+  ORR_REPLAY_IDEAL,
+  ORR_REPLAY_FAIR
+} OrrReplayEngine;
 
 struct OrrScenario {
   char *name;

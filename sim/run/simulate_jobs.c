@@ -18,6 +18,7 @@
 #include "sim/run/alone.h"
 #include "sim/run/outcome_store.h"
 #include "sim/run/replay.h"
+#include "sim/run/run_work.h"
 #include "sim/run/simulate_faults.h"
 
 typedef struct {
@@ -45,11 +46,12 @@ typedef struct {
   guint n;
   OrrProgram *program;
   OrrReplay replay;
-  char *engine;
-  GPtrArray *places;  /* of gint64 *: the machine's GPUs of each job */
-  GPtrArray *outages; /* of OrrOutage */
-  GArray *detours;    /* of OrrDetour */
-  OrrWork **works;    /* per detour and job; NULL: as built */
+  char *engine;           /* orr_engine_settings */
+  OrrEngineChoice choice; /* of that engine */
+  GPtrArray *places;      /* of gint64 *: the machine's GPUs of each job */
+  GPtrArray *outages;     /* of OrrOutage */
+  GArray *detours;        /* of OrrDetour */
+  OrrWork **works;        /* per detour and job; NULL: as built */
   gboolean keep_spans;
 } Together;
 
@@ -271,7 +273,8 @@ static gboolean replay(Together *all, GError **error) {
     live[n_live++] = (OrrLivePart){job->work, job->links, job->spec->start_s};
     contends = contends || job->work->contends;
   }
-  g_autoptr(OrrEngine) engine = orr_run_work_engine(all->scenario, all->program, contends, error);
+  g_autoptr(OrrEngine) engine =
+      orr_run_work_engine(all->scenario, all->program, contends, &all->choice, error);
   if (!engine) return FALSE;
   all->engine = g_strdup(orr_engine_settings(engine));
   const OrrReplaySetup setup = {.program = all->program,
@@ -329,7 +332,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
                           .replay = {job->end_s, all->replay.n_events, all->replay.n_transfers}};
   for (guint i = 0; i < all->world->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(all->world->warnings->pdata[i]));
-  outcome->engine = g_strdup(all->engine);
+  orr_engine_choice_record(&all->choice, all->engine, outcome);
   outcome->fidelity = orr_fidelity_words[job->work->fidelity];
   orr_kinds_answer(&replayed, outcome);
   return outcome;
