@@ -60,6 +60,12 @@ void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event) {
   sift_up(calendar, calendar->n++, key);
 }
 
+void orr_calendar_reorder(OrrCalendar *calendar) {
+  for (guint32 i = 0; i < calendar->n; i++)
+    calendar->keys[i].date_s = calendar->keys[i].event->date_s;
+  for (guint32 i = calendar->n / 2; i-- > 0;) sift_down(calendar, i, calendar->keys[i]);
+}
+
 void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event) {
   guint32 slot = event->slot;
   if (slot == ORR_NOT_SCHEDULED) return;

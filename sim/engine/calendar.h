@@ -45,6 +45,8 @@ void orr_calendar_clear(OrrCalendar *calendar); /* the owner frees the events */
 
 /* Schedules @event at event->date_s, or moves it there. */
 void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event);
+/* Orders the heap again after dates of scheduled events were changed. */
+void orr_calendar_reorder(OrrCalendar *calendar);
 /* an unscheduled event is fine */
 void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event);
 OrrEvent *orr_calendar_first(const OrrCalendar *calendar); /* NULL when empty */

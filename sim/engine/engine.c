@@ -265,11 +265,41 @@ void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer) {
   g_free(transfer);
 }
 
+void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data) {
+  for (guint32 i = 0; i < engine->calendar.n; i++) {
+    OrrEvent *event = engine->calendar.keys[i].event;
+    if (!event->transfer) event->user = rename(event->call, event->user, data);
+  }
+  for (guint i = 0; i < engine->transfers->len; i++) {
+    OrrEvent *event = &((OrrTransfer *)g_ptr_array_index(engine->transfers, i))->event;
+    event->user = rename(event->call, event->user, data);
+  }
+  for (guint i = engine->batch_at; i < engine->batch->len; i++) {
+    OrrEvent *event = g_ptr_array_index(engine->batch, i);
+    event->user = rename(event->call, event->user, data);
+  }
+}
+
+gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern concerns,
+                             void *data) {
+  const OrrCalendar *calendar = &engine->calendar;
+  if (engine->batch_at < engine->batch->len) return FALSE;
+  for (guint32 i = 0; i < calendar->n; i++) {
+    OrrEvent *event = calendar->keys[i].event;
+    if (!concerns(event->call, event->user, data)) continue;
+    event->date_s += delay_s;
+    if (event->transfer) ((OrrTransfer *)event)->since_s += delay_s;
+  }
+  orr_calendar_reorder(&engine->calendar);
+  return TRUE;
+}
+
 void orr_engine_dispatch(OrrEngine *engine) {
   take_batch(engine);
   /* Callbacks only submit, so the batch does not change during the loop. */
   for (guint i = 0; i < engine->batch->len; i++) {
     OrrEvent *event = g_ptr_array_index(engine->batch, i);
+    engine->batch_at = i + 1;
     OrrEngineCall call = event->call;
     void *user = event->user;
     if (event->transfer)

@@ -78,6 +78,18 @@ OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double si
 /* Ends the transfer now, without its call. */
 void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer);
 
+/* Gives every pending call and every transfer in flight the user that @rename
+ * returns for it. */
+typedef void *(*OrrEngineRename)(OrrEngineCall call, void *user, void *data);
+void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data);
+
+/* Postpones by @delay_s the pending calls and the transfers in flight that @concerns: those
+ * transfers rest until then, with their rates. Exact where none of them shares a link with another
+ * transfer before. FALSE, with nothing changed, while other events of this very date are due. */
+typedef gboolean (*OrrEngineConcern)(OrrEngineCall call, void *user, void *data);
+gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern concerns,
+                             void *data);
+
 /* From now on, also for transfers in flight. */
 void orr_engine_set_bandwidth(OrrEngine *engine, OrrLink link, double bandwidth_bytes_per_s);
 void orr_engine_set_up(OrrEngine *engine, OrrLink link, gboolean up);

@@ -69,6 +69,7 @@ struct OrrEngine {
   GArray *links;        /* OrrEngineLink */
   GPtrArray *transfers; /* OrrTransfer*, in flight, in no order */
   GPtrArray *batch;     /* events of one date, while they are delivered */
+  guint batch_at;       /* the first of them that is still to be delivered */
   GPtrArray *spare;     /* OrrEvent of past calls, for reuse */
   GError *fault;        /* the first wrong argument; orr_engine_run returns it */
 };

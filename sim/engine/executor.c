@@ -29,9 +29,6 @@
 #include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
-/* The number of spans buffered before the final ones are sorted and delivered. */
-#define SPAN_BUFFER 65536u
-
 /* Lists of streams */
 
 void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list, guint32 stream) {
@@ -66,6 +63,7 @@ static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, gui
                        end_s, beside, 0, 0, 0},
                       buffer->n++};
   g_array_append_val(buffer->kept, kept);
+  if (executor->leaper) orr_leaper_note_span(executor);
 }
 
 void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first,
@@ -78,43 +76,7 @@ void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine
                         end_s,  G_MAXUINT32, routine,   first,       n_ops};
   const OrrKeptSpan kept = {span, buffer->n++};
   g_array_append_val(buffer->kept, kept);
-}
-
-static int compare_spans(const void *a, const void *b) {
-  const OrrKeptSpan *x = a, *y = b;
-  if (x->span.end_s != y->span.end_s) return x->span.end_s < y->span.end_s ? -1 : 1;
-  if (x->span.started_s != y->span.started_s) return x->span.started_s < y->span.started_s ? -1 : 1;
-  if (x->span.stream != y->span.stream) return x->span.stream < y->span.stream ? -1 : 1;
-  return x->index < y->index ? -1 : 1;
-}
-
-/* Insertion sort; gives up with FALSE, keeping all spans, where they are far from sorted. */
-static gboolean settle_spans(OrrKeptSpan *spans, guint n) {
-  guint64 n_moves = 0;
-  for (guint i = 1; i < n && n_moves <= 8 * (guint64)n; i++) {
-    guint at = i;
-    while (at > 0 && compare_spans(&spans[at - 1], &spans[i]) > 0) at--;
-    if (at == i) continue;
-    const OrrKeptSpan span = spans[i];
-    memmove(&spans[at + 1], &spans[at], (i - at) * sizeof *spans);
-    spans[at] = span;
-    n_moves += i - at;
-  }
-  return n_moves <= 8 * (guint64)n;
-}
-
-void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s) {
-  /* Where no stream runs ahead, spans are nearly in order. */
-  if (!settle_spans((OrrKeptSpan *)(void *)buffer->kept->data, buffer->kept->len))
-    g_array_sort(buffer->kept, compare_spans);
-  guint n = 0;
-  for (; n < buffer->kept->len; n++) {
-    const OrrSpan *span = &g_array_index(buffer->kept, OrrKeptSpan, n).span;
-    if (span->end_s >= before_s) break;
-    buffer->sink(span, buffer->user);
-  }
-  g_array_remove_range(buffer->kept, 0, n);
-  buffer->flush_at = SPAN_BUFFER + 2 * buffer->kept->len;
+  if (executor->leaper) orr_leaper_note_span(executor);
 }
 
 /* Comms */
@@ -303,7 +265,7 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
 static void run_ready(OrrExecutor *executor) {
   for (guint32 stream; (stream = take_first(executor->streams, &executor->ready)) != ORR_NOBODY;)
     run_ahead(executor, stream);
-  if (executor->spans.kept->len >= executor->spans.flush_at)
+  if (executor->spans.kept->len >= executor->spans.flush_at && !executor->leaper)
     orr_span_buffer_flush(&executor->spans, orr_engine_now(executor->engine));
 }
 
@@ -347,6 +309,14 @@ static void comm_goes_on(void *user) {
    * the start. */
   go_on_from(comm->executor, comm, MAX(comm->started_s, orr_engine_now(comm->executor->engine)));
   run_ready(comm->executor);
+}
+
+gboolean orr_executor_is_comm_call(OrrEngineCall call) {
+  return call == start_transfer || call == comm_is_over || call == comm_goes_on;
+}
+
+guint32 orr_executor_comm_call_stream(OrrEngineCall call, const void *user) {
+  return orr_executor_is_comm_call(call) ? ((const OrrCommState *)user)->members.first : ORR_NOBODY;
 }
 
 /* Set-up */
@@ -422,12 +392,19 @@ void orr_executor_free(OrrExecutor *executor) {
   orr_overlaps_clear(&executor->overlaps);
   orr_express_clear(&executor->express, executor->program);
   orr_repeats_clear(&executor->repeats);
+  orr_leaper_free(executor->leaper);
   orr_executor_clear_changes(executor);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
   g_free(executor);
 }
 
-static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean is_brief,
+/* Options of a brief replay. */
+typedef struct {
+  const OrrLeftOut *left_out;
+  OrrLeap *leaps;
+} Brief;
+
+static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, const Brief *brief,
                           OrrSpanSink sink, void *user, GError **error) {
   if (!program->sealed) {
     g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the program is not sealed");
@@ -435,23 +412,24 @@ static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean
   }
   g_autoptr(OrrExecutor) executor = g_new0(OrrExecutor, 1);
   *executor = (OrrExecutor){.program = program, .engine = engine};
-  executor->spans =
-      (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0, SPAN_BUFFER};
+  executor->spans = (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0,
+                                    ORR_SPAN_BUFFER};
   if (!add_links(executor, error)) return NULL;
   set_up_states(executor);
   orr_slowdowns_init(&executor->slowdowns, program);
-  if (is_brief && orr_express_is_possible(program)) orr_express_init(executor);
+  if (brief && orr_express_is_possible(program)) orr_express_init(executor);
   orr_overlaps_init(executor);
   orr_repeats_init(executor);
   schedule_faults(executor);
   orr_executor_plan_changes(executor);
+  if (brief && brief->left_out) orr_leaper_init(executor, brief->left_out, brief->leaps);
   run_ready(executor);
   return g_steal_pointer(&executor);
 }
 
 OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
                                 void *user, GError **error) {
-  return begin(program, engine, FALSE, sink, user, error);
+  return begin(program, engine, NULL, sink, user, error);
 }
 
 OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link) {
@@ -474,8 +452,8 @@ gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_
   if (link_bytes != NULL) report_links(executor, link_bytes);
   if (!orr_repeats_add(executor, link_bytes, error)) return FALSE;
   if (ret_replay != NULL)
-    *ret_replay =
-        (OrrReplay){executor->end_s, orr_engine_n_events(executor->engine), executor->n_transfers};
+    *ret_replay = (OrrReplay){executor->end_s, orr_engine_n_events(executor->engine),
+                              executor->n_transfers, orr_leaper_n_left(executor)};
   return TRUE;
 }
 
@@ -486,9 +464,11 @@ gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanS
   return orr_executor_end(executor, orr_engine_run(engine, error), link_bytes, ret_replay, error);
 }
 
-gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
-                                  void *user, OrrReplay *ret_replay, GError **error) {
-  g_autoptr(OrrExecutor) executor = begin(program, engine, TRUE, sink, user, error);
+gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine,
+                                  const OrrLeftOut *left_out, OrrSpanSink sink, void *user,
+                                  OrrLeap *leaps, OrrReplay *ret_replay, GError **error) {
+  const Brief brief = {left_out, leaps};
+  g_autoptr(OrrExecutor) executor = begin(program, engine, &brief, sink, user, error);
   if (!executor) return FALSE;
   return orr_executor_end(executor, orr_engine_run(engine, error), NULL, ret_replay, error);
 }

@@ -34,6 +34,7 @@ typedef struct {
   double end_s;     /* the end of the last op */
   guint64 n_events; /* engine events */
   guint64 n_transfers;
+  gint64 n_left_out; /* periods of lanes that were left out and not made up for */
 } OrrReplay;
 
 /* Replays the sealed @program on a new @engine; the executor adds the program's links to it. @sink
@@ -42,10 +43,30 @@ typedef struct {
 gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
                           void *user, double *link_bytes, OrrReplay *ret_replay, GError **error);
 
+/* A lane whose state came back, `period_s` before `at_s`, and that was taken `later_s` ahead then:
+ * its spans that end in (from, at] stand for 1 + `times` as many, and later ones have later dates.
+ * All zero: none. */
+typedef struct {
+  double from_s, at_s;
+  double times;
+  double later_s;
+} OrrLeap;
+
+/* What a program leaves out of the middle of its schedule: periods, each of which raises the ops'
+ * tags by `tags`. */
+typedef struct {
+  gint64 n_periods, tags;
+} OrrLeftOut;
+
 /* The same up to rounding, with fewer events: the ops of a routine that meets no other traffic are
- * one event and one span (executor_express.c). Does not report the bytes of links. */
-gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
-                                  void *user, OrrReplay *ret_replay, GError **error);
+ * one event and one span (executor_express.c). Does not report the bytes of links. @left_out (may
+ * be NULL): the replay makes up for the periods that the program leaves out. It replays its own
+ * again in their place (executor_rewind.c), and once a lane's state comes back takes it ahead
+ * (executor_leap.c); @leaps, one for each lane, are filled. Where OrrReplay.n_left_out is not 0, it
+ * could not: then the replay is of no use. */
+gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine,
+                                  const OrrLeftOut *left_out, OrrSpanSink sink, void *user,
+                                  OrrLeap *leaps, OrrReplay *ret_replay, GError **error);
 
 /* The same in two steps, for several executors on one engine and its links: begin before
  * orr_engine_run, end after it. */

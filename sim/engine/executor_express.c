@@ -165,6 +165,14 @@ static void run_ends(void *user) {
   orr_executor_go_on(executor, end->stream, end_s);
 }
 
+guint32 orr_express_call_stream(OrrEngineCall call, const void *user) {
+  return call == run_ends ? ((const RunEnd *)user)->stream : ORR_NOBODY;
+}
+
+void orr_express_postpone(OrrExecutor *executor, guint32 stream, double delay_s) {
+  if (executor->express.routines) executor->express.runs[stream].begin_s += delay_s;
+}
+
 static RunEnd *take_end(OrrExpress *express) {
   if (express->idle->len > 0)
     return g_ptr_array_remove_index_fast(express->idle, express->idle->len - 1);

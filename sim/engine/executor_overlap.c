@@ -92,6 +92,19 @@ static void work_ends(void *user) {
   orr_executor_end_work(executor, end->stream, work->begin_s, work->end_s, work->beside);
 }
 
+guint32 orr_overlaps_call_stream(OrrEngineCall call, const void *user) {
+  return call == work_ends ? ((const OrrWorkEnd *)user)->stream : ORR_NOBODY;
+}
+
+void orr_overlaps_postpone(OrrExecutor *executor, guint32 stream, double delay_s) {
+  if (!executor->overlaps.works) return;
+  OrrWorkState *work = &executor->overlaps.works[stream];
+  work->begin_s += delay_s;
+  work->since_s += delay_s;
+  work->end_s += delay_s;
+  work->noted_s += delay_s;
+}
+
 static OrrWorkEnd *take_end(OrrOverlaps *overlaps) {
   if (overlaps->idle->len > 0)
     return g_ptr_array_remove_index_fast(overlaps->idle, overlaps->idle->len - 1);

@@ -81,6 +81,9 @@ typedef struct {
   guint64 index; /* counts spans, so that the ops of one stream stay in order */
 } OrrKeptSpan;
 
+/* The number of spans buffered before the final ones are sorted and delivered. */
+#define ORR_SPAN_BUFFER 65536u
+
 /* Spans are produced out of order, since streams run ahead. They are buffered until no earlier
  * span can follow. */
 typedef struct {
@@ -130,6 +133,8 @@ typedef struct {
   GPtrArray *ends, *idle;      /* as in OrrOverlaps */
 } OrrExpress;
 
+typedef struct OrrLeaper OrrLeaper;
+
 struct OrrExecutor {
   const OrrProgram *program;
   OrrEngine *engine;
@@ -143,6 +148,7 @@ struct OrrExecutor {
   OrrOverlaps overlaps;
   OrrExpress express;
   OrrRepeats repeats;
+  OrrLeaper *leaper;    /* NULL: nothing is left out */
   OrrDatedCall *epochs; /* of the program */
   OrrDatedCall *losses;
   double *lost_s; /* by lane: when it is lost; NULL: none is */
@@ -256,6 +262,23 @@ void orr_repeats_clear(OrrRepeats *repeats);
 void orr_repeats_note(OrrExecutor *executor, guint32 comm, double end_s);
 /* Adds what was left out to the end of the replay and to @link_bytes (may be NULL). */
 gboolean orr_repeats_add(OrrExecutor *executor, double *link_bytes, GError **error);
+
+/* Fast-forward (executor_leap.c): makes executor->leaper. @leaps: of the caller, by lane. */
+void orr_leaper_init(OrrExecutor *executor, const OrrLeftOut *left_out, OrrLeap *leaps);
+/* Periods that are still left out, of all lanes. */
+gint64 orr_leaper_n_left(OrrExecutor *executor);
+void orr_leaper_free(OrrLeaper *leaper);
+/* The last span of the buffer is new. */
+void orr_leaper_note_span(OrrExecutor *executor);
+
+/* The stream that an engine call is about, and moving the dates of what is under way on it; each in
+ * the file that makes the calls. ORR_NOBODY: not one of these calls. */
+guint32 orr_executor_comm_call_stream(OrrEngineCall call, const void *user);
+gboolean orr_executor_is_comm_call(OrrEngineCall call);
+guint32 orr_overlaps_call_stream(OrrEngineCall call, const void *user);
+guint32 orr_express_call_stream(OrrEngineCall call, const void *user);
+void orr_overlaps_postpone(OrrExecutor *executor, guint32 stream, double delay_s);
+void orr_express_postpone(OrrExecutor *executor, guint32 stream, double delay_s);
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what
  * (executor_stuck.c). */

@@ -6,7 +6,6 @@
 
 #include "sim/base/fault.h"
 #include "sim/run/replay.h"
-#include "sim/run/steady.h"
 
 OrrEngine *orr_run_work_engine(const OrrScenario *scenario, const OrrProgram *program,
                                gboolean live_contends, OrrEngineChoice *ret_choice,
@@ -59,54 +58,35 @@ static gboolean replay(const OrrRunWork *run, OrrReplayed *replayed, OrrOutcome 
 
 /* --- Brief runs --- */
 
-static void keep_span(const OrrSpan *span, void *spans) { g_array_append_vals(spans, span, 1); }
-
-static gboolean replay_and_keep(const OrrRunWork *run, GArray *spans, OrrReplayed *replayed,
-                                OrrOutcome *outcome, GError **error) {
-  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
-  if (!engine) return FALSE;
-  if (run->simulation->shorten > 0)
-    return orr_executor_run_briefly(run->work->program, engine, keep_span, spans, &replayed->replay,
-                                    error);
-  return orr_executor_run(run->work->program, engine, keep_span, spans, replayed->link_bytes,
-                          &replayed->replay, error);
-}
-
-/* The replay shows the steady state once; the ledger counts it for all periods left out. */
-static void account(const OrrWork *work, const GArray *spans, const OrrSteady *steady,
-                    OrrReplayed *replayed) {
-  enum { BEFORE, WITHIN, AFTER } stage = BEFORE;
-  const double times = (double)work->n_left_out;
-  for (guint i = 0; i < spans->len; i++) {
-    const OrrSpan *span = &g_array_index(spans, OrrSpan, i);
-    if (times > 0 && stage == BEFORE && span->end_s > steady->from_s) {
-      orr_ledger_mark(replayed->ledger);
-      stage = WITHIN;
-    }
-    if (stage == WITHIN && span->end_s > steady->from_s + steady->period_s) {
-      orr_ledger_repeat(replayed->ledger, times, steady->period_s);
-      stage = AFTER;
-    }
-    orr_ledger_span(span, replayed->ledger);
-  }
-  replayed->replay.end_s += times * steady->period_s;
-  orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+/* A step that leaves nothing out is replayed op by op, unless it was to be shortened. */
+static gboolean replay_ops(const OrrRunWork *run, OrrEngine *engine, OrrLeap *leaps,
+                           OrrReplayed *replayed, GError **error) {
+  const OrrWork *work = run->work;
+  const OrrLeftOut left_out = {work->n_left_out, work->period};
+  if (run->simulation->shorten == 0)
+    return orr_executor_run(work->program, engine, orr_ledger_span, replayed->ledger,
+                            replayed->link_bytes, &replayed->replay, error);
+  orr_ledger_set_leaps(replayed->ledger, leaps);
+  return orr_executor_run_briefly(work->program, engine, work->n_left_out > 0 ? &left_out : NULL,
+                                  orr_ledger_span, replayed->ledger, leaps, &replayed->replay,
+                                  error);
 }
 
 static gboolean replay_briefly(const OrrRunWork *run, OrrReplayed *replayed, OrrOutcome *outcome,
                                GError **error) {
-  const OrrWork *work = run->work;
-  g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
-  OrrSteady steady = {0};
-  if (!replay_and_keep(run, spans, replayed, outcome, error)) return FALSE;
-  if (work->n_left_out > 0 && !orr_steady_find(work->program, spans, work->period, &steady)) {
+  g_autofree OrrLeap *leaps = g_new0(OrrLeap, orr_program_n_lanes(run->work->program) + 1);
+  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
+  if (!engine) return FALSE;
+  if (!replay_ops(run, engine, leaps, replayed, error)) return FALSE;
+  if (replayed->replay.n_left_out > 0) {
     if (run->simulation->too_short)
       *run->simulation->too_short = TRUE;
     else
-      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the shortened step has no steady state");
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the shortened step does not repeat");
     return FALSE;
   }
-  account(work, spans, &steady, replayed);
+  orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+  orr_ledger_set_leaps(replayed->ledger, NULL);
   return TRUE;
 }
 

@@ -2,8 +2,7 @@
  * run_work.h - one compiled workload, replayed and turned into an outcome.
  *
  * A brief run gives the result alone, sooner: it replays on our own sharing of links instead of
- * SimGrid's, and a step that was shortened (OrrWorld.shorten) is replayed with one steady state in
- * place of many (steady.h).
+ * SimGrid's, and a step that was shortened (OrrWorld.shorten) is made up for (executor_leap.c).
  */
 #ifndef ORR_RUN_WORK_H
 #define ORR_RUN_WORK_H
@@ -27,8 +26,8 @@ typedef struct {
   /* For a brief run, the attempt at a shortened step; 0: not shortened. Attempt n + 1 keeps more of
    * the step than attempt n. */
   guint shorten;
-  /* Set where the shortened step has no steady state: the run then returns NULL without an error,
-   * and the caller tries attempt + 1. */
+  /* Set where the shortened step leaves too little to repeat: the run then returns NULL without an
+   * error, and the caller tries attempt + 1. */
   gboolean *too_short;
 } OrrSimulation;
 

@@ -136,7 +136,7 @@ typedef struct {
   guint jobs;       /* 0: one per core */
   double timeout_s; /* 0: the document's */
   gboolean resume, yes;
-  gboolean whole_steps; /* replay every micro-batch of a step (steady.h) */
+  gboolean whole_steps; /* replay every micro-batch of a step (engine/executor_leap.c) */
   /* Simulate only the points p with p % n_shards == shard; n_shards 0: all points. */
   guint shard, n_shards;
   /* The number of the sweep's run: continued if the database has it, else begun. 0: any number. */

@@ -158,7 +158,7 @@ static GArray *replay(const OrrProgram *program, gboolean briefly, OrrReplay *re
   g_autoptr(OrrEngine) engine = orr_engine_new(ORR_ENGINE_FAIR, &error);
   GArray *spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
   if (briefly)
-    orr_executor_run_briefly(program, engine, keep_span, spans, ret_replay, &error);
+    orr_executor_run_briefly(program, engine, NULL, keep_span, spans, NULL, ret_replay, &error);
   else
     orr_executor_run(program, engine, keep_span, spans, NULL, ret_replay, &error);
   g_assert_no_error(error);

@@ -154,7 +154,8 @@ static GArray *spans_of(OrrProgram *program, gboolean briefly) {
   g_assert_true(orr_program_seal(program, &error));
   g_autoptr(OrrEngine) engine = orr_engine_new(ORR_ENGINE_IDEAL, &error);
   g_assert_no_error(error);
-  g_assert_true(briefly ? orr_executor_run_briefly(program, engine, keep_span, spans, NULL, &error)
+  g_assert_true(briefly ? orr_executor_run_briefly(program, engine, NULL, keep_span, spans, NULL,
+                                                   NULL, &error)
                         : orr_executor_run(program, engine, keep_span, spans, NULL, NULL, &error));
   return spans;
 }

@@ -14,11 +14,15 @@ typedef struct {
   OrrTimeKind kind;
 } Interval;
 
+/* Where spans stand relative to what repeats. */
+typedef enum { BEFORE, WITHIN, AFTER } Stage;
+
 typedef struct {
   double seconds[ORR_N_TIMES];
   double clock_s;  /* all time before this is accounted for */
   GArray *flights; /* of Interval: communications of other streams that ended since then */
   guint steps;
+  Stage stage;                /* relative to the lane's leap */
   double marked[ORR_N_TIMES]; /* seconds at the mark */
 } Account;
 
@@ -44,7 +48,8 @@ struct OrrLedger {
   double later_s;  /* shift of new spans: what was repeated before them */
   OrrProgramRepeat left_out;
   OrrRepetition repetition;
-  enum { BEFORE, WITHIN, AFTER } at; /* where spans are: relative to what repeats */
+  Stage at;             /* relative to that */
+  const OrrLeap *leaps; /* by lane; NULL: none */
 };
 
 static void find_compute_streams(OrrLedger *ledger) {
@@ -152,25 +157,46 @@ void orr_ledger_mark(OrrLedger *ledger) {
   }
 }
 
+/* The clock runs on for @times times @period_s, in which the account's time since its mark is spent
+ * over and over. */
+static void repeat(Account *account, double times, double period_s) {
+  account->clock_s += times * period_s;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    account->seconds[kind] += times * (account->seconds[kind] - account->marked[kind]);
+  for (guint f = 0; f < account->flights->len; f++) {
+    Interval *flight = &g_array_index(account->flights, Interval, f);
+    flight->started_s += times * period_s;
+    flight->end_s += times * period_s;
+  }
+}
+
 void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
   ledger->later_s += times * period_s;
-  for (guint i = 0; i < ledger->n_lanes; i++) {
-    Account *account = &ledger->accounts[i];
-    account->clock_s += times * period_s;
-    for (int kind = 0; kind < ORR_N_TIMES; kind++)
-      account->seconds[kind] += times * (account->seconds[kind] - account->marked[kind]);
-    for (guint f = 0; f < account->flights->len; f++) {
-      Interval *flight = &g_array_index(account->flights, Interval, f);
-      flight->started_s += times * period_s;
-      flight->end_s += times * period_s;
-    }
-  }
+  for (guint i = 0; i < ledger->n_lanes; i++) repeat(&ledger->accounts[i], times, period_s);
   for (guint i = 0; i < ledger->labels->len; i++) {
     Label *label = &g_array_index(ledger->labels, Label, i);
     label->seconds += times * (label->seconds - label->marked_seconds);
     label->alone_s += times * (label->alone_s - label->marked_alone_s);
     label->n += (guint64)times * (label->n - label->marked_n);
   }
+}
+
+void orr_ledger_set_leaps(OrrLedger *ledger, const OrrLeap *leaps) { ledger->leaps = leaps; }
+
+/* How many spans this one, the next of its lane, stands for. */
+static double weight_of(const OrrLedger *ledger, Account *account, guint lane,
+                        const OrrSpan *span) {
+  const OrrLeap *leap = ledger->leaps ? &ledger->leaps[lane] : NULL;
+  if (!leap || leap->times == 0) return 1;
+  if (account->stage == BEFORE && span->end_s > leap->from_s) {
+    memcpy(account->marked, account->seconds, sizeof account->marked);
+    account->stage = WITHIN;
+  }
+  if (account->stage == WITHIN && span->end_s > leap->at_s) {
+    repeat(account, leap->times, leap->later_s / leap->times);
+    account->stage = AFTER;
+  }
+  return account->stage == WITHIN ? 1 + leap->times : 1;
 }
 
 /* The steps that ended since the mark end again, once per repetition. */
@@ -254,7 +280,7 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
 }
 
 /* A span of several ops of a routine. Only compute streams call routines. */
-static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span) {
+static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span, double weight) {
   guint n;
   const OrrOp *ops = orr_program_routine_ops(ledger->work->program, span->routine, &n);
   const double *before = sums_of(ledger, span->routine) + (gsize)span->first * ORR_N_TIMES;
@@ -267,9 +293,9 @@ static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span
     if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
     Label *label = label_of(ledger, ops[i].label);
     const double alone_s = orr_program_comm_alone(ledger->work->program, ops[i].target);
-    label->n++;
-    label->seconds += alone_s;
-    label->alone_s += alone_s;
+    label->n += (guint64)weight;
+    label->seconds += weight * alone_s;
+    label->alone_s += weight * alone_s;
   }
 }
 
@@ -284,16 +310,17 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   if (ledger->spans) g_array_append_vals(ledger->spans, span, 1);
   const guint lane = orr_program_stream_lane(ledger->work->program, span->stream);
   Account *account = &ledger->accounts[lane];
+  const double weight = weight_of(ledger, account, lane, span);
   if (span->n_ops > 0) {
-    add_routine(ledger, account, span);
+    add_routine(ledger, account, span, weight);
     return;
   }
   Label *label = label_of(ledger, span->label);
-  label->seconds += span->end_s - span->started_s;
+  label->seconds += weight * (span->end_s - span->started_s);
   cover(label, span);
-  label->n++;
+  label->n += (guint64)weight;
   if (span->comm != G_MAXUINT32)
-    label->alone_s += orr_program_comm_alone(ledger->work->program, span->comm);
+    label->alone_s += weight * orr_program_comm_alone(ledger->work->program, span->comm);
   if (span->stream != ledger->compute[lane]) {
     const Interval flight = {span->started_s, span->end_s,
                              label->kind < 0 ? ORR_TIME_HOST : label->kind};

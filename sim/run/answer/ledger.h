@@ -51,6 +51,10 @@ OrrRepetition orr_ledger_repetition(const OrrLedger *ledger);
 void orr_ledger_mark(OrrLedger *ledger);
 void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s);
 
+/* Before the first span: lanes that a replay took ahead (@leaps, one for each lane; outlives the
+ * spans). A leap's period counts as often as it was left out. */
+void orr_ledger_set_leaps(OrrLedger *ledger, const OrrLeap *leaps);
+
 const double *orr_ledger_lane(const OrrLedger *ledger, guint lane); /* seconds[ORR_N_TIMES] */
 double orr_ledger_lane_end(const OrrLedger *ledger, guint lane);
 /* Seconds by kind, mean over GPUs: lanes are weighted by their multiplicity. */

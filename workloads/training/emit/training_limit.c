@@ -24,9 +24,9 @@
 #define MOST_OPS 3e7
 
 /* Counts the micro-batches of a shorter step with the same beginning, middle and end. They must
- * fill and drain the pipeline, with two periods each where a schedule runs in groups, and show the
- * middle repeating. A step that does not repeat by then seldom does later, and is replayed whole;
- * so is a step whose shorter version would be more than half as long. */
+ * fill and drain the pipeline, and let all stages stand in its steady part at one time: the replay
+ * repeats that (executor_rewind.c). The second attempt gives them more room; where that is not
+ * enough, or hardly shorter, the step is emitted whole. */
 gint64 orr_training_limit_micro_batches(const OrrJob *job) {
   const gint64 all = job->shape.micro_batches;
   const guint attempt = job->world->shorten;
@@ -36,8 +36,10 @@ gint64 orr_training_limit_micro_batches(const OrrJob *job) {
       orr_training_packing_is_on(&job->params->packing) ||
       orr_training_loader_is_on(&job->params->loader))
     return all;
-  const gint64 least = attempt == 1 ? MAX(2 * job->pp + 6, 6 * period) : all;
-  return 2 * least <= all ? all - (all - least) / period * period : all;
+  const gint64 least =
+      attempt == 1 ? MAX(job->pp + 6, 5 * period) : MAX(2 * job->pp + 6, 8 * period);
+  if (attempt > 2 || least + 2 * period > all) return all;
+  return all - (all - least) / period * period;
 }
 
 /* The refused job. */

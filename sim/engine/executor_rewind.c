@@ -1,0 +1,293 @@
+/*
+ * executor_rewind.c - replays the periods that a program leaves out, one after another.
+ *
+ * A stream's ops are  A P P P P B: a beginning, a period as often as there is one, an end. With one
+ * more P the stream would meet, wherever it stands among them, the ops of one period before its
+ * next op. So when all streams of a team (lanes that share communications and events) stand there,
+ * each is taken back by its P, at the same date, with all that is under way on it:
+ *
+ *   stream   A P P|P P B        |  where it stands
+ *            A P|P P P B        after the team was taken back
+ *   comm     joined at op q     becomes the comm of op q - |P|, which had ended
+ *   event    waited for at q    becomes that of q - |P|, which did not happen yet
+ *            recorded at r      happens again; one that streams ahead of the engine have recorded
+ *                               and nobody has waited for becomes that of r - |P|
+ *
+ * Tags (micro-batches) of later spans are raised by what was taken back.
+ */
+#include <string.h>
+
+#include "sim/engine/executor_leap.h"
+
+/* --- where streams repeat --- */
+
+static gboolean comms_are_alike(const OrrProgram *program, guint32 a, guint32 b) {
+  guint n_a, n_b;
+  const OrrPhase *x = orr_program_phases(program, a, &n_a),
+                 *y = orr_program_phases(program, b, &n_b);
+  gboolean alike =
+      n_a == n_b && orr_program_comm_members(program, a) == orr_program_comm_members(program, b);
+  for (guint i = 0; i < n_a && alike; i++)
+    alike = x[i].latency_s == y[i].latency_s && x[i].bytes == y[i].bytes && x[i].path == y[i].path;
+  return alike;
+}
+
+static gboolean has_tag(const OrrOp *op) {
+  return op->tag >= 0 && op->kind != ORR_OP_RECORD && op->kind != ORR_OP_WAIT;
+}
+
+/* Whether op @j of the stream is op @i again, one period later. */
+static gboolean is_again(const OrrProgram *program, guint32 stream, guint i, guint j, gint64 tags) {
+  guint n;
+  const OrrOp *ops = orr_program_ops(program, stream, &n);
+  const OrrOp *a = &ops[i], *b = &ops[j];
+  if (a->kind != b->kind) return FALSE;
+  if (a->kind == ORR_OP_RECORD || a->kind == ORR_OP_WAIT) return TRUE;
+  if (a->label != b->label || a->duration_s != b->duration_s || !has_tag(a) ||
+      b->tag - a->tag != tags)
+    return FALSE;
+  if (a->kind == ORR_OP_CALL) return a->target == b->target;
+  return a->kind != ORR_OP_COMM || comms_are_alike(program, orr_program_target(program, stream, i),
+                                                   orr_program_target(program, stream, j));
+}
+
+/* Where the ops around @at repeat @n_ops later. */
+static OrrRange range_around(const OrrProgram *program, guint32 stream, guint at, guint n_ops,
+                             gint64 tags) {
+  guint n, first = at, end = at + n_ops + 1;
+  orr_program_ops(program, stream, &n);
+  while (first > 0 && is_again(program, stream, first - 1, first - 1 + n_ops, tags)) first--;
+  while (end < n && is_again(program, stream, end - n_ops, end, tags)) end++;
+  return (OrrRange){first, end, n_ops};
+}
+
+/* Around the middle of the stream, where a schedule that fills and drains is steady; ops of other
+ * chunks also look alike, but not for long. FALSE: the stream has micro-batches and does not
+ * repeat. */
+static gboolean find_range(const OrrProgram *program, guint32 stream, gint64 tags,
+                           OrrRange *ret_range) {
+  guint n;
+  const OrrOp *ops = orr_program_ops(program, stream, &n);
+  guint at = n / 2;
+  *ret_range = (OrrRange){0};
+  while (at < n && !has_tag(&ops[at])) at++;
+  while (at > 0 && (at == n || !has_tag(&ops[at]))) at--;
+  if (at == n || !has_tag(&ops[at])) return TRUE; /* no micro-batches */
+  for (guint other = at + 1; other < n; other++) {
+    if (!is_again(program, stream, at, other, tags)) continue;
+    const OrrRange range = range_around(program, stream, at, other - at, tags);
+    if (range.end - range.first > ret_range->end - ret_range->first) *ret_range = range;
+  }
+  return ret_range->end - ret_range->first >= 2 * ret_range->n_ops && ret_range->n_ops > 0;
+}
+
+/* --- teams --- */
+
+static guint32 team_of(const OrrLeaper *leaper, guint32 lane) {
+  guint32 *parent = leaper->team;
+  while (parent[lane] != lane) lane = parent[lane] = parent[parent[lane]];
+  return lane;
+}
+
+static void unite(OrrLeaper *leaper, guint32 *known, guint32 lane) {
+  if (*known == ORR_NOBODY) *known = lane;
+  const guint32 a = team_of(leaper, *known), b = team_of(leaper, lane);
+  leaper->team[MAX(a, b)] = MIN(a, b);
+}
+
+static void note_ops(OrrExecutor *executor, guint32 stream, guint32 *comm_lane) {
+  OrrLeaper *leaper = executor->leaper;
+  const OrrRange *range = &leaper->ranges[stream];
+  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  guint n;
+  const OrrOp *ops = orr_program_ops(executor->program, stream, &n);
+  for (guint32 i = 0; i < n; i++) {
+    const guint32 target = orr_program_target(executor->program, stream, i);
+    if (ops[i].kind == ORR_OP_RECORD) {
+      leaper->event_stream[target] = stream;
+      leaper->event_op[target] = i;
+    }
+    if (ops[i].kind == ORR_OP_RECORD || ops[i].kind == ORR_OP_WAIT)
+      unite(leaper, &leaper->event_lane[target], lane);
+    if (ops[i].kind == ORR_OP_COMM && i >= range->first && i < range->end)
+      unite(leaper, &comm_lane[target], lane);
+  }
+}
+
+gboolean orr_leaper_rewind_init(OrrExecutor *executor) {
+  OrrLeaper *leaper = executor->leaper;
+  const OrrProgram *program = executor->program;
+  g_autofree guint32 *comm_lane = g_new(guint32, program->comms->len + 1);
+  memset(comm_lane, 0xff, (program->comms->len + 1) * sizeof *comm_lane);
+  leaper->ranges = g_new0(OrrRange, program->streams->len + 1);
+  for (guint32 s = 0; s < program->streams->len; s++)
+    if (!find_range(program, s, leaper->left_out.tags, &leaper->ranges[s])) return FALSE;
+  for (guint32 s = 0; s < program->streams->len; s++) note_ops(executor, s, comm_lane);
+  return TRUE;
+}
+
+/* --- whether a team can be taken back --- */
+
+/* Where the stream stands among its own ops: its next one, or the one after its CALL. */
+static guint32 place_of(const OrrExecutor *executor, guint32 stream) {
+  const OrrStreamState *state = &executor->streams[stream];
+  return state->call > 0 ? state->call : state->next_op;
+}
+
+/* The comm or event, one period before, of the op of its own in which the stream waits;
+ * ORR_NOBODY: the stream does not go back, or is in no such op. */
+static guint32 former_target(const OrrExecutor *executor, guint32 stream) {
+  const OrrRange *range = &executor->leaper->ranges[stream];
+  const OrrStreamState *state = &executor->streams[stream];
+  if (range->n_ops == 0 || state->call > 0 || !state->waiting) return ORR_NOBODY;
+  return orr_program_target(executor->program, stream, state->next_op - 1 - range->n_ops);
+}
+
+static gboolean is_in_range(const OrrExecutor *executor, guint32 stream) {
+  const OrrRange *range = &executor->leaper->ranges[stream];
+  const OrrStreamState *state = &executor->streams[stream];
+  const guint32 place = place_of(executor, stream);
+  if (range->n_ops == 0) return TRUE;
+  if (state->call == 0 && state->next_op == state->n_ops && !state->waiting) return FALSE;
+  return place > range->first + range->n_ops && place <= range->end;
+}
+
+/* Whether the event is recorded again after its stream was taken back, or was never recorded. */
+static gboolean will_happen(const OrrExecutor *executor, guint32 event) {
+  const OrrLeaper *leaper = executor->leaper;
+  const guint32 stream = leaper->event_stream[event];
+  return executor->events[event].at_s < 0 ||
+         (leaper->ranges[stream].n_ops > 0 &&
+          leaper->event_op[event] + leaper->ranges[stream].n_ops >= place_of(executor, stream));
+}
+
+/* Whether all that is under way on the stream has a place one period before. */
+static gboolean has_former(const OrrExecutor *executor, guint32 stream) {
+  const guint32 former = former_target(executor, stream);
+  const OrrCommState *comm = orr_leaper_joined(executor, stream);
+  if (former == ORR_NOBODY) return TRUE;
+  if (!comm) return will_happen(executor, former);
+  if (executor->comms[former].n_arrived > 0) return FALSE;
+  for (guint32 s = comm->members.first; s != ORR_NOBODY; s = executor->streams[s].next)
+    if (former_target(executor, s) != former) return FALSE;
+  return TRUE;
+}
+
+static gboolean can_go_back(const OrrExecutor *executor, guint32 team) {
+  for (guint32 s = 0; s < executor->program->streams->len; s++)
+    if (team_of(executor->leaper, orr_program_stream_lane(executor->program, s)) == team &&
+        (!is_in_range(executor, s) || !has_former(executor, s)))
+      return FALSE;
+  return TRUE;
+}
+
+/* --- taking it back --- */
+
+static OrrEventState *event_at(const OrrExecutor *executor, guint32 stream, guint32 op) {
+  return &executor->events[orr_program_target(executor->program, stream, op)];
+}
+
+static void move_events(OrrExecutor *executor, guint32 stream) {
+  const OrrRange *range = &executor->leaper->ranges[stream];
+  const guint32 place = place_of(executor, stream), n = range->n_ops;
+  const double now_s = orr_engine_now(executor->engine);
+  guint n_ops;
+  const OrrOp *ops = orr_program_ops(executor->program, stream, &n_ops);
+  guint32 from = place - n;
+  for (guint32 i = from; n > 0 && i-- > range->first;) {
+    if (ops[i].kind != ORR_OP_RECORD) continue;
+    if (event_at(executor, stream, i + n)->at_s <= now_s)
+      break; /* streams that wait now are later */
+    from = i;
+  }
+  for (guint32 i = from; i < place - n; i++)
+    if (ops[i].kind == ORR_OP_RECORD)
+      event_at(executor, stream, i)->at_s = event_at(executor, stream, i + n)->at_s;
+  for (guint32 i = place - n; i < place; i++)
+    if (ops[i].kind == ORR_OP_RECORD) event_at(executor, stream, i)->at_s = -1;
+}
+
+static OrrEventState *awaited(const OrrExecutor *executor, guint32 stream, gboolean former) {
+  const OrrStreamState *state = &executor->streams[stream];
+  const guint32 then = former_target(executor, stream);
+  if (!state->waiting || state->call > 0 || state->next_op == 0 ||
+      orr_stream_op(state)->kind != ORR_OP_WAIT)
+    return NULL;
+  return &executor->events[former && then != ORR_NOBODY ? then : orr_stream_target(state)];
+}
+
+static void move_waiters(OrrExecutor *executor, const GArray *streams) {
+  for (guint i = 0; i < streams->len; i++) {
+    OrrEventState *event = awaited(executor, g_array_index(streams, guint32, i), FALSE);
+    if (event) event->waiters = (OrrStreamList){ORR_NOBODY, ORR_NOBODY};
+  }
+  for (guint i = 0; i < streams->len; i++) {
+    const guint32 stream = g_array_index(streams, guint32, i);
+    OrrEventState *event = awaited(executor, stream, TRUE);
+    if (event) orr_stream_list_append(executor->streams, &event->waiters, stream);
+  }
+}
+
+static void move_comm(OrrExecutor *executor, guint32 stream, GHashTable *moved) {
+  OrrCommState *comm = orr_leaper_joined(executor, stream);
+  const guint32 former = former_target(executor, stream);
+  if (!comm || former == ORR_NOBODY || comm->members.first != stream) return;
+  OrrCommState *then = &executor->comms[former];
+  *then = *comm;
+  if (comm->phases) then->phases = orr_program_phases(executor->program, former, &then->n_phases);
+  *comm = (OrrCommState){.executor = executor, .members = {ORR_NOBODY, ORR_NOBODY}};
+  g_hash_table_insert(moved, comm, then);
+}
+
+static void *moved_user(OrrEngineCall call, void *user, void *moved) {
+  void *then = orr_executor_is_comm_call(call) ? g_hash_table_lookup(moved, user) : NULL;
+  return then ? then : user;
+}
+
+static void take_back(OrrExecutor *executor, guint32 team) {
+  OrrLeaper *leaper = executor->leaper;
+  g_autoptr(GHashTable) moved = g_hash_table_new(NULL, NULL);
+  g_autoptr(GArray) streams = g_array_new(FALSE, FALSE, sizeof(guint32));
+  for (guint32 s = 0; s < executor->program->streams->len; s++)
+    if (team_of(leaper, orr_program_stream_lane(executor->program, s)) == team)
+      g_array_append_val(streams, s);
+  for (guint i = 0; i < streams->len; i++)
+    move_events(executor, g_array_index(streams, guint32, i));
+  move_waiters(executor, streams);
+  for (guint i = 0; i < streams->len; i++)
+    move_comm(executor, g_array_index(streams, guint32, i), moved);
+  if (g_hash_table_size(moved) > 0) orr_engine_rename(executor->engine, moved_user, moved);
+  for (guint i = 0; i < streams->len; i++) {
+    const guint32 stream = g_array_index(streams, guint32, i);
+    OrrStreamState *state = &executor->streams[stream];
+    *(state->call > 0 ? &state->call : &state->next_op) -= leaper->ranges[stream].n_ops;
+  }
+}
+
+/* A call of the engine. */
+typedef struct {
+  OrrExecutor *executor;
+  guint32 team;
+} GoBack;
+
+static void go_back(void *user) {
+  const GoBack *call = user;
+  OrrExecutor *executor = call->executor;
+  OrrLeaper *leaper = executor->leaper;
+  if (leaper->lanes[call->team].n_left == 0 || !can_go_back(executor, call->team)) return;
+  take_back(executor, call->team);
+  for (guint32 lane = 0; lane < executor->program->lanes->len; lane++) {
+    if (team_of(leaper, lane) != call->team) continue;
+    leaper->lanes[lane].n_rewound++;
+    leaper->lanes[lane].n_left--;
+  }
+}
+
+void orr_leaper_rewind(OrrExecutor *executor, guint32 lane) {
+  OrrLeaper *leaper = executor->leaper;
+  if (team_of(leaper, lane) != lane || leaper->lanes[lane].n_left == 0) return;
+  GoBack *call = g_new(GoBack, 1);
+  *call = (GoBack){executor, lane};
+  g_ptr_array_add(leaper->calls, call);
+  orr_engine_at(executor->engine, orr_engine_now(executor->engine), go_back, call);
+}
