@@ -4,6 +4,7 @@
 #include "sim/run/answer/latencies.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "workloads/serving/serving.h"
 
@@ -31,9 +32,39 @@ OrrLatencies orr_latencies_of(GArray *values) {
 
 /* --- Gaps between tokens: each value stands for many equal gaps --- */
 
-static int compare_gaps(const void *a, const void *b) {
-  const float x = ((const OrrTokenGap *)a)->gap_s, y = ((const OrrTokenGap *)b)->gap_s;
-  return (x > y) - (x < y);
+enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS }; /* three digits */
+
+/* A number that is in the order of the gaps: their bits, those of negative gaps turned around. */
+static guint32 order_of(const OrrTokenGap *gap) {
+  const union {
+    float gap_s;
+    guint32 bits;
+  } value = {gap->gap_s + 0.0f}; /* no -0 */
+  return value.bits >> 31 ? ~value.bits : value.bits | 1u << 31;
+}
+
+/* Sorts by digit @digit; equal ones stay in their order. */
+static void sort_digit(const OrrTokenGap *from, OrrTokenGap *to, guint n, guint digit) {
+  guint ends[DIGIT_VALUES] = {0}; /* where gaps with each digit go */
+  for (guint i = 0; i < n; i++)
+    ends[order_of(&from[i]) >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++;
+  for (guint value = 0, sum = 0; value < DIGIT_VALUES; value++) {
+    const guint here = ends[value];
+    ends[value] = sum;
+    sum += here;
+  }
+  for (guint i = 0; i < n; i++)
+    to[ends[order_of(&from[i]) >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++] = from[i];
+}
+
+/* By digits, since there is a gap for each step of a long run. */
+static void sort_gaps(GArray *gaps) {
+  OrrTokenGap *data = (OrrTokenGap *)(void *)gaps->data;
+  g_autofree OrrTokenGap *other = g_new(OrrTokenGap, gaps->len);
+  sort_digit(data, other, gaps->len, 0);
+  sort_digit(other, data, gaps->len, 1);
+  sort_digit(data, other, gaps->len, 2);
+  memcpy(data, other, gaps->len * sizeof(OrrTokenGap));
 }
 
 static double gap_at(const GArray *gaps, guint64 rank, guint *at, guint64 *before) {
@@ -54,7 +85,7 @@ static double gap_percentile(const GArray *gaps, guint64 n, double fraction) {
 OrrLatencies orr_latencies_of_gaps(GArray *gaps) {
   guint64 n = 0;
   double sum = 0;
-  if (gaps->len > 0) qsort(gaps->data, gaps->len, sizeof(OrrTokenGap), compare_gaps);
+  if (gaps->len > 0) sort_gaps(gaps);
   for (guint i = 0; i < gaps->len; i++) {
     const OrrTokenGap *gap = &g_array_index(gaps, OrrTokenGap, i);
     n += gap->n;

@@ -272,6 +272,35 @@ static void test_prefix_hits(void) {
   g_assert_cmpfloat(hits[5], <, hits[4]); /* nothing was ever heard */
 }
 
+/* Routers that go by caches see the same caches whether replicas take steps at once or one by one:
+ * conversations that come back, in caches that are too small for them. */
+static void test_runs_of_steps(void) {
+  static const char *const routers[] = {"kv-aware", "{kind: kv-aware, staleness: 300 ms}",
+                                        "{kind: kv-aware, overlap-weight: 0}",
+                                        "{kind: least-loaded, by: kv-blocks}", "prefix-aware"};
+  static const char *const engines[] = {"kv-blocks: 700", "kv-blocks: 3000",
+                                        "kv-blocks: 4000, block-size: 1"};
+  for (guint r = 0; r < G_N_ELEMENTS(routers) * G_N_ELEMENTS(engines); r++) {
+    g_autofree char *sets = g_strdup_printf(
+        "workload.replicas=4;workload.router=%s;workload.engine={prefix-caching: block-hash, %s};"
+        "workload.load={kind: sessions, rate: 3, think: 2 s, longest: 2500, system-prompt: "
+        "200};workload.input.tokens=200;workload.output.tokens=150;fidelity=",
+        routers[r % G_N_ELEMENTS(routers)], engines[r / G_N_ELEMENTS(routers)]);
+    g_autofree char *single = g_strconcat(sets, "full", NULL),
+                    *runs = g_strconcat(sets, "folded", NULL);
+    g_autoptr(OrrOutcome) a = serving_run(single);
+    g_autoptr(OrrOutcome) b = serving_run(runs);
+    g_assert_cmpuint(a->serving_requests->len, ==, b->serving_requests->len);
+    for (guint i = 0; i < a->serving_requests->len; i++) {
+      const OrrServingRequestRow *x = serving_request(a, i), *y = serving_request(b, i);
+      if (x->e2e_s != y->e2e_s || x->replica != y->replica)
+        g_error("%s: request %u differs", sets, i);
+    }
+    g_assert_true(a->result.serving.prefix_hit_rate == b->result.serving.prefix_hit_rate);
+    g_assert_cmpint(a->result.serving.events, >=, b->result.serving.events);
+  }
+}
+
 static void test_refused(void) {
   serving_refused("workload.router=least-load", "did you mean 'least-loaded'?");
   serving_refused("workload.router={kind: power-of-two, choices: 0}", "choices");
@@ -292,6 +321,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/router/erlang-b", test_erlang_b);
   g_test_add_func("/workloads/router/queue-at-the-router", test_queue_at_the_router);
   g_test_add_func("/workloads/router/prefix-hits", test_prefix_hits);
+  g_test_add_func("/workloads/router/runs-of-steps", test_runs_of_steps);
   g_test_add_func("/workloads/router/refused", test_refused);
   return g_test_run();
 }

@@ -58,6 +58,7 @@ struct OrrServingCost {
   GArray *operators;                     /* scratch */
   double trust[N_HOWS];
   OrrServingParts parts;
+  double rung_keys[LADDER]; /* of each rung */
 };
 
 /* --- life --- */
@@ -104,6 +105,7 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
   cost->params = *params;
   cost->n_kinds = orr_model_n_layer_kinds(params->world->model);
   cost->kinds = g_new0(Kind, cost->n_kinds);
+  for (guint i = 0; i < LADDER; i++) cost->rung_keys[i] = ceil(exp2((double)i / RUNGS));
   for (guint k = 0; k < cost->n_kinds; k++) init_kind(cost, k);
   cost->embedding = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->final_norm = g_array_new(FALSE, TRUE, sizeof(Piece));
@@ -308,8 +310,6 @@ static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
   return ladders->pdata[decodes];
 }
 
-static double rung_keys(guint rung) { return ceil(exp2((double)rung / RUNGS)); }
-
 /* Further queries count as additional heads over the same keys: no row was measured with them. */
 static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes,
                           guint queries, gint64 keys) {
@@ -329,7 +329,7 @@ typedef struct {
 static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, Decodes of, guint i) {
   if (isnan(ladder->core_s[i])) {
     const OrrCost answer =
-        ask_decode(cost, kind, of.decodes, of.queries, MAX((gint64)rung_keys(i), 2));
+        ask_decode(cost, kind, of.decodes, of.queries, MAX((gint64)cost->rung_keys[i], 2));
     ladder->core_s[i] = (float)answer.time_s;
     ladder->how[i] = (guint8)answer.how;
   }
@@ -339,8 +339,8 @@ static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, Decodes of,
 static OrrCost decode_core(OrrServingCost *cost, Kind *kind, Decodes of, double keys_mean) {
   Ladder *ladder = ladder_of(kind->ladders[of.queries], of.decodes);
   guint i = MIN((guint)(RUNGS * log2(fmax(keys_mean, 1))), (guint)LADDER - 2);
-  while (i > 0 && rung_keys(i) > keys_mean) i--;
-  const double low = rung_keys(i), high = rung_keys(i + 1);
+  while (i > 0 && cost->rung_keys[i] > keys_mean) i--;
+  const double low = cost->rung_keys[i], high = cost->rung_keys[i + 1];
   const double below = rung(cost, kind, ladder, of, i);
   const double share = high > low ? (keys_mean - low) / (high - low) : 0;
   if (share <= 0) return (OrrCost){below, ladder->how[i]};

@@ -76,7 +76,7 @@ gboolean orr_replica_parse(OrrReplica *replica, OrrRequest *request) {
   const OrrFrontEnd *front = front_of(replica);
   const double parse_s = front->request_s + front->prompt_token_s * request->prompt;
   if (parse_s <= 0) return FALSE;
-  orr_replica_break_run(replica); /* what came before this request is ahead of it */
+  orr_replica_catch_up(replica); /* what came before this request is ahead of it */
   g_queue_push_tail(&replica->parsing, request);
   replica->cores[request->core].n_parsing++;
   post(replica, request, queue_job(replica, request, orr_serving_run_now(replica->run), parse_s),

@@ -164,7 +164,7 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica) {
  * alike. */
 static guint run_length(const OrrReplica *replica) {
   const OrrCore *core = &replica->cores[0];
-  if (replica->run->work->work.fidelity == ORR_FIDELITY_FULL || replica->run->sees_blocks ||
+  if (replica->run->work->work.fidelity == ORR_FIDELITY_FULL || replica->run->dates_blocks ||
       replica->n_cores > 1 || core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 ||
       core->batch->len != core->running->len || core->shape.decodes != core->batch->len ||
       core->drafter || orr_kv_keeps_states(core->kv) || core->more_sequences > 0)
@@ -202,10 +202,11 @@ static void plan_run(OrrReplica *replica, guint steps) {
   OrrCore *core = &replica->cores[0];
   const OrrServingRun *run = replica->run;
   const guint n = core->batch->len;
-  if (steps > 1) steps = plan_blocks(replica, steps);
+  guint known = MIN(steps, 8); /* steps whose blocks are counted: most runs are cut before */
+  guint room = steps > 1 ? plan_blocks(replica, known) : 1;
   double end_s = replica->begin_s;
   g_array_set_size(replica->ends, 0);
-  for (guint k = 0; k < steps; k++) {
+  for (guint k = 0; k < room; k++) {
     if (k > 0 && end_s >= fmin(run->next_arrival_s, run->next_look_s)) break;
     OrrStepShape shape = core->shape;
     shape.key_sum += (double)n * k;
@@ -216,6 +217,10 @@ static void plan_run(OrrReplica *replica, guint steps) {
         k == 0 ? orr_serving_run_move_seconds(replica->run, replica->books->group, core) : 0);
     g_array_append_val(replica->ends, step);
     end_s = step.end_s;
+    if (k + 1 == known && known < steps) {
+      known = MIN(steps, 4 * known);
+      room = plan_blocks(replica, known);
+    }
   }
   replica->is_run = replica->ends->len > 1;
 }
@@ -259,7 +264,7 @@ static void take_steps(OrrReplica *replica, guint n_steps) {
 }
 
 /* What of the run has ended is taken; the rest of it goes on. */
-void orr_replica_break_run(OrrReplica *replica) {
+void orr_replica_catch_up(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->run->engine);
   guint done = 0;
   if (replica->step_end_s == G_MAXDOUBLE || !replica->is_run) return;

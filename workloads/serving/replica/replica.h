@@ -56,6 +56,8 @@ void orr_replica_expect(OrrReplica *replica, OrrRequest *request);
 void orr_replica_join(OrrReplica *replica, OrrRequest *request);
 void orr_replica_release(OrrReplica *replica, OrrRequest *request);
 void orr_replica_unexpect(OrrReplica *replica, OrrRequest *request); /* it will not come */
+/* Its requests and its cache are as the last step that has ended left them. */
+void orr_replica_catch_up(OrrReplica *replica);
 /* Something has changed: its effect is seen between two steps. */
 void orr_replica_notice(OrrReplica *replica);
 /* The planned step waits for @n reads more; launch: one of them has ended. */

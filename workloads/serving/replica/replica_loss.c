@@ -44,7 +44,7 @@ static gint by_number(gconstpointer a, gconstpointer b) {
 
 void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   g_autoptr(GPtrArray) all = g_ptr_array_new();
-  orr_replica_break_run(replica);
+  orr_replica_catch_up(replica);
   for (guint i = 0; i < replica->n_cores; i++) orr_core_take_all(&replica->cores[i], all);
   for (OrrRequest *request; (request = g_queue_pop_head(&replica->joined));) {
     orr_kv_release(replica->cores[request->core].kv, request);

@@ -56,8 +56,6 @@ void orr_replica_on_finish(OrrRequest *request, void *replica);
 void orr_replica_finish_unseen(OrrReplica *replica, guint core);
 void orr_replica_see_all(OrrReplica *replica);
 void orr_replica_report_chunks(const OrrReplica *replica, double step_s); /* to the fleet */
-/* Takes the steps of a run that have ended; the others go on. */
-void orr_replica_break_run(OrrReplica *replica);
 void orr_replica_plan(OrrReplica *replica); /* begins every step that can begin now */
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */

@@ -20,7 +20,8 @@ typedef struct {
   double start_s;
   double next_arrival_s; /* of requests known in advance; G_MAXDOUBLE: none */
   double next_look_s;    /* of the autoscaler: no run of steps goes past it */
-  gboolean sees_blocks;  /* the router follows blocks of caches step by step */
+  gboolean sees_blocks;  /* the router goes by caches: replicas catch up before it picks */
+  gboolean dates_blocks; /* and by when blocks come and go: no steps are taken at once */
   gboolean streams;      /* clients get tokens as they are written; FALSE: all at the end */
   OrrWorld *worlds;      /* by group: with its device and costs */
   OrrServingCost **costs;

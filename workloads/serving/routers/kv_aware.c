@@ -106,6 +106,11 @@ static gboolean sees_blocks(const void *params) {
   return TRUE;
 }
 
+/* Each event is heard of a staleness after it. */
+static gboolean dates_blocks(const void *params) {
+  return ((const Params *)params)->staleness_s > 0;
+}
+
 const OrrRouter orr_router_kv_aware = {
     .entry = {"kv-aware",
               "The replica with the fewest blocks to compute and in use, by its cache's events "
@@ -116,4 +121,5 @@ const OrrRouter orr_router_kv_aware = {
     .close = close_router,
     .on_blocks = on_blocks,
     .sees_blocks = sees_blocks,
+    .dates_blocks = dates_blocks,
 };

@@ -43,7 +43,11 @@ typedef struct {
   /* Called when blocks enter or leave @replica's prefix cache; NULL: not needed. */
   void (*on_blocks)(gpointer state, guint replica, const OrrTextBlocks *blocks, gboolean is_there,
                     double now_s);
-  gboolean (*sees_blocks)(const void *params); /* whether on_blocks is needed; NULL: no */
+  /* Whether it goes by caches, which are to be up to date when it picks; NULL: no. */
+  gboolean (*sees_blocks)(const void *params);
+  /* Whether on_blocks is to be called just when blocks enter or leave; NULL: it is called at the
+   * latest before the next pick. */
+  gboolean (*dates_blocks)(const void *params);
 } OrrRouter;
 
 extern const OrrRegistry orr_router_registry;

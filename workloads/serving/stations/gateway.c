@@ -67,6 +67,8 @@ static OrrGateway *gateway_new(const OrrStop *stop, guint first, guint n, gboole
   gateway->state = gateway->router->open(params->router.params, &view);
   run->sees_blocks =
       gateway->router->sees_blocks && gateway->router->sees_blocks(params->router.params);
+  run->dates_blocks =
+      gateway->router->dates_blocks && gateway->router->dates_blocks(params->router.params);
   return gateway;
 }
 
@@ -86,6 +88,8 @@ gboolean orr_gateway_any_open(OrrGateway *gateway) {
 gint64 orr_gateway_n_waiting(const OrrGateway *gateway) { return gateway->waiting.length; }
 
 guint orr_gateway_pick(OrrGateway *gateway, const OrrRequest *request) {
+  for (guint i = 0; gateway->route->run->sees_blocks && i < gateway->n; i++)
+    orr_replica_catch_up(gateway->route->replicas[gateway->first + i]);
   return gateway->first +
          gateway->router->pick(gateway->state, request, orr_serving_run_now(gateway->route->run));
 }
