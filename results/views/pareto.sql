@@ -8,11 +8,8 @@
 -- label: how the model is split over GPUs
 -- low: lower bound of a measurement of tokens_per_s; empty where nothing measured is like the run, or a sweep did not ask
 -- high: upper bound
-WITH until AS (SELECT coalesce((SELECT run_id + n_points FROM sweep WHERE run_id = :run), :run) AS run_id),
-rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
-left_out AS (
-  SELECT p.run_id FROM sweep_point p JOIN rung ON rung.sweep = p.sweep WHERE NOT p.eligible OR p.rung < rung.last
-),
+WITH
+-- include training-runs
 candidate AS MATERIALIZED (
   SELECT
     t.run_id,
@@ -22,13 +19,6 @@ candidate AS MATERIALIZED (
   FROM training_result t
   CROSS JOIN until
   WHERE t.fits AND t.run_id <= until.run_id AND t.run_id NOT IN left_out
-),
-bounds AS (
-  SELECT run_id, low, high FROM band WHERE metric = 'tokens_per_s' UNION ALL
-  SELECT b.point_run, b.low, b.high
-  FROM sweep_band b
-  JOIN sweep s ON s.run_id = b.run_id
-  WHERE b.objective = 1 AND s.objective || '; ' LIKE 'maximize tokens_per_s; %'
 ),
 frame AS (SELECT min(tokens_per_s) AS low, max(tokens_per_s) - min(tokens_per_s) AS span FROM candidate),
 shown AS (

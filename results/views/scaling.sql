@@ -6,24 +6,14 @@
 -- of_ideal_percent: tokens_per_s as a percentage of the ideal
 -- low: lower bound of a measurement of tokens_per_s; empty where nothing measured is like the run, or a sweep did not ask
 -- high: upper bound
-WITH until AS (SELECT coalesce((SELECT run_id + n_points FROM sweep WHERE run_id = :run), :run) AS run_id),
-rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
-left_out AS (
-  SELECT p.run_id FROM sweep_point p JOIN rung ON rung.sweep = p.sweep WHERE NOT p.eligible OR p.rung < rung.last
-),
+WITH
+-- include training-runs
 best AS (
   SELECT run.scenario, t.n_gpus, max(t.tokens_per_s) AS tokens_per_s, t.run_id
   FROM training_result t
   JOIN run ON run.id = t.run_id
   WHERE t.fits AND run.id <= (SELECT run_id FROM until) AND t.run_id NOT IN left_out
   GROUP BY run.scenario, t.n_gpus
-),
-bounds AS (
-  SELECT run_id, low, high FROM band WHERE metric = 'tokens_per_s' UNION ALL
-  SELECT b.point_run, b.low, b.high
-  FROM sweep_band b
-  JOIN sweep s ON s.run_id = b.run_id
-  WHERE b.objective = 1 AND s.objective || '; ' LIKE 'maximize tokens_per_s; %'
 ),
 base AS (
   SELECT
