@@ -172,6 +172,11 @@ gboolean orr_program_seal(OrrProgram *program, GError **error);
  * used by the paths of one stream only): then the ideal engine is exact. */
 gboolean orr_program_uncontended(const OrrProgram *program);
 
+/* Whether both, which are sealed, replay alike to the last bit, whatever their links and names are
+ * (program_alike.c). Programs that do have equal hashes. */
+gboolean orr_program_replay_alike(const OrrProgram *a, const OrrProgram *b);
+guint64 orr_program_replay_hash(const OrrProgram *program);
+
 /* Queries. */
 guint orr_program_n_lanes(const OrrProgram *program);
 guint orr_program_n_streams(const OrrProgram *program);

@@ -5,8 +5,9 @@
  * same links. The programs are merged and replayed once; live works run at the same time, on the
  * same clock and the same links. The stream of a span says which job it belongs to. Each replayed
  * job has its own ledger, on a clock that starts with the job. Before the parent makes its engine,
- * each job also runs alone, in a child. The slowdown is the quotient of the two: of the job's time,
- * or, for a live job, of the time that its users wait for an answer.
+ * each job also runs alone, in a child; one run serves all jobs that replay alike. The slowdown is
+ * the quotient of the two: of the job's time, or, for a live job, of the time that its users wait
+ * for an answer.
  */
 #include "sim/run/simulate_jobs.h"
 
@@ -198,10 +199,17 @@ static void open_ledgers(Together *all) {
 
 /* --- Replay --- */
 
+/* The last job whose streams begin at or before @stream. */
 static Job *job_of(Together *all, guint32 stream) {
-  guint i = 0;
-  while (i + 1 < all->n && stream >= all->jobs[i + 1].offset.first_stream) i++;
-  return &all->jobs[i];
+  guint low = 0, high = all->n;
+  while (high - low > 1) {
+    const guint middle = (low + high) / 2;
+    if (all->jobs[middle].offset.first_stream <= stream)
+      low = middle;
+    else
+      high = middle;
+  }
+  return &all->jobs[low];
 }
 
 /* Adds what the job's communication @comm sends over each link that its program keeps. */
@@ -290,10 +298,27 @@ static gboolean replay(Together *all, GError **error) {
 
 /* --- Alone, and without faults --- */
 
+/* An earlier job whose replay is the same: equal jobs on places alike. @first: hash of the program
+ * -> the first such job; @job is added where there is none. Live jobs have a course of their own.
+ */
+static const Job *find_alike(GHashTable *first, Job *job) {
+  if (orr_work_is_live(job->work)) return NULL;
+  guint64 hash = orr_program_replay_hash(job->work->program);
+  const Job *known = g_hash_table_lookup(first, &hash);
+  if (!known) g_hash_table_insert(first, g_memdup2(&hash, sizeof hash), job);
+  return known && orr_program_replay_alike(known->work->program, job->work->program) ? known : NULL;
+}
+
 static gboolean replay_each_alone(Together *all, GError **error) {
-  for (guint i = 0; i < all->n; i++)
-    if (!orr_alone_simulate(&all->jobs[i].scenario, all->jobs[i].work, &all->jobs[i].alone, error))
+  g_autoptr(GHashTable) first = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+  for (guint i = 0; i < all->n; i++) {
+    Job *job = &all->jobs[i];
+    const Job *known = find_alike(first, job);
+    if (known)
+      job->alone = known->alone;
+    else if (!orr_alone_simulate(&job->scenario, job->work, &job->alone, error))
       return FALSE;
+  }
   return TRUE;
 }
 
