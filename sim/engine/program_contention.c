@@ -7,6 +7,8 @@
  *
  * The test is sufficient but not necessary: comms that only events separate count as meeting.
  */
+#include <string.h>
+
 #include "sim/engine/program_private.h"
 
 /* Streams by comm, ascending: compressed rows. A stream that joins a comm twice is listed
@@ -56,29 +58,74 @@ static void fill_members(const OrrProgram *program, Members *members) {
   }
 }
 
-/* @set := @set and @other, both ascending; NULL stands for "all streams so far". */
-static void intersect(GArray **set, const guint32 *other, guint n) {
-  if (*set == NULL) {
-    *set = g_array_sized_new(FALSE, FALSE, sizeof(guint32), n);
-    g_array_append_vals(*set, other, n);
-    return;
-  }
-  guint32 *mine = (guint32 *)(void *)(*set)->data;
-  guint kept = 0;
-  for (guint i = 0, j = 0; i < (*set)->len && j < n;) {
-    if (mine[i] == other[j])
-      mine[kept++] = mine[i++];
-    else if (mine[i] < other[j])
+/* What is in both, both ascending. */
+static GArray *intersection(const guint32 *a, guint n_a, const guint32 *b, guint n_b) {
+  GArray *both = g_array_new(FALSE, FALSE, sizeof(guint32));
+  for (guint i = 0, j = 0; i < n_a && j < n_b;) {
+    if (a[i] == b[j]) {
+      g_array_append_val(both, a[i]);
       i++;
-    else
       j++;
+    } else if (a[i] < b[j]) {
+      i++;
+    } else {
+      j++;
+    }
   }
-  g_array_set_size(*set, kept);
+  return both;
+}
+
+static const guint32 *streams_in(const GArray *set) { return (const guint32 *)(void *)set->data; }
+
+/* @set := @set and @n streams; NULL stands for "all streams so far". */
+static void narrow(GArray **set, const guint32 *streams, guint n) {
+  if (*set && (*set)->len == n && memcmp((*set)->data, streams, n * sizeof *streams) == 0) return;
+  GArray *both =
+      *set ? intersection(streams_in(*set), (*set)->len, streams, n)
+           : g_array_append_vals(g_array_sized_new(FALSE, FALSE, sizeof *streams, n), streams, n);
+  if (*set) g_array_unref(*set);
+  *set = both;
+}
+
+/* @set := @set and @other, which it may become: a gradient's path has as many streams as there are
+ * replicas, on each of as many links. */
+static void narrow_to(GArray **set, GArray *other) {
+  if (*set == other) return;
+  GArray *both = *set ? intersection(streams_in(*set), (*set)->len, streams_in(other), other->len)
+                      : g_array_ref(other);
+  if (*set) g_array_unref(*set);
+  *set = both;
 }
 
 static void clear_sets(GArray **sets, guint n) {
   for (guint i = 0; i < n; i++) g_clear_pointer(&sets[i], g_array_unref);
   g_free(sets);
+}
+
+static guint hash_set(gconstpointer key) {
+  const GArray *set = key;
+  guint hash = set->len;
+  for (guint i = 0; i < set->len; i++) hash = hash * 31 + g_array_index(set, guint32, i);
+  return hash;
+}
+
+static gboolean equal_sets(gconstpointer a, gconstpointer b) {
+  const GArray *x = a, *y = b;
+  return x->len == y->len && memcmp(x->data, y->data, x->len * sizeof(guint32)) == 0;
+}
+
+/* Equal sets become one, so that pointers say whether two are equal. */
+static void unite_equal(GArray **sets, guint n) {
+  g_autoptr(GHashTable) known = g_hash_table_new(hash_set, equal_sets);
+  for (guint i = 0; i < n; i++) {
+    GArray *first = sets[i] ? g_hash_table_lookup(known, sets[i]) : NULL;
+    if (first) {
+      g_array_unref(sets[i]);
+      sets[i] = g_array_ref(first);
+    } else if (sets[i]) {
+      g_hash_table_add(known, sets[i]);
+    }
+  }
 }
 
 static GArray **streams_of_paths(const OrrProgram *program, const Members *members) {
@@ -88,9 +135,10 @@ static GArray **streams_of_paths(const OrrProgram *program, const Members *membe
     const OrrPhase *phases = orr_program_phases(program, comm, &n);
     for (guint i = 0; i < n; i++)
       if (phases[i].path != ORR_NO_PATH && phases[i].bytes > 0)
-        intersect(&sets[phases[i].path], members->streams + members->starts[comm],
-                  members->starts[comm + 1] - members->starts[comm]);
+        narrow(&sets[phases[i].path], members->streams + members->starts[comm],
+               members->starts[comm + 1] - members->starts[comm]);
   }
+  unite_equal(sets, orr_use_rows_n(&program->kept));
   return sets;
 }
 
@@ -100,9 +148,8 @@ static gboolean links_are_safe(const OrrProgram *program, GArray *const *path_se
   for (guint32 path = 0; safe && path < orr_use_rows_n(&program->kept); path++) {
     guint n;
     const OrrLinkUse *uses = orr_use_rows_get(&program->kept, path, &n);
-    const GArray *set = path_sets[path];
-    for (guint i = 0; set != NULL && safe && i < n; i++) {
-      intersect(&sets[uses[i].link], (const guint32 *)(void *)set->data, set->len);
+    for (guint i = 0; path_sets[path] != NULL && safe && i < n; i++) {
+      narrow_to(&sets[uses[i].link], path_sets[path]);
       safe = sets[uses[i].link]->len > 0;
     }
   }

@@ -296,7 +296,7 @@ void orr_fold_clear(OrrFold *fold) {
 gint64 *orr_fold_class_ranks(const OrrFold *fold, const OrrJob *job, guint class) {
   gint64 *firsts = g_new(gint64, fold->size[class]);
   guint n = 0;
-  for (gint64 d = fold->first[class]; d < job->dp; d++)
+  for (gint64 d = fold->first[class]; n < fold->size[class]; d++)
     if (fold->class_of[d] == class) firsts[n++] = d * orr_job_replica_ranks(job);
   return firsts;
 }
