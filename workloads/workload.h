@@ -53,6 +53,7 @@ typedef struct {
   guint shorten;
   /* steps that repeat may be left out (orr_program_repeat); FALSE: all are replayed */
   gboolean repeats_steps;
+  gboolean keeps_spans; /* the replay's time line will be kept in memory */
   /* The costs of another device, for parts of the machine that differ; they live as long as
    * @machines. */
   const OrrCostModel *(*cost_of)(void *machines, const OrrDevice *device, GError **error);

@@ -9,7 +9,9 @@
 #include "sim/bands/band.h"
 #include "sim/bands/inputs.h"
 #include "sim/base/fault.h"
+#include "sim/base/memory.h"
 #include "sim/base/paths.h"
+#include "sim/base/quantity.h"
 #include "sim/base/settings.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/patience.h"
@@ -26,7 +28,7 @@
 #include "sim/run/simulate.h"
 
 static char **settings, *database, *trace, *fidelity;
-static char *spans, *band;
+static char *spans, *band, *memory;
 static gboolean as_json;
 static gint n_samples = -1, n_jobs;
 
@@ -48,6 +50,9 @@ static const GOptionEntry options[] = {
      "Fraction of measurements that an error band holds (default: 80 %)", "LEVEL"},
     {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity,
      "Set the scenario's fidelity: auto, folded or full", "F"},
+    {"memory", 0, 0, G_OPTION_ARG_STRING, &memory,
+     "Refuse a replay that would take more, e.g. 16GiB (default: half of the machine's memory)",
+     "SIZE"},
     {"samples", 0, 0, G_OPTION_ARG_INT, &n_samples,
      "Replays with other values of uncertain inputs (default: 8, and 2 per input); 0: none", "N"},
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs,
@@ -178,6 +183,18 @@ static gboolean check_samples(GError **error) {
   return FALSE;
 }
 
+static gboolean set_memory(GError **error) {
+  double bytes = 0;
+  if (!memory) return TRUE;
+  if (orr_quantity_parse(memory, ORR_UNIT_BYTES, &bytes, NULL) && bytes > 0) {
+    orr_memory_set_limit(bytes);
+    return TRUE;
+  }
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "--memory takes a size above 0, such as 16GiB or 500MB, found %s", memory);
+  return FALSE;
+}
+
 typedef struct {
   OrrProgress *progress;
   guint n;
@@ -247,7 +264,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 1, 1,
                           "run takes one scenario: a file, or a name from 'orrery list scenarios'",
                           error) ||
-      !check_trace(error) || !check_spans(error) || !check_samples(error) ||
+      !check_trace(error) || !check_spans(error) || !check_samples(error) || !set_memory(error) ||
       !read_level(&level, error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -282,7 +299,7 @@ const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and print a summary.",
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
-             "[--fidelity F] [--band LEVEL] [--samples N] [-j N]",
+             "[--fidelity F] [--memory SIZE] [--band LEVEL] [--samples N] [-j N]",
     .more =
         "FILE is a scenario's file, or its name in the library. The database is created if "
         "needed; each run is added whole or not at all. If another process keeps the database "

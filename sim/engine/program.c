@@ -275,6 +275,8 @@ guint orr_program_n_comms(const OrrProgram *program) { return program->comms->le
 
 guint orr_program_n_paths(const OrrProgram *program) { return orr_use_rows_n(&program->paths); }
 
+guint orr_program_n_uses(const OrrProgram *program) { return program->paths.uses->len; }
+
 guint orr_program_n_links(const OrrProgram *program) { return program->links->len; }
 
 guint orr_program_n_kept_links(const OrrProgram *program) {

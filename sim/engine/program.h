@@ -183,6 +183,7 @@ guint orr_program_n_streams(const OrrProgram *program);
 guint orr_program_n_labels(const OrrProgram *program);
 guint orr_program_n_comms(const OrrProgram *program);
 guint orr_program_n_paths(const OrrProgram *program);
+guint orr_program_n_uses(const OrrProgram *program); /* of links, over all paths as given */
 guint orr_program_n_links(const OrrProgram *program);
 guint orr_program_n_kept_links(const OrrProgram *program); /* after seal */
 guint orr_program_n_routines(const OrrProgram *program);

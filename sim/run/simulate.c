@@ -21,6 +21,7 @@ static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario
                     .seed = scenario->seed,
                     .folders = scenario->folders,
                     .shorten = can_shorten ? simulation->shorten : 0,
+                    .keeps_spans = simulation->keep_spans,
                     .repeats_steps =
                         !simulation->whole_steps && !orr_scenario_has_faults(scenario)};
 }

@@ -314,10 +314,12 @@ static void assert_has(const char *text, const char *wanted) {
   if (!strstr(text, wanted)) g_error("'%s' is not in: %s", wanted, text);
 }
 
-/* What is advised is not set yet, and is enough: of each number the next larger one is refused
- * again. DualPipe wants an even number of micro-batches, which are 128 sequences. */
+/* What is advised is not set yet, and is enough in the memory that is allowed: of each number the
+ * next larger one is refused again. DualPipe wants an even number of micro-batches, which are 128
+ * sequences. */
 static void test_too_much_says_what_would_do(void) {
-  const char *run = "run deepseek-v3-2048-h100 --db none --set workload.batch.global=30720 ";
+  const char *run = "run deepseek-v3-2048-h100 --db none --memory 400MB --set "
+                    "workload.batch.global=30720 ";
   g_autofree char *full = g_strconcat(run, "--fidelity full", NULL), *of_full = refusal(full);
   assert_has(of_full, "replicas: 128 of 128, micro-batches: 240, steps: 1");
   assert_has(of_full, "fidelity auto or folded (now full), which replays 1: ");
@@ -327,7 +329,9 @@ static void test_too_much_says_what_would_do(void) {
   g_autofree char *more =
       g_strdup_printf("%s --set workload.batch.global=%" G_GINT64_FORMAT, full, most + 2 * 128);
   g_autofree char *of_more = refusal(more);
-  assert_has(of_more, "operations to replay (replicas: 128 of 128, micro-batches: ");
+  assert_has(of_more, "operations (replicas: 128 of 128, micro-batches: ");
+  assert_has(of_more, "of memory, and the limit is 381.5 MiB: ");
+  assert_has(of_more, "--memory 1GiB or more (this machine has ");
   g_autofree char *ecmp = g_strconcat(run, "--set cluster.routing=ecmp", NULL),
                   *of_ecmp = refusal(ecmp);
   assert_has(of_ecmp, "cluster.routing ideal (now ecmp), which replays 1: ");
@@ -347,11 +351,12 @@ static void test_too_much_says_what_would_do(void) {
 static void test_too_much(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
-  assert_refused("run right.yaml --db none --set workload.batch.global=1000000000", 2,
-                 "operations to replay");
-  assert_refused("run right.yaml --db none --set workload.steps=1000000 --set "
+  assert_refused("run right.yaml --db none --memory 1GB --set workload.batch.global=1000000000", 2,
+                 "the replay would take about ");
+  assert_refused("run right.yaml --db none --memory 1GB --set workload.steps=1000000 --set "
                  "workload.noise.rank=0.01",
-                 2, "operations to replay");
+                 2, "the replay would take about ");
+  assert_refused("run right.yaml --db none --memory 0", 2, "--memory takes a size above 0");
   assert_refused("run right.yaml --db none --set cluster.gpus=0 --set cluster.nodes=1000000 --set "
                  "cluster.max-nodes=0 "
                  "--set workload.parallel.dp=0 --set workload.batch.global=2000000 "

@@ -1,27 +1,27 @@
 /*
- * training_limit - refuses jobs that are too large to replay, and names settings that help.
+ * training_limit - refuses jobs whose replay needs too much memory, and names settings that help.
  *
- * A replay holds its operations in memory, so their number is limited. A job above the limit is
- * refused before anything is emitted. The refusal says which of the job's sizes make the number,
- * and what would bring it below the limit. Each remedy is tried on the job
- * (orr_training_program_n_ops of the changed job, with a plan of its own where the classes of
- * replicas change). Only remedies that are enough are named, with the number that they lead to;
- * what is already set is never advised.
+ * training_size.c estimates the memory before anything is emitted; orr_memory_limit is what may be
+ * used. The refusal says which of the job's sizes make the estimate, and what would bring it below
+ * the limit. Each remedy is tried on the job (with a plan of its own where the classes of replicas
+ * change). Only remedies that are enough are named, with what they lead to; what is already set is
+ * never advised.
  *
  *   operations ~ classes of replicas * pp * micro-batches * (transfers + segments + gathers) *
  *   steps
  *                ^ fidelity, routing        ^ batch.global, batch.micro                        ^
  *                                           steps
  */
+#include <math.h>
+
 #include "sim/base/fault.h"
+#include "sim/base/memory.h"
+#include "sim/base/quantity.h"
 #include "workloads/training/cost/training_packing.h"
 #include "workloads/training/emit/training_limit.h"
 #include "workloads/training/emit/training_loader.h"
-#include "workloads/training/emit/training_program.h"
+#include "workloads/training/emit/training_size.h"
 #include "workloads/training/emit/training_steps.h"
-
-/* An operation was measured to take 7 to 36 bytes, and up to 72 where its span is stored. */
-#define MOST_OPS 3e7
 
 /* Counts the micro-batches of a shorter step with the same beginning, middle and end. They must
  * fill and drain the pipeline, and let all stages stand in its steady part at one time: the replay
@@ -49,8 +49,8 @@ typedef struct {
   const OrrTrainingPlan *plan;
 } Refused;
 
-/* Operations of @refused with other numbers of micro-batches and steps. */
-static double ops_with(const Refused *refused, gint64 micro_batches, gint64 steps) {
+/* @refused with other numbers of micro-batches and steps. */
+static OrrTrainingSize size_with(const Refused *refused, gint64 micro_batches, gint64 steps) {
   OrrJob job = *refused->job; /* owns nothing itself */
   OrrTraining params = *job.params;
   params.steps = steps;
@@ -58,12 +58,12 @@ static double ops_with(const Refused *refused, gint64 micro_batches, gint64 step
   params.steps -= orr_training_steps_left_out(&job);
   job.shape.micro_batches = micro_batches;
   job.shape.micro_batches = orr_training_limit_micro_batches(&job);
-  return orr_training_program_n_ops(&job, refused->costs, refused->plan);
+  return orr_training_size(&job, refused->costs, refused->plan);
 }
 
-/* Operations where alike replicas are folded, with routes of @routing; @ret_classes: how many
- * classes remain. */
-static double ops_folded(const Refused *refused, OrrRouting routing, guint *ret_classes) {
+/* Bytes where alike replicas are folded, with routes of @routing; @ret_classes: how many classes
+ * remain. */
+static double bytes_folded(const Refused *refused, OrrRouting routing, guint *ret_classes) {
   OrrJob job = *refused->job;
   OrrWorld world = *job.world;
   OrrCluster cluster = *world.cluster;
@@ -78,24 +78,26 @@ static double ops_folded(const Refused *refused, OrrRouting routing, guint *ret_
   job.world = &world;
   const gboolean is_planned =
       orr_training_plan_init(&plan, &job, refused->costs, ORR_FIDELITY_FOLDED, program, NULL);
-  const double n_ops =
-      is_planned ? orr_training_program_n_ops(&job, refused->costs, &plan) : G_MAXDOUBLE;
+  OrrTraining params = *job.params;
+  params.steps -= orr_training_steps_left_out(&job);
+  job.params = &params;
+  const double bytes =
+      is_planned ? orr_training_size(&job, refused->costs, &plan).bytes : G_MAXDOUBLE;
   *ret_classes = is_planned ? plan.fold.n : 0;
   orr_training_plan_clear(&plan);
-  return n_ops;
+  return bytes;
 }
 
-/* The largest number from 1 to @now, of steps or of micro-batches, whose operations fit; 0:
- * none. */
+/* The largest number from 1 to @now, of steps or of micro-batches, that fits; 0: none. */
 static gint64 most_that_fits(const Refused *refused, gint64 now, gboolean of_steps) {
   const gint64 micro_batches = refused->job->shape.micro_batches,
                steps = refused->job->params->steps;
   gint64 fits = 0, above = now;
   while (above - fits > 1) {
     const gint64 middle = fits + (above - fits) / 2;
-    const double n_ops =
-        of_steps ? ops_with(refused, micro_batches, middle) : ops_with(refused, middle, steps);
-    *(n_ops <= MOST_OPS ? &fits : &above) = middle;
+    const OrrTrainingSize size =
+        of_steps ? size_with(refused, micro_batches, middle) : size_with(refused, middle, steps);
+    *(size.bytes <= orr_memory_limit() ? &fits : &above) = middle;
   }
   return fits;
 }
@@ -121,20 +123,38 @@ static const char *never_alike(const OrrJob *job) {
 static void add_folding(const Refused *refused, GString *text) {
   const OrrRouting now = (OrrRouting)refused->job->world->cluster->routing;
   const gboolean is_full = refused->job->world->fidelity == ORR_FIDELITY_FULL;
-  const double most = MOST_OPS;
+  const double most = orr_memory_limit();
   guint classes = 0;
   if (refused->plan->fold.n == 1 || never_alike(refused->job)) return;
-  double n_ops = is_full ? ops_folded(refused, now, &classes) : G_MAXDOUBLE;
-  if (n_ops <= most) {
-    add_remedy(text, "fidelity auto or folded (now full), which replays %u: %.3g operations",
-               classes, n_ops);
+  double bytes = is_full ? bytes_folded(refused, now, &classes) : G_MAXDOUBLE;
+  if (bytes <= most) {
+    g_autofree char *size = orr_quantity_format(bytes, ORR_UNIT_BYTES);
+    add_remedy(text, "fidelity auto or folded (now full), which replays %u: %s", classes, size);
   } else if (now != ORR_ROUTING_IDEAL) {
-    n_ops = ops_folded(refused, ORR_ROUTING_IDEAL, &classes);
-    if (n_ops <= most)
-      add_remedy(text, "cluster.routing ideal (now %s)%s, which replays %u: %.3g operations",
+    bytes = bytes_folded(refused, ORR_ROUTING_IDEAL, &classes);
+    g_autofree char *size = orr_quantity_format(bytes, ORR_UNIT_BYTES);
+    if (bytes <= most)
+      add_remedy(text, "cluster.routing ideal (now %s)%s, which replays %u: %s",
                  orr_routing_words[now], is_full ? " with fidelity auto (now full)" : "", classes,
-                 n_ops);
+                 size);
   }
+}
+
+/* What asks for the memory, and what grants it. */
+static void add_memory(const Refused *refused, const OrrTrainingSize *size, GString *text) {
+  OrrWorld world = *refused->job->world;
+  OrrJob job = *refused->job;
+  world.keeps_spans = FALSE;
+  job.world = &world;
+  const Refused without = {&job, refused->costs, refused->plan};
+  const double bytes = size_with(&without, job.shape.micro_batches, job.params->steps).bytes;
+  g_autofree char *less = orr_quantity_format(bytes, ORR_UNIT_BYTES);
+  if (refused->job->world->keeps_spans && bytes <= orr_memory_limit())
+    add_remedy(text, "no time line (--spans none): %s", less);
+  if (size->bytes > orr_memory_of_machine()) return;
+  g_autofree char *machine = orr_quantity_format(orr_memory_of_machine(), ORR_UNIT_BYTES);
+  add_remedy(text, "--memory %.0fGiB or more (this machine has %s)", ceil(size->bytes / 0x1p30),
+             machine);
 }
 
 /* Batch sizes that divide into whole micro-batches. */
@@ -153,7 +173,7 @@ static void add_batch(const Refused *refused, GString *text) {
              larger, micro);
 }
 
-static char *remedies(const Refused *refused) {
+static char *remedies(const Refused *refused, const OrrTrainingSize *size) {
   const gint64 steps = refused->job->params->steps;
   g_autoptr(GString) text = g_string_new(NULL);
   add_folding(refused, text);
@@ -162,6 +182,7 @@ static char *remedies(const Refused *refused) {
     add_remedy(text, "workload.steps %" G_GINT64_FORMAT " or less (now %" G_GINT64_FORMAT ")",
                fewer, steps);
   add_batch(refused, text);
+  add_memory(refused, size, text);
   if (text->len == 0)
     add_remedy(
         text,
@@ -172,16 +193,19 @@ static char *remedies(const Refused *refused) {
 gboolean orr_training_limit_check(const OrrJob *job, const OrrTrainingCosts *costs,
                                   const OrrTrainingPlan *plan, GError **error) {
   const Refused refused = {job, costs, plan};
-  const double n_ops = ops_with(&refused, job->shape.micro_batches, job->params->steps);
-  if (n_ops <= MOST_OPS) return TRUE;
+  const OrrTrainingSize size = size_with(&refused, job->shape.micro_batches, job->params->steps);
+  const double most = orr_memory_limit();
+  if (size.bytes <= most) return TRUE;
   const char *cause = never_alike(job);
-  g_autofree char *advice = remedies(&refused);
+  g_autofree char *advice = remedies(&refused, &size),
+                  *bytes = orr_quantity_format(size.bytes, ORR_UNIT_BYTES),
+                  *limit = orr_quantity_format(most, ORR_UNIT_BYTES);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "the job is about %.3g operations to replay (replicas: %u of %" G_GINT64_FORMAT
-              "%s%s, micro-batches: %" G_GINT64_FORMAT ", steps: %" G_GINT64_FORMAT
-              "), and the limit is %.0f million (some 2 GB of memory). What would help: %s",
-              n_ops, plan->fold.n, job->dp, cause ? ", all different because of " : "",
-              cause ? cause : "", job->shape.micro_batches, job->params->steps, MOST_OPS / 1e6,
-              advice);
+              "the replay would take about %s of memory, and the limit is %s: %.3g operations "
+              "(replicas: %u of %" G_GINT64_FORMAT "%s%s, micro-batches: %" G_GINT64_FORMAT
+              ", steps: %" G_GINT64_FORMAT "). What would help: %s",
+              bytes, limit, size.ops, plan->fold.n, job->dp,
+              cause ? ", all different because of " : "", cause ? cause : "",
+              job->shape.micro_batches, job->params->steps, advice);
   return FALSE;
 }

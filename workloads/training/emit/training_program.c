@@ -108,30 +108,3 @@ void orr_training_program_emit(const OrrEmission *emission) {
   }
   orr_emitter_clear(&e);
 }
-
-/* Per pass of a block: a receive is 3 operations and a send 5; a segment with its collective is 3
- * on average at most. */
-double orr_training_program_n_ops(const OrrJob *job, const OrrTrainingCosts *costs,
-                                  const OrrTrainingPlan *plan) {
-  const double handover = job->pp * job->shape.chunks > 1 ? 8 : 0;
-  double ops = 0;
-  for (gint64 stage = 0; stage < job->pp; stage++) {
-    double segments = 0;
-    for (guint spec = 0; spec < costs->n_specs && !plan->layers.all_alone; spec++)
-      segments += (double)orr_job_n_layers(job, stage, spec) *
-                  (costs->layers[spec].runs[ORR_RUN_FORWARD].segments->len +
-                   costs->layers[spec].runs[ORR_RUN_BACKWARD].segments->len);
-    const double n_buckets = plan->sharding.buckets[ORR_WEIGHTS_DENSE][stage]->len +
-                             plan->sharding.buckets[ORR_WEIGHTS_EXPERTS][stage]->len;
-    const double reductions =
-        (job->sharding.reduces_each_pass ? orr_job_passes(job) : 1) * n_buckets;
-    double layers = 0;
-    const gboolean cuts = orr_job_gathers(job) || orr_training_offload_is_on(job->params);
-    for (gint64 chunk = 0; chunk < job->shape.chunks && cuts; chunk++)
-      layers += orr_job_layers(job, stage, chunk)->len;
-    ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments + 20 * layers) *
-               orr_job_passes(job) +
-           6.0 * reductions + 8;
-  }
-  return ops * plan->fold.n * job->params->steps;
-}

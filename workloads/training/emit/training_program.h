@@ -11,10 +11,6 @@ G_BEGIN_DECLS
 /* Emits all steps into the work's program, and notes the seconds of its labels. */
 void orr_training_program_emit(const OrrEmission *emission);
 
-/* About how many operations that will be; rather too many. */
-double orr_training_program_n_ops(const OrrJob *job, const OrrTrainingCosts *costs,
-                                  const OrrTrainingPlan *plan);
-
 G_END_DECLS
 
 #endif

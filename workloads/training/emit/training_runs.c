@@ -204,13 +204,19 @@ static gboolean equal_keys(gconstpointer a, gconstpointer b) {
 
 /* Passes are equal where only the lane itself takes part in them, and neither noise nor documents
  * make them differ. */
-GHashTable *orr_training_runs_passes_new(const OrrEmitter *e) {
-  const OrrLayerTraffic *layers = &e->plan->layers;
-  if (e->noise || layers->interleaves || orr_training_packing_is_on(&e->job->params->packing))
-    return NULL;
+gboolean orr_training_runs_are_repeated(const OrrJob *job, const OrrLayerTraffic *layers) {
+  if (orr_training_noise_is_on(&job->params->noise) || layers->interleaves ||
+      orr_training_packing_is_on(&job->params->packing))
+    return FALSE;
   for (int group = 0; group < ORR_N_GROUPS; group++)
-    if (!layers->alone[group] && orr_grouping_span(e->job, group) > 1) return NULL;
-  return g_hash_table_new_full(hash_key, equal_keys, g_free, g_free);
+    if (!layers->alone[group] && orr_grouping_span(job, group) > 1) return FALSE;
+  return TRUE;
+}
+
+GHashTable *orr_training_runs_passes_new(const OrrEmitter *e) {
+  return orr_training_runs_are_repeated(e->job, &e->plan->layers)
+             ? g_hash_table_new_full(hash_key, equal_keys, g_free, g_free)
+             : NULL;
 }
 
 gboolean orr_training_runs_repeat(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key,

@@ -28,6 +28,9 @@ typedef struct {
   guint32 lane, kind, chunk, from, to;
 } OrrPassKey;
 
+/* Whether equal passes are emitted once, and repeated for each micro-batch. */
+gboolean orr_training_runs_are_repeated(const OrrJob *job, const OrrLayerTraffic *layers);
+
 /* For OrrEmitter.passes; NULL where no two passes are equal. */
 GHashTable *orr_training_runs_passes_new(const OrrEmitter *e);
 
