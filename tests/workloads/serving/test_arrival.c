@@ -152,6 +152,37 @@ static void test_shared_spans(void) {
   g_rmdir(folder);
 }
 
+/* Three times the trace, each after the one before: 2 requests 9 s apart take 18 s; only requests
+ * of one time share their first tokens, and --requests limits all of them. */
+static void test_repeat(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "m.jsonl", NULL);
+  g_assert_true(g_file_set_contents(
+      path,
+      "{\"timestamp\": 0, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 2]}\n"
+      "{\"timestamp\": 9000, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 3]}\n",
+      -1, NULL));
+  static const char text[] =
+      "workload.load={kind: mooncake, file: %s, repeat: %s};workload.requests=%d;"
+      "workload.engine.prefix-caching=block-hash";
+  g_autofree char *three = g_strdup_printf(text, path, "3", 0),
+                  *five = g_strdup_printf(text, path, "3", 5),
+                  *never = g_strdup_printf(text, path, "0", 0),
+                  *many = g_strdup_printf(text, path, "100001", 0);
+  g_autoptr(OrrOutcome) all = serving_run(three);
+  g_autoptr(OrrOutcome) some = serving_run(five);
+  g_assert_cmpuint(all->serving_requests->len, ==, 6);
+  g_assert_cmpuint(some->serving_requests->len, ==, 5);
+  for (guint i = 0; i < 6; i++) {
+    g_assert_cmpfloat_with_epsilon(serving_request(all, i)->arrival_s, 9.0 * i, 1e-9);
+    g_assert_cmpint(serving_request(all, i)->cached_tokens, ==, i % 2 ? 512 : 0);
+  }
+  serving_refused(never, "repeat");
+  serving_refused(many, "repeat");
+  g_remove(path);
+  g_rmdir(folder);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/arrival/rates", test_rates);
@@ -159,5 +190,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/arrival/custom-lines", test_custom_lines);
   g_test_add_func("/workloads/arrival/bad-traces", test_bad_traces);
   g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);
+  g_test_add_func("/workloads/arrival/repeat", test_repeat);
   return g_test_run();
 }

@@ -33,6 +33,7 @@ gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *cont
 /* --- traces --- */
 
 enum {
+  MOST_REPEATED = 10000000,
   LONGEST = 100000000
 }; /* tokens; longer than any context, and small enough not to
                                * overflow */
@@ -124,23 +125,58 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
   g_array_append_val(trace->requests, request);
 }
 
-OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, const char *path,
-                           OrrDiags *diags, GError **error) {
+static gboolean refuse_trace(OrrTrace *trace, const char *what, const char *path, GError **error) {
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.load.%s: %s", what, path);
+  orr_trace_free(trace);
+  return FALSE;
+}
+
+/* The texts of a prompt that is replayed for the @time-th time: others than those before. */
+static const OrrSpanOfText *other_spans(OrrTrace *trace, const OrrRequest *request, guint64 time) {
+  OrrSpanOfText *spans = g_memdup2(request->spans, (gsize)request->n_spans * sizeof(OrrSpanOfText));
+  for (gint32 i = 0; i < request->n_spans; i++) {
+    spans[i].id = orr_random_hash3(spans[i].id, time, 0);
+    spans[i].text = orr_random_hash3(spans[i].text, time, 0);
+  }
+  g_ptr_array_add(trace->spans, spans);
+  return spans;
+}
+
+/* One replay follows the other after a mean gap between requests. */
+static void repeat(OrrTrace *trace, gint64 times) {
+  const guint n = trace->requests->len;
+  const double last_s = g_array_index(trace->requests, OrrRequest, n - 1).arrival_s;
+  const double period_s = n > 1 ? last_s * n / (n - 1) : last_s;
+  for (gint64 time = 1; time < times; time++)
+    for (guint i = 0; i < n; i++) {
+      OrrRequest request = g_array_index(trace->requests, OrrRequest, i);
+      request.arrival_s += (double)time * period_s;
+      if (request.stream) request.stream = orr_random_hash3(request.stream, (guint64)time, 0);
+      if (request.n_spans > 0) request.spans = other_spans(trace, &request, (guint64)time);
+      g_array_append_val(trace->requests, request);
+    }
+}
+
+OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 times, gint64 most,
+                           const char *path, OrrDiags *diags, GError **error) {
   if (!orr_diags_check(diags, error)) {
     orr_trace_free(trace);
     return NULL;
   }
   if (trace->requests->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "workload.load.file: the trace has no request: %s", path);
-    orr_trace_free(trace);
+    refuse_trace(trace, "file: the trace has no request", path, error);
     return NULL;
   }
+  if (trace->requests->len > MOST_REPEATED / times && times > 1) {
+    refuse_trace(trace, "repeat: more than 10 million requests in all", path, error);
+    return NULL;
+  }
+  if (times > 1) repeat(trace, times);
   if (most > 0 && trace->requests->len > most) g_array_set_size(trace->requests, (guint)most);
   for (guint i = 0; i < trace->requests->len; i++) {
     OrrRequest *request = &g_array_index(trace->requests, OrrRequest, i);
     request->arrival_s *= time_scale;
-    if (time_scale != 1)
+    if (time_scale != 1 || times > 1)
       request->measured_first_s = request->measured_end_s = 0; /* times measured under another
                                                                 * load */
   }

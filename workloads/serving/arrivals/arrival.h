@@ -88,10 +88,10 @@ gboolean orr_trace_next(gpointer trace, OrrRequest *ret_request);
  * findings at @place. @time_s counts from the trace's own start. */
 void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output, OrrPlace place,
                    OrrDiags *diags);
-/* Limits, rescales and checks the rows. Takes @trace. NULL if there is no request or @diags has
- * errors. */
-OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, const char *path,
-                           OrrDiags *diags, GError **error);
+/* Limits, rescales, repeats (@times) and checks the rows. Takes @trace. NULL if there is no
+ * request, if there are too many, or if @diags has errors. */
+OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 times, gint64 most,
+                           const char *path, OrrDiags *diags, GError **error);
 
 G_END_DECLS
 

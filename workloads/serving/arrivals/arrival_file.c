@@ -10,6 +10,10 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrTraceFile, "speed", speed, ORR_UNIT_NONE, "1",
                    "Factor by which the trace is replayed faster than it was recorded.",
                    .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrTraceFile, "repeat", repeat, "1",
+                  "How many times the trace is replayed, one after the other; prompts of one time "
+                  "share nothing with those of another.",
+                  .min = 1, .max = 100000),
 };
 const OrrFieldTable orr_trace_file_table =
     ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);
@@ -52,5 +56,6 @@ OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrival
       if (line->cells) add_row(trace, csv, line, at, &zero_s, diags);
       if (context->requests > 0 && trace->requests->len >= context->requests) break;
     }
-  return orr_trace_finish(trace, 1 / params->speed, context->requests, path, diags, error);
+  return orr_trace_finish(trace, 1 / params->speed, params->repeat, context->requests, path, diags,
+                          error);
 }

@@ -12,6 +12,7 @@ G_BEGIN_DECLS
 typedef struct {
   char *file;
   double speed;
+  gint64 repeat;
 } OrrTraceFile;
 
 extern const OrrFieldTable orr_trace_file_table;

@@ -93,7 +93,8 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
     if (!json.is_bad) add_row(trace, texts, &row, place, diags);
   }
   orr_span_texts_free(texts);
-  return orr_trace_finish(trace, 1 / params->speed, context->requests, path, diags, error);
+  return orr_trace_finish(trace, 1 / params->speed, params->repeat, context->requests, path, diags,
+                          error);
 }
 
 const OrrArrival orr_arrival_mooncake = {

@@ -223,7 +223,7 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
   while (orr_json_peek(&json) &&
          (context->requests == 0 || reader.trace->requests->len < context->requests))
     read_object(&reader, &json);
-  return orr_trace_finish(reader.trace, 1 / params->file.speed, context->requests, path, diags,
+  return orr_trace_finish(reader.trace, 1 / params->file.speed, 1, context->requests, path, diags,
                           error);
 }
 
