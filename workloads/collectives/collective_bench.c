@@ -280,6 +280,15 @@ static OrrCollectiveContext context_of(const Bench *bench) {
                                     orr_nccl_gpus_per_switch(nccl, bench->world->cluster)};
 }
 
+/* Waits for the last send of each slot: a stream sends in order. */
+static void wait_for_sends(const Bench *bench, guint group, const StepReplay *replay) {
+  const GArray *sends = replay->steps->sends;
+  g_autofree guint32 *left = g_memdup2(replay->n_sent, replay->steps->n_connections * sizeof *left);
+  for (guint i = 0; i < sends->len; i++)
+    if (left[g_array_index(sends, OrrStepSend, i).connection]-- <= SLOTS)
+      orr_program_wait(bench->work->work.program, bench->streams[group], replay->events[i]);
+}
+
 /* The lane's stream takes the base time, starts the connections and waits for all sends. */
 static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *call,
                            const OrrCollectivePlan *plan, GError **error) {
@@ -292,8 +301,7 @@ static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *c
                    orr_program_label(program, "launch", "host"), -1);
   orr_program_record(program, bench->streams[group], replay->start);
   add_sends(program, replay);
-  for (guint i = 0; i < steps->sends->len; i++)
-    orr_program_wait(program, bench->streams[group], replay->events[i]);
+  wait_for_sends(bench, group, replay);
   step_replay_free(replay);
   return TRUE;
 }
