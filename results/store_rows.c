@@ -15,6 +15,10 @@
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 
+/* Rows of one INSERT, where there are so many: what SQLite does once for each statement takes as
+ * long as a row. 16 * 100 columns are far below its 32,766 parameters. */
+enum { ROWS_AT_ONCE = 16 };
+
 static char *sql_name(const char *name) { return g_strdelimit(g_strdup(name), "-", '_'); }
 
 static const char *sql_type(const OrrField *field) {
@@ -112,17 +116,23 @@ static gboolean add_metric_defs(const OrrStore *store, const OrrFieldTable *tabl
   return stmt != NULL;
 }
 
+/* An INSERT of @n_rows rows: ?1 is the run, the fields of the rows follow one after the other. */
 static sqlite3_stmt *prepare_insert(const OrrStore *store, const OrrFieldTable *table,
-                                    const char *name, GError **error) {
-  g_autoptr(GString) columns = g_string_new("run_id"), values = g_string_new("?1");
+                                    const char *name, guint n_rows, GError **error) {
+  g_autoptr(GString) sql = g_string_new(NULL);
+  g_string_printf(sql, "INSERT INTO \"%s\" (run_id", name);
   for (size_t i = 0; i < table->n_fields; i++) {
     g_autofree char *column = sql_name(table->fields[i].name);
-    g_string_append_printf(columns, ", \"%s\"", column);
-    g_string_append_printf(values, ", ?%zu", i + 2);
+    g_string_append_printf(sql, ", \"%s\"", column);
   }
-  g_autofree char *sql =
-      g_strdup_printf("INSERT INTO \"%s\" (%s) VALUES (%s)", name, columns->str, values->str);
-  return orr_store_prepare(store, sql, error);
+  g_string_append(sql, ") VALUES ");
+  for (guint r = 0; r < n_rows; r++) {
+    g_string_append(sql, r > 0 ? ", (?1" : "(?1");
+    for (size_t i = 0; i < table->n_fields; i++)
+      g_string_append_printf(sql, ", ?%zu", r * table->n_fields + i + 2);
+    g_string_append_c(sql, ')');
+  }
+  return orr_store_prepare(store, sql->str, error);
 }
 
 static sqlite3_stmt *make_insert(const OrrStore *store, const OrrFieldTable *table,
@@ -133,7 +143,7 @@ static sqlite3_stmt *make_insert(const OrrStore *store, const OrrFieldTable *tab
   if (!orr_store_exec(store, create, error) || !add_missing_columns(store, table, name, error) ||
       !add_metric_defs(store, table, name, error))
     return NULL;
-  return prepare_insert(store, table, name, error);
+  return prepare_insert(store, table, name, 1, error);
 }
 
 static sqlite3_stmt *find_insert(OrrStore *store, const OrrFieldTable *table, GError **error) {
@@ -202,15 +212,48 @@ static void bind_field(sqlite3_stmt *stmt, int at, const OrrField *field, const 
   }
 }
 
-gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row,
-                           GError **error) {
+/* One step of @stmt, an INSERT of @n_rows rows. */
+static gboolean insert_rows(const OrrStore *store, sqlite3_stmt *stmt, const OrrFieldTable *table,
+                            const char *rows, guint n_rows, GError **error) {
+  int at = 1;
+  sqlite3_bind_int64(stmt, at++, store->run_id);
+  for (guint r = 0; r < n_rows; r++)
+    for (size_t i = 0; i < table->n_fields; i++)
+      bind_field(stmt, at++, &table->fields[i], rows + r * table->size);
+  return orr_store_step(store, stmt, table->name, error);
+}
+
+/* Rows by the 16, as far as they go. Returns how many were added. */
+static guint insert_many(const OrrStore *store, const OrrFieldTable *table, const char *rows,
+                         guint n_rows, GError **error) {
+  guint n = 0;
+  if (n_rows < ROWS_AT_ONCE) return 0;
+  g_autofree char *name = sql_name(table->name);
+  g_autoptr(sqlite3_stmt) stmt = prepare_insert(store, table, name, ROWS_AT_ONCE, error);
+  while (stmt && n_rows - n >= ROWS_AT_ONCE &&
+         insert_rows(store, stmt, table, rows + n * table->size, ROWS_AT_ONCE, error))
+    n += ROWS_AT_ONCE;
+  return n;
+}
+
+gboolean orr_store_add_rows(OrrStore *store, const OrrFieldTable *table, const void *rows,
+                            guint n_rows, GError **error) {
   if (!orr_store_check_run(store, error)) return FALSE;
+  if (n_rows == 0) return TRUE; /* and no table: the first row creates it */
   sqlite3_stmt *stmt = find_insert(store, table, error);
   if (!stmt) {
     g_prefix_error(error, "table %s: ", table->name);
     return FALSE;
   }
-  sqlite3_bind_int64(stmt, 1, store->run_id);
-  for (size_t i = 0; i < table->n_fields; i++) bind_field(stmt, (int)i + 2, &table->fields[i], row);
-  return orr_store_step(store, stmt, table->name, error);
+  guint n = insert_many(store, table, rows, n_rows, error);
+  if (n_rows - n >= ROWS_AT_ONCE) return FALSE;
+  for (; n < n_rows; n++)
+    if (!insert_rows(store, stmt, table, (const char *)rows + n * table->size, 1, error))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row,
+                           GError **error) {
+  return orr_store_add_rows(store, table, row, 1, error);
 }

@@ -161,6 +161,42 @@ static void test_rate(Fixture *fixture, gconstpointer data) {
 #define ADD(name, function)                                                                        \
   g_test_add("/store-rows/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
+/* Many rows at once are the rows one by one, in their order, however many there are; a row that
+ * the table refuses, the 30th here, is an error. */
+static void test_many(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  static const guint counts[] = {1, 15, 16, 17, 33, 64};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrStore) store = fixture_open(fixture);
+  char name[] = "x";
+  Sample rows[64];
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+    rows[i] = (Sample){.micro_batch = i, .end_s = 0.5 * i, .name = name, .how = (int)i % 2};
+  begin(store);
+  g_assert_true(orr_store_add_rows(store, &sample_table, rows, 0, NULL));
+  end(store);
+  fixture_assert(store, "SELECT count(*) FROM pragma_table_list('sample_row')", "0");
+  for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+    begin(store);
+    orr_store_add_rows(store, &sample_table, rows, counts[i], &error);
+    g_assert_no_error(error);
+    end(store);
+    g_autofree char *n = g_strdup_printf("%u", counts[i]),
+                    *sql = g_strdup_printf("SELECT count(*) FROM (SELECT row_number() OVER (ORDER "
+                                           "BY rowid) - 1 AS i, * FROM sample_row WHERE run_id = "
+                                           "%u) WHERE micro_batch = i AND end_s = 0.5 * i AND how "
+                                           "= iif(i %% 2, 'modelled', 'measured')",
+                                           i + 2);
+    fixture_assert(store, sql, n);
+  }
+  rows[29].name = NULL;
+  begin(store);
+  g_assert_false(orr_store_add_rows(store, &sample_table, rows, 64, &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_INTERNAL);
+  orr_store_abandon_run(store);
+  fixture_assert(store, "SELECT max(run_id) FROM sample_row", "7");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   ADD("columns", test_columns);
@@ -169,6 +205,7 @@ int main(int argc, char **argv) {
   ADD("doubles-are-exact", test_doubles_are_exact);
   ADD("table-grows", test_table_grows);
   ADD("what-no-table-can-be", test_what_no_table_can_be);
+  ADD("many", test_many);
   if (g_test_perf()) ADD("rate", test_rate);
   return g_test_run();
 }

@@ -62,13 +62,6 @@ void orr_outcome_set_wall_time(OrrOutcome *outcome, gint64 begin_us) {
 
 /* --- Storing --- */
 
-static gboolean store_all(OrrStore *store, const OrrFieldTable *table, const GArray *rows,
-                          GError **error) {
-  for (guint i = 0; i < rows->len; i++)
-    if (!orr_store_add_row(store, table, rows->data + (gsize)i * table->size, error)) return FALSE;
-  return TRUE;
-}
-
 static gboolean store_trust(const OrrOutcome *outcome, OrrStore *store, GError **error) {
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) {
     const OrrCostTrustRow row = {(char *)orr_cost_how_text(outcome->carried_from, (OrrHow)how),
@@ -81,8 +74,10 @@ static gboolean store_trust(const OrrOutcome *outcome, OrrStore *store, GError *
 
 gboolean orr_outcome_store_rows(const OrrOutcome *outcome, OrrStore *store, GError **error) {
   if (!orr_store_add_row(store, outcome->kind->result, &outcome->result, error)) return FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
-    if (!store_all(store, arrays[i].table, *array_at(outcome, i), error)) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) {
+    const GArray *rows = *array_at(outcome, i);
+    if (!orr_store_add_rows(store, arrays[i].table, rows->data, rows->len, error)) return FALSE;
+  }
   if (!store_trust(outcome, store, error)) return FALSE;
   if (outcome->job && !orr_store_add_row(store, &orr_job_table, outcome->job, error)) return FALSE;
   for (guint i = 0; i < outcome->warnings->len; i++) {
