@@ -15,7 +15,7 @@
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 
-/* Rows of one INSERT, where there are so many: what SQLite does once for each statement takes as
+/* Rows of one INSERT, where as many are left: what SQLite does once for each statement takes as
  * long as a row. 16 * 100 columns are far below its 32,766 parameters. */
 enum { ROWS_AT_ONCE = 16 };
 
