@@ -34,7 +34,7 @@ scenario=scenarios/gpt3-175b-1024-a100.yaml
 grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
 "$build/tests/bench_process" "$build/orrery" "$scenario" "$scratch/results.db" megatron-sc21 "$scratch/rows.csv"
 "$build/tests/bench_scenario" "$scenario"
-"$build/tests/bench_sweep" scenarios/sweep-gpt3-6.7b-64-a100.yaml scenarios/sweep-gpt3-175b-1024-a100.yaml
+"$build/tests/bench_sweep" scenarios/sweep-gpt3-6.7b-64-a100.yaml
 "$build/tests/bench_results" scenarios/sweep-gpt3-6.7b-64-a100.yaml
 "$build/tests/bench_engine"
 "$build/tests/bench_executor"

@@ -70,13 +70,18 @@ static void measure_growth(const Goal *goal) {
   goal_row(goal, end, (y - y_before) / (x - x_before), "slope", goal->goal_slope, 0);
 }
 
-/* What `orrery WORDS --json` prints. Free it. */
-static char *answer_of(const char *words) {
+/* What `orrery WORDS --json` prints, and its processor seconds. Free it. */
+static char *answer_of(const char *words, double *ret_processor_s) {
   g_autoptr(GError) error = NULL;
   g_autofree char *line = g_strdup_printf("%s %s --json", orrery, words);
   char *text = NULL;
+  struct rusage before, after;
+  getrusage(RUSAGE_CHILDREN, &before);
   g_spawn_command_line_sync(line, &text, NULL, NULL, &error);
+  getrusage(RUSAGE_CHILDREN, &after);
   bench_check(error);
+  *ret_processor_s = bench_seconds_of(after.ru_utime) + bench_seconds_of(after.ru_stime) -
+                     bench_seconds_of(before.ru_utime) - bench_seconds_of(before.ru_stime);
   return text;
 }
 
@@ -88,12 +93,15 @@ static double number_in(const char *answer, const char *name) {
 }
 
 static void measure_sweep(const Goal *goal, const char *words) {
-  const BenchProcess found = measure(words);
-  g_autofree char *answer = answer_of(words);
-  goal_row(goal, ", simulated points per processor second",
-           number_in(answer, "n_ok") / found.processor_s, "points", 0, goal->goal_rate);
-  goal_row(goal, ", all points per processor second",
-           number_in(answer, "n_points") / found.processor_s, "points", 0, 0);
+  double seconds[BENCH_TRIES];
+  guint n = 0;
+  g_autofree char *answer = answer_of(words, &seconds[n++]);
+  while (n < BENCH_TRIES && seconds[0] <= LONG_S) g_free(answer_of(words, &seconds[n++]));
+  const double median_s = bench_median(seconds, n);
+  goal_row(goal, ", simulated points per processor second", number_in(answer, "n_ok") / median_s,
+           "points", 0, goal->goal_rate);
+  goal_row(goal, ", all points per processor second", number_in(answer, "n_points") / median_s,
+           "points", 0, 0);
 }
 
 static void measure_one(const Goal *goal, const char *words) {
