@@ -6,6 +6,7 @@ figure, its unit, its goal, with tabs between them; the lines `# machine:` and `
 In the page, what stands between `<!-- bench: NAME -->` and `<!-- /bench -->` is rewritten:
   a block   NAME begins the rows of a table: `engine` takes all rows `engine: ...` and `engine, SimGrid: ...`.
             Rows that differ only in what comes after the last comma (processor, peak memory) are one line.
+            `goal, WORD` takes only lines that have a measure or a unit with that word.
   within    a sentence NAME is a whole row, or `machine` or `build`.
 --check changes nothing, prints what would change, and exits with 1 if anything would.
 """
@@ -54,22 +55,24 @@ def one_cell(figure, unit, goal):
     return f"{say(figure, unit)} ({goal}{': missed' if missed else ''})"
 
 
-def table(prefix, rows):
+def table(name, rows):
     """The lines of a table of all rows that begin with `prefix:` or `prefix, ...:`."""
+    prefix, _, word = name.partition(", ")
     lines, measures = {}, []
     for what, row in rows.items():
         head, _, rest = what.partition(": ")
         if head != prefix and not head.startswith(prefix + ", "):
             continue
-        name = rest if head == prefix else f"{head[len(prefix) + 2:]}: {rest}"
-        base, _, measure = name.rpartition(", ")
+        title = rest if head == prefix else f"{head[len(prefix) + 2:]}: {rest}"
+        base, _, measure = title.rpartition(", ")
         if measure not in MEASURES:
-            base, measure = name, "figure"
-        if measure not in measures:
-            measures.append(measure)
+            base, measure = title, "figure"
         lines.setdefault(base, {})[measure] = row
+    lines = {base: of for base, of in lines.items() if any(word in m or word in row[0][1] for m, row in of.items())}
+    for of in lines.values():
+        measures += [m for m in of if m not in measures]
     if not lines:
-        sys.exit(f"{FIGURES}: no row begins with '{prefix}'")
+        sys.exit(f"{FIGURES}: no row for a table '{name}'")
     measures.sort(key=lambda m: MEASURES.index(m) if m in MEASURES else -1)
     text = ["| what | " + " | ".join(measures) + " |", "|---" * (1 + len(measures)) + "|"]
     for base, of in lines.items():

@@ -110,9 +110,10 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
     orr_diags_error(diags, place, "time goes back from %g s to %g s", before, time_s);
     return;
   }
-  if (!is_length(prompt, "a prompt", 1, place, diags) |
-      !is_length(output, "an output", 1, place, diags))
-    return;
+  const gboolean prompt_is = is_length(prompt, "a prompt", 1, place, diags),
+                 output_is =
+                     is_length(output, "an output", 1, place, diags); /* both are reported */
+  if (!prompt_is || !output_is) return;
   if (trace->longest > 0 && prompt + output > (double)trace->longest) {
     orr_diags_error(diags, place,
                     "a request of %g + %g tokens is longer than the context or the key-value cache "
