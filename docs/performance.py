@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""performance.py [--check] - writes the figures of docs/performance.md from tests/bench/figures.tsv.
+"""performance.py [--check] - writes the figures of docs/performance.md and README.md from tests/bench/figures.tsv.
 
 `make performance` measures (tests/bench/bench.sh) and then calls this. A line of the figures is what was measured, the
 figure, its unit, its goal, with tabs between them; the lines `# machine:` and `# build:` say where and of what.
-In the page, what stands between `<!-- bench: NAME -->` and `<!-- /bench -->` is rewritten:
+In the pages, what stands between `<!-- bench: NAME -->` and `<!-- /bench -->` is rewritten:
   a block   NAME begins the rows of a table: `engine` takes all rows `engine: ...` and `engine, SimGrid: ...`.
             Rows that differ only in what comes after the last comma (processor, peak memory) are one line.
             `goal, WORD` takes only lines that have a measure or a unit with that word.
@@ -15,7 +15,7 @@ import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PAGE = os.path.join(HERE, "performance.md")
+PAGES = [os.path.join(HERE, "performance.md"), os.path.join(os.path.dirname(HERE), "README.md")]
 FIGURES = os.path.join(os.path.dirname(HERE), "tests", "bench", "figures.tsv")
 MEASURES = ["wall time", "processor", "peak memory", "simulated points per processor second", "all points per processor second"]
 
@@ -80,11 +80,9 @@ def table(name, rows):
     return text
 
 
-def main(arguments):
-    if arguments not in ([], ["--check"]):
-        sys.exit("usage: performance.py [--check]")
-    rows, notes = read(FIGURES)
-    old = open(PAGE, encoding="utf-8").read()
+def rewrite(page, rows, notes):
+    """The text of @page as it is, and as the figures have it."""
+    old = open(page, encoding="utf-8").read()
 
     def block(match):
         return match[1] + "\n".join(table(match[2], rows)) + "\n" + match[4]
@@ -96,21 +94,32 @@ def main(arguments):
         if name in notes:
             return match[1] + notes[name] + match[4]
         if name not in rows:
-            sys.exit(f"{PAGE}: no row '{name}' in {FIGURES}")
+            sys.exit(f"{page}: no row '{name}' in {FIGURES}")
         return match[1] + say(*rows[name][0][:2]) + match[4]
 
     new = re.sub(r"(<!-- bench: ([^>]*?) -->\n)(.*?)(<!-- /bench -->)", block, old, flags=re.S)
-    new = re.sub(r"(<!--\s+bench:\s+([^>]*?)\s+-->)([^<]*?)(<!--\s+/bench\s+-->)", within, new)
-    if new == old:
-        print("docs/performance.md has the figures of tests/bench/figures.tsv")
-        return 0
-    if not arguments:
-        open(PAGE, "w", encoding="utf-8").write(new)
-        return 0
-    for a, b in zip(old.split("\n"), new.split("\n")):
-        if a != b:
-            print(f"- {a}\n+ {b}")
-    return 1
+    return old, re.sub(r"(<!--\s+bench:\s+([^>]*?)\s+-->)([^<]*?)(<!--\s+/bench\s+-->)", within, new)
+
+
+def main(arguments):
+    if arguments not in ([], ["--check"]):
+        sys.exit("usage: performance.py [--check]")
+    rows, notes = read(FIGURES)
+    differ = 0
+    for page in PAGES:
+        old, new = rewrite(page, rows, notes)
+        if new == old:
+            continue
+        differ = 1
+        if not arguments:
+            open(page, "w", encoding="utf-8").write(new)
+            continue
+        for a, b in zip(old.split("\n"), new.split("\n")):
+            if a != b:
+                print(f"{page}:\n- {a}\n+ {b}")
+    if not differ:
+        print("docs/performance.md and README.md have the figures of tests/bench/figures.tsv")
+    return differ if arguments else 0
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ begin with "$ " are run in a folder of their own, stdout and stderr together, an
    ```yaml of the same section, to the digits that the prose prints; or in a comment of the section:
      <!-- given: 22 s, 5 % -->                     an input or a quotation, not an answer of the program
      <!-- figure: 100 * (1 - 39.2 / 59.1) = 34 % -->  arithmetic on figures of the blocks
-   Text between <!-- accuracy ... --> and <!-- /accuracy --> is checked by docs/accuracy.py instead. Of docs/modelling,
-   whose figures are mostly other people's, only sections with a block are checked.
+   Text between <!-- accuracy ... --> and <!-- /accuracy --> is checked by docs/accuracy.py instead, that between
+   <!-- bench: ... --> and <!-- /bench --> by docs/performance.py. Of docs/modelling, whose figures are mostly other
+   people's, only sections with a block are checked.
 5. Commands that set the machine up (make, git, apt-get, sudo, cd) are not run; those that draw are skipped where gnuplot
    is not installed. Both are reported as skipped.
 
@@ -193,7 +194,7 @@ def arithmetic(comment, known):
 
 def faults_of(section):
     """What the prose of a section says and no block shows; None where the prose has no figure."""
-    section = re.sub(r"<!--\s+accuracy.*?<!--\s+/accuracy\s+-->", "", section, flags=re.S)
+    section = re.sub(r"<!--\s+(accuracy|bench):.*?<!--\s+/\1\s+-->", "", section, flags=re.S)
     shown = "\n".join(re.findall(r"^ *```(?:console|yaml)\n(.*?)^ *```$", section, re.M | re.S) +
                       re.findall(r"<!-- (?:console|given:)(.*?)-->", section, re.S))
     known, faults = known_in(shown), []

@@ -74,7 +74,7 @@ if [ "$2" = figures ]; then
     "$work/found"
 fi
 python3 "$root/docs/performance.py" --check > "$work/found" 2>&1 && : > "$work/found"
-report "docs/performance.md: its figures are those of tests/bench/figures.tsv ('make performance' writes both)" \
+report "docs/performance.md, README.md: the figures of speed are those of tests/bench/figures.tsv ('make performance')" \
   "$work/found"
 # A measurement that several releases' tables repeat is in the set once: rows differ in more than release and title.
 grep -v '^#' "$root/scenarios/validation/training-dgxc.csv" | cut -d, -f3-28 | sort | uniq -d > "$work/found"
