@@ -66,7 +66,9 @@ static void measure_growth(const Goal *goal) {
   }
   g_autofree char *range = g_strdup_printf(" %s to %s", sizes[0], sizes[n - 1]),
                   *end = g_strdup_printf(" %s to %s", sizes[n - 2], sizes[n - 1]);
-  goal_row(goal, range, (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x), "slope", 0, 0);
+  if (n > 2)
+    goal_row(goal, range, (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x), "slope", 0,
+             0);
   goal_row(goal, end, (y - y_before) / (x - x_before), "slope", goal->goal_slope, 0);
 }
 
