@@ -1,7 +1,6 @@
 /*
  * executor_groups.c - which lanes concern each other: they share an event, have joined a common
- * communication, or their transfers share a link that can bind
- * (executor_bind.c).
+ * communication, or their transfers share a link that can bind (executor_bind.c).
  *
  * Groups are made of what has happened so far, and grow. A group that leaps is alone with its own
  * until the date that it is taken to. If another one turns out to share a link with it before that
@@ -164,7 +163,7 @@ void orr_leap_groups_init(OrrExecutor *executor) {
   OrrLeapGroups *groups = &executor->leaper->groups;
   const guint n_lanes = program->lanes->len;
   *groups =
-      (OrrLeapGroups){.parent = g_memdup2(executor->leaper->team, (n_lanes + 1) * 4),
+      (OrrLeapGroups){.parent = g_memdup2(executor->leaper->coupled, (n_lanes + 1) * 4),
                       .comm_lane = nobodies(program->comms->len),
                       .seen_routines = g_new0(guint8, program->routines->len + 1),
                       .seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),

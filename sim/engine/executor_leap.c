@@ -67,10 +67,10 @@ static gboolean is_possible(const OrrProgram *program) {
 static void init_lanes(OrrLeaper *leaper, const OrrProgram *program, OrrLeap *leaps) {
   const guint n = program->lanes->len;
   leaper->lanes = g_new0(OrrLeapLane, n + 1);
-  leaper->team = g_new(guint32, n + 1);
+  leaper->coupled = g_new(guint32, n + 1);
   leaper->compute = nobodies(n);
   for (guint32 lane = 0; lane < n; lane++) {
-    leaper->team[lane] = lane;
+    leaper->coupled[lane] = lane;
     leaper->lanes[lane] = (OrrLeapLane){.begins = g_array_new(FALSE, FALSE, sizeof(guint32)),
                                         .last_tag = -1,
                                         .n_left = leaper->left_out.n_periods,
@@ -110,7 +110,7 @@ void orr_leaper_free(OrrLeaper *leaper) {
   if (!leaper) return;
   for (OrrLeapLane *lane = leaper->lanes; lane->begins; lane++) g_array_unref(lane->begins);
   g_free(leaper->lanes);
-  guint32 *const lists[] = {leaper->team,         leaper->compute,  leaper->event_lane,
+  guint32 *const lists[] = {leaper->coupled,      leaper->compute,  leaper->event_lane,
                             leaper->event_stream, leaper->event_op, leaper->last};
   for (guint i = 0; i < G_N_ELEMENTS(lists); i++) g_free(lists[i]);
   orr_leap_groups_clear(leaper);

@@ -43,7 +43,7 @@ struct OrrLeaper {
   OrrLeftOut left_out;
   OrrLeapLane *lanes;
   OrrLeapGroups groups;
-  guint32 *team;       /* of lanes, a forest: those that share communications and events */
+  guint32 *coupled;    /* of lanes, a forest: those that share communications and events */
   guint32 *compute;    /* by lane: its first stream */
   OrrRange *ranges;    /* by stream */
   guint32 *event_lane; /* that records it; with its stream and op */
@@ -69,8 +69,9 @@ OrrCommState *orr_leaper_joined(const OrrExecutor *executor, guint32 stream);
 
 /* Finds where streams repeat. FALSE: some stream does not. */
 gboolean orr_leaper_rewind_init(OrrExecutor *executor);
-/* Takes @lane's team back by one period of the schedule, at the same date, as soon as all of its
- * streams stand where ops repeat: what follows is what the program has left out. */
+/* Takes @lane and those coupled with it back by one period of the schedule, at the same date, as
+ * soon as all of their streams stand where ops repeat: what follows is what the program has left
+ * out. */
 void orr_leaper_rewind(OrrExecutor *executor, guint32 lane);
 
 G_END_DECLS

@@ -3,11 +3,11 @@
  *
  * A stream's ops are  A P P P P B: a beginning, a period as often as there is one, an end. With one
  * more P the stream would meet, wherever it stands among them, the ops of one period before its
- * next op. So when all streams of a team (lanes that share communications and events) stand there,
- * each is taken back by its P, at the same date, with all that is under way on it:
+ * next op. So when all streams of coupled lanes (which share communications and events) stand
+ * there, each is taken back by its P, at the same date, with all that is under way on it:
  *
  *   stream   A P P|P P B        |  where it stands
- *            A P|P P P B        after the team was taken back
+ *            A P|P P P B        after it was taken back
  *   comm     joined at op q     becomes the comm of op q - |P|, which had ended
  *   event    waited for at q    becomes that of q - |P|, which did not happen yet
  *            recorded at r      happens again; one that streams ahead of the engine have recorded
@@ -81,18 +81,18 @@ static gboolean find_range(const OrrProgram *program, guint32 stream, gint64 tag
   return ret_range->end - ret_range->first >= 2 * ret_range->n_ops && ret_range->n_ops > 0;
 }
 
-/* --- teams --- */
+/* --- coupled lanes --- */
 
-static guint32 team_of(const OrrLeaper *leaper, guint32 lane) {
-  guint32 *parent = leaper->team;
+static guint32 coupled_of(const OrrLeaper *leaper, guint32 lane) {
+  guint32 *parent = leaper->coupled;
   while (parent[lane] != lane) lane = parent[lane] = parent[parent[lane]];
   return lane;
 }
 
 static void unite(OrrLeaper *leaper, guint32 *known, guint32 lane) {
   if (*known == ORR_NOBODY) *known = lane;
-  const guint32 a = team_of(leaper, *known), b = team_of(leaper, lane);
-  leaper->team[MAX(a, b)] = MIN(a, b);
+  const guint32 a = coupled_of(leaper, *known), b = coupled_of(leaper, lane);
+  leaper->coupled[MAX(a, b)] = MIN(a, b);
 }
 
 static void note_ops(OrrExecutor *executor, guint32 stream, guint32 *comm_lane) {
@@ -126,7 +126,7 @@ gboolean orr_leaper_rewind_init(OrrExecutor *executor) {
   return TRUE;
 }
 
-/* --- whether a team can be taken back --- */
+/* --- whether coupled lanes can be taken back --- */
 
 /* Where the stream stands among its own ops: its next one, or the one after its CALL. */
 static guint32 place_of(const OrrExecutor *executor, guint32 stream) {
@@ -173,9 +173,9 @@ static gboolean has_former(const OrrExecutor *executor, guint32 stream) {
   return TRUE;
 }
 
-static gboolean can_go_back(const OrrExecutor *executor, guint32 team) {
+static gboolean can_go_back(const OrrExecutor *executor, guint32 first) {
   for (guint32 s = 0; s < executor->program->streams->len; s++)
-    if (team_of(executor->leaper, orr_program_stream_lane(executor->program, s)) == team &&
+    if (coupled_of(executor->leaper, orr_program_stream_lane(executor->program, s)) == first &&
         (!is_in_range(executor, s) || !has_former(executor, s)))
       return FALSE;
   return TRUE;
@@ -244,12 +244,12 @@ static void *moved_user(OrrEngineCall call, void *user, void *moved) {
   return then ? then : user;
 }
 
-static void take_back(OrrExecutor *executor, guint32 team) {
+static void take_back(OrrExecutor *executor, guint32 first) {
   OrrLeaper *leaper = executor->leaper;
   g_autoptr(GHashTable) moved = g_hash_table_new(NULL, NULL);
   g_autoptr(GArray) streams = g_array_new(FALSE, FALSE, sizeof(guint32));
   for (guint32 s = 0; s < executor->program->streams->len; s++)
-    if (team_of(leaper, orr_program_stream_lane(executor->program, s)) == team)
+    if (coupled_of(leaper, orr_program_stream_lane(executor->program, s)) == first)
       g_array_append_val(streams, s);
   for (guint i = 0; i < streams->len; i++)
     move_events(executor, g_array_index(streams, guint32, i));
@@ -267,17 +267,17 @@ static void take_back(OrrExecutor *executor, guint32 team) {
 /* A call of the engine. */
 typedef struct {
   OrrExecutor *executor;
-  guint32 team;
+  guint32 first;
 } GoBack;
 
 static void go_back(void *user) {
   const GoBack *call = user;
   OrrExecutor *executor = call->executor;
   OrrLeaper *leaper = executor->leaper;
-  if (leaper->lanes[call->team].n_left == 0 || !can_go_back(executor, call->team)) return;
-  take_back(executor, call->team);
+  if (leaper->lanes[call->first].n_left == 0 || !can_go_back(executor, call->first)) return;
+  take_back(executor, call->first);
   for (guint32 lane = 0; lane < executor->program->lanes->len; lane++) {
-    if (team_of(leaper, lane) != call->team) continue;
+    if (coupled_of(leaper, lane) != call->first) continue;
     leaper->lanes[lane].n_rewound++;
     leaper->lanes[lane].n_left--;
   }
@@ -285,7 +285,7 @@ static void go_back(void *user) {
 
 void orr_leaper_rewind(OrrExecutor *executor, guint32 lane) {
   OrrLeaper *leaper = executor->leaper;
-  if (team_of(leaper, lane) != lane || leaper->lanes[lane].n_left == 0) return;
+  if (coupled_of(leaper, lane) != lane || leaper->lanes[lane].n_left == 0) return;
   GoBack *call = g_new(GoBack, 1);
   *call = (GoBack){executor, lane};
   g_ptr_array_add(leaper->calls, call);

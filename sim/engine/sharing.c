@@ -15,11 +15,11 @@
  */
 #include "sim/engine/sharing.h"
 
-/* Relative. Sums of a thousand doubles are off by 1e-13 and SimGrid's rates by 1e-12; what two
- * whole solutions with other orders of links differ by in the end is 1e-9 and less. */
+/* Relative: above the rounding of sums (1e-13 with a thousand doubles) and SimGrid's precision
+ * (1e-12), far below the 1e-9 to which tests/engine holds dates. */
 #define TOLERANCE 1e-11
-/* After this many growths, all that the region's links reach is solved at once: in a long chain a
- * region grows link by link, and each time all of it is solved again. */
+/* Then all that the region's links reach is solved at once: in a long chain a region grows link by
+ * link. Assumed: it changes how long a solution takes, not what it is. */
 #define MOST_GROWTHS 12
 #define NO_LINK G_MAXUINT32
 
@@ -46,16 +46,17 @@ struct Flow {
 typedef struct {
   Use *first;
   guint32 n; /* uses in the list */
-  gboolean changed, widened;
-  guint64 pass; /* the solution that last touched it; the rest belongs to that solution */
-  guint32 n_region,
-      n_held;     /* uses by the region; other transfers that have their bottleneck here */
-  double left;    /* bandwidth without what the others take */
-  double fastest; /* of the others; after a solution, of all */
-  double demand;  /* of the region, if each were as fast as `most` */
-  double taken;   /* by all, after a solution */
-  guint32 user;   /* the first flow of the region that shares it, + 1 */
-  guint32 index;  /* in the system being made */
+  gboolean changed, has_new_bandwidth;
+  guint64 pass;        /* the solution that last touched it; the rest belongs to that solution */
+  guint32 n_region;    /* uses by the region */
+  guint32 n_held;      /* other transfers that have their bottleneck here */
+  double left;         /* bandwidth without what the others take */
+  double fastest;      /* of the others; after a solution, of all */
+  double demand;       /* of the region, if each were as fast as `most` */
+  double fastest_here; /* of the region, after a solution */
+  double taken;        /* by all, after a solution */
+  guint32 first_flow;  /* of the region that shares it, + 1; 0: none yet, or it is in the system */
+  guint32 index;       /* in the system being made */
 } Link;
 
 struct OrrSharing {
@@ -143,9 +144,10 @@ static void begin_region(OrrSharing *sharing) {
     const OrrLink index = g_array_index(sharing->changed, OrrLink, i);
     Link *link = link_at(sharing, index);
     for (Use *use = link->first; use; use = use->next)
-      if (link->widened || use->flow->bottleneck == NO_LINK || use->flow->bottleneck == index)
+      if (link->has_new_bandwidth || use->flow->bottleneck == NO_LINK ||
+          use->flow->bottleneck == index)
         join(sharing, use->flow);
-    link->changed = link->widened = FALSE;
+    link->changed = link->has_new_bandwidth = FALSE;
   }
   g_array_set_size(sharing->changed, 0);
 }
@@ -166,7 +168,7 @@ static guint32 weight_of(const Use *use) {
   return use->flow->transfer->uses[use - use->flow->uses].weight;
 }
 
-/* What the others leave of the link, which is its bandwidth so far. */
+/* What the others leave of the link; `left` is its bandwidth before. */
 static void look_at_others(const OrrSharing *sharing, Link *link, OrrLink index) {
   const double rounding = TOLERANCE * link->left;
   if (link->n == link->n_region) return;
@@ -189,9 +191,9 @@ static void touch(OrrSharing *sharing, const OrrEngine *engine) {
       Link *link = link_at(sharing, index);
       if (link->pass != sharing->pass) {
         link->pass = sharing->pass;
-        link->n_region = link->n_held = link->user = 0;
+        link->n_region = link->n_held = link->first_flow = 0;
         link->left = bandwidth_of(engine, index);
-        link->fastest = link->demand = link->taken = 0;
+        link->fastest = link->fastest_here = link->demand = link->taken = 0;
         g_array_append_val(sharing->touched, index);
       }
       link->n_region++;
@@ -237,11 +239,11 @@ static guint32 leader_of(const OrrSharing *sharing, guint32 place) {
 }
 
 static void lead_together(OrrSharing *sharing, Flow *flow, Link *link) {
-  if (link->user == 0) {
-    link->user = flow->place + 1;
+  if (link->first_flow == 0) {
+    link->first_flow = flow->place + 1;
     return;
   }
-  const guint32 a = leader_of(sharing, flow->place), b = leader_of(sharing, link->user - 1);
+  const guint32 a = leader_of(sharing, flow->place), b = leader_of(sharing, link->first_flow - 1);
   flow_at(sharing, MAX(a, b))->leader = MIN(a, b);
 }
 
@@ -293,8 +295,8 @@ static void add_flow(OrrSharing *sharing, const Flow *flow) {
     double *bound = can_bind(link) ? &shared : &alone;
     *bound = MIN(*bound, link->left / weight);
     if (!can_bind(link)) continue;
-    if (link->user > 0) { /* not in the system yet */
-      link->user = 0;
+    if (link->first_flow > 0) { /* not in the system yet */
+      link->first_flow = 0;
       link->index = add_capacity(sharing, link->left);
     }
     add_use(sharing, link->index, weight);
@@ -346,7 +348,6 @@ static void sum_up(const OrrSharing *sharing, const OrrEngine *engine) {
     const OrrLink index = g_array_index(sharing->touched, OrrLink, i);
     Link *link = link_at(sharing, index);
     link->taken = bandwidth_of(engine, index) - link->left;
-    link->demand = 0; /* from here on: the fastest of the region */
   }
   for (guint i = 0; i < sharing->region->len; i++) {
     const Flow *flow = sharing->region->pdata[i];
@@ -354,7 +355,7 @@ static void sum_up(const OrrSharing *sharing, const OrrEngine *engine) {
     for (guint32 u = 0; u < transfer->n_uses; u++) {
       Link *link = link_at(sharing, transfer->uses[u].link);
       link->taken += transfer->uses[u].weight * flow->rate;
-      link->demand = MAX(link->demand, flow->rate);
+      link->fastest_here = MAX(link->fastest_here, flow->rate);
     }
   }
 }
@@ -369,11 +370,11 @@ static void free_held(OrrSharing *sharing, const OrrEngine *engine) {
     const OrrLink index = g_array_index(sharing->touched, OrrLink, i);
     Link *link = link_at(sharing, index);
     const gboolean holds = is_full(link, bandwidth_of(engine, index)) &&
-                           link->demand <= link->fastest * (1 + TOLERANCE);
+                           link->fastest_here <= link->fastest * (1 + TOLERANCE);
     if (link->n_held > 0 && !holds)
       for (Use *use = link->first; use; use = use->next)
         if (use->flow->bottleneck == index) join(sharing, use->flow);
-    link->fastest = MAX(link->fastest, link->demand);
+    link->fastest = MAX(link->fastest, link->fastest_here);
   }
 }
 
@@ -497,5 +498,5 @@ void orr_sharing_hold(OrrSharing *sharing, OrrTransfer *transfer, gboolean held)
 
 void orr_sharing_bandwidth_changed(OrrSharing *sharing, OrrLink link) {
   note_change(sharing, link);
-  link_at(sharing, link)->widened = TRUE;
+  link_at(sharing, link)->has_new_bandwidth = TRUE;
 }

@@ -125,8 +125,8 @@ GPtrArray *orr_children_run(const OrrChildren *children) {
   g_autoptr(GArray) running = g_array_new(FALSE, FALSE, sizeof(Child));
   const guint n_at_once = children->jobs > 0 ? children->jobs : g_get_num_processors();
   guint next = 0, n_done = 0;
-  orr_engine_prepare(ORR_ENGINE_SIMGRID,
-                     NULL); /* once, not in each child; which reports a failure */
+  /* Once, instead of in each child. Where it fails, the child that needs SimGrid reports it. */
+  orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL);
   g_ptr_array_set_size(answers, (int)children->n);
   while (next < children->n || running->len > 0) {
     while (next < children->n && running->len < n_at_once) {

@@ -129,8 +129,8 @@ static void run_one(gconstpointer engine) {
   g_assert_true(g_str_has_prefix(outcome->engine, row->engine));
   g_assert_null(orr_engine_choice_text(outcome));
   *row = (OrrReplayRow){(char *)"fair", (char *)"SimGrid would take too long", 90};
-  g_autofree char *told = orr_engine_choice_text(outcome);
-  g_assert_true(g_str_has_prefix(told, "fair, since SimGrid would need about 90 s"));
+  g_autofree char *sentence = orr_engine_choice_text(outcome);
+  g_assert_true(g_str_has_prefix(sentence, "fair, since SimGrid would need about 90 s"));
 }
 
 static void test_recorded(gconstpointer engine) { forked(run_one, engine); }

@@ -15,7 +15,7 @@ typedef struct {
   gint64 size;
   OrrKv *kv;
   ByBlock *reference;
-  OrrPrefixIndex *index; /* of what the cache tells, as replica 1 of 2 */
+  OrrPrefixIndex *index; /* of what the cache reports, as replica 1 of 2 */
   OrrTiers tiers[2];
   OrrRequest requests[REQUESTS];
   ByBlockRequest references[REQUESTS];

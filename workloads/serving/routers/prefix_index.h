@@ -1,6 +1,6 @@
 /*
- * prefix_index.h - which replicas have how much of a prompt: one index for all of them, walked once
- * a prompt. A text of blocks (request.h) leads to the replicas that have some of it, with the
+ * prefix_index.h - how much of a prompt each replica has: one index for all replicas, walked once
+ * per prompt. A text of blocks (request.h) leads to the replicas that have some of it, with the
  * stretches that they have.
  *
  *   text A   replica 0: [0, 40)    replica 3: [0, 12) [16, 40)    replica 7: [0, 40) on two cores
