@@ -1,0 +1,415 @@
+/*
+ * verb_explain.c - orrery explain [SCENARIO] [--trace FILE]: a measured step beside the simulated
+ * one.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/paths.h"
+#include "sim/base/quantity.h"
+#include "sim/base/settings.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/patience.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/show.h"
+#include "sim/explain/difference.h"
+#include "sim/explain/kineto_write.h"
+#include "sim/explain/simulated.h"
+#include "sim/explain/trace_read.h"
+#include "sim/run/outcome_store.h"
+#include "sim/run/simulate.h"
+
+static char **settings, *database, *trace, *step, *output;
+static gboolean as_json;
+static gint64 device = -1, lane;
+
+enum { MOST_DIFFERENCES = 10, MOST_UNKNOWN = 10 };
+
+static const GOptionEntry options[] = {
+    {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace,
+     "The measured trace: of PyTorch's profiler (JSON, plain or gzipped), or an SQLite export of "
+     "Nsight Systems",
+     "FILE"},
+    {"step", 0, 0, G_OPTION_ARG_FILENAME, &step,
+     "How the names of the trace's ranges begin that mark steps (default: ProfilerStep#)", "NAME"},
+    {"device", 0, 0, G_OPTION_ARG_INT64, &device,
+     "The device of the trace (default: the lowest with kernels)", "N"},
+    {"lane", 0, 0, G_OPTION_ARG_INT64, &lane,
+     "The simulated rank class that it is compared with (default: 0)", "N"},
+    {"out", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+     "Write both steps for Perfetto, one above the other; without --trace, the simulated time line "
+     "in Kineto's form",
+     "FILE"},
+    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
+     "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
+     "Store the run and its comparison in FILE (default: orrery.db); 'none' stores nothing",
+     "FILE"},
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    {NULL},
+};
+
+/* One side of the comparison, and the step of it that is compared. */
+typedef struct {
+  OrrTimeline *timeline;
+  OrrAccount *account;
+  OrrTimelineStep step;
+  gint64 device;
+} Side;
+
+static void clear_side(Side *side) {
+  orr_timeline_free(side->timeline);
+  orr_account_free(side->account);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Side, clear_side)
+
+static void settle(Side *side) {
+  side->step = orr_timeline_median(side->timeline, side->device);
+  side->account =
+      orr_account_new(side->timeline, side->device, side->step.begin_s, side->step.end_s);
+}
+
+/* --- Both sides --- */
+
+static gboolean read_trace(Side *side, const char **ret_form) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  orr_paths_note_read(trace);
+  OrrProgress *progress = orr_progress_new("reading the trace", TRUE);
+  side->timeline = orr_trace_read(trace, step, ret_form, diags);
+  orr_progress_free(progress);
+  if (!side->timeline && orr_diags_n_errors(diags) == 0)
+    orr_diags_error(diags, (OrrPlace){g_intern_string(trace), 0, 0, NULL}, "holds no time line");
+  orr_show_diags(diags);
+  if (!side->timeline) return FALSE;
+  side->device = device >= 0 ? device : orr_timeline_device(side->timeline);
+  orr_timeline_find_steps(side->timeline, side->device);
+  settle(side);
+  return TRUE;
+}
+
+static gboolean check_device(const Side *side, GError **error) {
+  if (side->account->parts->len > 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "--device %d has no kernel in the trace (its first device is %d)", (int)side->device,
+              (int)orr_timeline_device(side->timeline));
+  return FALSE;
+}
+
+static OrrOutcome *simulate(OrrLibrary *library, const char *file, OrrScenario **ret_scenario,
+                            GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_scenario_tree(library, file, diags);
+  g_autoptr(OrrScenario) scenario = NULL;
+  if (tree && orr_settings_apply(&orr_scenario_table, tree, settings, error))
+    scenario = orr_scenario_read(library, tree, diags);
+  orr_show_diags(diags);
+  if (!scenario) return NULL;
+  if (orr_scenario_has_jobs(scenario)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "explain takes a scenario of one workload: this one lists jobs");
+    return NULL;
+  }
+  OrrProgress *progress = orr_progress_new("simulating", TRUE);
+  OrrOutcome *outcome = orr_simulate(library, scenario, TRUE, error);
+  orr_progress_free(progress);
+  if (!outcome && error) orr_scenario_locate(tree, *error);
+  *ret_scenario = g_steal_pointer(&scenario);
+  return outcome;
+}
+
+/* --- Text --- */
+
+static char *milliseconds(double seconds) {
+  return isnan(seconds) ? g_strdup("-") : g_strdup_printf("%.3f", 1e3 * seconds);
+}
+
+static char *signed_milliseconds(double seconds) {
+  if (isnan(seconds)) return g_strdup("-");
+  return fabs(seconds) < 5e-7 ? g_strdup("0.000") : g_strdup_printf("%+.3f", 1e3 * seconds);
+}
+
+static void print_head(const OrrExplainStepRow *row) {
+  g_autofree char *kernels = orr_show_count(row->kernels);
+  if (row->steps > 0)
+    printf("trace         %s: kernels and copies %s, %d %s; %s is the median of device %d\n",
+           row->form, kernels, (int)row->steps, row->steps == 1 ? "step" : "steps", row->step,
+           (int)row->device);
+  else
+    printf("trace         %s: kernels and copies %s, no steps; device %d as a whole\n", row->form,
+           kernels, (int)row->device);
+  g_autofree char *measured = orr_quantity_format(row->measured_s, ORR_UNIT_SECONDS);
+  if (isnan(row->simulated_s)) {
+    printf("step          %s measured\n", measured);
+  } else {
+    g_autofree char *simulated = orr_quantity_format(row->simulated_s, ORR_UNIT_SECONDS);
+    const double by = row->measured_s / row->simulated_s - 1;
+    g_autofree char *percent = fabs(by) < 5e-7 ? g_strdup("equal") : orr_show_signed_percent(by);
+    printf("step          %s measured, %s simulated: %s\n", measured, simulated, percent);
+  }
+}
+
+static void print_hidden(const OrrExplainStepRow *row, const GArray *kinds) {
+  const OrrExplainKindRow *comm = &g_array_index(kinds, OrrExplainKindRow, ORR_EXPLAIN_COMM);
+  const double measured = row->measured_comm_s - comm->measured_s,
+               simulated = row->simulated_comm_s - comm->simulated_s;
+  printf("hidden        %.3f ms of communication behind kernels measured", 1e3 * measured);
+  if (!isnan(simulated)) printf(", %.3f ms simulated", 1e3 * simulated);
+  putchar('\n');
+}
+
+static void print_kinds(const GArray *kinds, gboolean with_simulated) {
+  printf("\n%-16s %13s", "kind", "measured ms");
+  if (with_simulated) printf(" %13s %13s %11s", "simulated ms", "difference", "of the gap");
+  putchar('\n');
+  for (guint i = 0; i < kinds->len; i++) {
+    const OrrExplainKindRow *row = &g_array_index(kinds, OrrExplainKindRow, i);
+    if (row->measured_s <= 0 && !(row->simulated_s > 0)) continue;
+    g_autofree char *measured = milliseconds(row->measured_s),
+                    *simulated = milliseconds(row->simulated_s),
+                    *difference = signed_milliseconds(row->difference_s),
+                    *share =
+                        isnan(row->gap_share)
+                            ? g_strdup("-")
+                            : orr_show_percent(fabs(row->gap_share) < 5e-4 ? 0 : row->gap_share);
+    printf("%-16s %13s", row->kind, measured);
+    if (with_simulated) printf(" %13s %13s %11s", simulated, difference, share);
+    putchar('\n');
+  }
+}
+
+static void print_families(const GArray *families, gboolean with_simulated) {
+  printf("\n%-24s %8s %13s", with_simulated ? "largest differences" : "largest families", "calls",
+         "measured ms");
+  if (with_simulated) printf(" %13s %13s", "simulated ms", "difference");
+  putchar('\n');
+  for (guint i = 0; i < MIN(families->len, MOST_DIFFERENCES); i++) {
+    const OrrExplainDifferenceRow *row = &g_array_index(families, OrrExplainDifferenceRow, i);
+    g_autofree char *measured = milliseconds(row->measured_s),
+                    *simulated = milliseconds(row->simulated_s),
+                    *difference = signed_milliseconds(row->difference_s);
+    printf("%-24s %8d %13s", row->family, (int)row->measured_calls, measured);
+    if (with_simulated) printf(" %13s %13s", simulated, difference);
+    putchar('\n');
+  }
+}
+
+/* A kernel that no pattern knows. */
+typedef struct {
+  const char *name;
+  double seconds;
+} Unknown;
+
+static int by_seconds(gconstpointer a, gconstpointer b) {
+  const Unknown *x = a, *y = b;
+  return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+/* Of Unknown, longest first. */
+static GArray *unknown_of(const Side *side) {
+  GArray *unknown = g_array_new(FALSE, FALSE, sizeof(Unknown));
+  for (guint i = 0; i < side->timeline->names->len; i++) {
+    const OrrTimelineName *name = &g_array_index(side->timeline->names, OrrTimelineName, i);
+    const Unknown one = {name->text, g_array_index(side->account->name_s, double, i)};
+    if (name->family->kind == ORR_EXPLAIN_UNKNOWN && one.seconds > 0)
+      g_array_append_val(unknown, one);
+  }
+  g_array_sort(unknown, by_seconds);
+  return unknown;
+}
+
+/* At most 80 characters, control characters as '?': names are a stranger's text. */
+static char *shown_name(const char *name) {
+  g_autofree char *valid = g_utf8_make_valid(name, -1);
+  char *shown = g_utf8_substring(valid, 0, MIN(g_utf8_strlen(valid, -1), 80));
+  for (char *c = shown; *c; c++)
+    if ((guchar)*c < 0x20 || *c == 0x7f) *c = '?';
+  return shown;
+}
+
+static void print_unknown(const Side *side) {
+  g_autoptr(GArray) unknown = unknown_of(side);
+  if (unknown->len == 0) return;
+  printf("\n%-24s %8s %13s\n", "no pattern knows", "", "measured ms");
+  for (guint i = 0; i < MIN(unknown->len, MOST_UNKNOWN); i++) {
+    const Unknown *one = &g_array_index(unknown, Unknown, i);
+    g_autofree char *name = shown_name(one->name);
+    printf("  %-31s %12.3f\n", name, 1e3 * one->seconds);
+  }
+}
+
+/* --- JSON --- */
+
+static void add_rows(GString *out, const OrrFieldTable *table, const GArray *rows) {
+  g_string_append_printf(out, ",\n \"%s\": [", table->name);
+  for (guint i = 0; i < rows->len; i++) {
+    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
+    orr_show_json_members(out, table, rows->data + (gsize)i * table->size);
+    g_string_append_c(out, '}');
+  }
+  g_string_append_c(out, ']');
+}
+
+static void print_json(const OrrOutcome *rows, const Side *measured) {
+  g_autoptr(GString) out = g_string_new("{");
+  g_autoptr(GArray) unknown = unknown_of(measured);
+  orr_show_json_members(out, &orr_explain_step_table, rows->explain_steps->data);
+  add_rows(out, &orr_explain_kind_table, rows->explain_kinds);
+  add_rows(out, &orr_explain_difference_table, rows->explain_differences);
+  g_string_append(out, ",\n \"unknown\": [");
+  for (guint i = 0; i < unknown->len; i++) {
+    const Unknown *one = &g_array_index(unknown, Unknown, i);
+    g_autofree char *name = g_utf8_make_valid(one->name, -1);
+    g_string_append(out, i > 0 ? ",\n  {\"kernel\": " : "\n  {\"kernel\": ");
+    orr_show_json_text(out, name);
+    g_string_append(out, ", \"measured_s\": ");
+    orr_show_json_number(out, one->seconds);
+    g_string_append_c(out, '}');
+  }
+  printf("%s]}\n", out->str);
+}
+
+/* --- The comparison --- */
+
+static void fill_rows(OrrOutcome *rows, const Side *measured, const Side *simulated,
+                      const char *form) {
+  const gboolean is_coarse = simulated && orr_simulated_is_coarse(rows);
+  const OrrDifferenceSide own = {measured->timeline, measured->account},
+                          other = {simulated ? simulated->timeline : NULL,
+                                   simulated ? simulated->account : NULL};
+  g_autofree char *name = shown_name(measured->step.name);
+  const OrrExplainStepRow row = {
+      .trace = (char *)g_intern_string(trace),
+      .form = (char *)form,
+      .step = (char *)g_intern_string(name),
+      .steps = measured->timeline->steps->len,
+      .kernels = measured->timeline->events->len,
+      .device = measured->device,
+      .lane = lane,
+      .measured_s = measured->step.end_s - measured->step.begin_s,
+      .simulated_s = simulated ? simulated->step.end_s - simulated->step.begin_s : NAN,
+      .measured_comm_s = measured->account->comm_s,
+      .simulated_comm_s = simulated ? simulated->account->comm_s : NAN,
+  };
+  g_array_append_val(rows->explain_steps, row);
+  orr_difference_add(&own, simulated ? &other : NULL, is_coarse, rows->explain_kinds,
+                     rows->explain_differences);
+}
+
+static gboolean write_both(const Side *measured, const Side *simulated, GError **error) {
+  const OrrKinetoPart parts[] = {
+      {measured->timeline, "measured", measured->device, measured->step.begin_s,
+       measured->step.end_s},
+      {simulated ? simulated->timeline : NULL, "simulated", simulated ? simulated->device : 0,
+       simulated ? simulated->step.begin_s : 0, simulated ? simulated->step.end_s : 0}};
+  return !output || orr_kineto_write(parts, simulated ? 2 : 1, output, error);
+}
+
+static void print_text(const OrrOutcome *rows, const Side *measured) {
+  const OrrExplainStepRow *row = &g_array_index(rows->explain_steps, OrrExplainStepRow, 0);
+  const gboolean with_simulated = !isnan(row->simulated_s);
+  print_head(row);
+  print_hidden(row, rows->explain_kinds);
+  print_kinds(rows->explain_kinds, with_simulated);
+  print_families(rows->explain_differences, with_simulated);
+  print_unknown(measured);
+}
+
+static void print(const OrrOutcome *rows, const Side *measured) {
+  if (as_json)
+    print_json(rows, measured);
+  else
+    print_text(rows, measured);
+}
+
+/* Without a scenario: what the trace holds. */
+static int show_trace(GError **error) {
+  g_auto(Side) measured = {0};
+  const char *form = NULL;
+  g_autoptr(OrrOutcome) rows = orr_outcome_new();
+  if (!read_trace(&measured, &form)) return 2;
+  if (!check_device(&measured, error)) return 2;
+  fill_rows(rows, &measured, NULL, form);
+  if (!write_both(&measured, NULL, error)) return 1;
+  print(rows, &measured);
+  return 0;
+}
+
+/* Without a trace: the simulated time line, in Kineto's form. */
+static int write_simulated(const OrrOutcome *outcome, GError **error) {
+  g_autoptr(OrrTimeline) timeline = orr_simulated_timeline(outcome, -1, error);
+  const OrrKinetoPart part = {timeline, NULL, -1, 0, INFINITY};
+  return timeline && orr_kineto_write(&part, 1, output, error) ? 0 : 1;
+}
+
+static int compare(OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
+                   GError **error) {
+  g_auto(Side) measured = {0}, simulated = {.device = lane};
+  const char *form = NULL, *path = database ? database : "orrery.db";
+  gint64 run_id = 0;
+  if (!read_trace(&measured, &form)) return 2;
+  if (!check_device(&measured, error)) return 2;
+  if (!(simulated.timeline = orr_simulated_timeline(outcome, lane, error))) return 2;
+  settle(&simulated);
+  fill_rows(outcome, &measured, &simulated, form);
+  if (!write_both(&measured, &simulated, error)) return 1;
+  g_autoptr(OrrStore) store = strcmp(path, "none") != 0 ? orr_store_open(path, error) : NULL;
+  if (strcmp(path, "none") != 0 && !store) return 1;
+  if (store) {
+    orr_store_keep_aside(store);
+    g_array_set_size(outcome->spans, 0); /* `run` stores them */
+    if (!orr_outcome_store(outcome, scenario, file, store, &run_id, error)) return 1;
+  }
+  print(outcome, &measured);
+  return orr_patience_end_store(path, store);
+}
+
+static gboolean check(char **args, GError **error) {
+  const OrrPath paths[] = {{"the scenario", args[0], ORR_PATH_READ, FALSE},
+                           {"--trace", trace, ORR_PATH_READ, FALSE},
+                           {"--db",
+                            g_strcmp0(database, "none") == 0 || !args[0] ? NULL
+                            : database                                   ? database
+                                                                         : "orrery.db",
+                            ORR_PATH_WRITTEN, TRUE},
+                           {"--out", output, ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_cli_check_args(args, 0, 1, "explain takes one scenario", error)) return FALSE;
+  if (!trace && !(args[0] && output))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "explain takes --trace FILE, or a scenario with --out FILE");
+  else if (device > G_MAXINT16 || lane < 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--device takes 0 to %d, and --lane a number from 0", G_MAXINT16);
+  else if (output && g_file_test(output, G_FILE_TEST_EXISTS) &&
+           !g_file_test(output, G_FILE_TEST_IS_REGULAR))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--out %s: not a regular file", output);
+  else
+    return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
+  return FALSE;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  if (!check(args, error)) return 2;
+  if (!args[0]) return show_trace(error);
+  g_autoptr(OrrScenario) scenario = NULL;
+  g_autoptr(OrrOutcome) outcome = simulate(library, args[0], &scenario, error);
+  if (!outcome) return scenario ? 1 : 2;
+  return trace ? compare(outcome, scenario, args[0], error) : write_simulated(outcome, error);
+}
+
+const OrrCommand orr_verb_explain = {
+    .verb = "explain",
+    .sentence = "Compare a measured trace with the simulated step, kind by kind.",
+    .usage = "[SCENARIO] [--trace FILE] [--step NAME] [--device N] [--lane N] [--out FILE] "
+             "[--set PATH=VALUE]... [--db FILE] [--json]",
+    .more =
+        "The median step of the trace is compared. Steps are ranges named ProfilerStep#N (or what "
+        "--step says), else what repeats, else the whole trace. Each second of the GPU belongs to "
+        "one kind: to the kernel that computes, else to communication, else to a copy, else it is "
+        "idle.\n"
+        "Without a scenario the trace alone is shown. Without --trace the simulated time line is "
+        "written to --out in the form of PyTorch's profiler.",
+    .options = options,
+    .run = run,
+};

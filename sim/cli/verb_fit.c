@@ -1,0 +1,80 @@
+/*
+ * verb_fit.c - orrery fit SCENARIO --rows ROWS: a stack's constants from measured rows of one
+ * installation.
+ */
+#include <stdio.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/paths.h"
+#include "sim/base/settings.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/show.h"
+#include "sim/fit/fit_stack.h"
+#include "sim/run/scenario.h"
+
+static char *rows_path, *output;
+static char **settings;
+static gint n_jobs;
+
+static const GOptionEntry options[] = {
+    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_path,
+     "What was measured: a CSV as 'import bench' writes it", "FILE.csv"},
+    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
+     "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
+    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Replays at once (default: one per core)", "N"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the stack to FILE", "FILE"},
+    {NULL},
+};
+
+static gboolean check(char **args, GError **error) {
+  const OrrPath paths[] = {{"--rows", rows_path, ORR_PATH_READ, TRUE},
+                           {"-o", output, ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_cli_check_args(args, 1, 1, "fit takes one scenario, and --rows FILE.csv", error))
+    return FALSE;
+  if (!rows_path || n_jobs < 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s",
+                rows_path ? "-j takes a number of 1 or more" : "fit needs --rows FILE.csv");
+    return FALSE;
+  }
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
+}
+
+static int write_stack(const OrrFit *fit, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+  g_autofree char *date = g_date_time_format(now, "%Y-%m-%d");
+  g_autofree char *text = orr_fit_stack_document(fit, rows_path, date);
+  if (!output || g_file_set_contents(output, text, -1, &reason)) return 0;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  return 1;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  const OrrFitHow how = {.jobs = (guint)n_jobs};
+  if (!check(args, error)) return 2;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GPtrArray) rows = orr_fit_rows_read(rows_path, error);
+  if (!rows) return 2;
+  g_autoptr(OrrNode) tree = orr_scenario_tree(library, args[0], diags);
+  orr_show_diags(diags);
+  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return 2;
+  g_autoptr(OrrFit) fit = orr_fit_stack(library, tree, rows, &how, error);
+  if (!fit) return 2;
+  g_autofree char *text = orr_fit_stack_text(fit, rows);
+  fputs(text, stdout);
+  return write_stack(fit, error);
+}
+
+const OrrCommand orr_verb_fit = {
+    .verb = "fit",
+    .sentence = "Fit the host's constants of a stack to measurements of one installation.",
+    .usage = "SCENARIO --rows FILE.csv [-o STACK.yaml] [--set PATH=VALUE]... [-j N]",
+    .more =
+        "Each row sets the scenario's load (concurrency or rate, requests, tokens) and holds what "
+        "was measured under it. At most four constants are fitted, by least squares of logarithms, "
+        "within bounds; those that the rows cannot determine stay as the stack has them, with the "
+        "reason. 'left out' is the error of rows that are predicted from the others. The stack "
+        "that is written has the scenario's as its base: name it by 'stack: ./STACK.yaml'.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,27 @@
+/*
+ * verb_import.h - what the formats of `orrery import` share.
+ *
+ * A format is a command of its own (its options, its help) in sim/cli/verb_import_FORMAT.c. To add
+ * one: write that file, declare its command in cli.h, add it to the array in verb_import.c and to
+ * meson.build. A format prints or writes nothing before all of its sources were read.
+ */
+#ifndef ORR_VERB_IMPORT_H
+#define ORR_VERB_IMPORT_H
+
+#include "sim/cli/cli.h"
+
+G_BEGIN_DECLS
+
+/* ORR_FAULT_USAGE unless @args is one source. @what: the sentence to print. */
+gboolean orr_verb_import_check_source(char **args, const char *what, GError **error);
+/* The sources @args ("-" is stdin) can be read, and @output (NULL: stdout) differs from all of
+ * them. */
+gboolean orr_verb_import_check_paths(char **args, const char *output, GError **error);
+/* ORR_FAULT_USAGE where @device is NULL. @format: what needs it. */
+gboolean orr_verb_import_check_device(const char *device, const char *format, GError **error);
+/* Writes @text to @output, or to stdout where that is NULL. Returns the exit status. */
+int orr_verb_import_write(const char *text, const char *output, GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * verb_import_huggingface.c - orrery import huggingface SOURCE: a config.json becomes a model
+ * document.
+ */
+#include <stdio.h>
+
+#include "models/import_huggingface.h"
+#include "sim/cli/verb_import.h"
+
+static char *name, *output;
+
+static const GOptionEntry options[] = {
+    {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "The name of the model", "NAME"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    {NULL},
+};
+
+static void list_unmapped(const char *path, const char *left_out) {
+  g_auto(GStrv) keys = g_strsplit(left_out ? left_out : "", "\n", -1);
+  for (guint i = 0; keys[i] && *keys[i]; i++)
+    fprintf(stderr, "orrery: %s: not mapped: %s\n", path, keys[i]);
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  g_autofree char *left_out = NULL;
+  if (!orr_verb_import_check_source(args, "import huggingface takes a config.json", error))
+    return 2;
+  if (!orr_verb_import_check_paths(args, output, error)) return 2;
+  g_autofree char *text = orr_import_huggingface(args[0], name, &left_out, error);
+  if (!text) return 1;
+  list_unmapped(args[0], left_out);
+  return orr_verb_import_write(text, output, error);
+}
+
+const OrrCommand orr_verb_import_huggingface = {
+    .verb = "huggingface",
+    .sentence = "A model's config.json becomes a model document.",
+    .usage = "CONFIG.json [--name NAME] [-o FILE]",
+    .more = "Keys that cannot be mapped are listed on stderr and in comments. Put the document in "
+            "models/ of a folder named by --library or ORRERY_PATH.",
+    .options = options,
+    .run = run,
+};

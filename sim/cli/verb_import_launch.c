@@ -1,0 +1,53 @@
+/*
+ * verb_import_launch.c - orrery import launch [FILE... | -]: a pasted launch line or config becomes
+ * a scenario.
+ */
+#include "sim/base/fault.h"
+#include "sim/cli/from_launch.h"
+#include "sim/cli/verb_import.h"
+
+static char *output;
+static char **variables;
+static gboolean account;
+
+static const GOptionEntry options[] = {
+    ORR_FROM_LAUNCH_ENTRIES,
+    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &variables,
+     "Set a variable of the script, which assignments in it do not change; may be repeated",
+     "VAR=VALUE"},
+    {"account", 0, 0, G_OPTION_ARG_NONE, &account, "List what became of every key, on stderr",
+     NULL},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    {NULL},
+};
+
+static gboolean check_variables(GError **error) {
+  for (char **pair = variables; pair && *pair; pair++) {
+    const char *name = *pair;
+    while (g_ascii_isalnum(*name) || *name == '_') name++;
+    if (name > *pair && *name == '=') continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set %s: VAR=VALUE was expected", *pair);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  if (!check_variables(error) || !orr_verb_import_check_paths(args, output, error)) return 2;
+  orr_from_launch_asked.variables = variables;
+  g_autofree char *text = orr_from_launch_text(library, args, account, error);
+  return text ? orr_verb_import_write(text, output, error) : 2;
+}
+
+const OrrCommand orr_verb_import_launch = {
+    .verb = "launch",
+    .sentence = "A launch line or a config of training or serving becomes a scenario.",
+    .usage = "[FILE... | -] --cluster NAME [--set VAR=VALUE]... [-o FILE]",
+    .more =
+        "Files can name each other: a script and the configs that it reads. Nothing is executed. "
+        "What the input does not say (the machine, a variable) is asked, never guessed. Every key "
+        "is accounted for: mapped, irrelevant to time and memory, or not simulated, which is a "
+        "warning; --account lists them all. Each key of the scenario has its source as a comment.",
+    .options = options,
+    .run = run,
+};

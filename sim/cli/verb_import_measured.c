@@ -1,0 +1,70 @@
+/*
+ * verb_import_measured.c - orrery import measured SOURCE: tables of kernels become a profile.
+ */
+#include "calibration/fit/measured.h"
+#include "sim/base/fault.h"
+#include "sim/base/paths.h"
+#include "sim/cli/verb_import.h"
+
+static char *device, *collectives, *machine, *base, *same_chip, *output;
+static gboolean thin;
+
+static const GOptionEntry options[] = {
+    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives, "Also import these collectives",
+     "FILE.csv"},
+    {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine,
+     "Use the rows of this system in the tables of collectives and products", "NAME"},
+    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base, "The profile that the new one extends", "NAME"},
+    {"same-chip", 0, 0, G_OPTION_ARG_FILENAME, &same_chip,
+     "Tables of the same chip under a lower power limit; long calls that are 10 % slower than in "
+     "these tables take their times",
+     "DIR"},
+    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin,
+     "Round latencies to three digits (within 0.5 %); keeps every row", NULL},
+    {NULL},
+};
+
+static gboolean check(const char *folder, GError **error) {
+  const OrrPath paths[] = {{"the source", folder, ORR_PATH_READ, TRUE},
+                           {"--same-chip", same_chip, ORR_PATH_READ, FALSE},
+                           {"--collectives", collectives, ORR_PATH_READ, FALSE},
+                           {"-o", output, ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return FALSE;
+  if (!orr_verb_import_check_device(device, "measured", error)) return FALSE;
+  const gboolean is_file = g_file_test(folder, G_FILE_TEST_IS_REGULAR);
+  if ((!collectives && !is_file) || machine) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "%s needs --system NAME: the system whose rows to use",
+              collectives ? "--collectives" : "a file of products");
+  return FALSE;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  const OrrMeasuredOptions wanted = {.device = device,
+                                     .collectives_csv = collectives,
+                                     .system = machine,
+                                     .base = base,
+                                     .same_chip = same_chip,
+                                     .thin = thin};
+  if (!orr_verb_import_check_source(args, "import measured takes a folder or a CSV file", error))
+    return 2;
+  if (!check(args[0], error)) return 2;
+  g_autofree char *text = orr_measured_import(args[0], &wanted, error);
+  return text ? orr_verb_import_write(text, output, error) : 1;
+}
+
+const OrrCommand orr_verb_import_measured = {
+    .verb = "measured",
+    .sentence = "Tables of measured kernels become a profile.",
+    .usage = "DIR | FILE.csv --device NAME [--thin] [-o FILE]",
+    .more = "DIR holds at least one of gemm.csv, attention_prefill.csv and attention_decode.csv. "
+            "They become the profile DEVICE-kernels: only rows, which a profile with the device's "
+            "constants uses as its base. A file instead of DIR holds products of one engine's "
+            "kernels (system, framework, version, dtype, m, n, k, latency_ms) and becomes "
+            "DEVICE-libraries.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,53 @@
+/*
+ * verb_import_nsys.c - orrery import nsys SOURCE: an export of Nsight Systems becomes a table.
+ */
+#include <stdio.h>
+
+#include "results/nsys.h"
+#include "sim/base/fault.h"
+#include "sim/cli/verb_import.h"
+
+static char *device, *output;
+static gint64 ranks;
+
+static const GOptionEntry options[] = {
+    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    {"ranks", 0, 0, G_OPTION_ARG_INT64, &ranks,
+     "Write the collectives, which N ranks ran, instead of the kernels", "N"},
+    {NULL},
+};
+
+static gboolean check(GError **error) {
+  if (ranks > 0) return orr_verb_import_check_device(device, "nsys --ranks", error);
+  if (ranks == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--ranks takes a number above 0");
+  return FALSE;
+}
+
+static char *table_of(OrrNsys *nsys) {
+  guint n_left_out = 0;
+  if (ranks == 0) return orr_nsys_kernels_csv(nsys);
+  char *text = orr_nsys_collectives_csv(nsys, device, ranks, &n_left_out);
+  if (n_left_out)
+    fprintf(stderr, "orrery: %u calls skipped: their ranges have no message size\n", n_left_out);
+  return text;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  if (!orr_verb_import_check_source(args, "import nsys takes an SQLite export", error)) return 2;
+  if (!orr_verb_import_check_paths(args, output, error) || !check(error)) return 2;
+  g_autoptr(OrrNsys) nsys = orr_nsys_read(args[0], error);
+  g_autofree char *text = nsys ? table_of(nsys) : NULL;
+  return text ? orr_verb_import_write(text, output, error) : 1;
+}
+
+const OrrCommand orr_verb_import_nsys = {
+    .verb = "nsys",
+    .sentence = "An SQLite export of Nsight Systems becomes a table of kernels or collectives.",
+    .usage = "FILE.sqlite [--ranks N --device NAME] [-o FILE]",
+    .more = NULL,
+    .options = options,
+    .run = run,
+};

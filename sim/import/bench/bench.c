@@ -1,0 +1,241 @@
+/*
+ * bench.c - recognises the tool of a text, and writes what its readers found.
+ */
+#include "sim/import/bench/bench.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/file.h"
+
+const OrrBenchReader *const orr_bench_readers[] = {
+    &orr_bench_json,
+    &orr_bench_labels,
+    &orr_bench_megatron,
+    &orr_bench_mlperf,
+    &orr_bench_table,
+    &orr_bench_torchtitan,
+    NULL,
+};
+
+static const char *const columns[ORR_BENCH_N_VALUES] = {
+    [ORR_BENCH_CONCURRENCY] = "concurrency",
+    [ORR_BENCH_RATE] = "rate_per_s",
+    [ORR_BENCH_REQUESTS] = "requests",
+    [ORR_BENCH_FAILED] = "failed",
+    [ORR_BENCH_DURATION] = "duration_s",
+    [ORR_BENCH_INPUT_TOKENS] = "input_tokens",
+    [ORR_BENCH_OUTPUT_TOKENS] = "output_tokens",
+    [ORR_BENCH_TTFT_MEAN] = "ttft_mean_s",
+    [ORR_BENCH_TTFT_P50] = "ttft_p50_s",
+    [ORR_BENCH_TTFT_P90] = "ttft_p90_s",
+    [ORR_BENCH_TTFT_P99] = "ttft_p99_s",
+    [ORR_BENCH_TPOT_MEAN] = "tpot_mean_s",
+    [ORR_BENCH_TPOT_P50] = "tpot_p50_s",
+    [ORR_BENCH_TPOT_P90] = "tpot_p90_s",
+    [ORR_BENCH_TPOT_P99] = "tpot_p99_s",
+    [ORR_BENCH_ITL_MEAN] = "itl_mean_s",
+    [ORR_BENCH_ITL_P50] = "itl_p50_s",
+    [ORR_BENCH_ITL_P99] = "itl_p99_s",
+    [ORR_BENCH_E2E_MEAN] = "e2e_mean_s",
+    [ORR_BENCH_E2E_P50] = "e2e_p50_s",
+    [ORR_BENCH_E2E_P99] = "e2e_p99_s",
+    [ORR_BENCH_REQUEST_RATE] = "requests_per_s",
+    [ORR_BENCH_OUTPUT_RATE] = "output_tokens_per_s",
+    [ORR_BENCH_TOTAL_RATE] = "total_tokens_per_s",
+    [ORR_BENCH_ITERATION] = "iteration_time_s",
+    [ORR_BENCH_ITERATIONS] = "iterations",
+    [ORR_BENCH_WARM_UP] = "warm_up_iterations",
+    [ORR_BENCH_GLOBAL_BATCH] = "global_batch",
+    [ORR_BENCH_TFLOPS] = "tflops_per_gpu",
+    [ORR_BENCH_MEMORY] = "memory_bytes",
+    [ORR_BENCH_TOKENS_PER_GPU] = "tokens_per_gpu_s",
+};
+
+/* --- Results --- */
+
+OrrBenchResult *orr_bench_result_new(const char *tool, OrrPlace place) {
+  OrrBenchResult *result = g_new0(OrrBenchResult, 1);
+  result->tool = tool;
+  result->place = place;
+  for (int i = 0; i < ORR_BENCH_N_VALUES; i++) result->values[i] = NAN;
+  return result;
+}
+
+void orr_bench_result_free(OrrBenchResult *result) {
+  if (!result) return;
+  g_free(result->model);
+  g_free(result);
+}
+
+gboolean orr_bench_number(const char *text, double *ret_value) {
+  g_autofree char *plain = g_strdup(text);
+  char *out = plain;
+  for (const char *c = text; *c; c++)
+    if (*c != ',' && *c != ' ') *out++ = *c;
+  *out = '\0';
+  char *end = NULL;
+  *ret_value = g_ascii_strtod(plain, &end);
+  return end > plain && !*end && isfinite(*ret_value);
+}
+
+/* --- Tools --- */
+
+/* Tools that are named and not read, by words that only they write. */
+static const struct {
+  const char *words, *name;
+} foreign[] = {{"guidellm", "GuideLLM"},
+               {"\"load_summary\"", "inference-perf"},
+               {"results_ttft_s_mean", "llmperf"},
+               {"\"request_throughput_mean\"", "llmperf"}};
+
+static gboolean refuse(const OrrBenchInput *input, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static gboolean refuse(const OrrBenchInput *input, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  orr_diags_error(input->diags, (OrrPlace){.file = input->file}, "%s", text);
+  return FALSE;
+}
+
+static gboolean refuse_unknown(const OrrBenchInput *input) {
+  g_autoptr(GString) names = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(foreign); i++)
+    if (strstr(input->text, foreign[i].words))
+      return refuse(input, "a result of %s, which is not read", foreign[i].name);
+  if (strstr(input->text, "#wrong") || strstr(input->text, "# nThread"))
+    return refuse(input, "a log of nccl-tests: 'orrery import nccl-tests' reads it");
+  for (guint i = 0; orr_bench_readers[i]; i++)
+    g_string_append_printf(names, "%s%s", i ? "; " : "", orr_bench_readers[i]->sentence);
+  return refuse(input, "no result of a known benchmark was found (known: %s)", names->str);
+}
+
+static const OrrBenchReader *reader_of(const OrrBenchInput *input) {
+  const OrrBenchReader *found = NULL;
+  for (guint i = 0; orr_bench_readers[i]; i++) {
+    if (!orr_bench_readers[i]->recognise(input)) continue;
+    if (found) {
+      refuse(input, "results of two tools in one file (%s and %s): give each its own", found->name,
+             orr_bench_readers[i]->name);
+      return NULL;
+    }
+    found = orr_bench_readers[i];
+  }
+  if (!found) refuse_unknown(input);
+  return found;
+}
+
+/* A result without one completed request, or one whose values are impossible. */
+static void check_result(const OrrBenchInput *input, const OrrBenchResult *result) {
+  if (result->values[ORR_BENCH_REQUESTS] == 0)
+    orr_diags_error(input->diags, result->place, "no request of this run was completed");
+  for (int i = 0; i < ORR_BENCH_N_VALUES; i++)
+    if (result->values[i] < 0)
+      orr_diags_error(input->diags, result->place, "%s is %g: it cannot be negative", columns[i],
+                      result->values[i]);
+}
+
+gboolean orr_bench_read_text(const char *text, gsize length, const char *name, GPtrArray *results,
+                             GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  OrrBenchInput input = {text, length, g_intern_string(name), results, diags};
+  const guint first = results->len;
+  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL))
+    refuse(&input, "not a text in UTF-8: the result of a benchmark was expected");
+  else if (length == 0)
+    refuse(&input, "the file is empty");
+  const OrrBenchReader *reader = orr_diags_n_errors(diags) ? NULL : reader_of(&input);
+  if (reader) reader->read(&input);
+  for (guint i = first; i < results->len; i++) check_result(&input, results->pdata[i]);
+  if (reader && results->len == first && orr_diags_n_errors(diags) == 0)
+    refuse(&input, "the text looks like %s, but holds no whole result", reader->sentence);
+  return orr_diags_check(diags, error);
+}
+
+gboolean orr_bench_read(const char *path, GPtrArray *results, GError **error) {
+  gsize length = 0;
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, &length, error);
+  if (text) return orr_bench_read_text(text, length, path, results, error);
+  g_prefix_error(error, "%s: ", path);
+  return FALSE;
+}
+
+/* --- Writing --- */
+
+static gboolean has_value(const GPtrArray *results, int value) {
+  for (guint i = 0; i < results->len; i++)
+    if (!isnan(((const OrrBenchResult *)results->pdata[i])->values[value])) return TRUE;
+  return FALSE;
+}
+
+/* A cell that holds a comma or a quote is quoted (RFC 4180). */
+static void append_cell(GString *text, const char *cell) {
+  if (!strpbrk(cell, ",\"\n")) {
+    g_string_append(text, cell);
+    return;
+  }
+  g_string_append_c(text, '"');
+  for (const char *c = cell; *c; c++)
+    *c == '"' ? (void)g_string_append(text, "\"\"") : (void)g_string_append_c(text, *c);
+  g_string_append_c(text, '"');
+}
+
+char *orr_bench_csv(const GPtrArray *results) {
+  GString *text = g_string_new("source,tool,model");
+  for (int i = 0; i < ORR_BENCH_N_VALUES; i++)
+    if (has_value(results, i)) g_string_append_printf(text, ",%s", columns[i]);
+  g_string_append_c(text, '\n');
+  for (guint row = 0; row < results->len; row++) {
+    const OrrBenchResult *result = results->pdata[row];
+    g_autofree char *base = g_path_get_basename(result->place.file);
+    g_autofree char *source = g_strdup_printf("%s:%d", base, result->place.line);
+    append_cell(text, source);
+    g_string_append_printf(text, ",%s,", result->tool);
+    append_cell(text, result->model ? result->model : "");
+    for (int i = 0; i < ORR_BENCH_N_VALUES; i++) {
+      if (!has_value(results, i)) continue;
+      const double value = result->values[i];
+      g_string_append_c(text, ',');
+      if (!isnan(value)) g_string_append_printf(text, isinf(value) ? "inf" : "%.9g", value);
+    }
+    g_string_append_c(text, '\n');
+  }
+  return g_string_free(text, FALSE);
+}
+
+static void append_key(GString *text, const char *path, double value) {
+  if (!isnan(value)) g_string_append_printf(text, "  %s\n", path);
+}
+
+char *orr_bench_load(const OrrBenchResult *result, GError **error) {
+  const double *values = result->values;
+  const double requests = values[ORR_BENCH_REQUESTS];
+  double concurrency = values[ORR_BENCH_CONCURRENCY];
+  const double rate = values[ORR_BENCH_RATE];
+  GString *text = g_string_new("workload:\n");
+  if (isnan(concurrency) && isinf(rate)) concurrency = requests; /* all at once */
+  if (!isnan(concurrency) && (isnan(rate) || isinf(rate)))
+    g_string_append_printf(text, "  load: {kind: closed-loop, concurrency: %.0f}\n", concurrency);
+  else if (!isnan(rate))
+    g_string_append_printf(text, "  load: {kind: poisson, rate: %.9g}\n", rate);
+  else {
+    g_string_free(text, TRUE);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "%s:%d: the result says neither the rate of requests nor their concurrency",
+                result->place.file, result->place.line);
+    return NULL;
+  }
+  const struct {
+    const char *format;
+    double value;
+  } rest[] = {{"requests: %.0f", requests},
+              {"input: {tokens: %.0f}", values[ORR_BENCH_INPUT_TOKENS]},
+              {"output: {tokens: %.0f}", values[ORR_BENCH_OUTPUT_TOKENS]}};
+  for (guint i = 0; i < G_N_ELEMENTS(rest); i++) {
+    g_autofree char *key = g_strdup_printf(rest[i].format, rest[i].value);
+    append_key(text, key, rest[i].value);
+  }
+  return g_string_free(text, FALSE);
+}

@@ -1,0 +1,100 @@
+/*
+ * bench.h - what a benchmark measured: rows for `fit` and comparisons, and the load that it made.
+ *
+ *   text of a tool --a reader--> results: one per run of the benchmark
+ *                                  |--> CSV, a row each, SI units
+ *                                  '--> the load as a scenario's keys (serving)
+ *
+ * A reader is an entry: one file, one line in the array of bench.c. A text that is of two tools, or
+ * of a tool that is known and not read (GuideLLM, inference-perf, llmperf), is refused by name.
+ */
+#ifndef ORR_BENCH_H
+#define ORR_BENCH_H
+
+#include "sim/base/diag.h"
+
+G_BEGIN_DECLS
+
+/* What a result can hold; the names of bench.c are the columns. */
+typedef enum {
+  ORR_BENCH_CONCURRENCY, /* most requests in flight */
+  ORR_BENCH_RATE,        /* requests per second offered; infinity: all at once */
+  ORR_BENCH_REQUESTS,    /* completed */
+  ORR_BENCH_FAILED,
+  ORR_BENCH_DURATION,
+  ORR_BENCH_INPUT_TOKENS, /* mean per request */
+  ORR_BENCH_OUTPUT_TOKENS,
+  ORR_BENCH_TTFT_MEAN,
+  ORR_BENCH_TTFT_P50,
+  ORR_BENCH_TTFT_P90,
+  ORR_BENCH_TTFT_P99,
+  ORR_BENCH_TPOT_MEAN,
+  ORR_BENCH_TPOT_P50,
+  ORR_BENCH_TPOT_P90,
+  ORR_BENCH_TPOT_P99,
+  ORR_BENCH_ITL_MEAN,
+  ORR_BENCH_ITL_P50,
+  ORR_BENCH_ITL_P99,
+  ORR_BENCH_E2E_MEAN,
+  ORR_BENCH_E2E_P50,
+  ORR_BENCH_E2E_P99,
+  ORR_BENCH_REQUEST_RATE, /* completed per second */
+  ORR_BENCH_OUTPUT_RATE,  /* tokens per second */
+  ORR_BENCH_TOTAL_RATE,
+  ORR_BENCH_ITERATION,  /* training: median seconds of a step */
+  ORR_BENCH_ITERATIONS, /* how many steps the median is of */
+  ORR_BENCH_WARM_UP,    /* how many first steps were left out */
+  ORR_BENCH_GLOBAL_BATCH,
+  ORR_BENCH_TFLOPS, /* per GPU, 1e12 per second */
+  ORR_BENCH_MEMORY, /* bytes of a GPU at the peak */
+  ORR_BENCH_TOKENS_PER_GPU,
+  ORR_BENCH_N_VALUES
+} OrrBenchValue;
+
+typedef struct {
+  const char *tool; /* "vllm" */
+  char *model;      /* as the tool printed it; NULL: not printed */
+  OrrPlace place;
+  double values[ORR_BENCH_N_VALUES]; /* NaN: not printed */
+} OrrBenchResult;
+
+typedef struct {
+  const char *text;
+  gsize length;
+  const char *file;   /* interned */
+  GPtrArray *results; /* of OrrBenchResult *, which the reader appends */
+  OrrDiags *diags;
+} OrrBenchInput;
+
+typedef struct {
+  const char *name, *sentence;
+  gboolean (*recognise)(const OrrBenchInput *input);
+  void (*read)(OrrBenchInput *input); /* errors go to the diagnostics */
+} OrrBenchReader;
+
+extern const OrrBenchReader *const orr_bench_readers[]; /* alphabetical, NULL-terminated */
+
+/* Reads a file of any tool and appends its results. FALSE with ORR_FAULT_DOCUMENT or _RESOURCE. */
+gboolean orr_bench_read(const char *path, GPtrArray *results, GError **error);
+/* The same for text in memory, for tests and fuzzers. */
+gboolean orr_bench_read_text(const char *text, gsize length, const char *name, GPtrArray *results,
+                             GError **error);
+
+OrrBenchResult *orr_bench_result_new(const char *tool, OrrPlace place); /* all values NaN */
+void orr_bench_result_free(OrrBenchResult *result);
+
+/* A table with a column for each value that some result has. Newly allocated. */
+char *orr_bench_csv(const GPtrArray *results);
+/* The load of @result as keys of a scenario's workload, YAML. NULL with ORR_FAULT_DOCUMENT where it
+ * is not of serving, or says neither concurrency nor rate. */
+char *orr_bench_load(const OrrBenchResult *result, GError **error);
+
+/* "1,799.53" -> 1799.53. FALSE: not a number ("N/A", "xxx.xx"). */
+gboolean orr_bench_number(const char *text, double *ret_value);
+
+extern const OrrBenchReader orr_bench_json, orr_bench_labels, orr_bench_megatron, orr_bench_mlperf,
+    orr_bench_table, orr_bench_torchtitan;
+
+G_END_DECLS
+
+#endif

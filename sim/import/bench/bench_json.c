@@ -1,0 +1,261 @@
+/*
+ * bench_json.c - results in JSON: vLLM's (--save-result), SGLang's (a line per run), AIPerf's and
+ * GenAI-Perf's ({unit, avg, p50 ...} per metric), InferenceX's (seconds, without units in the
+ * names). Several objects may follow each other, or stand in an array.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/json.h"
+#include "sim/import/bench/bench.h"
+
+enum { MOST_DEPTH = 6, MOST_KEYS = 20000 };
+
+/* A key (levels joined by dots) gives a value; several may. @scale: to SI. Names without a
+ * unit come before those with one. */
+typedef struct {
+  const char *key;
+  int value;
+  double scale;
+} Key;
+
+static const Key keys[] = {
+    {"max_concurrency", ORR_BENCH_CONCURRENCY, 1},
+    {"conc", ORR_BENCH_CONCURRENCY, 1},
+    {"input_config.loadgen.concurrency", ORR_BENCH_CONCURRENCY, 1},
+    {"request_rate", ORR_BENCH_RATE, 1},
+    {"input_config.loadgen.request_rate", ORR_BENCH_RATE, 1},
+    {"completed", ORR_BENCH_REQUESTS, 1},
+    {"request_count.avg", ORR_BENCH_REQUESTS, 1},
+    {"failed", ORR_BENCH_FAILED, 1},
+    {"error_request_count.avg", ORR_BENCH_FAILED, 1},
+    {"duration", ORR_BENCH_DURATION, 1},
+    {"benchmark_duration.avg", ORR_BENCH_DURATION, 1},
+    {"random_input_len", ORR_BENCH_INPUT_TOKENS, 1},
+    {"isl", ORR_BENCH_INPUT_TOKENS, 1},
+    {"input_sequence_length.avg", ORR_BENCH_INPUT_TOKENS, 1},
+    {"random_output_len", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"osl", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"output_sequence_length.avg", ORR_BENCH_OUTPUT_TOKENS, 1},
+    {"request_throughput", ORR_BENCH_REQUEST_RATE, 1},
+    {"request_throughput.avg", ORR_BENCH_REQUEST_RATE, 1},
+    {"output_throughput", ORR_BENCH_OUTPUT_RATE, 1},
+    {"output_token_throughput.avg", ORR_BENCH_OUTPUT_RATE, 1},
+    {"total_token_throughput", ORR_BENCH_TOTAL_RATE, 1},
+    {"total_throughput", ORR_BENCH_TOTAL_RATE, 1},
+    {"mean_ttft_ms", ORR_BENCH_TTFT_MEAN, 1e-3},
+    {"median_ttft_ms", ORR_BENCH_TTFT_P50, 1e-3},
+    {"p90_ttft_ms", ORR_BENCH_TTFT_P90, 1e-3},
+    {"p99_ttft_ms", ORR_BENCH_TTFT_P99, 1e-3},
+    {"mean_tpot_ms", ORR_BENCH_TPOT_MEAN, 1e-3},
+    {"median_tpot_ms", ORR_BENCH_TPOT_P50, 1e-3},
+    {"p90_tpot_ms", ORR_BENCH_TPOT_P90, 1e-3},
+    {"p99_tpot_ms", ORR_BENCH_TPOT_P99, 1e-3},
+    {"mean_itl_ms", ORR_BENCH_ITL_MEAN, 1e-3},
+    {"median_itl_ms", ORR_BENCH_ITL_P50, 1e-3},
+    {"p99_itl_ms", ORR_BENCH_ITL_P99, 1e-3},
+    {"mean_e2el_ms", ORR_BENCH_E2E_MEAN, 1e-3},
+    {"median_e2el_ms", ORR_BENCH_E2E_P50, 1e-3},
+    {"p99_e2el_ms", ORR_BENCH_E2E_P99, 1e-3},
+    {"mean_e2e_latency_ms", ORR_BENCH_E2E_MEAN, 1e-3},
+    {"median_e2e_latency_ms", ORR_BENCH_E2E_P50, 1e-3},
+    {"p99_e2e_latency_ms", ORR_BENCH_E2E_P99, 1e-3},
+    {"mean_ttft", ORR_BENCH_TTFT_MEAN, 1},
+    {"median_ttft", ORR_BENCH_TTFT_P50, 1},
+    {"p99_ttft", ORR_BENCH_TTFT_P99, 1},
+    {"mean_tpot", ORR_BENCH_TPOT_MEAN, 1},
+    {"median_tpot", ORR_BENCH_TPOT_P50, 1},
+    {"p99_tpot", ORR_BENCH_TPOT_P99, 1},
+    {"mean_e2el", ORR_BENCH_E2E_MEAN, 1},
+    {"median_e2el", ORR_BENCH_E2E_P50, 1},
+    {"p99_e2el", ORR_BENCH_E2E_P99, 1},
+    {"time_to_first_token.avg", ORR_BENCH_TTFT_MEAN, 0},
+    {"time_to_first_token.p50", ORR_BENCH_TTFT_P50, 0},
+    {"time_to_first_token.p90", ORR_BENCH_TTFT_P90, 0},
+    {"time_to_first_token.p99", ORR_BENCH_TTFT_P99, 0},
+    {"ttft.avg", ORR_BENCH_TTFT_MEAN, 0},
+    {"ttft.p50", ORR_BENCH_TTFT_P50, 0},
+    {"ttft.p99", ORR_BENCH_TTFT_P99, 0},
+    {"inter_token_latency.avg", ORR_BENCH_TPOT_MEAN, 0},
+    {"inter_token_latency.p50", ORR_BENCH_TPOT_P50, 0},
+    {"inter_token_latency.p99", ORR_BENCH_TPOT_P99, 0},
+    {"request_latency.avg", ORR_BENCH_E2E_MEAN, 0},
+    {"request_latency.p50", ORR_BENCH_E2E_P50, 0},
+    {"request_latency.p99", ORR_BENCH_E2E_P99, 0},
+};
+
+/* One object, flat: key -> text. */
+typedef struct {
+  GHashTable *texts;
+  guint n;
+} Flat;
+
+static gboolean recognise(const OrrBenchInput *input) {
+  static const char *const signs[] = {"ttft_ms\"",       "\"mean_ttft\"",
+                                      "\"median_ttft\"", "\"time_to_first_token\"",
+                                      "\"ttft\"",        "_latency_ms\""};
+  const char *first = input->text + strspn(input->text, " \t\r\n");
+  const gboolean is_json = *first == '{' || *first == '[' || strstr(input->text, "\n{") != NULL;
+  for (guint i = 0; is_json && i < G_N_ELEMENTS(signs); i++)
+    if (strstr(input->text, signs[i])) return TRUE;
+  return FALSE;
+}
+
+static const char *text_of(const Flat *flat, const char *key) {
+  return g_hash_table_lookup(flat->texts, key);
+}
+
+/* --- Flattening --- */
+
+static void read_value(OrrJson *json, Flat *flat, const char *path, guint depth);
+
+static void read_object(OrrJson *json, Flat *flat, const char *path, guint depth) {
+  if (!orr_json_open(json)) return;
+  while (orr_json_more(json)) {
+    g_autofree char *key = orr_json_key(json);
+    g_autofree char *below = g_strdup_printf("%s%s%s", path, *path ? "." : "", key);
+    read_value(json, flat, below, depth + 1);
+  }
+}
+
+static void read_value(OrrJson *json, Flat *flat, const char *path, guint depth) {
+  const char next = orr_json_peek(json);
+  double number = 0;
+  if (next == '{' && depth < MOST_DEPTH && flat->n < MOST_KEYS) {
+    read_object(json, flat, path, depth);
+  } else if (next == '"') {
+    flat->n++;
+    g_hash_table_replace(flat->texts, g_strdup(path), orr_json_text(json));
+  } else if (next == '-' || g_ascii_isdigit(next)) {
+    flat->n++;
+    if (orr_json_number(json, &number))
+      g_hash_table_replace(flat->texts, g_strdup(path), g_strdup_printf("%.17g", number));
+  } else {
+    orr_json_skip(json);
+  }
+}
+
+/* --- Meaning --- */
+
+/* Of AIPerf's metrics, whose unit stands beside the numbers. */
+static double unit_scale(const Flat *flat, const char *key) {
+  const char *dot = strrchr(key, '.');
+  g_autofree char *unit_key = g_strdup_printf("%.*s.unit", (int)(dot - key), key);
+  const char *unit = text_of(flat, unit_key);
+  if (!unit || g_ascii_strcasecmp(unit, "ms") == 0) return 1e-3;
+  if (g_ascii_strcasecmp(unit, "ns") == 0) return 1e-9;
+  return g_ascii_strcasecmp(unit, "us") == 0 ? 1e-6 : 1;
+}
+
+static void put_value(OrrBenchResult *result, const Flat *flat, const Key *key) {
+  const char *text = text_of(flat, key->key);
+  double number = 0;
+  if (!text || !isnan(result->values[key->value])) return;
+  if (key->value == ORR_BENCH_RATE && g_ascii_strcasecmp(text, "inf") == 0)
+    result->values[key->value] = INFINITY;
+  else if (orr_bench_number(text, &number))
+    result->values[key->value] =
+        number * (key->scale > 0 ? key->scale : unit_scale(flat, key->key));
+}
+
+/* Means per request from the tokens of all requests. */
+static void put_totals(OrrBenchResult *result, const Flat *flat) {
+  static const struct {
+    const char *key;
+    int value;
+  } totals[] = {{"total_input_tokens", ORR_BENCH_INPUT_TOKENS},
+                {"total_output_tokens", ORR_BENCH_OUTPUT_TOKENS}};
+  const double requests = result->values[ORR_BENCH_REQUESTS];
+  double number = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(totals); i++) {
+    const char *text = text_of(flat, totals[i].key);
+    if (text && requests > 0 && orr_bench_number(text, &number))
+      result->values[totals[i].value] = number / requests;
+  }
+}
+
+static const char *tool_of(const Flat *flat) {
+  if (text_of(flat, "time_to_first_token.avg") || text_of(flat, "ttft.avg")) return "aiperf";
+  if (text_of(flat, "mean_ttft") || text_of(flat, "median_ttft")) return "inferencex";
+  return text_of(flat, "mean_e2e_latency_ms") ? "sglang" : "vllm";
+}
+
+static gboolean has_latency(const OrrBenchResult *result) {
+  for (int i = ORR_BENCH_TTFT_MEAN; i <= ORR_BENCH_E2E_P99; i++)
+    if (!isnan(result->values[i])) return TRUE;
+  return FALSE;
+}
+
+static void add_result(OrrBenchInput *input, const Flat *flat, OrrPlace place) {
+  static const char *const names[] = {"model_id", "model", "model_name", "hf_model",
+                                      "input_config.endpoint.model_names"};
+  OrrBenchResult *result = orr_bench_result_new(tool_of(flat), place);
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) put_value(result, flat, &keys[i]);
+  put_totals(result, flat);
+  for (guint i = 0; i < G_N_ELEMENTS(names) && !result->model; i++)
+    result->model = g_strdup(text_of(flat, names[i]));
+  if (result->values[ORR_BENCH_REQUESTS] != 0 && !has_latency(result)) {
+    orr_diags_error(input->diags, place, "an object without one latency of a known benchmark");
+    orr_bench_result_free(result);
+    return;
+  }
+  g_ptr_array_add(input->results, result);
+}
+
+static void read_result(OrrBenchInput *input, OrrJson *json) {
+  const OrrPlace place = orr_json_place(json);
+  g_autoptr(GHashTable) texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+  Flat flat = {texts, 0};
+  read_object(json, &flat, "", 0);
+  if (!json->is_bad) add_result(input, &flat, place);
+}
+
+/* Lines in front of the first object (a tool's own log) are skipped. */
+static const char *first_object(const char *text) {
+  const char *at = text + strspn(text, " \t\r\n");
+  if (*at == '{' || *at == '[') return at;
+  const char *line = strstr(text, "\n{");
+  return line ? line + 1 : at;
+}
+
+/* Python writes Infinity and NaN, which JSON does not have: texts of the same length. */
+static char *with_constants_quoted(const char *text) {
+  static const char *const constants[][2] = {
+      {"-Infinity", "\"-inf\"   "}, {"Infinity", "\"inf\"   "}, {"NaN", "\"\" "}};
+  char *copy = g_strdup(text);
+  gboolean is_text = FALSE;
+  for (char *c = copy; *c; c++) {
+    if (is_text && *c == '\\' && c[1]) {
+      c++;
+      continue;
+    }
+    if (*c == '"') is_text = !is_text;
+    for (guint i = 0; !is_text && i < G_N_ELEMENTS(constants); i++)
+      if (g_str_has_prefix(c, constants[i][0])) memcpy(c, constants[i][1], strlen(constants[i][1]));
+  }
+  return copy;
+}
+
+static void read(OrrBenchInput *input) {
+  g_autofree char *text = with_constants_quoted(input->text);
+  const char *begin = first_object(text);
+  OrrJson json =
+      orr_json_begin(begin, input->length - (gsize)(begin - text), input->file, input->diags);
+  json.names_keys = TRUE;
+  for (const char *c = text; c < begin; c++) json.place.line += *c == '\n';
+  while (!json.is_bad && orr_json_peek(&json)) {
+    if (orr_json_peek(&json) != '[') {
+      read_result(input, &json);
+      continue;
+    }
+    orr_json_open(&json);
+    while (orr_json_more(&json)) read_result(input, &json);
+  }
+}
+
+const OrrBenchReader orr_bench_json = {
+    .name = "json",
+    .sentence = "JSON of vllm bench serve, sglang.bench_serving, AIPerf or InferenceX",
+    .recognise = recognise,
+    .read = read,
+};

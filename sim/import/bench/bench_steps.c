@@ -1,0 +1,63 @@
+/*
+ * bench_steps.c - times of training steps: medians without the warm-up.
+ */
+#include "sim/import/bench/bench_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+OrrBenchSteps orr_bench_steps_new(void) {
+  return (OrrBenchSteps){.seconds = g_array_new(FALSE, FALSE, sizeof(double)),
+                         .tflops = g_array_new(FALSE, FALSE, sizeof(double)),
+                         .tokens = g_array_new(FALSE, FALSE, sizeof(double)),
+                         .memory = NAN,
+                         .global_batch = NAN};
+}
+
+void orr_bench_steps_clear(OrrBenchSteps *steps) {
+  g_array_unref(steps->seconds);
+  g_array_unref(steps->tflops);
+  g_array_unref(steps->tokens);
+}
+
+static gint by_value(gconstpointer a, gconstpointer b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* The median of all but the first @skipped; NaN where nothing is left. */
+static double median(const GArray *values, guint skipped) {
+  if (values->len <= skipped) return NAN;
+  g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(double));
+  g_array_append_vals(rest, &g_array_index(values, double, skipped), values->len - skipped);
+  g_array_sort(rest, by_value);
+  const guint half = rest->len / 2;
+  const double upper = g_array_index(rest, double, half);
+  return rest->len % 2 ? upper : (upper + g_array_index(rest, double, half - 1)) / 2;
+}
+
+void orr_bench_steps_end(OrrBenchInput *input, OrrBenchSteps *steps, const char *tool) {
+  const guint n = MAX(steps->seconds->len, steps->tokens->len);
+  if (n == 0) return;
+  const guint skipped = n == 1 ? 0 : CLAMP(n / 10, 1, 10);
+  OrrBenchResult *result = orr_bench_result_new(tool, steps->place);
+  result->values[ORR_BENCH_ITERATION] = median(steps->seconds, skipped);
+  result->values[ORR_BENCH_ITERATIONS] = n - skipped;
+  result->values[ORR_BENCH_WARM_UP] = skipped;
+  result->values[ORR_BENCH_GLOBAL_BATCH] = steps->global_batch;
+  result->values[ORR_BENCH_TFLOPS] = median(steps->tflops, skipped);
+  result->values[ORR_BENCH_TOKENS_PER_GPU] = median(steps->tokens, skipped);
+  result->values[ORR_BENCH_MEMORY] = steps->memory;
+  g_ptr_array_add(input->results, result);
+}
+
+gboolean orr_bench_steps_number(const char *line, const char *label, double *ret_value) {
+  const char *at = strstr(line, label);
+  if (!at) return FALSE;
+  at += strlen(label);
+  at += strspn(at, " :\t");
+  const gsize length = strspn(at, "0123456789.,eE+-");
+  g_autofree char *text = g_strndup(at, length);
+  while (*text && strchr(".,", text[strlen(text) - 1])) text[strlen(text) - 1] = '\0';
+  return orr_bench_number(text, ret_value);
+}

@@ -1,0 +1,29 @@
+/*
+ * bench_steps.h - times of training steps, from which the first are left out.
+ */
+#ifndef ORR_BENCH_STEPS_H
+#define ORR_BENCH_STEPS_H
+
+#include "sim/import/bench/bench.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  GArray *seconds, *tflops, *tokens; /* of double; steps, in order */
+  double memory, global_batch;       /* NaN: not printed */
+  OrrPlace place;                    /* of the first step */
+} OrrBenchSteps;
+
+OrrBenchSteps orr_bench_steps_new(void);
+void orr_bench_steps_clear(OrrBenchSteps *steps);
+
+/* Appends the result of @steps, if there are any: medians of all but the first tenth of the steps,
+ * at least one and at most ten (first steps compile, tune and allocate). */
+void orr_bench_steps_end(OrrBenchInput *input, OrrBenchSteps *steps, const char *tool);
+
+/* The number behind @label in @line ("elapsed time per iteration (ms):"). FALSE: not there. */
+gboolean orr_bench_steps_number(const char *line, const char *label, double *ret_value);
+
+G_END_DECLS
+
+#endif

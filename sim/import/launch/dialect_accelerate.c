@@ -1,0 +1,207 @@
+/*
+ * dialect_accelerate.c - Hugging Face Accelerate's YAML, and the options of `accelerate launch`.
+ *
+ * Source: src/accelerate/commands/launch.py, commands/config/config_args.py and
+ * utils/dataclasses.py of huggingface/accelerate, v0.12 to v1.12.
+ */
+#include <string.h>
+
+#include "sim/import/launch/config_macros.h"
+#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
+
+#define FSDP(key_) "fsdp-config.fsdp-" key_ " fsdp-" key_
+#define PARALLEL(key_) "parallelism-config.parallelism-config-" key_ " parallelism-config-" key_
+
+static const OrrLaunchRule rules[] = {
+    {.keys = "num-machines", LATER("cluster.nodes")},
+    {.keys = "num-processes", LATER("cluster.gpus")},
+    {.keys = "distributed-type", LATER("workload.optimizer.sharding")},
+    {.keys = "use-fsdp", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_FLAG},
+    {.keys = "mixed-precision", LATER("workload.precision")},
+    {.keys = FSDP("sharding-strategy"), LATER("workload.optimizer.sharding")},
+    {.keys = FSDP("reshard-after-forward"), LATER("workload.optimizer.sharding")},
+    {.keys = FSDP("version"), IRRELEVANT("FSDP 1 and 2 are simulated alike")},
+    {.keys = FSDP("activation-checkpointing"), LATER("workload.recompute")},
+    {.keys = FSDP("offload-params"), LATER("workload.offload")},
+    {.keys = FSDP("backward-prefetch") " fsdp-config.fsdp-backward-prefetch-policy",
+     SKIPPED("when weights of the backward are gathered: a block ahead", "backward_pre")},
+    {.keys = FSDP("forward-prefetch"), SKIPPED("gathers ahead in the forward", "false")},
+    {.keys = "fsdp-config.* fsdp-*", IRRELEVANT("how weights are wrapped, loaded and saved")},
+    {.keys = PARALLEL("tp-size"), COUNT("workload.parallel.tp")},
+    {.keys = PARALLEL("cp-size"), COUNT("workload.parallel.cp")},
+    {.keys = PARALLEL("dp-replicate-size"), LATER("workload.optimizer.sharding")},
+    {.keys = PARALLEL("dp-shard-size"), LATER("workload.optimizer.sharding")},
+    {.keys = "parallelism-config.* parallelism-config-* use-parallelism-config",
+     SKIPPED("more kinds of parallelism", "1 allgather torch {}")},
+    {.keys = "deepspeed-config.zero-stage zero-stage", LATER("workload.optimizer.sharding")},
+    {.keys = "deepspeed-config.gradient-accumulation-steps gradient-accumulation-steps",
+     LATER("workload.batch.global")},
+    {.keys = "deepspeed-config.offload-optimizer-device offload-optimizer-device",
+     LATER("workload.offload.optimizer")},
+    {.keys = "deepspeed-config.offload-param-device offload-param-device",
+     LATER("workload.offload.parameters")},
+    {.keys = "deepspeed-config.deepspeed-config-file deepspeed-config-file",
+     LATER("workload.optimizer.sharding")},
+    {.keys = "deepspeed-config.* use-deepspeed deepspeed-* zero3-* gradient-clipping "
+             "offload-*-nvme-path",
+     IRRELEVANT("how weights are loaded and saved, and how processes start")},
+    {.keys = "megatron-lm-config.megatron-lm-tp-degree", COUNT("workload.parallel.tp")},
+    {.keys = "megatron-lm-config.megatron-lm-pp-degree", COUNT("workload.parallel.pp")},
+    {.keys = "megatron-lm-config.*", SKIPPED("options of Megatron-LM through Accelerate", "false")},
+    {.keys = "fp8-config.*",
+     IRRELEVANT("scales; mixed_precision says whether products are in fp8")},
+    {.keys = "dynamo-config.dynamo-backend dynamo-backend dynamo-*  dynamo-config.*",
+     SKIPPED("torch.compile", "no inductor default false")},
+    {.keys = "use-cpu cpu", SKIPPED("training on the host's processor", "false")},
+    {.keys = "enable-cpu-affinity", SKIPPED("which cores a process runs on", "false")},
+    {.keys = "compute-environment debug downcast-bf16 machine-rank main-process-* "
+             "main-training-function rdzv-* same-network tpu-* gpu-ids deepspeed-hostfile "
+             "commands command-file num-cpu-threads-per-process multi-gpu role "
+             "max-restarts monitor-interval tee log-dir module no-python no-local-rank "
+             "ipex-config* mpirun-* aws* sagemaker* ec2* use-mps-device use-xpu config-file "
+             "quiet env standalone",
+     WHERE},
+};
+
+static const OrrLaunchDialect *const own = &orr_dialect_accelerate;
+
+static gint64 count(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
+  return orr_launch_config_count(draft, own, key, fallback);
+}
+
+static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_is_on(draft, own, key);
+}
+
+/* num_processes counts the GPUs of all machines. */
+static void set_machine(OrrLaunchDraft *draft) {
+  const gint64 gpus = count(draft, "num-processes", 0), nodes = count(draft, "num-machines", 1);
+  if (gpus < 1 || nodes < 1) return;
+  orr_launch_draft_set_nodes(draft, nodes, "num_machines");
+  orr_launch_draft_set_gpus_per_node(draft, MAX(gpus / nodes, 1), "num_processes");
+}
+
+static void set_fsdp(OrrLaunchDraft *draft) {
+  const char *strategy = "fsdp-config.fsdp-sharding-strategy";
+  const char *reshard = "fsdp-config.fsdp-reshard-after-forward";
+  const char *replicas = "parallelism-config.parallelism-config-dp-replicate-size";
+  const char *shards = "parallelism-config.parallelism-config-dp-shard-size";
+  const char *text = orr_launch_config_text(draft, own, strategy);
+  const gboolean hybrid =
+      (text && (strstr(text, "HYBRID") || g_ascii_strtoll(text, NULL, 10) >= 4)) ||
+      count(draft, replicas, 1) > 1;
+  const gboolean keeps =
+      text && (strstr(text, "SHARD_GRAD_OP") || strstr(text, "ZERO2") || strcmp(text, "2") == 0);
+  const gboolean none = text && (strstr(text, "NO_SHARD") || strcmp(text, "3") == 0);
+  const char *key = text ? strategy : is_on(draft, "use-fsdp") ? "use-fsdp" : "distributed-type";
+  orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind",
+                        none     ? "ddp"
+                        : hybrid ? "hsdp"
+                                 : "fsdp",
+                        key);
+  if (hybrid && count(draft, shards, 0) > 1)
+    orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.group",
+                                count(draft, shards, 0), shards);
+  if (keeps || (orr_launch_draft_find(draft, own, reshard) && !is_on(draft, reshard)))
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
+                          keeps ? strategy : reshard);
+  if (is_on(draft, "fsdp-config.fsdp-activation-checkpointing"))
+    orr_launch_config_put(draft, own, "workload.recompute", "full",
+                          "fsdp-config.fsdp-activation-checkpointing");
+  if (is_on(draft, "fsdp-config.fsdp-offload-params")) {
+    orr_launch_config_put(draft, own, "workload.offload.parameters", "true",
+                          "fsdp-config.fsdp-offload-params");
+    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1",
+                          "fsdp-config.fsdp-offload-params");
+  }
+}
+
+static void set_deepspeed(OrrLaunchDraft *draft) {
+  const char *stage = "deepspeed-config.zero-stage",
+             *file = "deepspeed-config.deepspeed-config-file";
+  const char *optimizer = "deepspeed-config.offload-optimizer-device";
+  const char *weights = "deepspeed-config.offload-param-device";
+  const gint64 n = count(draft, stage, orr_launch_draft_find(draft, own, file) ? 0 : 2);
+  const char *path = orr_launch_config_text(draft, own, file);
+  g_autofree char *kind = g_strdup_printf("zero-%" G_GINT64_FORMAT, CLAMP(n, 1, 3));
+  if (path && !orr_launch_form_source(draft, path))
+    orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", path);
+  if (path) return;
+  orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", n ? kind : "none",
+                        orr_launch_draft_find(draft, own, stage) ? stage : "distributed-type");
+  if (is_on(draft, optimizer))
+    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", optimizer);
+  if (is_on(draft, weights))
+    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", weights);
+}
+
+/* Batch, sequence and model are the script's; alone, a config cannot tell them. */
+static void ask_for_script(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *name, *path, *what;
+  } needs[] = {{"sequence", "workload.sequence", "how long are sequences"},
+               {"micro", "workload.batch.micro", "how many sequences has a micro-batch"}};
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchDialect *dialect = ((OrrLaunchSetting *)draft->settings->pdata[i])->dialect;
+    if (dialect == &orr_dialect_transformers || dialect == &orr_dialect_deepspeed) return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS(needs); i++) {
+    const char *value = orr_launch_draft_variable(draft, needs[i].name);
+    if (value)
+      orr_launch_draft_set(draft, needs[i].path, value, NULL, "--set");
+    else
+      orr_launch_draft_ask(draft,
+                           "%s? Accelerate's config does not say: give the script's launch "
+                           "line, too, or add --set %s=N",
+                           needs[i].what, needs[i].name);
+  }
+  const char *micro = orr_launch_draft_variable(draft, "micro");
+  if (micro)
+    orr_launch_config_put_global(
+        draft, g_ascii_strtoll(micro, NULL, 10),
+        count(draft, "deepspeed-config.gradient-accumulation-steps", 1),
+        count(draft, "parallelism-config.parallelism-config-tp-size", 1) *
+            count(draft, "parallelism-config.parallelism-config-cp-size", 1),
+        "micro-batch x accumulation x replicas");
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  static const OrrLaunchWordPair precisions[] = {{"bf16", "bf16"},       {"fp16", "fp16"},
+                                                 {"fp8", "fp8-delayed"}, {"no", "fp32"},
+                                                 {"false", "fp32"},      {NULL, NULL}};
+  const char *precision =
+      orr_launch_config_word(precisions, orr_launch_draft_value(draft, own, "mixed-precision"));
+  set_machine(draft);
+  if (precision)
+    orr_launch_config_put(draft, own, "workload.precision", precision, "mixed-precision");
+  if (is_on(draft, "use-fsdp") || orr_launch_config_says(draft, own, "distributed-type", "FSDP"))
+    set_fsdp(draft);
+  else if (orr_launch_config_says(draft, own, "distributed-type", "DEEPSPEED") ||
+           orr_launch_draft_find(draft, own, "deepspeed-config.zero-stage"))
+    set_deepspeed(draft);
+  else if (orr_launch_config_says(draft, own, "distributed-type", "MULTI_GPU"))
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp",
+                          "distributed-type");
+  ask_for_script(draft);
+}
+
+const OrrLaunchDialect orr_dialect_accelerate = {
+    .name = "accelerate",
+    .sentence = "Hugging Face Accelerate's YAML and the options of accelerate launch.",
+    .kind = "training",
+    .rules = rules,
+    .n_rules = G_N_ELEMENTS(rules),
+    .finish = finish,
+};
+
+static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
+  orr_launch_config_add(draft, own, tree, NULL);
+}
+
+const OrrLaunchConfig orr_config_accelerate = {
+    .name = "accelerate",
+    .signs = "distributed_type compute_environment fsdp_config deepspeed_config parallelism_config",
+    .read = read,
+};

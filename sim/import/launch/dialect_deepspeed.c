@@ -1,0 +1,258 @@
+/*
+ * dialect_deepspeed.c - DeepSpeed's JSON config; alone, or beside a launch line of Megatron or of
+ * Transformers, which then decides the model, the sequence and what is "auto".
+ *
+ * Source: https://www.deepspeed.ai/docs/config-json, runtime/config.py and runtime/zero/config.py
+ * of deepspeedai/DeepSpeed, v0.3 to v0.17.
+ */
+#include <string.h>
+
+#include "sim/import/launch/config_macros.h"
+#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
+
+static const OrrLaunchRule rules[] = {
+    {.keys = "train-batch-size", LATER("workload.batch.global")},
+    {.keys = "train-micro-batch-size-per-gpu", LATER("workload.batch.micro")},
+    {.keys = "gradient-accumulation-steps", LATER("workload.batch.global")},
+    {.keys = "fp16.enabled", LATER("workload.precision")},
+    {.keys = "bf16.enabled bfloat16.enabled", LATER("workload.precision")},
+    {.keys = "optimizer.type", LATER("workload.optimizer.kind")},
+    {.keys = "zero-optimization.stage zero-optimization", LATER("workload.optimizer.sharding")},
+    {.keys = "zero-optimization.overlap-comm", LATER("workload.optimizer.sharding.overlap-comm")},
+    {.keys = "zero-optimization.reduce-bucket-size",
+     LATER("workload.optimizer.sharding.reduce-bucket")},
+    {.keys = "zero-optimization.stage3-prefetch-bucket-size",
+     SKIPPED("how many weights are gathered ahead: those of the next module are",
+             "50000000 5e7 5e+7 50_000_000 auto")},
+    {.keys = "zero-optimization.stage3-param-persistence-threshold",
+     LATER("workload.optimizer.sharding.persistence-threshold")},
+    {.keys = "zero-optimization.stage3-max-reuse-distance",
+     LATER("workload.optimizer.sharding.max-reuse-distance")},
+    {.keys = "zero-optimization.offload-optimizer.device zero-optimization.cpu-offload",
+     LATER("workload.offload.optimizer")},
+    {.keys = "zero-optimization.offload-optimizer.ratio", LATER("workload.offload.optimizer")},
+    {.keys = "zero-optimization.offload-param.device zero-optimization.cpu-offload-params",
+     LATER("workload.offload.parameters")},
+    {.keys = "tensor-parallel.autotp-size", COUNT("workload.parallel.tp")},
+    {.keys = "sequence-parallel-size", COUNT("workload.parallel.cp")},
+    {.keys = "communication-data-type", LATER("workload.data-parallel.gradients")},
+    /* --- not simulated --- */
+    {.keys = "zero-optimization.zero-hpz-partition-size zero-optimization.mics-*",
+     SKIPPED("a second, smaller group that shards weights", "1 -1")},
+    {.keys = "zero-optimization.zero-quantized-*", SKIPPED("quantised communication", "false")},
+    {.keys = "zero-optimization.offload-* zero-optimization.nvme-path",
+     IRRELEVANT("buffers of the offload")},
+    {.keys = "zero-optimization.reduce-scatter zero-optimization.use-multi-rank-bucket-allreduce",
+     SKIPPED("gradients by all-reduce instead of reduce-scatter", "true")},
+    {.keys = "zero-optimization.*",
+     IRRELEVANT("buffers, and how weights are gathered for a checkpoint")},
+    {.keys = "activation-checkpointing.cpu-checkpointing",
+     SKIPPED("inputs of layers in the host's memory", "false")},
+    {.keys = "activation-checkpointing.partition-activations",
+     SKIPPED("inputs of layers split over tensor-parallel GPUs", "false")},
+    {.keys = "activation-checkpointing.*",
+     IRRELEVANT("buffers: which layers are recomputed, the script says")},
+    {.keys = "sparse-attention.*", SKIPPED("sparse attention: dense attention is simulated", "")},
+    {.keys = "pipeline.*", SKIPPED("stages of a pipeline: the script says how many", "")},
+    {.keys = "compile.*", SKIPPED("DeepCompile", "false")},
+    {.keys = "compression-training.* compression-* data-efficiency.* curriculum-learning.* "
+             "progressive-layer-drop.* quantize-training.* eigenvalue.* hybrid-engine.*",
+     SKIPPED("training that changes from step to step", "false")},
+    {.keys = "autotuning.*", SKIPPED("settings that DeepSpeed searches", "false")},
+    {.keys = "elasticity.*", SKIPPED("batches that follow the number of GPUs", "false")},
+    {.keys = "amp.*", SKIPPED("Apex's mixed precision", "false")},
+    {.keys = "expert-parallel-size moe.*", SKIPPED("experts: the script says how many", "")},
+    {.keys = "fp32-allreduce", SKIPPED("gradients reduced in fp32", "false")},
+    /* --- irrelevant --- */
+    {.keys =
+         "optimizer.* scheduler.* fp16.* bf16.* bfloat16.* gradient-clipping "
+         "prescale-gradients gradient-predivide-factor sparse-gradients "
+         "zero-allow-untested-optimizer zero-force-ds-cpu-optimizer seq-parallel-* data-types.* "
+         "communication-* disable-allgather grad-accum-dtype",
+     NUMERICS},
+    {.keys = "steps-per-print wall-clock-breakdown dump-state memory-breakdown flops-profiler.* "
+             "tensorboard.* wandb.* csv-monitor.* comet.* comms-logger.* timers.* monitor* "
+             "tensorboard*",
+     LOGS},
+    {.keys = "checkpoint.* load-universal-checkpoint use-node-local-storage nebula.*", SAVES},
+    {.keys = "dataloader-drop-last aio.* gradient-accumulation-dtype use-data-before-expert-* "
+             "use-data-before-expert-parallelism tensor-parallel.* weight-quantization* "
+             "comm* local-rank distributed-backend",
+     IRRELEVANT("less than a per cent of a step")},
+};
+
+static const OrrLaunchDialect *const own = &orr_dialect_deepspeed;
+
+static gboolean is_auto(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_config_says(draft, own, key, "auto");
+}
+
+/* A number; 0 where it is absent or "auto". */
+static gint64 count(OrrLaunchDraft *draft, const char *key) {
+  return is_auto(draft, key) ? 0 : orr_launch_config_count(draft, own, key, 0);
+}
+
+static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_is_on(draft, own, key) && !is_auto(draft, key);
+}
+
+static void judge_auto(OrrLaunchDraft *draft) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect != own || g_strcmp0(setting->value, "auto") != 0 || !setting->rule)
+      continue;
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
+                           "auto: what the script's arguments say, else DeepSpeed's default");
+  }
+}
+
+/* Whether another dialect of the input is a trainer's, which knows batch and sequence. */
+static gboolean has_trainer(OrrLaunchDraft *draft) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchDialect *dialect = ((OrrLaunchSetting *)draft->settings->pdata[i])->dialect;
+    if (dialect == &orr_dialect_megatron || dialect == &orr_dialect_transformers) return TRUE;
+  }
+  return FALSE;
+}
+
+/* Two of train_batch_size, micro-batch, accumulation and the GPUs give the others. */
+static void set_batch(OrrLaunchDraft *draft) {
+  const char *global = "train-batch-size", *micro = "train-micro-batch-size-per-gpu";
+  const gint64 all = count(draft, global), one = count(draft, micro);
+  const gint64 steps = count(draft, "gradient-accumulation-steps");
+  const gint64 split = MAX(count(draft, "tensor-parallel.autotp-size"), 1) *
+                       MAX(count(draft, "sequence-parallel-size"), 1);
+  const gint64 replicas = orr_launch_config_gpus(draft) / split;
+  if (one > 0)
+    orr_launch_config_put_count(draft, own, "workload.batch.micro", one, micro);
+  else if (all > 0 && replicas > 0 && !orr_launch_draft_get(draft, "workload.batch.micro")) {
+    g_autofree char *text =
+        g_strdup_printf("%" G_GINT64_FORMAT, MAX(1, all / MAX(steps, 1) / replicas));
+    orr_launch_draft_set(draft, "workload.batch.micro", text, NULL,
+                         "train_batch_size / accumulation / GPUs");
+  }
+  if (all > 0)
+    orr_launch_config_put_count(draft, own, "workload.batch.global", all, global);
+  else if (one > 0)
+    orr_launch_config_put_global(draft, one, steps, split, "micro-batch x accumulation x replicas");
+  else if (!has_trainer(draft))
+    orr_launch_draft_ask(draft, "how large is the batch? The config has neither train_batch_size "
+                                "nor train_micro_batch_size_per_gpu");
+}
+
+static void set_sharding(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *key, *path;
+    int stage; /* from which on */
+  } sizes[] = {{"zero-optimization.reduce-bucket-size", "reduce-bucket", 1},
+               {"zero-optimization.stage3-param-persistence-threshold", "persistence-threshold", 3},
+               {"zero-optimization.stage3-max-reuse-distance", "max-reuse-distance", 3}};
+  const char *stage_key = "zero-optimization.stage", *overlap = "zero-optimization.overlap-comm";
+  const gint64 stage =
+      orr_launch_config_says(draft, own, stage_key, "true") ? 1 : count(draft, stage_key);
+  g_autofree char *kind =
+      stage ? g_strdup_printf("zero-%" G_GINT64_FORMAT, CLAMP(stage, 1, 3)) : g_strdup("none");
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, stage_key);
+  if (setting && (stage < 0 || stage > 3))
+    orr_launch_draft_bad(draft, setting, "a stage is 0 to 3");
+  if (setting)
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", kind, stage_key);
+  else
+    orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "none", NULL,
+                         "no zero_optimization");
+  if (stage > 0 && orr_launch_draft_find(draft, own, overlap) && !is_auto(draft, overlap))
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.overlap-comm",
+                          is_on(draft, overlap) ? "true" : "false", overlap);
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    g_autofree char *path = g_strconcat("workload.optimizer.sharding.", sizes[i].path, NULL);
+    const gint64 size = count(draft, sizes[i].key);
+    if (stage >= sizes[i].stage && size > 0)
+      orr_launch_config_put_count(draft, own, path, size, sizes[i].key);
+  }
+}
+
+static void set_offload(OrrLaunchDraft *draft) {
+  const char *device = "zero-optimization.offload-optimizer.device";
+  const char *ratio = "zero-optimization.offload-optimizer.ratio";
+  const char *weights = "zero-optimization.offload-param.device";
+  if (is_on(draft, device)) {
+    const char *part = orr_launch_config_text(draft, own, ratio);
+    orr_launch_config_put(draft, own, "workload.offload.optimizer", part ? part : "1",
+                          part ? ratio : device);
+  }
+  if (is_on(draft, weights))
+    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", weights);
+  for (const char *const *key = (const char *const[]){device, weights, NULL}; *key; key++)
+    if (orr_launch_config_says(draft, own, *key, "nvme"))
+      orr_launch_config_skip(draft, own, *key, "NVMe: the host's memory is simulated instead");
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  const char *kind = orr_launch_config_text(draft, own, "optimizer.type");
+  const gboolean is_alone = !has_trainer(draft);
+  const char *sequence = orr_launch_draft_variable(draft, "sequence");
+  judge_auto(draft);
+  if (is_on(draft, "bf16.enabled"))
+    orr_launch_config_put(draft, own, "workload.precision", "bf16", "bf16.enabled");
+  else if (is_on(draft, "fp16.enabled"))
+    orr_launch_config_put(draft, own, "workload.precision", "fp16", "fp16.enabled");
+  else if (is_alone)
+    orr_launch_draft_set(draft, "workload.precision", "fp32", NULL, "neither bf16 nor fp16");
+  if (orr_launch_config_says(draft, own, "communication-data-type", "fp32"))
+    orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "fp32",
+                          "communication-data-type");
+  set_batch(draft);
+  set_sharding(draft);
+  set_offload(draft);
+  if (count(draft, "sequence-parallel-size") > 1) { /* Ulysses: heads are exchanged */
+    orr_launch_config_put(draft, own, "workload.parallel.context", "all-to-all",
+                          "sequence-parallel-size");
+    orr_launch_draft_set(draft, "workload.attention", "flash-2", NULL,
+                         "sequence parallelism wants FlashAttention");
+  }
+  if (kind && !strstr(kind, "Adam") && strcmp(kind, "auto") != 0)
+    orr_launch_config_skip(draft, own, "optimizer.type",
+                           "an optimizer other than Adam, which is simulated instead");
+  if (is_alone && sequence)
+    orr_launch_draft_set(draft, "workload.sequence", sequence, NULL, "--set sequence");
+  else if (is_alone && !orr_launch_draft_get(draft, "workload.sequence"))
+    orr_launch_draft_ask(draft, "how long are sequences? DeepSpeed's config does not say: add "
+                                "--set sequence=TOKENS");
+}
+
+const OrrLaunchDialect orr_dialect_deepspeed = {
+    .name = "deepspeed",
+    .sentence = "DeepSpeed's JSON config.",
+    .kind = "training",
+    .stack = "deepspeed",
+    .rules = rules,
+    .n_rules = G_N_ELEMENTS(rules),
+    .finish = finish,
+};
+
+/* A template's bare word where a number stands in quotes or digits. */
+static void refuse_templates(OrrLaunchDraft *draft, const OrrNode *node) {
+  static const char *const words[] = {"true", "false", "null", NULL};
+  for (guint i = 0; node->kind != ORR_NODE_SCALAR && i < orr_node_length(node); i++)
+    refuse_templates(draft, node->items->pdata[i]);
+  if (node->kind != ORR_NODE_SCALAR || node->quoted || !g_ascii_isalpha(*node->text)) return;
+  if (!g_strv_contains(words, node->text) && g_ascii_isupper(*node->text) &&
+      g_ascii_isupper(node->text[1]))
+    orr_diags_error(draft->diags, node->place,
+                    "'%s' is a word of a template, not JSON: write the value in its place",
+                    node->text);
+}
+
+static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
+  refuse_templates(draft, tree);
+  orr_launch_config_add(draft, own, tree, NULL);
+}
+
+const OrrLaunchConfig orr_config_deepspeed = {
+    .name = "deepspeed",
+    .signs = "train_micro_batch_size_per_gpu zero_optimization train_batch_size "
+             "gradient_accumulation_steps.x zero_allow_untested_optimizer wall_clock_breakdown",
+    .read = read,
+};

@@ -1,0 +1,260 @@
+/*
+ * dialect_foundry.c - llm-foundry's YAML.
+ *
+ * Source: llmfoundry/utils/config_utils.py (TrainConfig), scripts/train/yamls of
+ * mosaicml/llm-foundry, v0.1 to v0.20; the Trainer's arguments of mosaicml/composer.
+ */
+#include <string.h>
+
+#include "sim/import/launch/config_macros.h"
+#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
+
+static const OrrLaunchRule rules[] = {
+    {.keys = "model.pretrained-model-name-or-path", LATER("model")},
+    {.keys = "model.n-layers", LATER("model.layers")},
+    {.keys = "model.d-model", LATER("model.hidden")},
+    {.keys = "model.n-heads", LATER("model.heads")},
+    {.keys = "model.expansion-ratio", LATER("model.ffn")},
+    {.keys = "model.ffn-config.ffn-hidden-size", LATER("model.ffn")},
+    {.keys = "model.vocab-size", LATER("model.vocab")},
+    {.keys = "model.max-seq-len", LATER("model.context")},
+    {.keys = "model.attn-config.kv-n-heads", LATER("model.kv-heads")},
+    {.keys = "model.attn-config.alibi", LATER("model.position")},
+    {.keys = "model.attn-config.rope", LATER("model.position")},
+    {.keys = "model.attn-config.attn-impl", LATER("workload.attention")},
+    {.keys = "model.ffn-config.ffn-type", LATER("model.activation")},
+    {.keys = "model.norm-type", LATER("model.norm")},
+    {.keys = "model.no-bias", LATER("model.bias")},
+    {.keys = "model.tie-word-embeddings", LATER("model.tied-embeddings")},
+    {.keys = "max-seq-len", .path = "workload.sequence", .convert = orr_launch_convert_int},
+    {.keys = "global-train-batch-size", LATER("workload.batch.global")},
+    {.keys = "device-train-microbatch-size device-train-grad-accum", LATER("workload.batch.micro")},
+    {.keys = "precision", LATER("workload.precision")},
+    {.keys = "optimizer.name", LATER("workload.optimizer.kind")},
+    {.keys = "fsdp-config.sharding-strategy parallelism-config.fsdp.sharding-strategy",
+     LATER("workload.optimizer.sharding")},
+    {.keys = "fsdp-config.mixed-precision parallelism-config.fsdp.mixed-precision",
+     LATER("workload.data-parallel.gradients")},
+    {.keys = "fsdp-config.activation-checkpointing "
+             "parallelism-config.fsdp.activation-checkpointing",
+     LATER("workload.recompute")},
+    {.keys = "fsdp-config.backward-prefetch parallelism-config.fsdp.backward-prefetch",
+     SKIPPED("when weights of the backward are gathered: a block ahead", "backward_pre")},
+    {.keys = "tp-config.tensor-parallel-degree", COUNT("workload.parallel.tp")},
+    {.keys = "fsdp-config.activation-cpu-offload parallelism-config.fsdp.activation-cpu-offload",
+     SKIPPED("activations in the host's memory", "false")},
+    {.keys = "fsdp-config.cpu-offload", SKIPPED("weights in the host's memory", "false")},
+    {.keys = "fsdp-config.forward-prefetch", SKIPPED("gathers ahead in the forward", "false")},
+    {.keys = "fsdp-config.* parallelism-config.*",
+     IRRELEVANT("how weights are loaded, named and saved")},
+    {.keys = "tp-config.*", SKIPPED("which layers tensor parallelism splits", "")},
+    {.keys = "model.fc-type model.ffn-config.* model.attn-config.* model.block-overrides* "
+             "model.config-overrides* model.peft-config* lora.* model.lora*",
+     SKIPPED("a variant of the model", "torch false null {} 0")},
+    {.keys = "model.attn-config.rope-* model.attn-config.clip-qkv model.attn-config.softmax-scale "
+             "model.attn-config.attn-pdrop model.attn-config.alibi-bias-max "
+             "model.attn-config.attn-uses-sequence-id model.attn-config.prefix-lm "
+             "model.attn-config.qk-* model.attn-config.attn-type model.attn-config.alibi-*",
+     NUMERICS},
+    {.keys = "model.name model.init-device model.init-config* model.use-auth-token "
+             "model.pretrained model.learned-pos-emb model.*pdrop model.resid-pdrop "
+             "model.emb-pdrop model.loss-fn model.logit-scale model.embedding-fraction "
+             "model.use-flash-attention-2 model.attn-implementation model.use-cache "
+             "model.trust-remote-code model.use-train-metrics model.verbose "
+             "model.norm-eps model.use-pad-tok-in-ffn model.tokenizer-name",
+     IRRELEVANT("how the model is made; the stack names its kernels")},
+    {.keys = "variables.*", IRRELEVANT("used where it is named")},
+    {.keys = "tokenizer.* train-loader.* eval-loader* eval-loaders* icl-* data-local data-remote "
+             "tokenizer-name train-dataset-* model-gauntlet* eval-gauntlet* dataset-*",
+     DATA},
+    {.keys = "train-loader.dataset.packing-ratio",
+     SKIPPED("packed documents: sequences are whole ones; see workload.packing", "null")},
+    {.keys = "optimizer.* scheduler.* algorithms* seed global-seed", NUMERICS},
+    {.keys = "max-duration eval-interval eval-first eval-subset-num-batches autoresume "
+             "device-eval-batch-size device-eval-microbatch-size reset-time* only-*",
+     ODDS},
+    {.keys = "save-* load-* only-hf-checkpoint only-composer-checkpoint", SAVES},
+    {.keys = "run-name* progress-bar log-* console-* callbacks* loggers* logging* metadata* "
+             "profiler* python-log-level log-to-console flops*",
+     LOGS},
+    {.keys = "dist-timeout expandable-segments code-paths max-split-size-mb run-* spin-dataloaders "
+             "compute.* cluster image integrations* command name gpu-num gpu-type parameters* "
+             "accumulate-* allow-* model-name",
+     WHERE},
+    {.keys = "compile-config*", SKIPPED("torch.compile of the whole model", "null")},
+};
+
+static const OrrLaunchDialect *const own = &orr_dialect_foundry;
+
+static gint64 count(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
+  return orr_launch_config_count(draft, own, key, fallback);
+}
+
+static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_is_on(draft, own, key);
+}
+
+/* The MPT of the library with these dimensions; NULL: none. */
+static char *library_mpt(OrrLaunchDraft *draft) {
+  OrrLibrary *library = orr_launch_draft_library(draft);
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  g_auto(GStrv) names = orr_library_names(library, "model");
+  g_autofree char *layers = g_strdup_printf("%" G_GINT64_FORMAT, count(draft, "model.n-layers", 0));
+  g_autofree char *hidden = g_strdup_printf("%" G_GINT64_FORMAT, count(draft, "model.d-model", 0));
+  for (char **name = names; *name; name++) {
+    if (!g_str_has_prefix(*name, "mpt-")) continue;
+    const OrrNode *tree = orr_library_borrow(library, "model", *name, (OrrPlace){0}, ignored);
+    if (tree && g_strcmp0(orr_node_get_text(tree, "layers"), layers) == 0 &&
+        g_strcmp0(orr_node_get_text(tree, "hidden"), hidden) == 0)
+      return g_strdup(*name);
+  }
+  return NULL;
+}
+
+static gboolean is_plain_mpt(OrrLaunchDraft *draft) {
+  return !orr_launch_config_text(draft, own, "model.attn-config.kv-n-heads") &&
+         !orr_launch_config_text(draft, own, "model.ffn-config.ffn-hidden-size") &&
+         !is_on(draft, "model.attn-config.rope") && count(draft, "model.expansion-ratio", 4) == 4;
+}
+
+static void set_kinds(OrrLaunchDraft *draft) {
+  const char *ffn = orr_launch_config_text(draft, own, "model.ffn-config.ffn-type");
+  const char *norm = orr_launch_config_text(draft, own, "model.norm-type");
+  const gboolean is_rope = is_on(draft, "model.attn-config.rope");
+  const gboolean is_alibi = is_on(draft, "model.attn-config.alibi");
+  orr_launch_draft_set(draft, "model.activation", ffn && strstr(ffn, "glu") ? "swiglu" : "gelu",
+                       orr_launch_draft_find(draft, own, "model.ffn-config.ffn-type"), NULL);
+  orr_launch_draft_set(draft, "model.norm", norm && strstr(norm, "rms") ? "rmsnorm" : "layernorm",
+                       orr_launch_draft_find(draft, own, "model.norm-type"), NULL);
+  orr_launch_draft_set(draft, "model.position",
+                       is_rope    ? "rope"
+                       : is_alibi ? "none"
+                                  : "learned",
+                       NULL, is_rope || is_alibi ? "model.attn_config" : "MPT's default");
+  orr_launch_draft_set(draft, "model.bias", is_on(draft, "model.no-bias") ? "false" : "true",
+                       orr_launch_draft_find(draft, own, "model.no-bias"), NULL);
+}
+
+static void set_dimensions(OrrLaunchDraft *draft) {
+  const gint64 hidden = count(draft, "model.d-model", 0),
+               kv = count(draft, "model.attn-config.kv-n-heads", 0);
+  const gint64 ffn = count(draft, "model.ffn-config.ffn-hidden-size", 0);
+  g_autofree char *width = g_strdup_printf(
+      "%" G_GINT64_FORMAT, ffn ? ffn : hidden * count(draft, "model.expansion-ratio", 4));
+  orr_launch_draft_set(draft, "model.name", "from-the-config", NULL, NULL);
+  orr_launch_config_put_count(draft, own, "model.layers", count(draft, "model.n-layers", 0),
+                              "model.n-layers");
+  orr_launch_config_put_count(draft, own, "model.hidden", hidden, "model.d-model");
+  orr_launch_config_put_count(draft, own, "model.heads", count(draft, "model.n-heads", 0),
+                              "model.n-heads");
+  if (kv)
+    orr_launch_config_put_count(draft, own, "model.kv-heads", kv, "model.attn-config.kv-n-heads");
+  orr_launch_draft_set(draft, "model.ffn", width, NULL, "model.expansion_ratio or ffn_hidden_size");
+  orr_launch_config_put_count(draft, own, "model.vocab", count(draft, "model.vocab-size", 50368),
+                              "model.vocab-size");
+  orr_launch_config_put_count(draft, own, "model.context", count(draft, "model.max-seq-len", 2048),
+                              "model.max-seq-len");
+  set_kinds(draft);
+}
+
+static void set_model(OrrLaunchDraft *draft) {
+  if (draft->options->model) return;
+  if (orr_launch_config_text(draft, own, "model.pretrained-model-name-or-path")) {
+    orr_launch_config_put_model(draft, own, "model.pretrained-model-name-or-path");
+    return;
+  }
+  if (count(draft, "model.n-layers", 0) == 0 || count(draft, "model.d-model", 0) == 0) return;
+  g_autofree char *name = is_plain_mpt(draft) ? library_mpt(draft) : NULL;
+  if (name)
+    orr_launch_draft_set(draft, "model", name, NULL, "has the config's d_model and n_layers");
+  else
+    set_dimensions(draft);
+}
+
+static void set_batch(OrrLaunchDraft *draft) {
+  const char *micro = "device-train-microbatch-size", *global = "global-train-batch-size";
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, micro);
+  const gint64 gpus = orr_launch_config_gpus(draft), all = count(draft, global, 0);
+  if (all > 0)
+    orr_launch_config_put_count(draft, own, "workload.batch.global", all, global);
+  else
+    orr_launch_draft_ask(draft, "how large is the global batch? The config has no "
+                                "global_train_batch_size");
+  if (setting && strcmp(setting->value, "auto") == 0) {
+    orr_launch_draft_judge(draft, (OrrLaunchSetting *)setting, ORR_LAUNCH_NOT_SIMULATED,
+                           "auto: the largest that fits; one sequence is simulated");
+    orr_launch_draft_set(draft, "workload.batch.micro", "1", NULL, "auto");
+    return;
+  }
+  gint64 size = count(draft, micro, 1);
+  if (gpus > 0 && all >= gpus) size = MIN(size, all / gpus);
+  if (setting) orr_launch_config_put_count(draft, own, "workload.batch.micro", MAX(size, 1), micro);
+}
+
+static void set_sharding(OrrLaunchDraft *draft) {
+  const char *key = "fsdp-config.sharding-strategy",
+             *recompute = "fsdp-config.activation-checkpointing";
+  const char *mixed = "fsdp-config.mixed-precision";
+  const gboolean keeps = orr_launch_config_says(draft, own, key, "SHARD_GRAD_OP");
+  const gboolean hybrid = orr_launch_config_says(draft, own, key, "HYBRID_SHARD");
+  if (orr_launch_config_says(draft, own, key, "NO_SHARD"))
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp", key);
+  else
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", hybrid ? "hsdp" : "fsdp",
+                          key);
+  if (keeps)
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
+                          key);
+  if (orr_launch_config_says(draft, own, mixed, "DEFAULT"))
+    orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "fp32", mixed);
+  if (orr_launch_config_says(draft, own, mixed, "PURE"))
+    orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", mixed);
+  orr_launch_config_put(draft, own, "workload.recompute", is_on(draft, recompute) ? "full" : "none",
+                        recompute);
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  static const OrrLaunchWordPair precisions[] = {{"amp_bf16", "bf16"},       {"amp_fp16", "fp16"},
+                                                 {"amp_fp8", "fp8-delayed"}, {"fp32", "fp32"},
+                                                 {"bf16", "bf16"},           {NULL, NULL}};
+  static const OrrLaunchWordPair kernels[] = {
+      {"triton", "flash-triton"}, {"torch", "unfused"}, {"flash", "flash-2"}, {NULL, NULL}};
+  const char *precision =
+      orr_launch_config_word(precisions, orr_launch_config_text(draft, own, "precision"));
+  const char *impl = "model.attn-config.attn-impl", *optimizer = "optimizer.name";
+  const char *kernel = orr_launch_config_word(kernels, orr_launch_config_text(draft, own, impl));
+  set_model(draft);
+  set_batch(draft);
+  set_sharding(draft);
+  if (precision)
+    orr_launch_config_put(draft, own, "workload.precision", precision, "precision");
+  else
+    orr_launch_config_skip(draft, own, "precision", "a precision of its own: bf16 is simulated");
+  if (kernel) orr_launch_config_put(draft, own, "workload.attention", kernel, impl);
+  if (orr_launch_config_text(draft, own, optimizer) &&
+      !strstr(orr_launch_config_text(draft, own, optimizer), "adam"))
+    orr_launch_config_skip(draft, own, optimizer,
+                           "an optimizer other than Adam, which is simulated instead");
+}
+
+const OrrLaunchDialect orr_dialect_foundry = {
+    .name = "llm-foundry",
+    .sentence = "llm-foundry's YAML.",
+    .kind = "training",
+    .stack = "llm-foundry",
+    .rules = rules,
+    .n_rules = G_N_ELEMENTS(rules),
+    .finish = finish,
+};
+
+static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
+  orr_launch_config_add(draft, own, tree, NULL);
+}
+
+const OrrLaunchConfig orr_config_foundry = {
+    .name = "llm-foundry",
+    .signs = "device_train_microbatch_size global_train_batch_size max_duration model.attn_config",
+    .read = read,
+};

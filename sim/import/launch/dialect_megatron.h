@@ -1,0 +1,22 @@
+/*
+ * dialect_megatron.h - what Megatron-LM's arguments decide together.
+ */
+#ifndef ORR_DIALECT_MEGATRON_H
+#define ORR_DIALECT_MEGATRON_H
+
+#include "sim/import/launch/dialects_training.h"
+
+G_BEGIN_DECLS
+
+/* The rules without a line of a scenario. */
+enum { ORR_DIALECT_MEGATRON_OTHERS = 100 };
+extern const OrrLaunchRule orr_dialect_megatron_others[ORR_DIALECT_MEGATRON_OTHERS];
+
+/* The model: dimensions, or the name of one of the library that has them all. */
+void orr_dialect_megatron_model(OrrLaunchDraft *draft);
+/* Batch, pipeline, precision, recomputation, sharding, experts, offload. */
+void orr_dialect_megatron_job(OrrLaunchDraft *draft);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * dialect_megatron_model.c - the model of a Megatron launch line, from its dimensions.
+ *
+ * Defaults are Megatron-LM's (megatron/training/arguments.py): ffn 4 h, or under --swiglu
+ * floor(4 h 2/3 / 64) 64; head h / heads; vocabulary padded to a multiple of 128 tp. A model of the
+ * library with all these dimensions takes their place.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/quantity.h"
+#include "sim/import/launch/dialect_megatron.h"
+
+static const OrrLaunchDialect *const own = &orr_dialect_megatron;
+
+/* The dimensions that a launch line always decides. 0: unknown. */
+typedef struct {
+  gint64 layers, hidden, heads, kv_heads, ffn, vocab;
+  gint64 experts, topk, expert_ffn, kv_rank;
+} Shape;
+
+static gint64 number(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
+  return orr_launch_draft_int(draft, own, key, fallback);
+}
+
+static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_is_on(draft, own, key);
+}
+
+/* Sets a line from the setting of @key, or with a remark where the input does not have it. */
+static void set(OrrLaunchDraft *draft, const char *path, const char *value, const char *key,
+                const char *remark) {
+  const OrrLaunchSetting *source = key ? orr_launch_draft_find(draft, own, key) : NULL;
+  orr_launch_draft_set(draft, path, value, source, source ? NULL : remark);
+}
+
+static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key,
+                       const char *remark) {
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  set(draft, path, text, key, remark);
+}
+
+/* --- Dimensions --- */
+
+/* Tokens of tokenizers whose size is fixed. 0: not known. */
+static gint64 tokenizer_size(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *name;
+    gint64 size;
+  } sizes[] = {
+      {"gpt2bpetokenizer", 50257}, {"llama2tokenizer", 32000}, {"bertwordpiecelowercase", 30522}};
+  const char *type = orr_launch_draft_value(draft, own, "tokenizer-type");
+  g_autofree char *lower = type ? g_ascii_strdown(type, -1) : NULL;
+  for (guint i = 0; lower && i < G_N_ELEMENTS(sizes); i++)
+    if (strcmp(lower, sizes[i].name) == 0) return sizes[i].size;
+  return 0;
+}
+
+static gint64 vocab_of(OrrLaunchDraft *draft) {
+  const gint64 padded = number(draft, "padded-vocab-size", number(draft, "pad-vocab-size-to", 0));
+  if (padded) return padded;
+  gint64 size = number(draft, "vocab-size", 0);
+  if (!size) size = tokenizer_size(draft);
+  const gint64 multiple = number(draft, "make-vocab-size-divisible-by", 128) *
+                          number(draft, "tensor-model-parallel-size", 1);
+  return multiple > 0 ? (size + multiple - 1) / multiple * multiple : size;
+}
+
+static gint64 ffn_of(OrrLaunchDraft *draft, gint64 hidden) {
+  const gint64 gated = hidden * 8 / 3 / 64 * 64;
+  return number(draft, "ffn-hidden-size", is_on(draft, "swiglu") ? gated : 4 * hidden);
+}
+
+static Shape shape_of(OrrLaunchDraft *draft) {
+  Shape shape = {.layers = number(draft, "num-layers", 0),
+                 .hidden = number(draft, "hidden-size", 0),
+                 .heads = number(draft, "num-attention-heads", 0),
+                 .experts = number(draft, "num-experts", 0),
+                 .vocab = vocab_of(draft)};
+  shape.kv_heads =
+      is_on(draft, "group-query-attention") ? number(draft, "num-query-groups", 1) : shape.heads;
+  shape.ffn = ffn_of(draft, shape.hidden);
+  if (shape.experts > 0) {
+    shape.topk = number(draft, "moe-router-topk", 2);
+    shape.expert_ffn = number(draft, "moe-ffn-hidden-size", shape.ffn);
+  }
+  if (is_on(draft, "multi-latent-attention")) shape.kv_rank = number(draft, "kv-lora-rank", 32);
+  return shape;
+}
+
+/* --- A model of the library --- */
+
+static gint64 member(const OrrNode *map, const char *key, gint64 fallback) {
+  double value = 0;
+  const char *text = map ? orr_node_get_text(map, key) : NULL;
+  return text && orr_quantity_parse(text, ORR_UNIT_NONE, &value, NULL) ? (gint64)value : fallback;
+}
+
+static gboolean has_shape(const OrrNode *model, const Shape *shape) {
+  const OrrNode *moe = orr_node_get(model, "moe"), *mla = orr_node_get(model, "mla");
+  const gint64 hidden = member(model, "hidden", 0), heads = member(model, "heads", 0);
+  const gint64 experts = member(moe, "experts", 0), ffn = member(model, "ffn", 4 * hidden);
+  const gint64 vocab = member(model, "vocab", 0);
+  if (member(model, "layers", 0) != shape->layers || hidden != shape->hidden) return FALSE;
+  if (heads != shape->heads || experts != shape->experts) return FALSE;
+  if (member(mla, "kv-lora-rank", 0) != shape->kv_rank) return FALSE;
+  if (!shape->kv_rank && member(model, "kv-heads", heads) != shape->kv_heads) return FALSE;
+  if (experts > 0 &&
+      (member(moe, "topk", 1) != shape->topk || member(moe, "ffn", ffn) != shape->expert_ffn))
+    return FALSE;
+  if (experts == 0 && ffn != shape->ffn) return FALSE;
+  /* paddings differ by framework */
+  return shape->vocab == 0 || ABS(vocab - shape->vocab) * 50 <= vocab;
+}
+
+/* The name of the first model with this shape, of several one with the line's longest sequence.
+ * Newly allocated; NULL: none. */
+static char *library_model(OrrLaunchDraft *draft, const Shape *shape) {
+  OrrLibrary *library = orr_launch_draft_library(draft);
+  const gint64 context = number(draft, "max-position-embeddings", 0);
+  char *found = NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  g_auto(GStrv) names = orr_library_names(library, "model");
+  for (char **name = names; *name; name++) {
+    const OrrNode *tree = orr_library_borrow(library, "model", *name, (OrrPlace){0}, ignored);
+    if (!tree || !has_shape(tree, shape)) continue;
+    const gboolean is_equal = member(tree, "context", 0) == context;
+    if (found && !is_equal) continue;
+    g_free(found);
+    found = g_strdup(*name);
+    if (is_equal) break;
+  }
+  return found;
+}
+
+/* --- Layers with experts --- */
+
+/* A pattern in Python's terms, "([0]*3+[1]*58)": appends 0s and 1s. */
+typedef struct {
+  const char *at;
+  guint depth;
+} Pattern;
+
+enum { MOST_LAYERS = 100000 };
+
+static gboolean read_sum(Pattern *pattern, GArray *out);
+
+static void skip(Pattern *pattern) { pattern->at += strspn(pattern->at, " \t"); }
+
+static gboolean read_list(Pattern *pattern, GArray *out) {
+  for (pattern->at++; *pattern->at && *pattern->at != ']';) {
+    char *end = NULL;
+    const gint64 value = g_ascii_strtoll(pattern->at, &end, 10);
+    if (end == pattern->at) return FALSE;
+    g_array_append_val(out, value);
+    pattern->at = end;
+    pattern->at += strspn(pattern->at, " ,");
+  }
+  return *pattern->at++ == ']';
+}
+
+static gboolean read_bracket(Pattern *pattern, GArray *out) {
+  pattern->at++;
+  if (!read_sum(pattern, out)) return FALSE;
+  skip(pattern);
+  return *pattern->at++ == ')';
+}
+
+static gboolean read_product(Pattern *pattern, GArray *out) {
+  const guint first = out->len;
+  skip(pattern);
+  if (++pattern->depth > 32) return FALSE;
+  if (*pattern->at != '[' && *pattern->at != '(') return FALSE;
+  if (!(*pattern->at == '[' ? read_list(pattern, out) : read_bracket(pattern, out))) return FALSE;
+  for (skip(pattern); *pattern->at == '*'; skip(pattern)) {
+    char *end = NULL;
+    const gint64 times = g_ascii_strtoll(pattern->at + 1, &end, 10);
+    const guint n = out->len - first;
+    if (times < 1 || times * (gint64)n > MOST_LAYERS) return FALSE;
+    g_autofree gint64 *part = g_memdup2(&g_array_index(out, gint64, first), n * sizeof(gint64));
+    for (gint64 i = 1; i < times; i++) g_array_append_vals(out, part, n);
+    pattern->at = end;
+  }
+  pattern->depth--;
+  return TRUE;
+}
+
+static gboolean read_sum(Pattern *pattern, GArray *out) {
+  if (!read_product(pattern, out)) return FALSE;
+  for (skip(pattern); *pattern->at == '+'; skip(pattern)) {
+    pattern->at++;
+    if (!read_product(pattern, out)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* "3 attention+dense, 58 attention+moe" from 0s and 1s. */
+static char *layout_of(const GArray *layers) {
+  GString *text = g_string_new("[");
+  for (guint i = 0, n = 0; i < layers->len; i += n) {
+    const gint64 is_moe = g_array_index(layers, gint64, i);
+    for (n = 1; i + n < layers->len && g_array_index(layers, gint64, i + n) == is_moe;) n++;
+    g_string_append_printf(text, "%s%u attention+%s", i ? ", " : "", n, is_moe ? "moe" : "dense");
+  }
+  g_string_append_c(text, ']');
+  return g_string_free(text, FALSE);
+}
+
+static void set_layout(OrrLaunchDraft *draft, gint64 n_layers) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "moe-layer-freq");
+  if (!setting || !setting->value || n_layers > MOST_LAYERS) return;
+  g_autoptr(GArray) layers = g_array_new(FALSE, FALSE, sizeof(gint64));
+  char *end = NULL;
+  const gint64 every = g_ascii_strtoll(setting->value, &end, 10);
+  Pattern pattern = {.at = setting->value};
+  if (end > setting->value && !*end && every > 0) {
+    if (every == 1) return;
+    for (gint64 i = 0; i < n_layers; i++) {
+      const gint64 is_moe = i % every == 0;
+      g_array_append_val(layers, is_moe);
+    }
+  } else if (!read_sum(&pattern, layers) || *pattern.at || layers->len != n_layers) {
+    orr_launch_draft_bad(draft, setting,
+                         "'%s' is neither a number nor a list of %" G_GINT64_FORMAT " layers",
+                         setting->value, n_layers);
+    return;
+  }
+  g_autofree char *text = layout_of(layers);
+  orr_launch_draft_set(draft, "model.layout", text, setting, NULL);
+}
+
+/* --- A model of its own --- */
+
+static void set_moe(OrrLaunchDraft *draft, const Shape *shape) {
+  const gint64 shared = number(draft, "moe-shared-expert-intermediate-size", 0);
+  if (shape->experts == 0) return;
+  set_number(draft, "model.moe.experts", shape->experts, "num-experts", NULL);
+  set_number(draft, "model.moe.topk", shape->topk, "moe-router-topk", "Megatron's default");
+  set_number(draft, "model.moe.ffn", shape->expert_ffn, "moe-ffn-hidden-size",
+             "Megatron's default: ffn-hidden-size");
+  if (shared)
+    set_number(draft, "model.moe.shared-ffn", shared, "moe-shared-expert-intermediate-size", NULL);
+  set_layout(draft, shape->layers);
+}
+
+static void set_mla(OrrLaunchDraft *draft) {
+  static const struct {
+    const char *key, *path;
+    gint64 fallback;
+  } ranks[] = {{"q-lora-rank", "model.mla.q-lora-rank", 0},
+               {"kv-lora-rank", "model.mla.kv-lora-rank", 32},
+               {"qk-head-dim", "model.mla.qk-nope-head-dim", 128},
+               {"qk-pos-emb-head-dim", "model.mla.qk-rope-head-dim", 64},
+               {"v-head-dim", "model.mla.v-head-dim", 128}};
+  if (!is_on(draft, "multi-latent-attention")) return;
+  for (guint i = 0; i < G_N_ELEMENTS(ranks); i++)
+    set_number(draft, ranks[i].path, number(draft, ranks[i].key, ranks[i].fallback), ranks[i].key,
+               "Megatron's default");
+}
+
+static void set_kinds(OrrLaunchDraft *draft) {
+  const char *norm = orr_launch_draft_value(draft, own, "normalization");
+  const char *position = orr_launch_draft_value(draft, own, "position-embedding-type");
+  const gboolean rotary = is_on(draft, "use-rotary-position-embeddings") ||
+                          (position && g_ascii_strcasecmp(position, "rope") == 0);
+  const gboolean none = is_on(draft, "no-position-embedding") ||
+                        (position && g_ascii_strcasecmp(position, "none") == 0);
+  const gboolean is_gated = is_on(draft, "swiglu"),
+                 is_geglu = is_on(draft, "quick-geglu") || is_on(draft, "geglu");
+  set(draft, "model.activation",
+      is_gated                       ? "swiglu"
+      : is_geglu                     ? "geglu"
+      : is_on(draft, "squared-relu") ? "squared-relu"
+                                     : "gelu",
+      is_gated ? "swiglu" : "squared-relu", "Megatron's default");
+  set(draft, "model.norm",
+      norm && g_ascii_strcasecmp(norm, "rmsnorm") == 0 ? "rmsnorm" : "layernorm", "normalization",
+      "Megatron's default");
+  set(draft, "model.position",
+      rotary ? "rope"
+      : none ? "none"
+             : "learned",
+      "position-embedding-type",
+      rotary ? "--use-rotary-position-embeddings" : "Megatron's default");
+  set(draft, "model.tied-embeddings",
+      is_on(draft, "untie-embeddings-and-output-weights") ? "false" : "true",
+      "untie-embeddings-and-output-weights", "Megatron's default");
+  set(draft, "model.bias", is_on(draft, "disable-bias-linear") ? "false" : "true",
+      "disable-bias-linear", "Megatron's default");
+  if (is_on(draft, "add-qkv-bias")) set(draft, "model.qkv-bias", "true", "add-qkv-bias", NULL);
+  if (is_on(draft, "qk-layernorm")) set(draft, "model.qk-norm", "true", "qk-layernorm", NULL);
+}
+
+static void set_dimensions(OrrLaunchDraft *draft, const Shape *shape) {
+  const gint64 channels = number(draft, "kv-channels", 0), mtp = number(draft, "mtp-num-layers", 0);
+  const gint64 sequence = number(draft, "seq-length", 0);
+  set(draft, "model.name", "from-the-launch-line", NULL, NULL);
+  set_number(draft, "model.layers", shape->layers, "num-layers", NULL);
+  set_number(draft, "model.hidden", shape->hidden, "hidden-size", NULL);
+  set_number(draft, "model.heads", shape->heads, "num-attention-heads", NULL);
+  if (shape->kv_heads != shape->heads)
+    set_number(draft, "model.kv-heads", shape->kv_heads, "num-query-groups", NULL);
+  if (channels) set_number(draft, "model.head-dim", channels, "kv-channels", NULL);
+  set_number(draft, "model.ffn", shape->ffn, "ffn-hidden-size", "Megatron's default");
+  set_number(draft, "model.vocab", shape->vocab, "vocab-size", "of the tokenizer, padded");
+  set_number(draft, "model.context", number(draft, "max-position-embeddings", sequence),
+             "max-position-embeddings", "seq-length");
+  if (mtp) set_number(draft, "model.mtp-layers", mtp, "mtp-num-layers", NULL);
+}
+
+void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
+  const Shape shape = shape_of(draft);
+  if (orr_launch_draft_options(draft)->model) return;
+  if (!shape.layers || !shape.hidden || !shape.heads) {
+    orr_launch_draft_ask(draft, "which model? The launch line lacks --num-layers, --hidden-size or "
+                                "--num-attention-heads: add --model NAME");
+    return;
+  }
+  g_autofree char *name = library_model(draft, &shape);
+  if (name) {
+    orr_launch_draft_set(draft, "model", name, NULL, "has the dimensions of the launch line");
+    return;
+  }
+  if (!shape.vocab)
+    orr_launch_draft_ask(draft, "how large is the vocabulary? The launch line names a tokenizer "
+                                "only: add --model NAME, or --vocab-size to the line");
+  set_dimensions(draft, &shape);
+  set_kinds(draft);
+  set_mla(draft);
+  set_moe(draft, &shape);
+}

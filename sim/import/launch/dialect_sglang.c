@@ -1,0 +1,272 @@
+/*
+ * dialect_sglang.c - `sglang serve`, `python -m sglang.launch_server`: SGLang 0.4 to 0.5.
+ *
+ * Source: python/sglang/srt/server_args.py of v0.4.6, v0.5.9 and of the main branch of 2026.
+ *
+ * --tp-size counts the GPUs of an engine. With --enable-dp-attention they form --dp-size groups of
+ * attention, each of tp / dp GPUs, which divide --max-running-requests and --chunked-prefill-size
+ * among themselves; without it, --dp-size engines stand behind one front end.
+ */
+#include "sim/import/launch/dialects_serving.h"
+
+#include <string.h>
+
+#include "sim/import/launch/launch_serving.h"
+
+/* --- Converters --- */
+
+/* A flag that sets its path to a word. */
+static void set_where_on(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const char *path,
+                         const char *value) {
+  if (orr_launch_draft_is_on(draft, setting->dialect, setting->key))
+    orr_launch_draft_set(draft, path, value, setting, NULL);
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
+}
+
+static void convert_none(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  set_where_on(draft, setting, rule->path, "none");
+}
+
+static void convert_zero(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  set_where_on(draft, setting, rule->path, "0");
+}
+
+static void convert_false(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                          const OrrLaunchRule *rule) {
+  set_where_on(draft, setting, rule->path, "false");
+}
+
+static void convert_true(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  set_where_on(draft, setting, rule->path, "true");
+}
+
+static void convert_nccl(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  set_where_on(draft, setting, rule->path, "nccl");
+}
+
+/* Weights and cache share this fraction of the memory; what is outside is not reserved again. */
+static void convert_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                           const OrrLaunchRule *rule) {
+  orr_launch_serving_fraction(draft, setting, rule);
+  orr_launch_draft_set(draft, "workload.engine.reserved", "0 B", setting,
+                       "the rest of the memory is outside of it");
+}
+
+static void convert_prefetch(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                             const OrrLaunchRule *rule) {
+  static const char *const known[] = {"best-effort", "wait-complete", "timeout", NULL};
+  g_autofree char *value = g_strdelimit(g_strdup(setting->value ? setting->value : ""), "_", '-');
+  if (g_strv_contains(known, value))
+    orr_launch_draft_set(draft, rule->path, value, setting, NULL);
+  else
+    orr_launch_draft_bad(draft, setting, "'%s' (allowed: best_effort, wait_complete, timeout)",
+                         value);
+}
+
+static void convert_balance(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            const OrrLaunchRule *rule) {
+  const char *value = setting->value ? setting->value : "";
+  if (strcmp(value, "round_robin") == 0)
+    orr_launch_draft_set(draft, rule->path, "round-robin", setting, NULL);
+  else if (strcmp(value, "auto") == 0)
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the engine chooses");
+  else
+    orr_launch_draft_set(draft, rule->path, "least-loaded", setting, NULL);
+}
+
+/* The largest of several batch sizes. */
+static void convert_batches(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            const OrrLaunchRule *rule) {
+  double largest = 0, size = 0;
+  g_auto(GStrv) words = g_strsplit(setting->value ? setting->value : "", " ", -1);
+  for (char **word = words; *word; word++) {
+    if (!orr_launch_serving_number(*word, &size)) {
+      orr_launch_draft_bad(draft, setting, "'%s' is not a batch size", *word);
+      return;
+    }
+    largest = MAX(largest, size);
+  }
+  orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
+}
+
+/* --- Rules --- */
+
+#define LATER orr_launch_convert_later
+#define COUNT orr_launch_serving_count
+#define ENGINE "workload.engine."
+#define GRAPHS ENGINE "cuda-graph-max-size"
+#define HTTP "the API's protocol"
+#define LOGS "logs and metrics"
+
+static const OrrLaunchRule rules[] = {
+#include "sim/import/launch/dialect_sglang.inc"
+};
+
+/* --- Finish --- */
+
+static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_find(draft, &orr_dialect_sglang, key);
+}
+
+static gint64 whole(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
+  return MAX(orr_launch_draft_int(draft, &orr_dialect_sglang, key, fallback), 1);
+}
+
+static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_is_on(draft, &orr_dialect_sglang, key);
+}
+
+/* Groups of attention that divide an engine's GPUs. */
+static gint64 groups_of(OrrLaunchDraft *draft) {
+  if (find(draft, "attn-dp-size")) return whole(draft, "attn-dp-size", 1);
+  return is_on(draft, "enable-dp-attention") ? whole(draft, "dp-size", 1) : 1;
+}
+
+/* All-to-all exchanges come with experts on all GPUs. */
+static gint64 experts_of(OrrLaunchDraft *draft, gint64 tp, const OrrLaunchSetting **ret_from) {
+  static const char *const all[] = {"moe-a2a-backend", "enable-deepep-moe", "enable-ep-moe", NULL};
+  *ret_from = find(draft, "ep-size");
+  if (*ret_from) return whole(draft, "ep-size", 1);
+  for (const char *const *key = all; *key; key++) {
+    if (!is_on(draft, *key)) continue;
+    *ret_from = find(draft, *key);
+    return tp;
+  }
+  return 1;
+}
+
+static void finish_layout(OrrLaunchDraft *draft) {
+  const gint64 tp = whole(draft, "tp-size", 1), groups = groups_of(draft);
+  OrrServingLayout layout = {.tp = MAX(tp / groups, 1),
+                             .pp = whole(draft, "pp-size", 1),
+                             .dp_attention = groups,
+                             .replicas = groups > 1 ? 1 : whole(draft, "dp-size", 1),
+                             .tp_from = find(draft, "tp-size"),
+                             .pp_from = find(draft, "pp-size"),
+                             .dp_from = find(draft, "dp-size")};
+  layout.ep = orr_launch_serving_has_experts(draft) ? experts_of(draft, tp, &layout.ep_from) : 1;
+  if (tp % groups != 0)
+    orr_launch_draft_bad(draft, layout.dp_from, "does not divide --tp-size, %" G_GINT64_FORMAT, tp);
+  const char *mode = orr_launch_draft_value(draft, &orr_dialect_sglang, "deepep-mode");
+  if (g_strcmp0(mode, "low_latency") == 0 || g_strcmp0(mode, "normal") == 0)
+    orr_launch_draft_set(draft, "workload.parallel.all-to-all",
+                         *mode == 'l' ? "deepep-low-latency" : "deepep", find(draft, "deepep-mode"),
+                         NULL);
+  orr_launch_serving_finish(draft, &layout);
+}
+
+static void finish_limits(OrrLaunchDraft *draft) {
+  const gint64 groups = groups_of(draft);
+  const OrrLaunchSetting *running = find(draft, "max-running-requests");
+  const OrrLaunchSetting *tokens = find(draft, "max-total-tokens");
+  if (running)
+    orr_launch_serving_set(draft, "workload.engine.max-num-seqs",
+                           MAX(whole(draft, "max-running-requests", 1) / groups, 1), running,
+                           groups > 1 ? "for each group of attention" : NULL);
+  if (tokens)
+    orr_launch_serving_set(
+        draft, "workload.engine.kv-blocks",
+        MAX(whole(draft, "max-total-tokens", 1) / whole(draft, "page-size", 1), 1), tokens, NULL);
+}
+
+static void finish_scheduler(OrrLaunchDraft *draft) {
+  static const char path[] = "workload.engine.scheduler.";
+  OrrLaunchSetting *policy = orr_launch_draft_find(draft, &orr_dialect_sglang, "schedule-policy");
+  const OrrLaunchSetting *chunk = find(draft, "chunked-prefill-size");
+  const OrrLaunchSetting *mixed = find(draft, "enable-mixed-chunk");
+  if (!policy && !chunk && !mixed) return;
+  g_autofree char *kind = g_strconcat(path, "kind", NULL);
+  g_autofree char *size = g_strconcat(path, "chunked-prefill-size", NULL);
+  g_autofree char *mix = g_strconcat(path, "enable-mixed-chunk", NULL);
+  g_autofree char *prefix = g_strconcat(path, "longest-prefix-first", NULL);
+  orr_launch_draft_set(draft, kind, "sglang", NULL, NULL);
+  const gint64 tokens =
+      orr_launch_draft_int(draft, &orr_dialect_sglang, "chunked-prefill-size", 8192);
+  if (chunk)
+    orr_launch_serving_set(draft, size, tokens > 0 ? MAX(tokens / groups_of(draft), 1) : 1 << 20,
+                           chunk, tokens > 0 ? NULL : "prompts are not cut");
+  if (mixed) orr_launch_draft_set(draft, mix, "true", mixed, NULL);
+  if (!policy) return;
+  if (g_strcmp0(policy->value, "lpm") == 0 || g_strcmp0(policy->value, "fcfs") == 0)
+    orr_launch_draft_set(draft, prefix, policy->value[0] == 'l' ? "true" : "false", policy, NULL);
+  else
+    orr_launch_draft_judge(draft, policy, ORR_LAUNCH_NOT_SIMULATED, "this order of requests");
+}
+
+static void finish_speculation(OrrLaunchDraft *draft) {
+  OrrLaunchSetting *setting =
+      orr_launch_draft_find(draft, &orr_dialect_sglang, "speculative-algorithm");
+  OrrLaunchSetting *model =
+      orr_launch_draft_find(draft, &orr_dialect_sglang, "speculative-draft-model-path");
+  if (!setting) return;
+  g_autofree char *name = g_ascii_strup(setting->value ? setting->value : "", -1);
+  const gint64 topk = whole(draft, "speculative-eagle-topk", 1);
+  const gint64 steps = topk > 1 ? whole(draft, "speculative-num-draft-tokens", 4) - 1
+                                : whole(draft, "speculative-num-steps", 3);
+  g_autofree char *drafter = g_ascii_strdown(model && model->value ? model->value : "", -1);
+  const gboolean is_own =
+      orr_launch_serving_has_mtp(draft) && (!model || strstr(drafter, "nextn") != NULL);
+  if (strcmp(name, "EAGLE3") == 0)
+    orr_launch_serving_speculate(draft, setting, "eagle", steps, "joined=3;draft-vocab=32000");
+  else if (strcmp(name, "NEXTN") == 0 || (strcmp(name, "EAGLE") == 0 && is_own))
+    orr_launch_serving_speculate(draft, setting, "mtp", steps, "");
+  else if (strcmp(name, "EAGLE") == 0)
+    orr_launch_serving_speculate(draft, setting, "eagle", steps, "joined=2");
+  else if (strcmp(name, "NGRAM") == 0 || strcmp(name, "LOOKAHEAD") == 0)
+    orr_launch_serving_speculate(draft, setting, "ngram",
+                                 whole(draft, "speculative-num-draft-tokens", 12), "found=50 %");
+  else if (strcmp(name, "STANDALONE") == 0 && model)
+    orr_launch_serving_draft_model(draft, model, steps);
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "drafts of this kind");
+  if (topk > 1)
+    orr_launch_draft_remark(draft, "a tree of drafts is computed as a chain of as many tokens");
+}
+
+/* Host memory in GB of each rank: the scenario's is that of a replica. */
+static void finish_tiers(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *size = find(draft, "hicache-size");
+  double gigabytes = 0;
+  if (!size || !orr_launch_serving_number(size->value, &gigabytes) || gigabytes <= 0) return;
+  g_autofree char *text = g_strdup_printf(
+      "%.0f GB", gigabytes * (double)(whole(draft, "tp-size", 1) * whole(draft, "pp-size", 1)));
+  orr_launch_draft_set(draft, "workload.engine.cache-tiers.host", text, size,
+                       "for each rank of the engine");
+}
+
+static void finish_lora(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *paths = find(draft, "lora-paths");
+  if (!paths || !paths->value) return;
+  g_auto(GStrv) names = g_strsplit(paths->value, " ", -1);
+  orr_launch_serving_set(draft, "workload.engine.lora.adapters", (gint64)g_strv_length(names),
+                         paths, NULL);
+  orr_launch_serving_set(draft, "workload.engine.lora.max-loras",
+                         whole(draft, "max-loras-per-batch", 8), find(draft, "max-loras-per-batch"),
+                         NULL);
+  orr_launch_serving_set(draft, "workload.engine.lora.shape.rank",
+                         whole(draft, "max-lora-rank", 16), find(draft, "max-lora-rank"), NULL);
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  finish_limits(draft);
+  finish_scheduler(draft);
+  finish_speculation(draft);
+  finish_tiers(draft);
+  finish_lora(draft);
+  finish_layout(draft); /* last: it compares servers */
+}
+
+const OrrLaunchDialect orr_dialect_sglang = {
+    .name = "sglang",
+    .sentence = "SGLang: sglang serve, python -m sglang.launch_server.",
+    .kind = "serving",
+    .stack = "sglang",
+    .rules = rules,
+    .n_rules = G_N_ELEMENTS(rules),
+    .finish = finish,
+};

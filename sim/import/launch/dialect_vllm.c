@@ -1,0 +1,238 @@
+/*
+ * dialect_vllm.c - `vllm serve MODEL`: arguments of vLLM 0.4 to 0.19 and of its API server.
+ *
+ * Sources: vllm/engine/arg_utils.py (EngineArgs), vllm/entrypoints/openai/cli_args.py, and the
+ * configs under vllm/config, of v0.4, v0.6, v0.7, v0.9, v0.11 and of the main branch of 2026.
+ *
+ * Data parallelism: each of --data-parallel-size ranks is an engine core on tp * pp GPUs. Ranks of
+ * a mixture of experts step together and share the experts, which --enable-expert-parallel keeps
+ * whole on tp * dp ranks; without it each expert is split over all of them. Ranks of a dense model
+ * are engines behind one front end: replicas.
+ */
+#include "sim/import/launch/dialects_serving.h"
+
+#include <string.h>
+
+#include "sim/import/launch/launch_serving.h"
+
+/* --- Converters --- */
+
+static void convert_prefix_caching(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                   const OrrLaunchRule *rule) {
+  const gboolean on = orr_launch_draft_is_on(draft, setting->dialect, setting->key);
+  orr_launch_draft_set(draft, rule->path, on ? "block-hash" : "none", setting, NULL);
+}
+
+static void convert_eager(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                          const OrrLaunchRule *rule) {
+  if (orr_launch_draft_is_on(draft, setting->dialect, setting->key))
+    orr_launch_draft_set(draft, rule->path, "0", setting, NULL);
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
+}
+
+static void convert_all_reduce(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                               const OrrLaunchRule *rule) {
+  if (orr_launch_draft_is_on(draft, setting->dialect, setting->key))
+    orr_launch_draft_set(draft, rule->path, "nccl", setting, NULL);
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
+}
+
+/* Sizes to capture, "[1, 2, 4]" or "1 2 4": the largest. */
+static void convert_sizes(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                          const OrrLaunchRule *rule) {
+  double largest = 0;
+  g_auto(GStrv) words = g_strsplit_set(setting->value ? setting->value : "", "[], ", -1);
+  for (char **word = words; *word; word++) {
+    double size = 0;
+    if (!**word) continue;
+    if (!orr_launch_serving_number(*word, &size)) {
+      orr_launch_draft_bad(draft, setting, "'%s' is not a size", *word);
+      return;
+    }
+    largest = MAX(largest, size);
+  }
+  orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
+}
+
+static void convert_graph_mode(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                               const OrrLaunchRule *rule) {
+  g_autofree char *mode = g_ascii_strup(setting->value ? setting->value : "", -1);
+  if (strcmp(mode, "NONE") == 0 || strcmp(mode, "0") == 0)
+    orr_launch_draft_set(draft, rule->path, "0", setting, NULL);
+  else if (strcmp(mode, "FULL_DECODE_ONLY") == 0)
+    orr_launch_draft_set(draft, "workload.engine.cuda-graph-prompts", "false", setting, NULL);
+  else if (strcmp(mode, "PIECEWISE") == 0)
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                           "launches of attention between the graphs");
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "as the engine's default");
+}
+
+/* --compilation-config 3, -O 0: a level; else JSON, whose keys are settings of their own. */
+static void convert_compilation(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                const OrrLaunchRule *rule) {
+  if (g_strcmp0(setting->value, "0") == 0)
+    orr_launch_draft_set(draft, rule->path, "0", setting, "no graphs");
+  else if (setting->value && strchr(setting->value, '{'))
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_MAPPED, "its keys follow");
+  else
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "compiled, as by default");
+}
+
+static void convert_preemption(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                               const OrrLaunchRule *rule) {
+  const char *value = setting->value ? setting->value : "";
+  if (strcmp(value, "swap") == 0 || strcmp(value, "recompute") == 0)
+    orr_launch_draft_set(draft, rule->path, value, setting, NULL);
+  else
+    orr_launch_draft_bad(draft, setting, "'%s' is neither recompute nor swap", value);
+}
+
+/* --- Rules --- */
+
+#define LATER orr_launch_convert_later
+#define COUNT orr_launch_serving_count
+#define JSON orr_launch_serving_json
+#define ENGINE "workload.engine."
+#define GRAPHS ENGINE "cuda-graph-max-size"
+#define HTTP "the API's protocol"
+#define LOGS "logs and metrics"
+
+static const OrrLaunchRule rules[] = {
+#include "sim/import/launch/dialect_vllm.inc"
+};
+
+/* --- Finish --- */
+
+static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_find(draft, &orr_dialect_vllm, key);
+}
+
+static gint64 whole(OrrLaunchDraft *draft, const char *key) {
+  return MAX(orr_launch_draft_int(draft, &orr_dialect_vllm, key, 1), 1);
+}
+
+static void finish_layout(OrrLaunchDraft *draft) {
+  const gint64 dp = whole(draft, "data-parallel-size");
+  const gboolean has_experts = orr_launch_serving_has_experts(draft);
+  OrrLaunchSetting *ep = orr_launch_draft_find(draft, &orr_dialect_vllm, "enable-expert-parallel");
+  OrrServingLayout layout = {.tp = whole(draft, "tensor-parallel-size"),
+                             .pp = whole(draft, "pipeline-parallel-size"),
+                             .dp_attention = has_experts ? dp : 1,
+                             .ep = 1,
+                             .replicas = has_experts ? 1 : dp,
+                             .tp_from = find(draft, "tensor-parallel-size"),
+                             .pp_from = find(draft, "pipeline-parallel-size"),
+                             .dp_from = find(draft, "data-parallel-size"),
+                             .ep_from = ep};
+  if (ep && !has_experts)
+    orr_launch_draft_judge(draft, ep, ORR_LAUNCH_IRRELEVANT, "the model has no experts");
+  else if (orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-expert-parallel"))
+    layout.ep = layout.tp * dp;
+  if (layout.replicas > 1)
+    orr_launch_draft_set(draft, "workload.router", "least-loaded", layout.dp_from,
+                         "the front end's balance");
+  orr_launch_serving_finish(draft, &layout);
+}
+
+static void finish_scheduler(OrrLaunchDraft *draft) {
+  static const char path[] = "workload.engine.scheduler.";
+  const OrrLaunchSetting *chunked = find(draft, "enable-chunked-prefill");
+  const OrrLaunchSetting *policy = find(draft, "scheduling-policy");
+  OrrLaunchSetting *threshold =
+      orr_launch_draft_find(draft, &orr_dialect_vllm, "long-prefill-token-threshold");
+  const gboolean by_priority = policy && g_strcmp0(policy->value, "priority") == 0;
+  const gboolean is_long =
+      threshold && orr_launch_draft_int(draft, &orr_dialect_vllm, threshold->key, 0) > 0;
+  if (by_priority) {
+    orr_launch_draft_set(draft, "workload.engine.scheduler", "priority", policy, NULL);
+    return;
+  }
+  if (!chunked && !is_long) return;
+  g_autofree char *kind = g_strconcat(path, "kind", NULL);
+  g_autofree char *chunks = g_strconcat(path, "chunked-prefill", NULL);
+  g_autofree char *limit = g_strconcat(path, "long-prefill-token-threshold", NULL);
+  orr_launch_draft_set(draft, kind, "vllm", NULL, NULL);
+  if (chunked)
+    orr_launch_draft_set(draft, chunks,
+                         orr_launch_draft_is_on(draft, &orr_dialect_vllm, chunked->key) ? "true"
+                                                                                        : "false",
+                         chunked, NULL);
+  if (is_long)
+    orr_launch_serving_set(draft, limit,
+                           orr_launch_draft_int(draft, &orr_dialect_vllm, threshold->key, 0),
+                           threshold, NULL);
+}
+
+/* Adapters: the modules that are listed, else as many as fit at once. */
+static void finish_lora(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *modules = find(draft, "lora-modules"), *on = find(draft, "enable-lora");
+  const gint64 slots = orr_launch_draft_int(draft, &orr_dialect_vllm, "max-loras", 1);
+  const gint64 rank = orr_launch_draft_int(draft, &orr_dialect_vllm, "max-lora-rank", 16);
+  if (!orr_launch_draft_is_on(draft, &orr_dialect_vllm, "enable-lora")) return;
+  g_auto(GStrv) names = g_strsplit(modules ? modules->value : "", " ", -1);
+  const gint64 n = modules ? (gint64)g_strv_length(names) : slots;
+  orr_launch_serving_set(draft, "workload.engine.lora.adapters", MAX(n, 1), modules ? modules : on,
+                         modules ? NULL : "as many as fit at once");
+  orr_launch_serving_set(draft, "workload.engine.lora.max-loras", MAX(slots, 1),
+                         find(draft, "max-loras"), NULL);
+  orr_launch_serving_set(draft, "workload.engine.lora.shape.rank", rank,
+                         find(draft, "max-lora-rank"), NULL);
+}
+
+/* The method that vLLM derives from the draft model's name where none is given
+ * (vllm/config/speculative.py). */
+static const char *method_of(OrrLaunchDraft *draft) {
+  const char *given = orr_launch_draft_value(draft, &orr_dialect_vllm, "speculative-config.method");
+  const char *model = orr_launch_draft_value(draft, &orr_dialect_vllm, "speculative-config.model");
+  g_autofree char *lower = g_ascii_strdown(model ? model : "", -1);
+  if (given) return given;
+  if (strstr(lower, "eagle3")) return "eagle3";
+  if (strstr(lower, "eagle")) return "eagle";
+  if (strstr(lower, "ngram")) return "ngram";
+  if (strstr(lower, "medusa")) return "medusa";
+  return model ? "draft_model" : "mtp";
+}
+
+static void finish_speculation(OrrLaunchDraft *draft) {
+  OrrLaunchSetting *tokens =
+      orr_launch_draft_find(draft, &orr_dialect_vllm, "num-speculative-tokens");
+  OrrLaunchSetting *model =
+      orr_launch_draft_find(draft, &orr_dialect_vllm, "speculative-config.model");
+  OrrLaunchSetting *any = orr_launch_draft_find(draft, &orr_dialect_vllm, "speculative-method");
+  any = any ? any : tokens ? tokens : model;
+  if (!any) return;
+  const char *method = method_of(draft);
+  const gint64 n = tokens ? whole(draft, "num-speculative-tokens") : 1;
+  if (strcmp(method, "eagle3") == 0)
+    orr_launch_serving_speculate(draft, any, "eagle", n, "joined=3;draft-vocab=32000");
+  else if (strcmp(method, "eagle") == 0)
+    orr_launch_serving_speculate(draft, any, "eagle", n, "joined=2");
+  else if (strstr(method, "mtp"))
+    orr_launch_serving_speculate(draft, any, "mtp", n, "");
+  else if (strcmp(method, "ngram") == 0 || strcmp(method, "suffix") == 0)
+    orr_launch_serving_speculate(draft, any, "ngram", n, "found=50 %");
+  else if (strcmp(method, "draft_model") == 0 && model)
+    orr_launch_serving_draft_model(draft, model, n);
+  else
+    orr_launch_draft_judge(draft, any, ORR_LAUNCH_NOT_SIMULATED, "drafts of this kind");
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  finish_scheduler(draft);
+  finish_lora(draft);
+  finish_speculation(draft);
+  finish_layout(draft); /* last: it compares servers */
+}
+
+const OrrLaunchDialect orr_dialect_vllm = {
+    .name = "vllm",
+    .sentence = "vLLM: vllm serve MODEL, python -m vllm.entrypoints.openai.api_server.",
+    .kind = "serving",
+    .stack = "vllm",
+    .rules = rules,
+    .n_rules = G_N_ELEMENTS(rules),
+    .finish = finish,
+};

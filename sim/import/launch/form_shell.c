@@ -1,0 +1,134 @@
+/*
+ * form_shell.c - a shell script, a launch line, or a page of documentation with either.
+ */
+#include <string.h>
+
+#include "sim/import/launch/forms.h"
+#include "sim/import/launch/launch_trainer.h"
+#include "sim/import/launch/shell.h"
+
+/* --- Recognising --- */
+
+static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".sub", ".pbs"};
+static const char *const signs[] = {
+    "torchrun ",        "vllm serve",        "launch_server", "trtllm-serve",
+    "deepspeed ",       "accelerate launch", "python ",       "python3 ",
+    "vllm.entrypoints", "torch.distributed", "srun ",         "mpirun ",
+    "docker run",       "sglang serve",      "vllm bench",    "bench_serving",
+    "genai-perf ",      "aiperf ",           "#SBATCH",       "sglang.launch"};
+
+/* A tree's first character, or its first key. */
+static gboolean is_other(const char *text) {
+  text += strspn(text, " \t\r\n");
+  if (*text == '{' || g_str_has_prefix(text, "[\n") || g_str_has_prefix(text, "---")) return TRUE;
+  return g_regex_match_simple("^(apiVersion|services|defaults|trainer|model|run):", text,
+                              G_REGEX_MULTILINE, 0);
+}
+
+static int recognise(const OrrLaunchSource *source) {
+  for (guint i = 0; i < G_N_ELEMENTS(endings); i++)
+    if (g_str_has_suffix(source->name, endings[i])) return 90;
+  if (g_str_has_prefix(source->text, "#!")) return strstr(source->text, "sh\n") ? 90 : 0;
+  if (is_other(source->text)) return 0;
+  for (guint i = 0; i < G_N_ELEMENTS(signs); i++)
+    if (strstr(source->text, signs[i])) return 60;
+  return 0;
+}
+
+/* --- Cleaning --- */
+
+/* Escape sequences of terminals, and other control characters, become blanks of the same width. */
+static void drop_controls(char *text) {
+  for (char *c = text; *c; c++) {
+    if (*c == '\033' && c[1] == '[')
+      for (; *c && !g_ascii_isalpha(*c); c++) *c = ' ';
+    if (!*c) return;
+    if ((guchar)*c < ' ' && !strchr("\n\t", *c)) *c = ' ';
+  }
+}
+
+static void blank_line(char *line, gsize length) { memset(line, ' ', length); }
+
+/* "$ command" and "> more" of a page: the prompt becomes blanks. */
+static void drop_prompt(char *line) {
+  char *c = line + strspn(line, " \t");
+  if ((*c == '$' || *c == '%') && c[1] == ' ') *c = ' ';
+}
+
+/* Whether a fence with this word holds commands. */
+static gboolean is_shell_fence(const char *word) {
+  static const char *const words[] = {"", "bash", "sh", "shell", "console", "zsh", "text", NULL};
+  g_autofree char *lower = g_ascii_strdown(word, -1);
+  return g_strv_contains(words, g_strstrip(lower));
+}
+
+/* A page in Markdown: lines outside of fences of shell become blanks. */
+static void keep_fences(char *text) {
+  gboolean is_inside = FALSE, is_kept = FALSE;
+  for (char *line = text; *line;) {
+    const gsize length = strcspn(line, "\n");
+    const gsize indent = strspn(line, " \t");
+    if (strncmp(line + indent, "```", 3) == 0) {
+      g_autofree char *word = g_strndup(line + indent + 3, length - indent - 3);
+      is_inside = !is_inside;
+      is_kept = is_inside && is_shell_fence(word);
+      blank_line(line, length);
+    } else if (!is_kept) {
+      blank_line(line, length);
+    }
+    line += length + (line[length] == '\n');
+  }
+}
+
+static char *cleaned(const OrrLaunchSource *source) {
+  char *text = g_strdup(source->text);
+  drop_controls(text);
+  if (strstr(text, "```")) keep_fences(text);
+  for (char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+    drop_prompt(line);
+  return text;
+}
+
+/* --- Reading --- */
+
+static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source, const OrrShell *shell) {
+  const GPtrArray *commands = orr_shell_commands(shell);
+  g_autoptr(GString) seen = g_string_new(NULL);
+  for (guint i = 0; i < commands->len && i < 5; i++) {
+    const OrrLaunchCommand *command = commands->pdata[i];
+    const OrrLaunchWord *first = command->words->pdata[0];
+    g_string_append_printf(seen, "%s%s", i ? ", " : "", first->text);
+  }
+  orr_diags_error(orr_launch_draft_diags(draft), (OrrPlace){.file = g_intern_string(source->name)},
+                  "no command starts training or serving (commands: %s)",
+                  commands->len ? seen->str : "none");
+}
+
+static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
+  g_autoptr(OrrShell) shell = orr_shell_new(draft);
+  g_autoptr(GPtrArray) servers = g_ptr_array_new(), trainers = g_ptr_array_new();
+  g_autofree char *text = cleaned(source);
+  const OrrLaunchSource clean = {.name = source->name, .text = text, .length = strlen(text)};
+  orr_shell_headers(shell, draft, text);
+  orr_shell_run(shell, &clean);
+  const GPtrArray *commands = orr_shell_commands(shell);
+  for (guint i = 0; i < commands->len; i++) {
+    if (orr_launch_server_knows(commands->pdata[i]))
+      g_ptr_array_add(servers, commands->pdata[i]);
+    else if (orr_launch_trainer_knows(commands->pdata[i]))
+      g_ptr_array_add(trainers, commands->pdata[i]);
+  }
+  if (trainers->len)
+    orr_launch_trainer_read(draft, trainers);
+  else if (servers->len)
+    orr_launch_server_read(draft, servers);
+  else if (orr_diags_n_errors(orr_launch_draft_diags(draft)) == 0)
+    refuse(draft, source, shell);
+}
+
+const OrrLaunchForm orr_launch_form_shell = {
+    .name = "shell",
+    .sentence = "A shell script, a launch line, or a page of documentation with either.",
+    .recognise = recognise,
+    .read = read,
+};

@@ -1,0 +1,206 @@
+/*
+ * launch.h - a pasted launch line or config becomes a scenario, with an account of every key.
+ *
+ *   sources (files, or stdin)
+ *     | a form reads the text (shell, TOML, YAML, ...): launch_form.h
+ *     v
+ *   settings of dialects: key, value, place          "tensor-model-parallel-size", "8", run.sh:12:3
+ *     | the dialect's rules: one verdict for each key
+ *     v
+ *   draft: lines of a scenario                       workload.parallel.tp: 8
+ *     |    account of the keys                       mapped | irrelevant | not simulated
+ *     |    questions                                 what the input does not say
+ *     v
+ *   YAML text, each key with its source as a comment (launch_text.h)
+ *
+ * A dialect is what one program understands ("megatron-lm", "vllm"). An input can hold several: a
+ * launch line of Megatron-DeepSpeed names a config of DeepSpeed. Nothing is dropped in silence: a
+ * key that its dialect does not know is an error that names the nearest one.
+ */
+#ifndef ORR_LAUNCH_H
+#define ORR_LAUNCH_H
+
+#include "sim/base/library.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrLaunchDraft OrrLaunchDraft;
+typedef struct OrrLaunchDialect OrrLaunchDialect;
+typedef struct OrrLaunchRule OrrLaunchRule;
+
+/* One setting of the input. The draft owns all of them. */
+typedef struct {
+  const OrrLaunchDialect *dialect;
+  /* As the rules write it: no dashes in front, lower case, '-' for '_'; levels joined by dots:
+   * "micro-batch-size", "parallelism.tensor-parallel-degree" */
+  char *key;
+  char *written; /* as in the source, for comments: "--micro-batch-size 1" */
+  char *value;   /* NULL: a flag without one. "--no-x" of a flag "x" has the value "false" */
+  OrrPlace place;
+  gboolean is_unresolved; /* @value holds a variable that nobody set; @unresolved names it */
+  char *unresolved;
+  /* Filled by the rules: */
+  const OrrLaunchRule *rule; /* NULL: unknown, or overridden by a later one */
+  int verdict;               /* OrrLaunchVerdict */
+  char *remark;              /* why, in words, where it differs from the rule's; or NULL */
+} OrrLaunchSetting;
+
+typedef enum {
+  ORR_LAUNCH_MAPPED,        /* the scenario has it */
+  ORR_LAUNCH_IRRELEVANT,    /* changes neither time nor memory */
+  ORR_LAUNCH_NOT_SIMULATED, /* may change them, and is not simulated: a warning */
+  ORR_LAUNCH_OVERRIDDEN     /* the same key comes again later */
+} OrrLaunchVerdict;
+
+/* What follows an option on a command line. Configs ignore it. */
+typedef enum {
+  ORR_LAUNCH_VALUE, /* one word */
+  ORR_LAUNCH_FLAG,  /* none; also "--no-KEY", "--KEY=false" */
+  ORR_LAUNCH_MAYBE, /* one word that does not begin with a dash, or none */
+  ORR_LAUNCH_MANY   /* all words up to the next option, joined by blanks */
+} OrrLaunchArity;
+
+/* Puts lines into the draft for @setting. An error in its value goes to the draft's diagnostics, at
+ * the setting's place (orr_launch_draft_bad). A converter may change the setting's verdict and
+ * remark. */
+typedef void (*OrrLaunchConvert)(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                 const OrrLaunchRule *rule);
+
+struct OrrLaunchRule {
+  /* Spellings, separated by blanks, the usual one first. A "*" at the end stands for every key
+   * that begins so ("wandb-*", "trainer.*"). An exact spelling wins over a pattern, a longer
+   * pattern over a shorter one. A rule that maps lists synonyms. */
+  const char *keys;
+  OrrLaunchVerdict verdict;
+  /* MAPPED: the scenario's key, "workload.parallel.tp" (several, separated by blanks, for a
+   * converter or the dialect's finish) */
+  const char *path;
+  /* MAPPED: NULL copies the value to @path; with orr_launch_convert_later, finish does it */
+  OrrLaunchConvert convert;
+  const char *why; /* IRRELEVANT, NOT_SIMULATED: the reason, a clause without a full stop */
+  /* NOT_SIMULATED: the values, separated by blanks, that change nothing: no warning. "-": a flag
+   * that is not set */
+  const char *neutral;
+  OrrLaunchArity arity;
+};
+
+struct OrrLaunchDialect {
+  const char *name;     /* "megatron-lm" */
+  const char *sentence; /* for `orrery list` */
+  const char *kind;     /* of orr_workload_registry: "training", "serving"; NULL: any */
+  const char *stack;    /* family of stacks, "megatron-core"; NULL: another dialect chooses */
+  const OrrLaunchRule *rules;
+  guint n_rules;
+  const OrrLaunchRule *others; /* more rules, where one file does not hold them; may be NULL */
+  guint n_others;
+  /* After all settings: what several keys decide together. May be NULL. */
+  void (*finish)(OrrLaunchDraft *draft);
+};
+
+/* All dialects, alphabetical, NULL-terminated (launch_rules.c). */
+extern const OrrLaunchDialect *const orr_launch_dialects[];
+
+const OrrLaunchDialect *orr_launch_dialect(const char *name); /* NULL: unknown */
+/* Rule @i of @dialect; NULL behind the last. */
+const OrrLaunchRule *orr_launch_rule_at(const OrrLaunchDialect *dialect, guint i);
+/* The rules as a table in Markdown: keys, what becomes of them. Newly allocated. */
+char *orr_launch_dialect_table(const OrrLaunchDialect *dialect);
+
+/* The rule of @dialect for @key, or NULL. */
+const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const char *key);
+/* The spelling of @dialect that is nearest to @key, or NULL. Newly allocated. */
+char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key);
+
+/* For a rule whose lines the dialect's finish puts. */
+void orr_launch_convert_later(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                              const OrrLaunchRule *rule);
+/* true | false: "", "1", "true", "yes", "on" and their opposites, any case. A flag is true. */
+void orr_launch_convert_bool(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                             const OrrLaunchRule *rule);
+/* Whole numbers, "1_200", "4k" refused. */
+void orr_launch_convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            const OrrLaunchRule *rule);
+
+/* --- The draft --- */
+
+/* What the command line says beside the sources. Strings are borrowed; NULL or 0: not said. */
+typedef struct {
+  const char *cluster, *model, *stack;
+  gint64 gpus, nodes;
+  char **variables; /* NAME=value, NULL-terminated, or NULL */
+  gint64 choice;    /* which of several launch lines, from 1; 0: there must be one */
+} OrrLaunchOptions;
+
+/* @library and @options are borrowed. */
+OrrLaunchDraft *orr_launch_draft_new(OrrLibrary *library, const OrrLaunchOptions *options);
+void orr_launch_draft_free(OrrLaunchDraft *draft); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLaunchDraft, orr_launch_draft_free)
+
+OrrDiags *orr_launch_draft_diags(OrrLaunchDraft *draft);
+OrrLibrary *orr_launch_draft_library(OrrLaunchDraft *draft);
+const OrrLaunchOptions *orr_launch_draft_options(OrrLaunchDraft *draft);
+/* The value of variable NAME on the command line, or NULL. */
+const char *orr_launch_draft_variable(OrrLaunchDraft *draft, const char *name);
+
+/* Adds a setting, normalising @key. @value may be NULL. The draft owns the result. */
+OrrLaunchSetting *orr_launch_draft_add(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                       const char *key, const char *value, OrrPlace place);
+/* Of OrrLaunchSetting *, in the order of the input. */
+const GPtrArray *orr_launch_draft_settings(OrrLaunchDraft *draft);
+
+/* Applies the rules to all settings, then each dialect's finish once, in the order in which the
+ * dialects first appear. Unknown keys, bad values and unresolved variables in mapped settings
+ * become errors. */
+void orr_launch_draft_apply(OrrLaunchDraft *draft);
+
+/* For finish and converters. The last setting of @dialect with any spelling of the rule that @key
+ * belongs to; NULL: the input does not have it. @dialect NULL: of any dialect. */
+OrrLaunchSetting *orr_launch_draft_find(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                        const char *key);
+/* Its value, or NULL; "true" for a flag. */
+const char *orr_launch_draft_value(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                   const char *key);
+/* Its value as a number; @fallback where it is absent. A bad number is an error at its place. */
+gint64 orr_launch_draft_int(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *key,
+                            gint64 fallback);
+gboolean orr_launch_draft_is_on(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                const char *key);
+
+/* Sets the scenario's key @path to @value, YAML text of one line ("8", "[1, 2]", "{kind: x}").
+ * @source: the setting that says so, whose text becomes the comment; NULL: @remark is it. A later
+ * call for the same path replaces the earlier. */
+void orr_launch_draft_set(OrrLaunchDraft *draft, const char *path, const char *value,
+                          const OrrLaunchSetting *source, const char *remark);
+const char *orr_launch_draft_get(OrrLaunchDraft *draft, const char *path); /* NULL: not set */
+/* An error in the value of @setting: "run.sh:4:3: error: --tp-size: 'x' is not a number". */
+void orr_launch_draft_bad(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
+                          const char *format, ...) G_GNUC_PRINTF(3, 4);
+/* Says what @setting comes to where that differs from its rule. */
+void orr_launch_draft_judge(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            OrrLaunchVerdict verdict, const char *format, ...) G_GNUC_PRINTF(4, 5);
+/* What the input does not say and the scenario needs, with how to say it: "which cluster? Add
+ * --cluster NAME". Nothing is written while there are questions. */
+void orr_launch_draft_ask(OrrLaunchDraft *draft, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* What a reader of the scenario should know: a comment at its head, and a line on stderr. */
+void orr_launch_draft_remark(OrrLaunchDraft *draft, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* The launcher's facts (torchrun --nnodes, SLURM_NNODES, ...). 0: not said. @from: where, for the
+ * comment. Two launchers that disagree: the later wins. */
+void orr_launch_draft_set_nodes(OrrLaunchDraft *draft, gint64 nodes, const char *from);
+void orr_launch_draft_set_gpus_per_node(OrrLaunchDraft *draft, gint64 gpus, const char *from);
+/* GPUs in all: the command line's --gpus or --nodes, else the launcher's; 0: unknown. */
+gint64 orr_launch_draft_gpus(OrrLaunchDraft *draft);
+
+/* Completes what no dialect decides (cluster, workload.kind, workload.stack, name) and returns the
+ * scenario as YAML text, newly allocated. NULL with ORR_FAULT_DOCUMENT: all diagnostics and
+ * questions. */
+char *orr_launch_draft_scenario(OrrLaunchDraft *draft, GError **error);
+/* A table: verdict, key as written, place, the scenario's key or the reason. Newly allocated. */
+char *orr_launch_draft_account(OrrLaunchDraft *draft);
+/* What a user must know: remarks, keys that are not simulated, and the number of the others. Newly
+ * allocated. */
+char *orr_launch_draft_warnings(OrrLaunchDraft *draft);
+
+G_END_DECLS
+
+#endif

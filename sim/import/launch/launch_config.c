@@ -1,0 +1,203 @@
+/*
+ * launch_config.c - which trainer a config belongs to, and what trainers decide alike.
+ */
+#include "sim/import/launch/launch_config.h"
+
+#include <string.h>
+
+#include "sim/base/library_alias.h"
+#include "sim/base/quantity.h"
+#include "sim/import/launch/config_resolve.h"
+#include "sim/import/launch/launch_private.h"
+
+enum { MAX_SETTINGS = 4000 };
+
+/* The first whose sign a tree has: the more particular before the more general. */
+static const OrrLaunchConfig *const configs[] = {
+    &orr_config_foundry,   &orr_config_gpt_neox,     &orr_config_nemo,
+    &orr_config_deepspeed, &orr_config_transformers, &orr_config_accelerate,
+};
+
+/* "a_b" and "a-b" are the same key. */
+static const OrrNode *member(const OrrNode *map, const char *key) {
+  for (guint i = 0; map->kind == ORR_NODE_MAP && i < orr_node_length(map); i++) {
+    g_autofree char *text = g_strdup(((const OrrNode *)map->keys->pdata[i])->text);
+    if (strcmp(g_strdelimit(text, "-", '_'), key) == 0) return map->items->pdata[i];
+  }
+  return NULL;
+}
+
+static gboolean has_sign(const OrrNode *tree, const char *sign) {
+  g_auto(GStrv) keys = g_strsplit(sign, ".", -1);
+  for (char **key = keys; *key && tree; key++) tree = member(tree, *key);
+  return tree != NULL;
+}
+
+const OrrLaunchConfig *orr_launch_config_of(const OrrNode *tree) {
+  for (guint i = 0; i < G_N_ELEMENTS(configs); i++) {
+    g_auto(GStrv) signs = g_strsplit(configs[i]->signs, " ", -1);
+    for (char **sign = signs; *sign; sign++)
+      if (has_sign(tree, *sign)) return configs[i];
+  }
+  return NULL;
+}
+
+/* The first line that is neither blank nor a comment opens a map. */
+static gboolean opens_map(const char *text) {
+  while (*text) {
+    text += strspn(text, " \t\r\n");
+    if (*text != '#' && strncmp(text, "---", 3) != 0 && *text != '%') break;
+    text += strcspn(text, "\n");
+  }
+  return *text == '{' ||
+         g_regex_match_simple("^[\"']?[A-Za-z_][A-Za-z0-9_./-]*[\"']?[ \t]*:([ \t\r\n]|$)", text,
+                              G_REGEX_DEFAULT, 0);
+}
+
+gboolean orr_launch_config_is_likely(const char *text) {
+  if (!opens_map(text)) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(configs); i++) {
+    g_auto(GStrv) signs = g_strsplit(configs[i]->signs, " ", -1);
+    for (char **sign = signs; *sign; sign++) {
+      const char *dot = strrchr(*sign, '.');
+      const char *last = dot ? dot + 1 : *sign;
+      g_autofree char *hyphens = g_strdelimit(g_strdup(last), "_", '-');
+      if (strstr(text, last) || strstr(text, hyphens)) return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+static void mark_unresolved(OrrLaunchDraft *draft, guint first) {
+  for (guint i = first; i < draft->settings->len; i++) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (!setting->value || !strstr(setting->value, "${")) continue;
+    setting->unresolved = orr_config_resolve_unresolved(setting->value);
+    setting->is_unresolved = TRUE;
+  }
+}
+
+static guint count_leaves(const OrrNode *tree) {
+  if (tree->kind == ORR_NODE_SCALAR) return 1;
+  guint n = 1, n_scalars = 0;
+  for (guint i = 0; i < orr_node_length(tree); i++) {
+    const OrrNode *item = tree->items->pdata[i];
+    if (tree->kind == ORR_NODE_LIST && item->kind == ORR_NODE_SCALAR)
+      n_scalars++;
+    else
+      n += count_leaves(item);
+  }
+  return n > 1 ? n + n_scalars : 1;
+}
+
+void orr_launch_config_add(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                           const OrrNode *tree, const char *prefix) {
+  const guint first = draft->settings->len;
+  if (first + count_leaves(tree) > MAX_SETTINGS) {
+    orr_diags_error(draft->diags, tree->place, "more than %d keys: no config of %s is so long",
+                    MAX_SETTINGS, dialect->name);
+    return;
+  }
+  orr_launch_tree(draft, dialect, tree, prefix);
+  mark_unresolved(draft, first);
+}
+
+/* --- For finish --- */
+
+gboolean orr_launch_config_is_null(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                   const char *key) {
+  static const char *const nulls[] = {"", "null", "~", "none", NULL};
+  const char *value = orr_launch_draft_value(draft, dialect, key);
+  g_autofree char *lower = value ? g_ascii_strdown(value, -1) : NULL;
+  return lower && g_strv_contains(nulls, lower);
+}
+
+const char *orr_launch_config_text(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                   const char *key) {
+  return orr_launch_config_is_null(draft, dialect, key)
+             ? NULL
+             : orr_launch_draft_value(draft, dialect, key);
+}
+
+gint64 orr_launch_config_count(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                               const char *key, gint64 fallback) {
+  return orr_launch_config_text(draft, dialect, key)
+             ? orr_launch_draft_int(draft, dialect, key, fallback)
+             : fallback;
+}
+
+gboolean orr_launch_config_says(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                const char *key, const char *value) {
+  const char *text = orr_launch_draft_value(draft, dialect, key);
+  return text && g_ascii_strcasecmp(text, value) == 0;
+}
+
+void orr_launch_config_put(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *path,
+                           const char *value, const char *key) {
+  const OrrLaunchSetting *source = orr_launch_draft_find(draft, dialect, key);
+  if (source) orr_launch_draft_set(draft, path, value, source, NULL);
+}
+
+void orr_launch_config_put_count(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *path, gint64 value, const char *key) {
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  orr_launch_config_put(draft, dialect, path, text, key);
+}
+
+void orr_launch_config_skip(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *key,
+                            const char *why) {
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, key);
+  if (setting) orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s", why);
+}
+
+const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *theirs) {
+  for (; theirs && pairs->theirs; pairs++)
+    if (g_ascii_strcasecmp(pairs->theirs, theirs) == 0) return pairs->ours;
+  return NULL;
+}
+
+void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *key) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, key);
+  const char *words = NULL;
+  if (!setting || setting->is_unresolved || draft->options->model ||
+      orr_launch_draft_get(draft, "model") || orr_launch_draft_get(draft, "model.layers"))
+    return;
+  const char *name = orr_library_alias(draft->library, "model", setting->value, &words);
+  if (name)
+    orr_launch_draft_set(draft, "model", name, setting, NULL);
+  else
+    orr_launch_draft_ask(draft,
+                         "which model is '%s'? The library does not have it: add --model NAME, or "
+                         "the model's config.json as a file",
+                         setting->value);
+}
+
+static gint64 gpus_of_node(OrrLaunchDraft *draft) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const char *name = draft->options->cluster;
+  const OrrNode *tree =
+      name ? orr_library_borrow(draft->library, "cluster", name, (OrrPlace){0}, ignored) : NULL;
+  const char *text = tree ? orr_node_get_text(orr_node_get(tree, "node"), "gpus") : NULL;
+  double number = 0;
+  return text && orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL) ? (gint64)number : 0;
+}
+
+gint64 orr_launch_config_gpus(OrrLaunchDraft *draft) {
+  const gint64 gpus = orr_launch_draft_gpus(draft);
+  const gint64 nodes = draft->options->nodes ? draft->options->nodes : draft->nodes;
+  return gpus ? gpus : nodes * gpus_of_node(draft);
+}
+
+void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,
+                                  gint64 split, const char *remark) {
+  const gint64 gpus = orr_launch_config_gpus(draft);
+  if (gpus < 1 || split < 1 || gpus < split) {
+    orr_launch_draft_ask(draft, "on how many GPUs? Add --gpus N or --nodes N: the global batch "
+                                "follows from it");
+    return;
+  }
+  g_autofree char *text =
+      g_strdup_printf("%" G_GINT64_FORMAT, MAX(micro, 1) * MAX(accumulation, 1) * (gpus / split));
+  orr_launch_draft_set(draft, "workload.batch.global", text, NULL, remark);
+}

@@ -1,0 +1,82 @@
+/*
+ * launch_config.h - configs of trainers: which program's a tree is, and what several of them decide
+ * in the same way.
+ *
+ * To add a config: write its dialect and an `OrrLaunchConfig`, and add it to the array in
+ * launch_config.c.
+ */
+#ifndef ORR_LAUNCH_CONFIG_H
+#define ORR_LAUNCH_CONFIG_H
+
+#include "sim/import/launch/launch_form.h"
+
+G_BEGIN_DECLS
+
+/* A program whose config is a tree of YAML or JSON. */
+typedef struct {
+  const char *name;
+  /* Keys, separated by blanks, any of which says that a tree is this program's; "a.b" lies deeper.
+   */
+  const char *signs;
+  /* Adds the settings of @tree, whose references are resolved. */
+  void (*read)(OrrLaunchDraft *draft, const OrrNode *tree);
+} OrrLaunchConfig;
+
+extern const OrrLaunchConfig orr_config_accelerate;
+extern const OrrLaunchConfig orr_config_deepspeed;
+extern const OrrLaunchConfig orr_config_foundry;
+extern const OrrLaunchConfig orr_config_gpt_neox;
+extern const OrrLaunchConfig orr_config_nemo;
+extern const OrrLaunchConfig orr_config_transformers;
+
+/* The program of @tree, or NULL. */
+const OrrLaunchConfig *orr_launch_config_of(const OrrNode *tree);
+/* Whether a text looks like one: quick. */
+gboolean orr_launch_config_is_likely(const char *text);
+
+/* Adds the leaves of @tree as settings of @dialect, those with an unresolved ${...} marked. A tree
+ * of too many is an error. */
+void orr_launch_config_add(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                           const OrrNode *tree, const char *prefix);
+
+/* --- For finish --- */
+
+/* The value of @key is null, ~ or empty: the program's default. */
+gboolean orr_launch_config_is_null(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                   const char *key);
+/* The value where it is there and not null; else NULL. */
+const char *orr_launch_config_text(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                   const char *key);
+gint64 orr_launch_config_count(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                               const char *key, gint64 fallback); /* null is @fallback, too */
+gboolean orr_launch_config_says(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                const char *key, const char *value); /* case ignored */
+/* Sets @path from the setting of @key; nothing where the input does not have it. */
+void orr_launch_config_put(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *path,
+                           const char *value, const char *key);
+void orr_launch_config_put_count(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *path, gint64 value, const char *key);
+/* The setting of @key is not simulated: a warning. */
+void orr_launch_config_skip(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *key,
+                            const char *why);
+
+/* A row of theirs to ours; the last has theirs NULL. */
+typedef struct {
+  const char *theirs, *ours;
+} OrrLaunchWordPair;
+/* Our word for @theirs, case ignored; NULL. */
+const char *orr_launch_config_word(const OrrLaunchWordPair *pairs, const char *theirs);
+
+/* The model that @key names: an alias or a name of the library. Else a question. --model wins. */
+void orr_launch_config_put_model(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                                 const char *key);
+/* GPUs in all, of the command line, its cluster's nodes, or the launcher; 0: unknown. */
+gint64 orr_launch_config_gpus(OrrLaunchDraft *draft);
+/* workload.batch.global = @micro times @accumulation on each of the replicas of the GPUs that
+ * @split share. Asks where the GPUs are unknown. */
+void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 accumulation,
+                                  gint64 split, const char *remark);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,211 @@
+/*
+ * launch_rules.c - the dialects, and how their rules judge the settings of a draft.
+ */
+#include <string.h>
+
+#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/launch_private.h"
+
+/* Alphabetical. To add one: write its file, sim/import/launch/dialect_NAME.c. */
+const OrrLaunchDialect *const orr_launch_dialects[] = {
+    &orr_dialect_aiperf_bench,
+    &orr_dialect_container,
+    &orr_dialect_inferencex_bench,
+    &orr_dialect_offline_bench,
+    &orr_dialect_guidellm_bench,
+    &orr_dialect_environment,
+    &orr_dialect_sglang,
+    &orr_dialect_sglang_bench,
+    &orr_dialect_trtllm,
+    &orr_dialect_vllm,
+    &orr_dialect_vllm_bench,
+    &orr_dialect_deepspeed_launcher,
+    &orr_dialect_megatron,
+    &orr_dialect_torchrun,
+    &orr_dialect_accelerate,
+    &orr_dialect_deepspeed,
+    &orr_dialect_foundry,
+    &orr_dialect_gpt_neox,
+    &orr_dialect_nemo,
+    &orr_dialect_torchtitan,
+    &orr_dialect_transformers,
+    &orr_dialect_training_environment,
+    NULL,
+};
+
+const OrrLaunchDialect *orr_launch_dialect(const char *name) {
+  for (guint i = 0; orr_launch_dialects[i]; i++)
+    if (strcmp(orr_launch_dialects[i]->name, name) == 0) return orr_launch_dialects[i];
+  return NULL;
+}
+
+/* --- Finding a rule --- */
+
+/* Whether @spelling ("model", "trainer.*", "wandb-*") stands for @key; how many letters it says.
+ * 0: no. */
+static gsize match(const char *spelling, gsize length, const char *key) {
+  if (length > 1 && spelling[length - 1] == '*')
+    return strncmp(spelling, key, length - 1) == 0 ? length - 1 : 0;
+  return strlen(key) == length && strncmp(spelling, key, length) == 0 ? 2 * length : 0;
+}
+
+/* The best match among the spellings of @rule. */
+static gsize match_rule(const OrrLaunchRule *rule, const char *key) {
+  gsize best = 0;
+  for (const char *at = rule->keys; *at; at += strspn(at, " ")) {
+    const gsize length = strcspn(at, " ");
+    best = MAX(best, match(at, length, key));
+    at += length;
+  }
+  return best;
+}
+
+const OrrLaunchRule *orr_launch_rule_at(const OrrLaunchDialect *dialect, guint i) {
+  if (i < dialect->n_rules) return &dialect->rules[i];
+  return i < dialect->n_rules + dialect->n_others ? &dialect->others[i - dialect->n_rules] : NULL;
+}
+
+const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const char *key) {
+  const OrrLaunchRule *found = NULL;
+  gsize best = 0;
+  for (guint i = 0; i < dialect->n_rules + dialect->n_others; i++) {
+    const gsize length = match_rule(orr_launch_rule_at(dialect, i), key);
+    if (length <= best) continue;
+    best = length;
+    found = orr_launch_rule_at(dialect, i);
+  }
+  return found;
+}
+
+char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key) {
+  g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+  for (guint i = 0; i < dialect->n_rules + dialect->n_others; i++) {
+    g_auto(GStrv) spellings = g_strsplit(orr_launch_rule_at(dialect, i)->keys, " ", -1);
+    g_strv_builder_addv(all, (const char **)spellings);
+  }
+  g_auto(GStrv) words = g_strv_builder_end(all);
+  return g_strdup(orr_diag_nearest_word(key, (const char *const *)words));
+}
+
+/* --- Converters --- */
+
+void orr_launch_convert_later(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                              const OrrLaunchRule *rule) {
+  (void)draft;
+  (void)setting;
+  (void)rule;
+}
+
+void orr_launch_convert_bool(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                             const OrrLaunchRule *rule) {
+  static const char *const yes[] = {"1", "true", "yes", "on", NULL};
+  static const char *const no[] = {"0", "false", "no", "off", NULL};
+  g_autofree char *lower = g_ascii_strdown(setting->value ? setting->value : "true", -1);
+  if (g_strv_contains(yes, lower))
+    orr_launch_draft_set(draft, rule->path, "true", setting, NULL);
+  else if (g_strv_contains(no, lower))
+    orr_launch_draft_set(draft, rule->path, "false", setting, NULL);
+  else
+    orr_launch_draft_bad(draft, setting, "'%s' is neither true nor false", setting->value);
+}
+
+void orr_launch_convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            const OrrLaunchRule *rule) {
+  const guint n_errors = orr_diags_n_errors(draft->diags);
+  const gint64 number = orr_launch_draft_int(draft, setting->dialect, setting->key, 0);
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
+  if (orr_diags_n_errors(draft->diags) == n_errors)
+    orr_launch_draft_set(draft, rule->path, text, setting, NULL);
+}
+
+/* --- Judging --- */
+
+static gboolean is_neutral(const OrrLaunchSetting *setting, const OrrLaunchRule *rule) {
+  g_auto(GStrv) words = g_strsplit(rule->neutral ? rule->neutral : "", " ", -1);
+  g_autofree char *lower = g_ascii_strdown(setting->value ? setting->value : "true", -1);
+  return g_strv_contains((const char *const *)words, lower);
+}
+
+static void refuse_unknown(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {
+  g_autofree char *nearest = orr_launch_rule_nearest(setting->dialect, setting->key);
+  g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
+  orr_diags_error(draft->diags, setting->place, "%s does not know '%s'%s", setting->dialect->name,
+                  setting->key, hint);
+}
+
+static void convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
+  const OrrLaunchRule *rule = setting->rule;
+  if (setting->is_unresolved)
+    orr_diags_error(draft->diags, setting->place, "%s needs the value of %s: add --set %s=VALUE",
+                    setting->key, setting->unresolved, setting->unresolved);
+  else if (rule->convert)
+    rule->convert(draft, setting, rule);
+  else
+    orr_launch_draft_set(draft, rule->path, setting->value ? setting->value : "true", setting,
+                         NULL);
+}
+
+/* What a later setting shares with those that it overrides: a rule that maps lists synonyms;
+ * another may list many different keys. Newly allocated. */
+static char *identity(const OrrLaunchSetting *setting) {
+  const OrrLaunchRule *rule = setting->rule;
+  const gboolean is_mapped = rule && rule->verdict == ORR_LAUNCH_MAPPED;
+  return g_strdup_printf("%p %p %s", (const void *)setting->dialect, (const void *)rule,
+                         is_mapped ? "" : setting->key);
+}
+
+/* Marks, by the setting's place in the draft, what a later one overrides. Newly allocated. */
+static gboolean *find_overridden(const OrrLaunchDraft *draft) {
+  gboolean *overridden = g_new0(gboolean, draft->settings->len + 1);
+  g_autoptr(GHashTable) later = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  for (guint i = draft->settings->len; i-- > 0;) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    const OrrLaunchRule *rule = setting->rule;
+    const gboolean is_pattern =
+        rule && rule->verdict == ORR_LAUNCH_MAPPED && g_str_has_suffix(rule->keys, "*");
+    overridden[i] = rule && !g_hash_table_add(later, identity(setting)) && !is_pattern;
+  }
+  return overridden;
+}
+
+static void judge(OrrLaunchDraft *draft, guint i, gboolean is_overridden) {
+  OrrLaunchSetting *setting = draft->settings->pdata[i];
+  const OrrLaunchRule *rule = setting->rule;
+  if (!rule) {
+    refuse_unknown(draft, setting);
+    return;
+  }
+  setting->verdict = rule->verdict;
+  if (is_overridden)
+    setting->verdict = ORR_LAUNCH_OVERRIDDEN;
+  else if (rule->verdict == ORR_LAUNCH_MAPPED)
+    convert(draft, setting);
+  else if (rule->verdict == ORR_LAUNCH_NOT_SIMULATED && is_neutral(setting, rule))
+    setting->verdict = ORR_LAUNCH_IRRELEVANT;
+}
+
+/* Whether setting @i is the first of its dialect. */
+static gboolean is_first(const OrrLaunchDraft *draft, guint i) {
+  const OrrLaunchSetting *setting = draft->settings->pdata[i];
+  for (guint j = 0; j < i; j++) {
+    const OrrLaunchSetting *earlier = draft->settings->pdata[j];
+    if (earlier->dialect == setting->dialect) return FALSE;
+  }
+  return TRUE;
+}
+
+void orr_launch_draft_apply(OrrLaunchDraft *draft) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    setting->rule = orr_launch_rule_find(setting->dialect, setting->key);
+  }
+  g_autofree gboolean *overridden = find_overridden(draft);
+  const guint n = draft->settings->len;
+  for (guint i = 0; i < n; i++) judge(draft, i, overridden[i]);
+  for (guint i = 0; i < draft->parts->len; i++) orr_launch_draft_apply(draft->parts->pdata[i]);
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect->finish && is_first(draft, i)) setting->dialect->finish(draft);
+  }
+}

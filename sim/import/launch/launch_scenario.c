@@ -1,0 +1,137 @@
+/*
+ * launch_scenario.c - completes a draft: the machine, the kind of workload, the stack; and returns
+ * the scenario, or all that is wrong or missing.
+ */
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/quantity.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_text.h"
+#include "workloads/stack.h"
+
+static void set_number(OrrLaunchDraft *draft, const char *path, gint64 number, const char *from) {
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
+  orr_launch_draft_set(draft, path, text, NULL, from);
+}
+
+static gboolean has_below(const OrrLaunchDraft *draft, const char *path) {
+  const gsize length = strlen(path);
+  for (guint i = 0; i < draft->lines->len; i++) {
+    const OrrLaunchLine *line = draft->lines->pdata[i];
+    if (strncmp(line->path, path, length) == 0 && strchr(".", line->path[length])) return TRUE;
+  }
+  return FALSE;
+}
+
+/* GPUs in a node of cluster @name; 0 with an error where the library does not have it. */
+static gint64 node_gpus(OrrLaunchDraft *draft, const char *name) {
+  const OrrPlace place = {.file = g_intern_string("--cluster")};
+  double number = 0;
+  const OrrNode *tree = orr_library_borrow(draft->library, "cluster", name, place, draft->diags);
+  const char *text = tree ? orr_node_get_text(orr_node_get(tree, "node"), "gpus") : NULL;
+  return text && orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL) ? (gint64)number : 0;
+}
+
+/* Whole nodes where @gpus fill them, else a part of the last. */
+static void set_gpus(OrrLaunchDraft *draft, gint64 gpus, gint64 per_node, const char *from) {
+  if (per_node && gpus % per_node == 0) {
+    set_number(draft, "cluster.nodes", gpus / per_node, from);
+    return;
+  }
+  set_number(draft, "cluster.nodes", 0, "as many as its GPUs need");
+  set_number(draft, "cluster.gpus", gpus, from);
+}
+
+static void complete_size(OrrLaunchDraft *draft, gint64 per_node) {
+  const OrrLaunchOptions *options = draft->options;
+  const gint64 gpus = orr_launch_draft_gpus(draft);
+  g_autofree char *from =
+      draft->gpus_from ? g_strdup_printf("%s, %s", draft->nodes_from ? draft->nodes_from : "1 node",
+                                         draft->gpus_from)
+                       : g_strdup(draft->nodes_from);
+  if (options->gpus)
+    set_gpus(draft, options->gpus, per_node, "--gpus");
+  else if (options->nodes)
+    set_number(draft, "cluster.nodes", options->nodes, "--nodes");
+  else if (gpus > 0)
+    set_gpus(draft, gpus, per_node, from);
+  else if (draft->nodes > 0)
+    set_number(draft, "cluster.nodes", draft->nodes, draft->nodes_from);
+  else
+    orr_launch_draft_ask(draft, "on how many GPUs? Add --gpus N or --nodes N");
+}
+
+static void complete_cluster(OrrLaunchDraft *draft) {
+  const char *name = draft->options->cluster;
+  if (name) orr_launch_draft_set(draft, "cluster.base", name, NULL, "--cluster");
+  name = orr_launch_draft_get(draft, "cluster.base");
+  if (!name) {
+    orr_launch_draft_ask(draft, "on which cluster? Add --cluster NAME ('orrery list clusters')");
+    return;
+  }
+  if (!orr_launch_draft_get(draft, "cluster.nodes") && !orr_launch_draft_get(draft, "cluster.gpus"))
+    complete_size(draft, node_gpus(draft, name));
+}
+
+static void complete_model(OrrLaunchDraft *draft) {
+  if (draft->options->model)
+    orr_launch_draft_set(draft, "model", draft->options->model, NULL, "--model");
+  if (!has_below(draft, "model"))
+    orr_launch_draft_ask(draft, "which model? Add --model NAME ('orrery list models')");
+}
+
+/* The first dialect with a kind (or a stack) decides. */
+static const OrrLaunchDialect *deciding(const OrrLaunchDraft *draft, gboolean by_stack) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (by_stack ? setting->dialect->stack : setting->dialect->kind) return setting->dialect;
+  }
+  return NULL;
+}
+
+static void complete_workload(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *kind = deciding(draft, FALSE), *stack = deciding(draft, TRUE);
+  if (kind && !orr_launch_draft_get(draft, "workload.kind"))
+    orr_launch_draft_set(draft, "workload.kind", kind->kind, NULL, kind->name);
+  if (draft->options->stack) {
+    orr_launch_draft_set(draft, "workload.stack", draft->options->stack, NULL, "--stack");
+  } else if (stack && !orr_launch_draft_get(draft, "workload.stack")) {
+    g_autofree char *newest = g_strdup_printf("%s-9999", stack->stack);
+    g_autofree char *name = orr_stack_resolve(draft->library, newest);
+    if (name)
+      orr_launch_draft_set(draft, "workload.stack", name, NULL,
+                           "the newest known: the input names no version");
+  }
+}
+
+/* The first source's base name without its ending. */
+static void complete_name(OrrLaunchDraft *draft) {
+  const OrrLaunchSource *source = draft->sources->len ? draft->sources->pdata[0] : NULL;
+  g_autofree char *base = source ? g_path_get_basename(source->name) : g_strdup("-");
+  g_autoptr(GString) name = g_string_new(NULL);
+  for (const char *c = base; *c && *c != '.'; c++)
+    g_string_append_c(name, g_ascii_isalnum(*c) ? *c : '-');
+  if (!orr_launch_draft_get(draft, "name"))
+    orr_launch_draft_set(draft, "name",
+                         strcmp(base, "-") == 0 || !*name->str ? "launch-line" : name->str, NULL,
+                         NULL);
+}
+
+static void add_questions(OrrLaunchDraft *draft) {
+  for (guint i = 0; i < draft->questions->len; i++) {
+    const OrrLaunchSource *source = draft->sources->len ? draft->sources->pdata[0] : NULL;
+    const OrrPlace place = {.file = g_intern_string(source ? source->name : "-")};
+    orr_diags_error(draft->diags, place, "%s", (char *)draft->questions->pdata[i]);
+  }
+}
+
+char *orr_launch_draft_scenario(OrrLaunchDraft *draft, GError **error) {
+  complete_name(draft);
+  complete_cluster(draft);
+  complete_model(draft);
+  complete_workload(draft);
+  const gboolean is_read = draft->settings->len > 0 || orr_diags_n_errors(draft->diags) == 0;
+  if (is_read) add_questions(draft); /* else the errors say why nothing is known */
+  return orr_diags_check(draft->diags, error) ? orr_launch_text_yaml(draft) : NULL;
+}

@@ -1,0 +1,212 @@
+/*
+ * launch_server.c - which program a command runs.
+ *
+ *   nohup docker run -e A=b vllm/vllm-openai:v0.9.1 --model X > log &
+ *         ^container        ^image                  ^first argument
+ */
+#include "sim/import/launch/launch_server.h"
+
+#include <string.h>
+
+#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/launch_server_private.h"
+
+const char *orr_launch_server_word(const OrrLaunchCommand *command, guint i) {
+  if (i >= command->words->len) return "";
+  return ((const OrrLaunchWord *)command->words->pdata[i])->text;
+}
+
+static const char *base_name(const char *text) {
+  const char *slash = strrchr(text, '/');
+  return slash ? slash + 1 : text;
+}
+
+/* --- Programs --- */
+
+/* Words that name a program, and what follows is its arguments. A longer row comes first. */
+static const struct {
+  const char *words[3];
+  const OrrLaunchDialect *dialect;
+  const OrrLaunchDialect *load; /* of the same line */
+} programs[] = {
+    {{"vllm", "bench", "serve"}, &orr_dialect_vllm_bench},
+    {{"vllm", "bench", "throughput"}, &orr_dialect_vllm, &orr_dialect_offline_bench},
+    {{"vllm", "bench", "latency"}, &orr_dialect_vllm, &orr_dialect_offline_bench},
+    {{"benchmark_throughput.py"}, &orr_dialect_vllm, &orr_dialect_offline_bench},
+    {{"benchmark_latency.py"}, &orr_dialect_vllm, &orr_dialect_offline_bench},
+    {{"sglang.bench_offline_throughput"}, &orr_dialect_sglang, &orr_dialect_offline_bench},
+    {{"sglang.bench_one_batch"}, &orr_dialect_sglang, &orr_dialect_offline_bench},
+    {{"sglang.bench_one_batch_server"}, &orr_dialect_sglang, &orr_dialect_offline_bench},
+    {{"trtllm-bench"}, &orr_dialect_trtllm, &orr_dialect_offline_bench},
+    {{"prepare_dataset.py"}, &orr_dialect_offline_bench},
+    {{"guidellm", "benchmark"}, &orr_dialect_guidellm_bench},
+    {{"vllm", "serve"}, &orr_dialect_vllm},
+    {{"vllm.entrypoints.openai.api_server"}, &orr_dialect_vllm},
+    {{"vllm.entrypoints.api_server"}, &orr_dialect_vllm},
+    {{"vllm.entrypoints.cli.main", "serve"}, &orr_dialect_vllm},
+    {{"api_server.py"}, &orr_dialect_vllm},
+    {{"dynamo.vllm"}, &orr_dialect_vllm},
+    {{"sglang", "serve"}, &orr_dialect_sglang},
+    {{"sglang.launch_server"}, &orr_dialect_sglang},
+    {{"dynamo.sglang"}, &orr_dialect_sglang},
+    {{"sglang.bench_serving"}, &orr_dialect_sglang_bench},
+    {{"bench_serving.py"}, &orr_dialect_sglang_bench},
+    {{"trtllm-serve", "disaggregated"}}, /* the router, and workers that read its config */
+    {{"trtllm-serve", "disaggregated_mpi_worker"}},
+    {{"trtllm-serve", "mm_embedding_serve"}},
+    {{"trtllm-serve", "serve"}, &orr_dialect_trtllm},
+    {{"trtllm-serve"}, &orr_dialect_trtllm},
+    {{"dynamo.trtllm"}, &orr_dialect_trtllm},
+    {{"benchmark_serving.py"}, &orr_dialect_vllm_bench},
+    {{"tensorrt_llm.serve.scripts.benchmark_serving"}, &orr_dialect_vllm_bench},
+    {{"run_benchmark_serving"}, &orr_dialect_inferencex_bench},
+    {{"genai-perf", "profile"}, &orr_dialect_aiperf_bench},
+    {{"genai-perf"}, &orr_dialect_aiperf_bench},
+    {{"aiperf", "profile"}, &orr_dialect_aiperf_bench},
+    {{"aiperf"}, &orr_dialect_aiperf_bench},
+};
+
+/* How many words of row @row stand at @at; 0: it is not there. */
+static guint matches(const OrrLaunchCommand *command, guint at, guint row) {
+  guint n = 0;
+  for (; n < G_N_ELEMENTS(programs[row].words) && programs[row].words[n]; n++) {
+    const char *text = orr_launch_server_word(command, at + n);
+    if (strcmp(n == 0 ? base_name(text) : text, programs[row].words[n]) != 0) return 0;
+  }
+  return n;
+}
+
+/* Words after which a program's name is only a name. */
+static gboolean names_things(const char *option) {
+  static const char *const names[] = {"--name",           "--job-name", "-J",
+                                      "--container-name", "--hostname", "which",
+                                      "install",          "uninstall",  NULL};
+  return g_strv_contains(names, option);
+}
+
+static gboolean find_program(const OrrLaunchCommand *command, guint from,
+                             OrrServerCommand *ret_found) {
+  for (guint i = from; i < command->words->len; i++)
+    for (guint row = 0; row < G_N_ELEMENTS(programs); row++) {
+      const guint n = matches(command, i, row);
+      if (n == 0 || (i > from && names_things(orr_launch_server_word(command, i - 1)))) continue;
+      ret_found->dialect = programs[row].dialect;
+      ret_found->load = programs[row].load;
+      ret_found->first = i + n;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* --- Containers --- */
+
+static gboolean is_image(const char *text) {
+  static const char *const engines[] = {"vllm", "sglang", "tensorrt-llm", "tensorrtllm", NULL};
+  if (text[0] == '-' || text[0] == '/' || text[0] == '.' || text[0] == '~' || text[0] == '$' ||
+      !strpbrk(text, "/:") || strstr(text, "="))
+    return FALSE;
+  for (const char *const *engine = engines; *engine; engine++)
+    if (strstr(text, *engine)) return TRUE;
+  return FALSE;
+}
+
+static guint find_container(const OrrLaunchCommand *command) {
+  static const char *const runners[] = {"docker", "podman", "nerdctl", NULL};
+  for (guint i = 0; i + 1 < command->words->len; i++)
+    if (g_strv_contains(runners, base_name(orr_launch_server_word(command, i))) &&
+        strcmp(orr_launch_server_word(command, i + 1), "run") == 0)
+      return i + 2;
+  return 0;
+}
+
+/* Where the image stands among the words from @from on; 0: nowhere. */
+static guint find_image(const OrrLaunchCommand *command, guint from) {
+  static const char *const taking[] = {
+      "-v", "--volume",   "--name", "-e",      "--env",     "--mount", "-w", "--entrypoint",
+      "-p", "--hostname", "-l",     "--label", "--network", "--gpus",  NULL};
+  for (guint i = from; i < command->words->len; i++)
+    if (is_image(orr_launch_server_word(command, i)) &&
+        !g_strv_contains(taking, orr_launch_server_word(command, i - 1)))
+      return i;
+  return 0;
+}
+
+/* The engine that an image starts where no command follows. */
+static const OrrLaunchDialect *entrypoint(const char *image) {
+  if (strstr(image, "sglang")) return &orr_dialect_sglang;
+  if (strstr(image, "tensorrt")) return &orr_dialect_trtllm;
+  return strstr(image, "vllm") ? &orr_dialect_vllm : NULL;
+}
+
+/* --- Recognising --- */
+
+static gboolean is_package(const char *text) {
+  static const char *const names[] = {"vllm", "sglang", "tensorrt-llm", "tensorrt_llm", NULL};
+  for (const char *const *name = names; *name; name++) {
+    const gsize length = strlen(*name);
+    if (strncmp(text, *name, length) == 0 && text[length] && strchr("=<>~[", text[length]))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean find_package(const OrrLaunchCommand *command, OrrServerCommand *ret_found) {
+  for (guint i = 1; i < command->words->len; i++) {
+    if (!is_package(orr_launch_server_word(command, i))) continue;
+    ret_found->dialect = &orr_dialect_container;
+    ret_found->first = i;
+    return TRUE;
+  }
+  return FALSE;
+}
+
+/* SGLang's own pages write `sglang serve --dataset-name random ...` for its client. */
+static void mend_client(const OrrLaunchCommand *command, OrrServerCommand *found) {
+  if (found->dialect != &orr_dialect_sglang) return;
+  for (guint i = found->first; i < command->words->len; i++)
+    if (g_str_has_prefix(orr_launch_server_word(command, i), "--dataset-name") ||
+        g_str_has_prefix(orr_launch_server_word(command, i), "--num-prompts"))
+      found->dialect = &orr_dialect_sglang_bench;
+}
+
+/* `trtllm-bench --model X prepare-dataset ...` writes requests and runs no engine. */
+static void mend_dataset(const OrrLaunchCommand *command, OrrServerCommand *found) {
+  for (guint i = found->first; i < command->words->len; i++)
+    if (strcmp(orr_launch_server_word(command, i), "prepare-dataset") == 0) {
+      found->dialect = &orr_dialect_offline_bench;
+      found->load = NULL;
+    }
+}
+
+gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerCommand *ret_found) {
+  OrrServerCommand found = {.command = command, .image = command->image};
+  if (command->words->len == 0 && !command->image) return FALSE;
+  if (command->words->len > 0)
+    found.place = ((const OrrLaunchWord *)command->words->pdata[0])->place;
+  found.container = find_container(command);
+  if (found.container > 0) {
+    found.n_options = find_image(command, found.container);
+    if (found.n_options == 0) return FALSE;
+    found.image = orr_launch_server_word(command, found.n_options);
+  }
+  const guint from = found.container ? found.n_options + 1 : 0;
+  if (!find_program(command, from, &found)) {
+    if (!found.image && find_package(command, &found)) {
+      *ret_found = found;
+      return TRUE;
+    }
+    const gboolean has_arguments = from < command->words->len;
+    found.dialect = found.image && has_arguments ? entrypoint(found.image) : NULL;
+    found.first = from;
+  }
+  if (!found.dialect) return FALSE;
+  mend_client(command, &found);
+  mend_dataset(command, &found);
+  *ret_found = found;
+  return TRUE;
+}
+
+gboolean orr_launch_server_knows(const OrrLaunchCommand *command) {
+  OrrServerCommand found;
+  return orr_launch_server_recognise(command, &found);
+}

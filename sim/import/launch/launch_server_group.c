@@ -1,0 +1,258 @@
+/*
+ * launch_server_group.c - the commands of one input together: servers that are replicas, nodes of
+ * one server, servers that prefill and servers that decode, alternatives; and the load.
+ */
+#include <string.h>
+
+#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/launch_server_private.h"
+
+/* Of one input; a deployment of more is a manifest with replicas. */
+enum { MOST_SERVERS = 64, MOST_WORDS = 10000 };
+
+static const OrrLaunchRule *rule_named(const OrrLaunchSetting *setting) {
+  return orr_launch_rule_find(setting->dialect, setting->key);
+}
+
+/* --- Several servers --- */
+
+/* What servers that are replicas of each other may differ in. */
+static gboolean is_place(const char *key) {
+  static const char *const keys[] = {"port",
+                                     "host",
+                                     "nccl-port",
+                                     "disaggregation-bootstrap-port",
+                                     "base-gpu-id",
+                                     "dist-init-addr",
+                                     "node-rank",
+                                     "disaggregation-ib-device",
+                                     "data-parallel-start-rank",
+                                     "data-parallel-rank",
+                                     "data-parallel-address",
+                                     "headless",
+                                     NULL};
+  return g_strv_contains(keys, key);
+}
+
+static int compare_lines(gconstpointer a, gconstpointer b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All that matters of a draft's settings, to compare servers. Newly allocated. */
+static char *essence(OrrLaunchDraft *draft) {
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    const OrrLaunchRule *rule = rule_named(setting);
+    if (!setting->dialect->stack || is_place(setting->key)) continue;
+    if (rule && rule->verdict == ORR_LAUNCH_IRRELEVANT) continue;
+    g_ptr_array_add(lines,
+                    g_strdup_printf("%s=%s", setting->key, setting->value ? setting->value : ""));
+  }
+  g_ptr_array_sort(lines, compare_lines);
+  g_ptr_array_add(lines, NULL);
+  return g_strjoinv("\n", (char **)lines->pdata);
+}
+
+static gboolean says(OrrLaunchDraft *draft, const char *key, const char *const *values) {
+  const char *value = NULL;
+  for (guint i = 0; i < draft->settings->len && !value; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (strcmp(setting->key, key) == 0) value = setting->value ? setting->value : "";
+  }
+  g_autofree char *lower = g_ascii_strdown(value ? value : "", -1);
+  return value && g_strv_contains(values, lower);
+}
+
+static gboolean has_key(OrrLaunchDraft *draft, const char *key) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (strcmp(setting->key, key) == 0) return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean prefills(OrrLaunchDraft *draft) {
+  static const char *const vllm[] = {"kv_producer", NULL}, *const sglang[] = {"prefill", NULL},
+                           *const trtllm[] = {"context", NULL};
+  return says(draft, "kv-transfer-config.kv-role", vllm) ||
+         says(draft, "disaggregation-mode", sglang) || says(draft, "server-role", trtllm) ||
+         has_key(draft, "is-prefill-worker");
+}
+
+/* A line for a further node of a server. */
+static gboolean is_further_node(OrrLaunchDraft *draft) {
+  static const char *const keys[] = {"node-rank", "data-parallel-start-rank", NULL};
+  for (const char *const *key = keys; *key; key++) {
+    static const char *const first[] = {"0", NULL};
+    if (has_key(draft, *key) && !says(draft, *key, first)) return TRUE;
+  }
+  return has_key(draft, "headless");
+}
+
+/* The settings of @found in a draft of their own, which the caller frees. */
+static OrrLaunchDraft *draft_of(OrrLaunchDraft *draft, const OrrServerCommand *found) {
+  OrrLaunchDraft *own = orr_launch_draft_new(draft->library, draft->options);
+  g_ptr_array_unref(own->sources);
+  own->sources = g_ptr_array_ref(draft->sources);
+  orr_launch_server_add(own, found);
+  return own;
+}
+
+/* What a server is among the others. */
+typedef struct {
+  const OrrServerCommand *found;
+  char *essence, *text; /* what matters; all words */
+  gboolean prefills, is_further_node;
+} Server;
+
+static void clear_server(gpointer data) {
+  Server *server = data;
+  g_free(server->essence);
+  g_free(server->text);
+}
+
+/* The command as it was written. Newly allocated. */
+static char *text_of(const OrrLaunchCommand *command) {
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < command->words->len; i++)
+    g_string_append_printf(text, "%s ", orr_launch_server_word(command, i));
+  for (guint i = 0; command->environment && i < command->environment->len; i++)
+    g_string_append_printf(text, "%s ", ((OrrLaunchWord *)command->environment->pdata[i])->text);
+  return g_string_free(text, FALSE);
+}
+
+/* Whether an earlier server has the same words: a page shows one server twice. */
+static gboolean is_repeated(const GArray *servers, const OrrServerCommand *found,
+                            const char *text) {
+  for (guint i = 0; i < servers->len; i++) {
+    const Server *other = &g_array_index(servers, Server, i);
+    if (strcmp(other->text, text) == 0 && !found->command->image) return TRUE;
+  }
+  return FALSE;
+}
+
+/* Adds the server, unless it is shown again. */
+static void note_server(OrrLaunchDraft *draft, GArray *servers, const OrrServerCommand *found) {
+  g_autofree char *text = text_of(found->command);
+  if (is_repeated(servers, found, text)) return;
+  if (servers->len == MOST_SERVERS) {
+    orr_diags_error(draft->diags, found->place, "more than %d servers in one input", MOST_SERVERS);
+    return;
+  }
+  g_autoptr(OrrLaunchDraft) own = draft_of(draft, found);
+  const Server server = {found, essence(own), g_steal_pointer(&text), prefills(own),
+                         is_further_node(own)};
+  g_array_append_val(servers, server);
+}
+
+static GArray *servers_of(OrrLaunchDraft *draft, const GArray *founds) {
+  GArray *servers = g_array_new(FALSE, TRUE, sizeof(Server));
+  const guint n_errors = orr_diags_n_errors(draft->diags);
+  g_array_set_clear_func(servers, clear_server);
+  for (guint i = 0; i < founds->len && orr_diags_n_errors(draft->diags) == n_errors; i++) {
+    const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
+    if (found->dialect->stack) note_server(draft, servers, found);
+  }
+  return servers;
+}
+
+static void list_servers(OrrLaunchDraft *draft, const GArray *servers) {
+  for (guint i = 0; i < servers->len; i++) {
+    const Server *server = &g_array_index(servers, Server, i);
+    orr_diags_error(draft->diags, server->found->place,
+                    "one of %u servers that differ: --choose %u takes it", servers->len, i + 1);
+  }
+}
+
+/* The server that the draft is about; G_MAXUINT: the choice is open, or none. */
+static guint main_server(OrrLaunchDraft *draft, const GArray *servers) {
+  const gint64 choice = draft->options->choice;
+  gboolean has_roles = FALSE, all_equal = TRUE;
+  guint first = G_MAXUINT;
+  if (choice > 0 && choice <= servers->len) return (guint)choice - 1;
+  for (guint i = 0; i < servers->len; i++) {
+    const Server *server = &g_array_index(servers, Server, i);
+    if (server->is_further_node && servers->len > 1) continue;
+    has_roles = has_roles || server->prefills;
+    if (server->prefills) continue;
+    if (first == G_MAXUINT) first = i;
+    const Server *reference = &g_array_index(servers, Server, first);
+    if (strcmp(server->essence, reference->essence) != 0) all_equal = FALSE;
+  }
+  if (first == G_MAXUINT && servers->len > 0) first = 0;
+  if (all_equal || (has_roles && servers->len > 1 && all_equal)) return first;
+  list_servers(draft, servers);
+  return G_MAXUINT;
+}
+
+/* The settings of a server of which there are @replicas. */
+static void add_server(OrrLaunchDraft *draft, const OrrServerCommand *found) {
+  const gint64 replicas = found->command->replicas;
+  draft->replicas = MAX(replicas, 1);
+  orr_launch_server_add(draft, found);
+  if (replicas <= 1) return;
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, replicas);
+  orr_launch_draft_add(draft, &orr_dialect_container, "replicas", text, found->place);
+}
+
+static void add_others(OrrLaunchDraft *draft, const GArray *servers, guint main) {
+  for (guint i = 0; i < servers->len && draft->options->choice == 0; i++) {
+    const Server *server = &g_array_index(servers, Server, i);
+    if (i == main || (server->is_further_node && !server->prefills)) continue;
+    add_server(
+        orr_launch_draft_part(draft, server->prefills ? ORR_LAUNCH_PREFILLS : ORR_LAUNCH_SERVES),
+        server->found);
+  }
+}
+
+/* The load of the server at @place: the first benchmark after it, else the first of the input. */
+static const OrrServerCommand *load_of(const GArray *founds, OrrPlace place, guint *ret_n) {
+  const OrrServerCommand *load = NULL, *after = NULL;
+  for (guint i = 0; i < founds->len; i++) {
+    const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
+    const gboolean is_dataset = found->dialect == &orr_dialect_offline_bench;
+    if (is_dataset || !g_str_has_suffix(found->dialect->name, "-bench")) continue;
+    ++*ret_n;
+    if (!load) load = found;
+    if (!after && found->place.line > place.line) after = found;
+  }
+  return after ? after : load;
+}
+
+static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPlace place) {
+  guint n_loads = 0;
+  const OrrServerCommand *load = load_of(founds, place, &n_loads);
+  for (guint i = 0; i < founds->len; i++) {
+    const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
+    if (found->dialect == &orr_dialect_container || found->dialect == &orr_dialect_offline_bench)
+      orr_launch_server_add(draft, found);
+  }
+  if (load) orr_launch_server_add(draft, load);
+  if (n_loads > 1)
+    orr_launch_draft_remark(draft, "the input has %u benchmarks: that of line %d is the load",
+                            n_loads, load->place.line);
+}
+
+void orr_launch_server_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
+  g_autoptr(GArray) founds = g_array_new(FALSE, TRUE, sizeof(OrrServerCommand));
+  for (guint i = 0; i < commands->len; i++) {
+    OrrServerCommand found;
+    const OrrLaunchCommand *command = commands->pdata[i];
+    if (!orr_launch_server_recognise(command, &found)) continue;
+    if (command->words->len <= MOST_WORDS)
+      g_array_append_val(founds, found);
+    else
+      orr_diags_error(draft->diags, found.place, "a command of more than %d words", MOST_WORDS);
+  }
+  g_autoptr(GArray) servers = servers_of(draft, founds);
+  const guint main = main_server(draft, servers);
+  const OrrServerCommand *found =
+      main < servers->len ? g_array_index(servers, Server, main).found : NULL;
+  if (found) {
+    add_server(draft, found);
+    add_others(draft, servers, main);
+  }
+  if (found || servers->len == 0)
+    add_rest_of_input(draft, founds, found ? found->place : (OrrPlace){0});
+}

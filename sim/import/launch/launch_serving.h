@@ -1,0 +1,111 @@
+/*
+ * launch_serving.h - what the dialects of serving engines share: macros for their rules, converters
+ * of values that all of them have, and the part of `finish` that is the same for each.
+ */
+#ifndef ORR_LAUNCH_SERVING_H
+#define ORR_LAUNCH_SERVING_H
+
+#include "sim/import/launch/launch.h"
+
+G_BEGIN_DECLS
+
+/* --- Rules --- */
+
+/* Shorter forms of OrrLaunchRule. A rule that is not mapped may hold many keys of one reason. */
+#define ORR_SERVING_MAPS(arity_, keys_, path_, convert_)                                           \
+  { .keys = (keys_), .path = (path_), .convert = (convert_), .arity = ORR_LAUNCH_##arity_ }
+#define ORR_SERVING_IGNORES(arity_, keys_, why_)                                                   \
+  { .keys = (keys_), .verdict = ORR_LAUNCH_IRRELEVANT, .why = (why_), .arity = ORR_LAUNCH_##arity_ }
+#define ORR_SERVING_WARNS(arity_, keys_, neutral_, why_)                                           \
+  {                                                                                                \
+    .keys = (keys_), .verdict = ORR_LAUNCH_NOT_SIMULATED, .why = (why_), .neutral = (neutral_),    \
+    .arity = ORR_LAUNCH_##arity_                                                                   \
+  }
+
+/* --- Converters --- */
+
+/* The model's name: a document of the library, an alias (an id of Hugging Face), or a path whose
+ * last part is one. Sets `model`. Unknown: an error that says how to import it. */
+void orr_launch_serving_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                              const OrrLaunchRule *rule);
+/* The model of a client: the server's counts where there is one. */
+void orr_launch_serving_client_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                     const OrrLaunchRule *rule);
+/* A whole number, also as vLLM and SGLang read it: 1k is 1,000 and 1K is 1,024. */
+void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                              const OrrLaunchRule *rule);
+/* A fraction from 0 to 1. */
+void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                 const OrrLaunchRule *rule);
+/* GiB, as a number. */
+void orr_launch_serving_gib(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            const OrrLaunchRule *rule);
+/* The word of a method of quantization: `quantization`. "auto" and words that leave the format to
+ * the checkpoint set nothing. */
+void orr_launch_serving_quantization(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                     const OrrLaunchRule *rule);
+/* bfloat16, half, float32, ...: `precision` and `activations`. */
+void orr_launch_serving_dtype(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                              const OrrLaunchRule *rule);
+/* fp8_e4m3, bfloat16, ...: `kv-dtype`. */
+void orr_launch_serving_kv_dtype(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                 const OrrLaunchRule *rule);
+/* What exchanges the tokens of experts: deepep_low_latency, deepep_high_throughput, ... */
+void orr_launch_serving_all_to_all(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                                   const OrrLaunchRule *rule);
+/* JSON: its keys are settings of their own (orr_launch_serving_expand). */
+void orr_launch_serving_json(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                             const OrrLaunchRule *rule);
+
+/* The number that @text holds, with vLLM's letters. FALSE: none. */
+gboolean orr_launch_serving_number(const char *text, double *ret_number);
+
+/* Adds, for each setting from the @first on whose rule takes JSON, one setting for each of its
+ * keys: "speculative-config.method". */
+void orr_launch_serving_expand(OrrLaunchDraft *draft, guint first);
+
+/* --- Finish --- */
+
+/* How a server is split over GPUs. */
+typedef struct {
+  gint64 tp, pp, dp_attention, ep; /* as the scenario means them */
+  gint64 replicas;
+  const OrrLaunchSetting *tp_from, *pp_from, *dp_from, *ep_from; /* NULL: default */
+} OrrServingLayout;
+
+/* Sets parallel, replicas and the number of GPUs, disaggregation where the draft has parts, the
+ * load where no benchmark gives one, and a longer context where the server asks for one. */
+void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout);
+
+/* The format of the checkpoint's weights by the model's name ("fp8"), or "". */
+const char *orr_launch_serving_format(OrrLaunchDraft *draft);
+/* The name by which the library knows the model @text, a path or an id; newly allocated. NULL:
+ * unknown. */
+char *orr_launch_serving_known(OrrLaunchDraft *draft, const char *text);
+/* The model's document, or NULL: inline or unknown. */
+const OrrNode *orr_launch_serving_document(OrrLaunchDraft *draft);
+gboolean orr_launch_serving_has_experts(OrrLaunchDraft *draft);
+/* Whether the model's own layers can draft (mtp-layers). */
+gboolean orr_launch_serving_has_mtp(OrrLaunchDraft *draft);
+
+/* Speculation of @kind ("eagle", "mtp", "ngram", "draft-model") with @tokens drafts, said by
+ * @source; @more: further keys, ", joined: 3", or "". The acceptance is an assumption, said in a
+ * remark. */
+void orr_launch_serving_speculate(OrrLaunchDraft *draft, const OrrLaunchSetting *source,
+                                  const char *kind, gint64 tokens, const char *more);
+
+/* Drafts of a small model, which @source names. */
+void orr_launch_serving_draft_model(OrrLaunchDraft *draft, OrrLaunchSetting *source, gint64 tokens);
+
+/* Sets @path to @number, said by @source. */
+void orr_launch_serving_set(OrrLaunchDraft *draft, const char *path, gint64 number,
+                            const OrrLaunchSetting *source, const char *remark);
+
+/* The stack of @family for the version in @text ("v0.9.1", "1.1.0rc2.post2"), said by @source.
+ * FALSE: @text names no version. */
+gboolean orr_launch_serving_stack(OrrLaunchDraft *draft, const char *family, const char *text,
+                                  const OrrLaunchSetting *source);
+
+G_END_DECLS
+
+#endif

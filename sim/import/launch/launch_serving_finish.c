@@ -1,0 +1,299 @@
+/*
+ * launch_serving_finish.c - what settings of a server decide together: how it is split over GPUs,
+ * how servers of one deployment share the work, and which load a scenario without one gets.
+ */
+#include <string.h>
+
+#include "sim/base/quantity.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_serving.h"
+
+#define D "%" G_GINT64_FORMAT
+
+/* The load of a server without a benchmark: said in a remark, meant to be replaced. */
+enum { DEFAULT_CLIENTS = 16, DEFAULT_PROMPT = 1024, DEFAULT_OUTPUT = 1024 };
+
+static OrrLaunchLine *line_of(OrrLaunchDraft *draft, const char *path) {
+  for (guint i = 0; i < draft->lines->len; i++) {
+    OrrLaunchLine *line = draft->lines->pdata[i];
+    if (strcmp(line->path, path) == 0) return line;
+  }
+  return NULL;
+}
+
+static gint64 line_number(OrrLaunchDraft *draft, const char *path, gint64 fallback) {
+  double number = 0;
+  const char *text = orr_launch_draft_get(draft, path);
+  return text && orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL) ? (gint64)number : fallback;
+}
+
+/* --- The model --- */
+
+const OrrNode *orr_launch_serving_document(OrrLaunchDraft *draft) {
+  const char *name = orr_launch_draft_options(draft)->model;
+  if (!name) name = orr_launch_draft_get(draft, "model");
+  if (!name) name = orr_launch_draft_get(draft, "model.base");
+  const OrrPlace nowhere = {0};
+  OrrDiags *own = orr_diags_new();
+  const OrrNode *tree =
+      name ? orr_library_borrow(orr_launch_draft_library(draft), "model", name, nowhere, own)
+           : NULL;
+  orr_diags_free(own);
+  return tree;
+}
+
+static gboolean has_lines_below(OrrLaunchDraft *draft, const char *prefix) {
+  for (guint i = 0; i < draft->lines->len; i++) {
+    const OrrLaunchLine *line = draft->lines->pdata[i];
+    if (g_str_has_prefix(line->path, prefix)) return TRUE;
+  }
+  return FALSE;
+}
+
+gboolean orr_launch_serving_has_experts(OrrLaunchDraft *draft) {
+  const OrrNode *tree = orr_launch_serving_document(draft);
+  return (tree && orr_node_get(tree, "moe")) || has_lines_below(draft, "model.moe");
+}
+
+gboolean orr_launch_serving_has_mtp(OrrLaunchDraft *draft) {
+  const OrrNode *tree = orr_launch_serving_document(draft);
+  return (tree && orr_node_get(tree, "mtp-layers")) || has_lines_below(draft, "model.mtp-layers");
+}
+
+/* A server may take longer requests than the model was made for (YaRN). */
+static void widen_context(OrrLaunchDraft *draft) {
+  const OrrNode *tree = orr_launch_serving_document(draft);
+  const gint64 asked = line_number(draft, "workload.engine.max-model-len", 0);
+  const char *text = tree ? orr_node_get_text(tree, "context") : NULL;
+  double context = 0;
+  OrrLaunchLine *model = line_of(draft, "model");
+  if (!model || !text || !orr_quantity_parse(text, ORR_UNIT_NONE, &context, NULL)) return;
+  if ((double)asked <= context) return;
+  g_free(model->path);
+  model->path = g_strdup("model.base");
+  g_autofree char *why = g_strdup_printf("the server takes more than the model's own %s", text);
+  orr_launch_serving_set(draft, "model.context", asked, NULL, why);
+}
+
+/* --- The load --- */
+
+static gboolean has_load(OrrLaunchDraft *draft) {
+  const GPtrArray *settings = orr_launch_draft_settings(draft);
+  for (guint i = 0; i < settings->len; i++) {
+    const OrrLaunchSetting *setting = settings->pdata[i];
+    if (g_str_has_suffix(setting->dialect->name, "-bench")) return TRUE;
+  }
+  return has_lines_below(draft, "workload.load");
+}
+
+static void assume_load(OrrLaunchDraft *draft) {
+  static const char why[] = "assumed";
+  const gint64 longest = line_number(draft, "workload.engine.max-model-len", G_MAXINT32);
+  const gint64 prompt = MIN(DEFAULT_PROMPT, longest / 2);
+  const gint64 output = MIN(DEFAULT_OUTPUT, longest / 4);
+  orr_launch_draft_set(draft, "workload.load.kind", "closed-loop", NULL, why);
+  orr_launch_serving_set(draft, "workload.load.concurrency", DEFAULT_CLIENTS, NULL, why);
+  orr_launch_serving_set(draft, "workload.input.tokens", MAX(prompt, 1), NULL, why);
+  orr_launch_serving_set(draft, "workload.output.tokens", MAX(output, 1), NULL, why);
+  orr_launch_draft_remark(
+      draft, "no load: %d clients are assumed; change it, or paste the benchmark's line too",
+      DEFAULT_CLIENTS);
+}
+
+/* --- Parallelism --- */
+
+static const char *const parallel_keys[] = {"tp", "pp", "dp-attention", "ep", "all-to-all", NULL};
+
+static void set_parallel(OrrLaunchDraft *draft, const char *key, gint64 number,
+                         const OrrLaunchSetting *source, const char *remark) {
+  g_autofree char *path = g_strdup_printf("workload.parallel.%s", key);
+  if (number > 1) orr_launch_serving_set(draft, path, number, source, remark);
+}
+
+static gint64 gpus_of(OrrLaunchDraft *draft) {
+  return line_number(draft, "workload.parallel.tp", 1) *
+         line_number(draft, "workload.parallel.pp", 1) *
+         line_number(draft, "workload.parallel.dp-attention", 1);
+}
+
+static gint64 replicas_of(OrrLaunchDraft *draft) {
+  return line_number(draft, "workload.replicas", 1);
+}
+
+static void set_layout(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
+  set_parallel(draft, "tp", layout->tp, layout->tp_from, NULL);
+  set_parallel(draft, "pp", layout->pp, layout->pp_from, NULL);
+  set_parallel(draft, "dp-attention", layout->dp_attention, layout->dp_from, NULL);
+  set_parallel(draft, "ep", layout->ep, layout->ep_from, NULL);
+  const gint64 replicas = layout->replicas * MAX(draft->replicas, 1);
+  const gboolean is_manifest = draft->replicas > 1;
+  if (replicas > 1)
+    orr_launch_serving_set(draft, "workload.replicas", replicas,
+                           is_manifest ? NULL : layout->dp_from,
+                           is_manifest ? "of the manifest" : NULL);
+}
+
+/* --- Servers of one deployment --- */
+
+/* The layout of @draft in one line, "{tp: 8, ep: 8}". Newly allocated. */
+static char *parallel_text(OrrLaunchDraft *draft) {
+  g_autoptr(GString) text = g_string_new("{");
+  for (const char *const *key = parallel_keys; *key; key++) {
+    g_autofree char *path = g_strdup_printf("workload.parallel.%s", *key);
+    const char *value = orr_launch_draft_get(draft, path);
+    if (value) g_string_append_printf(text, "%s%s: %s", text->len > 1 ? ", " : "", *key, value);
+  }
+  return g_strdup_printf("%s}", text->str);
+}
+
+/* Gives @draft the layout of @other. */
+static void copy_parallel(OrrLaunchDraft *draft, OrrLaunchDraft *other) {
+  for (const char *const *key = parallel_keys; *key; key++) {
+    g_autofree char *path = g_strdup_printf("workload.parallel.%s", *key);
+    OrrLaunchLine *line = line_of(draft, path);
+    const char *value = orr_launch_draft_get(other, path);
+    if (line) g_ptr_array_remove(draft->lines, line);
+    if (value) orr_launch_draft_set(draft, path, value, NULL, "of the servers that prefill");
+  }
+}
+
+/* Engines of a scenario have equal settings: those of the servers that decode. */
+static void judge_engine(OrrLaunchDraft *draft, OrrLaunchDraft *part) {
+  for (guint i = 0; i < part->settings->len; i++) {
+    OrrLaunchSetting *setting = part->settings->pdata[i];
+    const char *path = setting->rule ? setting->rule->path : NULL;
+    if (!path || setting->verdict != ORR_LAUNCH_MAPPED) continue;
+    if (g_strcmp0(orr_launch_draft_get(draft, path), orr_launch_draft_get(part, path)) == 0)
+      continue;
+    if (g_str_has_prefix(path, "workload.engine"))
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "all engines have the settings of the decoding servers");
+  }
+}
+
+/* Replicas of the parts with @role; @ret_first: the first of them. */
+static gint64 count_role(OrrLaunchDraft *draft, OrrLaunchRole role, OrrLaunchDraft **ret_first) {
+  gint64 sum = 0;
+  for (guint i = 0; i < draft->parts->len; i++) {
+    OrrLaunchDraft *part = draft->parts->pdata[i];
+    if (part->role != role) continue;
+    if (sum == 0) *ret_first = part;
+    judge_engine(draft, part);
+    sum += replicas_of(part);
+  }
+  return sum;
+}
+
+static void set_groups(OrrLaunchDraft *draft, OrrLaunchDraft *prefill, gint64 prefills,
+                       gint64 decodes) {
+  g_autofree char *own = parallel_text(draft), *other = parallel_text(prefill);
+  if (strcmp(own, other) == 0) {
+    orr_launch_serving_set(draft, "workload.replicas", prefills + decodes, NULL,
+                           "those that prefill and those that decode");
+    return;
+  }
+  g_autofree char *groups = g_strdup_printf("[{replicas: " D ", parallel: %s}]", decodes, own);
+  orr_launch_serving_set(draft, "workload.replicas", prefills, NULL, "those that prefill");
+  orr_launch_draft_set(draft, "workload.groups", groups, NULL, "those that decode");
+  copy_parallel(draft, prefill);
+}
+
+/* A server that only prefills or only decodes, without its counterpart. */
+static void judge_roles(OrrLaunchDraft *draft) {
+  static const char *const whole[] = {"kv_both", "null", "none", "agg", "mixed", NULL};
+  for (guint i = 0; i < draft->settings->len; i++) {
+    OrrLaunchSetting *setting = draft->settings->pdata[i];
+    const char *path = setting->rule ? setting->rule->path : NULL;
+    const char *value = setting->value ? setting->value : "";
+    if (g_strcmp0(path, "workload.disaggregation") != 0 || strchr(value, '{')) continue;
+    if (setting->verdict != ORR_LAUNCH_MAPPED) continue;
+    if (g_strv_contains(whole, value))
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "one server does both");
+    else
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "the input has no counterpart: this server does both");
+  }
+}
+
+/* The GPUs of all servers. */
+static gint64 join_parts(OrrLaunchDraft *draft) {
+  OrrLaunchDraft *prefill = NULL, *decode = NULL;
+  gint64 decodes = replicas_of(draft);
+  const gint64 own = gpus_of(draft);
+  const gint64 prefills = count_role(draft, ORR_LAUNCH_PREFILLS, &prefill);
+  decodes += count_role(draft, ORR_LAUNCH_SERVES, &decode);
+  const gint64 gpus = decodes * own + (prefill ? prefills * gpus_of(prefill) : 0);
+  if (prefill) {
+    set_groups(draft, prefill, prefills, decodes);
+    orr_launch_serving_set(draft, "workload.disaggregation.prefill", prefills, NULL,
+                           "the servers that only prefill");
+  } else if (decodes > replicas_of(draft)) {
+    orr_launch_serving_set(draft, "workload.replicas", decodes, NULL, "equal servers");
+  }
+  if (!prefill) judge_roles(draft);
+  return gpus;
+}
+
+/* "Qwen/Qwen3-32B served by vllm" */
+static void set_name(OrrLaunchDraft *draft) {
+  const char *model = orr_launch_draft_options(draft)->model;
+  if (!model) model = orr_launch_draft_get(draft, "model");
+  if (!model) model = orr_launch_draft_get(draft, "model.base");
+  for (guint i = 0; model && i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (!setting->dialect->stack) continue;
+    g_autofree char *name = g_strdup_printf("%s served by %s", model, setting->dialect->name);
+    orr_launch_draft_set(draft, "name", name, NULL, NULL);
+    return;
+  }
+}
+
+void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
+  set_layout(draft, layout);
+  widen_context(draft);
+  if (draft->role != ORR_LAUNCH_WHOLE) return;
+  const gint64 gpus = join_parts(draft);
+  g_autofree char *own = parallel_text(draft);
+  const gboolean is_one = draft->parts->len == 0;
+  g_autofree char *from =
+      is_one ? g_strdup_printf("%s of the server", strcmp(own, "{}") == 0 ? "the GPU" : own)
+             : g_strdup("all servers");
+  orr_launch_draft_set_nodes(draft, 1, from);
+  orr_launch_draft_set_gpus_per_node(draft, gpus, NULL);
+  if (!has_load(draft)) assume_load(draft);
+  set_name(draft);
+}
+
+/* --- Speculation --- */
+
+void orr_launch_serving_speculate(OrrLaunchDraft *draft, const OrrLaunchSetting *source,
+                                  const char *kind, gint64 tokens, const char *more) {
+  static const char path[] = "workload.engine.speculation.";
+  g_auto(GStrv) pairs = g_strsplit(more, ";", -1);
+  g_autofree char *kind_path = g_strconcat(path, "kind", NULL);
+  g_autofree char *tokens_path = g_strconcat(path, "num-speculative-tokens", NULL);
+  g_autofree char *acceptance = g_strconcat(path, "acceptance", NULL);
+  orr_launch_draft_set(draft, kind_path, kind, source, NULL);
+  orr_launch_serving_set(draft, tokens_path, CLAMP(tokens, 1, 16), NULL, NULL);
+  orr_launch_draft_set(draft, acceptance, "[0.75, 0.7, 0.65]", NULL,
+                       "assumed: the server's log has the rate of your prompts");
+  for (char **pair = pairs; *pair; pair++) {
+    g_auto(GStrv) halves = g_strsplit(*pair, "=", 2);
+    if (!halves[0] || !halves[1]) continue;
+    g_autofree char *key = g_strconcat(path, halves[0], NULL);
+    orr_launch_draft_set(draft, key, halves[1], NULL, NULL);
+  }
+  orr_launch_draft_remark(draft, "the acceptance of drafts is assumed: no launch line says it");
+}
+
+void orr_launch_serving_draft_model(OrrLaunchDraft *draft, OrrLaunchSetting *source,
+                                    gint64 tokens) {
+  g_autofree char *name = orr_launch_serving_known(draft, source->value ? source->value : "");
+  if (!name) {
+    orr_launch_draft_judge(draft, source, ORR_LAUNCH_NOT_SIMULATED,
+                           "the library does not have this draft model");
+    return;
+  }
+  g_autofree char *more = g_strdup_printf("model=%s", name);
+  orr_launch_serving_speculate(draft, source, "draft-model", tokens, more);
+}

@@ -1,0 +1,179 @@
+/*
+ * launch_trainer.c - which script a command starts, by which launcher, on how many GPUs.
+ */
+#include "sim/import/launch/launch_trainer.h"
+
+#include <string.h>
+
+#include "sim/import/launch/dialects_training.h"
+
+/* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name
+ * tells. */
+static const OrrLaunchTrainer *const trainers[] = {&orr_trainer_megatron, &orr_trainer_torchtitan,
+                                                   &orr_trainer_transformers, NULL};
+
+/* A launcher by the words that begin it; its options precede the script. */
+static const struct {
+  const char *first, *second; /* second: NULL, or the next word */
+  const OrrLaunchDialect *dialect;
+} launchers[] = {
+    {"torchrun", NULL, &orr_dialect_torchrun},
+    {"torch.distributed.run", NULL, &orr_dialect_torchrun},
+    {"torch.distributed.launch", NULL, &orr_dialect_torchrun},
+    {"accelerate", "launch", &orr_dialect_accelerate},
+    {"deepspeed", NULL, &orr_dialect_deepspeed_launcher},
+};
+
+static const char *text_at(const OrrLaunchCommand *command, guint i) {
+  return i < command->words->len ? ((const OrrLaunchWord *)command->words->pdata[i])->text : "";
+}
+
+static gboolean is_script(const char *text) {
+  return (g_str_has_suffix(text, ".py") || g_str_has_suffix(text, "run_train.sh")) &&
+         text[0] != '-';
+}
+
+/* The word after the launcher that begins at @i, with its dialect; 0: none begins there. */
+static guint launcher_end(const OrrLaunchCommand *command, guint i,
+                          const OrrLaunchDialect **ret_dialect) {
+  g_autofree char *base = g_path_get_basename(text_at(command, i));
+  for (guint k = 0; k < G_N_ELEMENTS(launchers); k++) {
+    const char *second = launchers[k].second;
+    if (strcmp(base, launchers[k].first) != 0) continue;
+    if (second && strcmp(text_at(command, i + 1), second) != 0) continue;
+    *ret_dialect = launchers[k].dialect;
+    return i + (second ? 2 : 1);
+  }
+  return 0;
+}
+
+/* The module or script of "python [-u] -m MODULE" or "python SCRIPT" at @i; 0: none. */
+static guint python_script(const OrrLaunchCommand *command, guint i) {
+  g_autofree char *base = g_path_get_basename(text_at(command, i));
+  if (!g_str_has_prefix(base, "python")) return 0;
+  for (i++; i < command->words->len; i++) {
+    const char *text = text_at(command, i);
+    if (strcmp(text, "-m") == 0) return i + 1;
+    if (text[0] != '-') return i;
+  }
+  return 0;
+}
+
+static gboolean names(const OrrLaunchTrainer *trainer, const char *script) {
+  g_autofree char *base = g_path_get_basename(script);
+  g_auto(GStrv) patterns = g_strsplit(trainer->scripts ? trainer->scripts : "", " ", -1);
+  for (char **pattern = patterns; *pattern; pattern++)
+    if (g_pattern_match_simple(*pattern, base)) return TRUE;
+  return FALSE;
+}
+
+static const OrrLaunchTrainer *trainer_of(const OrrLaunchCommand *command, guint script) {
+  for (const OrrLaunchTrainer *const *trainer = trainers; *trainer; trainer++)
+    if (names(*trainer, text_at(command, script))) return *trainer;
+  for (const OrrLaunchTrainer *const *trainer = trainers; *trainer; trainer++)
+    if ((*trainer)->knows && (*trainer)->knows(command, script)) return *trainer;
+  return NULL;
+}
+
+/* The last script or module in the command: what stands in front starts it. 0: none. */
+static guint script_of(const OrrLaunchCommand *command) {
+  guint found = 0;
+  for (guint i = 0; i < command->words->len && !found; i++) {
+    const OrrLaunchDialect *dialect = NULL;
+    const guint python = python_script(command, i);
+    if (python && !launcher_end(command, python, &dialect)) found = python;
+    if (!found && is_script(text_at(command, i))) found = i;
+  }
+  for (guint i = 0; i < command->words->len && !found; i++) {
+    const gboolean is_module =
+        strcmp(text_at(command, i), "-m") == 0 || strcmp(text_at(command, i), "--module") == 0;
+    const OrrLaunchDialect *dialect = NULL;
+    if (is_module && !launcher_end(command, i + 1, &dialect)) found = i + 1;
+  }
+  return found;
+}
+
+gboolean orr_launch_trainer_knows(const OrrLaunchCommand *command) {
+  const guint script = script_of(command);
+  return script > 0 && trainer_of(command, script) != NULL;
+}
+
+/* --- Reading --- */
+
+/* The options of the launcher at @i, up to the script. */
+static void read_launcher(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  for (guint i = 0; i < script; i++) {
+    const OrrLaunchDialect *dialect = NULL;
+    const guint first = launcher_end(command, i, &dialect);
+    if (!first) continue;
+    g_autoptr(GPtrArray) options = g_ptr_array_new();
+    for (guint k = first; k < script; k++) g_ptr_array_add(options, command->words->pdata[k]);
+    orr_launch_argv(draft, dialect, options, 0, NULL);
+    return;
+  }
+}
+
+/* srun -N 4 --gpus-per-node 8 */
+static void read_scheduler(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  static const char *const options[] = {"-N", "--nodes", "--gpus-per-node", "--ntasks-per-node"};
+  for (guint i = 0; i < script; i++)
+    for (guint k = 0; k < G_N_ELEMENTS(options); k++) {
+      const char *text = text_at(command, i);
+      const gsize n = strlen(options[k]);
+      if (strncmp(text, options[k], n) != 0 || (text[n] && text[n] != '=')) continue;
+      const gint64 value =
+          g_ascii_strtoll(text[n] ? text + n + 1 : text_at(command, i + 1), NULL, 10);
+      if (value > 0 && k < 2) orr_launch_draft_set_nodes(draft, value, options[k]);
+      if (value > 0 && k >= 2) orr_launch_draft_set_gpus_per_node(draft, value, options[k]);
+    }
+}
+
+static char *shown(const OrrLaunchCommand *command) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; i < command->words->len && text->len < 80; i++)
+    g_string_append_printf(text, "%s%s", i ? " " : "", text_at(command, i));
+  return g_strdup_printf("%.90s%s", text->str, text->len > 90 ? "..." : "");
+}
+
+static const OrrLaunchCommand *choose(OrrLaunchDraft *draft, const GPtrArray *commands) {
+  const gint64 choice = orr_launch_draft_options(draft)->choice;
+  const OrrLaunchCommand *first = commands->pdata[0];
+  if (commands->len == 1) return first;
+  if (choice >= 1 && choice <= commands->len) return commands->pdata[choice - 1];
+  const OrrLaunchWord *word = first->words->pdata[0];
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; i < commands->len; i++) {
+    g_autofree char *line = shown(commands->pdata[i]);
+    const OrrLaunchCommand *command = commands->pdata[i];
+    g_string_append_printf(text, "; %u (line %d): %s", i + 1,
+                           ((const OrrLaunchWord *)command->words->pdata[0])->place.line, line);
+  }
+  orr_diags_error(orr_launch_draft_diags(draft), word->place,
+                  "several launch lines: add --choose N%s", text->str);
+  return NULL;
+}
+
+/* NCCL's variables, and PyTorch's allocator's. */
+static void read_environment(OrrLaunchDraft *draft, const OrrLaunchCommand *command) {
+  static const char *const prefixes[] = {"NCCL_", "PYTORCH_", "CUDA_", "NVTE_", "TORCH_"};
+  for (guint i = 0; command->environment && i < command->environment->len; i++) {
+    const OrrLaunchWord *word = command->environment->pdata[i];
+    const char *equals = strchr(word->text, '=');
+    g_autofree char *key = equals ? g_strndup(word->text, (gsize)(equals - word->text)) : NULL;
+    for (guint k = 0; key && k < G_N_ELEMENTS(prefixes); k++)
+      if (g_str_has_prefix(key, prefixes[k]))
+        orr_launch_draft_add(draft, &orr_dialect_training_environment, key, equals + 1,
+                             word->place);
+  }
+}
+
+void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
+  const OrrLaunchCommand *command = choose(draft, commands);
+  if (!command) return;
+  read_environment(draft, command);
+  const guint script = script_of(command);
+  orr_launch_form_read_configs(draft); /* what the line says overrides them */
+  read_scheduler(draft, command, script);
+  read_launcher(draft, command, script);
+  trainer_of(command, script)->read(draft, command, script);
+}

@@ -1,0 +1,46 @@
+/*
+ * shell.h - finds the commands that a pasted shell script would run, without running anything.
+ *
+ *   text --tokens (shell_token.c)--> tree (shell_parse.c) --walk (shell_run.c)--> commands
+ *                                                              |
+ *                                          variables, expansions (shell_expand.c)
+ *
+ * Understood as bash does: assignments, arrays, export, quotes, ${V:-w} and its relatives, $(( )),
+ * here-documents, continuations, if, case, for over known words, functions, source of a file that
+ * was given, eval, `bash -c`. Nothing is executed: $(command) and a variable that nobody set are
+ * unresolved, and every word says whether it holds one. Conditions take an unset variable as empty
+ * and a file as absent, as on a fresh machine, and say so.
+ *
+ * What public scripts get wrong is read as meant, with a warning: a comment or a blank after a
+ * backslash, a missing backslash before a line that begins with an option.
+ *
+ * Limits: 64 levels of nesting, 100,000 commands, 16 MiB of expanded text.
+ */
+#ifndef ORR_SHELL_H
+#define ORR_SHELL_H
+
+#include "sim/import/launch/launch_form.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrShell OrrShell;
+
+/* Variables of the command line (--set) are set, and assignments do not change them. Findings go
+ * to @draft, which is borrowed. */
+OrrShell *orr_shell_new(OrrLaunchDraft *draft);
+void orr_shell_free(OrrShell *shell); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrShell, orr_shell_free)
+
+/* Sets and exports a variable, as a scheduler would. */
+void orr_shell_set(OrrShell *shell, const char *name, const char *value);
+/* Reads the lines "#SBATCH ..." of @text: nodes and GPUs of @draft, and Slurm's variables. */
+void orr_shell_headers(OrrShell *shell, OrrLaunchDraft *draft, const char *text);
+/* Walks the script. */
+void orr_shell_run(OrrShell *shell, const OrrLaunchSource *source);
+/* The simple commands that were reached, in order, of OrrLaunchCommand *: expanded words without
+ * redirections, with the exported variables of that moment. The shell owns them. */
+const GPtrArray *orr_shell_commands(const OrrShell *shell);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * shell_headers.c - the lines "#SBATCH --nodes=4" of a script: nodes and GPUs, and the variables
+ * that Slurm sets from them.
+ */
+#include <string.h>
+
+#include "sim/import/launch/shell.h"
+
+typedef struct {
+  const char *options;   /* long and short, separated by blanks */
+  const char *variables; /* that Slurm sets from it */
+} Header;
+
+static const Header headers[] = {
+    {"--nodes -N", "SLURM_NNODES SLURM_JOB_NUM_NODES"},
+    {"--gpus-per-node --gres", "SLURM_GPUS_PER_NODE SLURM_GPUS_ON_NODE"},
+    {"--ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
+    {"--ntasks -n", "SLURM_NTASKS SLURM_NPROCS"},
+    {"--cpus-per-task -c", "SLURM_CPUS_PER_TASK"},
+};
+
+/* The last number of "gpu:h100:8", "8", "2-4": what follows the last ':' or '-'. */
+static gint64 last_number(const char *text) {
+  const char *at = text + strlen(text);
+  while (at > text && g_ascii_isdigit(at[-1])) at--;
+  return g_ascii_strtoll(at, NULL, 10);
+}
+
+static void apply_header(OrrLaunchDraft *draft, OrrShell *shell, const Header *header,
+                         const char *value) {
+  const gint64 number = last_number(value);
+  g_auto(GStrv) names = g_strsplit(header->variables, " ", -1);
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
+  g_autofree char *from =
+      g_strdup_printf("#SBATCH %.*s", (int)strcspn(header->options, " "), header->options);
+  if (number <= 0) return;
+  for (char **name = names; *name; name++) orr_shell_set(shell, *name, text);
+  if (header == &headers[0]) orr_launch_draft_set_nodes(draft, number, from);
+  if (header == &headers[1]) orr_launch_draft_set_gpus_per_node(draft, number, from);
+}
+
+static void read_header(OrrLaunchDraft *draft, OrrShell *shell, const char *line) {
+  for (guint i = 0; i < G_N_ELEMENTS(headers); i++) {
+    g_auto(GStrv) options = g_strsplit(headers[i].options, " ", -1);
+    for (char **option = options; *option; option++) {
+      const char *at = strstr(line, *option);
+      if (!at || !strchr("= \t", at[strlen(*option)])) continue;
+      g_autofree char *value = g_strdup(at + strlen(*option) + 1);
+      g_strstrip(value)[strcspn(g_strstrip(value), " \t#")] = '\0';
+      apply_header(draft, shell, &headers[i], value);
+    }
+  }
+}
+
+void orr_shell_headers(OrrShell *shell, OrrLaunchDraft *draft, const char *text) {
+  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  for (char **line = lines; *line; line++)
+    if (g_str_has_prefix(*line, "#SBATCH")) read_header(draft, shell, *line + strlen("#SBATCH"));
+}

@@ -1,0 +1,32 @@
+/*
+ * topology_text.c - the formats in which a cluster can be written.
+ */
+#include "sim/import/topology/topology_text.h"
+
+#include <string.h>
+
+#include "sim/base/diag.h"
+#include "sim/base/fault.h"
+
+extern const OrrTopologyText orr_topology_text_ibnetdiscover, orr_topology_text_nccl_xml,
+    orr_topology_text_slurm, orr_topology_text_slurm_yaml;
+
+const OrrTopologyText *const orr_topology_texts[] = {
+    &orr_topology_text_ibnetdiscover, &orr_topology_text_nccl_xml, &orr_topology_text_slurm,
+    &orr_topology_text_slurm_yaml, NULL};
+
+char *orr_topology_text(const char *format, const OrrCluster *cluster, GError **error) {
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  for (guint i = 0; orr_topology_texts[i]; i++) {
+    if (strcmp(orr_topology_texts[i]->name, format) == 0)
+      return orr_topology_texts[i]->write(cluster, error);
+    g_ptr_array_add(names, (gpointer)orr_topology_texts[i]->name);
+  }
+  g_ptr_array_add(names, NULL);
+  const char *nearest = orr_diag_nearest_word(format, (const char *const *)names->pdata);
+  g_autofree char *known = g_strjoinv(", ", (char **)names->pdata);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--as: unknown format '%s'%s%s%s (known: %s)",
+              format, nearest ? ": did you mean '" : "", nearest ? nearest : "",
+              nearest ? "'?" : "", known);
+  return NULL;
+}

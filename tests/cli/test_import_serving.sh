@@ -1,0 +1,76 @@
+#!/bin/bash
+# test_import_serving.sh ORRERY - every line of tests/import/launch that starts a server becomes a scenario that passes
+# `check` and runs; the published figures of one of them lie in its bands; what is not a line is refused.
+set -u
+orrery=$1
+here=$(cd "$(dirname "$0")/../import/launch" && pwd)
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+n=0
+ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi; }
+
+# A line with the cluster and the files that it needs.
+cases="serve-vllm-qwen3-32b-tp2.sh:dgx-h100-superpod serve-sglang-deepseek-r1-h200.sh:aws-p5en
+serve-trtllm-deepseek-r1-b200.sh:dgx-b200-superpod:dsr1-fp4.yml serve-vllm-gpt-oss.sh:dgx-h100-superpod:gpt-oss.yaml
+serve-sglang-llama-70b.sh:dgx-h100-superpod serve-vllm-deepseek-dp-ep.sh:dgx-h100-superpod
+serve-vllm-eagle3.sh:dgx-h100-superpod serve-sglang-deepseek-dp-mtp.sh:aws-p5en
+serve-vllm-prefill-decode.sh:dgx-h100-superpod serve-sglang-prefill-decode.sh:dgx-h100-superpod
+serve-trtllm-aiperf.sh:dgx-h100-superpod serve-trtllm-bench.sh:dgx-h100-superpod
+serve-vllm-guidellm.sh:dgx-h100-superpod serve-vllm-awq-lora.sh:dgx-h100-superpod
+serve-deployment.yaml:dgx-h100-superpod serve-leader-worker.yaml:aws-p5en serve-compose.yaml:dgx-h100-superpod
+serve-disaggregated.yaml:dgx-h100-superpod serve-skypilot.yaml:dgx-h100-superpod serve-dstack.yaml:aws-p5en
+serve-trtllm-disaggregated.yaml:dgx-h100-superpod serve-production-stack.yaml:dgx-h100-superpod"
+for case in $cases; do
+  IFS=: read -r file cluster other <<< "$case"
+  "$orrery" import launch "$here/$file" ${other:+"$here/$other"} --cluster "$cluster" -o "$work/s.yaml" 2> "$work/err" &&
+    "$orrery" check "$work/s.yaml" > "$work/out" 2>&1 && "$orrery" run "$work/s.yaml" --db none > "$work/$file.out" 2>&1
+  status=$?
+  [ $status = 0 ] || sed 's/^/# /' "$work/err" "$work/out"
+  ok $status "$file becomes a scenario that passes check and runs"
+  ! grep -q 'unknown' "$work/err"
+  ok $? "every key of $file is accounted for"
+done
+
+# published FILE FIGURE: the output tokens per second that its source measured lie in the band.
+published() {
+  local low high
+  read -r low high < <(sed -n 's|.*output  *\([0-9,]*\) to \([0-9,]*\) tokens/s.*|\1 \2|p' "$work/$1.out" | tr -d ,)
+  [ "${low:-99999}" -le "$2" ] && [ "${high:-0}" -ge "$2" ]
+  ok $? "$1: the published $2 tokens/s lie between $low and $high"
+}
+# ML.ENERGY, Qwen3-32B on two H100, 32 requests: 1,706 tokens/s (a row of scenarios/validation/serving-mlenergy.csv).
+published serve-vllm-qwen3-32b-tp2.sh 1706
+# refuse NAME PATTERN TEXT: exit 2, the message, nothing written.
+refuse() {
+  printf '%s' "$3" > "$work/$1"
+  rm -f "$work/never.yaml"
+  "$orrery" import launch "$work/$1" --cluster dgx-h100-superpod -o "$work/never.yaml" 2> "$work/err"
+  [ $? = 2 ] && grep -q -- "$2" "$work/err" && [ ! -e "$work/never.yaml" ]
+  status=$?
+  [ $status = 0 ] || sed 's/^/# /' "$work/err"
+  ok $status "refused: $2"
+}
+refuse a.sh "did you mean 'tensor-parallel-size'" 'vllm serve Qwen/Qwen3-8B --tensor-paralel-size 8'
+refuse b.sh 'the library has no model' 'sglang serve --model-path nobody/knows-this-one'
+refuse c.yaml 'no container of this manifest' 'apiVersion: v1
+kind: Pod
+spec: {containers: [{name: a, image: nginx, command: [nginx]}]}'
+refuse d.yaml 'd.yaml:4:' 'apiVersion: v1
+kind: Pod
+spec: {containers: ['
+refuse e.sh 'choose 2' 'vllm serve Qwen/Qwen3-8B
+sglang serve --model-path Qwen/Qwen3-8B --tp 2'
+
+# A config.json beside the line is the model.
+cat > "$work/config.json" <<'EOF'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192,
+ "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+ "max_position_embeddings": 131072, "tie_word_embeddings": true, "rms_norm_eps": 1e-05}
+EOF
+echo 'vllm serve /models/ours --max-model-len 4096' > "$work/line.sh"
+"$orrery" import launch "$work/line.sh" "$work/config.json" --cluster dgx-h100-superpod -o "$work/own.yaml" 2> "$work/err" &&
+  "$orrery" check "$work/own.yaml" > "$work/out" 2>&1 && grep -q 'layers: 16' "$work/own.yaml"
+status=$?
+[ $status = 0 ] || sed 's/^/# /' "$work/err" "$work/out"
+ok $status 'a config.json beside the line is the model'
+echo "1..$n"

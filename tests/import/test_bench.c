@@ -1,0 +1,172 @@
+/* test_bench.c - results of benchmarks in each tool's form, with the numbers that they hold. */
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/import/bench/bench.h"
+
+static GPtrArray *read_text(const char *text, GError **error) {
+  GPtrArray *results = g_ptr_array_new_with_free_func((GDestroyNotify)orr_bench_result_free);
+  if (orr_bench_read_text(text, strlen(text), "b.txt", results, error)) return results;
+  g_ptr_array_unref(results);
+  return NULL;
+}
+
+/* Result @i of @text has @expected as its value @which. */
+static void check(const char *text, guint i, int which, double expected) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GPtrArray) results = read_text(text, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(results->len, >, i);
+  const double value = ((const OrrBenchResult *)results->pdata[i])->values[which];
+  if (isinf(expected) ? !isinf(value) : !(fabs(value - expected) <= 1e-9 * fabs(expected)))
+    g_error("value %d is %g, not %g, of:\n%s", which, value, expected, text);
+}
+
+static void check_refused(const char *text, const char *words) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GPtrArray) results = read_text(text, &error);
+  g_assert_null(results);
+  if (!strstr(error->message, words)) g_error("'%s' is missing in: %s", words, error->message);
+}
+
+#define BLOCK(requests)                                                                            \
+  "100%|####| 10/10\n============ Serving Benchmark Result ============\n"                         \
+  "Traffic request rate:                    inf\n"                                                 \
+  "Max reqeuest concurrency:                16\n"                                                  \
+  "Successful requests:                     " requests "\n"                                        \
+  "Total input tokens:                      20480\n"                                               \
+  "Total generated tokens:                  2560\n"                                                \
+  "Output token throughput (tok/s):         1,536.5\n"                                             \
+  "---------------Time to First Token----------------\n"                                           \
+  "Mean TTFT (ms):                          120.5\n"                                               \
+  "P99 TPOT (ms):                           -0.00\n"                                               \
+  "==================================================\n"
+
+static void test_labels(void) {
+  check(BLOCK("20"), 0, ORR_BENCH_RATE, INFINITY);
+  check(BLOCK("20"), 0, ORR_BENCH_CONCURRENCY, 16);
+  check(BLOCK("20"), 0, ORR_BENCH_INPUT_TOKENS, 1024);
+  check(BLOCK("20"), 0, ORR_BENCH_OUTPUT_TOKENS, 128);
+  check(BLOCK("20"), 0, ORR_BENCH_OUTPUT_RATE, 1536.5);
+  check(BLOCK("20"), 0, ORR_BENCH_TTFT_MEAN, 0.1205);
+  check(BLOCK("20") "noise\n" BLOCK("40"), 1, ORR_BENCH_INPUT_TOKENS, 512);
+  check_refused(BLOCK("0"), "b.txt:2:1: error: no request of this run was completed");
+  check_refused(BLOCK("xxx.xx"), "'successful requests' is not a number: 'xxx.xx'");
+  check_refused("==== Serving Benchmark Result ====\nMean TTFT (ms): 1\n",
+                "the block has no 'Successful requests'");
+}
+
+static void test_json(void) {
+  static const char vllm[] =
+      "{\"backend\": \"vllm\", \"model_id\": \"m/x\", \"request_rate\": \"inf\", "
+      "\"max_concurrency\": 8, \"completed\": 80, \"total_input_tokens\": 81920, "
+      "\"total_output_tokens\": 10240, \"mean_ttft_ms\": 45.5, \"mean_tpot_ms\": 9.25, "
+      "\"itls\": [[0.1, 0.2], []], \"p99_itl_ms\": null}";
+  check(vllm, 0, ORR_BENCH_RATE, INFINITY);
+  check(vllm, 0, ORR_BENCH_INPUT_TOKENS, 1024);
+  check(vllm, 0, ORR_BENCH_TPOT_MEAN, 9.25e-3);
+  /* SGLang: a line per run, bare Infinity, a large nested member */
+  static const char sglang[] =
+      "{\"request_rate\": Infinity, \"max_concurrency\": 4, \"completed\": 10, "
+      "\"mean_e2e_latency_ms\": 900.0, \"mean_ttft_ms\": 50, \"server_info\": {\"a\": {\"b\": "
+      "1}}}\n"
+      "{\"request_rate\": 2.5, \"completed\": 10, \"mean_e2e_latency_ms\": 800.0}\n";
+  check(sglang, 0, ORR_BENCH_RATE, INFINITY);
+  check(sglang, 1, ORR_BENCH_RATE, 2.5);
+  check(sglang, 1, ORR_BENCH_E2E_MEAN, 0.8);
+  /* seconds where others write milliseconds */
+  check("[{\"conc\": 64, \"isl\": 1024, \"osl\": 512, \"mean_ttft\": 0.25, \"median_tpot\": 0.02}]",
+        0, ORR_BENCH_TPOT_P50, 0.02);
+  /* AIPerf, after a line of its log */
+  static const char aiperf[] =
+      "INFO done\n{\"time_to_first_token\": {\"unit\": \"ms\", \"avg\": 30.0, \"p99\": 44.0}, "
+      "\"request_latency\": {\"unit\": \"us\", \"avg\": 5e5}, \"request_count\": {\"avg\": 7}}";
+  check(aiperf, 0, ORR_BENCH_TTFT_P99, 0.044);
+  check(aiperf, 0, ORR_BENCH_E2E_MEAN, 0.5);
+  check(aiperf, 0, ORR_BENCH_REQUESTS, 7);
+  check_refused("{\"mean_ttft_ms\": 1, ", "b.txt:1:");
+  check_refused("{\"completed\": 0, \"mean_ttft_ms\": 0}", "no request of this run was completed");
+  check_refused("{\"completed\": 5, \"mean_ttft_ms\": -4}", "cannot be negative");
+}
+
+static void test_table(void) {
+  static const char table[] =
+      "\342\224\203 Statistic \342\224\203 avg \342\224\203 p99 \342\224\203 p90 \342\224\203\n"
+      "\342\224\202 Time to first token (ms) \342\224\202 1,016.26 \342\224\202 40 \342\224\202 30 "
+      "\342\224\202\n"
+      "\342\224\202 Inter token latency (ms) \342\224\202 4.5 \342\224\202 N/A \342\224\202 N/A "
+      "\342\224\202\n"
+      "\342\224\202 Output Token Throughput Per User \342\224\202 9 \342\224\202 9 \342\224\202 9 "
+      "\342\224\202\n"
+      "\342\224\202 (tokens/sec/user) \342\224\202  \342\224\202  \342\224\202  \342\224\202\n"
+      "\342\224\202 Output token throughput (per sec) \342\224\202 504.02 \342\224\202 N/A "
+      "\342\224\202 N/A \342\224\202\n";
+  check(table, 0, ORR_BENCH_TTFT_MEAN, 1.01626);
+  check(table, 0, ORR_BENCH_TTFT_P90, 0.03);
+  check(table, 0, ORR_BENCH_TPOT_MEAN, 4.5e-3);
+  check(table, 0, ORR_BENCH_OUTPUT_RATE, 504.02);
+}
+
+/* 12 steps: the first is left out, and the median of 11 to 1 s is 6 s. */
+static void test_training(void) {
+  g_autoptr(GString) log = g_string_new(NULL);
+  for (int i = 12; i >= 1; i--)
+    g_string_append_printf(log,
+                           "[default7]: iteration %d/ 100 | elapsed time per iteration (ms): "
+                           "%d000.0 | global batch size:  256 | throughput per GPU "
+                           "(TFLOP/s/GPU): %d.5 |\n",
+                           13 - i, i, i);
+  g_string_append(log, "[Rank 0] (after 2 iterations) memory (MB) | allocated: 10 | max allocated: "
+                       "1024.0 | reserved: 9 |\n");
+  check(log->str, 0, ORR_BENCH_ITERATION, 6);
+  check(log->str, 0, ORR_BENCH_WARM_UP, 1);
+  check(log->str, 0, ORR_BENCH_GLOBAL_BATCH, 256);
+  check(log->str, 0, ORR_BENCH_TFLOPS, 6.5);
+  check(log->str, 0, ORR_BENCH_MEMORY, 1073741824);
+  check("iteration 5/ 9 | elapsed time per iteration (s): 105.22 | TFLOPs: 149.02 |\n", 0,
+        ORR_BENCH_ITERATION, 105.22);
+  check("step: 10  loss:  7.9  memory: 2.00GiB(3%)  tps: 6,667  tflops: 389.2  mfu: 39.3%\n", 0,
+        ORR_BENCH_TOKENS_PER_GPU, 6667);
+  static const char mlperf[] =
+      "0: :::MLLOG {\"key\": \"global_batch_size\", \"value\": 256}\n"
+      "0: :::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"throughput\": 128.0}}\n";
+  check(mlperf, 0, ORR_BENCH_ITERATION, 2);
+  check(":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 14.5}}\n", 0,
+        ORR_BENCH_ITERATION, 14.5);
+}
+
+static void test_refused(void) {
+  check_refused("", "the file is empty");
+  check_refused("hello\n", "no result of a known benchmark was found");
+  check_refused("{\"guidellm_version\": 1}", "a result of GuideLLM, which is not read");
+  check_refused("#  size count type redop root time algbw busbw #wrong\n", "import nccl-tests");
+  check_refused(BLOCK("20") "iteration 5/ 9 | elapsed time per iteration (s): 105.22 |\n",
+                "results of two tools in one file");
+}
+
+static void test_written(void) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GPtrArray) results = read_text(BLOCK("20") BLOCK("40"), &error);
+  g_autofree char *csv = orr_bench_csv(results);
+  g_assert_cmpstr(csv, ==,
+                  "source,tool,model,concurrency,rate_per_s,requests,input_tokens,output_tokens,"
+                  "ttft_mean_s,tpot_p99_s,output_tokens_per_s\n"
+                  "b.txt:2,serving-benchmark,,16,inf,20,1024,128,0.1205,0,1536.5\n"
+                  "b.txt:14,serving-benchmark,,16,inf,40,512,64,0.1205,0,1536.5\n");
+  g_autofree char *load = orr_bench_load(results->pdata[0], &error);
+  g_assert_cmpstr(load, ==,
+                  "workload:\n  load: {kind: closed-loop, concurrency: 16}\n  requests: 20\n"
+                  "  input: {tokens: 1024}\n  output: {tokens: 128}\n");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/bench/labels", test_labels);
+  g_test_add_func("/bench/json", test_json);
+  g_test_add_func("/bench/table", test_table);
+  g_test_add_func("/bench/training", test_training);
+  g_test_add_func("/bench/refused", test_refused);
+  g_test_add_func("/bench/written", test_written);
+  return g_test_run();
+}

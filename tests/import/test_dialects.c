@@ -1,0 +1,79 @@
+/* test_dialects.c - every dialect of launch lines: its rules are complete and name keys that exist;
+ * no spelling stands twice. */
+#include <glib.h>
+#include <string.h>
+
+#include "sim/import/launch/launch.h"
+#include "sim/run/scenario.h"
+
+/* Fails the test, and goes on to the next finding. */
+static void complain(const char *format, ...) G_GNUC_PRINTF(1, 2);
+static void complain(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  g_test_message("%s", text);
+  g_test_fail();
+}
+
+/* The names of all keys that a scenario's schema knows. */
+static char *schema;
+
+static gboolean is_key(const char *name) {
+  g_autofree char *quoted = g_strdup_printf("\"%s\":", name);
+  return strstr(schema, quoted) != NULL;
+}
+
+static void check_path(const OrrLaunchDialect *dialect, const OrrLaunchRule *rule) {
+  g_auto(GStrv) paths = g_strsplit(rule->path, " ", -1);
+  for (char **path = paths; *path; path++) {
+    g_auto(GStrv) keys = g_strsplit(*path, ".", -1);
+    for (char **key = keys; *key; key++)
+      if (!is_key(*key))
+        complain("%s: %s: the scenario has no key '%s'", dialect->name, rule->keys, *key);
+  }
+}
+
+static void check_rule(const OrrLaunchDialect *dialect, const OrrLaunchRule *rule) {
+  if (rule->verdict == ORR_LAUNCH_MAPPED && !rule->path)
+    complain("%s: %s: mapped to no key", dialect->name, rule->keys);
+  if (rule->verdict != ORR_LAUNCH_MAPPED && !rule->why)
+    complain("%s: %s: no reason", dialect->name, rule->keys);
+  if (rule->path) check_path(dialect, rule);
+}
+
+static void check_spellings(const OrrLaunchDialect *dialect, const OrrLaunchRule *rule,
+                            GHashTable *seen) {
+  g_auto(GStrv) keys = g_strsplit(rule->keys, " ", -1);
+  for (char **key = keys; *key; key++) {
+    for (const char *c = *key; *c; c++)
+      if (g_ascii_isupper(*c) || (*c == '_' && dialect->kind))
+        complain("%s: '%s' is not spelled as settings are", dialect->name, *key);
+    if (!g_hash_table_add(seen, g_strdup(*key)))
+      complain("%s: '%s' stands twice", dialect->name, *key);
+  }
+}
+
+static void test_rules(gconstpointer data) {
+  const OrrLaunchDialect *dialect = data;
+  g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  g_assert_nonnull(dialect->sentence);
+  for (guint i = 0; orr_launch_rule_at(dialect, i); i++) {
+    const OrrLaunchRule *rule = orr_launch_rule_at(dialect, i);
+    check_rule(dialect, rule);
+    check_spellings(dialect, rule, seen);
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  schema = orr_field_json_schema(&orr_scenario_table, "scenario");
+  for (guint i = 0; orr_launch_dialects[i]; i++) {
+    g_autofree char *path = g_strdup_printf("/dialects/%s", orr_launch_dialects[i]->name);
+    g_test_add_data_func(path, orr_launch_dialects[i], test_rules);
+  }
+  const int status = g_test_run();
+  g_free(schema);
+  return status;
+}

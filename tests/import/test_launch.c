@@ -1,0 +1,147 @@
+/* test_launch.c - settings of a small dialect of our own become a scenario and an account. */
+#include <glib.h>
+#include <string.h>
+
+#include "sim/import/launch/launch_form.h"
+
+static void set_precision(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                          const OrrLaunchRule *rule) {
+  if (g_strcmp0(setting->value, "half") == 0)
+    orr_launch_draft_set(draft, rule->path, "fp16", setting, NULL);
+  else
+    orr_launch_draft_bad(draft, setting, "'%s' is not half", setting->value);
+}
+
+static void finish(OrrLaunchDraft *draft);
+
+static const OrrLaunchRule rules[] = {
+    {.keys = "tensor-size tp", .path = "workload.parallel.tp", .convert = orr_launch_convert_int},
+    {.keys = "precision", .path = "workload.precision", .convert = set_precision},
+    {.keys = "sequence-parallel",
+     .path = "workload.parallel.sequence-parallel",
+     .convert = orr_launch_convert_bool,
+     .arity = ORR_LAUNCH_FLAG},
+    {.keys = "global micro", .path = "workload.batch", .convert = orr_launch_convert_later},
+    {.keys = "log.*", .verdict = ORR_LAUNCH_IRRELEVANT, .why = "logging"},
+    {.keys = "rampup",
+     .verdict = ORR_LAUNCH_NOT_SIMULATED,
+     .why = "batches that grow",
+     .neutral = "0",
+     .arity = ORR_LAUNCH_MANY},
+};
+
+static const OrrLaunchDialect dialect = {.name = "test",
+                                         .sentence = "A dialect.",
+                                         .kind = "training",
+                                         .stack = "megatron-core",
+                                         .rules = rules,
+                                         .n_rules = G_N_ELEMENTS(rules),
+                                         .finish = finish};
+
+static void finish(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, &dialect, "global");
+  if (setting) orr_launch_draft_set(draft, "workload.batch.global", setting->value, setting, NULL);
+}
+
+/* The draft of @line, words separated by blanks; "@V" is unresolved. */
+static OrrLaunchDraft *draft_of(const char *line, const OrrLaunchOptions *options) {
+  OrrLibrary *library = orr_library_new(NULL);
+  OrrLaunchDraft *draft = orr_launch_draft_new(library, options);
+  g_auto(GStrv) texts = g_strsplit(line, " ", -1);
+  g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; texts[i]; i++) {
+    OrrLaunchWord *word = g_new0(OrrLaunchWord, 1);
+    word->text = texts[i];
+    word->place = (OrrPlace){.file = "run.sh", .line = 1, .column = (int)i + 1};
+    word->unresolved = texts[i][0] == '@' ? texts[i] + 1 : NULL;
+    g_ptr_array_add(words, word);
+  }
+  orr_launch_argv(draft, &dialect, words, 0, NULL);
+  orr_launch_draft_apply(draft);
+  return draft;
+}
+
+static void drop(OrrLaunchDraft *draft) {
+  OrrLibrary *library = orr_launch_draft_library(draft);
+  orr_launch_draft_free(draft);
+  orr_library_free(library);
+}
+
+static const OrrLaunchOptions on_h100 = {
+    .cluster = "dgx-h100-superpod", .model = "llama-3.1-8b", .stack = "none", .gpus = 16};
+
+static void test_scenario(void) {
+  OrrLaunchDraft *draft = draft_of("--tp 4 --Tensor_Size=8 --precision half --sequence-parallel "
+                                   "--global 32 --log.level 3 --rampup 1 2 3",
+                                   &on_h100);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_no_error(error);
+  g_assert_cmpstr(text, ==,
+                  "schema: scenario/1\n"
+                  "name: launch-line\n"
+                  "cluster:\n"
+                  "  base: dgx-h100-superpod  # --cluster\n"
+                  "  nodes: 2  # --gpus\n"
+                  "model: llama-3.1-8b  # --model\n"
+                  "workload:\n"
+                  "  kind: training  # test\n"
+                  "  stack: none  # --stack\n"
+                  "  parallel:\n"
+                  "    tp: 8  # --Tensor_Size=8\n"
+                  "    sequence-parallel: true  # --sequence-parallel\n"
+                  "  precision: fp16  # --precision half\n"
+                  "  batch:\n"
+                  "    global: 32  # --global 32\n");
+  g_autofree char *account = orr_launch_draft_account(draft);
+  g_assert_nonnull(strstr(account, "irrelevant     run.sh:1  --log.level 3: logging\n"));
+  g_assert_nonnull(strstr(account, "not simulated  run.sh:1  --rampup 1 2 3: batches that grow\n"));
+  g_assert_nonnull(strstr(account, "overridden     run.sh:1  --tp 4: "));
+  drop(draft);
+}
+
+/* Every error of @line is in the text. */
+static void check_refused(const char *line, const OrrLaunchOptions *options,
+                          const char *const *problems) {
+  OrrLaunchDraft *draft = draft_of(line, options);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_null(text);
+  for (; *problems; problems++)
+    if (!strstr(error->message, *problems))
+      g_error("'%s' is missing in: %s", *problems, error->message);
+  drop(draft);
+}
+
+static void test_errors(void) {
+  static const OrrLaunchOptions nothing = {0};
+  check_refused(
+      "--tensor-siz 8 --precision full --tp x", &on_h100,
+      (const char *const[]){
+          "run.sh:1:1: error: test does not know 'tensor-siz': did you mean 'tensor-size'?",
+          "run.sh:1:3: error: precision: 'full' is not half",
+          "run.sh:1:5: error: tp: 'x' is not a whole number", NULL});
+  check_refused("--tp @TP word", &on_h100,
+                (const char *const[]){"tp needs the value of TP: add --set TP=VALUE",
+                                      "test does not take the argument 'word'", NULL});
+  check_refused("--tp 1 --precision", &nothing,
+                (const char *const[]){"on which cluster? Add --cluster NAME", "which model?",
+                                      "precision: needs a value", NULL});
+}
+
+/* A value that changes nothing is irrelevant; "--no-X" of a flag is its opposite. */
+static void test_neutral(void) {
+  OrrLaunchDraft *draft = draft_of("--rampup 0 --no-sequence-parallel", &on_h100);
+  g_autofree char *account = orr_launch_draft_account(draft);
+  g_assert_nonnull(strstr(account, "irrelevant     run.sh:1  --rampup 0"));
+  g_assert_cmpstr(orr_launch_draft_get(draft, "workload.parallel.sequence-parallel"), ==, "false");
+  drop(draft);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/launch/scenario", test_scenario);
+  g_test_add_func("/launch/errors", test_errors);
+  g_test_add_func("/launch/neutral", test_neutral);
+  return g_test_run();
+}

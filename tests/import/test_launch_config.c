@@ -1,0 +1,191 @@
+/* test_launch_config.c - trainers' configs, in our own words, become scenarios that pass. */
+#include <glib.h>
+#include <string.h>
+
+#include "sim/base/file.h"
+#include "sim/base/yaml.h"
+#include "sim/import/launch/launch_form.h"
+#include "sim/run/scenario.h"
+
+#define FOLDER ORR_SOURCE_DIR "/tests/import/launch/"
+
+typedef struct {
+  OrrLaunchOptions options;
+  const char *files[3], *line; /* a launch line after the files, or NULL */
+  const char *wanted[12];
+} Case;
+
+static OrrLaunchDraft *draft_of(OrrLibrary *library, const Case *given) {
+  OrrLaunchDraft *draft = orr_launch_draft_new(library, &given->options);
+  g_autoptr(GError) error = NULL;
+  for (guint i = 0; i < 3 && given->files[i]; i++) {
+    g_autofree char *path = g_strconcat(FOLDER, given->files[i], NULL);
+    orr_launch_form_add_file(draft, path, &error);
+    g_assert_no_error(error);
+  }
+  if (given->line) orr_launch_form_add_text(draft, "run.sh", given->line, strlen(given->line));
+  orr_launch_form_read(draft);
+  return draft;
+}
+
+static void check_account(OrrLaunchDraft *draft) {
+  const GPtrArray *settings = orr_launch_draft_settings(draft);
+  g_assert_cmpuint(settings->len, >, 0);
+  for (guint i = 0; i < settings->len; i++) {
+    const OrrLaunchSetting *setting = settings->pdata[i];
+    if (!setting->rule) g_error("no verdict on %s", setting->written);
+  }
+}
+
+static void check(const Case *given) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrLaunchDraft) draft = draft_of(library, given);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_no_error(error);
+  check_account(draft);
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "scenario", diags);
+  OrrScenario *scenario = tree ? orr_scenario_read(library, tree, diags) : NULL;
+  if (!scenario) g_error("%s\n%s", text, orr_diags_text(diags));
+  orr_scenario_free(scenario);
+  for (const char *const *line = given->wanted; *line; line++)
+    if (!strstr(text, *line)) g_error("'%s' is missing in:\n%s", *line, text);
+}
+
+/* What @given is refused with. */
+static void check_refused(const Case *given, const char *message) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrLaunchDraft) draft = draft_of(library, given);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_null(text);
+  if (!strstr(error->message, message)) g_error("'%s' is missing in %s", message, error->message);
+}
+
+#define H100 .cluster = "dgx-h100-superpod"
+
+static void test_torchtitan(void) {
+  check(&(Case){.options = {H100, .nodes = 1},
+                .files = {"titan-8b-2024.toml"},
+                .wanted = {"model: llama-3.1-8b", "stack: torchtitan-2024.12", "micro: 2",
+                           "global: 16", "recompute: operators", "kind: fsdp", "sequence: 8192"}});
+  check(&(Case){.options = {H100, .nodes = 8},
+                .files = {"titan-70b-pipeline.toml"},
+                .wanted = {"model: llama-3.1-70b", "kind: hsdp", "group: 2",
+                           "kind: interleaved-1f1b", "precision: fp8-rowwise", "async-tp",
+                           "global: 32", "micro: 1", "recompute: full", "sequence: 4096"}});
+  /* the line overrides the file, wherever they stand */
+  check(&(Case){.options = {H100},
+                .files = {"titan-8b-2024.toml"},
+                .line = "torchrun --nnodes 2 --nproc_per_node 8 -m torchtitan.train "
+                        "--job.config_file x.toml --training.batch_size 4 "
+                        "--activation_checkpoint.mode=none\n",
+                .wanted = {"micro: 4  # --training.batch_size 4", "global: 64", "nodes: 2",
+                           "recompute: none"}});
+}
+
+static void test_nemo(void) {
+  check(&(Case){.options = {H100},
+                .files = {"nemo-1x-20b.yaml"},
+                .wanted = {"layers: 44", "ffn: 24576", "nodes: 4", "tp: 4",
+                           "kind: distributed-optimizer", "recompute: selective", "dropout: true",
+                           "was not given", "precision: bf16", "vocab: 50688"}});
+  check(&(Case){.options = {H100},
+                .files = {"nemo-2x-moe.yaml"},
+                .wanted = {"model: mixtral-8x7b", "ep: 8", "chunks: 8", "pp: 4", "nodes: 8",
+                           "dropout: false"}});
+}
+
+static void test_gpt_neox(void) {
+  check(&(Case){.options = {H100, .nodes = 1},
+                .files = {"neox-model.yml", "neox-run.yml"},
+                .wanted = {"stack: gpt-neox-2022.11", "ffn: 5632", "activation: swiglu", "pp: 2",
+                           "tp: 2", "global: 64", "kind: zero-1", "overlap-comm: true",
+                           "recompute: full", "precision: bf16", "norm: rmsnorm"}});
+}
+
+static void test_foundry(void) {
+  check(&(Case){.options = {H100, .nodes = 2},
+                .files = {"foundry-3b.yaml"},
+                .wanted = {"model: mpt-3b", "sequence: 2048", "global: 512", "micro: 8",
+                           "reshard-after-forward: false", "gradients: same", "recompute: none",
+                           "stack: llm-foundry"}});
+}
+
+static void test_deepspeed(void) {
+  static char *sequence[] = {"sequence=2048", NULL};
+  check(&(Case){.options = {H100, .nodes = 1, .model = "llama-3.1-8b", .variables = sequence},
+                .files = {"deepspeed-zero3.json"},
+                .wanted = {"kind: zero-3", "persistence-threshold: 100000", "optimizer: 1  #",
+                           "global: 64", "sequence: 2048", "precision: bf16"}});
+  check(&(Case){
+      .options = {H100},
+      .files = {"deepspeed-auto.json"},
+      .line = "deepspeed --num_nodes 1 --num_gpus 8 train.py --deepspeed ds/deepspeed-auto.json "
+              "--model_name_or_path meta-llama/Llama-3.1-8B --bf16 "
+              "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 "
+              "--max_seq_length 1024 --num_train_epochs 3 --output_dir /tmp/x\n",
+      .wanted = {"kind: zero-2", "global: 64", "micro: 2", "sequence: 1024"}});
+}
+
+static void test_huggingface(void) {
+  static char *script[] = {"sequence=4096", "micro=2", NULL};
+  check(&(Case){
+      .options = {H100, .model = "llama-3.1-8b", .variables = script},
+      .files = {"accelerate-hsdp.yaml"},
+      .wanted = {"kind: hsdp", "group: 4", "tp: 2", "global: 16", "nodes: 2", "recompute: full"}});
+  check(&(Case){
+      .options = {H100, .nodes = 1},
+      .files = {"llamafactory-lora.yaml"},
+      .wanted = {"model: qwen2.5-7b", "rank: 16", "sequence: 4096", "global: 64", "kind: ddp"}});
+}
+
+static OrrLaunchDraft *draft_of_text(OrrLibrary *library, const OrrLaunchOptions *options,
+                                     const char *name, const char *text) {
+  OrrLaunchDraft *draft = orr_launch_draft_new(library, options);
+  orr_launch_form_add_text(draft, name, text, strlen(text));
+  orr_launch_form_read(draft);
+  return draft;
+}
+
+static void test_refused(void) {
+  static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b"};
+  static const struct {
+    const char *name, *text, *message;
+  } rows[] = {
+      {"a.toml", "[training]\nseq_lenn = 1\n", "a.toml:2:12: error: torchtitan does not know"},
+      {"a.toml", "[training]\nseq_len = many\n", "a.toml:2:11: error: 'many' is not a value"},
+      {"a.json", "{\"train_batch_size\": CONFIG_BATCH_SIZE, \"steps_per_print\": 1}",
+       "a.json:1:22: error: 'CONFIG_BATCH_SIZE' is a word of a template"},
+      {"a.yaml", "global_train_batch_size: ${batch}\nmax_seq_len: 2048\n", "--set batch=VALUE"},
+      {"a.yaml", "compute_environment: LOCAL\ndistributed_typ: FSDP\n",
+       "did you mean 'distributed-type'?"},
+      {"a.json", "{\"zero_optimization\": {\"stage\": 7}}", "a stage is 0 to 3"},
+      {"a.yaml", "model: &a\n  tensor_model_parallel_size: 1\n  x: *a\n",
+       "inside of what it names"},
+      {"a.yaml", "model: {tensor_model_parallel_size: 1\n", "is not valid YAML"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrLaunchDraft) draft = draft_of_text(library, &options, rows[i].name, rows[i].text);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+    g_assert_null(text);
+    if (!strstr(error->message, rows[i].message))
+      g_error("'%s' is missing in: %s", rows[i].message, error->message);
+  }
+  check_refused(&(Case){.options = {H100}, .files = {"titan-8b-2024.toml"}}, "on how many GPUs?");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/launch-config/torchtitan", test_torchtitan);
+  g_test_add_func("/launch-config/nemo", test_nemo);
+  g_test_add_func("/launch-config/gpt-neox", test_gpt_neox);
+  g_test_add_func("/launch-config/llm-foundry", test_foundry);
+  g_test_add_func("/launch-config/deepspeed", test_deepspeed);
+  g_test_add_func("/launch-config/huggingface", test_huggingface);
+  g_test_add_func("/launch-config/refused", test_refused);
+  return g_test_run();
+}
