@@ -1,0 +1,127 @@
+/*
+ * collective_cache.c - a hash table from all that a plan depends on to the plan. When the plans
+ * hold too many link uses, all of them are dropped: sweeps go on with other calls then.
+ */
+#include "workloads/collectives/collective_cache.h"
+
+#include <string.h>
+
+#include "sim/base/random.h"
+
+#define MOST_USES (1u << 22) /* of all plans: 32 MB */
+
+typedef struct {
+  const OrrCollectiveAlgorithm *algorithm;
+  OrrNccl nccl;
+  gint64 gpus_per_switch;
+  OrrCollectiveCall call; /* its group is a copy in the table, and so is what it exchanges */
+  OrrExpertExchange exchange;
+} Key;
+
+struct OrrCollectiveCache {
+  const OrrFabric *fabric;
+  const OrrCostModel *cost;
+  GHashTable *plans; /* Key -> OrrCollectivePlan */
+  guint n_uses;
+};
+
+static guint64 bits_of(double value) {
+  guint64 bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static guint hash_key(gconstpointer data) {
+  const Key *key = data;
+  const OrrCollectiveCall *call = &key->call;
+  guint64 hash = orr_random_hash3(bits_of(call->bytes), (guint64)call->op, call->n);
+  for (guint i = 0; i < call->n; i++)
+    hash = (hash ^ (guint64)call->gpus[i]) * G_GUINT64_CONSTANT(0x100000001b3);
+  return (guint)orr_random_hash3(hash, GPOINTER_TO_SIZE(key->algorithm), call->exchange != NULL);
+}
+
+static gboolean equal_exchanges(const OrrExpertExchange *a, const OrrExpertExchange *b) {
+  return a->tokens == b->tokens && a->hidden == b->hidden && a->topk == b->topk &&
+         a->experts == b->experts && a->bytes_per_element == b->bytes_per_element &&
+         a->experts_dtype == b->experts_dtype && a->is_combine == b->is_combine &&
+         a->most_domains == b->most_domains;
+}
+
+static gboolean equal_calls(const OrrCollectiveCall *a, const OrrCollectiveCall *b) {
+  return a->op == b->op && a->bytes == b->bytes && a->n == b->n && a->protocol == b->protocol &&
+         memcmp(a->gpus, b->gpus, a->n * sizeof *a->gpus) == 0 &&
+         (a->exchange != NULL) == (b->exchange != NULL) &&
+         (!a->exchange || equal_exchanges(a->exchange, b->exchange));
+}
+
+static gboolean equal_keys(gconstpointer x, gconstpointer y) {
+  const Key *a = x, *b = y;
+  return a->algorithm == b->algorithm && a->gpus_per_switch == b->gpus_per_switch &&
+         memcmp(&a->nccl, &b->nccl, sizeof a->nccl) == 0 && equal_calls(&a->call, &b->call);
+}
+
+static void free_key(gpointer data) {
+  Key *key = data;
+  g_free((gpointer)key->call.gpus);
+  g_free(key);
+}
+
+OrrCollectiveCache *orr_collective_cache_new(const OrrFabric *fabric, const OrrCostModel *cost) {
+  OrrCollectiveCache *cache = g_new0(OrrCollectiveCache, 1);
+  cache->fabric = fabric;
+  cache->cost = cost;
+  cache->plans = g_hash_table_new_full(hash_key, equal_keys, free_key,
+                                       (GDestroyNotify)orr_collective_plan_free);
+  return cache;
+}
+
+void orr_collective_cache_free(OrrCollectiveCache *cache) {
+  if (!cache) return;
+  g_hash_table_unref(cache->plans);
+  g_free(cache);
+}
+
+static Key *copy_key(const Key *key) {
+  Key *copy = g_memdup2(key, sizeof *key);
+  copy->call.gpus = g_memdup2(key->call.gpus, key->call.n * sizeof *key->call.gpus);
+  if (key->call.exchange) {
+    copy->exchange = *key->call.exchange;
+    copy->call.exchange = &copy->exchange;
+  }
+  return copy;
+}
+
+static void keep(OrrCollectiveCache *cache, const Key *key, OrrCollectivePlan *plan) {
+  for (guint i = 0; i < plan->phases->len; i++)
+    cache->n_uses += g_array_index(plan->phases, OrrCollectivePhase, i).n_uses;
+  cache->n_uses += key->call.n;
+  if (cache->n_uses > MOST_USES) {
+    g_hash_table_remove_all(cache->plans);
+    cache->n_uses = 0;
+    return;
+  }
+  g_hash_table_insert(cache->plans, copy_key(key), orr_collective_plan_ref(plan));
+}
+
+static gboolean is_kept(const OrrCollectiveCache *cache, const OrrCollectiveContext *context,
+                        const OrrCollectiveCall *call) {
+  return cache && context->fabric == cache->fabric && context->cost == cache->cost &&
+         context->nccl && !context->connections && call->n > 1;
+}
+
+OrrCollectivePlan *orr_collective_cache_plan(OrrCollectiveCache *cache,
+                                             const OrrCollectiveContext *context,
+                                             const OrrCollectiveCall *call,
+                                             const OrrCollectiveAlgorithm *algorithm,
+                                             GError **error) {
+  if (!is_kept(cache, context, call)) return orr_collective_plan(context, call, algorithm, error);
+  const Key key = {.algorithm = algorithm,
+                   .nccl = *context->nccl,
+                   .gpus_per_switch = context->gpus_per_switch,
+                   .call = *call};
+  OrrCollectivePlan *plan = g_hash_table_lookup(cache->plans, &key);
+  if (plan) return orr_collective_plan_ref(plan);
+  plan = orr_collective_plan(context, call, algorithm, error);
+  if (plan) keep(cache, &key, plan);
+  return plan;
+}
