@@ -1,0 +1,133 @@
+/* test_cost_energy.c - the energy of operators in closed form, and the board's limit. */
+#include <math.h>
+
+#include "calibration/cost/cost_energy.h"
+#include "tests/calibration/calibration_sample.h"
+
+static const char text[] = "schema: profile/1\nname: p\ndevice: d\n";
+
+/* 100 W always, 50 W while a kernel runs, 800 W of tensor cores at 1e14 FLOP/s, 200 pJ a byte. */
+static OrrDevice device_of(double tdp_watts) {
+  OrrDevice device = round_device;
+  device.tdp_watts = tdp_watts;
+  device.power = (OrrDevicePower){.static_w = 100,
+                                  .active_w = 50,
+                                  .tensor_w = 800,
+                                  .memory_j_per_byte = 200e-12,
+                                  .scale_up_j_per_byte = 400e-12};
+  return device;
+}
+
+static OrrOperator product(double m, double flops) {
+  OrrOperator op = orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 1, 1, 1});
+  op.gemm.m = (gint64)m;
+  op.flops = flops;
+  op.bytes = 0;
+  return op;
+}
+
+/* One second at the peak: 50 J for the kernel and 800 J for the tensor cores. With 512 rows they
+ * take half as much again. */
+static void test_peak(void) {
+  const OrrDevice device = device_of(0);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  const OrrOperator wide = product(1e15, 1e14), half = product(512, 1e14);
+  assert_near(orr_cost_energy_operator(model, &wide, 1).compute, 850, 1e-9);
+  assert_near(orr_cost_energy_operator(model, &half, 1).compute, 50 + 1.5 * 800, 1e-12);
+  g_assert_cmpfloat(orr_cost_energy_operator(model, &wide, 1).memory, ==, 0);
+}
+
+/* 1e12 bytes of memory are 200 J whatever time they take; so are links' bytes, 400 J. */
+static void test_bytes(void) {
+  const OrrDevice device = device_of(0);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  const OrrOperator copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e12, 1e12);
+  for (double time_s = 1; time_s <= 4; time_s *= 2) {
+    const OrrJoules joules = orr_cost_energy_operator(model, &copy, time_s);
+    assert_near(joules.memory, 200, 1e-12);
+    assert_near(joules.compute, 50 * time_s, 1e-12);
+    assert_near(orr_cost_energy_link(model, 1e12, time_s).network, 400 + 50 * time_s, 1e-12);
+  }
+}
+
+/* A kernel that takes no time, and a device of which nothing is known. */
+static void test_nothing(void) {
+  OrrDevice device = device_of(500);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  OrrDevice without = device;
+  without.power = (OrrDevicePower){0};
+  g_autoptr(OrrCostModel) unknown = model_of(profile, &without);
+  const OrrOperator op = product(4096, 1e14);
+  g_assert_cmpfloat(orr_joules_sum(orr_cost_energy_operator(model, &op, 0)), ==, 0);
+  g_assert_true(orr_cost_energy_is_known(model));
+  g_assert_false(orr_cost_energy_is_known(unknown));
+  g_assert_cmpfloat(orr_joules_sum(orr_cost_energy_operator(unknown, &op, 1)), ==, 0);
+}
+
+/* 500 W leave 400 W for work: 850 J of one second become 400 J, those of three seconds remain, and
+ * the kinds keep their proportions. */
+static void test_limited(void) {
+  const OrrDevice device = device_of(500);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  const OrrJoules wanted = {600, 200, 50};
+  const OrrJoules second = orr_cost_energy_limited(model, wanted, 1);
+  assert_near(orr_joules_sum(second), 400, 1e-12);
+  assert_near(second.compute / second.memory, 3, 1e-12);
+  g_assert_cmpfloat(orr_joules_sum(orr_cost_energy_limited(model, wanted, 3)), ==, 850);
+}
+
+/* 100 W are left for a copy at 1 TB/s that wants 200 W of memory and, at half the clock, 50 / 8 W
+ * of multiprocessors: it takes 2.0625 times as long. 300 W are enough, and it keeps its time. */
+static void test_stretch(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  const OrrDevice low = device_of(200), high = device_of(400);
+  g_autoptr(OrrCostModel) capped = model_of(profile, &low);
+  g_autoptr(OrrCostModel) model = model_of(profile, &high);
+  const OrrJoules joules = {.compute = 50, .memory = 200};
+  assert_near(orr_cost_energy_stretch(capped, joules, 1), 2.0625, 1e-12);
+  g_assert_cmpfloat(orr_cost_energy_stretch(model, joules, 1), ==, 1);
+  const OrrOperator copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e12, 0);
+  g_assert_cmpfloat(orr_cost_sustained(model, &copy).time_s, ==,
+                    orr_cost_operator(model, &copy).time_s);
+  g_assert_cmpfloat(orr_cost_sustained(capped, &copy).time_s, >,
+                    1.5 * orr_cost_operator(capped, &copy).time_s);
+}
+
+/* The lower the limit, the longer a product takes and the less it draws; under one that binds the
+ * tensor cores draw what it leaves: energy falls as the square of the clock while time grows as its
+ * inverse (cost_power.c). That is the shape of published curves: power capping costs little time
+ * at first. */
+static void test_caps(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  OrrOperator op =
+      orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 16384, 16384, 16384});
+  double last_s = INFINITY, last_w = 0;
+  for (double tdp = 250; tdp <= 900; tdp += 50) {
+    const OrrDevice device = device_of(tdp);
+    g_autoptr(OrrCostModel) model = model_of(profile, &device);
+    const double time_s = orr_cost_sustained(model, &op).time_s;
+    const OrrJoules joules =
+        orr_cost_energy_limited(model, orr_cost_energy_operator(model, &op, time_s), time_s);
+    const double power_w = 100 + orr_joules_sum(joules) / time_s;
+    g_assert_cmpfloat(time_s, <=, last_s);
+    g_assert_cmpfloat(power_w, >=, last_w * (1 - 1e-9));
+    g_assert_cmpfloat(power_w, <=, tdp * (1 + 1e-9));
+    last_s = time_s;
+    last_w = power_w;
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/cost-energy/peak", test_peak);
+  g_test_add_func("/cost-energy/bytes", test_bytes);
+  g_test_add_func("/cost-energy/nothing", test_nothing);
+  g_test_add_func("/cost-energy/limited", test_limited);
+  g_test_add_func("/cost-energy/stretch", test_stretch);
+  g_test_add_func("/cost-energy/caps", test_caps);
+  return g_test_run();
+}

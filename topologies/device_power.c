@@ -1,0 +1,40 @@
+/*
+ * device_power.c - the fields of a device's power model.
+ */
+#include "topologies/device_power.h"
+
+static const OrrField fields[] = {
+    ORR_COLUMN_TEXT(OrrDevicePower, "source", source, "Source of the numbers."),
+    ORR_FIELD_REAL(OrrDevicePower, "idle", idle_w, ORR_UNIT_WATTS, "0 W",
+                   "Power of a board on which nothing has run for some seconds; 0: unknown.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "static", static_w, ORR_UNIT_WATTS, "0 W",
+                   "Power of a board whose job keeps clocks and voltage up, without what kernels "
+                   "add: leakage, clock trees, memory refresh; 0: no power model.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "active", active_w, ORR_UNIT_WATTS, "0 W",
+                   "Power that a running kernel adds whatever it computes: multiprocessors, caches "
+                   "and their clocks.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "tensor", tensor_w, ORR_UNIT_WATTS, "0 W",
+                   "Power that the tensor cores add at the peak rate of their format and at full "
+                   "clock; 0: unknown, and the board's limit slows no kernel.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "memory", memory_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
+                   "Energy of a byte of device memory, read or written, with its way through the "
+                   "caches to the multiprocessors; 0: no power model.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "scale-up", scale_up_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
+                   "Energy of a byte that leaves over NVLink, at both ends.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "host-link", host_link_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
+                   "Energy of a byte over PCIe or C2C, at the device's end.",
+                   .flags = ORR_FIELD_UNSIGNED),
+};
+
+const OrrFieldTable orr_device_power_table =
+    ORR_FIELD_TABLE("power", "What an accelerator draws.", OrrDevicePower, fields);
+
+gboolean orr_device_power_is_known(const OrrDevicePower *power) {
+  return power->static_w > 0 && power->tensor_w > 0 && power->memory_j_per_byte > 0;
+}

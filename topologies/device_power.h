@@ -1,0 +1,40 @@
+/*
+ * device_power.h - what an accelerator draws, as constants of its board.
+ *
+ *   P = static + active b + tensor u p^3 + sum over memory and links of bytes/s * joules per byte
+ *
+ * b is the fraction of time in which a kernel is on the board, u the fraction of the format's peak
+ * rate that the tensor cores reach at full clock, p the clock relative to it (cost_power.c,
+ * cost_energy.c of calibration/cost). A board on which nothing has run for some seconds lowers its
+ * clocks and draws `idle`.
+ *
+ * Section `power` of a device document. A device without it has no power model: its energy is NULL
+ * in results, and its power limit slows no kernel.
+ */
+#ifndef ORR_DEVICE_POWER_H
+#define ORR_DEVICE_POWER_H
+
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  char *source;
+  double idle_w;               /* no kernel for seconds: clocks and voltage are low */
+  double static_w;             /* a job is on it: clocks and voltage are high */
+  double active_w;             /* a kernel runs, on top of static_w */
+  double tensor_w;             /* tensor cores at a format's peak rate, on top of static_w */
+  double memory_j_per_byte;    /* device memory, read or written */
+  double scale_up_j_per_byte;  /* sent over NVLink, both ends */
+  double host_link_j_per_byte; /* over PCIe or C2C */
+} OrrDevicePower;
+
+extern const OrrFieldTable orr_device_power_table;
+
+/* Whether energy can be computed: the section states the static and the tensor power, and what a
+ * byte of memory takes. */
+gboolean orr_device_power_is_known(const OrrDevicePower *power);
+
+G_END_DECLS
+
+#endif
