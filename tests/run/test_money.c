@@ -1,0 +1,184 @@
+/*
+ * test_money.c - what a run costs: by hand from its rate and its tokens, NULL (NAN) where something
+ * with a price is not known, and the same folded and in full.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/answer/money.h"
+#include "sim/run/simulate.h"
+
+#define TRAINING                                                                                   \
+  "schema: scenario/1\n"                                                                           \
+  "name: small\n"                                                                                  \
+  "cluster: {base: dgx-a100-superpod, nodes: 2, max-nodes: 4}\n"                                   \
+  "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
+  "workload: {kind: training, stack: none, run-tokens: 1e9, parallel: {tp: 8, pp: 1, dp: 2}, "     \
+  "batch: {global: 16, micro: 1}}\n"                                                               \
+  "engine: ideal\n"
+#define SERVING                                                                                    \
+  "schema: scenario/1\n"                                                                           \
+  "name: small\n"                                                                                  \
+  "cluster: {base: dgx-h100-superpod, nodes: 1}\n"                                                 \
+  "model: llama-3.1-8b\n"                                                                          \
+  "workload: {kind: serving, stack: none, requests: 8, replicas: 3, input: {kind: fixed, tokens: " \
+  "64}, output: {kind: fixed, tokens: 4}, load: {kind: poisson, rate: 8}}\n"                       \
+  "engine: ideal\n"
+
+static OrrOutcome *run(const char *scenario, const char *rest) {
+  static OrrLibrary *library = NULL;
+  if (!library) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = g_strconcat(scenario, rest, NULL);
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "money.yaml", diags);
+  g_autoptr(OrrScenario) read = orr_scenario_read(library, tree, diags);
+  g_autofree char *found = orr_diags_text(diags);
+  g_assert_cmpstr(found, ==, "");
+  OrrOutcome *outcome = orr_simulate(library, read, FALSE, &error);
+  g_assert_no_error(error);
+  return outcome;
+}
+
+static void assert_near(double a, double b) { g_assert_cmpfloat_with_epsilon(a / b, 1, 1e-12); }
+
+static void assert_nothing(const OrrMoney *money) {
+  const double *const members = (const double *)money;
+  for (guint i = 0; i < sizeof *money / sizeof *members; i++) g_assert_true(isnan(members[i]));
+}
+
+static void test_none(void) {
+  g_autoptr(OrrOutcome) training = run(TRAINING, "");
+  g_autoptr(OrrOutcome) serving = run(SERVING, "");
+  assert_nothing(&training->result.training.money);
+  assert_nothing(&serving->result.serving.money);
+  g_assert_true(isnan(training->result.training.cost_per_step));
+  g_assert_true(isnan(training->result.training.cost_per_run));
+  g_assert_true(isnan(serving->result.serving.cost_per_million_output_tokens));
+  /* the days of a run need no price */
+  g_assert_cmpfloat(training->result.training.run_days, >, 0);
+}
+
+/* 16 GPUs at 3.6 an hour: 0.016 a second, 1382.4 a day. */
+static void test_rented(void) {
+  g_autoptr(OrrOutcome) outcome = run(TRAINING, "prices: {currency: EUR, gpu-hour: 3.6}\n");
+  const OrrTrainingResult *r = &outcome->result.training;
+  assert_near(r->money.per_gpu_hour, 3.6);
+  assert_near(r->money.per_day, 1382.4);
+  assert_near(r->cost_per_step, 0.016 * r->iteration_time_s);
+  assert_near(r->money.per_million_tokens, 0.016e6 / r->tokens_per_s);
+  assert_near(r->run_days, 1e9 / r->tokens_per_s / 86400);
+  assert_near(r->cost_per_run, r->run_days * 1382.4);
+  g_assert_true(isnan(r->money.energy_per_gpu_hour));
+  g_assert_true(isnan(r->money.carbon_kg_per_day));
+}
+
+/* A job of 2 nodes pays for its part of a machine built for 4: 4 * 8 GPUs at 876.6 over a year of
+ * which half is used: 876.6 / 8766 / 0.5 = 0.2 an hour. The bill has the whole machine. */
+static void test_bought(void) {
+  g_autoptr(OrrOutcome) outcome =
+      run(TRAINING, "prices: {currency: EUR, gpu: 876.6, lifetime-years: 1, utilisation: 0.5}\n");
+  const OrrTrainingResult *r = &outcome->result.training;
+  double whole = 0;
+  gint64 gpus = 0;
+  for (guint i = 0; i < outcome->bill->len; i++) {
+    const OrrBillRow *row = &g_array_index(outcome->bill, OrrBillRow, i);
+    if (!isnan(row->price)) whole += row->price;
+    if (strcmp(row->item, "gpu") == 0) gpus = row->count;
+  }
+  assert_near(r->money.hardware_per_gpu_hour, 0.2);
+  assert_near(r->money.per_day, 0.2 * 16 * 24);
+  assert_near(whole, 32 * 876.6);
+  g_assert_cmpint(gpus, ==, 32);
+}
+
+/* Of one rank of each class, as of all of them. */
+static void test_fidelity(void) {
+  g_autoptr(OrrOutcome) folded = run(TRAINING, "fidelity: folded\nprices: {currency: EUR, "
+                                               "gpu-hour: 3.6}\n");
+  g_autoptr(OrrOutcome) full = run(TRAINING, "fidelity: full\nprices: {currency: EUR, gpu-hour: "
+                                             "3.6}\n");
+  assert_near(folded->result.training.cost_per_step, full->result.training.cost_per_step);
+  assert_near(folded->result.training.cost_per_run, full->result.training.cost_per_run);
+  g_assert_cmpint(folded->bill->len, ==, full->bill->len);
+}
+
+/* 3 replicas of 1 GPU hold them all the time. All of the cost per prompt token, or per output
+ * token: 64 of one for 4 of the other. */
+static void test_serving(void) {
+  g_autoptr(OrrOutcome) outcome = run(SERVING, "prices: {currency: EUR, gpu-hour: 3.6}\n");
+  const OrrServingResult *r = &outcome->result.serving;
+  assert_near(r->money.per_gpu_hour, 3.6);
+  assert_near(r->money.per_day, 3.6 * 3 * 24);
+  assert_near(r->cost_per_million_output_tokens, 0.003e6 / r->output_tokens_per_s);
+  assert_near(r->cost_per_million_input_tokens, 0.003e6 / r->input_tokens_per_s);
+  assert_near(r->money.per_million_tokens, 0.003e6 / r->total_tokens_per_s);
+}
+
+/* The kWh are the machine's, at its PUE; where the cluster does not say what its nodes draw besides
+ * their GPUs, neither they nor the cost are known. */
+static void test_machine(void) {
+  static const char prices[] = "prices: {currency: EUR, gpu-hour: 3.6, kwh: 0.5, pue: 1.5, "
+                               "carbon-grams-per-kwh: 100}\n";
+  g_autoptr(OrrOutcome) training = run(TRAINING, prices);
+  g_autoptr(OrrOutcome) serving = run(SERVING, prices);
+  const OrrTrainingResult *r = &training->result.training;
+  const OrrServingResult *s = &serving->result.serving;
+  g_assert_cmpfloat(r->machine_power_mean_w, >, r->gpu_power_mean_w);
+  assert_near(r->money.energy_per_gpu_hour, r->machine_power_mean_w / 16 / 1000 * 1.5 * 0.5);
+  assert_near(r->money.per_gpu_hour, 3.6 + r->money.energy_per_gpu_hour);
+  assert_near(r->money.carbon_kg_per_day, r->machine_power_mean_w * 24 / 1e6 * 1.5 * 100);
+  assert_near(s->money.energy_per_gpu_hour, s->machine_power_mean_w / 3 / 1000 * 1.5 * 0.5);
+  g_auto(GStrv) parts = g_strsplit(TRAINING, "max-nodes: 4", 2);
+  g_autofree char *text =
+      g_strconcat(parts[0], "max-nodes: 4, power: {rest-busy: 0 W}", parts[1], NULL);
+  g_autoptr(OrrOutcome) unknown = run(text, prices);
+  g_assert_true(isnan(unknown->result.training.money.energy_per_gpu_hour));
+  g_assert_true(isnan(unknown->result.training.cost_per_step));
+  assert_near(unknown->result.training.money.hardware_per_gpu_hour, 3.6);
+}
+
+/* 8 kW of 4 GPUs at a PUE of 1.5: 12 kWh an hour, 3 for each GPU. */
+static void test_energy(void) {
+  OrrPrices prices = {.currency = (char *)"EUR",
+                      .gpu_hour = 2,
+                      .kwh = 0.5,
+                      .pue = 1.5,
+                      .carbon_grams_per_kwh = 100};
+  OrrMoneyQuestion question = {.prices = &prices,
+                               .gpus = 4,
+                               .hardware_per_s = 4 * 2.0 / 3600,
+                               .watts = 8000,
+                               .tokens_per_s = 1e6 / 3600};
+  const OrrMoney all = orr_money_of(&question);
+  assert_near(all.hardware_per_gpu_hour, 2);
+  assert_near(all.energy_per_gpu_hour, 1.5);
+  assert_near(all.per_gpu_hour, 3.5);
+  assert_near(all.per_million_tokens, 14); /* an hour of 4 */
+  assert_near(all.carbon_kg_per_day, 28.8);
+  assert_near(all.carbon_g_per_million_tokens, 1200);
+  question.watts = NAN; /* no power model: the sum is not known, the hardware is */
+  const OrrMoney unknown = orr_money_of(&question);
+  assert_near(unknown.hardware_per_gpu_hour, 2);
+  g_assert_true(isnan(unknown.energy_per_gpu_hour) && isnan(unknown.per_gpu_hour) &&
+                isnan(unknown.per_day) && isnan(unknown.carbon_kg_per_day));
+  prices.kwh = 0; /* energy has no price: it is left out */
+  assert_near(orr_money_of(&question).per_gpu_hour, 2);
+  question.watts = 8000;
+  prices.gpu_hour = 0;
+  prices.kwh = 0.5; /* energy alone */
+  assert_near(orr_money_of(&question).per_gpu_hour, 1.5);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/money/none", test_none);
+  g_test_add_func("/money/rented", test_rented);
+  g_test_add_func("/money/bought", test_bought);
+  g_test_add_func("/money/fidelity", test_fidelity);
+  g_test_add_func("/money/serving", test_serving);
+  g_test_add_func("/money/machine", test_machine);
+  g_test_add_func("/money/energy", test_energy);
+  return g_test_run();
+}
