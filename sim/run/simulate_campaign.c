@@ -1,0 +1,227 @@
+/*
+ * simulate_campaign.c - fills the campaign's input from replays.
+ *
+ *   shard        bytes of a checkpoint over the GPUs: 14 bytes per parameter (training_storage.c)
+ *   host         stall shard / host link                       load the same
+ *   peer         then written: shard / NIC                     load: that and the host link
+ *   ssd          then written: a node's shards / its disks     load the same and the host link
+ *   storage      stall and write as replayed beside the step   load as replayed
+ *
+ * A synchronous tier stalls for its write too. Replays of the storage tier contend with the step
+ * for links; copies to peers do not (a shard takes under a second of a NIC).
+ */
+#include "sim/run/simulate_campaign.h"
+
+#include <math.h>
+
+#include "sim/run/campaign_states.h"
+#include "workloads/training/training.h"
+
+/* Bytes of a checkpoint per parameter: 16-bit weights, fp32 master weights and moments. */
+#define CHECKPOINT_BYTES 14.0
+
+/* --- States --- */
+
+static void add_state(GArray *states, OrrCampaignState state) { g_array_append_val(states, state); }
+
+static const OrrCampaignCheckpointSpec *storage_spec(const OrrCampaign *campaign) {
+  for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++) {
+    const OrrCampaignCheckpointSpec *spec = campaign->checkpoints->pdata[i];
+    if (spec->tier == ORR_SAVED_STORAGE) return spec;
+  }
+  return NULL;
+}
+
+/* Healthy, the storage tier, stragglers, then replicas missing: in this order. */
+static GArray *states_of(const OrrCampaign *campaign) {
+  GArray *states = g_array_new(FALSE, TRUE, sizeof(OrrCampaignState));
+  const OrrCampaignCheckpointSpec *storage = storage_spec(campaign);
+  add_state(states, (OrrCampaignState){.kind = ORR_STATE_HEALTHY});
+  if (storage)
+    add_state(states, (OrrCampaignState){.kind = ORR_STATE_STORAGE,
+                                         .is_sync = storage->mode == ORR_CAMPAIGN_SYNC});
+  for (guint i = 0; campaign->stragglers && i < campaign->stragglers->len; i++) {
+    const OrrCampaignStraggler *straggler = campaign->stragglers->pdata[i];
+    add_state(states, (OrrCampaignState){.kind = ORR_STATE_SLOW, .fault = &straggler->fault});
+  }
+  for (gint64 lost = 1; lost <= orr_recovery_policy_most_lost(&campaign->policy); lost++)
+    add_state(states, (OrrCampaignState){.kind = ORR_STATE_SHRUNK, .lost = lost});
+  return states;
+}
+
+/* --- Tiers --- */
+
+static double host_link(const OrrCluster *cluster) {
+  return cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
+                                                 : cluster->device.host_link_bytes_per_s;
+}
+
+static void copy_times(const OrrScenario *scenario, const OrrCampaignCheckpointSpec *spec,
+                       double shard_bytes, OrrCampaignTier *tier) {
+  const OrrCluster *cluster = &scenario->cluster;
+  const OrrNodeShape *node = &cluster->node;
+  const double host_s = shard_bytes / host_link(cluster);
+  const double nic = node->nic_bytes_per_s * node->nics_per_gpu * node->nic_efficiency;
+  tier->stall_s = host_s;
+  if (spec->tier == ORR_SAVED_PEER) tier->write_s = shard_bytes / nic;
+  if (spec->tier == ORR_SAVED_SSD)
+    tier->write_s = shard_bytes * (double)node->gpus / spec->node_bytes_per_s;
+  tier->load_s = host_s + tier->write_s;
+  if (spec->mode == ORR_CAMPAIGN_ASYNC) return;
+  tier->stall_s += tier->write_s;
+  tier->write_s = 0;
+}
+
+static void add_tiers(const OrrScenario *scenario, const OrrCampaignReplay *healthy,
+                      const OrrCampaignReplay *storage, OrrCampaignReady *ready) {
+  const GPtrArray *specs = scenario->campaign.checkpoints;
+  const double shard_bytes =
+      CHECKPOINT_BYTES * orr_model_parameters(&scenario->model) / (double)healthy->n_gpus;
+  for (guint i = 0; specs && i < specs->len; i++) {
+    const OrrCampaignCheckpointSpec *spec = specs->pdata[i];
+    OrrCampaignTier tier = {.kind = spec->tier,
+                            .interval_s = spec->interval_s,
+                            .keep = spec->keep,
+                            .is_far = spec->is_far};
+    if (spec->tier == ORR_SAVED_STORAGE) {
+      tier.stall_s = fmax(storage->after_s - 2 * healthy->step_s, 0);
+      tier.write_s = spec->mode == ORR_CAMPAIGN_SYNC ? 0 : fmax(storage->write_s - tier.stall_s, 0);
+      tier.load_s = storage->load_s;
+    } else {
+      copy_times(scenario, spec, shard_bytes, &tier);
+    }
+    g_array_append_val(ready->tiers, tier);
+    const OrrCampaignStateRow row = {
+        .state = g_strdup_printf("checkpoint-%s", orr_campaign_tier_words[spec->tier]),
+        .step_s = NAN,
+        .ratio = NAN,
+        .stall_s = tier.stall_s,
+        .write_s = tier.write_s,
+        .load_s = tier.load_s,
+        .bytes = spec->tier == ORR_SAVED_STORAGE ? storage->bytes
+                                                 : shard_bytes * (double)healthy->n_gpus};
+    g_array_append_val(ready->states, row);
+  }
+}
+
+/* --- Steps --- */
+
+static void add_step(OrrCampaignReady *ready, char *state, double step_s, double ratio) {
+  const OrrCampaignStateRow row = {state, step_s, ratio, NAN, NAN, NAN, NAN};
+  g_array_append_val(ready->states, row);
+}
+
+/* The ratio of seconds for the same tokens; never below 1, since replays differ in rounding. */
+static double ratio_of(const OrrCampaignReplay *replay, const OrrCampaignReplay *healthy) {
+  return fmax(replay->step_s / healthy->step_s * healthy->tokens / replay->tokens, 1);
+}
+
+static char *state_name(const OrrCampaignState *state) {
+  if (state->kind == ORR_STATE_SLOW) return g_strdup_printf("%s", state->fault->entry->name);
+  return g_strdup_printf("%" G_GINT64_FORMAT " replica%s missing", state->lost,
+                         state->lost == 1 ? "" : "s");
+}
+
+static void add_steps(const GArray *states, const GArray *replays, OrrCampaignReady *ready) {
+  const OrrCampaignReplay *healthy = &g_array_index(replays, OrrCampaignReplay, 0);
+  guint slow = ready->processes->len;
+  for (guint i = 1; i < states->len; i++)
+    slow -= g_array_index(states, OrrCampaignState, i).kind == ORR_STATE_SLOW;
+  const double one = 1;
+  g_array_append_val(ready->shrunk, one);
+  add_step(ready, g_strdup("healthy"), healthy->step_s, 1);
+  for (guint i = 1; i < states->len; i++) {
+    const OrrCampaignState *state = &g_array_index(states, OrrCampaignState, i);
+    const OrrCampaignReplay *replay = &g_array_index(replays, OrrCampaignReplay, i);
+    if (state->kind == ORR_STATE_STORAGE) continue;
+    const double ratio = ratio_of(replay, healthy);
+    add_step(ready, state_name(state), replay->step_s, ratio);
+    if (state->kind == ORR_STATE_SHRUNK)
+      g_array_append_val(ready->shrunk, ratio);
+    else
+      g_array_index(ready->processes, OrrCampaignProcess, slow++).slow = ratio;
+  }
+}
+
+/* --- Ready --- */
+
+static void fill_input(const OrrScenario *scenario, const OrrCampaignReplay *healthy,
+                       OrrCampaignReady *ready) {
+  const OrrCampaign *campaign = &scenario->campaign;
+  const OrrCampaignRecovery *recovery = &campaign->recovery;
+  const double initialise_s = orr_campaign_initialise_s(campaign, healthy->n_gpus);
+  ready->input = (OrrCampaignInput){
+      .duration_s = campaign->duration_s,
+      .goal_s =
+          campaign->tokens > 0 ? campaign->tokens / healthy->tokens * healthy->step_s : INFINITY,
+      .step_s = healthy->step_s,
+      .nodes = orr_cluster_n_nodes(&scenario->cluster),
+      .spares = campaign->spares,
+      .replicas = healthy->replicas,
+      .processes = ready->processes,
+      .tiers = ready->tiers,
+      .shrunk = ready->shrunk,
+      .policy = (const OrrRecoveryPolicy *)campaign->policy.entry,
+      .policy_params = campaign->policy.params,
+      .times = {recovery->requeue_s, recovery->restart_s, initialise_s},
+      .planned_every_s = campaign->maintenance.every_s,
+      .planned_s = campaign->maintenance.lasts_s};
+  ready->tokens_per_step = healthy->tokens;
+  ready->n_gpus = healthy->n_gpus;
+  ready->n_events = healthy->events;
+  ready->engine = g_strdup(healthy->engine);
+  ready->fidelity = g_strdup(healthy->fidelity);
+}
+
+static void clear_state(gpointer row) { g_free(((OrrCampaignStateRow *)row)->state); }
+
+gboolean orr_simulate_campaign_ready(const OrrRunWorld *world, const OrrScenario *scenario,
+                                     OrrCampaignReady *ret_ready, GError **error) {
+  const OrrCampaign *campaign = &scenario->campaign;
+  g_autoptr(GArray) states = states_of(campaign);
+  g_autoptr(GArray) replays = orr_campaign_states_replay(world, scenario, states, error);
+  if (!replays) return FALSE;
+  const OrrCampaignReplay *all = (const OrrCampaignReplay *)(const void *)replays->data;
+  *ret_ready = (OrrCampaignReady){.processes = g_array_new(FALSE, TRUE, sizeof(OrrCampaignProcess)),
+                                  .tiers = g_array_new(FALSE, TRUE, sizeof(OrrCampaignTier)),
+                                  .shrunk = g_array_new(FALSE, TRUE, sizeof(double)),
+                                  .states = g_array_new(FALSE, TRUE, sizeof(OrrCampaignStateRow))};
+  g_array_set_clear_func(ret_ready->states, clear_state);
+  orr_campaign_processes(campaign, &scenario->cluster, ret_ready->processes);
+  add_steps(states, replays, ret_ready);
+  add_tiers(scenario, all, storage_spec(campaign) ? all + 1 : NULL, ret_ready);
+  fill_input(scenario, all, ret_ready);
+  return TRUE;
+}
+
+void orr_simulate_campaign_clear(OrrCampaignReady *ready) {
+  GArray *arrays[] = {ready->processes, ready->tiers, ready->shrunk, ready->states};
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+    if (arrays[i]) g_array_unref(arrays[i]);
+  g_free(ready->engine);
+  g_free(ready->fidelity);
+}
+
+gboolean orr_simulate_campaign_run(const OrrRunWorld *world, const OrrScenario *scenario,
+                                   OrrOutcome *outcome, GError **error) {
+  g_auto(OrrCampaignReady) ready = {0};
+  if (!orr_simulate_campaign_ready(world, scenario, &ready, error)) return FALSE;
+  OrrCampaignAnswer *answer = orr_campaign_rows_begin(&ready.input, ready.tokens_per_step, outcome);
+  for (gint64 i = 0; i < scenario->campaign.seeds; i++) {
+    const guint64 seed = (guint64)(scenario->seed + i);
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&ready.input, seed, i == 0);
+    orr_campaign_rows_seed(answer, seed, history);
+  }
+  outcome->result.campaign.n_gpus = ready.n_gpus;
+  outcome->result.campaign.events = ready.n_events;
+  outcome->result.campaign.states = ready.states->len;
+  for (guint i = 0; i < ready.states->len; i++) {
+    OrrCampaignStateRow row = g_array_index(ready.states, OrrCampaignStateRow, i);
+    row.state = (char *)g_intern_string(row.state);
+    g_array_append_val(outcome->campaign_states, row);
+  }
+  orr_campaign_rows_end(answer);
+  outcome->engine = g_strdup(ready.engine);
+  outcome->fidelity = g_intern_string(ready.fidelity);
+  return TRUE;
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# test_campaign.sh ORRERY - campaigns as their user has them: goodput, its laws, rows, sweeps, bad input. TAP.
+set -u
+orrery=$(realpath "$1") || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+n=0
+check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 20; fi; }
+number() { sed -n "s/.*\"$1\": \([0-9.e+-]*\).*/\1/p" said | head -n 1; }
+run() { "$orrery" run small.yaml --db none --json "$@" > said 2>&1; }
+goodput() { run "$@"; number goodput; }
+below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && b != "" && a + 0 < b + 0) }'; }
+near() { awk -v a="$1" -v b="$2" -v e="$3" 'BEGIN { d = a / b - 1; exit !(d < e && d > -e) }'; }
+refused() { "$orrery" run small.yaml --db none "$@" > said 2>&1; test $? = 2; }
+
+cat > small.yaml <<'END'
+schema: scenario/1
+name: a month of 64 GPUs
+cluster:
+  base: dgx-h100-superpod
+  nodes: 8
+  storage: {servers: 4, server-bandwidth: 10 GB/s, node-bandwidth: 25 GB/s}
+model: llama-3.1-8b
+workload:
+  kind: training
+  sequence: 8192
+  parallel: {tp: 2, dp: 32}
+  batch: {global: 128, micro: 1}
+campaign:
+  duration: 30 d
+  seeds: 20
+  failures:
+    name: made up
+    source: this test
+    processes:
+      - {component: gpu, rate-per-hour: 1e-3, scope: gpu, symptom: crash}
+      - {component: software, rate-per-hour: 0.02, scope: job, symptom: hang, infant-multiple: 3, infant-for: 10 min}
+      - {component: leaf, life: weibull, scale: 60 d, shape: 0.7, scope: switch, nodes: 4, symptom: hang, repair: 4 h, repair-distribution: fixed}
+      - {component: psu, life: lognormal, scale: 90 d, shape: 1.5, scope: node, symptom: crash, repair: 2 d, repair-distribution: lognormal, repair-sigma: 0.5}
+      - {component: cosmic-ray, rate-per-hour: 1e-5, scope: gpu, symptom: silent-corruption, transient: true}
+  policy: restart
+  spares: 6
+  repair: 12 h
+  checkpoints:
+    - {tier: host, interval: 5 min, mode: async}
+    - {tier: peer, interval: 10 min, other-rack: true}
+    - {tier: ssd, interval: 15 min, node-bandwidth: 5 GB/s}
+    - {tier: storage, interval: 1 h, keep: 5}
+  detection:
+    - {symptom: crash, after: 30 s}
+    - {symptom: hang, after: 10 min, diagnose: 2 min}
+    - {symptom: silent-corruption, after: 1 h}
+  stragglers: [{fault: {kind: slow-gpu, gpu: 3, slower: 50 %}, mtbf: 2 d, lasts: 3 h}]
+  recovery: {requeue: 5 min, restart: 1 min, initialise: 20 s, per-rank: 1 ms, ranks: quadratic}
+  maintenance: {every: 10 d, lasts: 1 h}
+END
+
+run
+base=$(number goodput)
+check "a campaign has a goodput between 0 and 1" 'below 0.5 "$base" && below "$base" 1'
+cp said first; run; sed 's/"wall_time_s": [0-9.e-]*//' said > again; sed 's/"wall_time_s": [0-9.e-]*//' first > once
+check "the same seed gives the same answer" 'cmp -s again once'
+full=$(goodput --fidelity full)
+check "replicas folded or not, the answer is the same" 'near "$full" "$base" 1e-6'
+sed 's/rate-per-hour: 0.02/rate-per-hour: 0.05/' small.yaml > more.yaml
+"$orrery" run more.yaml --db none --json > said 2>&1
+check "more failures lower goodput" 'below "$(number goodput)" "$base"'
+check "slower detection lowers goodput" 'below "$(goodput --set "campaign.detection=[{symptom: crash, after: 10 min}, {symptom: hang, after: 10 min}, {symptom: silent-corruption, after: 1 h}]")" "$base"'
+check "slower restarts lower goodput" 'below "$(goodput --set campaign.recovery.initialise=10min)" "$base" && below "$(goodput --set "campaign.recovery.per-rank=1 s")" "$base"'
+check "longer maintenance lowers goodput" 'below "$(goodput --set campaign.maintenance.lasts=10h)" "$base"'
+for policy in requeue hot-update '{kind: warm-standby, wake-up: 30 s}' '{kind: shrink, most-lost: 2}' '{kind: replica-level, rejoin: 2 min}' reroute; do
+  check "policy $policy" 'below 0.5 "$(goodput --set "campaign.policy=$policy")"'
+done
+check "policy none stops at a failure" 'run --set campaign.policy=none; near "$(number stopped)" 1 1e-9'
+check "a goal of tokens ends it" 'run --set campaign.tokens=1e9; below "$(number duration_s)" 86400 && below 0.99e9 "$(number tokens)"'
+"$orrery" run small.yaml --db c.db --set campaign.seeds=3 > said 2>&1
+check "the summary leads to the losses" 'grep -q "orrery query c.db campaign --run 1" said && grep -q "goodput" said'
+sqlite() { "$orrery" query c.db "$1" > said 2>&1; tail -n 1 said | tr -d " "; }
+check "effective and lost time add up" \
+  'near "$(sqlite "SELECT r.effective_s + (SELECT sum(seconds) FROM campaign_loss) FROM campaign_result r")" "$(sqlite "SELECT duration_s FROM campaign_result")" 1e-6'
+check "a row per seed, and states that were replayed" \
+  'test "$(sqlite "SELECT count(*) FROM campaign_seed")" = 3 && test "$(sqlite "SELECT count(*) FROM campaign_state")" = 6'
+check "views of losses and of the time line" \
+  '"$orrery" query c.db campaign --run 1 > said && grep -q recompute said && "$orrery" query c.db campaign-timeline --run 1 > said && grep -q detect said'
+{ sed 's/seeds: 20/seeds: 4/' small.yaml; echo 'sweep: {axes: {campaign.spares: [0, 6]}, objective: maximize goodput}'; } > sweep.yaml
+"$orrery" sweep sweep.yaml --db s.db > said 2>&1
+check "a sweep finds that spares help" 'grep -A3 -w spares said | grep -q "spares=6"'
+
+check "symptoms without detection are refused" 'refused --set "campaign.detection=[{symptom: crash, after: 1 s}]" && grep -q "hang" said'
+check "a disk without bandwidth is refused" 'refused --set "campaign.checkpoints=[{tier: ssd, interval: 1 h}]" && grep -q node-bandwidth said'
+check "a tier twice is refused" 'refused --set "campaign.checkpoints=[{tier: host, interval: 1 h}, {tier: host, interval: 2 h}]"'
+check "a file system that the cluster lacks is refused" 'refused --set cluster.storage.servers=0 && grep -q cluster.storage said'
+check "an unknown policy is refused" 'refused --set campaign.policy=requeu && grep -q "requeue" said'
+check "an unknown set of failures is refused" 'refused --set campaign.failures=llama-3-54-day && grep -q "llama-3-54-days" said'
+check "repairs of no length are refused" 'refused --set "campaign.repair=0 s" && grep -q "campaign.repair" said'
+check "faults beside a campaign are refused" 'refused --set "faults=[{at: 1 s, fault: {kind: slow-gpu, gpu: 1}}]" && grep -q stragglers said'
+check "more failures than can be simulated are refused" \
+  'refused --set "campaign.stragglers=[{fault: {kind: slow-gpu, gpu: 3}, mtbf: 1 s, lasts: 1 s}]" --set campaign.seeds=100000 && grep -q "fewer seeds" said'
+check "negative times are refused" 'refused --set "campaign.duration=-1 d"'
+"$orrery" list failures > said 2>&1
+check "published failures are listed" 'grep -q "llama-3-54-days" said'
+echo "1..$n"

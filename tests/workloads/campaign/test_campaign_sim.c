@@ -1,0 +1,305 @@
+/*
+ * test_campaign_sim.c - one failure second by second, laws over many seeds, and closed forms.
+ */
+#include "workloads/campaign/campaign_sim.h"
+
+#include <math.h>
+
+#include "workloads/campaign/campaign_draw.h"
+
+#define DAY 86400.0
+
+typedef struct {
+  OrrCampaignInput in;
+  GArray *processes, *tiers, *shrunk;
+  OrrChoice policy;
+} Case;
+
+static Case case_new(const char *policy) {
+  Case c = {.processes = g_array_new(FALSE, TRUE, sizeof(OrrCampaignProcess)),
+            .tiers = g_array_new(FALSE, TRUE, sizeof(OrrCampaignTier)),
+            .shrunk = g_array_new(FALSE, TRUE, sizeof(double))};
+  const double one = 1;
+  g_array_append_val(c.shrunk, one);
+  c.policy.entry = orr_registry_find(&orr_recovery_policy_registry, policy);
+  g_assert_nonnull(c.policy.entry);
+  if (c.policy.entry->params) {
+    c.policy.params = g_malloc0(c.policy.entry->params->size);
+    orr_field_defaults(c.policy.entry->params, c.policy.params);
+  }
+  c.in = (OrrCampaignInput){.duration_s = 30 * DAY,
+                            .goal_s = INFINITY,
+                            .step_s = 10,
+                            .nodes = 100,
+                            .replicas = 10,
+                            .spares = 1000,
+                            .processes = c.processes,
+                            .tiers = c.tiers,
+                            .shrunk = c.shrunk,
+                            .policy = (const OrrRecoveryPolicy *)c.policy.entry,
+                            .policy_params = c.policy.params,
+                            .times = {300, 40, 20}};
+  return c;
+}
+
+static void case_clear(Case *c) {
+  if (c->policy.params) orr_field_clear(c->policy.entry->params, c->policy.params);
+  g_free(c->policy.params);
+  g_array_unref(c->processes);
+  g_array_unref(c->tiers);
+  g_array_unref(c->shrunk);
+}
+
+static void add_process(Case *c, const char *name, double mtbf_s, gint64 nodes) {
+  const OrrCampaignProcess process = {.name = name,
+                                      .n = 1,
+                                      .scale_s = mtbf_s,
+                                      .nodes = nodes,
+                                      .kills_host = nodes > 0,
+                                      .repair_s = DAY,
+                                      .detect_s = 60,
+                                      .diagnose_s = 30};
+  g_array_append_val(c->processes, process);
+}
+
+static void add_tier(Case *c, int kind, double interval_s, double stall_s, double load_s) {
+  const OrrCampaignTier tier = {.kind = kind,
+                                .interval_s = interval_s,
+                                .stall_s = stall_s,
+                                .write_s = 5,
+                                .load_s = load_s,
+                                .keep = 2};
+  g_array_append_val(c->tiers, tier);
+}
+
+static double lost_in_all(const OrrCampaignHistory *history) {
+  double sum = 0;
+  for (guint i = 0; i < history->lost->len; i++) sum += g_array_index(history->lost, double, i);
+  return sum;
+}
+
+static double mean_progress(const Case *c, guint n) {
+  double sum = 0;
+  for (guint seed = 1; seed <= n; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c->in, seed, FALSE);
+    g_assert_cmpfloat_with_epsilon(history->wall_s, history->progress_s + lost_in_all(history),
+                                   1e-3);
+    sum += history->progress_s / history->wall_s;
+  }
+  return sum / n;
+}
+
+/* The first strike of the only process, and the one after it. */
+static void strikes(const Case *c, guint64 seed, double *ret_first_s, double *ret_second_s) {
+  OrrCampaignDraw draw;
+  orr_campaign_draw_init(&draw, &g_array_index(c->processes, OrrCampaignProcess, 0), 0, seed);
+  *ret_first_s = draw.next_s;
+  orr_campaign_draw_attempt(&draw, draw.next_s);
+  orr_campaign_draw_next(&draw);
+  *ret_second_s = draw.next_s;
+}
+
+/* A checkpoint after each 300 s of training makes the job wait 1 s, and is usable 5 s later. A
+ * failure r seconds into a period of 301 s finds the checkpoint at its beginning where
+ * 5 < r < 300. Then 60 s pass until it is detected, 30 s for the diagnosis, 40 s for the restart,
+ * 20 s for the process groups and 2 s for the load: 152 s. The r seconds are trained again. */
+static void test_one_failure(void) {
+  Case c = case_new("restart");
+  add_process(&c, "gpu", 5e4, 0);
+  add_tier(&c, ORR_SAVED_HOST, 300, 1, 2);
+  double first_s = 0, second_s = 0, r = 0;
+  guint64 seed = 0;
+  do {
+    strikes(&c, ++seed, &first_s, &second_s);
+    r = fmod(first_s, 301);
+  } while (first_s < 3000 || second_s < first_s + 3000 || r < 6 || r > 299);
+  c.in.duration_s = first_s + 152 + 1000;
+  g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, TRUE);
+  const guint cause = ORR_N_CAUSES;
+  const double wanted[] = {0, 60, 30, 0, 40, 20, 2, r, 0, 0, 0};
+  for (int phase = 0; phase < ORR_N_PHASES; phase++)
+    g_assert_cmpfloat_with_epsilon(orr_campaign_sim_lost(history, cause, phase), wanted[phase],
+                                   1e-6);
+  g_assert_cmpint(history->n_failures, ==, 1);
+  g_assert_cmpint(history->n_restarts, ==, 1);
+  /* After it 1000 s remain: 3 periods of 301 s and 97 s. */
+  const double before_s = 300 * floor(first_s / 301);
+  g_assert_cmpfloat_with_epsilon(history->progress_s, before_s + 3 * 300 + 97, 1e-6);
+  g_assert_cmpint(history->n_checkpoints, ==, (gint64)(first_s / 301) + 3);
+  const OrrCampaignEvent *detect = NULL;
+  for (guint i = 0; i < history->events->len && !detect; i++)
+    if (g_array_index(history->events, OrrCampaignEvent, i).phase == ORR_PHASE_DETECT)
+      detect = &g_array_index(history->events, OrrCampaignEvent, i);
+  g_assert_cmpfloat_with_epsilon(detect->begin_s, first_s, 1e-6);
+  g_assert_cmpfloat_with_epsilon(detect->end_s, first_s + 60, 1e-6);
+  case_clear(&c);
+}
+
+/* The same failure takes a node: its host's memory goes with it, and the job loads from storage. */
+static void test_nearest_tier(void) {
+  const struct {
+    int kind;
+    gint64 nodes;
+    double load_s;
+  } rows[] = {{ORR_SAVED_HOST, 0, 2},
+              {ORR_SAVED_HOST, 1, 50},
+              {ORR_SAVED_PEER, 1, 2},
+              {ORR_SAVED_SSD, 0, 2},
+              {ORR_SAVED_SSD, 1, 50}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    Case c = case_new("restart");
+    add_process(&c, "gpu", 5e4, rows[i].nodes);
+    add_tier(&c, rows[i].kind, 300, 1, 2);
+    add_tier(&c, ORR_SAVED_STORAGE, 3000, 1, 50);
+    double first_s = 0, second_s = 0;
+    guint64 seed = 0;
+    do strikes(&c, ++seed, &first_s, &second_s);
+    while (first_s < 5000 || second_s < first_s + 3000 || fmod(first_s, 3011) < 400);
+    c.in.duration_s = first_s + 1000;
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    g_assert_cmpfloat_with_epsilon(orr_campaign_sim_lost(history, ORR_N_CAUSES, ORR_PHASE_LOAD),
+                                   rows[i].load_s, 1e-6);
+    case_clear(&c);
+  }
+}
+
+static void test_same_seed(void) {
+  Case c = case_new("warm-standby");
+  add_process(&c, "gpu", DAY / 4, 1);
+  add_tier(&c, ORR_SAVED_STORAGE, 1800, 2, 30);
+  g_autoptr(OrrCampaignHistory) a = orr_campaign_sim(&c.in, 7, TRUE);
+  g_autoptr(OrrCampaignHistory) b = orr_campaign_sim(&c.in, 7, TRUE);
+  g_assert_cmpmem(a->events->data, a->events->len * sizeof(OrrCampaignEvent), b->events->data,
+                  b->events->len * sizeof(OrrCampaignEvent));
+  case_clear(&c);
+}
+
+/* Failures at rate f, each of which costs u and half an interval: Meta's E[ETTR] without the
+ * approximation that failures are rare (arXiv 2410.21680, appendix A). The work between failures
+ * is a geometric number of intervals: Daly 2006, equation 13 with restart time u + R:
+ *   T = (1/f) e^(f u) (e^(f (dt + w)) - 1) per dt of work. */
+static void test_daly(void) {
+  Case c = case_new("requeue");
+  add_process(&c, "software", DAY / 6, 0);
+  add_tier(&c, ORR_SAVED_STORAGE, 1800, 20, 30);
+  OrrCampaignTier *tier = &g_array_index(c.tiers, OrrCampaignTier, 0);
+  tier->write_s = 0;
+  const double f = 6 / DAY, u = 60 + 30 + 300 + 20 + 30;
+  /* Failures of software strike only a job that trains: the downtime is added once. */
+  const double wanted = 1800 / ((1 / f + u) * expm1(f * (1800 + 20)));
+  g_assert_cmpfloat_with_epsilon(mean_progress(&c, 200), wanted, 0.002);
+  case_clear(&c);
+}
+
+/* M/G/infinity: with spares for all, the mean number of nodes in repair is rate times repair. */
+static void test_repairs(void) {
+  Case c = case_new("restart");
+  add_process(&c, "gpu", DAY / 5, 1);
+  add_tier(&c, ORR_SAVED_STORAGE, 1800, 2, 30);
+  c.in.duration_s = 400 * DAY;
+  double sum_s = 0, all_s = 0;
+  gint64 n = 0;
+  for (guint seed = 1; seed <= 10; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    for (guint k = 0; k < history->out_s->len; k++)
+      sum_s += k * g_array_index(history->out_s, double, k);
+    all_s += history->wall_s;
+    n += history->n_failures;
+  }
+  /* 20,000 failures: the mean is known to 1 / sqrt(20,000) = 0.7 %. */
+  g_assert_cmpfloat_with_epsilon((double)n, 20000, 425);
+  g_assert_cmpfloat_with_epsilon(sum_s / all_s, 5, 0.1);
+  case_clear(&c);
+}
+
+static void test_laws(void) {
+  static const char *const policies[] = {"hot-update", "replica-level", "requeue",     "reroute",
+                                         "restart",    "shrink",        "warm-standby"};
+  for (guint i = 0; i < G_N_ELEMENTS(policies); i++) {
+    Case c = case_new(policies[i]);
+    const double shrunk = 1.12;
+    g_array_append_val(c.shrunk, shrunk);
+    add_process(&c, "gpu", DAY / 4, 1);
+    add_tier(&c, ORR_SAVED_STORAGE, 1800, 2, 30);
+    c.in.spares = 3;
+    const double base = mean_progress(&c, 40);
+    OrrCampaignProcess *gpu = &g_array_index(c.processes, OrrCampaignProcess, 0);
+    gpu->detect_s = 5;
+    const double faster = mean_progress(&c, 40);
+    gpu->detect_s = 60;
+    add_process(&c, "software", DAY / 2, 0);
+    const double more = mean_progress(&c, 40);
+    c.in.spares = 20;
+    const double spared = mean_progress(&c, 40);
+    if (base > faster || more > base || more > spared)
+      g_error("%s: %g, detected faster %g, more failures %g, then more spares %g", policies[i],
+              base, faster, more, spared);
+    case_clear(&c);
+  }
+}
+
+static void test_none(void) {
+  Case c = case_new("none");
+  add_process(&c, "gpu", DAY, 0);
+  c.in.duration_s = 1000 * DAY;
+  double sum_s = 0;
+  for (guint seed = 1; seed <= 2000; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    g_assert_true(history->has_stopped);
+    g_assert_cmpint(history->n_failures, ==, 1);
+    sum_s +=
+        history->progress_s + orr_campaign_sim_lost(history, ORR_N_CAUSES, ORR_PHASE_RECOMPUTE);
+  }
+  g_assert_cmpfloat_with_epsilon(sum_s / 2000, DAY, 0.05 * DAY);
+  case_clear(&c);
+}
+
+/* A straggler half of the time, which makes steps twice as long: a quarter is lost. */
+static void test_slow(void) {
+  Case c = case_new("restart");
+  const OrrCampaignProcess slow = {
+      .name = "gpu", .n = 1, .scale_s = 10 * DAY, .slow = 2, .slow_s = DAY};
+  g_array_append_val(c.processes, slow);
+  double slow_s = 0, wall_s = 0;
+  for (guint seed = 1; seed <= 400; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    const double lost_s = orr_campaign_sim_lost(history, ORR_N_CAUSES, ORR_PHASE_SLOW);
+    g_assert_cmpfloat_with_epsilon(history->wall_s, history->progress_s + lost_s, 1e-3);
+    slow_s += lost_s;
+    wall_s += history->wall_s;
+  }
+  /* A day of it each 10 days takes half a day; those that overlap take less than the sum. */
+  g_assert_cmpfloat_with_epsilon(slow_s / wall_s, 0.05, 0.004);
+  case_clear(&c);
+}
+
+/* Found after 1000 s: the job goes back before the corruption, so at least 1000 s are lost. */
+static void test_silent(void) {
+  Case c = case_new("restart");
+  const OrrCampaignProcess silent = {
+      .name = "gpu", .n = 1, .scale_s = DAY, .is_silent = TRUE, .detect_s = 1000};
+  g_array_append_val(c.processes, silent);
+  add_tier(&c, ORR_SAVED_STORAGE, 300, 1, 10);
+  g_array_index(c.tiers, OrrCampaignTier, 0).keep = 100;
+  g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, 3, FALSE);
+  const double lost_s = orr_campaign_sim_lost(history, ORR_N_CAUSES, ORR_PHASE_RECOMPUTE);
+  const double n = (double)history->n_restarts;
+  g_assert_cmpfloat(n, >, 10);
+  g_assert_cmpfloat(lost_s / n, >, 990);
+  g_assert_cmpfloat(lost_s / n, <, 1000 + 310);
+  case_clear(&c);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/campaign/one-failure", test_one_failure);
+  g_test_add_func("/campaign/nearest-tier", test_nearest_tier);
+  g_test_add_func("/campaign/same-seed", test_same_seed);
+  g_test_add_func("/campaign/daly", test_daly);
+  g_test_add_func("/campaign/repairs", test_repairs);
+  g_test_add_func("/campaign/laws", test_laws);
+  g_test_add_func("/campaign/none", test_none);
+  g_test_add_func("/campaign/slow", test_slow);
+  g_test_add_func("/campaign/silent", test_silent);
+  return g_test_run();
+}

@@ -1,0 +1,284 @@
+/*
+ * campaign.c - the fields of a campaign, and the checks that need more than one of them.
+ */
+#include "workloads/campaign/campaign.h"
+
+#include <math.h>
+
+#define SECONDS(type_, key_, member_, fallback_, ...)                                              \
+  ORR_FIELD_REAL(type_, key_, member_, ORR_UNIT_SECONDS, fallback_, __VA_ARGS__)
+
+const char *const orr_campaign_tier_words[] = {"host", "peer", "ssd", "storage", NULL};
+static const char *const mode_words[] = {"async", "sync", NULL};
+static const char *const rank_words[] = {"linear", "quadratic", NULL};
+
+static const OrrField checkpoint_fields[] = {
+    ORR_FIELD_WORD(OrrCampaignCheckpointSpec, "tier", tier, orr_campaign_tier_words, NULL,
+                   "Where checkpoints go: memory of the node's host, also memory of another node "
+                   "(peer), the node's disk (ssd), or the cluster's file system (storage)."),
+    SECONDS(OrrCampaignCheckpointSpec, "interval", interval_s, NULL,
+            "Training time from one checkpoint to the next.", .min = 1, .max = 1e9),
+    ORR_FIELD_INT(OrrCampaignCheckpointSpec, "keep", keep, "1",
+                  "Finished checkpoints that are kept; silent corruption goes back further than "
+                  "one.",
+                  .min = 1, .max = 1000),
+    ORR_FIELD_WORD(OrrCampaignCheckpointSpec, "mode", mode, mode_words, "async",
+                   "async: the job waits for the copy to the host's memory; sync: for the whole "
+                   "write."),
+    ORR_FIELD_BOOL(OrrCampaignCheckpointSpec, "other-rack", is_far, "false",
+                   "peer: the other node is in another rack."),
+    ORR_FIELD_REAL(OrrCampaignCheckpointSpec, "node-bandwidth", node_bytes_per_s,
+                   ORR_UNIT_BYTES_PER_S, "0 B/s", "ssd: of a node's disks.", .min = 0, .max = 1e15),
+};
+static const OrrFieldTable checkpoint_table =
+    ORR_FIELD_TABLE("campaign-checkpoint", "One tier of checkpoints.", OrrCampaignCheckpointSpec,
+                    checkpoint_fields);
+
+static const OrrField straggler_fields[] = {
+    ORR_FIELD_CHOICE(OrrCampaignStraggler, "fault", fault, &orr_machine_fault_registry, NULL,
+                     "What is slow, and how much: slow-gpu, nic or link. Its step is replayed."),
+    SECONDS(OrrCampaignStraggler, "mtbf", mtbf_s, NULL, "Mean time from one to the next.", .min = 1,
+            .max = 1e12),
+    SECONDS(OrrCampaignStraggler, "lasts", lasts_s, NULL, "How long it is slow.", .min = 1,
+            .max = 1e9),
+};
+static const OrrFieldTable straggler_table =
+    ORR_FIELD_TABLE("campaign-straggler", "A part that is slow now and then.", OrrCampaignStraggler,
+                    straggler_fields);
+
+static const OrrField detection_fields[] = {
+    ORR_FIELD_TEXT(OrrCampaignDetection, "symptom", symptom, NULL,
+                   "A symptom of the failures' document."),
+    SECONDS(OrrCampaignDetection, "after", after_s, NULL, "Time until it is noticed.", .min = 0,
+            .max = 1e9),
+    SECONDS(OrrCampaignDetection, "diagnose", diagnose_s, "0 s",
+            "Time from there to the decision: stress tests, people.", .min = 0, .max = 1e9),
+};
+static const OrrFieldTable detection_table =
+    ORR_FIELD_TABLE("campaign-detection", "How long a failure with a symptom goes unnoticed.",
+                    OrrCampaignDetection, detection_fields);
+
+static const OrrField recovery_fields[] = {
+    SECONDS(OrrCampaignRecovery, "requeue", requeue_s, NULL,
+            "Until a new job has its nodes and its containers run.", .min = 0, .max = 1e9),
+    SECONDS(OrrCampaignRecovery, "restart", restart_s, NULL,
+            "Until processes run again on nodes that the job holds.", .min = 0, .max = 1e9),
+    SECONDS(OrrCampaignRecovery, "initialise", initialise_s, NULL,
+            "Process groups and compilation, without what grows with the ranks.", .min = 0,
+            .max = 1e9),
+    SECONDS(OrrCampaignRecovery, "per-rank", per_rank_s, "0 s",
+            "What process groups take more for each rank, or each pair of ranks.", .min = 0,
+            .max = 1e6),
+    ORR_FIELD_WORD(OrrCampaignRecovery, "ranks", ranks, rank_words, "linear",
+                   "linear: per-rank counts ranks; quadratic: their square, as where every rank "
+                   "waits for a barrier of each group at one TCPStore (MegaScale, arXiv "
+                   "2402.15627, 3.5)."),
+};
+static const OrrFieldTable recovery_table =
+    ORR_FIELD_TABLE("campaign-recovery", "What the phases of a restart take.", OrrCampaignRecovery,
+                    recovery_fields);
+
+static const OrrField maintenance_fields[] = {
+    SECONDS(OrrCampaignMaintenance, "every", every_s, "0 s",
+            "Time between planned restarts, for changes of code or data; 0: none.", .min = 0,
+            .max = 1e12),
+    SECONDS(OrrCampaignMaintenance, "lasts", lasts_s, "0 s",
+            "How long people need before the job restarts.", .min = 0, .max = 1e9),
+};
+static const OrrFieldTable maintenance_table = ORR_FIELD_TABLE(
+    "campaign-maintenance", "Planned restarts.", OrrCampaignMaintenance, maintenance_fields);
+
+static const OrrField fields[] = {
+    SECONDS(OrrCampaign, "duration", duration_s, NULL, "How long the campaign lasts.", .min = 60,
+            .max = 1e10),
+    ORR_FIELD_REAL(OrrCampaign, "tokens", tokens, ORR_UNIT_NONE, "0",
+                   "It ends earlier with this many tokens; 0: it does not.", .min = 0, .max = 1e18),
+    ORR_FIELD_INT(OrrCampaign, "seeds", seeds, "100",
+                  "Campaigns that are simulated, from the scenario's seed on.", .min = 1,
+                  .max = 100000),
+    ORR_FIELD_SECTION(OrrCampaign, "failures", failures, &orr_failures_table, NULL,
+                      "What fails, and how often.", .document = "failures"),
+    ORR_FIELD_CHOICE(OrrCampaign, "policy", policy, &orr_recovery_policy_registry, NULL,
+                     "What the job does after a failure."),
+    ORR_FIELD_INT(OrrCampaign, "spares", spares, "0",
+                  "Nodes beside the job's that can replace them.", .min = 0, .max = 1e6),
+    SECONDS(OrrCampaign, "repair", repair_s, "0 s",
+            "Mean time until a node is back, where the failures do not say.", .min = 0, .max = 1e9),
+    ORR_FIELD_SECTIONS(OrrCampaign, "checkpoints", checkpoints, &checkpoint_table, NULL,
+                       "Tiers of checkpoints.", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrCampaign, "detection", detection, &detection_table, NULL,
+                       "By symptom, how long until a failure is noticed.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrCampaign, "stragglers", stragglers, &straggler_table, NULL,
+                       "Parts that are slow now and then.", .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTION(OrrCampaign, "recovery", recovery, &recovery_table, NULL,
+                      "What the phases of a restart take."),
+    ORR_FIELD_SECTION(OrrCampaign, "maintenance", maintenance, &maintenance_table, "{}",
+                      "Planned restarts."),
+};
+const OrrFieldTable orr_campaign_table = ORR_FIELD_TABLE(
+    "campaign", "Weeks of the workload: failures, recoveries, checkpoints.", OrrCampaign, fields);
+
+double orr_campaign_initialise_s(const OrrCampaign *campaign, gint64 n_gpus) {
+  const OrrCampaignRecovery *r = &campaign->recovery;
+  const double n = (double)n_gpus;
+  return r->initialise_s + r->per_rank_s * (r->ranks == ORR_RANKS_QUADRATIC ? n * n : n);
+}
+
+/* --- Checks --- */
+
+typedef struct {
+  const OrrCampaign *campaign;
+  const OrrNode *tree; /* of the section */
+  OrrDiags *diags;
+} Check;
+
+static OrrPlace place_of(const Check *check, const char *list, guint index) {
+  const OrrNode *node = orr_node_get(check->tree, list);
+  const gboolean has_item = node && node->kind == ORR_NODE_LIST && index < orr_node_length(node);
+  const OrrNode *item = has_item ? node->items->pdata[index] : node;
+  return orr_node_place(item ? item : check->tree);
+}
+
+static void check_tiers(const Check *check, const OrrCluster *cluster) {
+  const GPtrArray *specs = check->campaign->checkpoints;
+  guint seen = 0;
+  for (guint i = 0; specs && i < specs->len; i++) {
+    const OrrCampaignCheckpointSpec *spec = specs->pdata[i];
+    const OrrPlace place = place_of(check, "checkpoints", i);
+    const char *tier = orr_campaign_tier_words[spec->tier];
+    if (seen & 1U << spec->tier) orr_diags_error(check->diags, place, "a second tier '%s'", tier);
+    seen |= 1U << spec->tier;
+    if (spec->tier == ORR_SAVED_SSD && spec->node_bytes_per_s <= 0)
+      orr_diags_error(check->diags, place, "tier ssd needs node-bandwidth, e.g. 5 GB/s");
+    if (spec->tier != ORR_SAVED_SSD && spec->node_bytes_per_s > 0)
+      orr_diags_error(check->diags, place, "node-bandwidth is for tier ssd, found tier %s", tier);
+    if (spec->tier != ORR_SAVED_PEER && spec->is_far)
+      orr_diags_error(check->diags, place, "other-rack is for tier peer, found tier %s", tier);
+    if (spec->tier == ORR_SAVED_STORAGE && cluster->storage.servers <= 0)
+      orr_diags_error(check->diags, place,
+                      "tier storage needs a file system, and the cluster has none: set "
+                      "cluster.storage");
+  }
+}
+
+static const OrrCampaignDetection *detection_of(const OrrCampaign *campaign, const char *symptom) {
+  for (guint i = 0; campaign->detection && i < campaign->detection->len; i++) {
+    const OrrCampaignDetection *detection = campaign->detection->pdata[i];
+    if (g_str_equal(detection->symptom, symptom)) return detection;
+  }
+  return NULL;
+}
+
+static gboolean takes_nodes(const OrrFailureProcess *p) {
+  return !p->transient && p->scope != ORR_FAILURE_SCOPE_JOB &&
+         !g_str_equal(p->symptom, "silent-corruption");
+}
+
+/* The most failures, slow intervals and checkpoints of a run, over all seeds: minutes of time. */
+#define MOST_EVENTS 1e9
+
+static double expected_events(const OrrCampaign *campaign, const OrrCluster *cluster) {
+  const double duration_s = campaign->duration_s;
+  double events = 0;
+  for (guint i = 0; i < campaign->failures.processes->len; i++) {
+    const OrrFailureProcess *p = campaign->failures.processes->pdata[i];
+    const double each = p->rate_per_hour > 0 ? p->rate_per_hour * duration_s / 3600
+                        : p->scale_s > 0     ? pow(duration_s / p->scale_s, fmax(p->shape, 1))
+                                             : 0;
+    events += each * p->infant * (double)orr_cluster_n_gpus(cluster);
+  }
+  for (guint i = 0; campaign->stragglers && i < campaign->stragglers->len; i++)
+    events += duration_s / ((const OrrCampaignStraggler *)campaign->stragglers->pdata[i])->mtbf_s;
+  for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++) {
+    const OrrCampaignCheckpointSpec *spec = campaign->checkpoints->pdata[i];
+    events += duration_s / spec->interval_s;
+  }
+  if (campaign->maintenance.every_s > 0) events += duration_s / campaign->maintenance.every_s;
+  return events * (double)campaign->seeds;
+}
+
+void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, const OrrNode *tree,
+                        OrrDiags *diags) {
+  const Check check = {campaign, tree, diags};
+  const OrrPlace place = place_of(&check, "failures", G_MAXUINT);
+  check_tiers(&check, cluster);
+  const double events = expected_events(campaign, cluster);
+  if (events > MOST_EVENTS)
+    orr_diags_error(diags, orr_node_place(tree),
+                    "up to %.3g failures and checkpoints over all seeds, and at most %.0g are "
+                    "simulated: fewer seeds, lower rates or longer intervals",
+                    events, MOST_EVENTS);
+  orr_failures_check(&campaign->failures, place, diags);
+  for (guint i = 0; i < campaign->failures.processes->len; i++) {
+    const OrrFailureProcess *p = campaign->failures.processes->pdata[i];
+    if (!detection_of(campaign, p->symptom))
+      orr_diags_error(diags, place_of(&check, "detection", G_MAXUINT),
+                      "failures of %s show as '%s', and detection does not say how long that goes "
+                      "unnoticed: add {symptom: %s, after: TIME}",
+                      p->component, p->symptom, p->symptom);
+    if (takes_nodes(p) && p->repair_s <= 0 && campaign->repair_s <= 0)
+      orr_diags_error(diags, place,
+                      "%s takes nodes out of service, and neither its repair nor "
+                      "campaign.repair says for how long",
+                      p->component);
+  }
+}
+
+/* --- Processes --- */
+
+/* Components of the scope in the machine, and nodes that go out of service with one. */
+static double components_of(const OrrFailureProcess *p, const OrrCluster *cluster) {
+  const double nodes = (double)orr_cluster_n_nodes(cluster);
+  switch (p->scope) {
+  case ORR_FAILURE_SCOPE_GPU:
+    return (double)orr_cluster_n_gpus(cluster);
+  case ORR_FAILURE_SCOPE_NODE:
+    return nodes;
+  case ORR_FAILURE_SCOPE_JOB:
+    return 1;
+  default:
+    return ceil(nodes / (double)p->nodes);
+  }
+}
+
+static OrrCampaignProcess process_of(const OrrCampaign *campaign, const OrrFailureProcess *p,
+                                     const OrrCluster *cluster) {
+  const OrrCampaignDetection *detection = detection_of(campaign, p->symptom);
+  const gboolean is_shared =
+      p->scope == ORR_FAILURE_SCOPE_SWITCH || p->scope == ORR_FAILURE_SCOPE_RACK;
+  return (OrrCampaignProcess){.name = p->component,
+                              .life = p->life,
+                              .n = components_of(p, cluster),
+                              .scale_s =
+                                  p->rate_per_hour > 0 ? 3600 / p->rate_per_hour : p->scale_s,
+                              .shape = p->shape,
+                              .infant = p->infant,
+                              .infant_s = p->infant_s,
+                              .nodes = takes_nodes(p) ? (is_shared ? p->nodes : 1) : 0,
+                              .kills_host = takes_nodes(p),
+                              .is_rack = is_shared,
+                              .repair = p->repair,
+                              .repair_s = p->repair_s > 0 ? p->repair_s : campaign->repair_s,
+                              .repair_sigma = p->repair_sigma,
+                              .detect_s = detection->after_s,
+                              .diagnose_s = detection->diagnose_s,
+                              .is_silent = g_str_equal(p->symptom, "silent-corruption")};
+}
+
+void orr_campaign_processes(const OrrCampaign *campaign, const OrrCluster *cluster,
+                            GArray *processes) {
+  for (guint i = 0; i < campaign->failures.processes->len; i++) {
+    const OrrCampaignProcess process =
+        process_of(campaign, campaign->failures.processes->pdata[i], cluster);
+    g_array_append_val(processes, process);
+  }
+  for (guint i = 0; campaign->stragglers && i < campaign->stragglers->len; i++) {
+    const OrrCampaignStraggler *straggler = campaign->stragglers->pdata[i];
+    const OrrCampaignProcess process = {.name = straggler->fault.entry->name,
+                                        .n = 1,
+                                        .scale_s = straggler->mtbf_s,
+                                        .slow_s = straggler->lasts_s};
+    g_array_append_val(processes, process);
+  }
+}

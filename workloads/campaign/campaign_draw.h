@@ -1,0 +1,35 @@
+/*
+ * campaign_draw.h - when a process strikes next, and what it strikes.
+ *
+ * A process with n components is a Poisson process whose cumulative hazard is n times that of one
+ * component: exact for exponential lives, and for others where a repair leaves a component as old
+ * as it was (minimal repair; Barlow, Hunter 1960). Unit exponentials are laid along that hazard, so
+ * a higher rate strikes earlier with the same draws.
+ */
+#ifndef ORR_CAMPAIGN_DRAW_H
+#define ORR_CAMPAIGN_DRAW_H
+
+#include "workloads/campaign/campaign_sim.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const OrrCampaignProcess *process;
+  OrrRandom arrivals, marks;
+  double left;    /* hazard until the next strike, counted from @at_s */
+  double at_s;    /* the hazard before this is spent */
+  double begin_s; /* of the job's attempt, for infant mortality */
+  double next_s;  /* the next strike */
+} OrrCampaignDraw;
+
+void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *process, guint index,
+                            guint64 seed);
+/* A new attempt of the job begins at @at_s, which is not after next_s. */
+void orr_campaign_draw_attempt(OrrCampaignDraw *draw, double at_s);
+/* The strike at next_s has happened; finds the next one. */
+void orr_campaign_draw_next(OrrCampaignDraw *draw);
+double orr_campaign_draw_repair(OrrCampaignDraw *draw); /* seconds */
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,472 @@
+/*
+ * campaign_sim.c - one seed of a campaign.
+ *
+ *   run_until_trouble   the job trains: checkpoints, slow intervals, nodes that come back
+ *        | a failure, or a planned restart
+ *   recover             detect, diagnose, plan (policy.h), wait, reschedule, initialise, load
+ *        | a failure in one of the last three begins the recovery again
+ *        v
+ *   run_until_trouble ...
+ *
+ * While the job trains, progress grows by 1/slow a second; `slow` is the product of what replays
+ * found for the stragglers of the moment and for the replicas that are missing.
+ */
+#include "workloads/campaign/campaign_sim.h"
+
+#include <math.h>
+
+#include "workloads/campaign/campaign_checkpoints.h"
+#include "workloads/campaign/campaign_draw.h"
+
+const char *const orr_campaign_phase_words[] = {"run",        "detect",     "diagnose", "wait",
+                                                "reschedule", "initialise", "load",     "recompute",
+                                                "slow",       "stall",      "planned",  NULL};
+
+typedef struct {
+  double back_s;
+  gint64 nodes;
+} Repair;
+
+typedef struct {
+  double end_s, slow;
+  guint cause;
+} Slow;
+
+typedef struct {
+  double found_s, since_s; /* since this progress the job computes nonsense */
+  guint process;
+} Corruption;
+
+typedef struct {
+  const OrrCampaignInput *input;
+  OrrCampaignHistory *history;
+  OrrCampaignDraw *draws;
+  guint n_draws;
+  OrrCampaignCheckpoints *checkpoints;
+  GArray *repairs;     /* of Repair */
+  GArray *slows;       /* of Slow */
+  GArray *corruptions; /* of Corruption */
+  double now_s, progress_s, planned_s;
+  double together_s;         /* a replica that is apart rejoins; INFINITY: none is */
+  gint64 free, out, missing; /* spares; nodes out of service; nodes that the job lacks */
+  gboolean has_apart, stopped;
+} Sim;
+
+static const OrrCampaignProcess *process_at(const Sim *sim, guint i) {
+  return sim->draws[i].process;
+}
+
+/* --- Time --- */
+
+static void lose(Sim *sim, guint cause, int phase, double seconds) {
+  g_array_index(sim->history->lost, double, cause *ORR_N_PHASES + (guint)phase) += seconds;
+}
+
+static gint64 replicas_lost(const Sim *sim) {
+  const OrrCampaignInput *in = sim->input;
+  gint64 lost = 0;
+  if (in->replicas > 0 && sim->missing > 0)
+    lost = (sim->missing * in->replicas + in->nodes - 1) / in->nodes;
+  return MAX(lost, sim->has_apart ? 1 : 0);
+}
+
+static void note(Sim *sim, double begin_s, int phase, guint cause) {
+  GArray *events = sim->history->events;
+  if (!events || sim->now_s <= begin_s) return;
+  /* The thousands of waits for checkpoints that are shorter than a step are not told apart. */
+  if (phase == ORR_PHASE_STALL && sim->now_s - begin_s < sim->input->step_s) {
+    phase = ORR_PHASE_RUN;
+    cause = 0;
+  }
+  const OrrCampaignEvent event = {
+      begin_s,  sim->now_s,     phase, (int)cause, sim->input->replicas - replicas_lost(sim),
+      sim->out, sim->progress_s};
+  OrrCampaignEvent *last =
+      events->len > 0 ? &g_array_index(events, OrrCampaignEvent, events->len - 1) : NULL;
+  if (last && last->phase == phase && last->cause == event.cause &&
+      last->replicas == event.replicas && last->nodes_out == event.nodes_out) {
+    last->end_s = event.end_s;
+    last->progress_s = event.progress_s;
+  } else {
+    g_array_append_val(events, event);
+  }
+}
+
+static void pass(Sim *sim, double to_s) {
+  GArray *out_s = sim->history->out_s;
+  if (out_s->len <= (guint)sim->out) g_array_set_size(out_s, (guint)sim->out + 1);
+  g_array_index(out_s, double, sim->out) += to_s - sim->now_s;
+  sim->history->most_out = MAX(sim->history->most_out, sim->out);
+  sim->now_s = to_s;
+}
+
+/* --- Nodes --- */
+
+static double next_back(const Sim *sim) {
+  double back_s = INFINITY;
+  for (guint i = 0; i < sim->repairs->len; i++)
+    back_s = fmin(back_s, g_array_index(sim->repairs, Repair, i).back_s);
+  return back_s;
+}
+
+static void take_back(Sim *sim) {
+  for (guint i = sim->repairs->len; i-- > 0;) {
+    const Repair repair = g_array_index(sim->repairs, Repair, i);
+    if (repair.back_s > sim->now_s) continue;
+    sim->free += repair.nodes;
+    sim->out -= repair.nodes;
+    g_array_remove_index_fast(sim->repairs, i);
+  }
+}
+
+static void send_to_repair(Sim *sim, OrrCampaignDraw *draw) {
+  const gint64 nodes = MIN(draw->process->nodes, sim->input->nodes - sim->missing);
+  const Repair repair = {draw->next_s + orr_campaign_draw_repair(draw), nodes};
+  if (nodes <= 0) return;
+  g_array_append_val(sim->repairs, repair);
+  sim->out += nodes;
+  sim->missing += nodes;
+}
+
+/* Passes time in which the job does not train. */
+static void idle(Sim *sim, double to_s, int phase, guint cause) {
+  to_s = fmin(to_s, sim->input->duration_s);
+  while (sim->now_s < to_s) {
+    const double begin_s = sim->now_s;
+    pass(sim, fmin(to_s, fmax(next_back(sim), sim->now_s)));
+    take_back(sim);
+    if (sim->now_s > begin_s) lose(sim, cause, phase, sim->now_s - begin_s);
+    note(sim, begin_s, phase, cause);
+  }
+}
+
+/* --- Failures --- */
+
+static guint next_draw(const Sim *sim) {
+  guint first = 0;
+  for (guint i = 1; i < sim->n_draws; i++)
+    if (sim->draws[i].next_s < sim->draws[first].next_s) first = i;
+  return first;
+}
+
+static double next_strike(const Sim *sim) {
+  return sim->n_draws > 0 ? sim->draws[next_draw(sim)].next_s : INFINITY;
+}
+
+static void count(Sim *sim, guint process) {
+  sim->history->n_failures += process_at(sim, process)->slow <= 0; /* the job goes on */
+  g_array_index(sim->history->failures, gint64, process + ORR_N_CAUSES)++;
+}
+
+/* The job is down already: what fails now is replaced with the rest. */
+static void absorb(Sim *sim) {
+  while (next_strike(sim) <= sim->now_s) {
+    const guint i = next_draw(sim);
+    const OrrCampaignProcess *p = process_at(sim, i);
+    if (p->nodes > 0 && !p->is_silent && p->slow <= 0) {
+      count(sim, i);
+      send_to_repair(sim, &sim->draws[i]);
+      orr_campaign_checkpoints_lose(sim->checkpoints, p->kills_host, p->is_rack);
+    }
+    orr_campaign_draw_next(&sim->draws[i]);
+  }
+}
+
+/* --- Recovery --- */
+
+static OrrRecoveryPlan make_plan(const Sim *sim, gboolean is_planned) {
+  OrrRecoveryPlan plan = {0};
+  const OrrRecoveryCase what = {is_planned, sim->missing, sim->free, sim->input->step_s,
+                                &sim->input->times};
+  sim->input->policy->plan(sim->input->policy_params, &what, &plan);
+  return plan;
+}
+
+static gint64 most_lost(const Sim *sim) { return (gint64)sim->input->shrunk->len - 1; }
+
+/* Spares take the places of lost nodes; without enough, the job shrinks or waits. */
+static void fill_places(Sim *sim, const OrrRecoveryPlan *plan, guint cause) {
+  while (sim->now_s < sim->input->duration_s) {
+    take_back(sim);
+    const gint64 taken = MIN(sim->free, sim->missing);
+    sim->free -= taken;
+    sim->missing -= taken;
+    if (sim->missing == 0 || (plan->shrinks && replicas_lost(sim) <= most_lost(sim))) return;
+    if (isinf(next_back(sim))) { /* nobody repairs them */
+      sim->stopped = TRUE;
+      return;
+    }
+    idle(sim, next_back(sim), ORR_PHASE_WAIT, cause);
+    absorb(sim);
+  }
+}
+
+/* One phase of a recovery that a failure interrupts: FALSE, with its process in @cause. */
+static gboolean step_through(Sim *sim, double seconds, int phase, guint *cause) {
+  const double end_s = sim->now_s + seconds;
+  while (next_strike(sim) < fmin(end_s, sim->input->duration_s)) {
+    const guint i = next_draw(sim);
+    const OrrCampaignProcess *p = process_at(sim, i);
+    idle(sim, sim->draws[i].next_s, phase, *cause);
+    const gboolean stops = p->nodes > 0 && !p->is_silent && p->slow <= 0;
+    absorb(sim);
+    if (!stops) continue;
+    *cause = i + ORR_N_CAUSES;
+    return FALSE;
+  }
+  idle(sim, end_s, phase, *cause);
+  return TRUE;
+}
+
+static void roll_back(Sim *sim, double to_s, guint cause) {
+  if (to_s >= sim->progress_s) return;
+  lose(sim, cause, ORR_PHASE_RECOMPUTE, sim->progress_s - to_s);
+  sim->progress_s = to_s;
+}
+
+/* From the decision to the first step; FALSE: a failure came between. */
+static gboolean start_again(Sim *sim, gboolean is_planned, double sound_s, guint *cause) {
+  const OrrRecoveryPlan plan = make_plan(sim, is_planned);
+  if (plan.stops) sim->stopped = TRUE;
+  if (sim->stopped) return TRUE;
+  if (plan.apart_s > 0 && !is_planned) {
+    sim->has_apart = TRUE;
+    sim->together_s = sim->now_s + plan.apart_s;
+  }
+  fill_places(sim, &plan, *cause);
+  if (sim->stopped) return TRUE;
+  if (plan.loses_host) orr_campaign_checkpoints_end(sim->checkpoints);
+  if (!step_through(sim, plan.reschedule_s, ORR_PHASE_RESCHEDULE, cause) ||
+      !step_through(sim, plan.initialise_s, ORR_PHASE_INITIALISE, cause))
+    return FALSE;
+  if (plan.keeps_progress && isinf(sound_s)) return TRUE;
+  const OrrCampaignFound found =
+      orr_campaign_checkpoints_find(sim->checkpoints, fmin(sound_s, sim->progress_s));
+  if (!step_through(sim, found.load_s, ORR_PHASE_LOAD, cause)) return FALSE;
+  roll_back(sim, found.progress_s, *cause);
+  return TRUE;
+}
+
+static void begin_attempt(Sim *sim) {
+  sim->history->n_restarts++;
+  absorb(sim);
+  orr_campaign_checkpoints_resume(sim->checkpoints, sim->progress_s);
+  for (guint i = 0; i < sim->n_draws; i++) orr_campaign_draw_attempt(&sim->draws[i], sim->now_s);
+  for (guint i = sim->corruptions->len; i-- > 0;)
+    if (g_array_index(sim->corruptions, Corruption, i).since_s >= sim->progress_s)
+      g_array_remove_index_fast(sim->corruptions, i);
+}
+
+/* @sound_s: later checkpoints are corrupt. */
+static void recover(Sim *sim, guint cause, gboolean is_planned, double sound_s) {
+  gboolean is_running = FALSE;
+  while (!is_running && !sim->stopped && sim->now_s < sim->input->duration_s) {
+    if (!is_planned) {
+      const OrrCampaignProcess *p = process_at(sim, cause - ORR_N_CAUSES);
+      const double detect_s = p->is_silent ? 0 : p->detect_s;
+      idle(sim, sim->now_s + detect_s, ORR_PHASE_DETECT, cause);
+      absorb(sim);
+      idle(sim, sim->now_s + p->diagnose_s, ORR_PHASE_DIAGNOSE, cause);
+      absorb(sim);
+    }
+    is_running = start_again(sim, is_planned, sound_s, &cause);
+    if (!is_running) is_planned = FALSE;
+  }
+  if (!sim->stopped) begin_attempt(sim);
+}
+
+/* --- Training --- */
+
+static double slowness(const Sim *sim) {
+  double slow = g_array_index(sim->input->shrunk, double, MIN(replicas_lost(sim), most_lost(sim)));
+  for (guint i = 0; i < sim->slows->len; i++) slow *= g_array_index(sim->slows, Slow, i).slow;
+  return slow;
+}
+
+/* Whose slowness it is: the first straggler's, or that of the missing replica. */
+static guint slow_cause(const Sim *sim) {
+  return sim->slows->len > 0 ? g_array_index(sim->slows, Slow, 0).cause : ORR_CAUSE_REJOIN;
+}
+
+static double next_slow_end(const Sim *sim) {
+  double end_s = INFINITY;
+  for (guint i = 0; i < sim->slows->len; i++)
+    end_s = fmin(end_s, g_array_index(sim->slows, Slow, i).end_s);
+  return end_s;
+}
+
+static double next_found(const Sim *sim) {
+  double found_s = INFINITY;
+  for (guint i = 0; i < sim->corruptions->len; i++)
+    found_s = fmin(found_s, g_array_index(sim->corruptions, Corruption, i).found_s);
+  return found_s;
+}
+
+static void train(Sim *sim, double to_s) {
+  const double begin_s = sim->now_s, slow = slowness(sim);
+  if (to_s <= begin_s) return;
+  const guint cause = slow_cause(sim);
+  sim->progress_s += (to_s - begin_s) / slow;
+  if (slow > 1) lose(sim, cause, ORR_PHASE_SLOW, (to_s - begin_s) * (1 - 1 / slow));
+  pass(sim, to_s);
+  note(sim, begin_s, slow > 1 ? ORR_PHASE_SLOW : ORR_PHASE_RUN, slow > 1 ? cause : 0);
+}
+
+/* The job waits for a checkpoint; a failure in it is met at its end's side of the loop. */
+static void stall(Sim *sim) {
+  const double stall_s =
+      orr_campaign_checkpoints_take(sim->checkpoints, sim->now_s, sim->progress_s);
+  const double end_s = fmin(sim->now_s + stall_s, fmax(next_strike(sim), sim->now_s));
+  sim->history->n_checkpoints++;
+  idle(sim, end_s, ORR_PHASE_STALL, ORR_CAUSE_CHECKPOINT);
+}
+
+/* A node is back where the job lacks one, or a replica has copied its state. */
+static gboolean wants_back(const Sim *sim) { return sim->missing > 0 && sim->free > 0; }
+
+static void strike(Sim *sim) {
+  const guint i = next_draw(sim);
+  const OrrCampaignProcess *p = process_at(sim, i);
+  count(sim, i);
+  if (p->slow > 0) {
+    const Slow slow = {sim->now_s + p->slow_s, p->slow, i + ORR_N_CAUSES};
+    g_array_append_val(sim->slows, slow);
+    orr_campaign_draw_next(&sim->draws[i]);
+  } else if (p->is_silent) {
+    const Corruption corruption = {sim->now_s + p->detect_s, sim->progress_s, i};
+    g_array_append_val(sim->corruptions, corruption);
+    orr_campaign_draw_next(&sim->draws[i]);
+  } else {
+    if (p->nodes > 0) send_to_repair(sim, &sim->draws[i]);
+    orr_campaign_checkpoints_fail(sim->checkpoints, sim->now_s);
+    orr_campaign_checkpoints_lose(sim->checkpoints, p->kills_host, p->is_rack);
+    orr_campaign_draw_next(&sim->draws[i]);
+    recover(sim, i + ORR_N_CAUSES, FALSE, INFINITY);
+  }
+}
+
+static void find_corruption(Sim *sim) {
+  for (guint i = 0; i < sim->corruptions->len; i++) {
+    const Corruption corruption = g_array_index(sim->corruptions, Corruption, i);
+    if (corruption.found_s > sim->now_s) continue;
+    g_array_remove_index_fast(sim->corruptions, i);
+    orr_campaign_checkpoints_fail(sim->checkpoints, sim->now_s);
+    recover(sim, corruption.process + ORR_N_CAUSES, FALSE, corruption.since_s);
+    return;
+  }
+}
+
+static void plan_restart(Sim *sim) {
+  sim->planned_s += sim->input->planned_every_s;
+  const double stall_s =
+      orr_campaign_checkpoints_take_all(sim->checkpoints, sim->now_s, sim->progress_s);
+  idle(sim, sim->now_s + stall_s, ORR_PHASE_STALL, ORR_CAUSE_PLANNED);
+  idle(sim, sim->now_s + sim->input->planned_s, ORR_PHASE_PLANNED, ORR_CAUSE_PLANNED);
+  absorb(sim);
+  recover(sim, ORR_CAUSE_PLANNED, TRUE, INFINITY);
+}
+
+static void end_slows(Sim *sim) {
+  for (guint i = sim->slows->len; i-- > 0;)
+    if (g_array_index(sim->slows, Slow, i).end_s <= sim->now_s) g_array_remove_index(sim->slows, i);
+}
+
+static void rejoin(Sim *sim) {
+  const double restart_s = sim->input->times.restart_s + sim->input->times.initialise_s;
+  sim->has_apart = FALSE;
+  sim->together_s = INFINITY;
+  const gint64 taken = MIN(sim->free, sim->missing);
+  sim->free -= taken;
+  sim->missing -= taken;
+  if (taken > 0) idle(sim, sim->now_s + restart_s, ORR_PHASE_INITIALISE, ORR_CAUSE_REJOIN);
+  absorb(sim);
+}
+
+/* Trains until something happens, and has it happen. */
+static void advance(Sim *sim) {
+  const OrrCampaignInput *in = sim->input;
+  const double slow = slowness(sim);
+  const double checkpoint_s =
+      sim->now_s + (orr_campaign_checkpoints_next(sim->checkpoints) - sim->progress_s) * slow;
+  const double goal_s = sim->now_s + (in->goal_s - sim->progress_s) * slow;
+  const double strike_s = next_strike(sim), found_s = next_found(sim), back_s = next_back(sim),
+               over_s = next_slow_end(sim);
+  const double to_s =
+      fmin(fmin(fmin(in->duration_s, goal_s), fmin(checkpoint_s, strike_s)),
+           fmin(fmin(found_s, back_s), fmin(fmin(over_s, sim->planned_s), sim->together_s)));
+  train(sim, fmax(to_s, sim->now_s));
+  take_back(sim);
+  end_slows(sim);
+  if (to_s >= in->duration_s || to_s >= goal_s)
+    sim->stopped = TRUE;
+  else if (to_s >= strike_s)
+    strike(sim);
+  else if (to_s >= found_s)
+    find_corruption(sim);
+  else if (to_s >= sim->planned_s)
+    plan_restart(sim);
+  else if (to_s >= sim->together_s || wants_back(sim))
+    rejoin(sim);
+  else if (to_s >= checkpoint_s)
+    stall(sim);
+}
+
+/* --- Life --- */
+
+static void init(Sim *sim, const OrrCampaignInput *in, guint64 seed, gboolean keeps_events) {
+  OrrCampaignHistory *history = g_new0(OrrCampaignHistory, 1);
+  const guint n_causes = in->processes->len + ORR_N_CAUSES;
+  history->lost = g_array_new(FALSE, TRUE, sizeof(double));
+  g_array_set_size(history->lost, n_causes * ORR_N_PHASES);
+  history->failures = g_array_new(FALSE, TRUE, sizeof(gint64));
+  g_array_set_size(history->failures, n_causes);
+  history->out_s = g_array_new(FALSE, TRUE, sizeof(double));
+  if (keeps_events) history->events = g_array_new(FALSE, FALSE, sizeof(OrrCampaignEvent));
+  *sim = (Sim){.input = in,
+               .history = history,
+               .draws = g_new0(OrrCampaignDraw, in->processes->len + 1),
+               .n_draws = in->processes->len,
+               .checkpoints = orr_campaign_checkpoints_new(in->tiers),
+               .repairs = g_array_new(FALSE, FALSE, sizeof(Repair)),
+               .slows = g_array_new(FALSE, FALSE, sizeof(Slow)),
+               .corruptions = g_array_new(FALSE, FALSE, sizeof(Corruption)),
+               .planned_s = in->planned_every_s > 0 ? in->planned_every_s : INFINITY,
+               .together_s = INFINITY,
+               .free = in->spares};
+  for (guint i = 0; i < sim->n_draws; i++)
+    orr_campaign_draw_init(&sim->draws[i], &g_array_index(in->processes, OrrCampaignProcess, i), i,
+                           seed);
+}
+
+static void clear(Sim *sim) {
+  g_free(sim->draws);
+  orr_campaign_checkpoints_free(sim->checkpoints);
+  g_array_unref(sim->repairs);
+  g_array_unref(sim->slows);
+  g_array_unref(sim->corruptions);
+}
+
+OrrCampaignHistory *orr_campaign_sim(const OrrCampaignInput *input, guint64 seed,
+                                     gboolean keeps_events) {
+  Sim sim;
+  init(&sim, input, seed, keeps_events);
+  while (!sim.stopped && sim.now_s < input->duration_s) advance(&sim);
+  sim.history->has_stopped = sim.now_s < input->duration_s && sim.progress_s < input->goal_s;
+  sim.history->wall_s = sim.now_s;
+  sim.history->progress_s = sim.progress_s;
+  clear(&sim);
+  return sim.history;
+}
+
+void orr_campaign_sim_free(OrrCampaignHistory *history) {
+  if (!history) return;
+  g_array_unref(history->lost);
+  g_array_unref(history->failures);
+  g_array_unref(history->out_s);
+  if (history->events) g_array_unref(history->events);
+  g_free(history);
+}
+
+double orr_campaign_sim_lost(const OrrCampaignHistory *history, guint cause, int phase) {
+  return g_array_index(history->lost, double, cause *ORR_N_PHASES + (guint)phase);
+}

@@ -1,0 +1,131 @@
+/*
+ * campaign_sim.h - weeks of one job as events: failures, recoveries, checkpoints, repairs.
+ *
+ * The simulation knows no fabric and no kernel. It is given what a replay of the step found in each
+ * state of the machine (healthy, one GPU slow, fewer replicas), and how often each thing fails.
+ *
+ *   progress   seconds of healthy training that the job has kept. A step slowed f times makes 1/f
+ *              seconds of progress in a second; a restart takes progress back to a checkpoint.
+ *
+ * Invariant: the campaign's time is its progress plus all lost time, by cause and phase
+ * (OrrCampaignLost). The same input and seed give the same events. Each process draws from streams
+ * of its own, so a new process or a faster detection moves no other failure (common random
+ * numbers).
+ */
+#ifndef ORR_CAMPAIGN_SIM_H
+#define ORR_CAMPAIGN_SIM_H
+
+#include "sim/base/random.h"
+#include "workloads/campaign/policy.h"
+
+G_BEGIN_DECLS
+
+/* What a second of the campaign goes to; all but RUN is lost. */
+typedef enum {
+  ORR_PHASE_RUN,
+  ORR_PHASE_DETECT,
+  ORR_PHASE_DIAGNOSE,
+  ORR_PHASE_WAIT, /* for a node to come back from repair */
+  ORR_PHASE_RESCHEDULE,
+  ORR_PHASE_INITIALISE,
+  ORR_PHASE_LOAD,
+  ORR_PHASE_RECOMPUTE, /* progress that a rollback took */
+  ORR_PHASE_SLOW,      /* steps that took longer than healthy ones */
+  ORR_PHASE_STALL,     /* the job waits for a checkpoint */
+  ORR_PHASE_PLANNED,   /* maintenance */
+  ORR_N_PHASES
+} OrrCampaignPhase;
+extern const char *const orr_campaign_phase_words[]; /* "run", "detect", ..., NULL */
+
+typedef enum {
+  ORR_LIFE_EXPONENTIAL,
+  ORR_LIFE_WEIBULL,  /* shape k: cumulative hazard n (t / scale)^k */
+  ORR_LIFE_LOGNORMAL /* shape sigma, scale the median */
+} OrrCampaignLife;
+
+typedef enum { ORR_REPAIR_FIXED, ORR_REPAIR_EXPONENTIAL, ORR_REPAIR_LOGNORMAL } OrrCampaignRepair;
+
+/* One way in which things go wrong. */
+typedef struct {
+  const char *name; /* the component class; borrowed */
+  int life;         /* OrrCampaignLife, of one of @n components */
+  double n, scale_s, shape;
+  /* the rate is @infant times as high in the first @infant_s of each attempt; 0: it is not */
+  double infant, infant_s;
+  gint64 nodes;        /* nodes that go out of service; 0: the job restarts where it is */
+  gboolean kills_host; /* what those nodes or the job hold in host memory is lost */
+  gboolean is_rack;    /* neighbours go together, peers among them */
+  int repair;          /* OrrCampaignRepair */
+  double repair_s, repair_sigma;
+  double detect_s, diagnose_s;
+  /* corrupts what follows without a sign: found detect_s later, and rolled back */
+  gboolean is_silent;
+  double slow; /* fail-slow: a step takes this many times as long, for @slow_s; 0: it stops */
+  double slow_s;
+} OrrCampaignProcess;
+
+typedef enum {
+  ORR_SAVED_HOST,
+  ORR_SAVED_PEER,
+  ORR_SAVED_SSD,
+  ORR_SAVED_STORAGE
+} OrrCampaignTierKind;
+
+/* Where checkpoints go. */
+typedef struct {
+  int kind;          /* OrrCampaignTierKind */
+  double interval_s; /* of progress */
+  double stall_s;    /* the job waits, */
+  double write_s;    /* then the copy is written beside it, and usable at the end */
+  double load_s;
+  gint64 keep;     /* the newest ones that are kept */
+  gboolean is_far; /* peer: in another rack */
+} OrrCampaignTier;
+
+typedef struct {
+  double duration_s, goal_s; /* ends after this time, or this progress; INFINITY: no goal */
+  double step_s;             /* a healthy step */
+  gint64 nodes, spares, replicas;
+  const GArray *processes; /* of OrrCampaignProcess */
+  const GArray *tiers;     /* of OrrCampaignTier */
+  const OrrRecoveryPolicy *policy;
+  const void *policy_params;
+  OrrRecoveryTimes times;
+  double planned_every_s, planned_s; /* maintenance; 0: none */
+  /* by replicas lost, from 0: how many times as long the same tokens take; its last holds for the
+   * most replicas that the job can lose */
+  const GArray *shrunk; /* of double */
+} OrrCampaignInput;
+
+/* From @begin_s to @end_s the campaign was in @phase. */
+typedef struct {
+  double begin_s, end_s;
+  int phase, cause; /* OrrCampaignPhase; index of a process, or ORR_CAUSE_... */
+  gint64 replicas, nodes_out;
+  double progress_s; /* at the end */
+} OrrCampaignEvent;
+
+enum { ORR_CAUSE_CHECKPOINT, ORR_CAUSE_PLANNED, ORR_CAUSE_REJOIN, ORR_N_CAUSES };
+
+/* What one seed gave. Cause c of a process is its index + ORR_N_CAUSES. */
+typedef struct {
+  double wall_s, progress_s;
+  GArray *lost;     /* of double: cause * ORR_N_PHASES + phase */
+  GArray *failures; /* of gint64, by cause */
+  gint64 n_failures, n_restarts, most_out, n_checkpoints;
+  gboolean has_stopped; /* the policy gave up */
+  GArray *out_s;        /* of double: seconds with k nodes out of service */
+  GArray *events;       /* of OrrCampaignEvent; NULL: not kept */
+} OrrCampaignHistory;
+
+/* Simulates one seed. Caller frees. */
+OrrCampaignHistory *orr_campaign_sim(const OrrCampaignInput *input, guint64 seed,
+                                     gboolean keeps_events);
+void orr_campaign_sim_free(OrrCampaignHistory *history); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCampaignHistory, orr_campaign_sim_free)
+
+double orr_campaign_sim_lost(const OrrCampaignHistory *history, guint cause, int phase);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * failures.c - the fields of a document of failures.
+ */
+#include "workloads/campaign/failures.h"
+
+static const char *const life_words[] = {"exponential", "weibull", "lognormal", NULL};
+static const char *const scope_words[] = {"gpu", "node", "switch", "rack", "job", NULL};
+static const char *const repair_words[] = {"fixed", "exponential", "lognormal", NULL};
+
+static const OrrField process_fields[] = {
+    ORR_FIELD_TEXT(OrrFailureProcess, "component", component, NULL, "What fails, in results."),
+    ORR_FIELD_WORD(OrrFailureProcess, "life", life, life_words, "exponential",
+                   "Distribution of the time to a failure."),
+    ORR_FIELD_REAL(OrrFailureProcess, "rate-per-hour", rate_per_hour, ORR_UNIT_NONE, "0",
+                   "exponential: failures of one component per hour.", .min = 0, .max = 1e6),
+    ORR_FIELD_REAL(OrrFailureProcess, "scale", scale_s, ORR_UNIT_SECONDS, "0 s",
+                   "weibull: the scale; lognormal: the median.", .min = 0, .max = 1e15),
+    ORR_FIELD_REAL(OrrFailureProcess, "shape", shape, ORR_UNIT_NONE, "1",
+                   "weibull: the exponent; lognormal: sigma.", .min = 0.05, .max = 20),
+    ORR_FIELD_REAL(OrrFailureProcess, "infant-multiple", infant, ORR_UNIT_NONE, "1",
+                   "How many times as often it fails at the beginning of each attempt.", .min = 1,
+                   .max = 1e6),
+    ORR_FIELD_REAL(OrrFailureProcess, "infant-for", infant_s, ORR_UNIT_SECONDS, "0 s",
+                   "How long that beginning lasts.", .min = 0, .max = 1e9),
+    ORR_FIELD_WORD(OrrFailureProcess, "scope", scope, scope_words, NULL,
+                   "What the rate is of, and what fails with it."),
+    ORR_FIELD_INT(OrrFailureProcess, "nodes", nodes, "1",
+                  "switch, rack: nodes that share one, and fail with it.", .min = 1, .max = 1e6),
+    ORR_FIELD_TEXT(OrrFailureProcess, "symptom", symptom, NULL,
+                   "How it shows, for campaign.detection; silent-corruption: the job goes on, and "
+                   "what it computes is worthless."),
+    ORR_FIELD_BOOL(OrrFailureProcess, "transient", transient, "false",
+                   "The job can restart on the same nodes."),
+    ORR_FIELD_REAL(OrrFailureProcess, "repair", repair_s, ORR_UNIT_SECONDS, "0 s",
+                   "Mean time until its nodes are back; 0: campaign.repair.", .min = 0, .max = 1e9),
+    ORR_FIELD_WORD(OrrFailureProcess, "repair-distribution", repair, repair_words, "exponential",
+                   "Distribution of that time."),
+    ORR_FIELD_REAL(OrrFailureProcess, "repair-sigma", repair_sigma, ORR_UNIT_NONE, "1",
+                   "lognormal repairs: sigma.", .min = 0, .max = 5),
+};
+static const OrrFieldTable process_table = ORR_FIELD_TABLE(
+    "failure-process", "One way in which things go wrong.", OrrFailureProcess, process_fields);
+
+static const OrrField fields[] = {
+    ORR_FIELD_TEXT(OrrFailures, "name", name, NULL, "Name of the set.",
+                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_TEXT(OrrFailures, "source", source, NULL, "Where the rates were published.",
+                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTIONS(OrrFailures, "processes", processes, &process_table, NULL, "What fails."),
+};
+const OrrFieldTable orr_failures_table =
+    ORR_FIELD_TABLE("failures", "What fails, how often, and how it shows.", OrrFailures, fields);
+
+void orr_failures_check(const OrrFailures *failures, OrrPlace place, OrrDiags *diags) {
+  for (guint i = 0; i < failures->processes->len; i++) {
+    const OrrFailureProcess *p = failures->processes->pdata[i];
+    const gboolean is_exponential = p->life == ORR_FAILURE_EXPONENTIAL;
+    if (is_exponential && (p->rate_per_hour <= 0 || p->scale_s > 0))
+      orr_diags_error(diags, place, "%s: an exponential life takes rate-per-hour, and no scale",
+                      p->component);
+    if (!is_exponential && (p->scale_s <= 0 || p->rate_per_hour > 0))
+      orr_diags_error(diags, place, "%s: a %s life takes scale and shape, and no rate-per-hour",
+                      p->component, life_words[p->life]);
+    if (p->infant > 1 && p->infant_s <= 0)
+      orr_diags_error(diags, place, "%s: infant-multiple needs infant-for", p->component);
+    if (p->nodes > 1 && p->scope != ORR_FAILURE_SCOPE_SWITCH && p->scope != ORR_FAILURE_SCOPE_RACK)
+      orr_diags_error(diags, place, "%s: nodes is for scope switch or rack, found %s", p->component,
+                      scope_words[p->scope]);
+  }
+}

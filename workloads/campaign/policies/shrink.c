@@ -1,0 +1,35 @@
+/*
+ * shrink.c - shrink: without a spare, the job goes on with fewer data-parallel replicas, and grows
+ * again when a node is back.
+ *
+ *   policy: {kind: shrink, most-lost: 2}
+ *
+ * The step with fewer replicas is replayed with the same sequences per replica, so the batch
+ * shrinks (elastic data parallelism, e.g. TorchElastic). Growing costs a restart without recompute.
+ */
+#include "workloads/campaign/policy.h"
+
+extern const OrrRecoveryPolicy orr_policy_shrink;
+
+typedef struct {
+  gint64 most_lost;
+} Params;
+
+static const OrrField fields[] = {ORR_RECOVERY_POLICY_MOST_LOST(Params)};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("shrink", "Parameters of the policy shrink.", Params, fields);
+
+static void plan(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan) {
+  (void)params;
+  ret_plan->shrinks = TRUE;
+  ret_plan->reschedule_s = what->times->restart_s;
+  ret_plan->initialise_s = what->times->initialise_s;
+}
+
+static gint64 most_lost(const void *params) { return ((const Params *)params)->most_lost; }
+
+const OrrRecoveryPolicy orr_policy_shrink = {
+    .entry = {"shrink", "Goes on with fewer replicas where no spare is left.", &table},
+    .plan = plan,
+    .most_lost = most_lost,
+};
