@@ -1,0 +1,210 @@
+/*
+ * cluster_rows.c - a finished cluster of jobs as rows. The wait of a job is its completion time
+ * less its run time, so that the time for which a preempted job stood still counts.
+ */
+#include "sim/run/answer/cluster_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/run/answer/latencies.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
+
+static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
+const OrrResultGroup orr_cluster_groups[] = {
+    {"jct_s", offsetof(OrrClusterResult, jct), latency_members},
+    {"wait_s", offsetof(OrrClusterResult, wait), latency_members},
+    {NULL, 0, NULL},
+};
+
+static double seconds(gint64 us) { return (double)us / ORR_GANG_US_PER_S; }
+
+static double gpu_hours(const OrrGangJob *job) {
+  return (double)job->gpus * seconds(job->run_us) / 3600;
+}
+
+/* --- Jobs --- */
+
+static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->trace->jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
+    const OrrClusterJobRow row = {
+        .job = g_string_chunk_insert_const(outcome->names, job->id),
+        .queue = g_string_chunk_insert_const(outcome->names, job->queue),
+        .gpus = job->gpus,
+        .submit_s = seconds(job->submit_us),
+        .start_s = seconds(job->first_start_us),
+        .end_s = seconds(job->end_us),
+        .wait_s = seconds(job->end_us - job->submit_us - job->run_us),
+        .run_s = seconds(job->run_us),
+        .promised_s = job->promised_us >= 0 ? seconds(job->promised_us) : NAN,
+        .preemptions = job->preemptions,
+        .nodes = job->n_nodes,
+    };
+    g_array_append_val(outcome->cluster_jobs, row);
+  }
+}
+
+/* --- Groups --- */
+
+typedef struct {
+  guint n;
+  double gpu_hours;
+  GArray *jct, *wait; /* of double */
+} Group;
+
+static Group *group_new(void) {
+  Group *group = g_new0(Group, 1);
+  group->jct = g_array_new(FALSE, FALSE, sizeof(double));
+  group->wait = g_array_new(FALSE, FALSE, sizeof(double));
+  return group;
+}
+
+static void group_free(gpointer data) {
+  Group *group = data;
+  g_array_unref(group->jct);
+  g_array_unref(group->wait);
+  g_free(group);
+}
+
+static void group_add(Group *group, const OrrGangJob *job) {
+  const double jct_s = seconds(job->end_us - job->submit_us);
+  const double wait_s = seconds(job->end_us - job->submit_us - job->run_us);
+  group->n++;
+  group->gpu_hours += gpu_hours(job);
+  g_array_append_val(group->jct, jct_s);
+  g_array_append_val(group->wait, wait_s);
+}
+
+typedef char *(*NameOf)(const OrrGangJob *job);
+static char *size_of(const OrrGangJob *job) {
+  return g_strdup_printf("%" G_GINT64_FORMAT, job->gpus);
+}
+static char *queue_of(const OrrGangJob *job) { return g_strdup(*job->queue ? job->queue : "none"); }
+
+/* Sizes by number, queues by name. */
+static int compare_names(gconstpointer a, gconstpointer b) {
+  const double x = g_ascii_strtod(a, NULL), y = g_ascii_strtod(b, NULL);
+  return x != y ? (x < y ? -1 : 1) : strcmp(a, b);
+}
+
+static void add_groups(const OrrClusterWork *work, const char *grouping, NameOf name_of,
+                       OrrOutcome *outcome) {
+  g_autoptr(GHashTable) groups = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, group_free);
+  for (guint i = 0; i < work->trace->jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
+    char *name = name_of(job);
+    Group *group = g_hash_table_lookup(groups, name);
+    if (!group) g_hash_table_insert(groups, g_strdup(name), group = group_new());
+    g_free(name);
+    group_add(group, job);
+  }
+  g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(groups), compare_names);
+  for (const GList *name = names; name; name = name->next) {
+    const Group *group = g_hash_table_lookup(groups, name->data);
+    const OrrClusterSizeRow row = {
+        .grouping = (char *)grouping,
+        .name = g_string_chunk_insert_const(outcome->names, name->data),
+        .n_jobs = group->n,
+        .gpu_hours = group->gpu_hours,
+        .jct = orr_latencies_of(group->jct),
+        .wait = orr_latencies_of(group->wait),
+    };
+    g_array_append_val(outcome->cluster_sizes, row);
+  }
+}
+
+/* --- The result --- */
+
+/* Jain, Chiu, Hawe 1984: (sum x)^2 / (n sum x^2), of the slow-downs of jobs that have work. */
+static double jain(const GArray *jobs) {
+  double sum = 0, squares = 0;
+  guint n = 0;
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    if (job->run_us <= 0) continue;
+    const double slow = (double)(job->end_us - job->submit_us) / (double)job->run_us;
+    sum += slow;
+    squares += slow * slow;
+    n++;
+  }
+  return n > 0 ? sum * sum / (n * squares) : NAN;
+}
+
+static void fill_shares(const OrrClusterWork *work, OrrClusterResult *r) {
+  const GArray *jobs = work->trace->jobs;
+  const double gpus = (double)work->work.n_gpus;
+  const double span_us = (double)(work->totals.end_us - work->totals.begin_us);
+  r->makespan_s = span_us / ORR_GANG_US_PER_S;
+  r->utilization = span_us > 0 ? work->totals.used / (gpus * span_us) : 0;
+  r->idle_while_waiting = span_us > 0 ? work->totals.free_waiting / (gpus * span_us) : 0;
+  r->gpu_hours = work->totals.used / ORR_GANG_US_PER_S / 3600;
+  double asked_us = 0;
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    asked_us += (double)job->gpus * (double)job->run_us;
+    r->n_timed_out += job->run_us < job->work_us;
+  }
+  const double arrivals_us =
+      jobs->len == 0 ? 0
+                     : (double)(g_array_index(jobs, OrrGangJob, jobs->len - 1).submit_us -
+                                work->totals.begin_us);
+  r->offered_load = arrivals_us > 0 ? asked_us / (gpus * arrivals_us) : NAN;
+}
+
+static void fill_result(const OrrClusterWork *work, OrrClusterResult *r) {
+  const GArray *jobs = work->trace->jobs;
+  Group *all = group_new();
+  for (guint i = 0; i < jobs->len; i++) group_add(all, &g_array_index(jobs, OrrGangJob, i));
+  r->jct = orr_latencies_of(all->jct);
+  r->wait = orr_latencies_of(all->wait);
+  group_free(all);
+  r->n_jobs = jobs->len;
+  r->n_left_out = work->n_too_large;
+  r->preemptions = (gint64)work->totals.preemptions;
+  r->most_waiting = work->totals.most_waiting;
+  r->events = (gint64)work->totals.events;
+  r->slowdown_jain = jain(jobs);
+  fill_shares(work, r);
+}
+
+G_GNUC_PRINTF(2, 3)
+static void warn(OrrOutcome *outcome, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  g_ptr_array_add(outcome->warnings, g_strdup_vprintf(format, args));
+  va_end(args);
+}
+
+static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
+  const OrrClusterResult *r = &outcome->result.cluster;
+  for (guint i = 0; i < work->trace->assumed->len; i++)
+    warn(outcome, "the trace has %s", (char *)work->trace->assumed->pdata[i]);
+  if (work->n_too_large > 0)
+    warn(outcome, "%u jobs ask for more GPUs than the cluster has: left out", work->n_too_large);
+  if (work->trace->n_without_gpus > 0)
+    warn(outcome, "%u jobs use no GPU: left out", work->trace->n_without_gpus);
+  if (r->offered_load > 1)
+    warn(outcome,
+         "jobs ask for %.2f times the cluster's GPU time while they are submitted, so waits grow "
+         "with the length of the trace",
+         r->offered_load);
+}
+
+void orr_cluster_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrClusterWork *work = (const OrrClusterWork *)replayed->work;
+  fill_result(work, &outcome->result.cluster);
+  add_jobs(work, outcome);
+  add_groups(work, "gpus", size_of, outcome);
+  add_groups(work, "queue", queue_of, outcome);
+  add_warnings(work, outcome);
+}
+
+char *orr_cluster_rows_explain(const OrrOutcome *outcome) {
+  const OrrClusterResult *r = &outcome->result.cluster;
+  return g_strdup_printf("waits are %.0f %% of completion times, %.1f %% of GPUs idle while jobs "
+                         "wait",
+                         r->jct.mean > 0 ? 100 * r->wait.mean / r->jct.mean : 0,
+                         100 * r->idle_while_waiting);
+}

@@ -1,0 +1,257 @@
+/*
+ * test_gang_sim.c - the invariants of gang_sim.h over random traces, under every order, placement
+ * and backfill; and queueing theory, in independent replications.
+ *
+ * That no node is over capacity is asserted at every change of the free GPUs (gang_bins.c).
+ */
+#include "workloads/cluster_jobs/gang_sim.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/field.h"
+#include "sim/base/random.h"
+
+enum { N_NODES = 5, N_GPUS = 8 };
+
+static OrrGangJob *job_at(const GArray *jobs, guint i) {
+  return &g_array_index(jobs, OrrGangJob, i);
+}
+
+static void jobs_free(GArray *jobs) {
+  for (guint i = 0; i < jobs->len; i++) g_clear_pointer(&job_at(jobs, i)->shares, g_array_unref);
+  g_array_unref(jobs);
+}
+
+/* Gangs of 1 to 40 GPUs; several jobs at one instant, jobs without work, limits above and below the
+ * run time. */
+static GArray *random_jobs(guint64 seed, guint n) {
+  OrrRandom random = orr_random_stream(seed, "jobs");
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  gint64 now_us = 0;
+  for (guint i = 0; i < n; i++) {
+    if (orr_random_below(&random, 3) > 0) now_us += (gint64)orr_random_below(&random, 40);
+    const gboolean is_large = orr_random_below(&random, 5) == 0;
+    OrrGangJob job = {.id = "", .user = "", .queue = "", .model = "", .number = i};
+    job.submit_us = now_us;
+    job.work_us = (gint64)orr_random_below(&random, 200);
+    job.gpus = 1 + (gint64)orr_random_below(&random, is_large ? N_NODES * N_GPUS : N_GPUS);
+    if (orr_random_below(&random, 2)) job.limit_us = 1 + (gint64)orr_random_below(&random, 400);
+    g_array_append_val(jobs, job);
+  }
+  return jobs;
+}
+
+typedef struct {
+  OrrGangRules rules;
+  void *params;
+  const OrrFieldTable *table;
+} Policy;
+
+static Policy policy_of(const OrrEntry *order, const OrrEntry *placement) {
+  Policy policy = {.rules = {.order = (const OrrGangOrder *)(gconstpointer)order,
+                             .placement = (const OrrGangPlacement *)(gconstpointer)placement,
+                             .n_nodes = N_NODES,
+                             .gpus_per_node = N_GPUS},
+                   .table = order->params};
+  if (order->params) {
+    policy.params = g_malloc0(order->params->size);
+    orr_field_defaults(order->params, policy.params);
+    policy.rules.order_params = policy.params;
+  }
+  return policy;
+}
+
+static void policy_clear(Policy *policy) {
+  if (policy->table) orr_field_clear(policy->table, policy->params);
+  g_free(policy->params);
+}
+
+/* --- Invariants --- */
+
+/* Every job runs for its work or its limit, without overlap of more GPUs than there are. */
+static void check_jobs(const GArray *jobs, const OrrGangRules *rules, const OrrGangTotals *totals) {
+  /* EASY promises to the first waiting job, which a shorter one replaces under SJF. */
+  const gboolean keeps_promises =
+      rules->backfill == ORR_BACKFILL_CONSERVATIVE || strcmp(rules->order->entry.name, "fifo") == 0;
+  double asked = 0;
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrGangJob *job = job_at(jobs, i);
+    const gint64 run_us = job->limit_us > 0 ? MIN(job->limit_us, job->work_us) : job->work_us;
+    asked += (double)run_us * (double)job->gpus;
+    g_assert_cmpint(job->first_start_us, >=, job->submit_us);
+    g_assert_cmpint(job->end_us, >=, job->first_start_us + run_us);
+    if (!rules->order->preempts) g_assert_cmpint(job->end_us, ==, job->first_start_us + run_us);
+    if (job->promised_us >= 0 && keeps_promises)
+      g_assert_cmpint(job->first_start_us, <=, job->promised_us);
+  }
+  /* GPU time in is GPU time out: sums of whole microseconds, exact in double. */
+  g_assert_cmpfloat(totals->used, ==, asked);
+}
+
+static void check_strict(const GArray *jobs, const OrrGangRules *rules) {
+  if (strcmp(rules->order->entry.name, "fifo") != 0 || rules->backfill != ORR_BACKFILL_NONE ||
+      rules->blocked != ORR_BLOCKED_WAIT)
+    return;
+  for (guint i = 1; i < jobs->len; i++)
+    g_assert_cmpint(job_at(jobs, i)->first_start_us, >=, job_at(jobs, i - 1)->first_start_us);
+}
+
+static guint64 digest(const GArray *jobs) {
+  guint64 sum = 0;
+  for (guint i = 0; i < jobs->len; i++)
+    sum = orr_random_hash3(sum, (guint64)job_at(jobs, i)->first_start_us,
+                           (guint64)job_at(jobs, i)->end_us);
+  return sum;
+}
+
+static void check_policy(const OrrGangRules *rules, guint64 seed) {
+  GArray *jobs = random_jobs(seed, 300);
+  OrrGangTotals totals, again;
+  orr_gang_sim_run(rules, jobs, &totals);
+  g_test_message("%s, %s, %s, %s", rules->order->entry.name, rules->placement->entry.name,
+                 orr_backfill_words[rules->backfill], orr_blocked_words[rules->blocked]);
+  check_jobs(jobs, rules, &totals);
+  check_strict(jobs, rules);
+  const guint64 first = digest(jobs);
+  orr_gang_sim_run(rules, jobs, &again);
+  g_assert_cmpuint(first, ==, digest(jobs));
+  g_assert_cmpmem(&totals, sizeof totals, &again, sizeof again);
+  jobs_free(jobs);
+}
+
+static void test_invariants(void) {
+  for (guint o = 0; orr_gang_order_registry.entries[o]; o++)
+    for (guint p = 0; orr_gang_placement_registry.entries[p]; p++) {
+      Policy policy =
+          policy_of(orr_gang_order_registry.entries[o], orr_gang_placement_registry.entries[p]);
+      for (int backfill = 0; orr_backfill_words[backfill]; backfill++)
+        for (int blocked = 0; orr_blocked_words[blocked]; blocked++) {
+          if (backfill != ORR_BACKFILL_NONE &&
+              (blocked == ORR_BLOCKED_SKIP || policy.rules.order->preempts))
+            continue; /* refused (cluster_jobs.c) */
+          policy.rules.backfill = (OrrBackfill)backfill;
+          policy.rules.blocked = (OrrBlocked)blocked;
+          for (guint64 seed = 1; seed <= 5; seed++) check_policy(&policy.rules, seed);
+        }
+      policy_clear(&policy);
+    }
+}
+
+/* More GPUs never raise a wait where each job takes one and FIFO counts GPUs. */
+static void test_more_gpus(void) {
+  const OrrEntry *fifo = orr_registry_find(&orr_gang_order_registry, "fifo");
+  Policy policy = policy_of(fifo, orr_registry_find(&orr_gang_placement_registry, "count"));
+  GArray *few = random_jobs(7, 500), *many = random_jobs(7, 500);
+  for (guint i = 0; i < few->len; i++) job_at(few, i)->gpus = job_at(many, i)->gpus = 1;
+  OrrGangTotals totals;
+  policy.rules.n_nodes = 1;
+  policy.rules.gpus_per_node = 2;
+  orr_gang_sim_run(&policy.rules, few, &totals);
+  policy.rules.gpus_per_node = 3;
+  orr_gang_sim_run(&policy.rules, many, &totals);
+  for (guint i = 0; i < few->len; i++)
+    g_assert_cmpint(job_at(many, i)->first_start_us, <=, job_at(few, i)->first_start_us);
+  jobs_free(few);
+  jobs_free(many);
+  policy_clear(&policy);
+}
+
+/* --- Queueing theory: mean service 1 s --- */
+
+enum { REPLICATIONS = 25, JOBS = 12000, WARM_UP = 2000 };
+
+static double exponential(OrrRandom *random) { return -log1p(-orr_random_unit(random)); }
+
+typedef struct {
+  const char *name, *order;
+  guint servers;
+  double load;      /* of the servers; 0: all jobs are submitted at once */
+  double one;       /* probability of one GPU; otherwise two */
+  gboolean is_even; /* every job takes 1 s */
+  enum { WAIT, RESPONSE, THROUGHPUT } answer;
+  double wanted;
+} Theory;
+
+/* closed_forms: Erlang C; Pollaczek-Khinchine; Schrage-Miller; response 1/(1 - load) of all blind
+ * policies, so of LAS; strict gangs on two GPUs, which saturate at 8/7 jobs per second. */
+static const Theory theories[] = {
+    {"M/M/1", "fifo", 1, 0.8, 1, FALSE, WAIT, 4},
+    {"M/M/4", "fifo", 4, 0.9, 1, FALSE, WAIT, 1.9693832},
+    {"M/M/8", "fifo", 8, 0.8, 1, FALSE, WAIT, 0.28602808},
+    {"M/D/1", "fifo", 1, 0.8, 1, TRUE, WAIT, 2},
+    {"SRPT", "srtf", 1, 0.8, 1, FALSE, RESPONSE, 2.3541033},
+    {"blind", "las", 1, 0.8, 1, FALSE, RESPONSE, 5},
+    {"gangs 0.25", "fifo", 2, 0, 0.25, FALSE, THROUGHPUT, 1.0322581},
+    {"gangs 0.5", "fifo", 2, 0, 0.5, FALSE, THROUGHPUT, 8.0 / 7},
+    {"gangs 0.9", "fifo", 2, 0, 0.9, FALSE, THROUGHPUT, 1.6806723},
+};
+
+static GArray *theory_jobs(const Theory *theory, guint64 seed) {
+  OrrRandom random = orr_random_stream(seed, theory->name);
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  double now_s = 0;
+  for (guint i = 0; i < JOBS; i++) {
+    if (theory->load > 0) now_s += exponential(&random) / (theory->load * theory->servers);
+    OrrGangJob job = {.id = "", .user = "", .queue = "", .model = "", .number = i};
+    job.submit_us = llround(now_s * ORR_GANG_US_PER_S);
+    job.work_us = llround((theory->is_even ? 1 : exponential(&random)) * ORR_GANG_US_PER_S);
+    job.gpus = orr_random_unit(&random) < theory->one ? 1 : 2;
+    g_array_append_val(jobs, job);
+  }
+  return jobs;
+}
+
+static double answer_of(const Theory *theory, const GArray *jobs, const OrrGangTotals *totals) {
+  if (theory->answer == THROUGHPUT)
+    return jobs->len * ORR_GANG_US_PER_S / (double)(totals->end_us - totals->begin_us);
+  double sum = 0;
+  for (guint i = WARM_UP; i < jobs->len; i++) {
+    const OrrGangJob *job = job_at(jobs, i);
+    sum += (double)(job->end_us - job->submit_us) / ORR_GANG_US_PER_S;
+    if (theory->answer == WAIT) sum -= (double)job->run_us / ORR_GANG_US_PER_S;
+  }
+  return sum / (jobs->len - WARM_UP);
+}
+
+/* The mean of independent replications lies within three of its standard deviations. */
+static void check_theory(const Theory *theory) {
+  Policy policy = policy_of(orr_registry_find(&orr_gang_order_registry, theory->order),
+                            orr_registry_find(&orr_gang_placement_registry, "count"));
+  policy.rules.n_nodes = 1;
+  policy.rules.gpus_per_node = theory->servers;
+  if (policy.params) { /* las: the second queue from 1 s on */
+    g_autoptr(GError) error = NULL;
+    GArray **thresholds = policy.params;
+    g_array_index(*thresholds, double, 0) = 1;
+  }
+  double sum = 0, squares = 0;
+  for (guint64 seed = 1; seed <= REPLICATIONS; seed++) {
+    GArray *jobs = theory_jobs(theory, seed);
+    OrrGangTotals totals;
+    orr_gang_sim_run(&policy.rules, jobs, &totals);
+    const double answer = answer_of(theory, jobs, &totals);
+    sum += answer;
+    squares += answer * answer;
+    jobs_free(jobs);
+  }
+  const double mean = sum / REPLICATIONS;
+  const double variance = (squares - sum * mean) / (REPLICATIONS - 1);
+  const double deviation = sqrt(variance / REPLICATIONS);
+  g_test_message("%s: %.4f +- %.4f, theory %.4f", theory->name, mean, deviation, theory->wanted);
+  g_assert_cmpfloat(fabs(mean - theory->wanted), <, 3 * deviation);
+  policy_clear(&policy);
+}
+
+static void test_theory(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(theories); i++) check_theory(&theories[i]);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/gang_sim/invariants", test_invariants);
+  g_test_add_func("/gang_sim/more-gpus", test_more_gpus);
+  g_test_add_func("/gang_sim/theory", test_theory);
+  return g_test_run();
+}

@@ -1,0 +1,103 @@
+/*
+ * test_job_trace.c - traces of jobs: columns and their defaults, errors at their cell, fields of
+ * the Standard Workload Format.
+ */
+#include "workloads/cluster_jobs/job_trace.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+static OrrJobTrace *read_text(const char *ending, const char *text, const char *queue,
+                              char **ret_message) {
+  g_autofree char *name = g_strconcat("jobs-XXXXXX", ending, NULL);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *path = NULL;
+  const int file = g_file_open_tmp(name, &path, &error);
+  g_assert_no_error(error);
+  g_assert_true(g_close(file, NULL));
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+  OrrJobTrace *trace = orr_job_trace_read(path, NULL, queue, &error);
+  g_unlink(path);
+  if (ret_message) *ret_message = error ? g_strdup(error->message) : NULL;
+  g_assert_true((trace == NULL) == (error != NULL));
+  return trace;
+}
+
+static const OrrGangJob *job_at(const OrrJobTrace *trace, guint i) {
+  return &g_array_index(trace->jobs, OrrGangJob, i);
+}
+
+static void test_csv(void) {
+  g_autoptr(OrrJobTrace) trace =
+      read_text(".csv",
+                "# a comment\ngpus,job_id,submit_s,duration_s,limit_s,queue\n"
+                "8,2,10,0.5,,a\n4,10,10,7,3,a\n1,1,2,1e3,,b\n0,4,2,5,,a\n",
+                NULL, NULL);
+  /* In order of submission, then of the id as a number; a job without GPUs is left out. */
+  g_assert_cmpuint(trace->jobs->len, ==, 3);
+  g_assert_cmpuint(trace->n_without_gpus, ==, 1);
+  g_assert_cmpstr(job_at(trace, 0)->id, ==, "1");
+  g_assert_cmpstr(job_at(trace, 1)->id, ==, "2");
+  g_assert_cmpstr(job_at(trace, 2)->id, ==, "10");
+  g_assert_cmpint(job_at(trace, 1)->work_us, ==, 500000);
+  g_assert_cmpint(job_at(trace, 2)->limit_us, ==, 3000000);
+  g_assert_cmpint(job_at(trace, 0)->limit_us, ==, 0);
+}
+
+static void test_queue(void) {
+  static const char text[] = "submit_s,work_s,queue\n0,1,a\n1,1,b\n2,1,a\n";
+  g_autoptr(OrrJobTrace) trace = read_text(".csv", text, "a", NULL);
+  g_assert_cmpuint(trace->jobs->len, ==, 2);
+  g_assert_cmpuint(trace->n_other_queues, ==, 1);
+  g_assert_cmpint(job_at(trace, 0)->gpus, ==, 1); /* no column gpus */
+  g_assert_cmpuint(trace->assumed->len, ==, 2);   /* gpus, limit_s */
+  g_autofree char *message = NULL;
+  g_assert_null(read_text(".csv", text, "c", &message));
+  g_assert_nonnull(strstr(message, "no job of workload.queue"));
+}
+
+static void test_errors(void) {
+  static const struct {
+    const char *ending, *text, *wanted;
+  } bad[] = {
+      {".csv", "submit_s,gpus\n0,1\n", ":1:1: error: there is no column duration_s"},
+      {".csv", "submit_s,duration_s\n0,1\n5,x\n", ":3:3: error: duration_s is 'x': want a number"},
+      {".csv", "submit_s,duration_s\n0,-1\n", ":2:1: error: the run time is -1: want 0 to 1e+09"},
+      {".csv", "submit_s,duration_s,gpus\n0,1,1.5\n", "number of GPUs is 1.5: want a whole"},
+      {".csv", "submit_s,duration_s,gpus\n0,1,\n", ":2:5: error: gpus is ''"},
+      {".csv", "submit_s,duration_s\n", "no job"},
+      {".csv", "submit_s,duration_s\n0\n", ":2:1: error: 1 cells, but the header has 2"},
+      {".swf", "; c\n1 2 3\n", ":2:1: error: 3 fields: want 18"},
+      {".swf", "1 2 x\n", ":1:5: error: field 3 is 'x': want a number"},
+      {".swf", "; nothing\n", "no job"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
+    g_autofree char *message = NULL;
+    g_assert_null(read_text(bad[i].ending, bad[i].text, NULL, &message));
+    if (!strstr(message, bad[i].wanted)) g_error("'%s' lacks '%s'", message, bad[i].wanted);
+  }
+}
+
+static void test_swf(void) {
+  g_autoptr(OrrJobTrace) trace = read_text(
+      ".swf",
+      "; Version: 2.2\n 1 5 3 100 4 -1 -1 8 200 -1 1 7 1 1 2 1 -1 -1\n"
+      "2 6 -1 50 -1 -1 -1 16 -1 -1 1 7 1 1 2 1 -1 -1\n3 7 -1 -1 4 -1 -1 4 9 -1 0 7 1 1 2 1 -1 -1\n",
+      NULL, NULL);
+  /* Processors used, or asked where the use is unknown; job 3 never ran. */
+  g_assert_cmpuint(trace->jobs->len, ==, 2);
+  g_assert_cmpint(job_at(trace, 0)->gpus, ==, 4);
+  g_assert_cmpint(job_at(trace, 0)->limit_us, ==, 200000000);
+  g_assert_cmpint(job_at(trace, 1)->gpus, ==, 16);
+  g_assert_cmpint(job_at(trace, 1)->limit_us, ==, 0);
+  g_assert_cmpstr(job_at(trace, 1)->user, ==, "7");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/job_trace/csv", test_csv);
+  g_test_add_func("/job_trace/queue", test_queue);
+  g_test_add_func("/job_trace/errors", test_errors);
+  g_test_add_func("/job_trace/swf", test_swf);
+  return g_test_run();
+}

@@ -1,0 +1,70 @@
+/*
+ * gang_bins.c - takes and returns GPUs, and the rule for gangs of several nodes.
+ */
+#include "workloads/cluster_jobs/gang_bins.h"
+
+#include <string.h>
+
+extern const OrrGangPlacement orr_gang_best_fit, orr_gang_count, orr_gang_first_fit,
+    orr_gang_worst_fit;
+
+/* Alphabetical. To add one, see gang_bins.h. */
+static const OrrEntry *const entries[] = {&orr_gang_best_fit.entry, &orr_gang_count.entry,
+                                          &orr_gang_first_fit.entry, &orr_gang_worst_fit.entry,
+                                          NULL};
+const OrrRegistry orr_gang_placement_registry = {"placement of gangs", entries};
+
+void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size) {
+  *bins = (OrrGangBins){.n = n, .size = size, .n_free = (gint64)n * size};
+  bins->free = g_new(gint64, n + 1);
+  for (guint i = 0; i < n; i++) bins->free[i] = size;
+}
+
+void orr_gang_bins_clear(OrrGangBins *bins) {
+  g_free(bins->free);
+  *bins = (OrrGangBins){0};
+}
+
+void orr_gang_bins_copy(OrrGangBins *bins, const OrrGangBins *from) {
+  memcpy(bins->free, from->free, sizeof(gint64) * from->n);
+  bins->n_free = from->n_free;
+}
+
+void orr_gang_bins_add(OrrGangBins *bins, const GArray *shares, int sign) {
+  for (guint i = 0; i < shares->len; i++) {
+    const OrrGangShare *share = &g_array_index(shares, OrrGangShare, i);
+    bins->free[share->bin] += sign * share->gpus;
+    bins->n_free += sign * share->gpus;
+    g_assert(bins->free[share->bin] >= 0 && bins->free[share->bin] <= bins->size);
+  }
+}
+
+gboolean orr_gang_bins_holds(const GArray *shares, guint bin) {
+  for (guint i = 0; i < shares->len; i++)
+    if (g_array_index(shares, OrrGangShare, i).bin == bin) return TRUE;
+  return FALSE;
+}
+
+static void add_share(GArray *shares, guint bin, gint64 gpus) {
+  const OrrGangShare share = {bin, (gint32)gpus};
+  g_array_append_val(shares, share);
+}
+
+gboolean orr_gang_bins_place(const OrrGangBins *bins, gint64 gpus, OrrGangPick pick,
+                             GArray *shares) {
+  g_array_set_size(shares, 0);
+  if (gpus > bins->n_free) return FALSE;
+  gint64 whole = gpus > bins->size ? gpus / bins->size : 0;
+  const gint64 rest = gpus - whole * bins->size;
+  for (guint i = 0; i < bins->n && whole > 0; i++)
+    if (bins->free[i] == bins->size) {
+      add_share(shares, i, bins->size);
+      whole--;
+    }
+  if (whole > 0) return FALSE;
+  if (rest == 0) return TRUE;
+  const guint one = pick(bins, rest, shares);
+  if (one == G_MAXUINT) return FALSE;
+  add_share(shares, one, rest);
+  return TRUE;
+}

@@ -1,0 +1,54 @@
+/*
+ * gang_bins.h - the free GPUs of a cluster, node by node, and the choice of nodes for a gang.
+ *
+ * A placement is an entry: it says where a gang would sit now, or that it does not fit. `count`
+ * treats the whole cluster as one node. To add one: write placements/NAME.c with a `const
+ * OrrGangPlacement` and add it to the array in gang_bins.c and to meson.build;
+ * tests/workloads/cluster_jobs/test_gang_sim.c walks all.
+ */
+#ifndef ORR_GANG_BINS_H
+#define ORR_GANG_BINS_H
+
+#include "sim/base/registry.h"
+#include "workloads/cluster_jobs/gang_job.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  guint n;
+  gint64 size; /* GPUs of a node */
+  gint64 n_free;
+  gint64 *free; /* by node */
+} OrrGangBins;
+
+typedef struct {
+  OrrEntry entry;
+  gboolean is_count; /* the cluster is one node */
+  /* Sets @shares (of OrrGangShare) to the place of a gang of @gpus; FALSE: it does not fit. Does
+   * not change @bins. */
+  gboolean (*place)(const OrrGangBins *bins, gint64 gpus, GArray *shares);
+} OrrGangPlacement;
+
+extern const OrrRegistry orr_gang_placement_registry;
+
+void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size); /* all free */
+void orr_gang_bins_clear(OrrGangBins *bins);
+void orr_gang_bins_copy(OrrGangBins *bins, const OrrGangBins *from); /* of equal n and size */
+/* Takes the GPUs of @shares (@sign -1), or gives them back (+1). */
+void orr_gang_bins_add(OrrGangBins *bins, const GArray *shares, int sign);
+
+/* --- shared by placements --- */
+
+/* How one node is chosen for @gpus that must sit together; G_MAXUINT: none has them free. */
+typedef guint (*OrrGangPick)(const OrrGangBins *bins, gint64 gpus, const GArray *taken);
+
+/* A gang of at most a node's GPUs sits on the node that @pick chooses. A larger gang takes whole
+ * nodes, the first that are empty, and @pick chooses one more for the rest. */
+gboolean orr_gang_bins_place(const OrrGangBins *bins, gint64 gpus, OrrGangPick pick,
+                             GArray *shares);
+/* Whether @shares holds node @bin. */
+gboolean orr_gang_bins_holds(const GArray *shares, guint bin);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * gang_job.h - a job of a shared cluster: a gang of GPUs that starts and stops as a whole.
+ *
+ * Times are whole microseconds, so that two events at one instant compare equal and a run repeats
+ * bit by bit. A trace keeps its jobs in the order of FIFO: by submission, then by number.
+ */
+#ifndef ORR_GANG_JOB_H
+#define ORR_GANG_JOB_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define ORR_GANG_US_PER_S 1e6
+/* The longest time that a trace may state, in seconds (30 years), so that sums do not overflow. */
+#define ORR_GANG_MOST_S 1e9
+
+/* Where a gang sits: @gpus of node @bin. */
+typedef struct {
+  guint32 bin;
+  gint32 gpus;
+} OrrGangShare;
+
+typedef struct {
+  const char *id, *user, *queue, *model; /* of the trace's chunk; "" where the trace has none */
+  gint64 number;                         /* the id as a number, or the row: breaks ties */
+  gint64 submit_us, work_us;             /* work: run time without interruption */
+  gint64 limit_us;                       /* time limit, at which it is stopped; 0: none */
+  gint64 run_us;                         /* set by a run: its work, or the limit if that is less */
+  gint64 gpus;
+  /* What a run finds. While it waits, @left_us is what remains; while it runs, @end_us says. */
+  gint64 left_us, first_start_us, end_us; /* first_start_us -1: it has not started */
+  gint64 promised_us;                     /* the first start that backfill promised; -1: none */
+  gint64 planned_us;                      /* conservative: its start as now planned */
+  guint preemptions;
+  gboolean is_running;
+  GArray *shares; /* of OrrGangShare, while it runs; NULL: it never ran */
+  guint n_nodes;  /* of its last start */
+} OrrGangJob;
+
+/* The time after which the scheduler counts on its end: the limit, or the true run time; at least
+ * one microsecond, so that a job without work has a place in a plan. */
+static inline gint64 orr_gang_job_estimate_us(const OrrGangJob *job) {
+  return job->limit_us > 0 ? job->limit_us : MAX(job->work_us, 1);
+}
+
+/* What is left of the work of @job at @now_us. */
+static inline gint64 orr_gang_job_left_us(const OrrGangJob *job, gint64 now_us) {
+  return job->is_running ? job->end_us - now_us : job->left_us;
+}
+
+/* GPU-microseconds that @job has received until @now_us. */
+static inline double orr_gang_job_attained(const OrrGangJob *job, gint64 now_us) {
+  return (double)job->gpus * (double)(job->run_us - orr_gang_job_left_us(job, now_us));
+}
+
+G_END_DECLS
+
+#endif

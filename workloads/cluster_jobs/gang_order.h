@@ -1,0 +1,33 @@
+/*
+ * gang_order.h - the order in which waiting jobs are tried.
+ *
+ * An order is an entry. Its key says which job comes first: the lowest key, then the earlier
+ * submission, then the lower number. An order that preempts empties the cluster at every event and
+ * places all jobs, waiting and running, anew in its order; a running job that finds no place goes
+ * back to the queue with the work that it has left.
+ *
+ * To add one: write orders/NAME.c with a `const OrrGangOrder` and add it to the array in
+ * gang_order.c and to meson.build; tests/workloads/cluster_jobs/test_gang_sim.c walks all.
+ */
+#ifndef ORR_GANG_ORDER_H
+#define ORR_GANG_ORDER_H
+
+#include "sim/base/field.h"
+#include "workloads/cluster_jobs/gang_job.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  OrrEntry entry;
+  gboolean preempts;
+  double (*key)(const void *params, const OrrGangJob *job, gint64 now_us);
+  /* When the key of a running job changes the order next; G_MAXINT64: never. NULL: never for any
+   * job. */
+  gint64 (*changes_us)(const void *params, const OrrGangJob *job, gint64 now_us);
+} OrrGangOrder;
+
+extern const OrrRegistry orr_gang_order_registry;
+
+G_END_DECLS
+
+#endif

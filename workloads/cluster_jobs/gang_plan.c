@@ -1,0 +1,148 @@
+/*
+ * gang_plan.c - conservative backfill (Feitelson and Weil 1998): every job gets a promised start
+ * when it is submitted, the earliest that moves no earlier promise.
+ *
+ * The plan is a list of steps: from its time until the next step's, the free GPUs by node. A job
+ * that ends before its estimate makes room; then each waiting job, in the order of its promise, is
+ * taken out and put back at the earliest start, which is never later than before.
+ *
+ * A step holds all nodes, so the memory is nodes x waiting jobs.
+ */
+#include "workloads/cluster_jobs/gang_sim_private.h"
+
+typedef struct {
+  gint64 at_us;
+  OrrGangBins bins;
+} Step;
+
+struct OrrGangPlan {
+  GArray *steps; /* of Step, by time; the last lasts for ever */
+  OrrGangBins least;
+};
+
+static Step *step_at(const OrrGangPlan *plan, guint i) {
+  return &g_array_index(plan->steps, Step, i);
+}
+
+static void step_clear(gpointer step) { orr_gang_bins_clear(&((Step *)step)->bins); }
+
+OrrGangPlan *orr_gang_plan_new(const OrrGangSim *sim) {
+  OrrGangPlan *plan = g_new0(OrrGangPlan, 1);
+  plan->steps = g_array_new(FALSE, FALSE, sizeof(Step));
+  g_array_set_clear_func(plan->steps, step_clear);
+  Step first = {.at_us = G_MININT64};
+  orr_gang_bins_init(&first.bins, sim->bins.n, sim->bins.size);
+  g_array_append_val(plan->steps, first);
+  orr_gang_bins_init(&plan->least, sim->bins.n, sim->bins.size);
+  return plan;
+}
+
+void orr_gang_plan_free(OrrGangPlan *plan) {
+  if (!plan) return;
+  orr_gang_bins_clear(&plan->least);
+  g_array_unref(plan->steps);
+  g_free(plan);
+}
+
+/* The step that begins at @at_us, which is made by cutting the one that covers it. */
+static guint cut(OrrGangPlan *plan, gint64 at_us) {
+  guint low = 0, high = plan->steps->len;
+  while (high - low > 1) {
+    const guint middle = (low + high) / 2;
+    if (step_at(plan, middle)->at_us <= at_us)
+      low = middle;
+    else
+      high = middle;
+  }
+  const Step *covers = step_at(plan, low);
+  if (covers->at_us == at_us) return low;
+  Step step = {.at_us = at_us};
+  orr_gang_bins_init(&step.bins, covers->bins.n, covers->bins.size);
+  orr_gang_bins_copy(&step.bins, &covers->bins);
+  g_array_insert_val(plan->steps, low + 1, step);
+  return low + 1;
+}
+
+/* Takes (@sign -1) or returns (+1) @shares from @from_us to @to_us. */
+static void change(OrrGangPlan *plan, const GArray *shares, gint64 from_us, gint64 to_us,
+                   int sign) {
+  if (to_us <= from_us) return;
+  const guint first = cut(plan, from_us), last = cut(plan, to_us);
+  for (guint i = first; i < last; i++) orr_gang_bins_add(&step_at(plan, i)->bins, shares, sign);
+}
+
+static void take_least(OrrGangBins *least, const OrrGangBins *bins) {
+  least->n_free = 0;
+  for (guint i = 0; i < bins->n; i++) {
+    least->free[i] = MIN(least->free[i], bins->free[i]);
+    least->n_free += least->free[i];
+  }
+}
+
+/* Whether @job fits from step @first on for its estimate; then sim->shares says where. */
+static gboolean fits_from(OrrGangSim *sim, const OrrGangJob *job, guint first, gint64 start_us) {
+  OrrGangPlan *plan = sim->plan;
+  const gint64 end_us = start_us + orr_gang_job_estimate_us(job);
+  orr_gang_bins_copy(&plan->least, &step_at(plan, first)->bins);
+  for (guint i = first; i < plan->steps->len; i++) {
+    const Step *step = step_at(plan, i);
+    if (i > first && step->at_us >= end_us) break;
+    if (step->bins.n_free < job->gpus) return FALSE;
+    take_least(&plan->least, &step->bins);
+    if (plan->least.n_free < job->gpus) return FALSE;
+  }
+  return orr_gang_sim_fits(sim, &plan->least, job);
+}
+
+static void promise(OrrGangSim *sim, OrrGangJob *job) {
+  OrrGangPlan *plan = sim->plan;
+  guint i = cut(plan, sim->now_us);
+  while (!fits_from(sim, job, i, step_at(plan, i)->at_us)) i++;
+  job->planned_us = step_at(plan, i)->at_us;
+  if (job->promised_us < 0) job->promised_us = job->planned_us;
+  if (!job->shares) job->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
+  g_array_set_size(job->shares, 0);
+  g_array_append_vals(job->shares, sim->shares->data, sim->shares->len);
+  change(plan, job->shares, job->planned_us, job->planned_us + orr_gang_job_estimate_us(job), -1);
+}
+
+void orr_gang_plan_add(OrrGangSim *sim, OrrGangJob *job) {
+  const guint now = cut(sim->plan, sim->now_us);
+  if (now > 0) g_array_remove_range(sim->plan->steps, 0, now);
+  promise(sim, job);
+}
+
+static int compare_promises(gconstpointer a, gconstpointer b) {
+  const OrrGangJob *x = *(OrrGangJob *const *)a, *y = *(OrrGangJob *const *)b;
+  if (x->planned_us != y->planned_us) return x->planned_us < y->planned_us ? -1 : 1;
+  if (x->submit_us != y->submit_us) return x->submit_us < y->submit_us ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void orr_gang_plan_ended_early(OrrGangSim *sim, const OrrGangJob *job) {
+  change(sim->plan, job->shares, sim->now_us, job->first_start_us + orr_gang_job_estimate_us(job),
+         1);
+  g_autoptr(GPtrArray) jobs = g_ptr_array_copy(sim->waiting, NULL, NULL);
+  g_ptr_array_sort(jobs, compare_promises);
+  for (guint i = 0; i < jobs->len; i++) {
+    OrrGangJob *one = jobs->pdata[i];
+    change(sim->plan, one->shares, one->planned_us, one->planned_us + orr_gang_job_estimate_us(one),
+           1);
+    promise(sim, one);
+  }
+}
+
+void orr_gang_plan_pass(OrrGangSim *sim) {
+  guint kept = 0;
+  for (guint i = 0; i < sim->waiting->len; i++) {
+    OrrGangJob *job = sim->waiting->pdata[i];
+    if (job->planned_us > sim->now_us) {
+      sim->waiting->pdata[kept++] = job;
+      continue;
+    }
+    g_array_set_size(sim->shares, 0);
+    g_array_append_vals(sim->shares, job->shares->data, job->shares->len);
+    orr_gang_sim_start(sim, job);
+  }
+  g_ptr_array_set_size(sim->waiting, (int)kept);
+}

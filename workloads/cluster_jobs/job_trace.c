@@ -1,0 +1,137 @@
+/*
+ * job_trace.c - the registry of readers, and what all traces have in common.
+ */
+#include "workloads/cluster_jobs/job_trace.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+
+extern const OrrJobReader orr_job_reader_csv, orr_job_reader_swf;
+
+/* Alphabetical. To add one, see job_trace.h. */
+static const OrrEntry *const entries[] = {&orr_job_reader_csv.entry, &orr_job_reader_swf.entry,
+                                          NULL};
+const OrrRegistry orr_job_reader_registry = {"format of jobs", entries};
+
+/* The most GPUs of one job: beyond any cluster, and their sums stay exact. */
+#define MOST_GPUS 1e7
+/* The sum of all run times must stay far below 2^63 us. */
+#define MOST_SUM_S 4e12
+
+void orr_job_trace_free(OrrJobTrace *trace) {
+  if (!trace) return;
+  for (guint i = 0; i < trace->jobs->len; i++) {
+    OrrGangJob *job = &g_array_index(trace->jobs, OrrGangJob, i);
+    g_clear_pointer(&job->shares, g_array_unref);
+  }
+  g_array_unref(trace->jobs);
+  g_string_chunk_free(trace->texts);
+  g_ptr_array_unref(trace->assumed);
+  g_free(trace);
+}
+
+void orr_job_trace_assume(OrrJobTrace *trace, const char *text) {
+  for (guint i = 0; i < trace->assumed->len; i++)
+    if (strcmp(trace->assumed->pdata[i], text) == 0) return;
+  g_ptr_array_add(trace->assumed, g_strdup(text));
+}
+
+static gboolean check(const OrrJobLine *line, OrrPlace place, OrrDiags *diags) {
+  const struct {
+    const char *what;
+    double value, most;
+  } times[] = {{"the submission", line->submit_s, ORR_GANG_MOST_S},
+               {"the run time", line->work_s, ORR_GANG_MOST_S},
+               {"the time limit", line->limit_s, ORR_GANG_MOST_S},
+               {"the number of GPUs", line->gpus, MOST_GPUS}};
+  for (guint i = 0; i < G_N_ELEMENTS(times); i++)
+    if (!(times[i].value >= 0 && times[i].value <= times[i].most)) {
+      orr_diags_error(diags, place, "%s is %g: want 0 to %g", times[i].what, times[i].value,
+                      times[i].most);
+      return FALSE;
+    }
+  if (line->gpus != floor(line->gpus))
+    orr_diags_error(diags, place, "the number of GPUs is %g: want a whole number", line->gpus);
+  return line->gpus == floor(line->gpus);
+}
+
+static const char *kept(OrrJobTrace *trace, const char *text) {
+  return g_string_chunk_insert_const(trace->texts, text ? text : "");
+}
+
+static gint64 number_of(const OrrJobTrace *trace, const char *id) {
+  char *end = NULL;
+  const gint64 number = id ? g_ascii_strtoll(id, &end, 10) : 0;
+  return id && end != id && !*end ? number : (gint64)trace->jobs->len;
+}
+
+void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace place,
+                       OrrDiags *diags) {
+  if (!check(line, place, diags)) return;
+  const char *queue = line->queue ? line->queue : "";
+  if (trace->only_queue && *trace->only_queue && strcmp(queue, trace->only_queue) != 0) {
+    trace->n_other_queues++;
+    return;
+  }
+  if (line->gpus == 0) {
+    trace->n_without_gpus++;
+    return;
+  }
+  const OrrGangJob job = {.id = kept(trace, line->id),
+                          .user = kept(trace, line->user),
+                          .queue = kept(trace, queue),
+                          .model = kept(trace, line->model),
+                          .number = number_of(trace, line->id),
+                          .submit_us = llround(line->submit_s * ORR_GANG_US_PER_S),
+                          .work_us = llround(line->work_s * ORR_GANG_US_PER_S),
+                          .limit_us = llround(line->limit_s * ORR_GANG_US_PER_S),
+                          .gpus = (gint64)line->gpus};
+  g_array_append_val(trace->jobs, job);
+}
+
+static int compare(gconstpointer a, gconstpointer b) {
+  const OrrGangJob *x = a, *y = b;
+  if (x->submit_us != y->submit_us) return x->submit_us < y->submit_us ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static gboolean finish(OrrJobTrace *trace, const char *path, GError **error) {
+  double sum_s = 0;
+  for (guint i = 0; i < trace->jobs->len; i++)
+    sum_s += (double)g_array_index(trace->jobs, OrrGangJob, i).work_us / ORR_GANG_US_PER_S;
+  if (trace->jobs->len == 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: no job%s", path,
+                trace->n_other_queues > 0 ? " of workload.queue" : "");
+  else if (sum_s > MOST_SUM_S)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: the run times sum to more than %g s",
+                path, MOST_SUM_S);
+  else
+    g_array_sort(trace->jobs, compare); /* stable: equal jobs keep the file's order */
+  return trace->jobs->len > 0 && sum_s <= MOST_SUM_S;
+}
+
+static const OrrJobReader *reader_of(const char *path) {
+  for (guint i = 0; entries[i]; i++) {
+    const OrrJobReader *reader = (const OrrJobReader *)(gconstpointer)entries[i];
+    if (g_str_has_suffix(path, reader->ending)) return reader;
+  }
+  return &orr_job_reader_csv;
+}
+
+OrrJobTrace *orr_job_trace_read(const char *path, const OrrJobReader *reader,
+                                const char *only_queue, GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrJobTrace) trace = g_new0(OrrJobTrace, 1);
+  trace->jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  trace->texts = g_string_chunk_new(4096);
+  trace->assumed = g_ptr_array_new_with_free_func(g_free);
+  trace->only_queue = only_queue;
+  if (!reader) reader = reader_of(path);
+  if (!reader->read(trace, path, diags, error) || !orr_diags_check(diags, error) ||
+      !finish(trace, path, error))
+    return NULL;
+  return g_steal_pointer(&trace);
+}

@@ -1,0 +1,58 @@
+/*
+ * job_trace.h - traces of jobs, read from files.
+ *
+ * A reader is an entry for one format. It adds each line's job to the trace, and every finding to
+ * the diagnostics. To add one: write traces/NAME.c with a `const OrrJobReader` and add it to the
+ * array in job_trace.c and to meson.build; tests/workloads/cluster_jobs/test_job_trace.c and the
+ * fuzzer of jobs (tests/fuzz/fuzz_jobs.c) walk all.
+ */
+#ifndef ORR_JOB_TRACE_H
+#define ORR_JOB_TRACE_H
+
+#include "sim/base/diag.h"
+#include "sim/base/registry.h"
+#include "workloads/cluster_jobs/gang_job.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  GArray *jobs;           /* of OrrGangJob, in FIFO order once read */
+  GStringChunk *texts;    /* of the jobs' names */
+  GPtrArray *assumed;     /* of char *: what the trace lacks, and what is taken instead */
+  const char *only_queue; /* other queues' jobs are left out; NULL or "": none */
+  guint n_other_queues, n_without_gpus; /* jobs left out */
+} OrrJobTrace;
+
+/* One line of a trace, in the trace's own units. */
+typedef struct {
+  const char *id, *user, *queue, *model; /* NULL: none */
+  double submit_s, work_s, limit_s;      /* limit_s 0: none */
+  double gpus;
+} OrrJobLine;
+
+typedef struct {
+  OrrEntry entry;
+  const char *ending; /* of the files' names: ".csv"; for format: auto */
+  /* @path is checked to be a file; FALSE with @error: it cannot be read. */
+  gboolean (*read)(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error);
+} OrrJobReader;
+
+extern const OrrRegistry orr_job_reader_registry;
+
+/* Reads @path with @reader, NULL: the one whose ending the name has, otherwise csv. NULL with all
+ * findings. */
+OrrJobTrace *orr_job_trace_read(const char *path, const OrrJobReader *reader,
+                                const char *only_queue, GError **error);
+void orr_job_trace_free(OrrJobTrace *trace);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrJobTrace, orr_job_trace_free)
+
+/* --- for readers --- */
+
+/* Checks ranges and adds the job. A job of no GPUs is counted and left out. */
+void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace place, OrrDiags *diags);
+/* Notes once what the trace lacks. */
+void orr_job_trace_assume(OrrJobTrace *trace, const char *text);
+
+G_END_DECLS
+
+#endif

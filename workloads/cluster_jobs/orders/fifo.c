@@ -1,0 +1,19 @@
+/*
+ * fifo.c - first in, first out: by submission, then by number.
+ *
+ *   workload: {policy: {order: fifo}}
+ */
+#include "workloads/cluster_jobs/gang_order.h"
+
+static double key(const void *params, const OrrGangJob *job, gint64 now_us) {
+  (void)params;
+  (void)job;
+  (void)now_us;
+  return 0;
+}
+
+const OrrGangOrder orr_gang_fifo = {
+    .entry = {"fifo", "First in, first out: by submission.", NULL},
+    .preempts = FALSE,
+    .key = key,
+};

@@ -1,0 +1,57 @@
+/*
+ * las.c - least attained service in queues (Tiresias, Gu et al., NSDI 2019): a job moves to the
+ * next queue when it has received a threshold of GPU time; lower queues go first, FIFO within a
+ * queue. It needs no knowledge of run times.
+ *
+ *   workload: {policy: {order: {kind: las, thresholds: [16 h]}}}
+ *
+ *      queue 0                queue 1
+ *   [ j5 j7 j9 ]  -- 16 GPU-h --> [ j1 j2 ]
+ */
+#include <math.h>
+
+#include "workloads/cluster_jobs/gang_order.h"
+
+typedef struct {
+  GArray *thresholds; /* of double: GPU-seconds */
+} Params;
+
+static const OrrField fields[] = {
+    ORR_FIELD_REALS(Params, "thresholds", thresholds, ORR_UNIT_SECONDS, "[16 h]",
+                    "GPU time (GPUs times run time) after which a job falls into the next queue, "
+                    "in rising order.",
+                    .flags = ORR_FIELD_POSITIVE),
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("order-las", "Least attained service, in queues.", Params, fields);
+
+static double threshold(const Params *params, guint queue) {
+  return g_array_index(params->thresholds, double, queue) * ORR_GANG_US_PER_S;
+}
+
+static guint queue_of(const Params *params, const OrrGangJob *job, gint64 now_us) {
+  const double attained = orr_gang_job_attained(job, now_us);
+  guint queue = 0;
+  while (queue < params->thresholds->len && attained >= threshold(params, queue)) queue++;
+  return queue;
+}
+
+static double key(const void *params, const OrrGangJob *job, gint64 now_us) {
+  return queue_of(params, job, now_us);
+}
+
+static gint64 changes_us(const void *data, const OrrGangJob *job, gint64 now_us) {
+  const Params *params = data;
+  const guint queue = queue_of(params, job, now_us);
+  if (queue >= params->thresholds->len) return G_MAXINT64;
+  const double missing = threshold(params, queue) - orr_gang_job_attained(job, now_us);
+  const double wait_us = fmax(ceil(missing / (double)job->gpus), 1);
+  return wait_us < (double)(job->end_us - now_us) ? now_us + (gint64)wait_us : G_MAXINT64;
+}
+
+const OrrGangOrder orr_gang_las = {
+    .entry = {"las", "Least attained service, in queues by GPU time received; preempts.", &table},
+    .preempts = TRUE,
+    .key = key,
+    .changes_us = changes_us,
+};

@@ -1,0 +1,18 @@
+/*
+ * sjf.c - shortest job first, by the whole run time. Running jobs stay.
+ *
+ *   workload: {policy: {order: sjf}}
+ */
+#include "workloads/cluster_jobs/gang_order.h"
+
+static double key(const void *params, const OrrGangJob *job, gint64 now_us) {
+  (void)params;
+  (void)now_us;
+  return (double)job->work_us;
+}
+
+const OrrGangOrder orr_gang_sjf = {
+    .entry = {"sjf", "Shortest job first, by its whole run time; running jobs stay.", NULL},
+    .preempts = FALSE,
+    .key = key,
+};

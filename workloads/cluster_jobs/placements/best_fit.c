@@ -1,0 +1,28 @@
+/*
+ * best_fit.c - the node on which the fewest GPUs stay free, so that whole nodes stay whole. Ties go
+ * to the first in the order of nodes.
+ *
+ *   workload: {policy: {placement: best-fit}}
+ */
+#include "workloads/cluster_jobs/gang_bins.h"
+
+static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
+  guint best = G_MAXUINT;
+  for (guint i = 0; i < bins->n; i++)
+    if (bins->free[i] >= gpus && (best == G_MAXUINT || bins->free[i] < bins->free[best]) &&
+        !orr_gang_bins_holds(taken, i))
+      best = i;
+  return best;
+}
+
+static gboolean place(const OrrGangBins *bins, gint64 gpus, GArray *shares) {
+  return orr_gang_bins_place(bins, gpus, pick, shares);
+}
+
+const OrrGangPlacement orr_gang_best_fit = {
+    .entry = {"best-fit",
+              "The node that keeps the fewest free GPUs; gangs of several nodes as "
+              "first-fit.",
+              NULL},
+    .place = place,
+};

@@ -1,0 +1,21 @@
+/*
+ * count.c - GPUs are counted, and nodes are not seen: what a quota in GPUs alone promises. A gang
+ * starts as soon as enough GPUs are free anywhere.
+ *
+ *   workload: {policy: {placement: count}}
+ */
+#include "workloads/cluster_jobs/gang_bins.h"
+
+static gboolean place(const OrrGangBins *bins, gint64 gpus, GArray *shares) {
+  g_array_set_size(shares, 0);
+  if (gpus > bins->n_free) return FALSE;
+  const OrrGangShare share = {0, (gint32)gpus};
+  g_array_append_val(shares, share);
+  return TRUE;
+}
+
+const OrrGangPlacement orr_gang_count = {
+    .entry = {"count", "Any free GPUs: nodes are not seen, as under a quota in GPUs.", NULL},
+    .is_count = TRUE,
+    .place = place,
+};

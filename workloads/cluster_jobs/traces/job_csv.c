@@ -1,0 +1,96 @@
+/*
+ * job_csv.c - jobs as a CSV with a header line; lines that begin with '#' are comments.
+ *
+ *   job_id,submit_s,duration_s,gpus,user,queue,model,limit_s
+ *   1,0,3600,8,ann,research,gpt2,7200
+ *
+ * submit_s and duration_s are required; `work_s` is another name for duration_s. Without gpus a job
+ * takes one; without job_id its line counts; an empty limit_s means no limit. Further columns are
+ * ignored.
+ */
+#include <string.h>
+
+#include "sim/base/csv.h"
+#include "workloads/cluster_jobs/job_trace.h"
+
+typedef struct {
+  int id, submit, work, gpus, user, queue, model, limit;
+} Columns;
+
+/* The place of cell @column: commas inside quotes do not count. */
+static OrrPlace cell_place(const OrrCsvLine *line, int column) {
+  OrrPlace place = line->place;
+  gboolean quoted = FALSE;
+  const char *at = line->text;
+  for (; *at && column > 0; at++) {
+    if (*at == '"') quoted = !quoted;
+    if (*at == ',' && !quoted) column--;
+  }
+  place.column = (int)(at - line->text) + 1;
+  return place;
+}
+
+static gboolean number(const OrrCsv *csv, const OrrCsvLine *line, int column, double fallback,
+                       OrrDiags *diags, double *ret_value) {
+  *ret_value = fallback;
+  if (column < 0 || (fallback >= 0 && !*line->cells[column])) return TRUE;
+  OrrCsvLine there = *line;
+  there.place = cell_place(line, column);
+  return orr_csv_number(csv, &there, column, diags, ret_value);
+}
+
+/* Does not quote the header: a stranger's document can name any file. */
+static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diags) {
+  const OrrCsvLine *header = csv->lines->pdata[csv->header_line];
+  *columns = (Columns){.id = orr_csv_column(csv, "job_id"),
+                       .submit = orr_csv_column(csv, "submit_s"),
+                       .work = orr_csv_column(csv, "duration_s"),
+                       .gpus = orr_csv_column(csv, "gpus"),
+                       .user = orr_csv_column(csv, "user"),
+                       .queue = orr_csv_column(csv, "queue"),
+                       .model = orr_csv_column(csv, "model"),
+                       .limit = orr_csv_column(csv, "limit_s")};
+  if (columns->work < 0) columns->work = orr_csv_column(csv, "work_s");
+  if (columns->submit < 0)
+    orr_diags_error(diags, header->place, "there is no column submit_s (the header has %u)",
+                    g_strv_length(csv->header));
+  if (columns->work < 0)
+    orr_diags_error(diags, header->place, "there is no column duration_s (the header has %u)",
+                    g_strv_length(csv->header));
+  return columns->submit >= 0 && columns->work >= 0;
+}
+
+static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
+                     const Columns *columns, OrrDiags *diags) {
+  const char *const *cells = (const char *const *)line->cells;
+  OrrJobLine job = {.id = columns->id < 0 ? NULL : cells[columns->id],
+                    .user = columns->user < 0 ? NULL : cells[columns->user],
+                    .queue = columns->queue < 0 ? NULL : cells[columns->queue],
+                    .model = columns->model < 0 ? NULL : cells[columns->model]};
+  if (number(csv, line, columns->submit, -1, diags, &job.submit_s) &&
+      number(csv, line, columns->work, -1, diags, &job.work_s) &&
+      number(csv, line, columns->gpus, columns->gpus < 0 ? 1 : -1, diags, &job.gpus) &&
+      number(csv, line, columns->limit, 0, diags, &job.limit_s))
+    orr_job_trace_add(trace, &job, line->place, diags);
+}
+
+static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error) {
+  g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
+  Columns columns;
+  if (!csv) return FALSE;
+  if (!find_columns(csv, &columns, diags)) return TRUE;
+  if (columns.gpus < 0) orr_job_trace_assume(trace, "no column gpus: each job takes 1");
+  if (columns.limit < 0)
+    orr_job_trace_assume(trace, "no column limit_s: schedulers know each job's run time");
+  for (guint i = 0; i < csv->lines->len; i++) {
+    const OrrCsvLine *line = csv->lines->pdata[i];
+    if (line->cells) add_line(trace, csv, line, &columns, diags);
+  }
+  return TRUE;
+}
+
+const OrrJobReader orr_job_reader_csv = {
+    .entry = {"csv", "CSV with submit_s, duration_s, gpus and further columns.", NULL},
+    .ending = ".csv",
+    .read = read_jobs,
+};
