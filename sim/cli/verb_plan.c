@@ -1,0 +1,95 @@
+/*
+ * verb_plan.c - orrery plan PART: the parts, and what they share.
+ */
+#include "sim/cli/verb_plan.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/fault.h"
+#include "sim/cli/summary_sweep.h"
+#include "sim/cli/terminal.h"
+
+OrrPlanOptions orr_verb_plan_asked;
+
+static const char mark[] = "# Made by orrery plan ";
+
+gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error) {
+  const OrrPlanOptions *options = &orr_verb_plan_asked;
+  *ret_asked = (OrrPlanTraining){.model = options->model,
+                                 .cluster = options->cluster,
+                                 .stack = options->stack,
+                                 .precision = options->precision,
+                                 .prices = options->prices,
+                                 .sequence = options->sequence};
+  if (!options->model || !options->cluster)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "plan needs %s",
+                options->model ? "--cluster NAME ('orrery list clusters')"
+                               : "--model NAME ('orrery list models')");
+  else if (options->sequence < 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--sequence is %d: 1 or more is allowed",
+                options->sequence);
+  else if (options->n_jobs < 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d",
+                options->n_jobs);
+  else
+    return !options->batch_tokens ||
+           orr_plan_count("--batch-tokens", options->batch_tokens, &ret_asked->batch_tokens, error);
+  return FALSE;
+}
+
+char *orr_verb_plan_currency(OrrLibrary *library, const char *prices) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  const OrrNode *tree = orr_library_borrow(library, "prices", prices, (OrrPlace){0}, diags);
+  const char *currency = tree ? orr_node_get_text(tree, "currency") : NULL;
+  return g_strdup(currency ? currency : "");
+}
+
+gboolean orr_verb_plan_write(const char *text, const char *path, GError **error) {
+  g_autofree char *before = NULL;
+  g_autoptr(GError) reason = NULL;
+  if (g_file_get_contents(path, &before, NULL, NULL) && !g_str_has_prefix(before, mark)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "%s exists and was not made by plan: name another file with -o", path);
+    return FALSE;
+  }
+  if (g_file_set_contents(path, text, -1, &reason)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  return FALSE;
+}
+
+static void draw(const OrrSweepReport *report, void *user) {
+  gboolean *is_drawn = user;
+  if (report->seconds < 1) return;
+  g_autofree char *line = orr_summary_sweep_line(report);
+  orr_terminal_line(line);
+  *is_drawn = TRUE;
+}
+
+OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
+                                    GError **error) {
+  gboolean is_drawn = FALSE;
+  const OrrSweepOrder order = {.file = file,
+                               .db = db,
+                               .jobs = (guint)orr_verb_plan_asked.n_jobs,
+                               .progress = isatty(STDERR_FILENO) ? draw : NULL,
+                               .user = &is_drawn};
+  OrrSweepReport *report = orr_sweep(library, &order, error);
+  if (is_drawn) orr_terminal_line(NULL);
+  return report;
+}
+
+/* Alphabetical. */
+static const OrrCommand *const parts[] = {&orr_verb_plan_gpus, &orr_verb_plan_serving,
+                                          &orr_verb_plan_training, NULL};
+
+const OrrCommand orr_verb_plan = {
+    .verb = "plan",
+    .sentence = "Answer a planner's question: which layout, how many GPUs.",
+    .usage = "QUESTION [OPTION]...",
+    .more =
+        "A question becomes a sweep, which is written as a scenario and simulated; the answer is "
+        "a ranked table, the best point's scenario and its launch line.",
+    .part = "question",
+    .parts = parts,
+};

@@ -1,0 +1,71 @@
+/*
+ * verb_plan.h - what the parts of `orrery plan` share.
+ */
+#ifndef ORR_VERB_PLAN_H
+#define ORR_VERB_PLAN_H
+
+#include "sim/cli/cli.h"
+#include "sim/plan/plan.h"
+#include "sim/sweep/sweep.h"
+
+G_BEGIN_DECLS
+
+/* The options that all parts on training take, and where they go. */
+typedef struct {
+  char *model, *cluster, *stack, *precision, *prices, *batch_tokens, *database, *output;
+  gint sequence, n_jobs;
+} OrrPlanOptions;
+extern OrrPlanOptions orr_verb_plan_asked;
+
+#define ORR_VERB_PLAN_ENTRIES(at_)                                                                 \
+  {"model", 0, 0, G_OPTION_ARG_FILENAME, &(at_).model, "The model", "NAME"},                       \
+      {"cluster", 0, 0, G_OPTION_ARG_FILENAME, &(at_).cluster, "The machine", "NAME"},             \
+      {"stack",                                                                                    \
+       0,                                                                                          \
+       0,                                                                                          \
+       G_OPTION_ARG_FILENAME,                                                                      \
+       &(at_).stack,                                                                               \
+       "The software (default: the newest megatron-core)",                                         \
+       "NAME"},                                                                                    \
+      {"precision",                                                                                \
+       0,                                                                                          \
+       0,                                                                                          \
+       G_OPTION_ARG_FILENAME,                                                                      \
+       &(at_).precision,                                                                           \
+       "The number format (default: bf16)",                                                        \
+       "WORD"},                                                                                    \
+      {"sequence",                                                                                 \
+       0,                                                                                          \
+       0,                                                                                          \
+       G_OPTION_ARG_INT,                                                                           \
+       &(at_).sequence,                                                                            \
+       "Tokens of a sequence (default: the model's context, at most 8192)",                        \
+       "N"},                                                                                       \
+      {"batch-tokens",                                                                             \
+       0,                                                                                          \
+       0,                                                                                          \
+       G_OPTION_ARG_FILENAME,                                                                      \
+       &(at_).batch_tokens,                                                                        \
+       "Tokens of a step, such as 4M (default: 4194304)",                                          \
+       "N"},                                                                                       \
+  {                                                                                                \
+    "jobs", 'j', 0, G_OPTION_ARG_INT, &(at_).n_jobs, "Worker processes (default: one per core)",   \
+        "N"                                                                                        \
+  }
+
+/* Checks the options, and fills @ret_asked from them. */
+gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error);
+
+/* The currency of a document of prices, for a text; newly allocated. "": unknown. */
+char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
+
+/* Writes @text to @path; refuses to replace a file that `plan` did not make. */
+gboolean orr_verb_plan_write(const char *text, const char *path, GError **error);
+
+/* A sweep of @file that shows its progress. */
+OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
+                                    GError **error);
+
+G_END_DECLS
+
+#endif

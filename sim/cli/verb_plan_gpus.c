@@ -1,0 +1,164 @@
+/*
+ * verb_plan_gpus.c - orrery plan gpus: the fewest GPUs that train a number of tokens in time.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "sim/base/fault.h"
+#include "sim/cli/verb_plan.h"
+#include "sim/run/scenario.h"
+
+static char *tokens_text;
+static double days, useful = 1;
+
+static const GOptionEntry options[] = {
+    ORR_VERB_PLAN_ENTRIES(orr_verb_plan_asked),
+    {"tokens", 0, 0, G_OPTION_ARG_FILENAME, &tokens_text, "Tokens to train on, such as 2T", "N"},
+    {"days", 0, 0, G_OPTION_ARG_DOUBLE, &days, "Days until the end", "X"},
+    {"useful", 0, 0, G_OPTION_ARG_DOUBLE, &useful,
+     "Fraction of the time that is training, not failures and restarts (default 1)", "X"},
+    {NULL},
+};
+
+static gboolean check_options(double *ret_tokens, GError **error) {
+  if (!tokens_text || days <= 0 || !isfinite(days))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "plan gpus needs --tokens N and --days X, above 0");
+  else if (!(useful > 0 && useful <= 1))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--useful takes a number above 0 and at most 1, found %g", useful);
+  else
+    return orr_plan_count("--tokens", tokens_text, ret_tokens, error);
+  return FALSE;
+}
+
+/* What the best layout on some GPUs takes. */
+typedef struct {
+  gint64 gpus;
+  double tokens_per_s, low, high; /* the band; 0: none */
+  double days;                    /* INFINITY: no layout works */
+} Try;
+
+typedef struct {
+  OrrLibrary *library;
+  OrrPlanTraining asked;
+  double tokens;
+  const char *file; /* where the sweeps are written */
+} Search;
+
+static void print_try(const Try *one) {
+  if (isinf(one->days)) {
+    printf("%8" G_GINT64_FORMAT "  %12s  %8s  %-18s  no layout fits\n", one->gpus, "-", "-", "-");
+  } else {
+    g_autofree char *band =
+        one->high > 0 ? g_strdup_printf("%.3g to %.3g", one->low, one->high) : g_strdup("none");
+    printf("%8" G_GINT64_FORMAT "  %12.4g  %8.4g  %-18s  %s\n", one->gpus, one->tokens_per_s,
+           one->days, band, one->days <= days ? "in time" : "too slow");
+  }
+  fflush(stdout); /* a search takes a while */
+}
+
+static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError **error) {
+  OrrPlanTraining asked = search->asked;
+  asked.gpus = gpus;
+  *ret_try = (Try){.gpus = gpus, .days = INFINITY};
+  g_autofree char *text = orr_plan_training_text(search->library, &asked, error);
+  if (!text || !orr_verb_plan_write(text, search->file, error)) return FALSE;
+  g_autoptr(GError) reason = NULL;
+  g_autoptr(OrrSweepReport) report =
+      orr_verb_plan_sweep(search->library, search->file, NULL, &reason);
+  if (!report && !g_error_matches(reason, ORR_FAULT, ORR_FAULT_DOCUMENT)) {
+    g_propagate_error(error, g_steal_pointer(&reason));
+    return FALSE;
+  } /* else no combination can run */
+  if (report && report->best->len > 0) {
+    const OrrSweepBest *best = &g_array_index(report->best, OrrSweepBest, 0);
+    const OrrBand *band = best->bands ? &best->bands->of[0] : NULL;
+    ret_try->tokens_per_s = best->score[0];
+    ret_try->days = search->tokens / (best->score[0] * useful) / 86400;
+    if (band && band->quality != ORR_BAND_NONE) {
+      ret_try->low = ret_try->days / band->high;
+      ret_try->high = ret_try->days / band->low;
+    }
+  }
+  print_try(ret_try);
+  return TRUE;
+}
+
+/* 1, 2, 3, 4, 6, 8, 12, ... nodes: sizes that layouts divide. */
+static gint64 size_at(guint i) {
+  if (i == 0) return 1;
+  return i % 2 ? (gint64)1 << ((i + 1) / 2) : (gint64)3 << (i / 2 - 1);
+}
+
+static gboolean find(const Search *search, gint64 per_node, Try *ret_found, GError **error) {
+  guint low = 0, high = 0; /* low: too slow below it */
+  Try one = {0};
+  for (guint i = 0;; i = i ? i + 4 : 1) {
+    if (size_at(i) * per_node > 1 << 20) return TRUE;
+    if (!attempt(search, size_at(i) * per_node, &one, error)) return FALSE;
+    high = i;
+    if (one.days <= days) break;
+    low = i + 1;
+  }
+  *ret_found = one;
+  while (low < high) {
+    const guint middle = (low + high) / 2;
+    if (!attempt(search, size_at(middle) * per_node, &one, error)) return FALSE;
+    if (one.days <= days) {
+      high = middle;
+      *ret_found = one;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return TRUE;
+}
+
+static int answer(const Search *search, const Try *found, GError **error) {
+  if (found->gpus == 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "no number of GPUs up to 1,048,576 is fast enough");
+    return 2;
+  }
+  printf("%" G_GINT64_FORMAT " GPUs train %s tokens in %.3g days", found->gpus, tokens_text,
+         found->days);
+  if (found->high > 0) printf(" (%.3g to %.3g, 80 %% band)", found->low, found->high);
+  if (found->high > days) printf("; the upper end of the band is too late");
+  printf("\nnext: orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
+         search->asked.model, search->asked.cluster, found->gpus);
+  return 0;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  Search search = {.library = library};
+  if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error) ||
+      !orr_verb_plan_read(&search.asked, error) || !check_options(&search.tokens, error))
+    return 2;
+  const gint64 per_node = orr_plan_gpus_per_node(library, &search.asked, error);
+  if (per_node == 0) return 2;
+  g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", error);
+  if (!folder) return 1;
+  g_autofree char *file = g_build_filename(folder, "plan.yaml", NULL);
+  search.file = file;
+  Try found = {0};
+  printf("%8s  %12s  %8s  80 %% band\n", "GPUs", "tokens/s", "days");
+  const gboolean is_done = find(&search, per_node, &found, error);
+  g_unlink(file);
+  g_rmdir(folder);
+  return is_done ? answer(&search, &found, error) : 2;
+}
+
+const OrrCommand orr_verb_plan_gpus = {
+    .verb = "gpus",
+    .sentence = "The fewest GPUs that train a number of tokens in time.",
+    .usage = "--model NAME --cluster NAME --tokens N --days X [--useful X] [--sequence N]",
+    .more = "Tries 1, 2, 3, 4, 6, 8, 12, ... nodes: for each number the fastest layout, as plan "
+            "training finds it. --useful is the fraction of the time that is training: 1 knows no "
+            "failures.",
+    .options = options,
+    .run = run,
+};

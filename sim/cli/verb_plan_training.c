@@ -1,0 +1,233 @@
+/*
+ * verb_plan_training.c - orrery plan training: which layout trains fastest on a number of GPUs.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/settings.h"
+#include "sim/base/yaml.h"
+#include "sim/cli/show.h"
+#include "sim/cli/verb_plan.h"
+#include "sim/plan/plan_launch.h"
+
+enum { SHOWN = 5 };
+
+static int n_gpus;
+static gboolean as_json;
+
+static const GOptionEntry options[] = {
+    ORR_VERB_PLAN_ENTRIES(orr_verb_plan_asked),
+    {"gpus", 0, 0, G_OPTION_ARG_INT, &n_gpus, "How many GPUs", "N"},
+    {"prices", 0, 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.prices,
+     "Prices, for the cost of tokens", "NAME"},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.database,
+     "Store the points in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.output,
+     "The swept scenario (default: plan.yaml); the best point's is written beside it", "FILE"},
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    {NULL},
+};
+
+/* What the answer is made of. */
+typedef struct {
+  const OrrSweepReport *report;
+  guint n; /* points that are shown */
+  OrrPlanAnswer answers[SHOWN];
+  char *best_file, *launch; /* launch: NULL where none is known */
+} Plan;
+
+/* --- Text --- */
+
+/* "tp 4, pp 4, chunks 10": without what is off, but for the micro-batch. */
+static char *layout_of(char **settings) {
+  GString *text = g_string_new(NULL);
+  for (char **setting = settings; setting && *setting; setting++) {
+    const gboolean is_off = g_str_has_suffix(*setting, "=1") || g_str_has_suffix(*setting, "=none");
+    if (!is_off || strstr(*setting, "micro")) orr_settings_append(text, *setting);
+  }
+  return g_string_free(text, FALSE);
+}
+
+/* "592,000": three digits, for bands support no more. */
+static char *rounded(double value) {
+  const double unit = value > 0 ? pow(10, fmax(floor(log10(value)) - 2, 0)) : 1;
+  return orr_show_count((gint64)(round(value / unit) * unit));
+}
+
+static char *band_text(const OrrBand *band, double value) {
+  if (!band) return g_strdup("none");
+  g_autofree char *low = rounded(value * band->low), *high = rounded(value * band->high);
+  return g_strdup_printf("%s to %s%s", low, high, band->quality == ORR_BAND_WEAK ? ", weak" : "");
+}
+
+static const OrrSweepBest *best_at(const Plan *plan, guint i) {
+  return &g_array_index(plan->report->best, OrrSweepBest, i);
+}
+
+static const OrrBand *band_at(const Plan *plan, guint i) {
+  const OrrSweepBest *one = best_at(plan, i);
+  return one->bands && one->bands->of[0].quality != ORR_BAND_NONE ? &one->bands->of[0] : NULL;
+}
+
+static const char *apart_at(const Plan *plan, guint i) {
+  const OrrSweepBands *bands = best_at(plan, i)->bands;
+  return i > 0 && bands && bands->apart == ORR_APART_NOT_TOLD ? "not told apart from the best" : "";
+}
+
+static void print_points(const Plan *plan) {
+  printf("    %12s  %-30s %6s  %8s  layout\n", "tokens/s", "80 % band", "MFU", "memory");
+  for (guint i = 0; i < plan->n; i++) {
+    const OrrTrainingResult *answer = &plan->answers[i].result.training;
+    g_autofree char *layout = layout_of(best_at(plan, i)->settings);
+    g_autofree char *speed = rounded(answer->tokens_per_s);
+    g_autofree char *band = band_text(band_at(plan, i), answer->tokens_per_s);
+    printf("  %u %12s  %-30s %4.1f %%  %4.1f GiB  %s\n", i + 1, speed, band, 100 * answer->mfu,
+           answer->memory_peak_bytes / 1073741824, layout);
+  }
+}
+
+static void print_why(const Plan *plan) {
+  for (guint i = 1; i < plan->n; i++) {
+    g_autofree char *why = orr_plan_why(&plan->answers[0], &plan->answers[i]);
+    const char *apart = apart_at(plan, i);
+    printf("  %s %u is %s%s%s\n", i == 1 ? "why          " : "             ", i + 1, why,
+           *apart ? "; " : "", apart);
+  }
+}
+
+static void print_cost(OrrLibrary *library, const OrrTrainingResult *best) {
+  const char *prices = orr_verb_plan_asked.prices;
+  if (!prices) return;
+  g_autofree char *currency = orr_verb_plan_currency(library, prices);
+  if (isfinite(best->money.per_million_tokens))
+    printf("  cost          %.4g %s per million tokens, %.4g per day\n",
+           best->money.per_million_tokens, currency, best->money.per_day);
+  else
+    printf("  cost          not known: see orrery run\n");
+}
+
+static void print_text(OrrLibrary *library, const Plan *plan, const char *file, const char *db) {
+  const OrrSweepReport *report = plan->report;
+  const guint64 *by = report->by_status;
+  printf("  searched      %" G_GUINT64_FORMAT " layouts in %.1f s: %" G_GUINT64_FORMAT
+         " can run, %" G_GUINT64_FORMAT " of them fit, %" G_GUINT64_FORMAT " were simulated\n",
+         report->n_combinations, report->seconds, report->n_points,
+         by[ORR_POINT_OK] + by[ORR_POINT_PRUNED], by[ORR_POINT_OK]);
+  print_points(plan);
+  print_why(plan);
+  print_cost(library, &plan->answers[0].result.training);
+  printf("  scenario      %s, of the best; %s has the whole search\n", plan->best_file, file);
+  if (plan->launch) printf("  launch        as Megatron-LM's arguments:\n%s", plan->launch);
+  if (db && report->sweep)
+    printf("  stored        sweep %" G_GINT64_FORMAT " in %s\n", report->sweep, db);
+  printf("  next          orrery run %s\n", plan->best_file);
+}
+
+static void print_json(const Plan *plan, const char *file) {
+  g_autoptr(GString) out = g_string_new("{\"file\": ");
+  orr_show_json_text(out, file);
+  g_string_append(out, ", \"best_file\": ");
+  orr_show_json_text(out, plan->best_file);
+  g_string_append(out, ", \"launch\": ");
+  orr_show_json_text(out, plan->launch);
+  g_string_append_printf(out,
+                         ", \"combinations\": %" G_GUINT64_FORMAT ", \"points\": %" G_GUINT64_FORMAT
+                         ", \"simulated\": %" G_GUINT64_FORMAT ", \"best\": [",
+                         plan->report->n_combinations, plan->report->n_points,
+                         plan->report->by_status[ORR_POINT_OK]);
+  for (guint i = 0; i < plan->n; i++) {
+    const OrrTrainingResult *answer = &plan->answers[i].result.training;
+    g_autofree char *layout = layout_of(best_at(plan, i)->settings);
+    g_string_append_printf(out,
+                           "%s\n  {\"tokens_per_s\": %.17g, \"iteration_time_s\": %.17g, \"mfu\": "
+                           "%.17g, \"memory_peak_bytes\": %.17g, \"layout\": ",
+                           i ? "," : "", answer->tokens_per_s, answer->iteration_time_s,
+                           answer->mfu, answer->memory_peak_bytes);
+    orr_show_json_text(out, layout);
+    g_string_append_c(out, '}');
+  }
+  printf("%s]}\n", out->str);
+}
+
+/* --- The plan --- */
+
+static gboolean write_best(OrrLibrary *library, Plan *plan, const OrrNode *tree, const char *file,
+                           GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  g_autofree char *yaml = orr_yaml_text(tree);
+  g_autofree char *text =
+      g_strdup_printf("# Made by orrery plan training: the best point of %s.\n%s", file, yaml);
+  const gsize stem = strlen(file) - (g_str_has_suffix(file, ".yaml") ? 5 : 0);
+  plan->best_file = g_strdup_printf("%.*s-best.yaml", (int)stem, file);
+  plan->launch = scenario ? orr_plan_launch(scenario) : NULL;
+  return orr_verb_plan_write(text, plan->best_file, error);
+}
+
+static gboolean simulate_best(OrrLibrary *library, Plan *plan, const char *file, GError **error) {
+  g_autoptr(GPtrArray) points = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
+  plan->n = MIN(plan->report->best->len, SHOWN);
+  for (guint i = 0; i < plan->n; i++) {
+    OrrNode *tree = orr_plan_point(library, file, best_at(plan, i)->again, error);
+    if (!tree) return FALSE;
+    g_ptr_array_add(points, tree);
+  }
+  return orr_plan_simulate(library, points, (guint)orr_verb_plan_asked.n_jobs, plan->answers,
+                           error) &&
+         write_best(library, plan, points->pdata[0], file, error);
+}
+
+static gboolean check_found(const OrrSweepReport *report, GError **error) {
+  if (report->best->len) return TRUE;
+  const OrrSweepExclusion *reason =
+      report->refused->len    ? &g_array_index(report->refused, OrrSweepExclusion, 0)
+      : report->excluded->len ? &g_array_index(report->excluded, OrrSweepExclusion, 0)
+                              : NULL;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "no layout of %" G_GUINT64_FORMAT " works; most: %s", report->n_combinations,
+              reason ? reason->reason : "nothing was simulated");
+  return FALSE;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  OrrPlanTraining asked;
+  const char *file = orr_verb_plan_asked.output ? orr_verb_plan_asked.output : "plan.yaml";
+  const char *asked_db = orr_verb_plan_asked.database, *db = asked_db ? asked_db : "orrery.db";
+  if (strcmp(db, "none") == 0) db = NULL;
+  if (!orr_cli_check_args(args, 0, 0, "plan training takes options only", error) ||
+      !orr_verb_plan_read(&asked, error))
+    return 2;
+  asked.gpus = n_gpus;
+  if (n_gpus < 1) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "plan training needs --gpus N, 1 or more");
+    return 2;
+  }
+  g_autofree char *text = orr_plan_training_text(library, &asked, error);
+  if (!text || !orr_verb_plan_write(text, file, error)) return 2;
+  g_autoptr(OrrSweepReport) report = orr_verb_plan_sweep(library, file, db, error);
+  if (!report || !check_found(report, error)) return 1;
+  Plan plan = {.report = report};
+  const gboolean is_done = simulate_best(library, &plan, file, error);
+  if (is_done && as_json)
+    print_json(&plan, file);
+  else if (is_done)
+    print_text(library, &plan, file, db);
+  g_free(plan.best_file);
+  g_free(plan.launch);
+  return is_done ? 0 : 1;
+}
+
+const OrrCommand orr_verb_plan_training = {
+    .verb = "training",
+    .sentence = "Which layout trains a model fastest on a number of GPUs.",
+    .usage = "--model NAME --cluster NAME --gpus N [--sequence N] [--batch-tokens N] [-o FILE]",
+    .more =
+        "Tensor, pipeline, context and expert parallelism, chunks of a stage, micro-batches and "
+        "recomputation are searched; layouts that a lower bound rules out are not simulated. "
+        "The search is a sweep: the file that -o names has it, to be changed and run again, "
+        "and its points are in the database.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,72 @@
+/*
+ * plan.h - a planner's question becomes a sweep, and its answer a scenario and a launch line.
+ *
+ * "Which layout trains this model fastest on 512 GPUs?" is a scenario with a sweep: section, which
+ * orr_plan_training_text() writes and orr_sweep() (sim/sweep/sweep.h) runs like any other. The best
+ * points are then simulated again, each on its own, for what a sweep does not keep: memory, and
+ * where the time goes.
+ */
+#ifndef ORR_PLAN_H
+#define ORR_PLAN_H
+
+#include "sim/run/answer/rows.h"
+#include "sim/run/scenario.h"
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+/* What `orrery plan training` was asked. Texts are borrowed; NULL: the default. */
+typedef struct {
+  const char *model, *cluster; /* a name of the library, or a path; required */
+  const char *stack;           /* NULL: the newest megatron-core */
+  const char *precision;       /* NULL: bf16 */
+  const char *prices;          /* NULL: no money */
+  gint64 gpus;                 /* required */
+  gint64 sequence;             /* 0: the model's context, at most 8,192 */
+  double batch_tokens;         /* 0: 4 Mi */
+} OrrPlanTraining;
+
+/* The scenario with its sweep, as YAML text; newly allocated. NULL with ORR_FAULT_DOCUMENT or
+ * ORR_FAULT_USAGE: an unknown name, or more GPUs than the cluster can have.
+ *
+ * Axes: tp, powers of two up to the NVLink domain; pp, what divides the layers and powers of two;
+ * chunks of a stage; the micro-batch; recomputation; ep where the model has experts; cp where a
+ * sequence is longer than 16,384; what the stack's framework shards. The batch is @batch_tokens in
+ * sequences, rounded to a multiple of a power of two (and of what is odd in @gpus) of at most a
+ * quarter of it, so that layouts divide it. */
+char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
+
+/* GPUs of a node of the cluster that is asked about. 0 with ORR_FAULT_DOCUMENT: an unknown name. */
+gint64 orr_plan_gpus_per_node(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
+
+/* One of the best points, simulated again. */
+typedef struct {
+  gboolean is_ok;
+  char reason[400]; /* where it is not */
+  OrrResult result;
+  double seconds[ORR_N_TIMES]; /* training: a step by kind of time, mean over GPUs */
+} OrrPlanAnswer;
+
+/* The scenario of @file without its sweep: section and with @settings ("workload.parallel.tp=8",
+ * strv) applied. NULL with @error. */
+OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, GError **error);
+
+/* Simulates @points (of OrrNode *), one process each, @jobs at once (0: one per core).
+ * @ret_answers: as many as points. */
+void orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs,
+                  OrrPlanAnswer *ret_answers);
+/* Likewise; FALSE with the reason of the first that failed. */
+gboolean orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
+                           OrrPlanAnswer *ret_answers, GError **error);
+
+/* Why @other is slower than @best: "4.1 % slower: bubble +0.21 s, gemm +0.05 s", the kinds of time
+ * that grow most. Newly allocated. */
+char *orr_plan_why(const OrrPlanAnswer *best, const OrrPlanAnswer *other);
+
+/* "4M", "2T", "512", "1.5e9": a count with K, M, B (or G) or T for thousands and so on. FALSE with
+ * ORR_FAULT_USAGE that names @option. */
+gboolean orr_plan_count(const char *option, const char *text, double *ret_count, GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * plan_point.c - the best points of a plan's sweep, simulated again one by one.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/settings.h"
+#include "sim/plan/plan.h"
+#include "sim/run/children.h"
+#include "sim/run/simulate.h"
+
+OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_scenario_tree(library, file, diags);
+  if (!tree) {
+    orr_diags_check(diags, error);
+    return NULL;
+  }
+  orr_node_remove(tree, "sweep");
+  return orr_settings_apply(&orr_scenario_table, tree, settings, error) ? g_steal_pointer(&tree)
+                                                                        : NULL;
+}
+
+typedef struct {
+  OrrLibrary *library;
+  const GPtrArray *points;
+} Work;
+
+static OrrOutcome *simulate(const Work *work, guint index, GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrScenario) scenario =
+      orr_scenario_read(work->library, work->points->pdata[index], diags);
+  if (!scenario) {
+    orr_diags_check(diags, error);
+    return NULL;
+  }
+  return orr_simulate(work->library, scenario, FALSE, error);
+}
+
+static GBytes *answer(guint index, void *user) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrOutcome) outcome = simulate(user, index, &error);
+  OrrPlanAnswer found = {.is_ok = outcome != NULL};
+  g_strlcpy(found.reason, error ? error->message : "", sizeof found.reason);
+  if (outcome) {
+    found.result = outcome->result;
+    memcpy(found.seconds, outcome->time_by_kind, sizeof found.seconds);
+  }
+  return g_bytes_new(&found, sizeof found);
+}
+
+void orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs,
+                  OrrPlanAnswer *ret_answers) {
+  Work work = {library, points};
+  const OrrChildren children = {.n = points->len, .jobs = jobs, .work = answer, .user = &work};
+  g_autoptr(GPtrArray) found = orr_children_run(&children);
+  for (guint i = 0; i < points->len; i++) {
+    const OrrChildAnswer *child = found->pdata[i];
+    gsize size = 0;
+    const OrrPlanAnswer *packed = child->bytes ? g_bytes_get_data(child->bytes, &size) : NULL;
+    ret_answers[i] = packed && size == sizeof *packed ? *packed : (OrrPlanAnswer){0};
+    if (!packed) g_strlcpy(ret_answers[i].reason, child->failure, sizeof ret_answers[i].reason);
+  }
+}
+
+gboolean orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
+                           OrrPlanAnswer *ret_answers, GError **error) {
+  orr_plan_try(library, points, jobs, ret_answers);
+  for (guint i = 0; i < points->len; i++) {
+    if (ret_answers[i].is_ok) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK, "point %u of the best failed: %s", i + 1,
+                ret_answers[i].reason);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+char *orr_plan_why(const OrrPlanAnswer *best, const OrrPlanAnswer *other) {
+  const double best_s = best->result.training.iteration_time_s,
+               other_s = other->result.training.iteration_time_s;
+  const double slower = other_s / best_s - 1;
+  GString *text = g_string_new(NULL);
+  g_string_append_printf(text, "%.1f %% slower", 100 * slower);
+  double below = INFINITY;
+  for (int n = 0; n < 2; n++) {
+    int most = -1;
+    double grown = 0.05 * fabs(other_s - best_s);
+    for (int k = 0; k < ORR_N_TIMES; k++) {
+      const double more = other->seconds[k] - best->seconds[k];
+      if (more > grown && more < below) {
+        most = k;
+        grown = more;
+      }
+    }
+    if (most < 0) break;
+    below = grown;
+    g_autofree char *seconds = orr_quantity_format(grown, ORR_UNIT_SECONDS);
+    g_string_append_printf(text, "%s%s +%s", n ? ", " : ": ", orr_time_words[most], seconds);
+  }
+  return g_string_free(text, FALSE);
+}
+
+gboolean orr_plan_count(const char *option, const char *text, double *ret_count, GError **error) {
+  static const char suffixes[] = "kmbgt";
+  static const double factors[] = {1e3, 1e6, 1e9, 1e9, 1e12};
+  char *end;
+  double count = g_ascii_strtod(text, &end);
+  const char *suffix = *end ? strchr(suffixes, g_ascii_tolower(*end)) : NULL;
+  if (suffix) {
+    count *= factors[suffix - suffixes];
+    end++;
+  }
+  if (end > text && !*end && isfinite(count) && count >= 1) {
+    *ret_count = count;
+    return TRUE;
+  }
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "%s is '%s': a count of 1 or more is allowed, such as 4194304, 4M or 2T", option,
+              text);
+  return FALSE;
+}

@@ -1,0 +1,127 @@
+/*
+ * plan_remedy.c - brief replays of what users try when a job does not fit, cheapest changes first.
+ */
+#include "sim/plan/plan_remedy.h"
+
+#include <string.h>
+
+#include "sim/base/settings.h"
+#include "workloads/training/training_params.h"
+
+static void remedy_free(OrrPlanRemedy *remedy) {
+  g_strfreev(remedy->settings);
+  g_free(remedy);
+}
+
+/* --- What to try --- */
+
+static void add(GPtrArray *tries, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void add(GPtrArray *tries, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *text = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  g_ptr_array_add(tries, g_strsplit(text, " ", -1));
+}
+
+/* The sharding that the job's framework has beyond its own; NULL: none. */
+static const char *more_sharding(const char *kind) {
+  static const char *const steps[][2] = {{"none", "distributed-optimizer"},
+                                         {"ddp", "fsdp"},
+                                         {"zero-1", "zero-2"},
+                                         {"zero-2", "zero-3"}};
+  for (guint i = 0; i < G_N_ELEMENTS(steps); i++)
+    if (strcmp(kind, steps[i][0]) == 0) return steps[i][1];
+  return NULL;
+}
+
+static void add_sizes(GPtrArray *tries, const OrrTraining *params, const char *also) {
+  const OrrParallel *parallel = &params->parallel;
+  const struct {
+    const char *name;
+    gint64 value;
+  } sizes[] = {{"tp", parallel->tp}, {"pp", parallel->pp}, {"cp", parallel->cp}};
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
+    for (gint64 factor = 2; factor <= 4; factor *= 2)
+      add(tries, "workload.parallel.dp=0 workload.parallel.%s=%" G_GINT64_FORMAT "%s",
+          sizes[i].name, MAX(sizes[i].value, 1) * factor, also);
+}
+
+static GPtrArray *tries_of(const OrrTraining *params) {
+  static const char *const recomputes[] = {"selective", "full"};
+  GPtrArray *tries = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+  const char *sharding = more_sharding(params->optimizer.sharding.entry->name);
+  for (int i = params->recompute; i < (int)G_N_ELEMENTS(recomputes); i++) {
+    add(tries, "workload.recompute=%s", recomputes[i]);
+    if (sharding)
+      add(tries, "workload.optimizer.sharding=%s workload.recompute=%s", sharding, recomputes[i]);
+  }
+  for (gint64 micro = params->batch.micro / 2; micro >= 1; micro /= 2)
+    add(tries, "workload.batch.micro=%" G_GINT64_FORMAT, micro);
+  if (sharding) add(tries, "workload.optimizer.sharding=%s", sharding);
+  if (params->offload.optimizer < 1) add(tries, "workload.offload.optimizer=1");
+  add_sizes(tries, params, "");
+  if (params->recompute < (int)G_N_ELEMENTS(recomputes))
+    add_sizes(tries, params, " workload.recompute=full");
+  return tries;
+}
+
+/* --- Replays --- */
+
+/* The documents that pass the checks; their settings move to @ret_settings. */
+static GPtrArray *documents(OrrLibrary *library, const OrrNode *tree, GPtrArray *tries,
+                            GPtrArray *ret_settings) {
+  GPtrArray *points = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
+  for (guint i = 0; i < tries->len; i++) {
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) copy = orr_node_copy(tree);
+    if (!orr_settings_apply(&orr_scenario_table, copy, tries->pdata[i], NULL) ||
+        !orr_field_set(&orr_scenario_table, copy, "fidelity", "folded", NULL) ||
+        !orr_field_set(&orr_scenario_table, copy, "engine", "fair", NULL))
+      continue; /* fair: this process may have had its one engine of SimGrid (engine.h, rule 5) */
+    g_autoptr(OrrScenario) scenario = orr_scenario_read(library, copy, diags);
+    if (!scenario) continue;
+    g_ptr_array_add(points, g_steal_pointer(&copy));
+    g_ptr_array_add(ret_settings, g_strdupv(tries->pdata[i]));
+  }
+  return points;
+}
+
+static int faster(gconstpointer a, gconstpointer b) {
+  const OrrPlanRemedy *x = *(OrrPlanRemedy *const *)a, *y = *(OrrPlanRemedy *const *)b;
+  return (x->iteration_s > y->iteration_s) - (x->iteration_s < y->iteration_s);
+}
+
+GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
+                                const OrrScenario *scenario, guint *ret_n_tried) {
+  g_autoptr(GPtrArray) tries = tries_of(scenario->workload.params);
+  g_autoptr(GPtrArray) settings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+  g_autoptr(GPtrArray) points = documents(library, tree, tries, settings);
+  g_autofree OrrPlanAnswer *answers = g_new0(OrrPlanAnswer, MAX(points->len, 1));
+  GPtrArray *remedies = g_ptr_array_new_with_free_func((GDestroyNotify)remedy_free);
+  orr_plan_try(library, points, 0, answers);
+  for (guint i = 0; i < points->len; i++) {
+    const OrrTrainingResult *result = &answers[i].result.training;
+    if (!answers[i].is_ok || !result->fits) continue;
+    OrrPlanRemedy *remedy = g_new0(OrrPlanRemedy, 1);
+    remedy->settings = g_strdupv(settings->pdata[i]);
+    remedy->iteration_s = result->iteration_time_s;
+    remedy->memory_bytes = result->memory_peak_bytes;
+    g_ptr_array_add(remedies, remedy);
+  }
+  g_ptr_array_sort(remedies, faster);
+  *ret_n_tried = points->len;
+  return remedies;
+}
+
+char *orr_plan_remedy_text(const OrrPlanRemedy *remedy) {
+  GString *text = g_string_new(NULL);
+  for (char **setting = remedy->settings; *setting; setting++) {
+    if (g_str_has_suffix(*setting, ".dp=0")) continue; /* what is left of the GPUs */
+    if (g_str_has_prefix(*setting, "workload.offload."))
+      g_string_append_printf(text, "%soptimizer on the host", text->len ? ", " : "");
+    else
+      orr_settings_append(text, *setting);
+  }
+  return g_string_free(text, FALSE);
+}

@@ -1,0 +1,89 @@
+#!/bin/sh
+# test_plan.sh ORRERY - a planner's questions on the command line: the answer, its scenario, its launch line, and what is
+# refused. TAP.
+set -u
+orrery=$(realpath "$1") || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+n=0
+check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 20; fi; }
+run() { "$orrery" "$@" > said 2>&1; status=$?; } # the checks below see $status, not $?
+refuses() { run plan "$@"; [ $status -eq 2 ] && [ ! -e plan.yaml ]; }
+cd "$work" || exit 1
+
+# --- Training ---
+
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 16 --sequence 4096 --batch-tokens 1M --db plan.db -j 2
+check "an answer" '[ $status -eq 0 ] && grep -q "searched .* layouts" said && grep -q "torchrun" said && grep -q "sweep 1 in plan.db" said'
+check "both scenarios pass the check" '"$orrery" check plan.yaml plan-best.yaml > said 2>&1'
+"$orrery" plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 16 --sequence 4096 --batch-tokens 1M --db none --json > plan.json 2> said
+check "as JSON" 'python3 -c "
+import json
+plan = json.load(open(\"plan.json\"))
+speeds = [point[\"tokens_per_s\"] for point in plan[\"best\"]]
+assert speeds == sorted(speeds, reverse=True) and len(speeds) == 5, speeds
+open(\"line.sh\", \"w\").write(plan[\"launch\"])"'
+sed 's/prune: best/prune: none/' plan.yaml > whole.yaml
+"$orrery" sweep whole.yaml --db none --json > whole.json 2> said
+check "the best of the whole sweep" 'python3 -c "
+import json
+best = json.load(open(\"whole.json\"))[\"best\"][0]
+speed = json.load(open(\"plan.json\"))[\"best\"][0][\"tokens_per_s\"]
+assert abs(speed / best[\"objectives\"][0] - 1) < 1e-6, (speed, best)"'
+run run plan-best.yaml --db none --json
+own=$(tr ',' '\n' < said | sed -n 's/.*"tokens_per_s": *//p')
+run run --from-launch line.sh --cluster dgx-h100-superpod --db none --json
+check "the launch line is as fast as the scenario" '[ -n "$own" ] && [ "$(tr "," "\n" < said | sed -n "s/.*\"tokens_per_s\": *//p")" = "$own" ]'
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --stack torchtitan-2025.06 --precision fp8-current --prices example --db none -o titan.yaml
+check "other software, another number format, another file" '[ $status -eq 0 ] && grep -q "sharding: \[fsdp\]" titan.yaml && grep -q "^prices: example" titan-best.yaml && grep -q "^  cost  " said && grep -q "precision: fp8-current" titan-best.yaml'
+rm -f plan*.yaml
+echo mine > mine.yaml
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 -o mine.yaml
+check "a file of one's own is not replaced" '[ $status -eq 2 ] && grep -q "was not made by plan" said && [ "$(cat mine.yaml)" = mine ]'
+run plan training --model llama-3.1-70b --cluster dgx-h100-superpod --gpus 8 --db none -o small.yaml
+check "nothing fits" '[ $status -eq 2 ] && grep -q "no layout .* works; most: .*does not fit" said'
+
+# --- GPUs ---
+
+run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3 --batch-tokens 1M --sequence 4096
+check "the fewest GPUs" '[ $status -eq 0 ] && grep -q "^16 GPUs train 50B tokens in" said'
+run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3 --batch-tokens 1M --sequence 4096 --useful 0.8
+check "lost time needs more" '[ $status -eq 0 ] && grep -q "^24 GPUs train 50B tokens in" said'
+
+# --- Serving ---
+
+run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 2 --input 1000 --output 100 --ttft 1s --tpot 20ms -o served.yaml --json
+check "the best layout serves the most" '[ $status -eq 0 ] && python3 -c "
+import json
+plan = json.load(open(\"said\"))
+rates = [layout[\"rate_rps\"] for layout in plan[\"layouts\"]]
+assert rates == sorted(rates, reverse=True) and rates[0] > 1, rates
+assert plan[\"ttft_p99_s\"] <= 1 and plan[\"tpot_p99_s\"] <= 0.02, plan
+assert plan[\"launch\"].startswith(\"vllm serve meta-llama/\"), plan[\"launch\"]"'
+check "its scenario passes the check" '"$orrery" check served.yaml > said 2>&1'
+run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --rate 30 --input 1000 --output 100 --ttft 1s --tpot 20ms -o served.yaml
+check "a rate: the fewest GPUs first" '[ $status -eq 0 ] && [ "$(sed -n "s/^ *\([0-9]*\) .* tokens per step.*/\1/p" said | sort -n -c 2>&1)" = "" ]'
+run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --rate 1000 --input 1000 --output 100 --ttft 1s --tpot 20ms -o none.yaml
+check "more than the GPUs serve" '[ $status -eq 2 ] && grep -q "no layout serves it" said && [ ! -e none.yaml ]'
+check "no objective" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s && grep -q "needs --tpot TIME" said'
+check "neither rate nor GPUs" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "needs --rate X or --gpus N" said'
+
+# --- It does not fit ---
+
+run run gpt3-175b-1024-a100 --set workload.recompute=none --db none
+check "what would fit, fastest first, behind SimGrid" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "would fit     .* per step" said && [ "$(sed -n "s/.*: \([0-9.]*\) s per step.*/\1/p" said | sort -n -c 2>&1)" = "" ]'
+run run gpt3-175b-1024-a100 --set workload.recompute=selective --db none
+check "what is said to fit does" 'grep -q "it fits" said'
+run run sft-llama-3.1-8b-8-h100 --set cluster.gpus=1 --set workload.batch.global=8 --set model=llama-3.1-70b --db none
+check "nothing helps" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "would fit     no change of [0-9]" said'
+
+# --- Refused ---
+
+check "no model" 'refuses training --cluster dgx-h100-superpod --gpus 8 && grep -q "needs --model NAME" said'
+check "an unknown model: the nearest few" 'refuses training --model llama-3.1-7b --cluster dgx-h100-superpod --gpus 8 && grep -q "did you mean .*orrery list models. has all" said'
+check "no GPUs" 'refuses training --model llama-3.1-8b --cluster dgx-h100-superpod && grep -q "needs --gpus N" said'
+check "a count in words" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens many --days 3 && grep -q "4M or 2T" said'
+check "no days" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 1T && grep -q "needs --tokens N and --days X" said'
+check "a fraction above 1" 'refuses gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 1T --days 3 --useful 2 && grep -q "at most 1" said'
+check "an unknown question" 'refuses fabric && grep -q "known: gpus, serving, training" said'
+echo "1..$n"
