@@ -2,17 +2,18 @@
 #   make run    install what is missing, build, run the default scenario, show its answer
 #   make test   the same, then all tests
 #
-# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | clean. WERROR=1 makes warnings errors (CI does).
+# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | deb | clean. WERROR=1 makes warnings errors (CI does).
 
 SCENARIO ?= scenarios/gpt3-175b-1024-a100.yaml
 BUILD ?= build
 PREFIX ?= /usr/local
 WERROR ?= 0
 
-PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev
+PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev \
+	libxml2-dev libyajl-dev zlib1g-dev
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
-.PHONY: run test build setup packages accuracy residuals sanitize lint fuzz fuzzers bench performance profile install clean
+.PHONY: deb run test build setup packages accuracy residuals sanitize lint fuzz fuzzers bench performance profile install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
@@ -81,8 +82,13 @@ endif
 profile: build
 	@tests/bench/profile.sh $(BUILD) $(ROW)
 
+# A Debian package, without CUDA; lintian checks it where it is installed.
+deb: setup
+	@./.ci/packages.sh dpkg-dev
+	@./.ci/deb.sh build-deb
+
 install: build
 	@meson install -C $(BUILD) --quiet
 
 clean:
-	rm -rf build build-sanitize build-fuzz build-profile
+	rm -rf build build-deb build-sanitize build-fuzz build-profile

@@ -35,8 +35,8 @@ void orr_absorbed_values(const OrrModel *model, const OrrAbsorbedStep *step, GAr
 
 /* The whole block from its norm to the all-reduce, in order of execution:
  *
- *   norm, qkv-down, latent-norm, q-up, rope, q-absorb (a products of B x Rk over n), attention, v-absorb (a products of
- *   B x v over Rk), projection, tp-all-reduce
+ *   norm, qkv-down, latent-norm, q-up, rope, q-absorb (a products of B x Rk over n), attention,
+ *   v-absorb (a products of B x v over Rk), projection, tp-all-reduce
  *
  * Both down-projections are one product (vLLM and SGLang: fused_qkv_a_proj; TensorRT-LLM:
  * Fuse_A_GEMM).

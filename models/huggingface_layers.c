@@ -11,7 +11,8 @@
  *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma
  *                             3)
  *   no_rope_layers            0: full attention; others attend within chunks (Llama 4)
- *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers, interleave_moe_layer_step, moe_layers
+ *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers,
+ *   interleave_moe_layer_step, moe_layers
  *                             which layers have experts
  *
  * A list must cover every layer. The layout is the shortest list that makes all layers when it

@@ -49,13 +49,13 @@ static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart par
 
 /* A product with a layer's weights. */
 static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators,
-                       const char *name, gint64 m, gint64 n, gint64 k) {
+                       const char *name, OrrGemmShape shape) {
   double stored;
-  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored),
-                                     (OrrGemmShape){1, m, n, k});
+  OrrOperator op =
+      orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored), shape);
   op.gemm.stored.weight_bytes = stored;
   if (stored > 0)
-    op.bytes -= (orr_dtype_bytes((OrrDtype)op.dtype) - stored) * (double)k * (double)n;
+    op.bytes -= (orr_dtype_bytes((OrrDtype)op.dtype) - stored) * (double)shape.k * (double)shape.n;
   op.gemm.stored.blocks = shard->quantized && shard->quantized->blocks &&
                           op.dtype == (guint8)shard->quantized->products;
   add(operators, op);
@@ -130,11 +130,13 @@ static void add_attention(const OrrModel *model, guint kind, const OrrInferenceS
   const OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
   const gint64 q = heads.heads * heads.head_dim, kv = heads.kv_heads * heads.head_dim;
   add_norm(model, shard, norm_name(model), tokens, operators);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "qkv", tokens, q + 2 * kv, model->hidden);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "qkv",
+             (OrrGemmShape){1, tokens, q + 2 * kv, model->hidden});
   if (model->qk_norm) add_memory(operators, "qk-norm", shard->activations, tokens, q + kv, 2);
   if (model->position == ORR_POSITION_ROPE)
     add_memory(operators, "rope", shard->activations, tokens, q + kv, 2);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "attention-out", tokens, model->hidden, q);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "attention-out",
+             (OrrGemmShape){1, tokens, model->hidden, q});
   add_all_reduce(model, shard, tokens, operators);
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }
@@ -154,9 +156,11 @@ static void add_state(const OrrModel *model, guint kind, const OrrInferenceShard
   const OrrTransformerView view = state_view(model, kind, shard, &scanned, tokens);
   const OrrTransformerScan scan = orr_transformer_scan(&view);
   add_norm(model, shard, norm_name(model), tokens, operators);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-in", tokens, scan.in, model->hidden);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-in",
+             (OrrGemmShape){1, tokens, scan.in, model->hidden});
   add_memory(operators, "gated-norm", shard->activations, tokens, scan.out, 3);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-out", tokens, model->hidden, scan.out);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-out",
+             (OrrGemmShape){1, tokens, model->hidden, scan.out});
   add_all_reduce(model, shard, tokens, operators);
 }
 
@@ -171,8 +175,9 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
     if (conv > 0) add_memory(operators, "state-conv", shard->activations, tokens, conv, 2);
     orr_transformer_put_scan(&view, operators, ORR_PASS_FORWARD);
   } else if (is_latent(model) && orr_inference_attends(model, kind)) {
-    add_linear(shard, ORR_QUANTIZED_MIXER, operators, "kv-up", keys,
-               model->heads / shard->tp * (mla->nope_dim + mla->value_dim), mla->kv_rank);
+    add_linear(shard, ORR_QUANTIZED_MIXER, operators, "kv-up",
+               (OrrGemmShape){1, keys, model->heads / shard->tp * (mla->nope_dim + mla->value_dim),
+                              mla->kv_rank});
   }
 }
 
@@ -205,10 +210,11 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
 static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
                     gint64 ffn, GArray *operators) {
   const gboolean gated = orr_activation_is_gated(model->activation);
-  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-up", tokens, gated ? 2 * ffn : ffn,
-             model->hidden);
+  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-up",
+             (OrrGemmShape){1, tokens, gated ? 2 * ffn : ffn, model->hidden});
   add_memory(operators, gated ? "swiglu" : "gelu", shard->activations, tokens, ffn, gated ? 3 : 2);
-  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-down", tokens, model->hidden, ffn);
+  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-down",
+             (OrrGemmShape){1, tokens, model->hidden, ffn});
 }
 
 /* The operators before the experts, over all tokens. */

@@ -6,7 +6,8 @@
  * Chen et al. 2023, Punica, arXiv 2310.18547; vLLM's lora_shrink and lora_expand). For rank r, T
  * tokens and a target of `in` -> `out` on this rank, in 16 bits:
  *
- *   shrink   2 (d r in + T (in + r)) bytes      expand   2 (d r out + T (r + 2 out)), the output read and written
+ *   shrink   2 (d r in + T (in + r)) bytes      expand   2 (d r out + T (r + 2 out)), the output
+ *                                                        read and written
  *
  * Column-parallel targets have a whole copy of A, row-parallel ones of B, as by vLLM's default.
  */

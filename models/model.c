@@ -236,21 +236,32 @@ static double nearest_active(const OrrModel *model) {
   return nearest;
 }
 
-static void check_multiple(const char *what, gint64 value, const char *of, gint64 divisor,
-                           const char *advice, OrrPlace place, OrrDiags *diags) {
-  if (divisor > 0 && value % divisor)
+/* Key @what is to be a multiple of key @of. */
+typedef struct {
+  const char *what;
+  gint64 value;
+  const char *of;
+  gint64 divisor;
+  const char *advice;
+} Multiple;
+
+static void check_multiple(const Multiple *multiple, OrrPlace place, OrrDiags *diags) {
+  if (multiple->divisor > 0 && multiple->value % multiple->divisor)
     orr_diags_error(diags, place,
                     "'%s' %" G_GINT64_FORMAT " is not a multiple of '%s' %" G_GINT64_FORMAT ": %s",
-                    what, value, of, divisor, advice);
+                    multiple->what, multiple->value, multiple->of, multiple->divisor,
+                    multiple->advice);
 }
 
 static void settle_heads(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (!model->head_dim && !model->mla.kv_rank)
-    check_multiple("hidden", model->hidden, "heads", model->heads,
-                   "change one of them, or give 'head-dim'", place, diags);
+    check_multiple(&(Multiple){"hidden", model->hidden, "heads", model->heads,
+                               "change one of them, or give 'head-dim'"},
+                   place, diags);
   if (!model->kv_heads) model->kv_heads = model->heads;
-  check_multiple("heads", model->heads, "kv-heads", model->kv_heads,
-                 "each key-value head serves equally many query heads", place, diags);
+  check_multiple(&(Multiple){"heads", model->heads, "kv-heads", model->kv_heads,
+                             "each key-value head serves equally many query heads"},
+                 place, diags);
   if (!model->head_dim) model->head_dim = MAX(1, model->hidden / model->heads);
 }
 
@@ -267,11 +278,14 @@ static void settle_moe(OrrModel *model, OrrPlace place, OrrDiags *diags) {
 
 static void settle_states(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   OrrLinear *linear = &model->linear;
-  check_multiple("mamba.heads", model->mamba.heads, "mamba.groups", model->mamba.groups,
-                 "each group serves equally many heads", place, diags);
+  check_multiple(&(Multiple){"mamba.heads", model->mamba.heads, "mamba.groups", model->mamba.groups,
+                             "each group serves equally many heads"},
+                 place, diags);
   if (!linear->value_heads) linear->value_heads = linear->key_heads;
-  check_multiple("linear-attention.value-heads", linear->value_heads, "linear-attention.key-heads",
-                 linear->key_heads, "each key head serves equally many value heads", place, diags);
+  check_multiple(&(Multiple){"linear-attention.value-heads", linear->value_heads,
+                             "linear-attention.key-heads", linear->key_heads,
+                             "each key head serves equally many value heads"},
+                 place, diags);
 }
 
 static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
@@ -282,10 +296,12 @@ static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (encoder->hidden < 1 || encoder->heads < 1 || encoder->patch < 1 || encoder->merge < 1)
     orr_diags_error(diags, place,
                     "'encoder' wants 'hidden', 'heads', 'patch' and 'merge' of 1 or more");
-  check_multiple("encoder.hidden", encoder->hidden, "encoder.heads", encoder->heads,
-                 "change one of them", place, diags);
-  check_multiple("encoder.image", encoder->image, "encoder.patch", encoder->patch,
-                 "an image is whole patches", place, diags);
+  check_multiple(&(Multiple){"encoder.hidden", encoder->hidden, "encoder.heads", encoder->heads,
+                             "change one of them"},
+                 place, diags);
+  check_multiple(&(Multiple){"encoder.image", encoder->image, "encoder.patch", encoder->patch,
+                             "an image is whole patches"},
+                 place, diags);
 }
 
 void orr_model_settle(OrrModel *model, OrrPlace place, OrrDiags *diags) {

@@ -22,8 +22,10 @@
  *                      s - W^2) / s
  *   Mamba-2            h (2 d + 2 g N + H) + d h;  scan 7 d N
  *                      (d = H P; Megatron-LM, training.py, mamba_layer_flops)
- *   gated delta        h (2 K + 2 V + 2 Hv) + V h;  2 c (2 K + V) + 8 V v    (the same, gdn_layer_flops)
- *   lightning          h (2 K + 2 V) + V h;  4 H k v + 2 C H (k + v)         (arXiv 2501.08313; chunks of C)
+ *   gated delta        h (2 K + 2 V + 2 Hv) + V h;  2 c (2 K + V) + 8 V v    (the same,
+ *                                                                            gdn_layer_flops)
+ *   lightning          h (2 K + 2 V) + V h;  4 H k v + 2 C H (k + v)         (arXiv 2501.08313;
+ *                                                                            chunks of C)
  */
 #include "models/model.h"
 

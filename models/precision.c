@@ -4,20 +4,29 @@
  * A cast moves these bytes per element: it reads 2 (bf16) and writes the narrow format twice, plain
  * and transposed; scales of s bytes per block of b elements add 2 s / b.
  *
- *   fp8-delayed    2 + 1 + 1          the scale is of the steps before (Micikevicius et al. 2022, arXiv 2209.05433;
- *                                     Transformer Engine, DelayedScaling)
- *   fp8-current    2 + 2 + 1 + 1      the tensor is read for its largest value first (Float8CurrentScaling); "fp8" means
- *                                     this one, as NVIDIA's performance tables do (Megatron-Bridge, docs/performance-summary)
- *   fp8-blockwise  2 + 1 + 1 + 2 4/128    a scale in fp32 for 1 x 128 of activations, 128 x 128 of weights
- *                                     (DeepSeek-V3, arXiv 2412.19437, section 3.3.2; Float8BlockScaling)
- *   mxfp8          2 + 1 + 1 + 2 1/32     a scale of 8 bits for 32 (OCP Microscaling 1.0; MXFP8BlockScaling)
- *   fp8-rowwise    2 + 1, and 2 + 2 + 1 turned   a scale for each row; for the product by weight one for each column, which
- *                                     takes a kernel of its own that reads the 16-bit tensor twice (torchao's recipe
- *                                     "rowwise"). Weights are cast for each product of each micro-batch; gathers carry
- *                                     16 bits, and inputs are kept in 16 bits
- *   nvfp4          2 + 2 + 1/2 + 1/2 + 2 1/16   a scale of 8 bits for 16 and one for the tensor, which is read for it
- *                                     first; the transposed copy through a Hadamard transform of 16 (NVIDIA 2025,
- *                                     arXiv 2509.25149)
+ *   fp8-delayed    2 + 1 + 1          the scale is of the steps before (Micikevicius et al. 2022,
+ *                                     arXiv 2209.05433; Transformer Engine, DelayedScaling)
+ *   fp8-current    2 + 2 + 1 + 1      the tensor is read for its largest value first
+ *                                     (Float8CurrentScaling); "fp8" means this one, as NVIDIA's
+ *                                     performance tables do (Megatron-Bridge,
+ *                                     docs/performance-summary)
+ *   fp8-blockwise  2 + 1 + 1 + 2 4/128
+ *                                     a scale in fp32 for 1 x 128 of activations, 128 x 128 of
+ *                                     weights (DeepSeek-V3, arXiv 2412.19437, section 3.3.2;
+ *                                     Float8BlockScaling)
+ *   mxfp8          2 + 1 + 1 + 2 1/32
+ *                                     a scale of 8 bits for 32 (OCP Microscaling 1.0;
+ *                                     MXFP8BlockScaling)
+ *   fp8-rowwise    2 + 1, and 2 + 2 + 1 turned
+ *                                     a scale for each row; for the product by weight one for each
+ *                                     column, which takes a kernel of its own that reads the 16-bit
+ *                                     tensor twice (torchao's recipe "rowwise"). Weights are cast
+ *                                     for each product of each micro-batch; gathers carry 16 bits,
+ *                                     and inputs are kept in 16 bits
+ *   nvfp4          2 + 2 + 1/2 + 1/2 + 2 1/16
+ *                                     a scale of 8 bits for 16 and one for the tensor, which is
+ *                                     read for it first; the transposed copy through a Hadamard
+ *                                     transform of 16 (NVIDIA 2025, arXiv 2509.25149)
  *
  * Casts are kernels of their own here. (Transformer Engine fuses some with the norm or the
  * activation before them, which saves the write of 2 bytes.) A frozen layer has no product by

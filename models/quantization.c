@@ -4,20 +4,26 @@
  * Bytes per weight: its bits, and a scale (with a zero point) of s bytes per group of g weights, s
  * / g.
  *
- *   int8          1                a scale a channel: nothing beside thousands of weights (SmoothQuant, Xiao et al. 2022,
- *                                  arXiv 2211.10438; compressed-tensors w8a8)
+ *   int8          1                a scale a channel: nothing beside thousands of weights
+ *                                  (SmoothQuant, Xiao et al. 2022, arXiv 2211.10438;
+ *                                  compressed-tensors w8a8)
  *   fp8           1                a scale a tensor or channel (llm-compressor FP8, FP8_DYNAMIC)
- *   fp8-block     1 + 4 / 128^2    a scale in fp32 for 128 x 128 (DeepSeek-V3, arXiv 2412.19437, section 3.3)
- *   fp8-weights   1                the same weights, products in 16 bits (vLLM's fallback where there is no fp8)
- *   gptq          1/2 + 2 / 128    16-bit scales of groups of 128, symmetric (Frantar et al. 2022, arXiv 2210.17323)
+ *   fp8-block     1 + 4 / 128^2    a scale in fp32 for 128 x 128 (DeepSeek-V3, arXiv 2412.19437,
+ *                                  section 3.3)
+ *   fp8-weights   1                the same weights, products in 16 bits (vLLM's fallback where
+ *                                  there is no fp8)
+ *   gptq          1/2 + 2 / 128    16-bit scales of groups of 128, symmetric (Frantar et al. 2022,
+ *                                  arXiv 2210.17323)
  *   awq           1/2 + 2.5 / 128  and 4-bit zero points (Lin et al. 2023, arXiv 2306.00978)
- *   int4-experts  1/2 + 2 / 32     16-bit scales of groups of 32; experts alone, products in 16 bits: Kimi K2 Thinking and
- *                                  K2.5 (their config.json, compressed-tensors)
- *   mxfp4         1/2 + 1 / 32     a scale of 8 bits for 32 (OCP Microscaling 1.0); experts alone, products in 16 bits:
- *                                  gpt-oss as vLLM runs it
+ *   int4-experts  1/2 + 2 / 32     16-bit scales of groups of 32; experts alone, products in 16
+ *                                  bits: Kimi K2 Thinking and K2.5 (their config.json,
+ *                                  compressed-tensors)
+ *   mxfp4         1/2 + 1 / 32     a scale of 8 bits for 32 (OCP Microscaling 1.0); experts alone,
+ *                                  products in 16 bits: gpt-oss as vLLM runs it
  *   nvfp4         1/2 + 1 / 16     a scale of 8 bits for 16, products in fp4 (NVIDIA ModelOpt)
- *   nvfp4-mlp     the same         of feed-forwards and experts alone, attention's products in 16 bits: NVIDIA's checkpoints
- *                                  of DeepSeek and Kimi (TensorRT-LLM tech blog 1, "Precision Strategy")
+ *   nvfp4-mlp     the same         of feed-forwards and experts alone, attention's products in 16
+ *                                  bits: NVIDIA's checkpoints of DeepSeek and Kimi (TensorRT-LLM
+ *                                  tech blog 1, "Precision Strategy")
  */
 #include "models/quantization.h"
 

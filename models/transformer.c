@@ -168,30 +168,31 @@ void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *o
 }
 
 static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name,
-                      OrrDtype dtype, gint64 rows, gint64 n, gint64 k) {
+                      OrrDtype dtype, OrrGemmShape forward) {
+  const gint64 rows = forward.m, n = forward.n, k = forward.k;
   OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, dtype, (OrrGemmShape){1, n, k, rows});
   orr_transformer_settle_wgrad(view, &op);
   g_array_append_val(operators, op);
   if (orr_transformer_is_eager(view)) orr_transformer_put_main_grad(view, operators, (double)n * k);
 }
 
-static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype dtype, gint64 m,
-                     gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, pass, dtype, (OrrGemmShape){1, m, n, k});
+static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype dtype,
+                     OrrGemmShape shape) {
+  OrrOperator op = orr_operator_gemm(name, pass, dtype, shape);
   op.gemm.stored.cast_apart = orr_dtype_bytes(dtype) < 2;
   g_array_append_val(operators, op);
 }
 
 void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
                                gint64 rows, gint64 n, gint64 k) {
-  put_gemm(operators, name, ORR_PASS_FORWARD, view->shard->dtype, rows, n, k);
+  put_gemm(operators, name, ORR_PASS_FORWARD, view->shard->dtype, (OrrGemmShape){1, rows, n, k});
 }
 
 void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *operators,
                                         const char *name, gint64 rows, gint64 n, gint64 k) {
-  put_gemm(operators, name, ORR_PASS_DGRAD, view->shard->dtype, rows, k, n);
+  put_gemm(operators, name, ORR_PASS_DGRAD, view->shard->dtype, (OrrGemmShape){1, rows, k, n});
   if (!orr_transformer_is_frozen(view))
-    put_wgrad(view, operators, name, view->shard->dtype, rows, n, k);
+    put_wgrad(view, operators, name, view->shard->dtype, (OrrGemmShape){1, rows, n, k});
 }
 
 /* --- linear layers --- */
@@ -263,7 +264,7 @@ void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operator
   put_dequantise(view, operators, ORR_PASS_FORWARD, (double)n * k);
   for (guint i = 0; i < n_products; i++)
     put_gemm(operators, products[i].name, ORR_PASS_FORWARD, product_dtype(view, ORR_PASS_FORWARD),
-             rows, products[i].n, k);
+             (OrrGemmShape){1, rows, products[i].n, k});
   if (!has_adapter(view, name)) return;
   orr_transformer_put_plain(view, operators, "lora-a", rows, rank, k);
   orr_transformer_put_plain(view, operators, "lora-b", rows, n, rank);
@@ -285,15 +286,16 @@ static void put_adapter_backward(const OrrTransformerView *view, GArray *operato
                                  gint64 n, gint64 k) {
   gint64 rank = view->shard->lora.rank;
   OrrDtype dtype = view->shard->dtype;
-  put_gemm(operators, "lora-b", ORR_PASS_DGRAD, dtype, rows, rank, n);
-  put_wgrad(view, operators, "lora-b", dtype, rows, n, rank);
-  put_gemm(operators, "lora-a", ORR_PASS_DGRAD, dtype, rows, k, rank);
+  put_gemm(operators, "lora-b", ORR_PASS_DGRAD, dtype, (OrrGemmShape){1, rows, rank, n});
+  put_wgrad(view, operators, "lora-b", dtype, (OrrGemmShape){1, rows, n, rank});
+  put_gemm(operators, "lora-a", ORR_PASS_DGRAD, dtype, (OrrGemmShape){1, rows, k, rank});
   orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_DGRAD, (double)rows * k, 3, 0);
 }
 
 static void put_dgrad(const OrrTransformerView *view, GArray *operators, const char *name,
                       gint64 rows, gint64 n, gint64 k) {
-  put_gemm(operators, name, ORR_PASS_DGRAD, product_dtype(view, ORR_PASS_DGRAD), rows, k, n);
+  put_gemm(operators, name, ORR_PASS_DGRAD, product_dtype(view, ORR_PASS_DGRAD),
+           (OrrGemmShape){1, rows, k, n});
   OrrOperator *op = &g_array_index(operators, OrrOperator, operators->len - 1);
   op->gemm.stored.exact_sums = sums_exactly(view, op);
 }
@@ -317,10 +319,11 @@ void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray 
   if (adapter) put_adapter_backward(view, operators, rows, n, k);
   if (column) put_reduce(view, operators, k);
   for (guint i = 0; !frozen && i < n_products; i++)
-    put_wgrad(view, operators, products[i].name, product_dtype(view, ORR_PASS_WGRAD), rows,
-              products[i].n, k);
+    put_wgrad(view, operators, products[i].name, product_dtype(view, ORR_PASS_WGRAD),
+              (OrrGemmShape){1, rows, products[i].n, k});
   if (adapter)
-    put_wgrad(view, operators, "lora-a", view->shard->dtype, rows, view->shard->lora.rank, k);
+    put_wgrad(view, operators, "lora-a", view->shard->dtype,
+              (OrrGemmShape){1, rows, view->shard->lora.rank, k});
 }
 
 /* --- norms, biases, activation --- */

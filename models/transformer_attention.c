@@ -17,9 +17,8 @@ static double score_elements(const OrrTransformerView *view) {
 
 /* One product per head and sequence. */
 static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, const char *name,
-                           OrrPass pass, gint64 m, gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype,
-                                     (OrrGemmShape){view->sequences * view->heads, m, n, k});
+                           OrrPass pass, OrrGemmShape shape) {
+  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype, shape);
   g_array_append_val(operators, op);
 }
 
@@ -70,15 +69,17 @@ static void put_fused(const OrrTransformerView *view, GArray *operators, OrrPass
 /* --- the core --- */
 
 static void put_unfused(const OrrTransformerView *view, GArray *operators) {
-  gint64 s = view->sequence, d = view->head_dim;
+  const gint64 s = view->sequence, d = view->head_dim, heads = view->sequences * view->heads;
   put_kv_repeat(view, operators, ORR_PASS_FORWARD);
-  put_heads_gemm(view, operators, "attention-scores", ORR_PASS_FORWARD, s, s, d);
+  put_heads_gemm(view, operators, "attention-scores", ORR_PASS_FORWARD,
+                 (OrrGemmShape){heads, s, s, d});
   orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_FORWARD,
                              score_elements(view), view->causal ? 1.5 : 2, 0);
   if (view->shard->dropout)
     orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_FORWARD,
                                score_elements(view), 2, 1);
-  put_heads_gemm(view, operators, "attention-context", ORR_PASS_FORWARD, s, d, s);
+  put_heads_gemm(view, operators, "attention-context", ORR_PASS_FORWARD,
+                 (OrrGemmShape){heads, s, d, s});
   orr_transformer_put_memory(view, operators, "context-permute", ORR_PASS_FORWARD,
                              (double)view->tokens * view->q, 2, 0);
 }
@@ -102,17 +103,20 @@ void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators)
  * and output, and writes the whole. The scores' factor 1 / sqrt(d) is baddbmm's alpha, by which
  * autograd multiplies the gradients of Q and K afterwards. */
 static void put_unfused_backward(const OrrTransformerView *view, GArray *operators) {
-  gint64 s = view->sequence, d = view->head_dim;
-  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, s,
-                 d); /* of the probabilities */
-  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, d, s); /* of V */
+  const gint64 s = view->sequence, d = view->head_dim, heads = view->sequences * view->heads;
+  /* of the probabilities, of V */
+  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD,
+                 (OrrGemmShape){heads, s, s, d});
+  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD,
+                 (OrrGemmShape){heads, s, d, s});
   if (view->shard->dropout)
     orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_DGRAD,
                                score_elements(view), 2, 1);
   orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_DGRAD,
                              score_elements(view), view->causal ? 2 : 3, 0);
-  put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD, s, d, s); /* of Q */
-  put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD, s, d, s); /* of K */
+  for (int i = 0; i < 2; i++) /* of Q, of K */
+    put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD,
+                   (OrrGemmShape){heads, s, d, s});
   for (int i = 0; i < 2; i++)
     orr_transformer_put_memory(view, operators, "attention-grad-scale", ORR_PASS_DGRAD,
                                (double)view->tokens * view->q, 2, 0);

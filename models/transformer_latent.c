@@ -2,8 +2,10 @@
  * transformer_latent.c - multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1),
  * as it is trained.
  *
- *   q-down        GEMM   h -> Rq          whole on each rank, on own tokens (Megatron-Core: parallel_mode duplicated)
- *   kv-down       GEMM   h -> Rk + r      the last r are the key's part with position, common to all heads
+ *   q-down        GEMM   h -> Rq          whole on each rank, on own tokens (Megatron-Core:
+ *                                         parallel_mode duplicated)
+ *   kv-down       GEMM   h -> Rk + r      the last r are the key's part with position, common to
+ *                                         all heads
  *   -- mla-up-proj: what that module recomputes --
  *   latent-norm   2 own (Rq + Rk)
  *   [tp-all-gather of the compressed forms: sequence parallelism only, T (Rq + Rk + r)]

@@ -9,11 +9,14 @@
  *   layer-norm            2 own              read, write
  *   [tp-all-gather]                          sequence parallelism only
  *   qkv                   GEMM               n = q + 2 kv
- *   qkv-bias              2 T (q + 2 kv)     torch.nn.functional.linear on 3-D input added it in a kernel of its own
+ *   qkv-bias              2 T (q + 2 kv)     torch.nn.functional.linear on 3-D input added it in a
+ *                                            kernel of its own
  *   qk-norm, rope         2 T (q + kv)       where the model has them
  *   -- attention core, unfused: recomputed by `selective` --
- *   attention-scores      GEMM, batched      s x s over head_dim (baddbmm into an empty buffer, beta = 0)
- *   attention-softmax     1.5 b a s^2        scaled_upper_triang_masked_softmax reads the lower triangle, writes all
+ *   attention-scores      GEMM, batched      s x s over head_dim (baddbmm into an empty buffer,
+ *                                            beta = 0)
+ *   attention-softmax     1.5 b a s^2        scaled_upper_triang_masked_softmax reads the lower
+ *                                            triangle, writes all
  *   attention-dropout     2 b a s^2 + mask   torch's fused dropout: knows no triangle
  *   attention-context     GEMM, batched      s x head_dim over s
  *   context-permute       2 T q              [b, a, s, d] -> [s, b, a d], contiguous

@@ -6,10 +6,10 @@
  *
  *                     whole on each rank (split by t under sequence parallelism)   split by t
  *   layer norms       2 + 2  inputs
- *   attention         2      input of QKV                                          2 + 2 Q, K; 2 V; 2 context
+ *   attention         2      input of QKV                              2 + 2 Q, K; 2 V; 2 context
  *                     1      dropout mask
- *   attention core                                                                 5 a s / h: 2 softmax, 1 mask, 2 out
- *   MLP               2      input of fc1                                          8 GELU's input, 8 fc2's input
+ *   attention core                               5 a s / h: 2 softmax, 1 mask, 2 out
+ *   MLP               2      input of fc1                           8 GELU's input, 8 fc2's input
  *                     1      dropout mask
  *                     --                                                           --
  *                     10                                                           24 + 5 a s / h

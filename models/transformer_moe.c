@@ -9,7 +9,8 @@
  *   router        GEMM  t x E over h
  *   router-topk   softmax or sigmoid in fp32 and the choice: 3 t E of 4 bytes
  *   [latent-down  GEMM  t x w over h]
- *   shared experts, on all tokens as an MLP: fc1, activation, fc2 (between their own gather and sum under tp)
+ *   shared experts, on all tokens as an MLP: fc1, activation, fc2 (between their own gather and sum
+ *                 under tp)
  *   permute       reads t w, writes t k w
  *   [ep-dispatch  all-to-all over EP, t k w elements of a rank]
  *   [etp-all-gather  what etp ranks received: etp t k w elements]

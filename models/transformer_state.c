@@ -62,9 +62,8 @@ OrrTransformerScan orr_transformer_scan(const OrrTransformerView *view) {
 }
 
 static void put_products(const OrrTransformerView *view, GArray *operators, const char *name,
-                         OrrPass pass, gint64 batch, gint64 m, gint64 n, gint64 k) {
-  OrrOperator op =
-      orr_operator_gemm(name, pass, view->shard->dtype, (OrrGemmShape){batch, m, n, k});
+                         OrrPass pass, OrrGemmShape shape) {
+  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype, shape);
   for (int i = 0; i < (pass == ORR_PASS_FORWARD ? 1 : 2); i++) g_array_append_val(operators, op);
 }
 
@@ -72,18 +71,20 @@ void orr_transformer_put_scan(const OrrTransformerView *view, GArray *operators,
   OrrTransformerScan scan = orr_transformer_scan(view);
   gint64 c = MAX(1, MIN(scan.chunk, view->sequence)), chunks = (view->sequence + c - 1) / c;
   gint64 pieces = view->sequences * chunks, batch = pieces * scan.heads;
-  put_products(view, operators, "scan-scores", pass, pieces * scan.groups, c, c, scan.key);
+  put_products(view, operators, "scan-scores", pass,
+               (OrrGemmShape){pieces * scan.groups, c, c, scan.key});
   if (scan.delta) {
-    put_products(view, operators, "scan-scores", pass, batch, c, c, scan.key);
-    put_products(view, operators, "scan-system", pass, batch, c, scan.key, c);
-    put_products(view, operators, "scan-system", pass, batch, c, scan.value, c);
+    put_products(view, operators, "scan-scores", pass, (OrrGemmShape){batch, c, c, scan.key});
+    put_products(view, operators, "scan-system", pass, (OrrGemmShape){batch, c, scan.key, c});
+    put_products(view, operators, "scan-system", pass, (OrrGemmShape){batch, c, scan.value, c});
   }
-  put_products(view, operators, "scan-inner", pass, batch, c, scan.value, c);
-  put_products(view, operators, "scan-states", pass, batch, scan.key, scan.value, c);
+  put_products(view, operators, "scan-inner", pass, (OrrGemmShape){batch, c, scan.value, c});
+  put_products(view, operators, "scan-states", pass,
+               (OrrGemmShape){batch, scan.key, scan.value, c});
   OrrOperator carry =
       orr_operator_memory("scan-carry", pass, ORR_FP32, 8.0 * batch * scan.key * scan.value, 0);
   g_array_append_val(operators, carry);
-  put_products(view, operators, "scan-outer", pass, batch, c, scan.value, scan.key);
+  put_products(view, operators, "scan-outer", pass, (OrrGemmShape){batch, c, scan.value, scan.key});
 }
 
 /* Tokens for heads, and back. */

@@ -226,6 +226,7 @@ OrrStore *orr_store_open(const char *path, GError **error) {
           error))
     return NULL;
   store->is_writer = TRUE;
+  store->has_new_tables = orr_foreign_kind(store->db, "runs") == NULL; /* of an older Orrery */
   return g_steal_pointer(&store);
 }
 
@@ -385,6 +386,7 @@ gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error) 
     sqlite3_bind_double(store->run_update, 1, wall_time_s);
     sqlite3_bind_int64(store->run_update, 2, store->run_id);
     if (orr_store_step(store, store->run_update, "cannot end a run", error) &&
+        orr_store_views_make(store, error) &&
         orr_store_exec(store, store->in_batch ? "RELEASE run" : "COMMIT", error)) {
       store->run_id = 0;
       return TRUE;

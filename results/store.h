@@ -155,6 +155,10 @@ typedef struct {
   const char *sql; /* the whole file */
 } OrrView;
 
+/* Views in the database itself, over all runs, for any client of SQLite; @sql has no comment lines
+ * on columns. Static. */
+const OrrView *orr_store_views(guint *ret_n);
+
 const OrrView *orr_views(guint *ret_n); /* alphabetical; static (compiled in by meson) */
 const OrrView *orr_view_find(const char *name);
 

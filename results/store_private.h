@@ -25,7 +25,8 @@ struct OrrStore {
   gboolean has_said;
   gint64 run_id; /* the run being written; 0: none */
   gboolean in_batch;
-  sqlite3_stmt *param; /* INSERT INTO param; NULL before its first use */
+  gboolean has_new_tables; /* created or widened since the views were made (store_views.c) */
+  sqlite3_stmt *param;     /* INSERT INTO param; NULL before its first use */
   sqlite3_stmt *run_insert, *run_update;
   GHashTable *inserts;    /* OrrFieldTable * -> sqlite3_stmt *, owned */
   gboolean is_authorized; /* SQLite consulted the authorizer for the statement being prepared */
@@ -93,6 +94,9 @@ gboolean orr_store_has_column(const OrrStore *store, const char *table, const ch
 
 /* TRUE between begin and end of a run. */
 gboolean orr_store_check_run(const OrrStore *store, GError **error);
+
+/* Makes the views that lie in the database, where its tables have changed. */
+gboolean orr_store_views_make(OrrStore *store, GError **error);
 
 /* Forgets the cached statements. */
 void orr_store_forget_inserts(OrrStore *store);

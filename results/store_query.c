@@ -83,9 +83,7 @@ static sqlite3_stmt *prepare_query(OrrStore *store, const char *sql, GError **er
   const char *why = NULL;
   if (!stmt)
     why = "there is no statement";
-  else if (
-      !store
-           ->is_authorized) /* VACUUM bypasses the authorizer, and VACUUM INTO counts as read-only */
+  else if (!store->is_authorized) /* VACUUM bypasses the authorizer, VACUUM INTO is read-only */
     why = "a query may only read";
   else if (!is_blank(store, tail))
     why = "one statement at a time";

@@ -135,11 +135,20 @@ static sqlite3_stmt *prepare_insert(const OrrStore *store, const OrrFieldTable *
   return orr_store_prepare(store, sql->str, error);
 }
 
-static sqlite3_stmt *make_insert(const OrrStore *store, const OrrFieldTable *table,
-                                 GError **error) {
+/* Whether the table, or a column of it, is missing. */
+static gboolean is_new(const OrrStore *store, const OrrFieldTable *table, const char *name) {
+  for (size_t i = 0; i < table->n_fields; i++) {
+    g_autofree char *column = sql_name(table->fields[i].name);
+    if (!orr_store_has_column(store, name, column)) return TRUE;
+  }
+  return FALSE;
+}
+
+static sqlite3_stmt *make_insert(OrrStore *store, const OrrFieldTable *table, GError **error) {
   if (!check_table(table, error)) return NULL;
   g_autofree char *name = sql_name(table->name);
   g_autofree char *create = create_sql(table, name);
+  store->has_new_tables = store->has_new_tables || is_new(store, table, name);
   if (!orr_store_exec(store, create, error) || !add_missing_columns(store, table, name, error) ||
       !add_metric_defs(store, table, name, error))
     return NULL;

@@ -22,6 +22,10 @@ static const OrrField node_fields[] = {
                    "GPU to GPU through NVSwitch, on top of the profile's scale-up-step; 0 if the "
                    "step includes it.",
                    .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrNodeShape, "scale-up-switches", scale_up_switches, NULL,
+                  "Switch trays of a scale-up domain that spans nodes, for its bill of materials "
+                  "(9 on NVL72); absent: none are counted.",
+                  .min = 0, .max = 1e6, .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_REAL(OrrNodeShape, "nics-per-gpu", nics_per_gpu, ORR_UNIT_NONE, "1",
                    "Compute NICs per GPU: a whole number, or 1/n if n GPUs share one; 0: no "
                    "scale-out network.",
@@ -103,6 +107,12 @@ static const OrrField cluster_fields[] = {
                   .min = 1, .max = 64),
     ORR_FIELD_SECTION(OrrCluster, "storage", storage, &orr_storage_table, "{}",
                       "The parallel file system; none if it has no servers."),
+    ORR_FIELD_SECTION(OrrCluster, "power", power, &orr_cluster_power_table, "{}",
+                      "What the machine draws besides its GPUs; none: unknown."),
+    ORR_FIELD_TEXTS(OrrCluster, "copper", copper, NULL,
+                    "Levels of the network, e.g. nic-leaf, whose cables are copper: the others "
+                    "have an optical transceiver at each end.",
+                    .flags = ORR_FIELD_OPTIONAL),
 };
 
 const OrrFieldTable orr_cluster_table = ORR_FIELD_TABLE(
@@ -194,5 +204,8 @@ void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   orr_storage_check(&cluster->storage, place, diags);
   if (orr_diags_n_errors(diags) != n_before) return;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 0, &error); /* a plan costs microseconds */
-  if (!fabric) orr_diags_error(diags, place, "%s", error->message);
+  if (!fabric)
+    orr_diags_error(diags, place, "%s", error->message);
+  else
+    orr_bill_check_copper(fabric, place, diags);
 }

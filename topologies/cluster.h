@@ -8,6 +8,7 @@
 #ifndef ORR_CLUSTER_H
 #define ORR_CLUSTER_H
 
+#include "topologies/cluster_power.h"
 #include "topologies/device.h"
 #include "topologies/host.h"
 #include "topologies/storage.h"
@@ -25,6 +26,8 @@ typedef struct {
   gint64 scale_up_domain;
   /* GPU to GPU through NVSwitch, on top of the profile's scale-up-step */
   double scale_up_latency_s;
+  gint64
+      scale_up_switches;  /* boxes of switches of a domain that spans nodes; 0: none, or unknown */
   double nics_per_gpu;    /* 1 on DGX; 0.5: two GPUs share one */
   gint64 ports_per_nic;   /* 1 by default; the ports share the NIC's bandwidth */
   int ports;              /* OrrPorts */
@@ -51,7 +54,7 @@ typedef enum { /* see fabric.h */
 
 extern const char *const orr_routing_words[]; /* "ideal", "ecmp", ..., NULL */
 
-typedef struct {
+struct OrrCluster {
   char *name;
   char *source;
   OrrDevice device;
@@ -65,7 +68,9 @@ typedef struct {
   OrrChoice transport; /* of orr_transport_registry; params: OrrTransport */
   gint64 queue_pairs;  /* queue pairs of one connection; ecmp hashes each one separately */
   OrrStorage storage;
-} OrrCluster;
+  OrrClusterPower power; /* of all but its GPUs */
+  char **copper;         /* levels whose cables have no optics; NULL: none */
+};
 
 extern const OrrFieldTable orr_cluster_table;
 extern const OrrFieldTable orr_node_shape_table;

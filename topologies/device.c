@@ -50,6 +50,8 @@ static const OrrField fields[] = {
                    NULL, "PCIe or C2C to the host, one direction.", .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_REAL(OrrDevice, "tdp", tdp_watts, ORR_UNIT_WATTS, "0 W",
                    "Thermal design power; 0: unknown.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_SECTION(OrrDevice, "power", power, &orr_device_power_table, "{}",
+                      "What the board draws; none: no power model."),
 };
 
 const OrrFieldTable orr_device_table = ORR_FIELD_TABLE(

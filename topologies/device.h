@@ -10,6 +10,7 @@
 
 #include "sim/base/dtype.h"
 #include "sim/base/field.h"
+#include "topologies/device_power.h"
 
 G_BEGIN_DECLS
 
@@ -28,7 +29,8 @@ typedef struct {
   /* fraction of it that NCCL reaches with large messages: measured, see source */
   double scale_up_efficiency;
   double host_link_bytes_per_s; /* PCIe or C2C, one direction */
-  double tdp_watts;
+  double tdp_watts;             /* the board's power limit */
+  OrrDevicePower power;
 } OrrDevice;
 
 extern const OrrFieldTable orr_device_table;

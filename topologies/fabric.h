@@ -36,12 +36,11 @@
 #define ORR_FABRIC_H
 
 #include "sim/engine/program.h"
+#include "topologies/bill.h"
 #include "topologies/cluster.h"
 #include "topologies/transport.h"
 
 G_BEGIN_DECLS
-
-typedef struct OrrFabric OrrFabric;
 
 typedef struct {
   char *name;            /* "leaf-spine" */
@@ -65,7 +64,7 @@ typedef struct {
  * Bandwidths are effective.
  *
  * Mandatory: plan, plan_free, n_links, route, link_bandwidth, link_name, switch_latency, levels,
- * bisection, diameter. The others may be NULL, as each one says. */
+ * bill, bisection, diameter. The others may be NULL, as each one says. */
 typedef struct {
   OrrEntry entry;
   /* Makes a plan from the entry's params for @n_ports ports of @port_bytes_per_s. NULL with
@@ -93,6 +92,10 @@ typedef struct {
   char *(*link_name)(gconstpointer plan, gint64 link);
   double (*switch_latency)(gconstpointer plan); /* seconds that a switch adds */
   void (*levels)(gconstpointer plan, GArray *levels /* of OrrFabricLevel; names newly allocated */);
+  /* Appends the layers of switches, from below, and the cables between them, level by level, as
+   * `levels` counts them, at their effective rates (bill.h). A level that joins nothing has
+   * none. */
+  void (*bill)(gconstpointer plan, OrrBill *bill);
   /* Closed form: the bisection bandwidth in bytes/s, one direction. A test compares it with the
    * plan. */
   double (*bisection)(gconstpointer plan);
@@ -198,6 +201,11 @@ gint64 orr_fabric_node(const OrrFabric *fabric, gint64 gpu); /* the GPU's node, 
  * name if nothing matches. */
 GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError **error);
 GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError **error);
+/* The switch that port @lane of the GPU is on; newly allocated. NULL: no cable leaves it, or there
+ * are no switches. */
+char *orr_fabric_leaf(const OrrFabric *fabric, gint64 gpu, gint64 lane);
+/* The switches that a link between switches joins, the lower one first; newly allocated. */
+void orr_fabric_link_ends(const OrrFabric *fabric, guint32 link, char *ret_ends[2]);
 /* for the `trunks` function of entries */
 gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is_switch);
 /* the links of all its ports, both directions; empty if it has no NIC */

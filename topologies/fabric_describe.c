@@ -190,5 +190,10 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
                          bisection);
   add_hops(text, fabric);
   g_string_append_printf(text, LABEL I64 " to simulate\n", "links", orr_fabric_n_links(fabric));
+  g_autoptr(OrrBill) bill = orr_bill_new(fabric);
+  g_autofree char *counts = orr_bill_text(bill);
+  g_string_append(text, counts);
+  g_autofree char *rated = orr_cluster_power_text(fabric, cluster);
+  if (rated) g_string_append_printf(text, LABEL "%s\n", "rated at", rated);
   return g_string_free(text, FALSE);
 }

@@ -3,7 +3,8 @@
  *
  *   leaf0-spine1.up     that link                          a>b       that direction of a cable
  *   leaf0-spine1        both directions                    a<>b      both
- *   gpu3.nic            a network card, both directions    leaf0     as a switch: all cables that end on it
+ *   gpu3.nic            a network card, both directions    leaf0     as a switch: all cables that
+ *                                                                    end on it
  *
  * Names are computed from numbers, so a look-up visits all links: 0.1 s for a million links.
  */
@@ -135,6 +136,23 @@ static char *leaf_towards(const OrrFabric *fabric, gint64 port, gint64 other) {
   ends_of(name, ends);
   g_free(ends[1]);
   return ends[0];
+}
+
+char *orr_fabric_leaf(const OrrFabric *fabric, gint64 gpu, gint64 lane) {
+  enum { N_TRIED = 64 };
+  const gint64 port = orr_fabric_port(fabric, gpu, lane), n = fabric->n_ports;
+  const gint64 each = orr_node_shape_n_ports(&fabric->cluster->node), nodes = n / each;
+  for (gint64 i = 0; i < N_TRIED && i < nodes; i++) { /* from the last node to the first */
+    const gint64 node = (nodes - 1) - i * (nodes - 1) / MAX(MIN(N_TRIED, nodes) - 1, 1);
+    char *leaf = leaf_towards(fabric, port, node * each + port % each);
+    if (leaf) return leaf;
+  }
+  return NULL;
+}
+
+void orr_fabric_link_ends(const OrrFabric *fabric, guint32 link, char *ret_ends[2]) {
+  g_autofree char *name = orr_fabric_link_name(fabric, link);
+  ends_of(name, ret_ends);
 }
 
 /* The network cards below the switch: those whose route to the same card of the last node, or of

@@ -16,9 +16,12 @@
  * links and shares them with copies between GPU and host (checkpoints, offload) and with traffic
  * between GPUs of the node that communicate over PCIe:
  *
- *   apart    NIC                                             the default: what NICs reach was measured with all of it
- *   switch   GPU's PCIe, NIC's slot, NIC                     NICs beside GPUs on PCIe switches (DGX A100, H100)
- *   bridge   GPU's PCIe, switch up, bridge, slot, NIC        NICs on the CPU (Grace's), or no GPUDirect RDMA
+ *   apart    NIC                                             the default: what NICs reach was
+ *                                                            measured with all of it
+ *   switch   GPU's PCIe, NIC's slot, NIC                     NICs beside GPUs on PCIe switches (DGX
+ *                                                            A100, H100)
+ *   bridge   GPU's PCIe, switch up, bridge, slot, NIC        NICs on the CPU (Grace's), or no
+ *                                                            GPUDirect RDMA
  *
  * Example, a DGX A100: two GPUs and two NICs on each of 4 PCIe switches, Gen4 x16, two switches per
  * socket (NVIDIA DGX A100 user guide, 2020, system topology):
@@ -31,8 +34,8 @@
  *   node: {host: {memory: 2 TB, memory-bandwidth: 409.6 GB/s}}
  *
  * What software does on one core takes its time on a Xeon Platinum 8480C (DGX H100), divided by
- * cpu-speed. Grace: 13.48 us there for the forward of torch.nn.Linear, 37.08 us on a GB200 and 33.17
- * us on a GH200 (NVIDIA/TransformerEngine, issue 2053, August 2025): 0.36 and 0.41.
+ * cpu-speed. Grace: 13.48 us there for the forward of torch.nn.Linear, 37.08 us on a GB200 and
+ * 33.17 us on a GH200 (NVIDIA/TransformerEngine, issue 2053, August 2025): 0.36 and 0.41.
  *
  *   node: {host: {cpu: Grace, cpu-speed: 0.36}}
  */

@@ -6,7 +6,8 @@
  * the headers of 4 KiB packets included. A transport states how this changes with the size of
  * packets, and what else it does to links:
  *
- *   rate        nominal * nic-efficiency * h(mtu, headers) / h(4096 B, 26 B),   h = mtu / (mtu + headers)
+ *   rate        nominal * nic-efficiency * h(mtu, headers) / h(4096 B, 26 B),
+ *               h = mtu / (mtu + headers)
  *   message     1 / message-rate on top of a hop's latency: efficiency by size s / (s + B /
  *               message-rate)
  *   hop         a collective's hop over the network takes no less than hop-latency, the profile's

@@ -146,7 +146,7 @@ OrrStack *orr_stack_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *dia
 static void report_unknown(OrrLibrary *library, const OrrNode *name, OrrDiags *diags) {
   g_auto(GStrv) known = orr_library_names(library, "stack");
   const char *nearest = orr_diag_nearest_word(name->text, (const char *const *)known);
-  g_autofree char *all = g_strjoinv(", ", known);
+  g_autofree char *all = orr_diag_known_words(name->text, (const char *const *)known, "stacks");
   orr_diags_error(diags, name->place,
                   "unknown stack '%s'%s%s%s (known: none, %s; a later version of one of these "
                   "families is described by its newest stack that is not newer)",

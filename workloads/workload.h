@@ -1,7 +1,8 @@
 /*
  * workload.h - workloads: what runs on a cluster, compiled to a program.
  *
- * A workload kind is an entry (collectives, serving, training). It checks a scenario and compiles
+ * A workload kind is an entry (cluster, collectives, serving, training). It checks a scenario and
+ * compiles
  * it in a world (model, machine, costs) to a program (sim/engine/program.h) with some facts about
  * it. Nothing here runs the program; tests print it without an engine.
  *
@@ -11,7 +12,7 @@
 #ifndef ORR_WORKLOAD_H
 #define ORR_WORKLOAD_H
 
-#include "calibration/cost/cost.h"
+#include "calibration/cost/cost_energy.h"
 #include "models/model.h"
 #include "sim/engine/program.h"
 #include "topologies/fabric.h"
@@ -58,6 +59,7 @@ typedef struct {
    * @machines. */
   const OrrCostModel *(*cost_of)(void *machines, const OrrDevice *device, GError **error);
   void *machines;
+  struct OrrCollectiveCache *plans; /* of collectives; NULL: none are kept */
 } OrrWorld;
 
 /* Categories of time, in the order of reports. */
@@ -94,6 +96,14 @@ OrrTimeKind orr_time_kind(const char *word);
 typedef struct OrrWorkloadKind OrrWorkloadKind;
 #define ORR_NO_LANE G_MAXUINT32
 
+/* What a GPU of a replayed work draws in each kind of time: the mean of what it runs then, on top
+ * of static power. */
+typedef struct {
+  gboolean is_known; /* FALSE: the device has no power model */
+  double static_w;
+  OrrJoules watts[ORR_N_TIMES]; /* joules per second */
+} OrrWorkPower;
+
 /* A change of a live work's GPU (by its own number) at some time. */
 typedef struct {
   double at_s; /* the engine's */
@@ -111,6 +121,7 @@ struct OrrWork {
   OrrProgram *program; /* sealed; for a live kind only links, which it shares with others */
   /* of double[ORR_N_TIMES] per label: the categories of time in one WORK span of that label */
   GArray *label_seconds;
+  OrrWorkPower power;   /* kinds whose ledger is kept; unknown otherwise */
   OrrFidelity fidelity; /* fidelity of the compilation: folded or full, never auto */
   gint64 n_gpus;
   /* periods of the steady state that the program omits; 0: the program is complete */
@@ -146,6 +157,8 @@ struct OrrWorkloadKind {
   OrrEntry entry;
   /* Mandatory: check, compile, work_free. Other functions may be NULL. */
   gboolean without_model; /* needs no model: a scenario may omit it */
+  /* it has the machine to itself: no jobs beside it, and no faults from the scenario */
+  gboolean is_alone;
   /* the stack (workloads/stack.h) of a workload that names none; NULL: kernels and links alone */
   const char *default_stack;
   /* Checks rules that span fields: divisibility, sizes against model and cluster. Adds findings
@@ -159,6 +172,11 @@ struct OrrWorkloadKind {
   /* The memory that it needs, computed without compiling; FALSE: compile reports why. NULL:
    * unknown beforehand. */
   gboolean (*footprint)(const void *params, const OrrWorld *world, OrrFootprint *ret_footprint);
+  /* What is known of it without compiling: its facts and memory, as a work with no program, and in
+   * *@ret_least_s the seconds that a step takes at least, whatever is replayed; 0: no bound. NULL
+   * with @error: compile would refuse it, too. NULL: not known beforehand. */
+  OrrWork *(*outline)(const void *params, const OrrWorld *world, double *ret_least_s,
+                      GError **error);
   void (*work_free)(OrrWork *work);
   /* For a live kind, whose next step depends on the last one, so that it calls the engine
    * itself: before orr_engine_run, and after it (FALSE if it could not finish). All three NULL:

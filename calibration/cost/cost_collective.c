@@ -14,7 +14,8 @@
  * the ratio of own row to base fades out, so that the time has no jump at any size:
  *
  *   own        o----o----o                      t(S) = base(S) (own(E) / base(E))^x,
- *   fade   ...'           '....                 x = 1 - log(S / E) / log 4, from 1 at the edge E to 0 at 4 E (E / 4),
+ *   fade   ...'           '....                 x = 1 - log(S / E) / log 4, from 1 at the edge E to
+ *                                               0 at 4 E (E / 4),
  *   base  /                    \____            and no less than own(E) above it, no more below it
  *         E/4  E         E    4 E
  *

@@ -8,7 +8,8 @@
  * three most similar ones, each read at the number of tokens that moves the same bytes:
  *
  *   bytes of a token   u = hidden * d
- *   copies             d = R (1 - C(E - E/R, k) / C(E, k))     once to each rank that holds one of its k experts
+ *   copies             d = R (1 - C(E - E/R, k) / C(E, k))     once to each rank that holds one of
+ *                                                              its k experts
  *                      d = k                                   low-latency: once to each expert
  *   log t = sum w log t_i(T u / u_i) / sum w,   w = 1 / (distance + 0.05)^2        (Shepard 1968)
  *

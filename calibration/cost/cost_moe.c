@@ -7,7 +7,8 @@
  * predicted:
  *
  *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
- *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (shape->drawn)
+ *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose
+ *                                    (shape->drawn)
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to
  *                T k in all (NVIDIA aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k >
  *                E, else 0.01 and 2). With the quantiles Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a),

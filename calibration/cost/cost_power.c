@@ -7,12 +7,13 @@
  * another. With u the fraction of the format's peak that the row reaches, and p the clock relative
  * to the row's,
  *
- *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = row / p
+ *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))
+ *                                               t = row / p
  *
  * Dynamic power is rate times voltage squared, and near the top of its range the voltage rises with
- * the clock: hence the cube. `static-power` and `tensor-power` are the profile's, `tdp` the
- * device's, so that `--set cluster.device.tdp=500W` caps the board. A kernel that waits for memory
- * has a small u and keeps its time: the memory's clock does not fall.
+ * the clock: hence the cube. `power.static`, `power.tensor` and `tdp` are the device's, so that
+ * `--set cluster.device.tdp=500W` caps the board. A kernel that waits for memory has a small u and
+ * keeps its time: the memory's clock does not fall.
  *
  * Boards of one kind differ: under power management some need more power for the same work. A job's
  * ranks meet in every step, and all but the slowest wait. So with n GPUs (an operator's `fleet`)
@@ -30,6 +31,7 @@
  */
 #include <math.h>
 
+#include "calibration/cost/cost_energy.h"
 #include "calibration/cost/cost_private.h"
 
 static const double least_clock = 0.1; /* where the limit is below the board's idle power */
@@ -51,16 +53,21 @@ double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_pe
   const OrrProfileConstants *constants = model->constants;
   double used = flops_per_s / model->peak_flops[dtype], limit = model->device->tdp_watts;
   double worst = 1 + 3 * constants->speed_spread * worst_of(fleet);
-  double wanted_w = constants->tensor_power_w * used * worst,
-         left_w = limit - constants->static_power_w;
+  const OrrDevicePower *power = &model->device->power;
+  double wanted_w = power->tensor_w * used * worst, left_w = limit - power->static_w;
   if (limit <= 0 || wanted_w <= left_w) return 1;
   return fmax(cbrt(left_w / wanted_w), least_clock);
 }
 
 OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst) {
-  if (op->kind == ORR_OPERATOR_MEMORY || burst.time_s <= 0) return burst;
-  double clock = orr_cost_clock(model, (OrrDtype)op->dtype, op->flops / burst.time_s, op->fleet);
-  return (OrrCost){burst.time_s / clock, burst.how};
+  if (burst.time_s <= 0) return burst;
+  const double clock =
+      op->kind == ORR_OPERATOR_MEMORY
+          ? 1
+          : orr_cost_clock(model, (OrrDtype)op->dtype, op->flops / burst.time_s, op->fleet);
+  const double time_s = burst.time_s / clock;
+  const OrrJoules joules = orr_cost_energy_operator(model, op, time_s);
+  return (OrrCost){time_s * orr_cost_energy_stretch(model, joules, time_s), burst.how};
 }
 
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op) {

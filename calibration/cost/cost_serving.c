@@ -8,7 +8,8 @@
  * by the number.
  *
  *   t(chunk, K, n, k)   K: mean keys of a prompt token; n decodes of k keys each
- *   t = t(mean k) + fraction(n, rate, most k) (t(most k) - t(mean k)),  rate = (mean - least) / (most - least)
+ *   t = t(mean k) + fraction(n, rate, most k) (t(most k) - t(mean k)),
+ *       rate = (mean - least) / (most - least)
  *
  * The fraction comes from the authors of the measurement, who fitted it on batches of two lengths;
  * FlashAttention pads tiles and loads SMs unevenly where contexts differ.

@@ -11,12 +11,13 @@
  *   memory-efficiency     the best bandwidth of a GEMM row that moves 256 MB or more
  *   attention-efficiency  the best rate of a prefill row, as a share of the peak
  *   collective-launch, scale-up-step
- *                         the line through the shortest all-reduce of each number of ranks over its 2 (n - 1) ring
- * steps
+ *                         the line through the shortest all-reduce of each number of ranks over its
+ *                         2 (n - 1) ring steps
  *
  *   overlap-slowdown, overlap-collective-slowdown
- *                         the mean ratio of a product beside an all-reduce to itself alone, and of the all-reduce
- *                         (interference.csv); where there are no such rows the profile says that 1 is assumed
+ *                         the mean ratio of a product beside an all-reduce to itself alone, and of
+ *                         the all-reduce (interference.csv); where there are no such rows the
+ *                         profile says that 1 is assumed
  *
  * A constant that the rows do not determine keeps its default and is not written. No constant is
  * fitted to a single row, except the extremes that are named as such.

@@ -10,6 +10,7 @@
 #include "calibration/fit/measured_private.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
+#include "topologies/device_driver.h"
 
 typedef struct {
   double bytes, us;
@@ -21,7 +22,9 @@ typedef struct {
   GHashTable *hosts;
   guint n_ranks;
   GStrv headings; /* NULL before the line of headings */
+  OrrPlace place; /* of the headings */
   GArray *rows;
+  double factor; /* bus bandwidth over the algorithm's in the largest row; 0: not seen */
 } Run;
 
 typedef struct {
@@ -29,6 +32,7 @@ typedef struct {
   GPtrArray *runs; /* Run*; the last one is open */
   char *op;        /* of the next run: the last one that the text named */
   char *version;
+  GString *failed; /* names of tests without rows, for a comment */
   OrrDiags *diags;
 } Reader;
 
@@ -58,6 +62,20 @@ static Run *last_run(const Reader *reader) {
 }
 
 /* --- lines --- */
+
+/* Where the line goes on after what `mpirun --tag-output` ("[1,0]<stdout>:") or `srun --label`
+ * ("0: ") puts before it. */
+static const char *after_tag(const char *line) {
+  const char *c = line;
+  if (*c == '[') {
+    c += 1 + strspn(c + 1, "0123456789,");
+    if (g_str_has_prefix(c, "]<stdout>:") || g_str_has_prefix(c, "]<stderr>:")) return c + 10;
+    return line;
+  }
+  c += strspn(c, " ");
+  const size_t n_digits = strspn(c, "0123456789");
+  return n_digits && c[n_digits] == ':' && strchr(" #", c[n_digits + 1]) ? c + n_digits + 1 : line;
+}
 
 static char **words_of(const char *line) {
   g_auto(GStrv) parts = g_strsplit_set(line, " \t", -1);
@@ -117,17 +135,17 @@ static int find_heading(const Run *run, const char *name, int nth) {
 static void read_headings(Reader *reader, char **words, OrrPlace place) {
   Run *run = last_run(reader);
   if (!run) {
-    orr_diags_error(reader->diags, place,
-                    "no line '#  Rank' before the table: the number of ranks is unknown");
+    if (reader->order->ranks == 0)
+      orr_diags_error(reader->diags, place,
+                      "no line '#  Rank' before the table: pass the number of ranks, --ranks N");
     run = open_run(reader);
+    run->n_ranks = reader->order->ranks;
   }
   if (run->headings) return; /* every rank can print them, and the text repeats them */
   run->headings = g_strdupv(words + 1);
+  run->place = place;
   run->op = g_strdup(reader->order->op ? reader->order->op : reader->op);
   run->version = g_strdup(reader->version);
-  if (!run->op)
-    orr_diags_error(reader->diags, place,
-                    "cannot tell which collective this log measures; pass --op NAME");
   if (find_heading(run, "time", 1) < 0 || find_heading(run, "type", 0) < 0)
     orr_diags_error(reader->diags, place, "the headings want size, count, type and two times");
 }
@@ -140,13 +158,21 @@ static gboolean parse(const char *text, double *ret_value) {
   return end > text && !*end && isfinite(*ret_value);
 }
 
+/* Columns that a row lacks: collectives without a reduction or a root leave these empty. */
+static guint n_empty(const Run *run, guint n_words) {
+  const guint n_headings = g_strv_length(run->headings);
+  const guint most = (find_heading(run, "redop", 0) >= 0) + (find_heading(run, "root", 0) >= 0);
+  return n_words < n_headings && n_headings - n_words <= most ? n_headings - n_words : 0;
+}
+
 /* The columns of one buffer are time, algbw, busbw and #wrong. A fourth column named "error" is a
  * difference rather than a count; headings may also end before it. */
 static void check_wrong(const Reader *reader, const Run *run, char **words, int time,
                         OrrPlace place) {
-  guint column = time + 3;
+  const guint column = time + 3, empty = n_empty(run, g_strv_length(words));
   double wrong;
-  if (column >= g_strv_length(run->headings) || strcmp(run->headings[column], "#wrong") != 0)
+  if (column + empty >= g_strv_length(run->headings) ||
+      strcmp(run->headings[column + empty], "#wrong") != 0)
     return;
   if (parse(words[column], &wrong) && wrong != 0)
     orr_diags_error(reader->diags, place,
@@ -170,6 +196,13 @@ static void check_repeat(const Reader *reader, const Run *run, const Row *row) {
   }
 }
 
+static void note_factor(Run *run, char **words, int time) {
+  double alg, bus;
+  if (words[time + 1] && words[time + 2] && parse(words[time + 1], &alg) &&
+      parse(words[time + 2], &bus) && alg > 0)
+    run->factor = bus / alg;
+}
+
 static void read_row(Reader *reader, char **words, OrrPlace place) {
   Run *run = last_run(reader);
   Row row = {.place = place};
@@ -177,13 +210,14 @@ static void read_row(Reader *reader, char **words, OrrPlace place) {
     orr_diags_error(reader->diags, place, "a row before the line of headings");
     return;
   }
-  guint n = g_strv_length(words), wanted = g_strv_length(run->headings);
+  guint n = g_strv_length(words), wanted = g_strv_length(run->headings), empty = n_empty(run, n);
   int time = find_heading(run, "time", reader->order->in_place),
       type = find_heading(run, "type", 0);
-  if (n != wanted || time < 0 || type < 0) {
+  if (n + empty != wanted || time < 0 || type < 0) {
     orr_diags_error(reader->diags, place, "%u columns, the headings want %u", n, wanted);
     return;
   }
+  time -= (int)empty;
   if (!parse(words[0], &row.bytes) || row.bytes < 0 || row.bytes != floor(row.bytes)) {
     orr_diags_error(reader->diags, place, "size is '%s': want a whole number", words[0]);
     return;
@@ -196,10 +230,19 @@ static void read_row(Reader *reader, char **words, OrrPlace place) {
   check_wrong(reader, run, words, time, place);
   check_type(reader, run, words[type], place);
   check_repeat(reader, run, &row);
+  note_factor(run, words, time);
   g_array_append_val(run->rows, row);
 }
 
+/* "8 HCAs found:" is another program's: a row begins with two numbers. */
+static gboolean is_row(char **words) {
+  static const char number[] = "0123456789.-naNA";
+  return strspn(words[0], number) == strlen(words[0]) && words[1] &&
+         strspn(words[1], number) == strlen(words[1]);
+}
+
 static void read_line(Reader *reader, const char *line, OrrPlace place) {
+  line = after_tag(line);
   g_auto(GStrv) words = words_of(line);
   const char *version = strstr(line, "NCCL version ");
   if (version) {
@@ -207,9 +250,8 @@ static void read_line(Reader *reader, const char *line, OrrPlace place) {
     reader->version = g_strndup(version + 13, strcspn(version + 13, " \t"));
   }
   if (!words[0]) return;
-  if (g_ascii_isdigit(*words[0]) || *words[0] == '-' || g_ascii_strcasecmp(words[0], "nan") == 0) {
-    if (strcspn(words[0], "0123456789.-naNA") == 0 && !strchr(words[0], ':'))
-      read_row(reader, words, place);
+  if (is_row(words)) {
+    read_row(reader, words, place);
   } else if (strcmp(words[0], "#") == 0 && words[1] && strcmp(words[1], "Rank") == 0)
     read_rank(reader, words, line, place);
   else if (strcmp(words[0], "#") == 0 && words[1] && strcmp(words[1], "size") == 0)
@@ -220,26 +262,77 @@ static void read_line(Reader *reader, const char *line, OrrPlace place) {
 
 /* --- the whole --- */
 
-static void check_runs(const Reader *reader, OrrPlace file) {
-  guint n_rows = 0;
-  for (guint i = 0; i < reader->runs->len; i++) {
-    const Run *run = reader->runs->pdata[i];
-    guint n_hosts = g_hash_table_size(run->hosts);
-    n_rows += run->rows->len;
-    if (n_hosts > 1 && !reader->order->one_domain && !reader->order->csv)
-      orr_diags_error(reader->diags, file,
-                      "%u ranks on %u hosts: a profile's collectives are of one scale-up domain; "
-                      "--one-domain says that "
-                      "this is one, --csv keeps the rows",
-                      run->n_ranks, n_hosts);
-    for (guint k = 0; k < i; k++) {
-      const Run *before = reader->runs->pdata[k];
-      if (g_strcmp0(before->op, run->op) == 0 && before->n_ranks == run->n_ranks)
-        orr_diags_error(reader->diags, file, "duplicate run: %s over %u ranks",
-                        run->op ? run->op : "it", run->n_ranks);
-    }
+/* The collective by what nccl-tests multiplies the algorithm's bandwidth with: 2 (n-1)/n belongs
+ * to one collective alone, the other factors to three each (doc/PERFORMANCE.md of nccl-tests). */
+static void find_op(const Reader *reader, Run *run) {
+  const double part = (run->n_ranks - 1.0) / run->n_ranks;
+  if (run->op) return;
+  if (run->n_ranks > 2 && fabs(run->factor / (2 * part) - 1) < 0.01) {
+    run->op = g_strdup("all_reduce");
+    return;
   }
-  if (n_rows == 0) orr_diags_error(reader->diags, file, "no row of nccl-tests");
+  const gboolean is_part = run->n_ranks > 2 && fabs(run->factor / part - 1) < 0.01;
+  orr_diags_error(
+      reader->diags, run->place, "cannot tell which collective this log measures%s; pass --op NAME",
+      is_part ? ": all_gather, reduce_scatter or alltoall"
+      : run->n_ranks > 2 && fabs(run->factor - 1) < 0.01 ? ": broadcast, reduce or sendrecv"
+                                                         : "");
+}
+
+static void check_hosts(const Reader *reader, const Run *run) {
+  const guint n_hosts = g_hash_table_size(run->hosts);
+  if (n_hosts > 1 && !reader->order->one_domain && !reader->order->csv)
+    orr_diags_error(reader->diags, run->place,
+                    "%u ranks on %u hosts: a profile's collectives are of one scale-up domain; "
+                    "--one-domain says that this is one, --csv keeps the rows",
+                    run->n_ranks, n_hosts);
+}
+
+static void check_device(const Reader *reader, const Run *run) {
+  const char *device = reader->order->device;
+  const char *named = run->device ? orr_device_driver_device(run->device) : NULL;
+  if (named && strcmp(named, device) != 0 && orr_device_driver_names(device))
+    orr_diags_error(reader->diags, run->place, "the log was measured on %s, which is %s, not %s",
+                    run->device, named, device);
+}
+
+static void check_run(const Reader *reader, guint i) {
+  Run *run = reader->runs->pdata[i];
+  find_op(reader, run);
+  if (run->n_ranks == 1) orr_diags_error(reader->diags, run->place, "one rank: nothing was sent");
+  for (guint k = 0; k < i; k++) {
+    const Run *before = reader->runs->pdata[k];
+    if (before->op && g_strcmp0(before->op, run->op) == 0 && before->n_ranks == run->n_ranks)
+      orr_diags_error(reader->diags, run->place, "duplicate run: %s over %u ranks, as in line %d",
+                      run->op, run->n_ranks, before->place.line);
+  }
+}
+
+/* Moves tests that failed before their first row to `failed`. */
+static void drop_failed(Reader *reader) {
+  for (guint i = 0; i < reader->runs->len;) {
+    const Run *run = reader->runs->pdata[i];
+    if (run->rows->len == 0) {
+      if (run->headings)
+        g_string_append_printf(reader->failed, "%s%s", reader->failed->len ? ", " : "",
+                               run->op ? run->op : "one without a name");
+      g_ptr_array_remove_index(reader->runs, i);
+    } else
+      i++;
+  }
+}
+
+static void check_runs(Reader *reader, OrrPlace file) {
+  drop_failed(reader);
+  for (guint i = 0; i < reader->runs->len; i++) check_run(reader, i);
+  if (reader->runs->len) {
+    check_hosts(reader, reader->runs->pdata[0]);
+    check_device(reader, reader->runs->pdata[0]);
+  } else if (reader->failed->len)
+    orr_diags_error(reader->diags, file, "no row of nccl-tests: the test of %s failed",
+                    reader->failed->str);
+  else
+    orr_diags_error(reader->diags, file, "no row of nccl-tests");
 }
 
 static int compare_rows(gconstpointer a, gconstpointer b) {
@@ -260,10 +353,16 @@ static void append_list(GString *text, const char *key, const GArray *rows, gboo
   g_string_append(text, "\"\n");
 }
 
+static void append_failed(const Reader *reader, GString *text) {
+  if (reader->failed->len)
+    g_string_append_printf(text, "# Left out, for the test failed: %s.\n", reader->failed->str);
+}
+
 static char *write_profile(const Reader *reader, const char *path) {
   const Run *first = reader->runs->pdata[0];
   g_autofree char *file = g_path_get_basename(path);
   GString *text = g_string_new("schema: profile/1\n");
+  append_failed(reader, text);
   g_string_append_printf(text, "name: %s-collectives\n", reader->order->device);
   if (reader->order->base)
     g_string_append_printf(text,
@@ -275,12 +374,12 @@ static char *write_profile(const Reader *reader, const char *path) {
   g_string_append_printf(
       text,
       "source: \"made by orrery import nccl-tests from %s: %s, NCCL %s, %s, %s\"\ncollectives:\n",
-      g_strdelimit(file, "\"\\", '\''), g_strdelimit(first->device, "\"\\", '\''),
+      g_strdelimit(file, "\"\\", '\''),
+      first->device ? g_strdelimit(first->device, "\"\\", '\'') : "GPUs not named",
       first->version ? first->version : "of a version not said", first->type,
       reader->order->in_place ? "in place" : "out of place");
   for (guint i = 0; i < reader->runs->len; i++) {
     const Run *run = reader->runs->pdata[i];
-    if (run->rows->len == 0) continue;
     g_array_sort(run->rows, compare_rows);
     g_string_append_printf(text, "  - op: %s\n    ranks: %u\n", run->op, run->n_ranks);
     append_list(text, "bytes", run->rows, FALSE);
@@ -292,9 +391,11 @@ static char *write_profile(const Reader *reader, const char *path) {
 static char *write_rows(const Reader *reader) {
   const Run *first = reader->runs->pdata[0];
   GString *text = g_string_new(NULL);
+  append_failed(reader, text);
   g_string_append_printf(
       text, "# device: %s; source: nccl-tests, %s; latency_us is one call, microseconds\n",
-      first->device, reader->order->in_place ? "in place" : "out of place");
+      first->device ? first->device : reader->order->device,
+      reader->order->in_place ? "in place" : "out of place");
   g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
   for (guint i = 0; i < reader->runs->len; i++) {
     const Run *run = reader->runs->pdata[i];
@@ -318,7 +419,8 @@ char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GE
   }
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)run_free);
-  Reader reader = {.order = order, .runs = runs, .diags = diags};
+  g_autoptr(GString) failed = g_string_new(NULL);
+  Reader reader = {.order = order, .runs = runs, .failed = failed, .diags = diags};
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   const char *file = g_intern_string(path);
   for (int i = 0; lines[i]; i++) {

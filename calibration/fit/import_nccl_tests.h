@@ -5,13 +5,16 @@
  *   # Collective test starting: all_reduce_perf       which collective: here, in a command line of
  *                                                     the log, or by @op
  *   # Using devices
- *   #  Rank  0 Group  0 Pid 100 on  node1 device  0 [0x1b] NVIDIA H100 80GB HBM3     a line a rank: how many, of what
- *   #       size  count  type  redop  root   time  algbw  busbw  #wrong   time  algbw  busbw  #wrong
- *        1048576  262144  float  sum   -1   27.37  38.31  67.04      0  26.93  38.94  68.14      0
+ *   #  Rank  0 Group  0 Pid 100 on  node1 device  0 [0x1b] NVIDIA H100 80GB HBM3
+ *                                                     a line a rank: how many, of what
+ *   #    size  count  type  redop  root   time  algbw  busbw #wrong   time  algbw  busbw #wrong
+ *     1048576 262144 float  sum      -1  27.37  38.31  67.04      0  26.93  38.94  68.14      0
  *
  * The line of headings names the columns; the first `time` is out-of-place, the second in-place.
- * Lines that begin with neither '#' nor a number belong to another program's log. Sizes of 0 (a
- * size too small to split) are skipped.
+ * Lines that begin with neither '#' nor a number belong to another program's log; what mpirun and
+ * srun put before a line is taken off. Sizes of 0 (a size too small to split) are skipped, and so
+ * are tests that failed before their first row, with a comment in what is written. Where nothing
+ * names the collective, a bus bandwidth of 2 (n-1)/n says that it is all_reduce.
  *
  * On a base, the rows replace their collective over that number of ranks of one domain, from their
  * smallest size to their largest. The base answers all other queries, and next to that range the
@@ -28,6 +31,7 @@ typedef struct {
   const char *device;  /* a name in the library */
   const char *base;    /* base of the new profile; NULL: none */
   const char *op;      /* NULL: read from the text */
+  guint ranks;         /* where the text lists none; 0: required in the text */
   gboolean in_place;   /* take the second time */
   gboolean one_domain; /* ranks on several hosts share a scale-up domain (NVL72) */
   gboolean csv;        /* rows for `import measured --collectives` instead of a profile */
@@ -37,7 +41,8 @@ typedef struct {
  * system,table,dtype,version,op,n_gpus,bytes,latency_us. Several runs in one text must differ in
  * collective or number of ranks. NULL with ORR_FAULT_DOCUMENT, which names every bad line: a bad
  * number, missing or extra columns, a repeated size, wrong results, ranks of different devices,
- * mixed number formats; with ORR_FAULT_RESOURCE: no such file. */
+ * another device than @order's, one rank, mixed number formats; with ORR_FAULT_RESOURCE: no such
+ * file. */
 char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GError **error);
 
 G_END_DECLS

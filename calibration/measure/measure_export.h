@@ -3,7 +3,8 @@
  * reads.
  *
  *   gemm.csv                          gemm_dtype,m,n,k,latency_us              forward, unbatched
- *   attention_prefill.csv, attention_decode.csv, moe_ffn.csv                  as NVIDIA aiconfigurator's collector
+ *   attention_prefill.csv, attention_decode.csv, moe_ffn.csv
+ *                                     as NVIDIA aiconfigurator's collector
  *   collectives.csv                   system,table,dtype,version,op,n_gpus,bytes,latency_us
  *   FAMILY.csv                        the family's own columns, then latency_us: all that has no
  *                                     place above

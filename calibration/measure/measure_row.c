@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibration/measure/family.h"
+#include "topologies/device_driver.h"
 
 static const char *const verified_words[] = {"yes", "no", "unchecked", NULL};
 
@@ -146,31 +147,12 @@ gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *fa
          same_number(row->power_limit_watts, facts->power_limit_watts);
 }
 
-/* What drivers call the devices of topologies/devices/. */
-static const struct {
-  const char *driver, *name;
-} device_names[] = {
-    {"NVIDIA A100-SXM4-40GB", "a100-40gb-sxm"},
-    {"NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"},
-    {"NVIDIA B200", "b200"},
-    {"NVIDIA GB200", "gb200"},
-    {"NVIDIA H100 80GB HBM3", "h100-sxm"},
-    {"NVIDIA H200", "h200-sxm"},
-    {"NVIDIA L40S", "l40s"},
-};
-
-static const char *shipped_name(const char *device) {
-  for (guint i = 0; i < G_N_ELEMENTS(device_names); i++)
-    if (strcmp(device_names[i].driver, device) == 0) return device_names[i].name;
-  return NULL;
-}
-
 gboolean orr_measure_row_device_is_shipped(const char *device) {
-  return shipped_name(device) != NULL;
+  return orr_device_driver_device(device) != NULL;
 }
 
 char *orr_measure_row_device_name(const char *device) {
-  const char *shipped = shipped_name(device);
+  const char *shipped = orr_device_driver_device(device);
   if (shipped) return g_strdup(shipped);
   GString *name = g_string_new(NULL);
   for (const char *c = device; *c; c++)

@@ -82,14 +82,6 @@ static const OrrField constants_fields[] = {
     ORR_FIELD_REAL(OrrProfileConstants, "overlap-slowdown", overlap_slowdown, ORR_UNIT_NONE, "1",
                    "How many times as long compute takes while a collective runs at the same time.",
                    .min = 1, .max = 4),
-    ORR_FIELD_REAL(
-        OrrProfileConstants, "static-power", static_power_w, ORR_UNIT_WATTS, "0 W",
-        "Power of the board other than its tensor cores while they work: leakage, memory, clocks.",
-        .flags = ORR_FIELD_UNSIGNED),
-    ORR_FIELD_REAL(OrrProfileConstants, "tensor-power", tensor_power_w, ORR_UNIT_WATTS, "0 W",
-                   "Power of the tensor cores at their peak rate and at the clock of the rows; 0: "
-                   "unknown, and no power limit is applied.",
-                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrProfileConstants, "speed-spread", speed_spread, ORR_UNIT_FRACTION, "1.5 %",
                    "Standard deviation of the speeds of equal boards under their power limit; a "
                    "job runs at the speed of its slowest board.",
@@ -152,9 +144,17 @@ static const OrrField constants_fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_COLUMN_TEXT(OrrProfileConstants, "source", source, "Where the constants come from."),
 };
-const OrrFieldTable orr_profile_constants_table =
-    ORR_FIELD_TABLE("profile-constants", "What stands in for rows that nobody measured.",
-                    OrrProfileConstants, constants_fields);
+static const OrrMovedKey constants_moved[] = {{"static-power", "power.static of the device"},
+                                              {"tensor-power", "power.tensor of the device"},
+                                              {NULL, NULL}};
+
+const OrrFieldTable orr_profile_constants_table = {
+    .name = "profile-constants",
+    .sentence = "What stands in for rows that nobody measured.",
+    .size = sizeof(OrrProfileConstants),
+    .fields = constants_fields,
+    .n_fields = G_N_ELEMENTS(constants_fields),
+    .moved = constants_moved};
 
 static const OrrField gemm_row_fields[] = {
     ORR_FIELD_INT(OrrProfileGemmRow, "n", n, NULL, "Columns of the result.",

@@ -6,7 +6,8 @@
  * rows of a document come first and those of its base behind them, each with the number of such
  * lists beneath it:
  *
- *   document    all_reduce over 8: 256 MiB, 512 MiB, 1 GiB     laid-over 1     first, in its range of sizes
+ *   document    all_reduce over 8: 256 MiB, 512 MiB, 1 GiB     laid-over 1     first, in its range
+ *                                                                              of sizes
  *   base        all_reduce over 8: 512 B ... 256 MiB           laid-over 0     answers the rest
  *               all_gather over 8: ...
  *

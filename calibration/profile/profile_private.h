@@ -26,7 +26,7 @@ typedef struct {
   double fp4_row_launch_s, fp4_row_cast;
   double fp8_exact_sums;
   double overlap_slowdown;
-  double static_power_w, tensor_power_w, speed_spread;
+  double speed_spread;
   double attention_efficiency;
   double attention_backward_flops;
   double attention_backward_efficiency;

@@ -34,6 +34,15 @@ entries() {
   done
 }
 
+launch_formats() {
+  heading
+  printf '# Launch formats\n\nWhat becomes of every key of a launch line or config (`orrery import launch`).\n'
+  for name in $(names launch-formats); do
+    printf '\n## '
+    "$orrery" describe launch-format "$name" | sed '1s/: /\n\n/'
+  done
+}
+
 # The cells of a query with one column, a line each.
 column() {
   "$orrery" query "$work/runs.db" "$1" --csv | sed -e 1d -e 's/^"\(.*\)"$/\1/' -e 's/""/"/g'
@@ -109,6 +118,7 @@ command_line() {
 
 documents
 entries > "$folder/entries.md"
+launch_formats > "$folder/launch-formats.md"
 tables > "$folder/results.md"
 views > "$folder/views.md"
 command_line > "$folder/command-line.md"

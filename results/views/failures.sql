@@ -1,6 +1,6 @@
 -- Why do combinations and points of the sweep have no answer?
 -- reads: sweep(n_points, n_combinations); sweep_excluded(reason, combinations); sweep_point(status, reason, eligible)
--- outcome: excluded (not a point), unfit (memory), refused, failed, crashed, timeout, or ineligible
+-- outcome: excluded (not a point), unfit (memory), pruned (by its bound), refused, failed, crashed, timeout, or ineligible
 -- reason: the constraint or the finding, with # in place of numbers
 -- n: combinations or points with this outcome and reason
 -- percent: percentage of all combinations (excluded), or of all completed points

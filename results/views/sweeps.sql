@@ -9,6 +9,7 @@
 -- percent: done as a percentage of all points
 -- answered: points simulated to the end
 -- unfit: points that do not fit into memory
+-- pruned: points that were not simulated, because a bound rules them out
 -- unanswered: points that were refused, failed, crashed or timed out
 -- points_per_s: points stored per second, from the first to the last; empty within the first second
 -- left_s: estimated time for the remaining points at that rate
@@ -25,7 +26,8 @@ SELECT
   100.0 * count(p.run_id) / nullif(s.n_points, 0) AS percent,
   sum(coalesce(p.status = 'ok', 0)) AS answered,
   sum(coalesce(p.status = 'unfit', 0)) AS unfit,
-  sum(coalesce(p.status NOT IN ('ok', 'unfit'), 0)) AS unanswered,
+  sum(coalesce(p.status = 'pruned', 0)) AS pruned,
+  sum(coalesce(p.status NOT IN ('ok', 'unfit', 'pruned'), 0)) AS unanswered,
   pace.rate AS points_per_s,
   (s.n_points - count(p.run_id)) / pace.rate AS left_s,
   first.text AS objective,

@@ -44,3 +44,9 @@ const OrrBandMetric *orr_band_metrics_find(const char *kind, const char *metric)
     if (strcmp(one->kind, kind) == 0 && strcmp(one->metric, metric) == 0) return one;
   return NULL;
 }
+
+gboolean orr_band_metrics_has(const char *kind) {
+  for (const OrrBandMetric *metric = orr_band_metrics; metric->kind; metric++)
+    if (g_str_equal(metric->kind, kind)) return TRUE;
+  return FALSE;
+}

@@ -32,6 +32,9 @@ typedef struct {
 /* NULL: no band. */
 const OrrBandMetric *orr_band_metrics_find(const char *kind, const char *metric);
 
+/* Whether answers of @kind are compared with measurements at all. */
+gboolean orr_band_metrics_has(const char *kind);
+
 /* All metrics, ends with a NULL kind. */
 extern const OrrBandMetric orr_band_metrics[];
 

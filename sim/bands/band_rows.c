@@ -87,6 +87,7 @@ static void add_bands(const OrrBands *bands, const OrrLikenessRow *likeness, dou
 
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level) {
+  if (!orr_band_metrics_has(outcome->kind->kind->entry.name)) return;
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrBands) bands = orr_bands_new(library, likeness.kind, &error);

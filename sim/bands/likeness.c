@@ -291,7 +291,7 @@ OrrLikenessRow orr_likeness_of(OrrLibrary *library, const OrrScenario *scenario,
     fill_training(scenario, outcome, &row);
   else if (kind == &orr_serving_kind)
     fill_serving(scenario, outcome, &row);
-  else
+  else if (kind == &orr_collectives_kind)
     fill_collectives(scenario, outcome, &row);
   row.extras = (char *)orr_extras_of(scenario, outcome);
   row.bound = interned(bound_of(&row));

@@ -163,3 +163,19 @@ const char *orr_diag_nearest_word(const char *word, const char *const *words) {
   }
   return nearest;
 }
+
+enum { MOST_KNOWN = 20, NEAR = 5 };
+
+char *orr_diag_known_words(const char *word, const char *const *words, const char *catalog) {
+  const guint n = g_strv_length((char **)words);
+  if (n == 0) return g_strdup("none");
+  if (n <= MOST_KNOWN || strlen(word) > WORD_MAX_BYTES) return g_strjoinv(", ", (char **)words);
+  GString *text = g_string_new(NULL);
+  guint shown = 0;
+  for (guint distance = 0; shown < NEAR && distance <= WORD_MAX_BYTES; distance++)
+    for (guint i = 0; i < n && shown < NEAR; i++)
+      if (strlen(words[i]) <= WORD_MAX_BYTES && edit_distance(word, words[i]) == distance)
+        g_string_append_printf(text, "%s%s", shown++ ? ", " : "", words[i]);
+  g_string_append_printf(text, "; 'orrery list %s' has all %u", catalog, n);
+  return g_string_free(text, FALSE);
+}

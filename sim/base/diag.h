@@ -52,6 +52,11 @@ gboolean orr_diags_check(const OrrDiags *diags, GError **error);
  * third of the letters differ. Case is ignored, and '-' equals '_'. Points into @words. */
 const char *orr_diag_nearest_word(const char *word, const char *const *words);
 
+/* The known words for a message: all of up to 20, "a, b, c", or the five nearest to @word and how
+ * to see the rest, "a, b, ...; 'orrery list models' has all 113". "none" for none. Newly
+ * allocated. */
+char *orr_diag_known_words(const char *word, const char *const *words, const char *catalog);
+
 G_END_DECLS
 
 #endif

@@ -27,6 +27,13 @@ const char **orr_field_names(const OrrFieldTable *table, const char *first) {
   return names;
 }
 
+char *orr_field_key_hint(const OrrFieldTable *table, const char *key, const char *const *names) {
+  for (const OrrMovedKey *moved = table ? table->moved : NULL; moved && moved->name; moved++)
+    if (strcmp(moved->name, key) == 0)
+      return g_strdup_printf(": it has moved, write %s", moved->instead);
+  return orr_field_hint(key, names);
+}
+
 char *orr_field_hint(const char *word, const char *const *words) {
   const char *nearest = orr_diag_nearest_word(word, words);
   g_autofree char *allowed = g_strjoinv(", ", (char **)words);

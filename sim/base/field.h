@@ -86,12 +86,19 @@ typedef struct {
   const char *document;
 } OrrField;
 
+/* A key that documents once had, and the one that took its place. */
+typedef struct {
+  const char *name;    /* the old key, in this table */
+  const char *instead; /* what to write now: "prices.gpu-hour" */
+} OrrMovedKey;
+
 struct OrrFieldTable {
   const char *name; /* "cluster", "training_result": the document kind or the SQL table */
   const char *sentence;
   size_t size; /* sizeof(struct) */
   const OrrField *fields;
   size_t n_fields;
+  const OrrMovedKey *moved; /* refused with the new key; ends with a NULL name; NULL: none */
 };
 
 #define ORR_FIELD_TABLE(name_, sentence_, type_, fields_)                                          \

@@ -27,6 +27,10 @@ const char **orr_field_names(const OrrFieldTable *table, const char *first);
  * allocated. */
 char *orr_field_hint(const char *word, const char *const *words);
 
+/* ": write prices.gpu-hour instead" for a key that moved, else the hint for @names. Newly
+ * allocated. @table may be NULL. */
+char *orr_field_key_hint(const OrrFieldTable *table, const char *key, const char *const *names);
+
 /* The fallback as a tree. Every node is at @place, the map that lacks the key, so that an error in
  * a default points there. NULL where the field has no fallback, or one that is not YAML (reported
  * to @diags). */

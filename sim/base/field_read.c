@@ -351,7 +351,7 @@ static void report_unknown_keys(Reader *reader, const OrrFieldTable *table, cons
     if ((extra_keys & KEYS_OF_DOCUMENT) &&
         (strcmp(key->text, "schema") == 0 || strcmp(key->text, "base") == 0))
       continue;
-    g_autofree char *hint = orr_field_hint(key->text, names);
+    g_autofree char *hint = orr_field_key_hint(table, key->text, names);
     orr_diags_error(reader->diags, key->place, "unknown key '%s' in %s%s", key->text, where, hint);
   }
 }

@@ -81,7 +81,7 @@ static void add_range(GString *out, const OrrField *field) {
 
 /* Numbers with a unit, which the definitions of every schema begin with. */
 static const char unit_definitions[] =
-    "\"quantity\":{\"type\":\"string\",\"pattern\":\"" NUMBER_PATTERN " *[A-Za-z]+(/s)?$\"},"
+    "\"quantity\":{\"type\":\"string\",\"pattern\":\"" NUMBER_PATTERN " *[A-Za-z]+(/[sB])?$\"},"
     "\"percentage\":{\"type\":[\"number\",\"string\"],\"pattern\":\"" NUMBER_PATTERN " *%?$\"}";
 
 /* Where numbers may have bounds (uncertain.h), these follow. */

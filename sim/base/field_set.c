@@ -91,7 +91,7 @@ static gboolean enter_item(Spot *spot, const char *segment, const char *path, GE
 static gboolean fail_unknown(const Spot *spot, const char *segment, const char *path,
                              GError **error) {
   g_autofree const char **names = orr_field_names(spot->table, spot->is_choice ? "kind" : NULL);
-  g_autofree char *hint = orr_field_hint(segment, names);
+  g_autofree char *hint = orr_field_key_hint(spot->table, segment, names);
   return fail(error, path, "unknown key '%s' in %s%s", segment, spot->name, hint);
 }
 

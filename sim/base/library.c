@@ -38,6 +38,8 @@ const OrrDocumentKind orr_document_kinds[] = {
     {"device", "devices", "topologies/devices", TRUE},
     {"cluster", "clusters", "topologies/clusters", TRUE},
     {"model", "models", "models/zoo", TRUE},
+    {"failures", "failures", "workloads/campaign/failures", TRUE},
+    {"prices", "prices", "topologies/prices", TRUE},
     {"profile", "profiles", "calibration/profiles", FALSE},
     {"workload", "workloads", "workloads/recipes", TRUE},
     {"stack", "stacks", "workloads/stacks", FALSE},
@@ -303,13 +305,11 @@ static void report_unknown(OrrLibrary *library, const char *kind, const char *na
                            OrrPlace asked_at, OrrDiags *diags) {
   g_auto(GStrv) names = orr_library_names(library, kind);
   const char *nearest = orr_diag_nearest_word(name, (const char *const *)names);
-  g_autofree char *known = g_strjoinv(", ", names);
-  if (nearest)
-    orr_diags_error(diags, asked_at, "unknown %s '%s': did you mean '%s'? (known: %s)", kind, name,
-                    nearest, known);
-  else
-    orr_diags_error(diags, asked_at, "unknown %s '%s' (known: %s)", kind, name,
-                    *known ? known : "none");
+  g_autofree char *catalog = g_strconcat(kind, "s", NULL);
+  g_autofree char *known = orr_diag_known_words(name, (const char *const *)names, catalog);
+  orr_diags_error(diags, asked_at, "unknown %s '%s'%s%s%s (known: %s)", kind, name,
+                  nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                  known);
 }
 
 /* The file that a name or a path refers to; NULL with the reason in @diags. */

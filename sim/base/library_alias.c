@@ -25,8 +25,21 @@ struct OrrLibraryAliases {
 static const struct {
   const char *suffix, *words;
 } suffixes[] = {
-    {"-fp8-dynamic", "fp8"}, {"-gptq-int4", "gptq"}, {"-nvfp4", "nvfp4"}, {"-bf16", ""},
-    {"-fp4", "nvfp4"},       {"-fp8", "fp8"},        {"-awq", "awq"},
+    {"-quantized.w4a16", "gptq"},
+    {"-quantized.w8a8", "int8"},
+    {"-fp8-dynamic", "fp8"},
+    {"-gptq-int4", "gptq"},
+    {"-fp8-block", "fp8-block"},
+    {"-awq-int4", "awq"},
+    {"-fp8-kv", "fp8"},
+    {"-nvfp4", "nvfp4"},
+    {"-w4a16", "gptq"},
+    {"-bf16", ""},
+    {"-w8a8", "int8"},
+    {"-gptq", "gptq"},
+    {"-fp4", "nvfp4"},
+    {"-fp8", "fp8"},
+    {"-awq", "awq"},
 };
 
 static void free_meaning(gpointer data) {

@@ -101,12 +101,16 @@ static const Symbol symbols[] = {
     {ORR_UNIT_WATTS, "kW", 3, 1, SHOWN},
     {ORR_UNIT_WATTS, "MW", 6, 1, SHOWN},
     {ORR_UNIT_WATTS, "GW", 9, 1, SHOWN},
+
+    {ORR_UNIT_J_PER_BYTE, "pJ/B", -12, 1, SHOWN},
+    {ORR_UNIT_J_PER_BYTE, "nJ/B", -9, 1, SHOWN},
+    {ORR_UNIT_J_PER_BYTE, "J/B", 0, 1, SHOWN},
 };
 
 static const char *const base_symbols[ORR_N_UNITS] = {
     [ORR_UNIT_NONE] = "",           [ORR_UNIT_FRACTION] = "", [ORR_UNIT_BYTES] = "B",
     [ORR_UNIT_BYTES_PER_S] = "B/s", [ORR_UNIT_SECONDS] = "s", [ORR_UNIT_FLOP_PER_S] = "FLOP/s",
-    [ORR_UNIT_HERTZ] = "Hz",        [ORR_UNIT_WATTS] = "W",
+    [ORR_UNIT_HERTZ] = "Hz",        [ORR_UNIT_WATTS] = "W",   [ORR_UNIT_J_PER_BYTE] = "J/B",
 };
 
 const char *orr_unit_symbol(OrrUnit unit) { return base_symbols[unit]; }

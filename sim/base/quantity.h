@@ -22,6 +22,7 @@ typedef enum {
   ORR_UNIT_FLOP_PER_S,  /* GFLOP/s, TFLOP/s, PFLOP/s; base FLOP/s */
   ORR_UNIT_HERTZ,       /* MHz, GHz; base Hz */
   ORR_UNIT_WATTS,       /* W, kW, MW */
+  ORR_UNIT_J_PER_BYTE,  /* pJ/B, nJ/B; base joule per byte */
   ORR_N_UNITS
 } OrrUnit;
 

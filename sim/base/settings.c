@@ -26,3 +26,10 @@ gboolean orr_settings_apply(const OrrFieldTable *table, OrrNode *tree, char *con
     if (!apply(table, tree, *settings, error)) return FALSE;
   return TRUE;
 }
+
+void orr_settings_append(GString *out, const char *setting) {
+  const char *equals = strchr(setting, '='), *name = equals;
+  while (name > setting && name[-1] != '.') name--;
+  g_string_append_printf(out, "%s%.*s %s", out->len ? ", " : "", (int)(equals - name), name,
+                         equals + 1);
+}

@@ -14,6 +14,10 @@ G_BEGIN_DECLS
 gboolean orr_settings_apply(const OrrFieldTable *table, OrrNode *tree, char *const *settings,
                             GError **error);
 
+/* Appends "tp 8" of "workload.parallel.tp=8" to @out, a list with commas: the path's last word and
+ * the value. */
+void orr_settings_append(GString *out, const char *setting);
+
 G_END_DECLS
 
 #endif

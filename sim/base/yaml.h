@@ -1,5 +1,5 @@
 /*
- * yaml.h - YAML text to and from OrrNode. The only file that includes libyaml.
+ * yaml.h - YAML text to and from OrrNode. Only its files, and yaml_foreign.c, include libyaml.
  *
  * The subset is what a configuration needs: one document, maps with scalar keys, lists, scalars.
  * Anchors, aliases, tags and merge keys are refused by name, so that no document can expand beyond

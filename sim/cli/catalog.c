@@ -29,6 +29,7 @@
 #include "workloads/training/sharding/sharding.h"
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 #include "workloads/serving/speculation/speculation.h"
+#include "sim/import/launch/launch.h"
 
 const OrrCatalog orr_catalogs[] = {
     {"autoscalers", "autoscaler", "how a fleet decides its number of replicas", NULL,
@@ -44,12 +45,16 @@ const OrrCatalog orr_catalogs[] = {
     {"faults", "fault", "faults of machines", NULL, &orr_machine_fault_registry},
     {"job-placements", "job-placement", "which GPUs of a shared machine each job gets", NULL,
      &orr_job_placement_registry},
+    {"launch-formats", "launch-format", "launch lines and configs that `import launch` reads", NULL,
+     NULL},
     {"loads", "load", "arrival processes of requests", NULL, &orr_arrival_registry},
     {"microkernels", "microkernel", "families of kernels that orrery calibrate can measure", NULL,
      &orr_measure_registry},
     {"models", "model", "transformer models", "model", NULL},
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
     {"plots", "plot", "plots of a results database", NULL, NULL},
+    {"failures", "failures", "published rates of failures, for campaigns", "failures", NULL},
+    {"prices", "prices", "what GPUs, networks and energy cost: an example", "prices", NULL},
     {"profiles", "profile", "measured kernels of devices", "profile", NULL},
     {"routers", "router", "how requests are assigned to engines", NULL, &orr_router_registry},
     {"samplers", "sampler", "how the points of a sweep are chosen", NULL, &orr_sampler_registry},
@@ -104,6 +109,13 @@ static char **plot_names(void) {
   return names;
 }
 
+static char **launch_names(void) {
+  g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+  for (guint i = 0; orr_launch_dialects[i]; i++)
+    g_strv_builder_add(names, orr_launch_dialects[i]->name);
+  return g_strv_builder_end(names);
+}
+
 static char **sweep_names(void) {
   g_autoptr(GStrvBuilder) names = g_strv_builder_new();
   const char *sentence;
@@ -123,6 +135,7 @@ char **orr_catalog_names(const OrrCatalog *catalog, OrrLibrary *library) {
   if (is(catalog, "sweep-names")) return sweep_names();
   if (is(catalog, "plots")) return plot_names();
   if (is(catalog, "views")) return view_names();
+  if (is(catalog, "launch-formats")) return launch_names();
   if (is(catalog, "validation-sets")) return orr_validation_sets(library);
   g_autoptr(GStrvBuilder) names = g_strv_builder_new();
   for (guint i = 0; catalog->registry && catalog->registry->entries[i]; i++)
@@ -164,5 +177,6 @@ char *orr_catalog_fact(const OrrCatalog *catalog, OrrLibrary *library, const cha
   if (is(catalog, "plots")) return g_strdup(orr_plot_find(name)->sentence);
   if (is(catalog, "validation-sets")) return validation_fact(library, name);
   if (is(catalog, "sweep-names")) return sweep_name_fact(name);
+  if (is(catalog, "launch-formats")) return g_strdup(orr_launch_dialect(name)->sentence);
   return document_fact(catalog->document, library, name);
 }

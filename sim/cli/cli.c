@@ -2,7 +2,7 @@
  * cli.c - finds the command, parses its options, runs it, and turns its error into an exit status.
  *
  *   orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...
- *   orrery help [VERB | --man | --completion] | --help | --version
+ *   orrery help [VERB | --man | --completion [SHELL]] | --help | --version
  */
 #include "sim/cli/cli.h"
 
@@ -23,8 +23,9 @@
 /* Alphabetical. To add one: see cli.h. */
 static const OrrCommand *const commands[] = {
     &orr_verb_calibrate, &orr_verb_capacity, &orr_verb_check,    &orr_verb_compare,
-    &orr_verb_cost,      &orr_verb_db,       &orr_verb_describe, &orr_verb_import,
-    &orr_verb_list,      &orr_verb_plot,     &orr_verb_query,    &orr_verb_report,
+    &orr_verb_cost,      &orr_verb_db,       &orr_verb_describe, &orr_verb_explain,
+    &orr_verb_fit,       &orr_verb_import,   &orr_verb_list,     &orr_verb_new,
+    &orr_verb_plan,      &orr_verb_plot,     &orr_verb_query,    &orr_verb_report,
     &orr_verb_run,       &orr_verb_schema,   &orr_verb_sweep,    &orr_verb_validate,
 };
 
@@ -115,19 +116,31 @@ static int print_help(void) {
   for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
     printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
   printf("  %-10s %s\n\n", "help",
-         "Explain a verb and its options; --man prints a manual page, --completion a bash script.");
+         "Explain a verb and its options; --man prints a manual page, --completion bash, fish or "
+         "zsh a script.");
   print_options(before_verb);
   printf("\nTry: orrery run gpt3-175b-1024-a100\n");
   return 0;
 }
 
-static int print_command_help(const OrrCommand *command) {
-  printf("%s\n\nusage: orrery %s %s\n\n", command->sentence, command->verb, command->usage);
+/* @of: the verb that @command is a part of, or NULL. */
+static void print_usage(const OrrCommand *command, const OrrCommand *of) {
+  printf("%s\n\nusage: orrery %s%s%s %s\n\n", command->sentence, of ? of->verb : "", of ? " " : "",
+         command->verb, command->usage);
   if (command->more) {
     orr_show_wrapped(command->more, 0, 0);
     putchar('\n');
   }
   print_options(command->options);
+}
+
+static int print_command_help(const OrrCommand *command, const OrrCommand *of) {
+  print_usage(command, of);
+  for (const OrrCommand *const *part = command->parts; part && *part; part++) {
+    printf("%s %s: ", command->part, (*part)->verb);
+    print_usage(*part, command);
+    putchar('\n');
+  }
   print_options(after_verb);
   return 0;
 }
@@ -145,10 +158,34 @@ static const OrrCommand *find_command(const char *verb, GError **error) {
   return NULL;
 }
 
+/* The part of @command that @args names ("import nccl-tests"), NULL with an error. */
+static const OrrCommand *find_part(const OrrCommand *command, char **args, GError **error) {
+  g_autoptr(GPtrArray) words = g_ptr_array_new();
+  for (const OrrCommand *const *part = command->parts; part && *part; part++) {
+    for (guint i = 0; args[i]; i++)
+      if (strcmp(args[i], (*part)->verb) == 0) return *part;
+    g_ptr_array_add(words, (char *)(*part)->verb);
+  }
+  g_ptr_array_add(words, NULL);
+  if (args[0] && args[0][0] != '-') {
+    orr_cli_unknown(command->part, args[0], (const char *const *)words->pdata, error);
+    return NULL;
+  }
+  g_autofree char *all = g_strjoinv(", ", (char **)words->pdata);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s takes a %s (%s)", command->verb, command->part,
+              all);
+  return NULL;
+}
+
 static int print_text(char *text) {
   fputs(text, stdout);
   g_free(text);
   return 0;
+}
+
+static int print_completion(const char *shell, GError **error) {
+  char *text = orr_manual_completion(shell, commands, G_N_ELEMENTS(commands), error);
+  return text ? print_text(text) : 2;
 }
 
 static int run_help(char **args, GError **error) {
@@ -156,9 +193,12 @@ static int run_help(char **args, GError **error) {
   if (strcmp(args[0], "--man") == 0)
     return print_text(orr_manual_page(commands, G_N_ELEMENTS(commands)));
   if (strcmp(args[0], "--completion") == 0)
-    return print_text(orr_manual_completion(commands, G_N_ELEMENTS(commands)));
+    return print_completion(args[1] ? args[1] : "bash", error);
   const OrrCommand *command = find_command(args[0], error);
-  return command ? print_command_help(command) : 2;
+  if (!command) return 2;
+  if (!command->parts || !args[1]) return print_command_help(command, NULL);
+  const OrrCommand *part = find_part(command, args + 1, error);
+  return part ? print_command_help(part, command) : 2;
 }
 
 /* --- Short options --- */
@@ -240,20 +280,41 @@ static OrrLibrary *open_library(GError **error) {
   return orr_library_new((const char *const *)folders->pdata);
 }
 
-/* @args: the verb and its arguments. */
-static int run_command(char **args, GError **error) {
-  if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
-  const OrrCommand *command = find_command(args[0], error);
-  if (!command) return 2;
+static gboolean is_help(char **args) {
+  return g_strv_contains((const char *const *)args, "--help") ||
+         g_strv_contains((const char *const *)args, "-h");
+}
+
+/* Removes the first @word of @args. */
+static void remove_word(char **args, const char *word) {
+  while (strcmp(*args, word) != 0) args++;
+  for (g_free(*args); *args; args++) args[0] = args[1];
+}
+
+/* Runs @command, a verb or, where @of is not NULL, a part of the verb @of. @args: the verb and its
+ * arguments. */
+static int run_one(const OrrCommand *command, const OrrCommand *of, char **args, GError **error) {
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_auto(GStrv) rest = split_short_options(args, command->options, after_verb);
+  if (of) remove_word(rest + 1, command->verb);
   if (!parse(context, command->options, after_verb, &rest, error)) return 2;
-  if (asked_help) return print_command_help(command);
+  if (asked_help) return print_command_help(command, of);
   g_autoptr(OrrLibrary) library = open_library(error);
   if (!library) return 2;
   char **plain = rest + 1;
   if (*plain && strcmp(*plain, "--") == 0) plain++;
   return command->run(library, plain, error);
+}
+
+/* @args: the verb and its arguments. */
+static int run_command(char **args, GError **error) {
+  if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
+  const OrrCommand *command = find_command(args[0], error);
+  if (!command) return 2;
+  if (!command->parts) return run_one(command, NULL, args, error);
+  if (args[1] && !args[2] && is_help(args + 1)) return print_command_help(command, NULL);
+  const OrrCommand *part = find_part(command, args + 1, error);
+  return part ? run_one(part, command, args, error) : 2;
 }
 
 static int dispatch(char **argv, GError **error) {

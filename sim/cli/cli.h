@@ -17,7 +17,8 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct OrrCommand OrrCommand;
+struct OrrCommand {
   const char *verb;
   const char *sentence;        /* what it does, for `orrery help` */
   const char *usage;           /* what follows the verb: "FILE [--json]" */
@@ -26,12 +27,24 @@ typedef struct {
   /* Runs the verb. @args: the arguments that are not options, NULL-terminated. Returns the exit
    * status; when @error is set, the error's own status counts instead. */
   int (*run)(OrrLibrary *library, char **args, GError **error);
-} OrrCommand;
+  /* A verb of several parts, each a command with options of its own: "format", and its parts,
+   * NULL-terminated. Their words follow the verb; @run and @options are NULL. NULL: no parts. */
+  const char *part;
+  const OrrCommand *const *parts;
+};
 
 extern const OrrCommand orr_verb_calibrate, orr_verb_capacity, orr_verb_check, orr_verb_compare,
-    orr_verb_cost, orr_verb_db, orr_verb_describe, orr_verb_import, orr_verb_list, orr_verb_plot,
-    orr_verb_query, orr_verb_report, orr_verb_run, orr_verb_schema, orr_verb_sweep,
-    orr_verb_validate;
+    orr_verb_cost, orr_verb_db, orr_verb_describe, orr_verb_explain, orr_verb_fit, orr_verb_import,
+    orr_verb_list, orr_verb_new, orr_verb_plan, orr_verb_plot, orr_verb_query, orr_verb_report,
+    orr_verb_run, orr_verb_schema, orr_verb_sweep, orr_verb_validate;
+
+/* The formats of `orrery import` (verb_import.h). */
+extern const OrrCommand orr_verb_import_bench, orr_verb_import_huggingface, orr_verb_import_launch,
+    orr_verb_import_measured, orr_verb_import_nccl_tests, orr_verb_import_nsys,
+    orr_verb_import_topology;
+
+/* The questions of `orrery plan` (verb_plan.h). */
+extern const OrrCommand orr_verb_plan_gpus, orr_verb_plan_serving, orr_verb_plan_training;
 
 /* Runs the command line and returns the exit status. */
 int orr_cli_main(int argc, char **argv);

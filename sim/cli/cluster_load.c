@@ -11,7 +11,7 @@
 #include "workloads/collectives/collective_load.h"
 
 gboolean orr_cluster_query_is_set(const OrrClusterQuery *query) {
-  return query->collective || query->algorithm || query->size || query->settings;
+  return query->collective || query->algorithm || query->size || query->settings || query->prices;
 }
 
 gboolean orr_cluster_query_apply(const OrrClusterQuery *query, OrrNode *tree, GError **error) {

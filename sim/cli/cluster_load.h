@@ -17,6 +17,7 @@ typedef struct {
   char *size;       /* buffer; NULL: 1 GiB */
   int seed;         /* of the hash that routing ecmp uses */
   char **settings;  /* "routing=ecmp", ..., NULL */
+  char *prices;     /* name or file; NULL: no prices */
 } OrrClusterQuery;
 
 /* Whether any of these options is set. */

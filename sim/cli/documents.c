@@ -14,6 +14,8 @@
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"
 #include "topologies/fabric.h"
+#include "topologies/prices.h"
+#include "workloads/campaign/failures.h"
 #include "workloads/stack.h"
 
 /* --- Facts --- */
@@ -42,6 +44,12 @@ static char *cluster_describe(const void *data, GError **error) {
   const OrrCluster *cluster = data;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 1, error);
   return fabric ? orr_fabric_describe(fabric, cluster) : NULL;
+}
+
+static char *prices_fact(const void *data) {
+  const OrrPrices *prices = data;
+  return g_strdup_printf("in %s: %s", prices->currency,
+                         prices->source ? prices->source : "no source given");
 }
 
 static char *model_fact(const void *data) {
@@ -124,10 +132,26 @@ static void settle_cluster(void *data, OrrPlace place, OrrDiags *diags) {
   orr_cluster_check(data, place, diags);
 }
 
+static void settle_prices(void *data, OrrPlace place, OrrDiags *diags) {
+  orr_prices_check(data, place, diags);
+}
+
+static void settle_failures(void *data, OrrPlace place, OrrDiags *diags) {
+  orr_failures_check(data, place, diags);
+}
+
+static char *failures_fact(const void *data) {
+  const OrrFailures *failures = data;
+  return g_strdup_printf("%u processes%s%s", failures->processes->len, failures->source ? ": " : "",
+                         failures->source ? failures->source : "");
+}
+
 static const OrrDocumentCode codes[] = {
     {"device", &orr_device_table, NULL, device_fact, NULL},
     {"cluster", &orr_cluster_table, settle_cluster, cluster_fact, cluster_describe},
     {"model", &orr_model_table, settle_model, model_fact, model_describe},
+    {"failures", &orr_failures_table, settle_failures, failures_fact, NULL},
+    {"prices", &orr_prices_table, settle_prices, prices_fact, NULL},
     {"profile", &orr_profile_table, NULL, profile_fact, profile_describe},
     {"workload", &workload_table, NULL, workload_fact, NULL},
     {"stack", &orr_stack_table, NULL, stack_fact, stack_describe},

@@ -10,9 +10,12 @@
 #include "sim/bands/band.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
+#include "sim/cli/summary_campaign.h"
+#include "sim/cli/summary_cluster.h"
 #include "sim/cli/summary_collectives.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_inputs.h"
+#include "sim/cli/summary_money.h"
 #include "sim/cli/summary_serving.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
@@ -78,6 +81,16 @@ static void add_speed(GString *out, const OrrScenario *scenario, const OrrOutcom
   add(out, "efficiency",
       "%s TFLOP/s per GPU by the model, MFU %s, HFU %s (of %.0f TFLOP/s, the %s peak)", tflops, mfu,
       hfu, result->peak_tflops_per_gpu, peak_name(scenario));
+}
+
+static void add_energy(GString *out, const OrrOutcome *outcome) {
+  const OrrTrainingResult *result = &outcome->result.training;
+  if (isnan(result->gpu_power_mean_w)) return;
+  g_autofree char *mean = orr_quantity_format(result->gpu_power_mean_w, ORR_UNIT_WATTS),
+                  *machine = orr_quantity_format(result->machine_power_mean_w, ORR_UNIT_WATTS);
+  add(out, "energy", "%.3g J per token; GPUs draw %s%s%s", result->energy_j_per_token, mean,
+      isnan(result->machine_power_mean_w) ? "" : ", the machine ",
+      isnan(result->machine_power_mean_w) ? "" : machine);
 }
 
 /* Appends a line only when steps take different times, which are known as well as their mean. */
@@ -230,6 +243,7 @@ static void add_training(GString *out, const OrrScenario *scenario, const OrrOut
   add_asked(out, scenario, &outcome->result.training);
   add_speed(out, scenario, outcome);
   add_step_times(out, outcome);
+  add_energy(out, outcome);
   add_bounds(out, outcome);
   add_memory(out, outcome);
   add_costs(out, outcome);
@@ -247,6 +261,8 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   GString *out = g_string_new(NULL);
   const gboolean is_training = outcome->kind->result == &orr_training_result_table;
   const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
+  const gboolean is_campaign = outcome->kind->result == &orr_campaign_result_table;
+  const gboolean is_cluster = outcome->kind->result == &orr_cluster_result_table;
   const OrrResult *result = &outcome->result;
   g_string_append_printf(out, "%s\n", scenario->name);
   add_stack(out, scenario);
@@ -254,17 +270,24 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
     add_training(out, scenario, outcome);
   else if (is_serving)
     orr_summary_serving(out, scenario, outcome);
+  else if (is_campaign)
+    orr_summary_campaign(out, scenario, outcome);
+  else if (is_cluster)
+    orr_summary_cluster(out, scenario, outcome);
   else
     orr_summary_collectives(out, scenario, outcome);
+  orr_summary_money(out, scenario, outcome);
   orr_summary_inputs(out, outcome);
   orr_summary_faults(out, outcome, NULL);
   for (guint i = 0; i < outcome->warnings->len; i++)
     add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
   add_engine(out, outcome);
   add_replay(out, outcome,
-             is_training  ? result->training.events
-             : is_serving ? result->serving.events
-                          : result->collectives.events);
+             is_training   ? result->training.events
+             : is_serving  ? result->serving.events
+             : is_campaign ? result->campaign.events
+             : is_cluster  ? result->cluster.events
+                           : result->collectives.events);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);
@@ -272,7 +295,10 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
         run_id);
   } else {
     add(out, "stored", "nowhere");
-    add(out, "next", "orrery run %s --json", file);
+    if (file)
+      add(out, "next", "orrery run %s --json", file);
+    else
+      add(out, "next", "%s", "the same command with --json");
   }
   return g_string_free(out, FALSE);
 }

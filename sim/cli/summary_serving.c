@@ -1,8 +1,10 @@
 /*
  * summary_serving.c - the lines of a serving run. Lines about parts that a scenario does not use
- * (tiers, speculation, encoders, fleet, price) are left out.
+ * (tiers, speculation, encoders, fleet) are left out.
  */
 #include "sim/cli/summary_serving.h"
+
+#include <math.h>
 
 #include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
@@ -166,8 +168,11 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
   }
   add_encoders(out, scenario->workload.params, result);
   add_fleet(out, scenario, result);
-  if (result->cost_per_million_output_tokens > 0)
-    add(out, "price", "%.4g per million output tokens, %.3g J per output token",
-        result->cost_per_million_output_tokens, result->energy_j_per_output_token);
+  if (!isnan(result->gpu_power_mean_w)) {
+    g_autofree char *mean = orr_quantity_format(result->gpu_power_mean_w, ORR_UNIT_WATTS),
+                    *peak = orr_quantity_format(result->gpu_power_peak_w, ORR_UNIT_WATTS);
+    add(out, "energy", "%.3g J per output token; GPUs draw %s on average, at most %s",
+        result->energy_j_per_output_token, mean, peak);
+  }
   add_costs(out, outcome);
 }

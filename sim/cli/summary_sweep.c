@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/settings.h"
 #include "sim/cli/show.h"
 
 #define N_REASONS 6
@@ -16,12 +17,8 @@
 /* "tp 8, pp 16": each path shortened to its last word. */
 static char *settings_text(const OrrSweepBest *one) {
   GString *text = g_string_new(NULL);
-  for (char **setting = one->settings; setting && *setting; setting++) {
-    const char *equals = strchr(*setting, '='), *name = equals;
-    while (name > *setting && name[-1] != '.') name--;
-    g_string_append_printf(text, "%s%.*s %s", text->len ? ", " : "", (int)(equals - name), name,
-                           equals + 1);
-  }
+  for (char **setting = one->settings; setting && *setting; setting++)
+    orr_settings_append(text, *setting);
   return g_string_free(text, FALSE);
 }
 

@@ -7,8 +7,8 @@
  * line ends, and CR before LF. Other characters that a terminal obeys, or that reorder text, are
  * printed as \u001B, which is also how JSON escapes them:
  *
- *   C0 and DEL (U+0000 to U+001F, U+007F), C1 (U+0080 to U+009F, also as lone bytes), and the marks that change the
- *   direction of text (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069)
+ *   C0 and DEL (U+0000 to U+001F, U+007F), C1 (U+0080 to U+009F, also as lone bytes), and the marks
+ *   that change the direction of text (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069)
  *
  * Pipes and files get the same text, so that it is also safe in a pager or `cat`.
  */

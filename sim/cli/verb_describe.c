@@ -15,10 +15,14 @@
 #include "sim/cli/documents.h"
 #include "sim/cli/catalog.h"
 #include "sim/cli/show.h"
+#include "sim/import/launch/launch.h"
+#include "sim/import/topology/topology_text.h"
 #include "sim/run/machine.h"
+#include "topologies/fabric.h"
+#include "topologies/prices.h"
 #include "workloads/stack.h"
 
-static char *plot;
+static char *plot, *as;
 static OrrClusterQuery query = {.seed = 1};
 
 static const GOptionEntry options[] = {
@@ -26,6 +30,8 @@ static const GOptionEntry options[] = {
      "profile: plot modelled against measured times of shapes that were left out, with gnuplot "
      "(.svg, .png, .pdf)",
      "FILE"},
+    {"as", 0, 0, G_OPTION_ARG_FILENAME, &as,
+     "cluster: print it as ibnetdiscover, nccl-xml, slurm or slurm-yaml would have it", "FORMAT"},
     {"collective", 0, 0, G_OPTION_ARG_FILENAME, &query.collective,
      "cluster: print the flows on each kind of link, and the hottest links, under a collective "
      "over all GPUs",
@@ -39,6 +45,10 @@ static const GOptionEntry options[] = {
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &query.settings,
      "cluster: change it, e.g. routing=ecmp or fabric.oversubscription=4; may be repeated",
      "PATH=VALUE"},
+    {"prices", 0, 0, G_OPTION_ARG_FILENAME, &query.prices,
+     "cluster: print what it costs by these prices, a name or a file: each item of its bill, a "
+     "GPU-hour",
+     "NAME"},
     {NULL},
 };
 
@@ -88,15 +98,60 @@ static int describe_load(const OrrCluster *cluster, GError **error) {
   return 0;
 }
 
+/* The prices of --prices, checked against @cluster; NULL with the reason on stderr. */
+static OrrPrices *read_prices(OrrLibrary *library, const OrrCluster *cluster) {
+  const gboolean is_here = !strchr(query.prices, '/') && g_str_has_suffix(query.prices, ".yaml") &&
+                           g_file_test(query.prices, G_FILE_TEST_EXISTS);
+  g_autofree char *name = g_strconcat(is_here ? "./" : "", query.prices, NULL);
+  const OrrDocumentCode *code = orr_documents_find("prices");
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  const OrrPlace place = {"--prices", 0, 0};
+  g_autoptr(OrrNode) tree = orr_library_load(library, "prices", name, place, diags);
+  OrrPrices *prices = tree ? orr_documents_read(code, library, tree, diags) : NULL;
+  if (prices) orr_prices_check_cluster(prices, cluster, tree->place, diags);
+  orr_show_diags(diags);
+  if (orr_diags_n_errors(diags) == 0) return prices;
+  orr_documents_free(code, prices);
+  return NULL;
+}
+
+static int describe_prices(OrrLibrary *library, const OrrCluster *cluster, GError **error) {
+  g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 1, error);
+  OrrPrices *prices = fabric ? read_prices(library, cluster) : NULL;
+  if (!prices) return 2;
+  g_autoptr(OrrBill) bill = orr_bill_new(fabric);
+  g_autofree char *text = orr_prices_text(prices, bill, cluster);
+  printf("%s", text);
+  orr_documents_free(orr_documents_find("prices"), prices);
+  return 0;
+}
+
+static int describe_as(const OrrCluster *cluster, GError **error) {
+  g_autofree char *text = orr_topology_text(as, cluster, error);
+  if (!text) return 2;
+  printf("%s", text);
+  return 0;
+}
+
 /* Refuses the options of clusters for other kinds. */
 static gboolean check_query(const char *kind, GError **error) {
+  if (as && (strcmp(kind, "cluster") != 0 || query.collective || query.prices)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--as is for clusters, and alone: it prints the cluster in another tool's form");
+    return FALSE;
+  }
   if (!orr_cluster_query_is_set(&query)) return TRUE;
+  if (query.prices && query.collective) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--prices and --collective print different things: give one");
+    return FALSE;
+  }
   if (strcmp(kind, "cluster") == 0 && (query.collective || (!query.algorithm && !query.size)))
     return TRUE;
   g_set_error(
       error, ORR_FAULT, ORR_FAULT_USAGE,
-      "--collective, --algorithm, --size and --set are for clusters; --algorithm and --size "
-      "need --collective");
+      "--collective, --algorithm, --size, --prices and --set are for clusters; --algorithm and "
+      "--size need --collective");
   return FALSE;
 }
 
@@ -109,7 +164,10 @@ static int describe_document(const char *kind, OrrLibrary *library, const char *
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
   orr_show_diags(diags);
   if (!data) return 2;
-  int status = query.collective ? describe_load(data, error) : describe_data(code, data, error);
+  int status = as                 ? describe_as(data, error)
+               : query.collective ? describe_load(data, error)
+               : query.prices     ? describe_prices(library, data, error)
+                                  : describe_data(code, data, error);
   orr_documents_free(code, data);
   return status;
 }
@@ -153,6 +211,26 @@ static int plot_profile(OrrLibrary *library, const char *name, GError **error) {
   return 0;
 }
 
+/* A path, as wherever a document is named: with a '/' and ending in .yaml. */
+static gboolean is_file(const OrrCatalog *catalog, const char *name) {
+  return catalog->document && strchr(name, '/') && g_str_has_suffix(name, ".yaml");
+}
+
+static int describe_launch_format(const OrrCatalog *catalog, OrrLibrary *library, const char *name,
+                                  GError **error) {
+  const OrrLaunchDialect *dialect = orr_launch_dialect(name);
+  g_auto(GStrv) known = orr_catalog_names(catalog, library);
+  if (!dialect) return orr_cli_unknown(catalog->singular, name, (const char *const *)known, error);
+  g_autofree char *table = orr_launch_dialect_table(dialect);
+  printf("%s: %s\n\n%s", dialect->name, dialect->sentence, table);
+  return 0;
+}
+
+static gboolean is_local_file(const OrrCatalog *catalog, const char *name) {
+  return catalog->document && !strchr(name, '/') && g_str_has_suffix(name, ".yaml") &&
+         g_file_test(name, G_FILE_TEST_EXISTS);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(
           args, 2, 2, "describe takes a kind and a name, e.g. cluster dgx-h100-superpod", error))
@@ -160,44 +238,48 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const OrrCatalog *catalog = orr_catalog_find(args[0], error);
   if (!catalog) return 2;
   if (!check_query(catalog->singular, error)) return 2;
-  const OrrEntry *entry = catalog->registry ? orr_registry_find(catalog->registry, args[1]) : NULL;
-  const OrrView *view = strcmp(catalog->singular, "view") == 0 ? orr_view_find(args[1]) : NULL;
+  g_autofree char *here = is_local_file(catalog, args[1]) ? g_strconcat("./", args[1], NULL) : NULL;
+  const char *name = here ? here : args[1];
+  const OrrEntry *entry = catalog->registry ? orr_registry_find(catalog->registry, name) : NULL;
+  const OrrView *view = strcmp(catalog->singular, "view") == 0 ? orr_view_find(name) : NULL;
   if (entry) return describe_entry(catalog, entry);
   if (strcmp(catalog->singular, "sweep-name") == 0) {
-    g_autofree char *sentence = orr_catalog_fact(catalog, library, args[1]);
+    g_autofree char *sentence = orr_catalog_fact(catalog, library, name);
     g_auto(GStrv) known = orr_catalog_names(catalog, library);
     if (!sentence)
-      return orr_cli_unknown(catalog->singular, args[1], (const char *const *)known, error);
-    printf("%s: %s\n", args[1], sentence);
+      return orr_cli_unknown(catalog->singular, name, (const char *const *)known, error);
+    printf("%s: %s\n", name, sentence);
     return 0;
   }
   if (view) {
     printf("%s", view->sql);
     return 0;
   }
-  if (strcmp(catalog->singular, "validation-set") == 0)
-    return describe_set(library, args[1], error);
+  if (strcmp(catalog->singular, "launch-format") == 0)
+    return describe_launch_format(catalog, library, name, error);
+  if (strcmp(catalog->singular, "validation-set") == 0) return describe_set(library, name, error);
   g_auto(GStrv) names = orr_catalog_names(catalog, library);
   const gboolean is_stack = strcmp(catalog->singular, "stack") == 0;
-  g_autofree char *by_release = is_stack ? orr_stack_resolve(library, args[1]) : NULL;
+  g_autofree char *by_release = is_stack ? orr_stack_resolve(library, name) : NULL;
   if (by_release) return describe_document("stack", library, by_release, error);
-  if (!g_strv_contains((const char *const *)names, args[1]) &&
-      !orr_library_alias(library, catalog->singular, args[1], NULL))
-    return orr_cli_unknown(catalog->singular, args[1], (const char *const *)names, error);
-  if (plot && strcmp(catalog->singular, "profile") == 0)
-    return plot_profile(library, args[1], error);
-  return describe_document(catalog->document, library, args[1], error);
+  if (!g_strv_contains((const char *const *)names, name) && !is_file(catalog, name) &&
+      !orr_library_alias(library, catalog->singular, name, NULL))
+    return orr_cli_unknown(catalog->singular, name, (const char *const *)names, error);
+  if (plot && strcmp(catalog->singular, "profile") == 0) return plot_profile(library, name, error);
+  return describe_document(catalog->document, library, name, error);
 }
 
 const OrrCommand orr_verb_describe = {
     .verb = "describe",
     .sentence = "Print one device, cluster, model, schedule, view ... in full.",
-    .usage = "KIND NAME [--plot FILE] [--collective OP [--algorithm NAME] [--size SIZE]] [--set "
-             "PATH=VALUE ...]",
-    .more =
-        "A cluster prints counts, bisection bandwidth, hops and the oversubscription of each "
-        "level, or with --collective the flows on its links. A document ends with its YAML, with "
-        "every default filled in. A profile prints its errors against rows that were left out.",
+    .usage = "KIND NAME [--plot FILE] [--as FORMAT] [--collective OP [--algorithm NAME] [--size "
+             "SIZE]] [--prices NAME] [--set PATH=VALUE ...]",
+    .more = "A cluster prints counts, bisection bandwidth, hops and the oversubscription of each "
+            "level, with a bill of its parts; with --prices what they cost, with --collective the "
+            "flows "
+            "on its links, with --as what another tool would print of it. A NAME can be a file "
+            "(mine.yaml). A document ends with its YAML, with "
+            "every default filled in. A profile prints its errors against rows that were left out.",
     .options = options,
     .run = run,
 };

@@ -13,7 +13,9 @@
 #include "sim/base/paths.h"
 #include "sim/base/quantity.h"
 #include "sim/base/settings.h"
+#include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/from_launch.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_jobs.h"
@@ -22,6 +24,7 @@
 #include "sim/cli/summary_band.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_inputs.h"
+#include "sim/plan/plan_remedy.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/outcome_store.h"
 #include "sim/run/scenario_stack.h"
@@ -29,7 +32,7 @@
 
 static char **settings, *database, *trace, *fidelity;
 static char *spans, *band, *memory;
-static gboolean as_json;
+static gboolean as_json, from_launch;
 static gint n_samples = -1, n_jobs;
 
 /* --spans auto stores no longer time line: a span takes about 100 bytes. */
@@ -57,14 +60,39 @@ static const GOptionEntry options[] = {
      "Replays with other values of uncertain inputs (default: 8, and 2 per input); 0: none", "N"},
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs,
      "Replays of uncertain inputs at once (default: one per core)", "N"},
+    {"from-launch", 0, 0, G_OPTION_ARG_NONE, &from_launch,
+     "FILE is a launch line or a config, as for 'import launch'; --set can set its variables",
+     NULL},
+    ORR_FROM_LAUNCH_ENTRIES,
     {NULL},
 };
 
+/* Moves the settings of a script's variables out of `settings`. Newly allocated. */
+static char **split_variables(void) {
+  g_autoptr(GStrvBuilder) variables = g_strv_builder_new();
+  g_autoptr(GStrvBuilder) others = g_strv_builder_new();
+  for (char **setting = settings; setting && *setting; setting++)
+    g_strv_builder_add(orr_from_launch_is_variable(*setting) ? variables : others, *setting);
+  g_strfreev(settings);
+  settings = g_strv_builder_end(others);
+  return g_strv_builder_end(variables);
+}
+
+/* The unread scenario of a launch line. NULL with @error. */
+static OrrNode *launch_tree(OrrLibrary *library, char *file, OrrDiags *diags, GError **error) {
+  char *files[] = {file, NULL};
+  g_auto(GStrv) variables = split_variables();
+  orr_from_launch_asked.variables = variables;
+  g_autofree char *text = orr_from_launch_text(library, files, FALSE, error);
+  return text ? orr_yaml_parse(text, strlen(text), file, diags) : NULL;
+}
+
 /* Reads the scenario and applies the settings of the command line. NULL with @error, or with errors
  * in @diags. */
-static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree,
+static OrrScenario *read_scenario(OrrLibrary *library, char *file, OrrNode **ret_tree,
                                   OrrDiags *diags, GError **error) {
-  OrrNode *tree = *ret_tree = orr_scenario_tree(library, file, diags);
+  OrrNode *tree = *ret_tree = from_launch ? launch_tree(library, file, diags, error)
+                                          : orr_scenario_tree(library, file, diags);
   if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return NULL;
   if (fidelity && !orr_field_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
     return NULL;
@@ -257,6 +285,40 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
   return orr_run_jobs(library, scenario, &how, error);
 }
 
+/* Refuses options of launch lines for a scenario. */
+static gboolean check_launch(GError **error) {
+  const OrrLaunchOptions *asked = &orr_from_launch_asked;
+  const gboolean is_asked = asked->cluster || asked->model || asked->stack || asked->gpus ||
+                            asked->nodes || asked->choice;
+  if (from_launch || !is_asked) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "--cluster, --gpus, --nodes, --model, --stack and --choose are for --from-launch; a "
+              "scenario is changed by --set, e.g. --set cluster.nodes=4");
+  return FALSE;
+}
+
+/* --- What would fit --- */
+
+enum { MOST_REMEDIES = 5 };
+
+static gboolean is_too_large(const OrrOutcome *outcome) {
+  return outcome->kind->result == &orr_training_result_table && !outcome->result.training.fits;
+}
+
+static void print_remedies(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario) {
+  guint n_tried = 0;
+  g_autoptr(GPtrArray) remedies = orr_plan_remedy_list(library, tree, scenario, &n_tried);
+  if (remedies->len == 0)
+    printf("  would fit     no change of %u that were replayed: more GPUs\n", n_tried);
+  for (guint i = 0; i < MIN(remedies->len, MOST_REMEDIES); i++) {
+    const OrrPlanRemedy *remedy = remedies->pdata[i];
+    g_autofree char *text = orr_plan_remedy_text(remedy);
+    g_autofree char *step = orr_quantity_format(remedy->iteration_s, ORR_UNIT_SECONDS);
+    g_autofree char *peak = orr_quantity_format(remedy->memory_bytes, ORR_UNIT_BYTES);
+    printf("  %s %s: %s per step, %s\n", i ? "             " : "would fit    ", text, step, peak);
+  }
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
@@ -264,8 +326,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 1, 1,
                           "run takes one scenario: a file, or a name from 'orrery list scenarios'",
                           error) ||
-      !check_trace(error) || !check_spans(error) || !check_samples(error) || !set_memory(error) ||
-      !read_level(&level, error))
+      !check_launch(error) || !check_trace(error) || !check_spans(error) || !check_samples(error) ||
+      !set_memory(error) || !read_level(&level, error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = NULL;
@@ -288,9 +350,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (as_json) {
     print_json(scenario, outcome);
   } else {
-    g_autofree char *text =
-        orr_summary_text(scenario, outcome, args[0], store ? orr_store_path(store) : NULL, run_id);
+    g_autofree char *text = orr_summary_text(scenario, outcome, from_launch ? NULL : args[0],
+                                             store ? orr_store_path(store) : NULL, run_id);
     fputs(text, stdout);
+    if (is_too_large(outcome)) print_remedies(library, tree, scenario);
   }
   return orr_patience_end_store(path, store);
 }
@@ -298,8 +361,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and print a summary.",
-    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
-             "[--fidelity F] [--memory SIZE] [--band LEVEL] [--samples N] [-j N]",
+    .usage =
+        "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
+        "[--fidelity F] [--memory SIZE] [--band LEVEL] [--samples N] [-j N]\n"
+        "       orrery run --from-launch FILE --cluster NAME [--gpus N] [--set VAR=VALUE]... ...",
     .more =
         "FILE is a scenario's file, or its name in the library. The database is created if "
         "needed; each run is added whole or not at all. If another process keeps the database "

@@ -41,23 +41,23 @@
 #include "sim/engine/engine_load.h"
 
 #if SIMGRID_VERSION < 33200 || SIMGRID_VERSION >= 33300
-#error                                                                                             \
-    "The adapter is written for SimGrid 3.32 (Debian 12): check the declaration of lmm::System against your version"
+#error "The adapter is written for SimGrid 3.32 (Debian 12): check the declaration of "
+"lmm::System against your version"
 #endif
 
-namespace simgrid::kernel::lmm {
-class System {
-public:
-  static System *build(std::string_view solver_name, bool selective_update);
-  Constraint *constraint_new(resource::Resource *id, double bound);
-  Variable *variable_new(resource::Action *id, double sharing_penalty, double bound,
-                         size_t number_of_constraints);
-  void expand(Constraint *constraint, Variable *variable, double consumption_weight,
-              bool force_creation);
-  void variable_free(Variable *variable);
-  void update_constraint_bound(Constraint *constraint, double bound);
-  void solve();
-};
+    namespace simgrid::kernel::lmm {
+  class System {
+  public:
+    static System *build(std::string_view solver_name, bool selective_update);
+    Constraint *constraint_new(resource::Resource *id, double bound);
+    Variable *variable_new(resource::Action *id, double sharing_penalty, double bound,
+                           size_t number_of_constraints);
+    void expand(Constraint *constraint, Variable *variable, double consumption_weight,
+                bool force_creation);
+    void variable_free(Variable *variable);
+    void update_constraint_bound(Constraint *constraint, double bound);
+    void solve();
+  };
 } // namespace simgrid::kernel::lmm
 
 namespace {

@@ -11,8 +11,8 @@
  *             RECORD   marks event `event` as happened
  *             WAIT     holds the stream until event `event` has happened
  *             CALL     executes the ops of routine `target` here, with the tag of the call
- *   routine   ops that one stream repeats (the layers of each micro-batch), stored once: WORK, COMM,
- *             and
+ *   routine   ops that one stream repeats (the layers of each micro-batch), stored once: WORK,
+ *             COMM, and these two:
  *             BESIDE   joins comm `target` on the routine's helper stream, and continues
  *             MEET     holds the stream until that comm ends; only WORK stands between the two
  *             Its comms have one member each. The helper has no ops of its own.
@@ -22,8 +22,8 @@
  *   path      a set of links with weights, shared by many comms: what a transfer loads
  *   event     happens once
  *
- *   A non-blocking collective is a COMM on a stream of its own, after a WAIT for its inputs; a stream
- *   that needs its result waits for an event recorded after it.
+ *   A non-blocking collective is a COMM on a stream of its own, after a WAIT for its inputs; a
+ *   stream that needs its result waits for an event recorded after it.
  *
  * The builder of the program numbers the links (topologies/fabric.h) and gives each bandwidth once,
  * in orr_program_link. Before replay orr_program_seal folds links: two links with equal bandwidth

@@ -121,6 +121,11 @@ static void check_job(OrrScenario *scenario, guint index, const OrrNode *tree, O
     orr_diags_error(diags, place_of(tree, index, "workload"),
                     "missing key 'model' in job %s: a workload of kind %s needs a model.",
                     spec->name, kind->entry.name);
+  if (kind->is_alone)
+    orr_diags_error(diags, place_of(tree, index, "workload"),
+                    "job %s: a workload of kind %s has the machine to itself: write it as "
+                    "'workload', without 'jobs'.",
+                    spec->name, kind->entry.name);
   if (spec->gpus > n_gpus)
     orr_diags_error(diags, place_of(tree, index, "gpus"),
                     "job %s needs %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT,

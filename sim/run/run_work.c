@@ -99,6 +99,7 @@ gboolean orr_run_work(const OrrRunWork *run, OrrOutcome *outcome, double *ret_en
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(run->work->program) + 1);
   OrrReplayed replayed = {.work = run->work,
                           .cluster = &run->scenario->cluster,
+                          .prices = &run->scenario->prices,
                           .fabric = run->fabric,
                           .ledger = ledger,
                           .spans = spans,

@@ -6,6 +6,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
+#include "workloads/training/training.h"
 
 static const char *const engine_words[] = {"auto", "simgrid", "ideal", "fair", NULL};
 
@@ -53,6 +54,14 @@ static const OrrField fields[] = {
      .sentence = "What goes wrong with the machine, at a time or at a rate.",
      .table = &orr_fault_spec_table,
      .flags = ORR_FIELD_OPTIONAL},
+    ORR_FIELD_SECTION(
+        OrrScenario, "campaign", campaign, &orr_campaign_table, NULL,
+        "Weeks of the workload, which is training: failures, recoveries, checkpoints, "
+        "goodput.",
+        .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTION(OrrScenario, "prices", prices, &orr_prices_table, NULL,
+                      "What GPUs, networks and energy cost; absent: no money is computed.",
+                      .document = "prices", .flags = ORR_FIELD_OPTIONAL),
     {.name = "fidelity",
      .kind = ORR_FIELD_WORD,
      AT(fidelity),
@@ -206,6 +215,28 @@ static char **trace_folders(OrrLibrary *library, const OrrNode *tree) {
   return (char **)g_ptr_array_free(g_steal_pointer(&folders), FALSE);
 }
 
+static void check_prices(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  const OrrPlace place = place_of(tree, "prices");
+  if (!orr_prices_given(&scenario->prices)) return;
+  orr_prices_check(&scenario->prices, place, diags);
+  orr_prices_check_cluster(&scenario->prices, &scenario->cluster, place, diags);
+}
+
+/* A campaign stands above one training job without faults of its own. */
+static void check_campaign(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  const OrrPlace place = place_of(tree, "campaign");
+  if (!orr_campaign_given(&scenario->campaign)) return;
+  if (orr_scenario_has_jobs(scenario) || scenario->workload.entry != &orr_training_kind.entry)
+    orr_diags_error(diags, place, "a campaign needs one workload of kind training");
+  else if (orr_scenario_has_faults(scenario))
+    orr_diags_error(diags, place,
+                    "key 'campaign' together with 'faults': a campaign's failures are those of "
+                    "campaign.failures and campaign.stragglers");
+  else
+    orr_campaign_check(&scenario->campaign, &scenario->cluster, orr_node_get(tree, "campaign"),
+                       diags);
+}
+
 OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *document,
                                       OrrDiags *diags) {
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
@@ -223,6 +254,7 @@ OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *docume
   settle_model(scenario, tree, diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
   check_profile(library, &scenario->cluster.device, place_of(tree, "cluster"), diags);
+  check_prices(scenario, tree, diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
 }
 
@@ -252,6 +284,10 @@ static void check_return(const OrrScenario *scenario, const OrrNodeReturn *back,
 
 static void check_faults(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   const OrrFaults faults = orr_scenario_faults(scenario);
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  if (kind && kind->is_alone && orr_scenario_has_faults(scenario))
+    orr_diags_error(diags, place_of(tree, "faults"),
+                    "a workload of kind %s takes no faults of the scenario.", kind->entry.name);
   g_autoptr(GArray) returns = orr_faults_check(&faults, tree, diags);
   for (guint i = 0; i < returns->len; i++)
     check_return(scenario, &g_array_index(returns, OrrNodeReturn, i), diags);
@@ -264,6 +300,7 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
   if (orr_scenario_has_jobs(scenario)) orr_jobs_check(scenario, tree, diags);
   orr_scenario_check(scenario, place_of(tree, "workload"), diags);
   check_faults(scenario, tree, diags);
+  check_campaign(scenario, tree, diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
 }
 

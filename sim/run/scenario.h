@@ -11,6 +11,8 @@
 #include "sim/base/uncertain.h"
 #include "sim/run/faults/faults.h"
 #include "sim/run/jobs.h"
+#include "workloads/campaign/campaign.h"
+#include "topologies/prices.h"
 
 G_BEGIN_DECLS
 
@@ -27,12 +29,14 @@ struct OrrScenario {
   char *question; /* what the scenario is for, one sentence; optional */
   OrrCluster cluster;
   OrrModel model;
-  OrrChoice workload; /* of orr_workload_registry; no entry where there are jobs */
-  GPtrArray *jobs;    /* of OrrJobSpec; NULL or empty: one workload has the machine */
-  GPtrArray *faults;  /* of OrrFaultSpec; NULL or empty: nothing goes wrong */
-  int fidelity;       /* OrrFidelity */
-  int engine;         /* OrrReplayEngine */
-  int on_missing;     /* OrrOnMissing */
+  OrrChoice workload;   /* of orr_workload_registry; no entry where there are jobs */
+  GPtrArray *jobs;      /* of OrrJobSpec; NULL or empty: one workload has the machine */
+  GPtrArray *faults;    /* of OrrFaultSpec; NULL or empty: nothing goes wrong */
+  OrrCampaign campaign; /* orr_campaign_given: whether the scenario has any */
+  OrrPrices prices;     /* orr_prices_given: whether the scenario has any */
+  int fidelity;         /* OrrFidelity */
+  int engine;           /* OrrReplayEngine */
+  int on_missing;       /* OrrOnMissing */
   gint64 seed;
   OrrNode *validation; /* the section of a validation set (validate.h); NULL elsewhere */
   OrrNode *sweep;      /* the section of a sweep (sweep.h); NULL elsewhere */

@@ -5,6 +5,7 @@
  */
 #include "sim/run/simulate.h"
 
+#include "sim/run/simulate_campaign.h"
 #include "sim/run/simulate_faults.h"
 
 static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario,
@@ -22,6 +23,7 @@ static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario
                     .folders = scenario->folders,
                     .shorten = can_shorten ? simulation->shorten : 0,
                     .keeps_spans = simulation->keep_spans,
+                    .plans = machine->plans,
                     .repeats_steps =
                         !simulation->whole_steps && !orr_scenario_has_faults(scenario)};
 }
@@ -46,7 +48,9 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
   for (guint i = 0; i < machine->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
   const gboolean has_run =
-      orr_scenario_has_faults(scenario)
+      orr_campaign_given(&scenario->campaign)
+          ? orr_simulate_campaign_run(machine, scenario, outcome, error)
+      : orr_scenario_has_faults(scenario)
           ? orr_simulate_faults_run(&world, scenario, simulation, outcome, error)
           : run(&world, scenario, simulation, outcome, error);
   if (!has_run) return NULL;

@@ -350,6 +350,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
   outcome->carried_from = orr_cost_carried_from(all->world->cost);
   OrrReplayed replayed = {.work = job->work,
                           .cluster = &job->scenario.cluster,
+                          .prices = &job->scenario.prices,
                           .fabric = job->fabric,
                           .ledger = job->ledger,
                           .spans = job->spans,

@@ -58,11 +58,14 @@ OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario,
   for (guint i = 0; i < shadows->len; i++)
     g_ptr_array_add(world->warnings, g_strdup(shadows->pdata[i]));
   world->fabric = world->cost ? orr_fabric_new(&scenario->cluster, scenario->seed, error) : NULL;
-  return world->fabric ? g_steal_pointer(&world) : NULL;
+  if (!world->fabric) return NULL;
+  world->plans = orr_collective_cache_new(world->fabric, world->cost);
+  return g_steal_pointer(&world);
 }
 
 void orr_run_world_free(OrrRunWorld *world) {
   if (!world) return;
+  orr_collective_cache_free(world->plans);
   if (world->fabric) orr_fabric_free(world->fabric);
   if (world->cost) orr_cost_model_free(world->cost);
   orr_machine_clear(&world->machine);

@@ -8,6 +8,7 @@
 
 #include "sim/run/machine.h"
 #include "sim/run/scenario.h"
+#include "workloads/collectives/collective_cache.h"
 
 G_BEGIN_DECLS
 
@@ -19,6 +20,7 @@ typedef struct {
   OrrLibrary *library; /* borrowed */
   gboolean refuses;    /* on-missing: error */
   GPtrArray *others;   /* costs of other devices, made at their first query */
+  OrrCollectiveCache *plans;
 } OrrRunWorld;
 
 /* Made for @scenario's cluster, seed and on-missing. @library and @scenario must outlive it. */

@@ -227,6 +227,7 @@ static gboolean bracket(const Search *search, double rate, OrrCapacity *capacity
   for (guint i = 0; i <= MOST_DOUBLINGS && is_open(range); i++) {
     if (range->meets > 0 || range->fails > 0)
       rate = range->meets > 0 ? 2 * range->meets : range->fails / 2;
+    if (rate < search->query->least) break;
     if (!try_rate(search, rate, capacity, error)) return FALSE;
     if (range == &capacity->sure && (is_unknown(capacity) || is_flat(capacity))) break;
   }

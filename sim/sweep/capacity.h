@@ -22,6 +22,7 @@ typedef struct {
   double tolerance;
   guint seeds;       /* 2 to 10 */
   double confidence; /* above 0.5 and below 1 */
+  double least;      /* rates below it are not tried; 0: all may be */
 } OrrCapacityQuery;
 
 /* Of the fraction of requests within their objectives. */

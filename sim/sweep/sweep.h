@@ -40,14 +40,17 @@ typedef struct {
   gint64 cpus;
 } OrrSlurm;
 
+/* Which points need no simulation (sweep_prune.h). */
+typedef enum { ORR_PRUNE_NONE, ORR_PRUNE_BEST, ORR_PRUNE_FRONT } OrrPruneKind;
+
 /* The sweep: section, as it was read. */
 typedef struct {
   OrrNode *axes, *where, *objective;
   OrrNode *space;
   OrrChoice sampler;
+  int prune; /* OrrPruneKind */
   gint64 seed;
   double timeout_s;
-  double gpu_hour_price;
   gint64 most;
   OrrSlurm slurm;
 } OrrSweepSection;
@@ -68,6 +71,7 @@ typedef enum {
   ORR_POINT_FAILED,  /* the simulation could not finish */
   ORR_POINT_CRASHED, /* its process ended by a signal */
   ORR_POINT_TIMEOUT, /* it exceeded the time limit of a point */
+  ORR_POINT_PRUNED,  /* a bound rules it out: not simulated (sweep_prune.h) */
   ORR_N_POINT_STATUSES
 } OrrPointStatus;
 extern const char *const orr_point_words[]; /* "ok", "unfit", ... NULL */
@@ -118,7 +122,8 @@ typedef struct {
   char *objectives[ORR_SWEEP_MOST_OBJECTIVES];
   /* Of OrrSweepBest: eligible points of the last rung, best first by the first objective. */
   GArray *best;
-  /* Of OrrSweepBest: the Pareto front of several objectives; empty for one objective. */
+  /* Of OrrSweepBest: the Pareto front of several objectives; empty for one objective, and where
+   * points of the front can be pruned. */
   GArray *front;
   char *band_note;   /* why the bands cannot be trusted; NULL: they can */
   gboolean is_whole; /* no point is missing */

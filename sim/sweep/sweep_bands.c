@@ -89,16 +89,33 @@ static int power_of(const OrrSweepPlan *plan, const OrrExpression *expression, g
   return fabs(twice - 2) < 1e-9 ? 1 : fabs(twice - 0.5) < 1e-9 ? -1 : 0;
 }
 
+/* Costs that are in proportion to the time of a token, and the rate that has bands. Energy has no
+ * band, so neither has a cost with energy in it. */
+static const struct {
+  const char *cost, *rate;
+} per_token[] = {
+    {"cost-per-step", "tokens_per_s"},
+    {"cost-per-run", "tokens_per_s"},
+    {"cost-per-million-tokens", "tokens_per_s"},
+    {"cost-per-million-output-tokens", "output_tokens_per_s"},
+};
+
+/* The rate behind the result @name; NULL: it is not a cost per token. */
+static const char *rate_of(const OrrSweepPlan *plan, const char *name) {
+  if (g_str_has_prefix(name, "cost-") && plan->base->prices.kwh > 0) return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(per_token); i++)
+    if (g_str_equal(per_token[i].cost, name)) return per_token[i].rate;
+  return NULL;
+}
+
 static Term term_of(const OrrSweepPlan *plan, const OrrSweepRule *rule) {
   const guint slot = only_result(plan, rule->expression);
   const int power = slot ? power_of(plan, rule->expression, slot) : 0;
   if (power == 0) return (Term){.reason = "the objective is not in proportion to one result"};
   const char *name = g_array_index(plan->names, OrrExpressionName, slot).name;
-  const gboolean is_per_token = slot == plan->first_derived + ORR_DERIVED_COST_PER_TOKEN ||
-                                slot == plan->first_derived + ORR_DERIVED_ENERGY;
-  return (Term){.metric = is_per_token ? g_strdup("tokens_per_s")
-                                       : g_strdelimit(g_strdup(name), "-", '_'),
-                .is_inverse = (power < 0) != is_per_token};
+  const char *rate = rate_of(plan, name);
+  return (Term){.metric = rate ? g_strdup(rate) : g_strdelimit(g_strdup(name), "-", '_'),
+                .is_inverse = (power < 0) != (rate != NULL)};
 }
 
 /* --- Bands --- */

@@ -39,17 +39,11 @@ const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS] = {
     [ORR_FACT_CAPACITY] = {"memory-capacity-bytes", NUMBER, "Memory of a GPU."},
     [ORR_FACT_TDP] = {"tdp-watts", NUMBER,
                       "Thermal design power of a GPU; 0 if the device does not give it."},
-    [ORR_FACT_PRICE] = {"gpu-hour-price", NUMBER, "The sweep's price of one GPU for one hour."},
 };
 
 const OrrSweepFactName orr_sweep_derived[ORR_N_DERIVED] = {
-    [ORR_DERIVED_COST_PER_TOKEN] = {"cost_per_token", NUMBER,
-                                    "GPUs * gpu-hour-price / 3600 / tokens_per_s."},
     [ORR_DERIVED_HEADROOM] = {"memory_headroom_bytes", NUMBER,
                               "A GPU's memory minus the largest amount that any GPU uses."},
-    [ORR_DERIVED_ENERGY] =
-        {"energy_per_token_j", NUMBER,
-         "GPUs * tdp-watts / tokens_per_s: an upper bound, with every GPU at its design power."},
 };
 
 const char *orr_sweep_name(guint i, const char **ret_sentence) {
@@ -149,7 +143,6 @@ void orr_sweep_facts_fill(const OrrSweepPlan *plan, const OrrScenario *scenario,
   values[ORR_FACT_HIDDEN] = number((double)scenario->model.hidden);
   values[ORR_FACT_CAPACITY] = number(scenario->cluster.device.memory_bytes);
   values[ORR_FACT_TDP] = number(scenario->cluster.device.tdp_watts);
-  values[ORR_FACT_PRICE] = number(plan->section.gpu_hour_price);
 }
 
 /* A member of a result by name; NAN if this kind of workload does not have it. */
@@ -172,12 +165,7 @@ void orr_sweep_facts_fill_result(const OrrSweepPlan *plan, const OrrResult *resu
         (OrrValue){.type = field->kind == ORR_FIELD_BOOL ? ORR_VALUE_TRUTH : ORR_VALUE_NUMBER,
                    .number = found};
   }
-  const double n_gpus = values[ORR_FACT_N_GPUS].number,
-               tokens = result_number(plan, result, "tokens-per-s");
-  const double price = values[ORR_FACT_PRICE].number, watts = values[ORR_FACT_TDP].number;
   OrrValue *derived = &values[plan->first_derived];
-  derived[ORR_DERIVED_COST_PER_TOKEN] = number(n_gpus * price / 3600 / tokens);
   derived[ORR_DERIVED_HEADROOM] =
       number(values[ORR_FACT_CAPACITY].number - result_number(plan, result, "memory-peak-bytes"));
-  derived[ORR_DERIVED_ENERGY] = number(n_gpus * watts / tokens);
 }

@@ -34,17 +34,11 @@ typedef enum {
   ORR_FACT_HIDDEN,
   ORR_FACT_CAPACITY, /* device memory */
   ORR_FACT_TDP,
-  ORR_FACT_PRICE, /* of one GPU for one hour */
   ORR_N_FACTS
 } OrrSweepFact;
 
 /* Computed from a result and the facts. */
-typedef enum {
-  ORR_DERIVED_COST_PER_TOKEN,
-  ORR_DERIVED_HEADROOM,
-  ORR_DERIVED_ENERGY,
-  ORR_N_DERIVED
-} OrrSweepDerived;
+typedef enum { ORR_DERIVED_HEADROOM, ORR_N_DERIVED } OrrSweepDerived;
 
 typedef struct {
   const char *name;

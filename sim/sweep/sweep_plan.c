@@ -10,9 +10,11 @@
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_axis.h"
 #include "sim/sweep/sweep_combination.h"
+#include "sim/run/answer/campaign_rows.h"
 #include "sim/sweep/sweep_facts.h"
 #include "sim/sweep/sweep_plan_axes.h"
 #include "sim/sweep/sweep_plan_rules.h"
+#include "sim/sweep/sweep_prune.h"
 
 /* --- Life --- */
 
@@ -128,7 +130,9 @@ static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *di
     return FALSE;
   }
   if (!orr_sweep_plan_axes_open_dp(plan, sweep, diags, error)) return FALSE;
-  plan->kind = orr_kinds_find((const OrrWorkloadKind *)plan->base->workload.entry);
+  plan->kind = orr_campaign_given(&plan->base->campaign)
+                   ? &orr_campaign_rows_kind
+                   : orr_kinds_find((const OrrWorkloadKind *)plan->base->workload.entry);
   for (guint i = 0; i < ORR_N_FACTS; i++)
     add_name(plan, orr_sweep_facts[i].name, orr_sweep_facts[i].type);
   orr_sweep_plan_axes_add(plan, diags);
@@ -136,6 +140,7 @@ static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *di
     orr_diags_error(diags, sweep->place, "a sweep needs axes or a space");
   add_names(plan);
   orr_sweep_plan_rules_add(plan, sweep, diags);
+  orr_sweep_prune_check(plan, sweep, diags);
   check_rungs(plan, diags);
   count_combinations(plan, sweep, diags);
   hash_plan(plan, sweep);

@@ -19,6 +19,7 @@ void orr_sweep_plan_rules_free(OrrSweepRule *rule) {
 
 static OrrExpression *parse(const OrrSweepPlan *plan, const char *text, OrrPlace place,
                             OrrDiags *diags) {
+  if (orr_sweep_needs_refuse_moved(text, place, diags)) return NULL;
   return orr_expression_parse(text, place, (const OrrExpressionName *)(void *)plan->names->data,
                               plan->names->len, diags);
 }

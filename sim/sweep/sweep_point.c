@@ -4,12 +4,14 @@
  * A process can run one SimGrid engine in its life, so a point that needs SimGrid runs in a child:
  *
  *   worker --fork--> child: simulates, sends the answer, exits 0
- *                    exits TOO_SHORT_STATUS: the shortened step has no steady state; try a longer one
+ *                    exits TOO_SHORT_STATUS: the shortened step has no steady state; try a longer
+ *                                            one
  *                    killed: the worker exits too, and the pool tries the point again
  */
 #include "sim/sweep/sweep_point.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +84,19 @@ static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send,
 
 /* --- The point --- */
 
+/* Where the scenario would be compiled, without simulating it. */
+static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario) {
+  return (OrrWorld){.model = &scenario->model,
+                    .cluster = &scenario->cluster,
+                    .fabric = machine->fabric,
+                    .cost = machine->cost,
+                    .fidelity = scenario->fidelity,
+                    .on_missing = (OrrOnMissing)scenario->on_missing,
+                    .seed = scenario->seed,
+                    .folders = scenario->folders,
+                    .plans = machine->plans};
+}
+
 /* Whether the point's memory fits. FALSE: @answer has the reason, and there is nothing to
  * simulate. */
 static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
@@ -94,17 +109,11 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
     return FALSE;
   }
   if (!kind->footprint) return TRUE;
-  const OrrWorld world = {.model = &scenario->model,
-                          .cluster = &scenario->cluster,
-                          .fabric = machine->fabric,
-                          .cost = machine->cost,
-                          .fidelity = scenario->fidelity,
-                          .on_missing = (OrrOnMissing)scenario->on_missing,
-                          .seed = scenario->seed,
-                          .folders = scenario->folders};
+  const OrrWorld world = world_of(machine, scenario);
   OrrFootprint footprint;
   if (!kind->footprint(scenario->workload.params, &world, &footprint))
     return TRUE; /* compiling reports the error */
+  answer->memory_bytes = footprint.gpu_bytes;
   g_autofree char *reason = orr_footprint_refuse(&footprint, &scenario->cluster);
   if (!reason) return TRUE;
   set_status(answer, ORR_POINT_UNFIT, reason);
@@ -163,6 +172,29 @@ static gboolean attempt(Point *point, guint shorten) {
   return TRUE;
 }
 
+/* What the point can be at best. Faults can end a step before its time. Where no outline can be
+ * made, compiling reports why. Scores that are not numbers rule nothing out. */
+static void bound(Point *point) {
+  const OrrScenario *scenario = point->scenario;
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  const OrrWorld world = world_of(orr_sweep_variants_world(point->variants, NULL), scenario);
+  OrrSweepAnswer *answer = &point->answer;
+  answer->is_bound = TRUE;
+  for (guint i = 0; i < ORR_SWEEP_MOST_OBJECTIVES; i++) answer->score[i] = NAN;
+  if (!kind->outline || orr_scenario_has_faults(scenario)) return;
+  g_autoptr(OrrWork) work =
+      kind->outline(scenario->workload.params, &world, &answer->least_s, NULL);
+  if (!work) return;
+  g_autoptr(OrrOutcome) outcome = orr_outcome_new();
+  const OrrReplayed outline = {.work = work,
+                               .cluster = &scenario->cluster,
+                               .prices = &scenario->prices,
+                               .fabric = world.fabric};
+  orr_kinds_outline(&outline, answer->least_s, outcome);
+  answer->result = outcome->result;
+  judge(point->plan, point->values, answer);
+}
+
 /* Simulates a shortened step, whose steady state stands for the micro-batches that it leaves out;
  * when it has no steady state, tries longer steps up to the whole one. */
 static void simulate(Point *point) {
@@ -195,8 +227,11 @@ void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, O
   point.answer =
       (OrrSweepAnswer){.point = task->point, .combination = task->combination, .rung = task->rung};
   point.scenario = check(&point, task);
-  if (point.scenario && fits(variants, point.scenario, &point.answer))
+  const gboolean runs = point.scenario && fits(variants, point.scenario, &point.answer);
+  if (runs && task->work == ORR_SWEEP_SIMULATE) {
     simulate(&point);
-  else
-    send(&point.answer, user);
+    return;
+  }
+  if (runs) bound(&point);
+  send(&point.answer, user);
 }

@@ -11,9 +11,13 @@
 
 G_BEGIN_DECLS
 
+/* What to do with a point. */
+typedef enum { ORR_SWEEP_SIMULATE, ORR_SWEEP_BOUND } OrrSweepWork;
+
 typedef struct {
   guint64 point, combination;
   guint32 rung;
+  gint32 work; /* OrrSweepWork */
 } OrrSweepTask;
 
 /* Everything that the rows of a point need, as plain bytes that cross a pipe. */
@@ -23,9 +27,12 @@ typedef struct {
   gint32 status;   /* OrrPointStatus */
   gint32 eligible; /* the point is ok and satisfies the constraints on results */
   gint32 folded;
+  gint32 is_bound; /* not the point's answer: its scores are bounds, and it is to be simulated */
   double seconds[ORR_N_TIMES];             /* of the iteration by kind, mean over GPUs; training */
   double score[ORR_SWEEP_MOST_OBJECTIVES]; /* the values of the objectives */
   double wall_time_s;
+  double least_s;      /* of a bound and of a pruned point: seconds that a step takes at least */
+  double memory_bytes; /* that the fullest GPU needs; 0: not known before a simulation */
   OrrResult result;
   OrrSweepLikeness likeness; /* all zero: not known */
   char engine[96];
@@ -37,9 +44,11 @@ typedef struct {
 
 typedef void (*OrrSweepSend)(const OrrSweepAnswer *answer, void *user);
 
-/* Simulates @task and calls @send once with the answer: in this process, or in a child that is
- * forked when the point needs a SimGrid engine. The answer has a likeness, which takes 10 to 150
- * us, only if the point enters @seen, the report of what this process simulated at this rung. */
+/* Does @task. ORR_SWEEP_BOUND: calls @send once, with the bound of a point that can be simulated,
+ * or with the answer of one that cannot. ORR_SWEEP_SIMULATE: simulates it and calls @send once with
+ * the answer: in this process, or in a child that is forked when the point needs a SimGrid engine.
+ * The answer has a likeness, which takes 10 to 150 us, only if the point enters @seen, the report
+ * of what this process simulated at this rung. */
 void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, OrrSweepReport *seen,
                          const OrrSweepTask *task, OrrSweepSend send, void *user);
 

@@ -1,7 +1,8 @@
 /*
  * sweep_pool.c - gives points to worker processes and takes their answers.
  *
- *   parent --OrrSweepTask--> worker --OrrSweepAnswer--> parent     two pipes per worker, whole messages
+ *   parent --OrrSweepTask--> worker --OrrSweepAnswer--> parent     two pipes per worker, whole
+ *                                                                  messages
  *
  * Invariants
  *  1. A task that was given out is answered once or given out again. A worker answers its tasks in
@@ -50,9 +51,10 @@ typedef struct {
   OrrSweepVariants *variants;
   const OrrSweepCrew *crew;
   Worker *workers;
-  GQueue again; /* of Given: tasks of workers that died */
-  guint64 n_answered;
-  gint64 begin_us;
+  GQueue again;       /* of Given: tasks of workers that died */
+  guint64 n_answered; /* of the kind of work that was given out last, */
+  gint64 begin_us;    /* since its first was given out */
+  gint32 work;
 } Pool;
 
 /* --- In the worker --- */
@@ -178,6 +180,11 @@ static Given *take_next(Pool *pool) {
   if (pool->crew->interrupted && *pool->crew->interrupted) return NULL;
   OrrSweepTask task;
   if (!pool->crew->next(&task, pool->crew->user)) return NULL;
+  if (task.work != pool->work) { /* a bound says nothing about how long a simulation takes */
+    pool->work = task.work;
+    pool->n_answered = 0;
+    pool->begin_us = g_get_monotonic_time();
+  }
   given = g_new0(Given, 1);
   given->task = task;
   return given;

@@ -49,8 +49,7 @@ void orr_sweep_report_free(OrrSweepReport *report) {
 
 /* --- Ranking --- */
 
-/* An objective as a quantity to minimize. */
-static double cost(const OrrSweepPlan *plan, const double *score, guint i) {
+double orr_sweep_report_cost(const OrrSweepPlan *plan, const double *score, guint i) {
   return ((const OrrSweepRule *)plan->objectives->pdata[i])->maximize ? -score[i] : score[i];
 }
 
@@ -65,11 +64,11 @@ static OrrSweepBest shown(const OrrSweepAnswer *answer) {
 static gboolean add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
                          const OrrSweepAnswer *answer) {
   GArray *best = report->best;
-  const double mine = cost(plan, answer->score, 0);
+  const double mine = orr_sweep_report_cost(plan, answer->score, 0);
   guint at = best->len;
   for (; at > 0; at--) {
     const OrrSweepBest *other = &g_array_index(best, OrrSweepBest, at - 1);
-    const double theirs = cost(plan, other->score, 0);
+    const double theirs = orr_sweep_report_cost(plan, other->score, 0);
     if (theirs < mine || (theirs == mine && other->point < answer->point)) break;
   }
   if (at >= ORR_SWEEP_MOST_BEST) return FALSE;
@@ -85,8 +84,8 @@ static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 poi
                           const double *b, guint64 point_b) {
   gboolean better = FALSE;
   for (guint i = 0; i < plan->objectives->len; i++) {
-    if (cost(plan, a, i) > cost(plan, b, i)) return FALSE;
-    better = better || cost(plan, a, i) < cost(plan, b, i);
+    if (orr_sweep_report_cost(plan, a, i) > orr_sweep_report_cost(plan, b, i)) return FALSE;
+    better = better || orr_sweep_report_cost(plan, a, i) < orr_sweep_report_cost(plan, b, i);
   }
   return better || point_a < point_b;
 }
@@ -125,7 +124,8 @@ gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
   for (guint i = 0; i < plan->objectives->len; i++)
     if (isnan(answer->score[i])) return FALSE;
   const gboolean is_best = add_best(report, plan, answer);
-  const gboolean is_front = plan->objectives->len > 1 && add_front(report, plan, answer);
+  const gboolean is_front = plan->objectives->len > 1 && plan->section.prune != ORR_PRUNE_BEST &&
+                            add_front(report, plan, answer);
   return is_best || is_front;
 }
 

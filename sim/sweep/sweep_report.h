@@ -15,6 +15,9 @@ OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan);
 gboolean orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
                               const OrrSweepAnswer *answer, gboolean is_last);
 
+/* Objective @i of @score as a quantity to minimize. */
+double orr_sweep_report_cost(const OrrSweepPlan *plan, const double *score, guint i);
+
 /* Fills in the settings of @point, if the report shows it. */
 void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point,
                                guint64 combination);

@@ -13,6 +13,7 @@
 #include "sim/sweep/sweep_known.h"
 #include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_pool.h"
+#include "sim/sweep/sweep_prune.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_rungs.h"
 #include "sim/sweep/sweep_store.h"
@@ -29,6 +30,11 @@ typedef struct {
   GByteArray *done; /* one bit per point */
   guint in_batch;   /* points that are not committed yet */
   gint64 batch_us, begin_us;
+  OrrSweepPrune *prune; /* NULL: every point is simulated */
+  gboolean is_listed;   /* pruning: every point's bound was asked for */
+  OrrSweepTask ahead;   /* pruning: the next one to ask for, if @has_ahead */
+  gboolean has_ahead;
+  guint64 n_open; /* pruning: bounds that are not answered yet */
 } Sweep;
 
 /* --- Points in order --- */
@@ -76,8 +82,7 @@ static void recall_scores(Sweep *sweep) {
   if (sweep->order->known) orr_sweep_known_visit(sweep->order->known, recall_score, &recall, NULL);
 }
 
-static gboolean next_task(OrrSweepTask *ret_task, void *user) {
-  Sweep *sweep = user;
+static gboolean next_point(Sweep *sweep, OrrSweepTask *ret_task) {
   while (TRUE) {
     while (orr_sweep_rungs_next(sweep->rungs, ret_task)) {
       orr_sweep_report_settings(sweep->report, sweep->plan, ret_task->point, ret_task->combination);
@@ -90,6 +95,25 @@ static gboolean next_task(OrrSweepTask *ret_task, void *user) {
     recall_scores(sweep);
     orr_sweep_rungs_climb(sweep->rungs);
   }
+}
+
+/* --- Pruning: first the bounds of all points, then those to simulate --- */
+
+static gboolean next_bound(Sweep *sweep, OrrSweepTask *ret_task) {
+  if (sweep->has_ahead)
+    *ret_task = sweep->ahead;
+  else if (sweep->is_listed || !next_point(sweep, ret_task))
+    return FALSE;
+  sweep->has_ahead = FALSE;
+  sweep->n_open++;
+  ret_task->work = ORR_SWEEP_BOUND;
+  return TRUE;
+}
+
+static gboolean next_task(OrrSweepTask *ret_task, void *user) {
+  Sweep *sweep = user;
+  if (!sweep->prune) return next_point(sweep, ret_task);
+  return next_bound(sweep, ret_task) || orr_sweep_prune_next(sweep->prune, ret_task);
 }
 
 /* --- Answers --- */
@@ -121,8 +145,7 @@ static gboolean store_answer(Sweep *sweep, const OrrSweepAnswer *answer, gboolea
                                error);
 }
 
-static gboolean take_answer(const OrrSweepAnswer *answer, void *user, GError **error) {
-  Sweep *sweep = user;
+static gboolean keep_answer(Sweep *sweep, const OrrSweepAnswer *answer, GError **error) {
   const gboolean counts = answer->status == ORR_POINT_OK && answer->eligible;
   const gboolean is_shown = orr_sweep_report_add(
       sweep->report, sweep->plan, answer, orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
@@ -132,6 +155,29 @@ static gboolean take_answer(const OrrSweepAnswer *answer, void *user, GError **e
   orr_sweep_report_settings(sweep->report, sweep->plan, answer->point, answer->combination);
   if (counts) orr_sweep_rungs_score(sweep->rungs, answer->point, answer->score[0]);
   return sweep->in_batch < BATCH_POINTS || end_batch(sweep, error);
+}
+
+/* Chooses more points to simulate, once all bounds are there. */
+static gboolean choose(Sweep *sweep, GError **error) {
+  OrrSweepAnswer pruned;
+  if (!sweep->is_listed) sweep->has_ahead = next_point(sweep, &sweep->ahead);
+  sweep->is_listed = !sweep->has_ahead;
+  while (sweep->is_listed && orr_sweep_prune_choose(sweep->prune, &pruned))
+    if (!keep_answer(sweep, &pruned, error)) return FALSE;
+  return TRUE;
+}
+
+/* An answer without a bound, where a bound was asked for, says that the point cannot run. */
+static gboolean take_answer(const OrrSweepAnswer *answer, void *user, GError **error) {
+  Sweep *sweep = user;
+  if (!sweep->prune) return keep_answer(sweep, answer, error);
+  if (sweep->n_open > 0) sweep->n_open--;
+  if (answer->is_bound)
+    orr_sweep_prune_add(sweep->prune, answer);
+  else
+    orr_sweep_prune_take(sweep->prune, answer);
+  return (answer->is_bound || keep_answer(sweep, answer, error)) &&
+         (sweep->n_open > 0 || choose(sweep, error));
 }
 
 static gboolean tick(void *user, GError **error) {
@@ -153,6 +199,7 @@ static void recall_point(const OrrSweepAnswer *answer, void *user) {
   Sweep *sweep = user;
   set_done(sweep, answer->point);
   sweep->report->n_before++;
+  if (sweep->prune) orr_sweep_prune_recall(sweep->prune, answer);
   orr_sweep_report_add(sweep->report, sweep->plan, answer,
                        orr_sweep_rungs_is_last(sweep->rungs, answer->rung));
 }
@@ -291,6 +338,7 @@ static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
 
 static void clear(Sweep *sweep) {
   orr_sweep_rungs_free(sweep->rungs);
+  orr_sweep_prune_free(sweep->prune);
   g_clear_pointer(&sweep->store, orr_store_free);
   g_byte_array_unref(sweep->done);
 }
@@ -323,6 +371,7 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
   if (fine) count_points(plan, variants, report);
   if (fine && (fine = check_count(&sweep, error))) {
     sweep.rungs = orr_sweep_rungs_new(plan, variants);
+    if (!order->look) sweep.prune = orr_sweep_prune_new(plan);
     fine = run(&sweep, variants, error);
   }
   clear(&sweep);

@@ -61,7 +61,8 @@ static gboolean next_combination(OrrSweepRungs *rungs, guint64 *ret_combination)
 gboolean orr_sweep_rungs_next(OrrSweepRungs *rungs, OrrSweepTask *ret_task) {
   guint64 combination;
   if (!next_combination(rungs, &combination)) return FALSE;
-  *ret_task = (OrrSweepTask){rungs->first + rungs->next, combination, rungs->rung};
+  *ret_task =
+      (OrrSweepTask){rungs->first + rungs->next, combination, rungs->rung, ORR_SWEEP_SIMULATE};
   rungs->next++;
   return TRUE;
 }

@@ -6,7 +6,8 @@
 #include "sim/sweep/sweep.h"
 
 const char *const orr_point_words[] = {"ok",      "unfit",   "refused", "failed",
-                                       "crashed", "timeout", NULL};
+                                       "crashed", "timeout", "pruned",  NULL};
+static const char *const prune_words[] = {"none", "best", "front", NULL};
 
 static const OrrField slurm_fields[] = {
     ORR_FIELD_TEXT(OrrSlurm, "partition", partition, NULL,
@@ -55,19 +56,27 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_CHOICE(OrrSweepSection, "sampler", sampler, &orr_sampler_registry, "grid",
                      "How combinations are chosen as points."),
+    ORR_FIELD_WORD(
+        OrrSweepSection, "prune", prune, prune_words, "none",
+        "Which points are not simulated, because a lower bound of their step's time shows "
+        "that they are worse than what was found: none; best, all that cannot be one of "
+        "the ten best points by the first objective; front, of those the ones that cannot "
+        "be on the Pareto front."),
     ORR_FIELD_INT(OrrSweepSection, "seed", seed, "1", "Seed of the sampler.",
                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrSweepSection, "timeout", timeout_s, ORR_UNIT_SECONDS, "600 s",
                    "Time limit of one point; a timeout is recorded, and the sweep continues.",
                    .flags = ORR_FIELD_POSITIVE),
-    ORR_FIELD_REAL(
-        OrrSweepSection, "gpu-hour-price", gpu_hour_price, ORR_UNIT_NONE, "0",
-        "Price of one GPU for one hour, in any currency; cost_per_token has the same currency.",
-        .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrSweepSection, "most", most, "100000", "A sweep with more points needs --yes.",
                   .flags = ORR_FIELD_POSITIVE),
     ORR_FIELD_SECTION(OrrSweepSection, "slurm", slurm, &slurm_table, "{}",
                       "How --executor slurm submits it."),
 };
-const OrrFieldTable orr_sweep_section_table =
-    ORR_FIELD_TABLE("sweep", "Many configurations of one scenario.", OrrSweepSection, fields);
+static const OrrMovedKey moved[] = {{"gpu-hour-price", "prices.gpu-hour of the scenario"},
+                                    {NULL, NULL}};
+const OrrFieldTable orr_sweep_section_table = {.name = "sweep",
+                                               .sentence = "Many configurations of one scenario.",
+                                               .size = sizeof(OrrSweepSection),
+                                               .fields = fields,
+                                               .n_fields = G_N_ELEMENTS(fields),
+                                               .moved = moved};

@@ -56,6 +56,7 @@ typedef struct {
   char *reason;
   gboolean eligible;
   double score[ORR_SWEEP_MOST_OBJECTIVES];
+  double least_s, memory_bytes;
 } PointRow;
 
 static const OrrField point_fields[] = {
@@ -65,7 +66,7 @@ static const OrrField point_fields[] = {
                   "The rung of the sampler; the last rung has the result."),
     ORR_FIELD_WORD(PointRow, "status", status, orr_point_words, NULL,
                    "ok; unfit: its memory does not fit, so it was not simulated; refused; failed; "
-                   "crashed; timeout."),
+                   "crashed; timeout; pruned: its bound rules it out, so it was not simulated."),
     ORR_COLUMN_TEXT(PointRow, "reason", reason, "Why the point is not ok."),
     ORR_FIELD_BOOL(PointRow, "eligible", eligible, NULL,
                    "Whether the point is ok and satisfies the constraints on results."),
@@ -77,6 +78,12 @@ static const OrrField point_fields[] = {
                    "The value of the third objective."),
     ORR_FIELD_REAL(PointRow, "objective-4", score[3], ORR_UNIT_NONE, NULL,
                    "The value of the fourth objective."),
+    ORR_FIELD_REAL(PointRow, "least-s", least_s, ORR_UNIT_SECONDS, NULL,
+                   "Of a pruned point: seconds that a step takes at least."),
+    ORR_FIELD_REAL(
+        PointRow, "memory-bytes", memory_bytes, ORR_UNIT_BYTES, NULL,
+        "Memory that the fullest GPU needs, as known before a simulation: also of points "
+        "that do not fit."),
 };
 const OrrFieldTable orr_sweep_point_table =
     ORR_FIELD_TABLE("sweep_point", "One row per point of a sweep.", PointRow, point_fields);
@@ -195,7 +202,9 @@ static gboolean add_rows(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep
                   answer->status,
                   ok ? NULL : (char *)answer->reason,
                   answer->eligible,
-                  {NAN, NAN, NAN, NAN}};
+                  {NAN, NAN, NAN, NAN},
+                  answer->status == ORR_POINT_PRUNED ? answer->least_s : NAN,
+                  answer->memory_bytes > 0 ? answer->memory_bytes : NAN};
   for (guint i = 0; ok && i < plan->objectives->len; i++) row.score[i] = answer->score[i];
   if (!orr_store_add_row(store, &orr_sweep_point_table, &row, error) ||
       !add_params(store, settings, error))

@@ -14,8 +14,8 @@
  *     group: training                `orrery validate training` runs all sets of the group
  *     columns:                       a column -> a scenario path, a list of paths, or `ignore`
  *       layers: model.layers
- *       n_gpus: [cluster.gpus, gpus] `gpus`: the GPUs that the row was measured on; the row is refused
- *                                    if the simulation uses another number
+ *       n_gpus: [cluster.gpus, gpus] `gpus`: the GPUs that the row was measured on; the row is
+ *                                    refused if the simulation uses another number
  *       model: label
  *       iter_time_s_derived: measured.iteration_time_s
  *     values:                        a column -> {text in the table: text for the scenario, or a
@@ -24,22 +24,25 @@
  *       variant: {full recompute: {workload.recompute: full}}
  *       chip: {TPU v5p: {refuse: TPUs are not simulated}}      the row is refused, with this reason
  *       mem: {GB: ""}                                          the same as an empty cell
- *       mode: {split: {workload.groups: "[{replicas: <workers>}]"}}   <workers>: the row's cell in that column; a row
- *                                                              without it is refused
+ *       mode: {split: {workload.groups: "[{replicas: <workers>}]"}}
+ *                                                              <workers>: the row's cell in that
+ *                                                              column; a row without it is refused
  *       model: {moe-1t: {model: moe-1t, part: experts}}        the errors are also listed by part
  *       tp: {"64": {workload.parallel.tp: 8, gpus: 8}}         corrects the row's number of GPUs
- *       note: {"*": <note>}                                    "*": every other cell; here it stands for itself
- *     together: {isl osl: {128 2048: {workload.requests: 3000}}}   settings by several columns, applied last
+ *       note: {"*": <note>}                                    "*": every other cell; here it
+ *                                                              stands for itself
+ *     together: {isl osl: {128 2048: {workload.requests: 3000}}}
+ *                                    settings by several columns, applied last
  *     scale: {forward_ms: 0.001}     a column -> a factor for its numbers
  *
  * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by
  * shape.
  *
  * An unknown column is an error, unless `columns` ignores it. An empty cell keeps the scenario's
- * value. A column with `values` has no other cells: a row with one is refused, unless "*" gives it a
- * meaning, or it is a number in a column that sets a path, or a measurement. Columns are applied in
- * the order of the table; the texts of several columns that mean
- * `label` (or `source`, or `note`) are joined by a blank.
+ * value. A column with `values` has no other cells: a row with one is refused, unless "*" gives
+ * it a meaning, or it is a number in a column that sets a path, or a measurement. Columns are
+ * applied in the order of the table; the texts of several columns that mean `label` (or `source`,
+ * or `note`) are joined by a blank.
  */
 #ifndef ORR_VALIDATE_H
 #define ORR_VALIDATE_H

@@ -124,7 +124,7 @@ static OrrCoverageLevel level_of(const GPtrArray *checks, guint level) {
     const double factor = factor_needed(check, level);
     g_array_append_val(factors, factor);
   }
-  qsort(factors->data, factors->len, sizeof(double), compare_doubles);
+  if (factors->len > 0) qsort(factors->data, factors->len, sizeof(double), compare_doubles);
   const double factor = both.n_inside > 0 ? g_array_index(factors, double, both.n_inside - 1) : NAN;
   const double equal_width = factor * over(constant.width, constant.n);
   return (OrrCoverageLevel){.coverage = over(banded.n_inside, banded.n),

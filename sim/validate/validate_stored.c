@@ -11,6 +11,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/registry.h"
+#include "sim/bands/band_metrics.h"
 #include "workloads/workload.h"
 
 #define SAME 1e-4
@@ -161,8 +162,10 @@ gboolean orr_validate_stored_write(const GPtrArray *validations, const char *fol
   const OrrEntry *const *kinds = orr_workload_registry.entries;
   gboolean ok = TRUE;
   guint n = 0;
-  for (; ok && kinds[n]; n++) ok = write_fresh(all, folder, kinds[n]->name, error);
-  for (guint i = 0; ok && i < n; i++) ok = put_in_place(folder, kinds[i]->name, error);
+  for (; ok && kinds[n]; n++)
+    ok = !orr_band_metrics_has(kinds[n]->name) || write_fresh(all, folder, kinds[n]->name, error);
+  for (guint i = 0; ok && i < n; i++)
+    ok = !orr_band_metrics_has(kinds[i]->name) || put_in_place(folder, kinds[i]->name, error);
   for (guint i = 0; !ok && i < n; i++) {
     g_autofree char *fresh = path_of(folder, kinds[i]->name, ".csv.new");
     unlink(fresh);

@@ -105,6 +105,7 @@ static void test_format(void) {
       {-0.5, ORR_UNIT_SECONDS, "-500 ms"},
       {7200, ORR_UNIT_SECONDS, "120 min"},
       {450e9, ORR_UNIT_BYTES_PER_S, "450 GB/s"},
+      {50e-12, ORR_UNIT_J_PER_BYTE, "50 pJ/B"},
       {85899345920.0, ORR_UNIT_BYTES, "80 GiB"},
       {1000, ORR_UNIT_BYTES, "1000 B"},
       {1024, ORR_UNIT_BYTES, "1 KiB"},

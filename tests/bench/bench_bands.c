@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "sim/bands/band_private.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/benchmark.h"
 
 typedef struct {
   OrrLibrary *library;

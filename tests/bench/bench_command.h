@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-#include "tests/bench/bench.h"
+#include "tests/bench/benchmark.h"
 
 typedef struct {
   double wall_s, processor_s; /* user and system */

@@ -8,7 +8,7 @@
  */
 #include "sim/base/random.h"
 #include "sim/engine/engine.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/benchmark.h"
 
 typedef struct {
   OrrEngineKind kind;

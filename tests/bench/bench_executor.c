@@ -3,7 +3,7 @@
  * both engines.
  */
 #include "sim/engine/executor.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/benchmark.h"
 
 #define N_LANES 16
 #define N_ROUNDS 20000

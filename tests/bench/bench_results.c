@@ -8,7 +8,7 @@
 
 #include "sim/base/random.h"
 #include "sim/sweep/sweep_store.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/benchmark.h"
 
 #define N_POINTS 100000
 

@@ -3,7 +3,7 @@
  * simulated a second, and beside them all, most of which only had their memory computed.
  */
 #include "sim/sweep/sweep.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/benchmark.h"
 
 #define SAMPLE "sweep.sampler={kind: random, points: 200}"
 

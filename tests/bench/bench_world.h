@@ -9,7 +9,7 @@
 #include "sim/base/library.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/benchmark.h"
 
 static inline void bench_check_diags(const OrrDiags *diags) {
   g_autoptr(GError) error = NULL;

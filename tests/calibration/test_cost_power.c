@@ -3,9 +3,16 @@
 
 #include "tests/calibration/calibration_sample.h"
 
-static const char text[] =
-    "schema: profile/1\nname: p\ndevice: d\n"
-    "constants: {static-power: 100 W, tensor-power: 800 W, gemm-efficiency: 100 %}\n";
+static const char text[] = "schema: profile/1\nname: p\ndevice: d\n"
+                           "constants: {gemm-efficiency: 100 %}\n";
+
+/* Tensor cores want 800 W at their peak, on top of 100 W. */
+static OrrDevice device_of(double tdp_watts) {
+  OrrDevice device = round_device;
+  device.tdp_watts = tdp_watts;
+  device.power = (OrrDevicePower){.static_w = 100, .tensor_w = 800, .memory_j_per_byte = 20e-12};
+  return device;
+}
 
 static OrrOperator gemm_op(gint64 size) {
   return orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, size, size, size});
@@ -14,9 +21,8 @@ static OrrOperator gemm_op(gint64 size) {
 /* At the peak (1e14) tensor cores want 800 W, and 500 W leave 400: half, so a clock of 2^(-1/3).
  * Half the rate wants just the 400 W; so does nothing at all. */
 static void test_clock(void) {
-  OrrDevice device = round_device;
+  const OrrDevice device = device_of(500);
   g_autoptr(OrrProfile) profile = sample_profile(text);
-  device.tdp_watts = 500;
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
   assert_near(orr_cost_clock(model, ORR_BF16, 1e14, 1), cbrt(0.5), 1e-12);
   g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 0.5e14, 1), ==, 1);
@@ -32,12 +38,10 @@ static void test_clock(void) {
  * a spread of speeds of 2 % it wants 3 * 2 % * 1.4341 more power, and no other board sets the
  * pace. Where the limit does not bind it costs nothing. */
 static void test_fleet(void) {
-  OrrDevice device = round_device;
-  g_autofree char *spread = g_strconcat(
-      "schema: profile/1\nname: p\ndevice: d\n",
-      "constants: {static-power: 100 W, tensor-power: 800 W, speed-spread: 2 %}\n", NULL);
+  const OrrDevice device = device_of(500);
+  g_autofree char *spread = g_strconcat("schema: profile/1\nname: p\ndevice: d\n",
+                                        "constants: {speed-spread: 2 %}\n", NULL);
   g_autoptr(OrrProfile) profile = sample_profile(spread);
-  device.tdp_watts = 500;
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
   assert_near(orr_cost_clock(model, ORR_BF16, 1e14, 8), cbrt(0.5 / (1 + 0.06 * 1.43420)), 1e-5);
   g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 1e14, 0), ==,
@@ -53,7 +57,7 @@ static void test_fleet(void) {
 
 /* No limit known, none stated, one that no kernel reaches, memory-bound work: all as they were. */
 static void test_unlimited(void) {
-  OrrDevice device = round_device;
+  OrrDevice device = device_of(0);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   OrrOperator big = gemm_op(8192),
               copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e9, 1e12);
@@ -63,8 +67,10 @@ static void test_unlimited(void) {
     g_assert_cmpfloat(orr_cost_sustained(model, &big).time_s, ==,
                       orr_cost_operator(model, &big).time_s);
   }
-  device.tdp_watts = 200;
-  g_autoptr(OrrCostModel) unknown = model_of(NULL, &device);
+  OrrDevice without = device;
+  device.tdp_watts = without.tdp_watts = 200;
+  without.power = (OrrDevicePower){0};
+  g_autoptr(OrrCostModel) unknown = model_of(profile, &without);
   g_autoptr(OrrCostModel) known = model_of(profile, &device);
   g_assert_cmpfloat(orr_cost_sustained(unknown, &big).time_s, ==,
                     orr_cost_operator(unknown, &big).time_s);
@@ -75,7 +81,7 @@ static void test_unlimited(void) {
 /* A lower limit never makes anything faster, nothing takes less than its burst, and no limit
  * takes for ever. */
 static void test_limits(void) {
-  OrrDevice device = round_device;
+  OrrDevice device = device_of(0);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   for (gint64 size = 16; size <= 16384; size *= 4) {
     OrrOperator op = gemm_op(size);
@@ -93,11 +99,12 @@ static void test_limits(void) {
   }
 }
 
-/* What tensor-power was found from: 794.5 TFLOP/s at 700 W, where the best row reaches 921. */
+/* What power.tensor was found from: 794.5 TFLOP/s at 700 W, where the best row reaches 921. */
 static void test_shipped(void) {
   OrrDevice device = h100_device;
   g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
   device.tdp_watts = 700;
+  device.power = (OrrDevicePower){.static_w = 150, .tensor_w = 920};
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
   OrrOperator op =
       orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, (OrrGemmShape){1, 1536, 6144, 16384});

@@ -12,6 +12,7 @@
 #define STARTS "# Collective test starting: all_reduce_perf\n"
 #define RANK0 "#  Rank  0 Group  0 Pid 100 on  node1 device  0 [0x1b] NVIDIA H100 80GB HBM3\n"
 #define RANK1 "#  Rank  1 Group  0 Pid 100 on  node1 device  1 [0x43] NVIDIA H100 80GB HBM3\n"
+#define RANK2 "#  Rank  2 Group  0 Pid 100 on  node1 device  2 [0x44] NVIDIA H100 80GB HBM3\n"
 #define HEADINGS                                                                                   \
   "#                                              out-of-place          in-place\n"                \
   "#   size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"     \
@@ -101,13 +102,55 @@ static void test_short_headings(void) {
   g_assert_cmpuint(profile->collectives->len, ==, 1);
 }
 
-/* Two runs in one text: over 2 and over 1 ranks. */
+/* Two runs in one text: over 2 and over 3 ranks. */
 static void test_two_runs(void) {
   g_autofree char *text = good(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9")
-                                   FOOT RANK0 HEADINGS ROW("1024", "3", "3") FOOT,
+                                   FOOT RANK0 RANK1 RANK2 HEADINGS ROW("1024", "3", "3") FOOT,
                                &plain);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_assert_cmpuint(profile->collectives->len, ==, 2);
+}
+
+/* mpirun and srun put the rank before each line; NCCL's own lines lie between the rows. */
+static void test_tags(void) {
+  static const char *const tags[] = {"[1,0]<stdout>:", " 0: "};
+  for (guint i = 0; i < G_N_ELEMENTS(tags); i++) {
+    g_auto(GStrv) lines = g_strsplit(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "\n", -1);
+    g_autoptr(GString) tagged = g_string_new("[1,1]<stdout>:node1:26:26 [1] NCCL INFO ready\n");
+    for (char **line = lines; **line; line++)
+      g_string_append_printf(tagged, "%s%s\n", tags[i], *line);
+    g_autofree char *text = good(tagged->str, &plain);
+    g_assert_nonnull(strstr(text, "ranks: 2\n    bytes: \"1024\"\n    us: \"10\""));
+  }
+}
+
+/* Collectives without a reduction may leave the column of it empty. */
+static void test_empty_column(void) {
+  g_autofree char *text =
+      good("alltoall_perf\n" RANK0 RANK1
+           "# size count type redop time algbw busbw error time algbw busbw error\n"
+           "  1024 256 float  10.5 0.1 0.1 0e+00 10.6 0.1 0.1 N/A\n",
+           &plain);
+  g_assert_nonnull(strstr(text, "us: \"10.5\""));
+}
+
+/* A test that failed before its first row is left out, and a comment says so. */
+static void test_failed(void) {
+  g_autofree char *text = good(
+      "# Collective test starting: alltoall_perf\n" RANK0 RANK1 HEADINGS
+      "node1: Test NCCL failure common.cu:401\n" STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9"),
+      &plain);
+  g_assert_nonnull(strstr(text, "# Left out, for the test failed: alltoall.\n"));
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_assert_cmpuint(profile->collectives->len, ==, 1);
+}
+
+/* Over 3 ranks a bus bandwidth of 4/3 is that of all_reduce alone; a fragment lists no ranks. */
+static void test_unnamed(void) {
+  const OrrNcclTestsOrder order = {.device = "h100-sxm", .ranks = 3};
+  g_autofree char *text =
+      good(HEADINGS "  3000 750 float sum -1 10 0.3 0.4 0 10 0.3 0.4 0\n", &order);
+  g_assert_nonnull(strstr(text, "op: all_reduce\n    ranks: 3\n"));
 }
 
 static void assert_refused(const char *text, const char *words) {
@@ -121,7 +164,14 @@ static void assert_refused(const char *text, const char *words) {
 
 static void test_refused(void) {
   assert_refused("", "no row of nccl-tests");
-  assert_refused(HEAD FOOT, "no row of nccl-tests");
+  assert_refused(HEAD FOOT, "no row of nccl-tests: the test of all_reduce failed");
+  assert_refused(STARTS RANK0 HEADINGS ROW("1024", "10", "9"), ":4:1: error: one rank: ");
+  assert_refused(
+      STARTS "#  Rank  0 Pid 1 on n device  0 [0x43] NVIDIA H200\n"
+             "#  Rank  1 Pid 1 on n device  1 [0x44] NVIDIA H200\n" HEADINGS ROW("1024", "10", "9"),
+      "measured on NVIDIA H200, which is h200-sxm, not h100-sxm");
+  assert_refused(RANK0 RANK1 RANK2 HEADINGS "  3000 750 float sum -1 10 0.3 0.2 0 10 0.3 0.2 0\n",
+                 "all_gather, reduce_scatter or alltoall; pass --op NAME");
   assert_refused(HEAD ROW("1024", "nan", "9"), ":7:1: error: time is 'nan'");
   assert_refused(HEAD ROW("1024", "0", "9"), "time is '0'");
   assert_refused(HEAD ROW("1024", "-3", "9"), "time is '-3'");
@@ -133,7 +183,7 @@ static void test_refused(void) {
   assert_refused(HEAD ROW("1024", "10", "9") "  2048 256 half sum -1 10 0.1 0.1 0 9 0.1 0.1 0\n",
                  "type half");
   assert_refused(HEAD ROW("10.5", "10", "9"), "size is '10.5'");
-  assert_refused(STARTS HEADINGS ROW("1024", "10", "9"), "the number of ranks is unknown");
+  assert_refused(STARTS HEADINGS ROW("1024", "10", "9"), "--ranks N");
   assert_refused(RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "--op NAME");
   assert_refused(STARTS RANK0 RANK1 ROW("1024", "10", "9"), "before the line of headings");
   assert_refused(STARTS RANK0
@@ -173,6 +223,10 @@ int main(int argc, char **argv) {
   g_test_add_func("/nccl-tests/short-headings", test_short_headings);
   g_test_add_func("/nccl-tests/in-place-csv", test_in_place_csv);
   g_test_add_func("/nccl-tests/old-text", test_old_text);
+  g_test_add_func("/nccl-tests/tags", test_tags);
+  g_test_add_func("/nccl-tests/empty-column", test_empty_column);
+  g_test_add_func("/nccl-tests/failed", test_failed);
+  g_test_add_func("/nccl-tests/unnamed", test_unnamed);
   g_test_add_func("/nccl-tests/two-runs", test_two_runs);
   g_test_add_func("/nccl-tests/refused", test_refused);
   g_test_add_func("/nccl-tests/all-named", test_all_named);

@@ -108,6 +108,13 @@ static void test_loads(void) {
   assert_refused(LOAD "--set routing", 2, "--set takes PATH=VALUE");
   assert_refused(LOAD "--set rooting=ecmp", 2, "did you mean 'routing'?");
   assert_refused("describe device h100-sxm --collective all-reduce", 2, "are for clusters");
+  assert_refused(LOAD "--prices exampel", 2, "did you mean 'example'?");
+  assert_refused(LOAD "--prices /dev/zero", 2, "unknown prices '/dev/zero'");
+  assert_refused(LOAD "--set node.nic-bandwidth=100Gb/s --prices example", 2,
+                 "no price of optic at 100 Gb/s (nic-leaf): add one to optics");
+  assert_refused(LOAD "--prices example --collective all-reduce", 2, "give one");
+  assert_refused(LOAD "--set copper=[nic-lef]", 2, "did you mean 'nic-leaf'?");
+  assert_refused("describe device h100-sxm --prices example", 2, "are for clusters");
 #undef LOAD
 }
 

@@ -39,7 +39,17 @@ static void test_nccl_tests(void) {
       "#  Rank  1 Group  0 Pid 101 on  node2 device  0 [0x1b] NVIDIA H100 80GB HBM3\n" NCCL,
       -1);
   assert_refused("import nccl-tests two.txt --device h100-sxm --op all_reduce", 2, "--one-domain");
+  assert_refused("import nccl-tests two.txt --device h100-sxm --ranks 1", 2, "2 or more");
   assert_fine("import nccl-tests two.txt --device h100-sxm --op all_reduce --one-domain", "12.5");
+}
+
+/* The scenario that --set makes is the one that is fitted. */
+static void test_fit_stack(void) {
+  empty_folder();
+  put("rows.csv", "concurrency,tpot_mean_s\n4,0.02\n", -1);
+  assert_refused("fit benchmark-qwen3-32b-vllm-h100 --rows rows.csv --set model=no-such --jobs 1",
+                 2, "no-such");
+  assert_refused("fit benchmark-qwen3-32b-vllm-h100 --rows rows.csv --jobs -1", 2, "-j");
 }
 
 static void test_measured(void) {
@@ -147,6 +157,7 @@ static void test_load(void) {
                 "all-reduce --algorithm ring",
                 "describe cluster dgx-a100-superpod --set nodes=4 --set gpus=32 --collective "
                 "all-reduce --algorithm tree");
+  assert_fine("describe cluster dgx-a100-superpod --prices example", "gpu-hour ");
   assert_fine("describe cluster dgx-a100-superpod --set routing=ecmp --collective all-to-all "
               "--seed 2 --set nodes=4 --set gpus=32",
               "all-to-all");
@@ -229,6 +240,7 @@ static void add_tests(void) {
   g_test_add_func("/options/import-huggingface", test_huggingface);
   g_test_add_func("/options/import-nsys", test_nsys);
   g_test_add_func("/options/calibrate-fit", test_fit);
+  g_test_add_func("/options/fit", test_fit_stack);
   g_test_add_func("/options/tables", test_tables);
   g_test_add_func("/options/sweep", test_sweep);
   g_test_add_func("/options/capacity", test_capacity);

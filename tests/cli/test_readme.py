@@ -14,7 +14,8 @@ begin with "$ " are run in a folder of their own, stdout and stderr together, an
      <!-- given: 22 s, 5 % -->                     an input or a quotation, not an answer of the program
      <!-- figure: 100 * (1 - 39.2 / 59.1) = 34 % -->  arithmetic on figures of the blocks
    Text between <!-- accuracy ... --> and <!-- /accuracy --> is checked by docs/accuracy.py instead, that between
-   <!-- bench: ... --> and <!-- /bench --> by docs/performance.py. Of docs/modelling, whose figures are mostly other
+   <!-- bench: ... --> and <!-- /bench --> by docs/performance.py, that between <!-- fit: ... --> and <!-- /fit --> is
+   written by docs/fit_campaigns.py. Of docs/modelling, whose figures are mostly other
    people's, only sections with a block are checked.
 5. Commands that set the machine up (make, git, apt-get, sudo, cd) are not run; those that draw are skipped where gnuplot
    is not installed. Both are reported as skipped.
@@ -194,7 +195,7 @@ def arithmetic(comment, known):
 
 def faults_of(section):
     """What the prose of a section says and no block shows; None where the prose has no figure."""
-    section = re.sub(r"<!--\s+(accuracy|bench):.*?<!--\s+/\1\s+-->", "", section, flags=re.S)
+    section = re.sub(r"<!--\s+(accuracy|bench|fit):.*?<!--\s+/\1\s+-->", "", section, flags=re.S)
     shown = "\n".join(re.findall(r"^ *```(?:console|yaml)\n(.*?)^ *```$", section, re.M | re.S) +
                       re.findall(r"<!-- (?:console|given:)(.*?)-->", section, re.S))
     known, faults = known_in(shown), []

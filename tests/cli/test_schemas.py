@@ -127,7 +127,7 @@ for section, found in sections.items():
     faults = [f"{path}: {fault}" for path, tree in found if (fault := fault_of(tree, section))]
     report(f"{section} sections: {len(found)} are valid", faults if found else ["there are none"])
 kinds_found = {tree["kind"] for _, tree in sections["workload"]}
-report("workload sections of every kind", [] if kinds_found == {"collectives", "serving", "training"} else [str(kinds_found)])
+report("workload sections of every kind", [] if kinds_found == {"cluster", "collectives", "serving", "training"} else [str(kinds_found)])
 
 # --- what the program writes ---
 
@@ -184,6 +184,7 @@ expect("a misspelt bound", changed("workload.batch.global", BOUNDS | {"hihg": 8}
 expect("a bound that is missing", changed("workload.batch.global", {"value": 8}), "'low' is a required property")
 expect("bounds of a word", changed("workload.recompute", BOUNDS), "workload.recompute")
 NEEDED = {
+    "cluster": {"jobs": "trace.csv"},
     "collectives": {},
     "serving": {"load": {"kind": "poisson", "rate": 8}, "input": {"tokens": 512}, "output": {"tokens": 128}},
     "training": {"batch": {"global": 64}},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "results/nsys.h"
+#include "results/nsys_timeline.h"
 #include "tests/fuzz/fuzz_file.h"
 
 /* A whole number, a number, a text; NULL where the field is empty. */
@@ -65,6 +66,11 @@ static void make_database(const char *path, const char *text) {
   sqlite3_close(db);
 }
 
+static void count_event(const OrrNsysEvent *event, void *user) {
+  g_assert_true(event->name != NULL && event->end_s >= event->begin_s);
+  ++*(guint *)user;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *folder = g_file_test("/dev/shm", G_FILE_TEST_IS_DIR) ? "/dev/shm" : g_get_tmp_dir();
   g_autofree char *path = g_strdup_printf("%s/orrery-fuzz-%d.sqlite", folder, (int)getpid());
@@ -72,6 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   g_autoptr(GError) error = NULL;
   make_database(path, text);
   g_autoptr(OrrNsys) nsys = orr_nsys_read(path, &error);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  guint n_events = 0;
+  const gboolean is_read = orr_nsys_timeline_read(path, count_event, &n_events, diags);
+  g_assert_true(is_read == (orr_diags_n_errors(diags) == 0));
   unlink(path);
   g_assert_true((nsys != NULL) == (error == NULL));
   guint n_left_out = 0;

@@ -220,9 +220,9 @@ static void test_progress(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store =
       open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id = 3; DELETE FROM run WHERE id = 3");
-  assert_csv(
-      store, "sweeps", 0, NULL,
-      "1,small,halving,12,9,7,77.77777777777777,6,1,0,1.75,1.1428571428571428,maximize t,20.0,4\n");
+  assert_csv(store, "sweeps", 0, NULL,
+             "1,small,halving,12,9,7,77.77777777777777,6,1,0,0,1.75,1.1428571428571428,maximize "
+             "t,20.0,4\n");
   assert_csv(store, "runs", 0, NULL, "1,2026-01-01T00:00:00Z,small,sweep,,,,,,,,,,9,\n");
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrAnswer) all =
@@ -236,7 +236,7 @@ static void test_points(Fixture *fixture, gconstpointer data) {
       open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id NOT IN (4, 5)");
   assert_csv(
       store, "points", 1, NULL,
-      "2,4,1,ok,1,20.0,9.0,,,,,,\"b x, a 2\",\n3,5,1,unfit,0,,,,,,,,\"b y, a 2\",too large\n");
+      "2,4,1,ok,1,20.0,9.0,,,,,,\"b x, a 2\",,,\n3,5,1,unfit,0,,,,,,,,\"b y, a 2\",too large,,\n");
 }
 
 #define TIMES                                                                                      \

@@ -219,6 +219,18 @@ static void test_memory_time(Fixture *fixture, gconstpointer data) {
              "stage 0,4.0,10.0,12.0,0.0,update,\nstage 0,5.0,8.0,12.0,0.0,update ended,\n");
 }
 
+/* Stacked from static power up. */
+static void test_power(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = open_with(
+      fixture,
+      "CREATE TABLE power (run_id, begin_s, end_s, watts, compute_w, memory_w, network_w, "
+      "idle_w); INSERT INTO power VALUES (1, 0.0, 1.0, 1000.0, 500.0, 200.0, 100.0, 200.0)");
+  assert_csv(store, "power",
+             "and multiprocessors,0.0,1.0\nand memory,0.0,0.5\nand links,0.0,0.3\n"
+             "static,0.0,0.2\n");
+}
+
 /* 1e12 FLOPs in 10 ms are 100 TFLOP/s, 2e9 bytes in 10 ms 200 GB/s; 30 of the 40 ms of
  * the phase are 75 %. No time, no rate. */
 static void test_operators(Fixture *fixture, gconstpointer data) {
@@ -471,6 +483,7 @@ int main(int argc, char **argv) {
   ADD("activations", test_activations);
   ADD("memory", test_memory);
   ADD("memory-time", test_memory_time);
+  ADD("power", test_power);
   ADD("operators", test_operators);
   ADD("runs", test_runs);
   ADD("bands", test_bands);

@@ -11,6 +11,10 @@
 #include "topologies/job_placement.h"
 #include "topologies/machine_fault.h"
 #include "topologies/transport.h"
+#include "workloads/campaign/policy.h"
+#include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/gang_order.h"
+#include "workloads/cluster_jobs/job_trace.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
@@ -47,12 +51,16 @@ static const struct {
       MUST(OrrFabricKind, route), MUST(OrrFabricKind, link_bandwidth),
       MUST(OrrFabricKind, link_name), MUST(OrrFabricKind, switch_latency),
       MUST(OrrFabricKind, levels), MUST(OrrFabricKind, bisection), MUST(OrrFabricKind, diameter)}},
+    {&orr_gang_order_registry, {MUST(OrrGangOrder, key)}},
+    {&orr_gang_placement_registry, {MUST(OrrGangPlacement, place)}},
+    {&orr_job_reader_registry, {MUST(OrrJobReader, ending), MUST(OrrJobReader, read)}},
     {&orr_job_placement_registry, {MUST(OrrJobPlacementKind, choose)}},
     {&orr_machine_fault_registry, {MUST(OrrMachineFaultKind, strike)}},
     {&orr_measure_registry, {MUST(OrrMeasureFamily, plan), MUST(OrrMeasureFamily, work)}},
     {&orr_pipeline_registry,
      {MUST(OrrPipelineKind, chunks), MUST(OrrPipelineKind, steps), MUST(OrrPipelineKind, bubble),
       MUST(OrrPipelineKind, peak)}},
+    {&orr_recovery_policy_registry, {MUST(OrrRecoveryPolicy, plan)}},
     {&orr_router_registry, {MUST(OrrRouter, pick)}},
     {&orr_sampler_registry, {{0}}},
     {&orr_scheduler_registry, {MUST(OrrScheduler, plan)}},

@@ -22,6 +22,8 @@
   "  batch: {global: 16, micro: 1}\n"                                                              \
   "  precision: bf16\n"
 
+#define SWEEP_PRICES "prices: {currency: EUR, gpu-hour: 2}\n"
+
 /* 4 * 4 * 3 * 2 = 96 combinations. */
 #define SWEEP_AXES                                                                                 \
   "sweep:\n"                                                                                       \

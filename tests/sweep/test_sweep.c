@@ -236,26 +236,27 @@ static void test_unfit_host(void) {
 
 static void test_cost(void) {
   g_autofree char *file = sweep_put(
-      "cost.yaml",
-      "sweep: {axes: {tp: [2]}, gpu-hour-price: 3.6, objective: minimize cost_per_token}\n");
+      "cost.yaml", "prices: {currency: EUR, gpu-hour: 3.6}\n"
+                   "sweep: {axes: {tp: [2]}, objective: minimize cost_per_million_tokens}\n");
   g_autofree char *db = sweep_fresh("cost.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 1, FALSE);
   g_autofree char *tokens = ask(db, "SELECT tokens_per_s FROM training_result");
   /* 8 GPUs at 3.6 an hour: 0.008 a second */
   g_assert_cmpfloat_with_epsilon(g_array_index(report->best, OrrSweepBest, 0).score[0],
-                                 0.008 / g_ascii_strtod(tokens, NULL), 1e-18);
+                                 0.008e6 / g_ascii_strtod(tokens, NULL), 1e-12);
 }
 
 /* Serving has tp and pp, and replicas where training has dp: an engine of 8 GPUs, on one node of
  * 8. Facts are the point's own, so that constraints and ranges may name them. */
-#define SERVING                                                                                    \
+#define SERVING_CLUSTER "cluster: {base: dgx-h100-superpod, nodes: 1}\n"
+#define SERVING_HEAD                                                                               \
   "schema: scenario/1\n"                                                                           \
   "name: small serving\n"                                                                          \
-  "cluster: {base: dgx-h100-superpod, nodes: 1}\n"                                                 \
   "model: llama-3.1-8b\n"                                                                          \
   "workload: {kind: serving, stack: none, requests: 4, input: {kind: fixed, tokens: 64}, output: " \
   "{kind: "                                                                                        \
   "fixed, tokens: 4}, load: {kind: poisson, rate: 8}}\n"
+#define SERVING SERVING_HEAD SERVING_CLUSTER
 
 static void test_serving(void) {
   g_autofree char *file = sweep_fresh("serving.yaml"), *db = sweep_fresh("serving.db");
@@ -273,37 +274,65 @@ static void test_serving(void) {
                 "4 8");
 }
 
-/* A cost without a price is 0 at every point: refused, with the number to set; fine with it or
- * with an axis over it. */
+/* Checks a serving sweep with @head, whose cluster replaces the usual one; @wanted: part of the
+ * error, NULL for none. */
+static void check_needs(const char *head, const char *axes, const char *rest, const char *wanted) {
+  const char *const cluster = strstr(head, "cluster:") ? "" : SERVING_CLUSTER;
+  g_autofree char *text =
+      g_strdup_printf(SERVING_HEAD "%s%ssweep: {axes: {%s}, %s}\n", cluster, head, axes, rest);
+  g_autofree char *file = sweep_fresh("needs.yaml");
+  g_autoptr(GError) error = NULL;
+  g_file_set_contents(file, text, -1, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  orr_sweep_check_document(sweep_library, file, diags);
+  g_autofree char *found = orr_diags_text(diags);
+  g_test_message("%s%s %s: %s", head, axes, rest, found);
+  g_assert_cmpint(orr_diags_n_errors(diags) > 0, ==, wanted != NULL);
+  g_assert_true(!wanted || strstr(found, wanted));
+}
+
+/* A cost without prices is NULL at every point: refused, with what to set; fine with prices or
+ * with an axis over one. Names that moved are refused with the new one. */
 static void test_needs(void) {
   static const char cost[] = "objective: minimize cost-per-million-output-tokens";
   static const struct {
-    const char *axes, *rest, *wanted;
+    const char *prices, *axes, *rest, *wanted;
   } cases[] = {
-      {"tp: [1, 2]", cost, "workload.metrics.price-per-gpu-hour"},
-      {"tp: [1, 2]", "where: [cost_per_million_output_tokens < 3]",
-       "workload.metrics.price-per-gpu-hour"},
-      {"tp: [1, 2]", "objective: minimize cost_per_token", "sweep.gpu-hour-price"},
-      {"tp: [1, 2]", "gpu-hour-price: 2, objective: minimize cost_per_token", NULL},
-      {"workload.metrics.price-per-gpu-hour: [2, 3]", cost, NULL},
-      {"tp: [1, 2]", "objective: minimize energy_j_per_output_token",
-       NULL}, /* an H100's design power is known */
+      {"", "tp: [1, 2]", cost, ": set prices"},
+      {"", "tp: [1, 2]", "where: [cost_per_million_output_tokens < 3]", ": set prices"},
+      {"", "tp: [1, 2]", "objective: [maximize output_tokens_per_s, minimize cost-per-day]",
+       ": set prices"},
+      {"", "tp: [1, 2]", "objective: minimize cost_per_token",
+       ": write cost_per_million_tokens, by the scenario's prices"},
+      {"", "tp: [1, 2]", "gpu-hour-price: 2",
+       "it has moved, write prices.gpu-hour of the scenario"},
+      {"", "workload.metrics.price-per-gpu-hour: [2, 3]", cost,
+       "it has moved, write prices.gpu-hour of the scenario"},
+      {"prices: {currency: EUR, gpu-hour: 2}\n", "tp: [1, 2]", cost, NULL},
+      {"prices: {currency: EUR, gpu-hour: 2}\n", "prices.gpu-hour: [2, 3]", cost, NULL},
+      {"prices: {currency: EUR, kwh: 0.2}\n", "tp: [1, 2]",
+       "objective: minimize hardware_cost_per_gpu_hour", ": set prices.gpu-hour"},
+      {"prices: {currency: EUR, gpu-hour: 2}\n", "tp: [1, 2]",
+       "objective: minimize carbon_kg_per_day", ": set prices.carbon-grams-per-kwh"},
+      /* an H100 has a power model; energy is not known where every point has none */
+      {"", "tp: [1, 2]", "objective: minimize energy_j_per_output_token", NULL},
+      {"", "tp: [1, 2], cluster.device: [h100-sxm, l40s]",
+       "objective: minimize energy_j_per_output_token", NULL},
+      {"prices: {currency: EUR, gpu-hour: 2, kwh: 0.2}\n", "tp: [1, 2]", cost, NULL},
   };
-  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *text =
-        g_strdup_printf(SERVING "sweep: {axes: {%s}, %s}\n", cases[i].axes, cases[i].rest);
-    g_autofree char *file = sweep_fresh("needs.yaml");
-    g_autoptr(GError) error = NULL;
-    g_file_set_contents(file, text, -1, &error);
-    g_assert_no_error(error);
-    g_autoptr(OrrDiags) diags = orr_diags_new();
-    orr_sweep_check_document(sweep_library, file, diags);
-    g_autofree char *found = orr_diags_text(diags);
-    g_assert_cmpuint(orr_diags_n_errors(diags), ==, cases[i].wanted ? 1 : 0);
-    g_autofree char *remedy =
-        cases[i].wanted ? g_strdup_printf(": set %s\n", cases[i].wanted) : g_strdup("");
-    g_assert_true(g_str_has_suffix(found, remedy));
-  }
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+    check_needs(cases[i].prices, cases[i].axes, cases[i].rest, cases[i].wanted);
+  /* the same on a device without a power model */
+  const char *const unpowered = "cluster: l40s-server\n";
+  check_needs(unpowered, "tp: [1, 2]", "objective: minimize energy_j_per_output_token",
+              "without a power model of device l40s: set cluster.device.power");
+  check_needs("cluster: l40s-server\nprices: {currency: EUR, gpu-hour: 2, kwh: 0.2}\n",
+              "tp: [1, 2]", cost, "set cluster.device.power, or leave out prices.kwh");
+  check_needs("cluster: {base: gb200-nvl72, nodes: 1}\nprices: {currency: EUR, kwh: 0.2}\n",
+              "tp: [1, 2]", cost, "set cluster.power.rest-busy, or leave out prices.kwh");
+  check_needs("cluster: l40s-server\nprices: {currency: EUR, gpu-hour: 2}\n", "tp: [1, 2]", cost,
+              NULL);
 }
 
 /* --- Samplers --- */

@@ -8,10 +8,9 @@
 #include "sim/sweep/sweep_likeness.h"
 #include "tests/sweep/sweep_fixture.h"
 
-#define PRICE "  gpu-hour-price: 2\n"
 #define FOUR                                                                                       \
-  PRICE "  objective: [minimize iteration_time_s, maximize tokens_per_s / n-gpus, minimize "       \
-        "cost_per_token, minimize memory_peak_bytes]\n"
+  "  objective: [minimize iteration_time_s, maximize tokens_per_s / n-gpus, minimize "             \
+  "cost_per_million_tokens, minimize memory_peak_bytes]\n"
 
 /* Writes rows that are like @points; @measured: over a simulation of 10, one after the other. */
 static void write_residuals(const GArray *points, const double *measured, guint n_measured) {
@@ -67,7 +66,8 @@ static const OrrSweepBest *best_at(const OrrSweepReport *report, guint i) {
  * 1 / 1.1; no row measured memory. The error cancels in ratios, so that a ratio is known exactly,
  * and points with another time than the best one are told apart. */
 static void test_equal_errors(void) {
-  g_autofree char *file = sweep_put("equal.yaml", SWEEP_AXES FOUR), *db = sweep_fresh("equal.db");
+  g_autofree char *file = sweep_put("equal.yaml", SWEEP_PRICES SWEEP_AXES FOUR),
+                  *db = sweep_fresh("equal.db");
   g_autoptr(OrrSweepReport) first = sweep_run(file, NULL, 2, FALSE);
   write_residuals(first->best, (const double[]){11}, 1);
   g_autoptr(OrrSweepReport) report = run_with_own(file, db);

@@ -337,6 +337,51 @@ static void test_describe(void) {
     if (!strstr(text, parts[i])) g_error("no '%s' in:\n%s", parts[i], text);
 }
 
+/* Switches that links join, by name. */
+static GHashTable *named_switches(const OrrFabric *fabric, gint64 *ret_links) {
+  GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  for (guint32 link = 0; link < orr_fabric_n_links(fabric); link++) {
+    char *ends[2] = {NULL, NULL};
+    if (strcmp(orr_fabric_link_kind(fabric, link), "fabric") != 0) continue;
+    orr_fabric_link_ends(fabric, link, ends);
+    for (int i = 0; i < 2; i++) g_hash_table_add(names, ends[i]);
+    (*ret_links)++;
+  }
+  return names;
+}
+
+/* Under ecmp every cable is two links, so that links and the names of their ends count what the
+ * bill has in closed form. Every cable takes two ports, a NIC's one; no switch has too many. */
+static void test_bill(void) {
+  char buffer[1024];
+  for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+    FIXTURE(fixture, 5, SHAPED(shapes[i], "ecmp"));
+    gint64 links = 0, nic_cables = 0, room = 0;
+    g_autoptr(GHashTable) switches = named_switches(fixture.fabric, &links);
+    g_autoptr(OrrBill) bill = orr_bill_new(fixture.fabric);
+    const gint64 cables = orr_bill_count(bill, ORR_BILL_CABLE);
+    const gboolean is_torus = strcmp(shapes[i].kind, "torus") == 0;
+    for (guint k = 0; k < bill->items->len; k++) {
+      const OrrBillItem *item = &g_array_index(bill->items, OrrBillItem, k);
+      if (g_strcmp0(item->layer, "nic-leaf") == 0 && item->kind == ORR_BILL_CABLE)
+        nic_cables = item->count;
+      g_assert_cmpint(item->used, <=, item->count * item->ports);
+      room += item->count * item->ports;
+    }
+    g_test_message("%s", shapes[i].fabric);
+    g_assert_cmpint(nic_cables, ==, is_torus ? 0 : N_GPUS);
+    if (cables == nic_cables) /* the plan numbers links above a single leaf that nothing takes */
+      g_assert_cmpuint(orr_fabric_diameter(fixture.fabric), ==, 1);
+    else
+      g_assert_cmpint(2 * (cables - nic_cables), ==, links);
+    if (is_torus) continue;
+    g_assert_cmpint(orr_bill_ports(bill), ==, 2 * cables - nic_cables);
+    g_assert_cmpint(orr_bill_ports(bill), <=, room);
+    if (cables > nic_cables)
+      g_assert_cmpint(orr_bill_count(bill, ORR_BILL_SWITCH), ==, g_hash_table_size(switches));
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/fabric/every-kind-has-a-shape", test_every_kind_has_a_shape);
@@ -353,5 +398,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/fabric/bandwidth-scales", test_bandwidth_scales);
   g_test_add_func("/fabric/big", test_big);
   g_test_add_func("/fabric/describe", test_describe);
+  g_test_add_func("/fabric/bill", test_bill);
   return g_test_run();
 }

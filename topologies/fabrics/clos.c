@@ -301,8 +301,7 @@ static void append(const OrrClos *clos, gboolean core, gboolean down, gint64 own
 static gint64 cross_core(const OrrClos *clos, gint64 src_pod, gint64 dst_pod, gint64 spine,
                          guint64 *hash, GArray *links) {
   gint64 peers = clos->spines / clos->core_groups, parallel = clos->spine_up / clos->cores;
-  guint64 mine =
-      *hash; /* by destination, the cable down is the destination's too, not what is left of its digits */
+  guint64 mine = *hash; /* by destination, the cable down is the destination's too */
   gint64 up = draw(hash, clos->spine_up);
   gint64 dst_spine = core_group(clos, spine) * peers + draw(hash, peers);
   gint64 down = up / parallel * parallel + draw(clos->spec.by_destination ? &mine : hash, parallel);
@@ -349,6 +348,25 @@ void orr_clos_levels(gconstpointer plan, GArray *levels) {
                          .link_bytes_per_s = clos->spine_link_bytes_per_s,
                          .oversubscription = clos->spec.params.core_oversubscription};
   g_array_append_val(levels, core);
+}
+
+/* A single leaf needs nothing above it. */
+void orr_clos_bill_copies(const OrrClos *clos, gint64 copies, gint64 radix, OrrBill *bill) {
+  const gint64 leaves = clos->spec.leaves * copies, spines = clos->pods * clos->spines * copies;
+  const double rate = clos->spec.link_bytes_per_s;
+  const int leaf = orr_bill_add_switches(bill, "leaf", leaves, radix);
+  if (clos->spec.leaves == 1) return;
+  const int spine = orr_bill_add_switches(bill, "spine", spines, radix);
+  orr_bill_add_cables(bill, "leaf-spine", leaf, spine, leaves * clos->leaf_up, rate);
+  if (clos->spec.params.levels == 2) return;
+  const int core =
+      orr_bill_add_switches(bill, "core", clos->core_groups * clos->cores * copies, radix);
+  orr_bill_add_cables(bill, "spine-core", spine, core, spines * clos->spine_up, rate);
+}
+
+void orr_clos_bill(gconstpointer plan, OrrBill *bill) {
+  const OrrClos *clos = plan;
+  orr_clos_bill_copies(clos, 1, clos->spec.params.radix, bill);
 }
 
 double orr_clos_bisection(gconstpointer plan) {

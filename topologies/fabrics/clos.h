@@ -2,7 +2,7 @@
  * clos.h - folded Clos networks of two or three levels: what fat-tree and rail-optimized have in
  * common.
  *
- *                core  core  ...             Q groups of G cores; spine s of each pod has its links to group s / (S/Q)
+ *                core  core  ...     Q groups of G cores; spine s of each pod links to s / (S/Q)
  *                  |  X  |
  *          spine spine | spine spine         S a pod
  *            | \ / |   |
@@ -133,6 +133,9 @@ char *orr_clos_link_name(gconstpointer plan, gint64 link);
 void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, GArray *parts);
 double orr_clos_switch_latency(gconstpointer plan);
 void orr_clos_levels(gconstpointer plan, GArray *levels);
+void orr_clos_bill(gconstpointer plan, OrrBill *bill);
+/* The same for @copies such networks (rails) of switches of @radix ports. */
+void orr_clos_bill_copies(const OrrClos *clos, gint64 copies, gint64 radix, OrrBill *bill);
 
 /* Half the bandwidth of the narrowest level: min(ports * port, leaves * U1 * link, pods * S * U2
  * * link) / 2; a level that joins nothing (one leaf, one pod) does not count. With full leaves
@@ -151,7 +154,7 @@ guint orr_clos_orbit(gconstpointer plan, gint64 link);
 #define ORR_CLOS_ANSWERS                                                                           \
   .plan_free = g_free, .n_links = orr_clos_n_links, .link_bandwidth = orr_clos_link_bandwidth,     \
   .link_name = orr_clos_link_name, .trunks = orr_clos_trunks,                                      \
-  .switch_latency = orr_clos_switch_latency, .levels = orr_clos_levels,                            \
+  .switch_latency = orr_clos_switch_latency, .levels = orr_clos_levels, .bill = orr_clos_bill,     \
   .bisection = orr_clos_bisection, .diameter = orr_clos_diameter
 
 G_END_DECLS

@@ -14,7 +14,8 @@
  *
  *   U_l = m_1 ... m_l port / (o_1 ... o_l W_l rate)   links up, rounded, their rate set so that the
  *                                                     ratios hold exactly
- *   W_1 = 1,  W_(l+1) = W_l U_l / c_l                 c_l: cables between two switches, as many as the radix allows
+ *   W_1 = 1,  W_(l+1) = W_l U_l / c_l                 c_l: cables between two switches, as many as
+ *                                                     the radix allows
  *
  * On the way up, a digit of the hash selects a link at each level; the way down to the receiver is
  * then determined, except for the choice among c_l parallel cables. `planes` builds several copies
@@ -66,8 +67,10 @@ typedef struct {
   const Params *params;
   Level level[MOST_LEVELS + 1]; /* from 1 */
   guint n_levels;
-  gint64 n_ports, n_links; /* per plane */
-  gint64 planes, domain;   /* domain: GPUs per scale-up domain */
+  gint64 n_ports, n_links;       /* per plane */
+  gint64 radix[MOST_LEVELS + 1]; /* ports of a switch of each level */
+  double cable_rate;             /* of a link between switches, before ratios are made exact */
+  gint64 planes, domain;         /* domain: GPUs per scale-up domain */
   double port_rate;
   gboolean trunks, by_destination;
   gboolean by_port; /* port p is on plane p mod planes; otherwise each port is on all planes */
@@ -206,6 +209,9 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   }
   for (guint l = 1; l <= plan->n_levels; l++) plan_level(plan, l, down, rate);
   number_links(plan);
+  plan->cable_rate = rate;
+  for (guint l = 1; l <= plan->n_levels; l++)
+    plan->radix[l] = params->radix ? params->radix : ports_of(plan, l, down, port_links);
   return check_ports(plan, down, port_links, error) ? g_steal_pointer(&plan) : NULL;
 }
 
@@ -367,6 +373,25 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   }
 }
 
+/* A level of one subtree with one switch above joins nothing. */
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  static const char *const names[MOST_LEVELS + 1] = {NULL, "leaf", "spine", "core", "top"};
+  const Plan *plan = data;
+  int below = ORR_BILL_NO_SWITCH;
+  for (guint l = 1; l <= plan->n_levels; l++) {
+    const Level *level = &plan->level[l], *under = level - 1;
+    if (l > 1 && under->subtrees == 1) return;
+    const int here = orr_bill_add_switches(
+        ret_bill, names[l], level->subtrees * level->switches * plan->planes, plan->radix[l]);
+    g_autofree char *name = g_strdup_printf("level %u-%u", l - 1, l);
+    if (l > 1)
+      orr_bill_add_cables(ret_bill, name, below, here,
+                          under->subtrees * under->switches * under->up * plan->planes,
+                          plan->cable_rate);
+    below = here;
+  }
+}
+
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   double carried = (double)plan->n_ports * plan->port_rate;
@@ -415,6 +440,7 @@ const OrrFabricKind orr_clos_tree = {
     .trunks = trunks,
     .switch_latency = switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = diameter,
     .n_orbits = n_orbits,

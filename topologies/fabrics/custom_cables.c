@@ -45,7 +45,9 @@ typedef struct {
   const Params *params;
   guint32 *port_switch;
   gint64 n_ports, n_cables;
+  gint64 ports; /* of a switch: the radix, or what the busiest one uses */
   double port_rate;
+  double efficiency, nic_rate; /* of the node: nic-efficiency; one NIC, effective */
 } Plan;
 
 static const OrrField host_fields[] = {
@@ -153,13 +155,16 @@ static void number_copies(Plan *plan) {
   }
 }
 
-static gboolean check_radix(const Plan *plan, gint64 port_links, GError **error) {
+static gboolean check_radix(Plan *plan, gint64 port_links, GError **error) {
   g_autofree gint64 *used = g_new0(gint64, plan->graph.n_switches);
   for (gint64 port = 0; port < plan->n_ports; port++) used[plan->port_switch[port]] += port_links;
   for (guint i = 0; i < plan->graph.links->len; i++) {
     const OrrGraphLink *link = &g_array_index(plan->graph.links, OrrGraphLink, i);
     used[link->from] += plan->graph.merge ? cable_at(plan->params, (guint)link->level)->count : 1;
   }
+  plan->ports = plan->params->radix;
+  for (guint s = 0; !plan->params->radix && s < plan->graph.n_switches; s++)
+    plan->ports = MAX(plan->ports, used[s]);
   for (guint s = 0; plan->params->radix && s < plan->graph.n_switches; s++) {
     if (used[s] <= plan->params->radix) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
@@ -203,6 +208,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->params = params;
   plan->n_ports = n_ports;
   plan->port_rate = port_bytes_per_s;
+  plan->efficiency = cluster->node.nic_efficiency;
+  plan->nic_rate = cluster->node.nic_bytes_per_s * cluster->node.nic_efficiency;
   gboolean fine =
       place_ports(plan, numbers, error) && add_cables(plan, numbers, &cluster->node, error);
   if (fine) number_copies(plan);
@@ -238,6 +245,19 @@ static void levels(gconstpointer data, GArray *ret_levels) {
     const OrrGraphLink *link = &g_array_index(plan->graph.links, OrrGraphLink, i);
     OrrFabricLevel *level = &g_array_index(ret_levels, OrrFabricLevel, first + (guint)link->level);
     level->link_bytes_per_s = link->bytes_per_s / (double)(plan->graph.merge ? level->links : 1);
+  }
+}
+
+/* All switches are one layer; each entry of the list is a level of cables. */
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  const Plan *plan = data;
+  const int layer = orr_bill_add_switches(ret_bill, "switch", plan->graph.n_switches, plan->ports);
+  for (guint i = 0; i < n_cables(plan->params); i++) {
+    const Cable *cable = cable_at(plan->params, i);
+    g_autofree char *name = g_strdup_printf("%s-%s", cable->from, cable->to);
+    orr_bill_add_cables(ret_bill, name, layer, layer, cable->count,
+                        cable->bytes_per_s > 0 ? cable->bytes_per_s * plan->efficiency
+                                               : plan->nic_rate);
   }
 }
 
@@ -330,6 +350,7 @@ const OrrFabricKind orr_custom = {
     .link_name = orr_switch_graph_link_name,
     .switch_latency = orr_switch_graph_switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = diameter,
 };

@@ -152,6 +152,16 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   g_array_append_val(ret_levels, global);
 }
 
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  const Plan *plan = data;
+  const gint64 a = plan->params->routers, g = plan->spec.n_groups;
+  const int router = orr_bill_add_switches(ret_bill, "router", g * a, plan->params->groups.radix);
+  orr_bill_add_cables(ret_bill, "local", router, router, g * a * (a - 1) / 2,
+                      plan->spec.local_rate);
+  orr_bill_add_cables(ret_bill, "global", router, router, g * (g - 1) / 2 * plan->groups.between,
+                      plan->spec.global_rate);
+}
+
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   const double hosts = (double)plan->spec.n_ports * plan->spec.port_rate / 2,
@@ -181,6 +191,7 @@ const OrrFabricKind orr_dragonfly = {
     .link_name = orr_switch_graph_link_name,
     .switch_latency = orr_switch_graph_switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = diameter,
 };

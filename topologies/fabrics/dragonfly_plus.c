@@ -2,8 +2,8 @@
  * dragonfly_plus.c - dragonfly+ (megafly): each group is a leaf-spine network, and the spines of
  * different groups are joined.
  *
- *    group 0   s0   s1 ---global--- s0   s1   group 1      S spines a group, each with h global cables
- *              | \ / |              | \ / |                and one to each of its L leaves
+ *    group 0   s0   s1 ---global--- s0   s1   group 1   S spines a group, each with h global cables
+ *              | \ / |              | \ / |             and one to each of its L leaves
  *              l0   l1              l0   l1                L leaves, each with p NIC ports
  *              p    p               p    p
  *
@@ -18,8 +18,8 @@
  *                      group: L S / 2 * rate of the leaf-spine cables. g odd: a group is cut in
  *                      two: ((g-1)/2)^2 c + (g-1)/2 c + L S / 2
  *
- *   fabric: {kind: dragonfly-plus, hosts-per-leaf: 20, leaves-per-group: 10, spines-per-group: 10, global-per-spine:
- * 20}
+ *   fabric: {kind: dragonfly-plus, hosts-per-leaf: 20, leaves-per-group: 10,
+ *            spines-per-group: 10, global-per-spine: 20}
  */
 #include "sim/base/fault.h"
 #include "topologies/fabrics/switch_groups.h"
@@ -175,6 +175,18 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   g_array_append_val(ret_levels, global);
 }
 
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  const Plan *plan = data;
+  const Params *params = plan->params;
+  const gint64 g = plan->spec.n_groups, radix = params->groups.radix;
+  const int leaf = orr_bill_add_switches(ret_bill, "leaf", g * params->leaves, radix);
+  const int spine = orr_bill_add_switches(ret_bill, "spine", g * params->spines, radix);
+  orr_bill_add_cables(ret_bill, "leaf-spine", leaf, spine, g * params->leaves * params->spines,
+                      plan->spec.local_rate);
+  orr_bill_add_cables(ret_bill, "global", spine, spine, g * (g - 1) / 2 * plan->groups.between,
+                      plan->spec.global_rate);
+}
+
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   const double hosts = (double)plan->spec.n_ports * plan->spec.port_rate / 2;
@@ -206,6 +218,7 @@ const OrrFabricKind orr_dragonfly_plus = {
     .link_name = orr_switch_graph_link_name,
     .switch_latency = orr_switch_graph_switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = diameter,
 };

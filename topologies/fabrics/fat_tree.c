@@ -13,9 +13,9 @@
  * SIGCOMM 2008). A leaf holds as many whole nodes as its ports allow unless nodes-per-leaf or
  * leaf-ports says otherwise; links and switches above follow (clos.h).
  *
- * Bisection, one direction, of N NICs of B bytes/s under full leaves:  N * B / (2 * o1)      two
- * levels
- *                                                                      N * B / (2 * o1 * o2) three levels
+ * Bisection, one direction, of N NICs of B bytes/s under full leaves: 
+ *   two levels     N * B / (2 * o1)
+ *   three levels   N * B / (2 * o1 * o2)
  *
  *   fabric: {kind: fat-tree, levels: 3, radix: 64, oversubscription: 4, core-oversubscription: 1}
  */

@@ -149,6 +149,14 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   g_array_append_val(ret_levels, level);
 }
 
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  const Plan *plan = data;
+  const Params *params = plan->params;
+  const int grid = orr_bill_add_switches(ret_bill, "grid", n_switches(plan), params->radix);
+  orr_bill_add_cables(ret_bill, "rows", grid, grid,
+                      n_switches(plan) * n_neighbours(plan) / 2 * params->cables, plan->rate);
+}
+
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   double least = (double)plan->n_ports * plan->port_rate / 2;
@@ -191,6 +199,7 @@ const OrrFabricKind orr_hyperx = {
     .link_name = orr_switch_graph_link_name,
     .switch_latency = orr_switch_graph_switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = diameter,
     .n_orbits = n_orbits,

@@ -120,6 +120,11 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   plan->kind->levels(plan->plan, ret_levels);
 }
 
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  const Plan *plan = data;
+  plan->kind->bill(plan->plan, ret_bill);
+}
+
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   return plan->kind->bisection(plan->plan);
@@ -141,6 +146,7 @@ const OrrFabricKind orr_nvlink_domain = {
     .trunks = trunks,
     .switch_latency = switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = diameter,
 };

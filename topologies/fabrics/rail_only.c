@@ -1,7 +1,8 @@
 /*
  * rail_only.c - rail-only: a separate network for each rail, and no links between rails.
  *
- *      leaf0     leaf1     leaf2     leaf3       one a rail (or a leaf-spine network a rail, where a leaf is too small)
+ *      leaf0     leaf1     leaf2     leaf3       one a rail (or a leaf-spine network a rail, where
+ *                                                a leaf is too small)
  *       | \       | \       | \       | \
  *      n0  n1    n0  n1    n0  n1    n0  n1      NIC i of every node on rail i
  *
@@ -29,7 +30,7 @@ typedef struct {
 
 typedef struct {
   OrrClos clos; /* the network of one rail */
-  gint64 rails;
+  gint64 rails, radix;
 } Plan;
 
 static const OrrField fields[] = {
@@ -57,6 +58,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->rails = orr_node_shape_n_ports(&cluster->node);
   OrrClosSpec spec = orr_clos_spec(cluster, &params->clos, n_ports / plan->rails, port_bytes_per_s);
   spec.by_rail = TRUE;
+  plan->radix = params->clos.radix;
   spec.leaf_ports = ports_of_leaf(params, &spec);
   spec.leaves = (spec.n_ports + spec.leaf_ports - 1) / spec.leaf_ports;
   if (spec.leaves == 1)
@@ -127,6 +129,11 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   }
 }
 
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  const Plan *plan = data;
+  orr_clos_bill_copies(&plan->clos, plan->rails, plan->radix, ret_bill);
+}
+
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   return (double)plan->rails * orr_clos_bisection(&plan->clos);
@@ -153,6 +160,7 @@ const OrrFabricKind orr_rail_only = {
     .trunks = trunks,
     .switch_latency = orr_clos_switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = orr_clos_diameter,
     .n_orbits = orr_clos_n_orbits,

@@ -334,6 +334,17 @@ static void levels(gconstpointer data, GArray *ret_levels) {
   }
 }
 
+/* Chips are routers: cables alone. */
+static void bill(gconstpointer data, OrrBill *ret_bill) {
+  const Plan *plan = data;
+  for (int axis = 0; axis < AXES; axis++) {
+    g_autofree char *name = g_strdup_printf("axis %c", "xyz"[axis]);
+    if (plan->size[axis] > 1)
+      orr_bill_add_cables(ret_bill, name, ORR_BILL_NO_SWITCH, ORR_BILL_NO_SWITCH, plan->n_ports,
+                          plan->rate);
+  }
+}
+
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   const double chips = (double)plan->slice;
@@ -362,6 +373,7 @@ const OrrFabricKind orr_torus = {
     .link_name = link_name,
     .switch_latency = switch_latency,
     .levels = levels,
+    .bill = bill,
     .bisection = bisection,
     .diameter = diameter,
     .shape = shape,

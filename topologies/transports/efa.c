@@ -14,8 +14,8 @@
  *                         takes a third less than p5's second; one number stands for both here
  *   headers               preamble and gap 20 + Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 = 66 bytes a
  *                         packet; SRD's own header is not published and left out
- *   message-rate, incast, not published: no limit, no loss. SRD's congestion control keeps queues short, which is what it
- *   adaptive-efficiency   was made for (the same paper)
+ *   message-rate, incast, not published: no limit, no loss. SRD's congestion control keeps queues
+ *   adaptive-efficiency   short, which is what it was made for (the same paper)
  *   in-network-reduction  none
  *
  *   transport: efa

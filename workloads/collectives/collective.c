@@ -65,6 +65,7 @@ static void clear_phase(gpointer data) {
 static OrrCollectivePlan *plan_new(const OrrCollectiveAlgorithm *algorithm) {
   OrrCollectivePlan *plan = g_new0(OrrCollectivePlan, 1);
   plan->algorithm = algorithm;
+  plan->n_owners = 1;
   plan->how = ORR_HOW_MODELLED;
   plan->phases = g_array_new(FALSE, FALSE, sizeof(OrrCollectivePhase));
   g_array_set_clear_func(plan->phases, clear_phase);
@@ -72,9 +73,30 @@ static OrrCollectivePlan *plan_new(const OrrCollectiveAlgorithm *algorithm) {
 }
 
 void orr_collective_plan_free(OrrCollectivePlan *plan) {
-  if (!plan) return;
+  if (!plan || --plan->n_owners > 0) return;
   g_array_unref(plan->phases);
   g_free(plan);
+}
+
+OrrCollectivePlan *orr_collective_plan_ref(OrrCollectivePlan *plan) {
+  plan->n_owners++;
+  return plan;
+}
+
+OrrCollectivePlan *orr_collective_plan_own(OrrCollectivePlan *plan) {
+  if (plan->n_owners == 1) return plan;
+  OrrCollectivePlan *copy = plan_new(plan->algorithm);
+  GArray *phases = copy->phases;
+  g_array_append_vals(phases, plan->phases->data, plan->phases->len);
+  for (guint i = 0; i < phases->len; i++) {
+    OrrCollectivePhase *phase = &g_array_index(phases, OrrCollectivePhase, i);
+    phase->uses = g_memdup2(phase->uses, phase->n_uses * sizeof *phase->uses);
+  }
+  copy->protocol = plan->protocol;
+  copy->predicted_s = plan->predicted_s;
+  copy->how = plan->how;
+  orr_collective_plan_free(plan);
+  return copy;
 }
 
 static double transfer_time(const OrrFabric *fabric, const OrrCollectivePhase *phase) {

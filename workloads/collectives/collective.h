@@ -84,6 +84,7 @@ typedef struct {
   GArray *phases;       /* of OrrCollectivePhase */
   double predicted_s;   /* alone on the fabric: sum of latency + bytes * max(weight / bandwidth) */
   OrrHow how;           /* `measured` if a measured time replaced the modelled latency part */
+  guint n_owners;       /* a plan with several must not be changed */
 } OrrCollectivePlan;
 
 /* The inputs of a plan. @cost may be NULL: all constants are then 0, a pure alpha-beta model of
@@ -144,7 +145,10 @@ extern const OrrRegistry orr_collective_registry;
 OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
                                        const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm, GError **error);
-void orr_collective_plan_free(OrrCollectivePlan *plan);
+void orr_collective_plan_free(OrrCollectivePlan *plan);              /* by each of its owners */
+OrrCollectivePlan *orr_collective_plan_ref(OrrCollectivePlan *plan); /* one more owner */
+/* A plan that the caller may change, for one that it owns: the same, or a copy. */
+OrrCollectivePlan *orr_collective_plan_own(OrrCollectivePlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCollectivePlan, orr_collective_plan_free)
 
 /* nccl-tests' bus bandwidth factor: busbw = factor * bytes / time; 2(n-1)/n for all-reduce ... */

@@ -10,7 +10,8 @@
  *
  *   channels = min over domains of (NICs next to the domain's members)
  *
- *      8 members, 8 NICs    0  1  2  3  4  5  6  7        4 channels: NICs 4 to 7 of the large domain idle
+ *      8 members, 8 NICs    0  1  2  3  4  5  6  7        4 channels: NICs 4 to 7 of the large
+ *                                                         domain idle
  *                           |  |  |  |
  *      4 members, 4 NICs    0  1  2  3
  *

@@ -8,7 +8,8 @@
  * height above the leaves, position 0 is the root. The second tree is the first one mirrored (N
  * even) or shifted by one (N odd).
  *
- *        0                     7             N = 8: odd domains are leaves on the left, even ones on the right
+ *        0                     7             N = 8: odd domains are leaves on the left, even ones
+ *                                            on the right
  *         \                   /
  *          4                 3
  *        /   \             /   \              all-reduce: up both trees and down again

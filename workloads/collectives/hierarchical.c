@@ -7,8 +7,10 @@
  * domains.
  *
  *      domain 0   domain 1   domain 2
- *        0          4          8       rail 0       1. reduce-scatter down each column: a member has S/m, summed
- *        1          5          9       rail 1       2. all-reduce along each row: S/m over N ranks, all rows at once
+ *        0          4          8       rail 0       1. reduce-scatter down each column: a member
+ *                                                   has S/m, summed
+ *        1          5          9       rail 1       2. all-reduce along each row: S/m over N ranks,
+ *                                                   all rows at once
  *        2          6         10       rail 2       3. all-gather down each column
  *        3          7         11       rail 3
  *
@@ -20,9 +22,10 @@
  *   reduce-scatter    (m-1)/m S        (N-1) S/n
  *   broadcast         scatter (m-1)/m S from the root   S/m      (m-1)/m S
  *   reduce            (m-1)/m S        S/m                       gather (m-1)/m S at the root
- *   all-to-all        (m-1)/m S        (N-1)/N S                           (Tutel's 2DH, arXiv 2206.03382)
+ *   all-to-all        (m-1)/m S        (N-1)/N S                 (Tutel's 2DH, arXiv 2206.03382)
  *
- *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all sends at once)
+ *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all
+ *                                                                sends at once)
  *
  * Compared with one flat ring: N - 1 instead of n - 1 expensive hops per pass, at the price of an
  * inside part that is not overlapped. With one domain, one member per domain, or domains of

@@ -1,9 +1,10 @@
 /*
  * nvls.c - all-reduce in the NVSwitch (NVLink SHARP; NCCL's NVLS since 2.17, on Hopper and later).
  *
- *   GPU 0   GPU 1   GPU 2   GPU 3      each GPU owns S/n of the buffer: the switch fetches that part from all n GPUs,
- *     \       |       |       /        hands over the sum (multimem.ld_reduce), and multicasts what the GPU writes
- *      +----- NVSwitch: + ---+         back to all n (multimem.st)
+ *   GPU 0   GPU 1   GPU 2   GPU 3      each GPU owns S/n of the buffer: the switch fetches that
+ *     \       |       |       /        part from all n GPUs, hands over the sum
+ *      +----- NVSwitch: + ---+         (multimem.ld_reduce), and multicasts what the GPU writes
+ *                                      back to all n (multimem.st)
  *
  * A link carries n + 1 units of S/n in each direction: its own slice once, and all n slices on
  * their way to the owners; a ring carries 2(n-1). For 8 GPUs that is 9/8 S against 14/8 S: 1.56

@@ -10,7 +10,8 @@
  *                     2
  *   a scale-up link   m + 1 units of S/m, each way
  *
- *   all-reduce   base + step + 2 D alpha + S max(2/m / B_nic, (m + 1)/m / B_scale_up),   D = floor(log2(N-1)) + 1
+ *   all-reduce   base + step + 2 D alpha + S max(2/m / B_nic, (m + 1)/m / B_scale_up),
+ *                D = floor(log2(N-1)) + 1
  *
  * If domains differ in size, each has m owners, the smallest number of NICs in a domain
  * (collective_layout.c); the switch sums over all members of a domain. alpha includes about one

@@ -10,11 +10,13 @@
  * One phase: rounds overlap, so the time depends on the number of pairs that cross each link; a
  * unit flow is one pair's S/n. With N domains of m members, a message for another rail first
  * crosses to that rail inside its own domain and leaves from the member at the receiver's position
- * (PXN, NCCL 2.12 on): no message changes rails in the network. Before, it left through its sender's
- * own NIC and changed rails in the network.
+ * (PXN, NCCL 2.12 on): no message changes rails in the network. Before, it left through its
+ * sender's own NIC and changed rails in the network.
  *
- *   NIC of a member        m (N-1) units     to its peer in each other domain, for all members of its own
- *   scale-up link          (m-1) N units     its own domain's pairs, and those on their way to another rail
+ *   NIC of a member        m (N-1) units     to its peer in each other domain, for all members of
+ *                                            its own
+ *   scale-up link          (m-1) N units     its own domain's pairs, and those on their way to
+ *                                            another rail
  *
  *   launch + (n-1) alpha + S/n * max(m (N-1) / B_nic, (m-1) N / B_scale_up)
  *
@@ -43,8 +45,8 @@ static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
   return parts;
 }
 
-/* Adds the pairs within the first @n_counted domains: their own and, under @pxn, those on the way to
- * the receiver's rail. Returns the most expensive hop. */
+/* Adds the pairs within the first @n_counted domains: their own and, under @pxn, those on the way
+ * to the receiver's rail. Returns the most expensive hop. */
 static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, gboolean pxn,
                          guint n_counted) {
   double dearest_s = 0;

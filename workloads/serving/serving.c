@@ -314,19 +314,18 @@ static const OrrField metrics_fields[] = {
           "Maximum rows of serving_request, evenly spaced; 0: none."),
     COUNT(OrrServingMetricsParams, "step-rows", step_rows, 0, "2000",
           "Maximum rows of serving_step, evenly spaced; 0: none."),
-    {.name = "price-per-gpu-hour",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrServingMetricsParams, price_per_gpu_hour),
-     .sentence = "Price per GPU and hour, in any currency; 0: unknown.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED},
-    SHARE(OrrServingMetricsParams, "busy-power", busy_power, "80 %",
-          "Power of a computing GPU, as a fraction of its TDP."),
-    SHARE(OrrServingMetricsParams, "idle-power", idle_power, "15 %",
-          "Power of an idle GPU, as a fraction of its TDP."),
 };
-static const OrrFieldTable metrics_table = ORR_FIELD_TABLE(
-    "serving-metrics", "What is counted, and how.", OrrServingMetricsParams, metrics_fields);
+static const OrrMovedKey metrics_moved[] = {
+    {"busy-power", "power.active and power.tensor of the device"},
+    {"idle-power", "power.static of the device"},
+    {"price-per-gpu-hour", "prices.gpu-hour of the scenario"},
+    {NULL, NULL}};
+static const OrrFieldTable metrics_table = {.name = "serving-metrics",
+                                            .sentence = "What is counted, and how.",
+                                            .size = sizeof(OrrServingMetricsParams),
+                                            .fields = metrics_fields,
+                                            .n_fields = G_N_ELEMENTS(metrics_fields),
+                                            .moved = metrics_moved};
 
 static const OrrField admission_fields[] = {
     COUNT(OrrAdmission, "in-flight", in_flight, 0, "0",

@@ -1,13 +1,14 @@
 /*
  * serving.h - the workload `serving`: engines that answer requests, step by step, as vLLM v1 does.
  *
- *   load (arrivals/) -> router -> replica: engine cores -> scheduler (schedulers/) -> batch -> step on the GPUs
+ *   load (arrivals/) -> router -> replica: engine cores -> scheduler (schedulers/) -> batch
+ *     -> step on the GPUs
  *
  * A replica is one engine on tp * pp GPUs (times dp-attention, whose ranks are cores in lock-step).
  * All events are calls of one simulation engine (sim/engine/engine.h), so replicas and everything
  * else that uses the fabric share one clock. A step ends at
  *
- *   begin + gpu + host   or, with asynchronous scheduling,   begin + max(gpu + exposed * host, host)
+ *   begin + gpu + host, or with asynchronous scheduling   begin + max(gpu + exposed * host, host)
  *
  * where serving_cost.h computes gpu, and host = step + sequences * sequence: scheduling, preparing
  * inputs, the bookkeeping of sampling, and detokenisation between two steps.
@@ -133,8 +134,6 @@ typedef struct {
   double warmup_s;     /* requests that arrive earlier are not counted */
   gint64 request_rows; /* maximum rows of table serving_request, evenly spaced */
   gint64 step_rows;    /* maximum rows of serving_step */
-  double price_per_gpu_hour;
-  double busy_power, idle_power; /* fractions of the device's TDP */
 } OrrServingMetricsParams;
 
 typedef enum { ORR_TRANSFER_WHOLE, ORR_TRANSFER_PER_LAYER } OrrCacheTransfer;
@@ -283,6 +282,9 @@ typedef struct {
       accepted; /* decodes; draft tokens checked in them; accepted draft tokens */
   /* GPU time computing; waiting for the host; in collectives (part of busy_s) */
   double busy_s, host_s, comm_s;
+  /* of its GPUs, on top of their static power; the step that draws most */
+  OrrJoules joules;
+  double peak_dynamic_w;
   double used_block_s, peak_blocks, running_s; /* time integrals; largest number of blocks in use */
   gint64 starts;                               /* completed starts */
   /* time for which it held GPUs; the part of it spent in completed starts */
@@ -307,6 +309,8 @@ typedef struct {
   double begin_s, end_s;  /* on the run's clock */
   guint64 gaps, kept;     /* noted since it began; until end_s */
   guint64 tokens;         /* written from begin_s to end_s */
+  /* of all replicas, up to begin_s and up to end_s */
+  OrrJoules begin_joules, end_joules;
 } OrrTokenWindow;
 
 typedef struct {

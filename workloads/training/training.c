@@ -316,6 +316,10 @@ static const OrrField training_fields[] = {
     ORR_FIELD_TEXT(OrrTraining, "collectives", collectives, "auto",
                    "Algorithm of every collective that it supports (see `orrery list "
                    "collectives`); auto: the fastest for each."),
+    ORR_FIELD_REAL(OrrTraining, "run-tokens", run_tokens, ORR_UNIT_NONE, NULL,
+                   "Tokens of the whole training run, e.g. 300e9, of which the steps here are a "
+                   "sample: for run_days and cost_per_run; absent: neither is computed.",
+                   .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_POSITIVE),
     ORR_FIELD_INT(OrrTraining, "steps", steps, "1",
                   "Optimizer steps to simulate; the iteration time is their mean.", .min = 1,
                   .max = 1e6),
@@ -355,5 +359,6 @@ const OrrWorkloadKind orr_training_kind = {
     .check = orr_training_check,
     .compile = orr_training_compile,
     .footprint = orr_training_memory_footprint,
+    .outline = orr_training_compile_outline,
     .work_free = work_free,
 };

@@ -10,11 +10,13 @@
 #include "workloads/training/comm/training_plan.h"
 #include "workloads/training/comm/training_run_time.h"
 #include "workloads/training/cost/training_costs.h"
+#include "workloads/training/cost/training_power.h"
 #include "workloads/training/emit/training_limit.h"
 #include "workloads/training/emit/training_program.h"
 #include "workloads/training/emit/training_steps.h"
 #include "workloads/training/memory/training_memory.h"
 #include "workloads/training/training.h"
+#include "workloads/training/training_bound.h"
 #include "workloads/training/training_compile.h"
 
 static OrrTrainingWork *work_new(const OrrJob *job) {
@@ -32,6 +34,7 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   work->dp = job->dp;
   work->sequence = job->shard.sequence;
   work->global_batch = job->params->batch.global_size;
+  work->run_tokens = job->params->run_tokens;
   work->memory = g_array_new(FALSE, TRUE, sizeof(OrrStageMemory));
   work->activations = g_array_new(FALSE, TRUE, sizeof(OrrKeptActivation));
   work->moments = g_array_new(FALSE, TRUE, sizeof(OrrMemoryMoment));
@@ -199,6 +202,13 @@ static gboolean check_missing(const OrrJob *job, const GArray *operators, GError
   return FALSE;
 }
 
+/* @is_whole: with its moments, and what operators keep. */
+static void note_memory(OrrTrainingWork *work, const OrrJob *job, gboolean is_whole) {
+  orr_training_memory(job, &(OrrMemoryRows){work->memory, is_whole ? work->moments : NULL,
+                                            is_whole ? work->activations : NULL});
+  work->host_peak_bytes = orr_training_memory_host_peak(job, work->memory);
+}
+
 static OrrWork *compile_job(const OrrJob *job, GError **error) {
   OrrTrainingCosts costs;
   orr_training_costs_init(&costs, job);
@@ -208,12 +218,9 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
       check_missing(job, costs.operators, error) && compile(job, &costs, training, error);
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
+  work->power = orr_training_power(&costs, job);
   note_flops(training, job, costs.packed);
-  if (compiled) {
-    orr_training_memory(
-        job, &(OrrMemoryRows){training->memory, training->moments, training->activations});
-    training->host_peak_bytes = orr_training_memory_host_peak(job, training->memory);
-  }
+  if (compiled) note_memory(training, job, TRUE);
   orr_training_costs_clear(&costs);
   return compiled ? g_steal_pointer(&work) : NULL;
 }
@@ -223,4 +230,21 @@ OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError 
   OrrWork *work = orr_job_init(&job, params, world, error) ? compile_job(&job, error) : NULL;
   orr_job_clear(&job);
   return work;
+}
+
+OrrWork *orr_training_compile_outline(const void *params, const OrrWorld *world,
+                                      double *ret_least_s, GError **error) {
+  OrrJob job;
+  OrrTrainingWork *work = NULL;
+  if (orr_job_init(&job, params, world, error)) {
+    OrrTrainingCosts costs;
+    orr_training_costs_init(&costs, &job);
+    work = work_new(&job);
+    note_flops(work, &job, costs.packed);
+    note_memory(work, &job, FALSE);
+    *ret_least_s = orr_training_bound_s(&job, &costs);
+    orr_training_costs_clear(&costs);
+  }
+  orr_job_clear(&job);
+  return (OrrWork *)work;
 }

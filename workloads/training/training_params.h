@@ -179,6 +179,7 @@ typedef struct {
   OrrDataParallel data_parallel;
   /* An entry of orr_collective_registry, used for every call that it supports; or "auto". */
   char *collectives;
+  double run_tokens; /* of the whole training run; 0: not asked */
   gint64 steps;
   OrrNoise noise;
   OrrOverhead memory;

@@ -95,6 +95,7 @@ typedef struct {
   OrrPipelineShape shape;
   gint64 tp, pp, dp, cp;
   gint64 sequence, global_batch;
+  double run_tokens;     /* of the whole training run; 0: not asked */
   double model_flops;    /* per step of the whole job, by OrrModel's formula */
   double hardware_flops; /* likewise, with recomputation */
   double peak_flops;     /* of one GPU */

@@ -6,8 +6,9 @@
  *   forward    S = scale q k^T, masked to the lowest float; M = max S, E = exp(S - M), Z = sum E; P
  *              = E / Z; out = P v; stats = M + log Z, which the engines want even where nobody
  *              reads it
- *   backward   D = sum(d_out * out); P = exp(S - stats); dv = P^T d_out; dP = d_out v^T; dS = P (dP - D) scale;
- *              dk = dS^T q; dq = dS k                     (Dao et al. 2022, FlashAttention, algorithm 4)
+ *   backward   D = sum(d_out * out); P = exp(S - stats); dv = P^T d_out; dP = d_out v^T;
+ *              dS = P (dP - D) scale; dk = dS^T q; dq = dS k
+ *              (Dao et al. 2022, FlashAttention, algorithm 4)
  *
  * Tensors have the frameworks' layout: q [b, s, heads, d], k and v [b, s, kv-heads, d]. The causal
  * mask is aligned to the bottom right: query row i sees keys up to i + prefix. Decode is one row

@@ -134,7 +134,9 @@ static void refer(const Pass *p, const Rows *rows, gsize row) {
   case CROSS_ENTROPY:
     orr_reference_cross_entropy(rows->in, n, (gsize)p->host_index[row], rows->out);
     break;
-  case ADAM: /* its first step from moments of 0: g / (|g| + eps), and the decay; the master begins as `other` */
+  /* its first step from moments of 0: g / (|g| + eps), and the decay; the master begins as
+   * `other` */
+  case ADAM:
     for (gsize i = 0; i < n; i++)
       rows->out[i] = rows->other[i] -
                      1e-4 * (rows->in[i] / (fabs(rows->in[i]) + 1e-8) + 0.01 * rows->other[i]);

@@ -4,15 +4,24 @@
  */
 #include "sim/run/answer/kinds.h"
 
+#include "sim/run/answer/cluster_rows.h"
 #include "sim/run/answer/collective_rows.h"
+#include "sim/run/answer/money.h"
 #include "sim/run/answer/serving_rows.h"
 #include "sim/run/answer/training_rows.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"
 
 /* Alphabetical, like the registry of workloads. */
 static const OrrRunKind kinds[] = {
+    {.kind = &orr_cluster_jobs_kind,
+     .result = &orr_cluster_result_table,
+     .rows = orr_cluster_rows,
+     .explain = orr_cluster_rows_explain,
+     .view = "cluster-waits",
+     .groups = orr_cluster_groups},
     {.kind = &orr_collectives_kind,
      .result = &orr_collectives_result_table,
      .rows = orr_collective_rows,
@@ -28,6 +37,7 @@ static const OrrRunKind kinds[] = {
     {.kind = &orr_training_kind,
      .result = &orr_training_result_table,
      .rows = orr_training_rows,
+     .outline = orr_training_rows_outline,
      .explain = orr_training_rows_explain,
      .view = "breakdown"},
 };
@@ -47,4 +57,11 @@ void orr_kinds_answer(const OrrReplayed *replayed, OrrOutcome *outcome) {
   orr_outcome_set_integer(outcome, "n-gpus", replayed->work->n_gpus);
   orr_outcome_set_integer(outcome, "events", (gint64)replayed->replay.n_events);
   outcome->kind->rows(replayed, outcome);
+  orr_money_add_bill(replayed, outcome);
+}
+
+void orr_kinds_outline(const OrrReplayed *outline, double least_s, OrrOutcome *outcome) {
+  outcome->kind = orr_kinds_find(outline->work->kind);
+  orr_outcome_set_integer(outcome, "n-gpus", outline->work->n_gpus);
+  outcome->kind->outline(outline, least_s, outcome);
 }

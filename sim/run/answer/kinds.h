@@ -19,6 +19,9 @@ const OrrRunKind *orr_kinds_named(const char *name); /* NULL: unknown */
 /* Fills @outcome, all but its wall time, engine and fidelity, from @replayed. */
 void orr_kinds_answer(const OrrReplayed *replayed, OrrOutcome *outcome);
 
+/* Fills the result of @outcome from the outline (OrrRunKind.outline). */
+void orr_kinds_outline(const OrrReplayed *outline, double least_s, OrrOutcome *outcome);
+
 G_END_DECLS
 
 #endif

@@ -76,6 +76,12 @@ OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
   return ledger;
 }
 
+OrrLedger *orr_ledger_new_again(const OrrWork *work) {
+  OrrLedger *ledger = orr_ledger_new(work, NULL);
+  ledger->left_out.times = 0;
+  return ledger;
+}
+
 void orr_ledger_free(OrrLedger *ledger) {
   if (!ledger) return;
   for (guint i = 0; i < ledger->n_lanes; i++) g_array_unref(ledger->accounts[i].flights);

@@ -27,6 +27,8 @@ typedef struct OrrLedger OrrLedger;
 
 /* @work outlives the ledger. @spans (may be NULL) gets a copy of every OrrSpan. */
 OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans);
+/* For the spans that another ledger of @work stored: they are moved already. */
+OrrLedger *orr_ledger_new_again(const OrrWork *work);
 void orr_ledger_free(OrrLedger *ledger);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLedger, orr_ledger_free)
 

@@ -22,6 +22,7 @@ OrrOutcome *orr_outcome_new(void) {
   OrrOutcome *outcome = g_new0(OrrOutcome, 1);
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
     *array_at(outcome, i) = g_array_new(FALSE, TRUE, (guint)arrays[i].table->size);
+  outcome->span_labels = g_array_new(FALSE, FALSE, sizeof(guint32));
   outcome->names = g_string_chunk_new(1024);
   outcome->warnings = g_ptr_array_new_with_free_func(g_free);
   return outcome;
@@ -30,6 +31,8 @@ OrrOutcome *orr_outcome_new(void) {
 void orr_outcome_free(OrrOutcome *outcome) {
   if (!outcome) return;
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(*array_at(outcome, i));
+  g_array_unref(outcome->span_labels);
+  if (outcome->label_seconds) g_array_unref(outcome->label_seconds);
   g_string_chunk_free(outcome->names);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

@@ -20,6 +20,10 @@ typedef struct OrrOutcome {
    * `link_times` and `memory_times` stay empty unless the run keeps spans. */
 #define ROWS(table, member, sentence) GArray *member;
 #include "sim/run/answer/rows.inc"
+  /* Beside the rows of `span`, for who divides them further: the label of each, and
+   * OrrWork.label_seconds. */
+  GArray *span_labels;               /* of guint32 */
+  GArray *label_seconds;             /* NULL: no spans */
   GStringChunk *names;               /* of links: a machine has too many to intern them for good */
   GPtrArray *warnings;               /* of char *: e.g. costs outside the measured range */
   double trust[ORR_HOW_OUTSIDE + 1]; /* serving: seconds of steps by OrrHow */

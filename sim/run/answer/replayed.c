@@ -20,8 +20,12 @@ void orr_replayed_add_spans(const OrrReplayed *replayed, OrrOutcome *outcome) {
         .started_s = span->started_s,
         .end_s = span->end_s,
     };
-    if (!g_str_equal(row.category, "step")) g_array_append_val(outcome->spans, row);
+    if (g_str_equal(row.category, "step")) continue;
+    g_array_append_val(outcome->spans, row);
+    g_array_append_val(outcome->span_labels, span->label);
   }
+  if (replayed->spans && replayed->work->label_seconds && !outcome->label_seconds)
+    outcome->label_seconds = g_array_ref(replayed->work->label_seconds);
 }
 
 void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome) {

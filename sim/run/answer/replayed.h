@@ -6,12 +6,14 @@
 
 #include "sim/run/answer/ledger.h"
 #include "sim/run/answer/outcome.h"
+#include "topologies/prices.h"
 
 G_BEGIN_DECLS
 
 typedef struct OrrReplayed {
   const OrrWork *work;
   const OrrCluster *cluster; /* of this job alone */
+  const OrrPrices *prices;   /* NULL, or not given: no money is computed */
   const OrrFabric *fabric;
   OrrLedger *ledger;   /* NULL: the work is live, and keeps its own statistics */
   const GArray *spans; /* of OrrSpan; NULL: not kept */

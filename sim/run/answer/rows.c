@@ -24,6 +24,24 @@
   COLUMN(name_ "-p90-s", REAL, member_.p90, SECONDS, sentence_ ", 90th percentile.")               \
   COLUMN(name_ "-p95-s", REAL, member_.p95, SECONDS, sentence_ ", 95th percentile.")               \
   COLUMN(name_ "-p99-s", REAL, member_.p99, SECONDS, sentence_ ", 99th percentile.")
+#define MONEY(member_)                                                                             \
+  COLUMN("hardware-cost-per-gpu-hour", REAL, member_.hardware_per_gpu_hour, NONE,                  \
+         "One hour of one GPU without energy: its rent, or its part of the machine's purchase "    \
+         "over lifetime and utilisation, in the prices' currency; NULL: no such price.")           \
+  COLUMN("energy-cost-per-gpu-hour", REAL, member_.energy_per_gpu_hour, NONE,                      \
+         "Energy at the meter of one hour of one GPU: machine_power_mean_w times PUE; NULL: no "   \
+         "price of a kWh, or machine_power_mean_w is NULL.")                                       \
+  COLUMN("cost-per-gpu-hour", REAL, member_.per_gpu_hour, NONE,                                    \
+         "Sum of the two, or of the one that has a price; NULL: neither has, or one that has is "  \
+         "not known.")                                                                             \
+  COLUMN("cost-per-day", REAL, member_.per_day, NONE, "Cost of all GPUs of the job for a day.")    \
+  COLUMN("cost-per-million-tokens", REAL, member_.per_million_tokens, NONE,                        \
+         "Cost per million tokens: trained, or of prompts and outputs together.")                  \
+  COLUMN("carbon-kg-per-day", REAL, member_.carbon_kg_per_day, NONE,                               \
+         "Kilograms of CO2 of the energy at the meter, per day; NULL: prices has no "              \
+         "carbon-grams-per-kwh, or machine_power_mean_w is NULL.")                                 \
+  COLUMN("carbon-g-per-million-tokens", REAL, member_.carbon_g_per_million_tokens, NONE,           \
+         "Grams of CO2 per million tokens.")
 #define END(table_)                                                                                \
   }                                                                                                \
   ;                                                                                                \

@@ -17,6 +17,13 @@ typedef struct {
   double mean, p50, p90, p95, p99;
 } OrrLatencies;
 
+/* What the job costs (money.h). NAN: not known, because no price, or no power model, is given. */
+typedef struct {
+  double hardware_per_gpu_hour, energy_per_gpu_hour, per_gpu_hour;
+  double per_day, per_million_tokens;
+  double carbon_kg_per_day, carbon_g_per_million_tokens;
+} OrrMoney;
+
 #define ORR_ROW_INT gint64
 #define ORR_ROW_RUN gint64
 #define ORR_ROW_REAL double
@@ -29,6 +36,7 @@ typedef struct {
   struct ROW {
 #define COLUMN(name, type, member, unit, sentence) ORR_ROW_##type member;
 #define LATENCIES(name, member, sentence) OrrLatencies member;
+#define MONEY(member) OrrMoney member;
 #define END(table)                                                                                 \
   }                                                                                                \
   ;
@@ -38,8 +46,10 @@ typedef struct {
  * between processes as bytes. */
 typedef union {
   OrrTrainingResult training;
+  OrrClusterResult cluster;
   OrrCollectivesResult collectives;
   OrrServingResult serving;
+  OrrCampaignResult campaign;
 } OrrResult;
 
 /* All tables, NULL-terminated: for documentation, and for views over a new database. */

@@ -26,6 +26,10 @@ struct OrrRunKind {
   const OrrFieldTable *result; /* the table of its member of OrrResult */
   /* Fills @outcome's result, rows and warnings; n-gpus and events are filled already. */
   void (*rows)(const OrrReplayed *replayed, OrrOutcome *outcome);
+  /* Fills @outcome's result with what an outline (workload.h) whose step takes @least_s would have;
+   * times that no outline knows stay 0, and costs are bounds like the time. @outline has work,
+   * cluster, prices and fabric, and nothing that was replayed. NULL: this kind has none. */
+  void (*outline)(const OrrReplayed *outline, double least_s, OrrOutcome *outcome);
   /* One line with the largest contributions to the answer, newly allocated. */
   char *(*explain)(const OrrOutcome *outcome);
   const char *view;             /* the view that shows more */

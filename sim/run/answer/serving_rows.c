@@ -5,7 +5,7 @@
  *   replicas       each keeps sums over its steps (OrrServedReplica); the ratio of two sums is a
  *                  mean over the time of steps: used blocks, running requests, busy time
  *   trace          where the arrivals come from a measured trace: errors against its latencies
- *   prices         energy and cost per output token, of the GPUs for the time that they were held
+ *   prices         cost per output token, of the GPUs for the time that they were held
  */
 #include "sim/run/answer/serving_rows.h"
 
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 
 #include "sim/run/answer/latencies.h"
+#include "sim/run/answer/money.h"
+#include "sim/run/answer/serving_energy.h"
 #include "workloads/serving/serving.h"
 
 static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
@@ -260,26 +262,41 @@ static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) 
   result->embedding_bytes = work->embedding_bytes;
 }
 
-static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
-  const OrrServingMetricsParams *metrics = &work->params.metrics;
-  const double power =
-      result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
-  double gpus = 0, watts = 0; /* only GPUs that replicas hold: others are free for other use */
+/* A price for the time that replicas and encoders hold their GPUs: others are free for other use.
+ * Groups may have devices of their own. @ret_gpus: their mean number. */
+static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *work,
+                             double *ret_gpus) {
+  const double encoders = (double)work->params.encoders.replicas;
+  double per_s = orr_money_hardware(replayed->prices, replayed->fabric,
+                                    replayed->cluster->device.name, encoders);
+  *ret_gpus = encoders;
   for (gint64 i = 0; i < work->params.replicas && work->end_s > 0; i++) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
     const double held = work->replicas[i].held_s / work->end_s * (double)group->gpus;
-    gpus += held;
-    watts += power * group->cluster.device.tdp_watts * held;
+    per_s +=
+        orr_money_hardware(replayed->prices, replayed->fabric, group->cluster.device.name, held);
+    *ret_gpus += held;
   }
-  const double encoders = (double)work->params.encoders.replicas, busy = result->encoder_busy;
-  gpus += encoders;
-  watts += encoders * work->world->cluster->device.tdp_watts *
-           (busy * metrics->busy_power + (1 - busy) * metrics->idle_power);
-  const double tokens_per_s = result->output_tokens_per_s;
-  if (tokens_per_s <= 0) return;
-  result->energy_j_per_output_token = watts / tokens_per_s;
+  return per_s;
+}
+
+static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
+                       OrrServingResult *result) {
+  double gpus = 0;
+  const double hardware = hardware_per_s(replayed, work, &gpus);
+  result->machine_power_mean_w = orr_cluster_power_machine_w(replayed->fabric, replayed->cluster,
+                                                             gpus, result->gpu_power_mean_w);
+  const OrrMoneyQuestion question = {.prices = replayed->prices,
+                                     .gpus = gpus,
+                                     .hardware_per_s = hardware,
+                                     .watts = result->machine_power_mean_w,
+                                     .tokens_per_s = result->total_tokens_per_s};
+  result->money = orr_money_of(&question);
+  const double per_s = orr_money_per_s(&result->money, &question);
+  result->cost_per_million_input_tokens =
+      result->input_tokens_per_s > 0 ? per_s / result->input_tokens_per_s * 1e6 : NAN;
   result->cost_per_million_output_tokens =
-      metrics->price_per_gpu_hour * gpus / 3600 / tokens_per_s * 1e6;
+      result->output_tokens_per_s > 0 ? per_s / result->output_tokens_per_s * 1e6 : NAN;
 }
 
 /* Whether queues grew until the end, by more than a passing burst: the mean wait rises by 20 %
@@ -452,7 +469,8 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_rates(work, &counted, result);
   fill_from_replicas(work, result);
   fill_encoders(work, result);
-  fill_prices(work, result);
+  orr_serving_energy(work, result);
+  fill_money(replayed, work, result);
   fill_errors(work, result);
   counted_clear(&counted);
   result->saturated = is_saturated(work);

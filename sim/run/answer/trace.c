@@ -80,6 +80,21 @@ static void add_memory(GString *out, const OrrOutcome *outcome) {
   }
 }
 
+/* The job's power, on its first lane. */
+static void add_power(GString *out, const OrrOutcome *outcome) {
+  for (guint i = 0; i < outcome->powers->len; i++) {
+    const OrrPowerRow *row = &g_array_index(outcome->powers, OrrPowerRow, i);
+    g_string_append(out, "{\"ph\":\"C\",\"name\":\"power of all GPUs, kW\",\"pid\":0");
+    add_number(out, "ts", row->begin_s * 1e6);
+    g_string_append(out, ",\"args\":{");
+    add_first(out, "static", row->idle_w / 1e3);
+    add_number(out, "network", row->network_w / 1e3);
+    add_number(out, "memory", row->memory_w / 1e3);
+    add_number(out, "compute", row->compute_w / 1e3);
+    g_string_append(out, "}},\n");
+  }
+}
+
 gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError **error) {
   g_autoptr(GString) out = g_string_new("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
   g_autoptr(GPtrArray) streams = g_ptr_array_new();
@@ -88,6 +103,7 @@ gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError *
     add_span(out, span, thread_of(streams, span->stream));
   }
   add_memory(out, outcome);
+  add_power(out, outcome);
   for (guint i = 0; i < outcome->lanes->len; i++) {
     const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
     add_name(out, "process_name", lane->lane, 0, lane->name);

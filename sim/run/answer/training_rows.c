@@ -10,9 +10,13 @@
  */
 #include "sim/run/answer/training_rows.h"
 
+#include <math.h>
+
 #include "sim/run/answer/latencies.h"
 #include "sim/run/answer/link_time.h"
 #include "sim/run/answer/memory_time.h"
+#include "sim/run/answer/training_energy.h"
+#include "sim/run/answer/money.h"
 #include "workloads/training/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -215,6 +219,34 @@ static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
   r->hfu = work->hardware_flops / per_gpu_s / work->peak_flops;
 }
 
+/* @watts: of the machine for the job; NAN: no power model. */
+static void fill_money(OrrTrainingResult *r, const OrrTrainingWork *work,
+                       const OrrReplayed *replayed, double watts) {
+  const double gpus = (double)r->n_gpus;
+  const char *device = replayed->cluster->device.name;
+  const OrrMoneyQuestion question = {
+      .prices = replayed->prices,
+      .gpus = gpus,
+      .hardware_per_s = orr_money_hardware(replayed->prices, replayed->fabric, device, gpus),
+      .watts = watts,
+      .tokens_per_s = r->tokens_per_s};
+  r->money = orr_money_of(&question);
+  const double per_s = orr_money_per_s(&r->money, &question);
+  const double run_s = work->run_tokens > 0 ? work->run_tokens / r->tokens_per_s : NAN;
+  r->cost_per_step = per_s * r->iteration_time_s;
+  r->run_days = run_s / 86400;
+  r->cost_per_run = per_s * run_s;
+}
+
+static void fill_sizes(OrrTrainingResult *r, const OrrTrainingWork *work) {
+  r->tp = work->tp;
+  r->pp = work->pp;
+  r->dp = work->dp;
+  r->cp = work->cp;
+  r->micro_batches = work->shape.micro_batches;
+  r->padding_fraction = work->padding;
+}
+
 static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed,
                         OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
@@ -227,16 +259,13 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   }
   r->iteration_time_s = steps_end(replayed, outcome) / MAX(outcome->steps->len, 1);
   fill_step_times(r, outcome->steps);
-  r->tp = work->tp;
-  r->pp = work->pp;
-  r->dp = work->dp;
-  r->cp = work->cp;
-  r->micro_batches = work->shape.micro_batches;
+  fill_sizes(r, work);
   r->layer_forward_s = work->layer_forward_s;
   r->layer_backward_s = work->layer_backward_s;
-  r->padding_fraction = work->padding;
   r->costs_outside = work->costs_outside;
   fill_rates(r, work);
+  orr_training_energy(replayed, outcome);
+  fill_money(r, work, replayed, r->machine_power_mean_w);
 }
 
 /* What the rows of single operations do not show. */
@@ -281,10 +310,22 @@ void orr_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   add_memory(work, replayed->cluster, outcome);
   add_activations(work, outcome);
   orr_memory_time_add(replayed, outcome);
+  orr_training_energy_add_power(replayed, outcome);
   add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);
   add_warnings(replayed->cluster, outcome);
   add_left_out(replayed, outcome);
+}
+
+/* A cost is bounded by the hardware's part of it: energy is not known, and at least 0. */
+void orr_training_rows_outline(const OrrReplayed *outline, double least_s, OrrOutcome *outcome) {
+  const OrrTrainingWork *training = (const OrrTrainingWork *)outline->work;
+  OrrTrainingResult *r = &outcome->result.training;
+  add_memory(training, outline->cluster, outcome);
+  fill_sizes(r, training);
+  r->iteration_time_s = least_s;
+  fill_rates(r, training);
+  fill_money(r, training, outline, 0);
 }
 
 /* --- Explanations --- */

@@ -11,6 +11,9 @@ G_BEGIN_DECLS
 
 void orr_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
+/* OrrRunKind.outline: sizes, memory, and rates at @least_s. */
+void orr_training_rows_outline(const OrrReplayed *outline, double least_s, OrrOutcome *outcome);
+
 /* "gemm 61 %, tp-comm 17 %, bubble 9 %": the largest parts of the time, and of the memory of the
  * fullest stage. Newly allocated. */
 char *orr_training_rows_explain(const OrrOutcome *outcome);

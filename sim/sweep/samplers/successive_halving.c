@@ -8,7 +8,8 @@
  * gives a lower bound of the time, and the unchanged scenario.
  *
  *   sampler: {kind: successive-halving, points: 2000, keep: 0.25}
- *   sampler: {kind: successive-halving, rungs: [{engine: ideal, fidelity: folded}, {fidelity: folded}, {}]}
+ *   sampler: {kind: successive-halving,
+ *             rungs: [{engine: ideal, fidelity: folded}, {fidelity: folded}, {}]}
  */
 #include <math.h>
 

@@ -33,7 +33,9 @@ SELECT
     FROM param
     WHERE param.run_id = p.run_id
   ) AS settings,
-  p.reason
+  p.reason,
+  NULL AS least_s,
+  NULL AS memory_bytes
 FROM asked
 JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
 LEFT JOIN sweep_band b ON b.run_id = asked.id AND b.point_run = p.run_id AND b.objective = 1

@@ -1,6 +1,6 @@
 /*
  * A generated family of small jobs over all combinations of parallelism: folded equals full, the
- * kinds of time add up, and equivalent ranks may change places.
+ * kinds of time add up, no step is shorter than its bound, and equivalent ranks may change places.
  *
  * training_jobs.h draws the jobs. Each runs in a child: SimGrid allows one engine a process.
  */
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sim/base/yaml.h"
+#include "sim/run/answer/kinds.h"
 #include "sim/run/simulate.h"
 #include "tests/workloads/training/training_jobs.h"
 
@@ -17,8 +18,30 @@
 typedef struct {
   gboolean read;
   double iteration_s, memory, times[ORR_N_TIMES];
+  double least_s, least_memory; /* of the outline */
   guint lanes;
 } Answer;
+
+/* What is known without compiling. */
+static void outline_here(const OrrScenario *scenario, const OrrRunWorld *machine, Answer *answer) {
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  const OrrWorld world = {.model = &scenario->model,
+                          .cluster = &scenario->cluster,
+                          .fabric = machine->fabric,
+                          .cost = machine->cost,
+                          .seed = scenario->seed};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrWork) work =
+      kind->outline(scenario->workload.params, &world, &answer->least_s, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) outcome = orr_outcome_new();
+  const OrrReplayed outline = {.work = work,
+                               .cluster = &scenario->cluster,
+                               .prices = &scenario->prices,
+                               .fabric = machine->fabric};
+  orr_kinds_outline(&outline, answer->least_s, outcome);
+  answer->least_memory = outcome->result.training.memory_peak_bytes;
+}
 
 static Answer simulate_here(const char *text, const char *fidelity) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
@@ -29,8 +52,11 @@ static Answer simulate_here(const char *text, const char *fidelity) {
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   Answer answer = {.read = scenario != NULL};
   if (!scenario) return answer; /* refused, with a reason */
-  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, &error);
+  const OrrSimulation simulation = {0};
+  g_autoptr(OrrOutcome) outcome = orr_simulate_in(world, scenario, &simulation, &error);
   if (error) g_error("%s\n%s", error->message, all);
+  outline_here(scenario, world, &answer);
   answer.iteration_s = outcome->result.training.iteration_time_s;
   answer.memory = outcome->result.training.memory_peak_bytes;
   answer.lanes = outcome->lanes->len;
@@ -70,19 +96,32 @@ static void assert_equal(const Answer *a, const Answer *b, const char *text) {
   g_assert_cmpfloat(a->memory, ==, b->memory);
 }
 
+/* No replay is shorter than the bound. */
+static void assert_bound(const Answer *answer, const char *text) {
+  if (!(answer->least_s > 0 && answer->least_s <= answer->iteration_s))
+    g_error("a step of %.17g s, and %.17g s at least, of\n%s", answer->iteration_s, answer->least_s,
+            text);
+  g_assert_cmpfloat(answer->least_memory, ==, answer->memory);
+}
+
 static void test_folded_is_full(void) {
   OrrRandom random = orr_random_stream(4, "family");
   guint ran = 0, folded_more = 0;
+  double tightness = 0;
   for (guint i = 0; i < N_JOBS; i++) {
     g_autofree char *text = job_text(&random, i % 4 ? "tp-cp-dp-pp" : "tp-cp-dp-ep-pp");
     const Answer folded = simulate(text, "folded");
     if (!folded.read) continue;
     const Answer full = simulate(text, "full");
     assert_equal(&folded, &full, text);
+    assert_bound(&folded, text);
+    assert_bound(&full, text);
+    tightness += full.least_s / full.iteration_s;
     ran++;
     folded_more += folded.lanes < full.lanes;
   }
-  g_test_message("%u of %d jobs ran, %u of them were folded", ran, N_JOBS, folded_more);
+  g_test_message("%u of %d jobs ran, %u of them were folded; bounds are %.3f of a step", ran,
+                 N_JOBS, folded_more, tightness / ran);
   g_assert_cmpuint(ran, >, N_JOBS / 4);
   g_assert_cmpuint(folded_more, >, ran / 4);
 }
@@ -129,10 +168,34 @@ static void test_permuted_ranks(void) {
   }
 }
 
+/* What a step gathers was updated by the step before, so nothing of a step can begin before: three
+ * steps take three times as long as one. */
+static void test_gathers_follow_updates(void) {
+  static const char *const gathering[] = {
+      "fsdp", "zero-3", "{kind: distributed-optimizer, overlap-param-gather: true}"};
+  for (guint i = 0; i < G_N_ELEMENTS(gathering); i++) {
+    Answer answers[2];
+    for (guint n = 0; n < 2; n++) {
+      g_autofree char *text = g_strdup_printf(
+          "schema: scenario/1\nname: job\nmodel: %s\n"
+          "cluster: {base: dgx-h100-superpod, nodes: 2, max-nodes: 0}\n"
+          "workload: {kind: training, stack: none, batch: {global: 32}, steps: %u, optimizer: "
+          "{sharding: %s}}\n",
+          dense, n ? 3 : 1, gathering[i]);
+      answers[n] = simulate(text, "folded");
+      g_assert_true(answers[n].read);
+    }
+    g_test_message("%s: %.9g s, of three steps %.9g s", gathering[i], answers[0].iteration_s,
+                   answers[1].iteration_s);
+    g_assert_cmpfloat_with_epsilon(answers[1].iteration_s / answers[0].iteration_s, 1, 1e-9);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-family/folded-is-full", test_folded_is_full);
   g_test_add_func("/training-family/reductions-beside-copies", test_reductions_beside_copies);
   g_test_add_func("/training-family/permuted-ranks", test_permuted_ranks);
+  g_test_add_func("/training-family/gathers-follow-updates", test_gathers_follow_updates);
   return g_test_run();
 }

@@ -8,7 +8,8 @@
  * An objective does not show by how much a fleet is too large, so the fleet shrinks by one replica
  * at a time, while its GPUs are idle.
  *
- *   workload: {replicas: 8, slo: {ttft: 1 s}, autoscaling: {by: {kind: slo, target: 95 %}, least: 1}}
+ *   workload: {replicas: 8, slo: {ttft: 1 s},
+ *              autoscaling: {by: {kind: slo, target: 95 %}, least: 1}}
  *
  * Oracle: with an objective that every request meets, the fleet shrinks to `least`; with one that
  * no request meets, it grows to `replicas`.

@@ -12,7 +12,8 @@
  * Layers with a window keep the last tokens of it alone, layers with a state a state whatever the
  * length: a sequence of t tokens takes
  *
- *   ceil(state + ((1 - w) t + w min(t, window + size)) / size)    blocks, w: the windowed layers' share of a block's bytes
+ *   ceil(state + ((1 - w) t + w min(t, window + size)) / size)    blocks, w: the windowed layers'
+ *                                                                 share of a block's bytes
  *
  * as vLLM's hybrid cache does in the sum of its groups. What can be used again is kept whole:
  * layers with a window keep all tokens, and a state is kept as it was where a block ended at which

@@ -2,7 +2,8 @@
  * tiers.h - cache tiers of the key-value cache below HBM: host memory, SSD, and a store on the
  * network.
  *
- *   block full in HBM --> host (a replica's) --> SSD (a replica's) --> remote (of all replicas)       written through
+ *   block full in HBM --> host (a replica's) --> SSD (a replica's) --> remote (of all replicas)
+ *   (written through)
  *   lookup:  HBM, and from where that ends the first tier that has the next block, until none has
  *
  * Each tier has its own least-recently-used order: a block that is computed or found becomes the

@@ -117,6 +117,7 @@ static void add_time(OrrStepTime *sum, OrrStepTime time) {
   sum->stage_s += time.stage_s;
   sum->comm_s += time.comm_s;
   sum->attention_s += time.attention_s;
+  orr_joules_add(&sum->joules, time.joules, 1);
 }
 
 /* The group splits the projection's output, as in any column-parallel product. */

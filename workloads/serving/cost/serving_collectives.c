@@ -92,6 +92,16 @@ OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const O
   return planned ? (OrrCost){planned->predicted_s, planned->how} : (OrrCost){0, ORR_HOW_MODELLED};
 }
 
+double orr_serving_collectives_sent(const OrrServingCostParams *params, const OrrOperator *op) {
+  const gboolean exchanges = op->comm.op == ORR_COMM_ALL_TO_ALL;
+  const double n = (double)(exchanges ? ranks_of(params) : params->shard.tp);
+  double bytes = op->bytes;
+  if (exchanges)
+    bytes = (double)op->comm.tokens * (double)(op->comm.hidden * op->comm.topk) *
+            orr_dtype_bytes((OrrDtype)op->dtype);
+  return bytes * (op->comm.op == ORR_COMM_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
+}
+
 gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error) {
   const OrrModel *model = params->world->model;
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));

@@ -16,6 +16,8 @@ G_BEGIN_DECLS
 
 /* @op: a COMM */
 OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const OrrOperator *op);
+/* Bytes that leave a rank for another one in @op, a COMM. */
+double orr_serving_collectives_sent(const OrrServingCostParams *params, const OrrOperator *op);
 /* Reports collectives that cannot run before the first step: ORR_FAULT_DOCUMENT. */
 gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError **error);
 

@@ -10,6 +10,7 @@
 #include "sim/base/fault.h"
 #include "workloads/serving/cost/serving_collectives.h"
 #include "workloads/serving/cost/serving_experts.h"
+#include "workloads/serving/cost/serving_joules.h"
 
 enum {
   N_HOWS = ORR_HOW_OUTSIDE + 1,
@@ -24,6 +25,7 @@ typedef struct {
   double bytes;           /* bytes that its kernels move */
   double by_how[N_HOWS];
   guint kernels;
+  OrrJoules joules;
 } Piece;
 
 typedef struct {
@@ -60,8 +62,6 @@ struct OrrServingCost {
   OrrServingParts parts;
   double rung_keys[LADDER]; /* of each rung */
 };
-
-/* --- life --- */
 
 static gint64 layers_of_kind(const OrrModel *model, guint kind, gint64 first, gint64 n) {
   gint64 count = 0;
@@ -140,8 +140,6 @@ OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost) { return cost
 
 const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->trust; }
 
-/* --- pieces --- */
-
 static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) {
   const OrrCostModel *model = cost->params.world->cost;
   OrrCost answer;
@@ -168,6 +166,8 @@ static void sum_operators(OrrServingCost *cost, Piece *piece) {
     const OrrCost answer = operator_cost(cost, op);
     piece->total_s += answer.time_s;
     piece->by_how[answer.how] += answer.time_s;
+    orr_joules_add(&piece->joules, orr_serving_joules_operator(&cost->params, op, answer.time_s),
+                   1);
     if (op->kind == ORR_OPERATOR_COMM)
       piece->comm_s += answer.time_s;
     else
@@ -354,9 +354,23 @@ static guint queries_of(const OrrStepShape *shape) {
   return CLAMP((guint)ceil((shape->tokens - shape->chunk) / shape->decodes), 1, MOST_QUERIES);
 }
 
+static double keys_mean_of(const Kind *kind, const OrrStepShape *shape) { /* of a decode */
+  const double all = shape->decodes ? shape->key_sum / shape->decodes : 0;
+  return kind->heads.window > 0 ? fmin(all, (double)kind->heads.window) : all;
+}
+
+static OrrJoules core_joules(const OrrServingCost *cost, const Kind *kind,
+                             const OrrStepShape *shape, double core_s) {
+  const double mean = keys_mean_of(kind, shape), window = (double)kind->heads.window;
+  OrrServingCoreWork work = {shape->chunk_pairs, shape->decodes * mean, shape->tokens};
+  if (window > 0) work.pairs = fmin(work.pairs, shape->chunk * window);
+  if (shape->chunk > 0) work.keys += chunk_keys(shape);
+  work.pairs += (shape->tokens - shape->chunk) * mean;
+  return orr_serving_joules_core(&cost->params, &kind->decode_heads, work, core_s);
+}
+
 static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape) {
-  const double n = (double)kind->n, all = shape->decodes ? shape->key_sum / shape->decodes : 0;
-  const double mean = kind->heads.window > 0 ? fmin(all, (double)kind->heads.window) : all;
+  const double n = (double)kind->n, mean = keys_mean_of(kind, shape);
   const guint queries = queries_of(shape);
   if (kind->batch && kind->heads.window == 0 && queries == 1) {
     const OrrBatchAttention asked = {.chunk = shape->chunk,
@@ -383,8 +397,6 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
   }
   return core_s;
 }
-
-/* --- steps --- */
 
 /* The time that shared experts add to the @routed ones. In graphs of few tokens the two overlap
  * (a second stream: TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, up to 1,024
@@ -424,6 +436,7 @@ static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *sh
   for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
     time->gpu_s += ends[i]->total_s;
     time->comm_s += ends[i]->comm_s;
+    orr_joules_add(&time->joules, ends[i]->joules, 1);
     if (i > 0) last_s += ends[i]->total_s;
     *kernels += ends[i]->kernels;
     add_trust(cost, ends[i], 1);
@@ -443,6 +456,7 @@ static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, Or
     sum_operators(cost, &piece);
     time->gpu_s += (double)kind->n * piece.total_s;
     time->stage_s += (double)kind->n_of_largest_stage * piece.total_s;
+    orr_joules_add(&time->joules, piece.joules, (double)kind->n);
     *kernels += (guint)kind->n * piece.kernels;
     add_trust(cost, &piece, (double)kind->n);
   }
@@ -492,11 +506,14 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     double layer_s = core_s + shared_s;
     kernels += (guint)kind->n * shared->kernels;
     add_trust(cost, shared, n);
+    orr_joules_add(&time.joules, shared->joules, n);
+    if (kind->has_core) orr_joules_add(&time.joules, core_joules(cost, kind, shape, core_s), n);
     for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) {
       layer_s += pieces[i]->total_s;
       time.comm_s += n * pieces[i]->comm_s;
       kernels += (guint)kind->n * pieces[i]->kernels;
       add_trust(cost, pieces[i], n);
+      orr_joules_add(&time.joules, pieces[i]->joules, n);
     }
     time.gpu_s += n * layer_s;
     time.attention_s += n * core_s;
@@ -510,6 +527,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);
     time.gpu_s += encoded->total_s;
     time.stage_s += encoded->total_s;
+    orr_joules_add(&time.joules, encoded->joules, 1);
     add_trust(cost, encoded, 1);
   }
   if (cost->params.is_eager && !is_graph(cost, shape)) {
@@ -517,6 +535,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
     time.gpu_s = fmax(time.gpu_s, launches_s);
   }
+  orr_serving_joules_stretch(&cost->params, &time);
   cost->parts.gpu_s += time.gpu_s;
   cost->parts.attention_s += time.attention_s;
   return time;

@@ -18,6 +18,7 @@
 #ifndef ORR_SERVING_COST_H
 #define ORR_SERVING_COST_H
 
+#include "calibration/cost/cost_energy.h"
 #include "calibration/cost/cost_serving.h"
 #include "models/inference.h"
 #include "workloads/collectives/nccl.h"
@@ -50,6 +51,9 @@ typedef struct {
   double stage_s; /* time of the slowest stage */
   double comm_s;  /* tensor-parallel collectives, part of gpu_s */
   double attention_s;
+  /* of one GPU of each stage, summed over the stages, on top of static power; zero without a power
+   * model */
+  OrrJoules joules;
 } OrrStepTime;
 
 typedef struct {

@@ -2,7 +2,8 @@
  * serving_check.c - checks whether an engine can be what a scenario requests, and computes the size
  * of its cache.
  *
- *   cache = memory * gpu-memory-utilization - reserved - weights - activations(most tokens, most sequences)
+ *   cache  = memory * gpu-memory-utilization - reserved - weights
+ *            - activations(most tokens, most sequences)
  *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
  *
  * per GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a

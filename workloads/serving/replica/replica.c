@@ -124,6 +124,16 @@ OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape 
   return time;
 }
 
+/* The limit holds over a step: the host's waits lie between kernels, microseconds apart. */
+OrrJoules orr_replica_joules(const OrrReplica *replica, OrrJoules each, double step_s) {
+  const OrrServingParallel *parallel = &replica->group->params.parallel;
+  const OrrCostModel *cost = replica->run->worlds[replica->books->group].cost;
+  OrrJoules sum = {0};
+  orr_joules_add(&sum, orr_cost_energy_limited(cost, each, (double)parallel->pp * step_s),
+                 (double)parallel->tp);
+  return sum;
+}
+
 /* GPUs and host, one after the other or beside each other. */
 static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape,
                       double extra_s) {
@@ -132,7 +142,9 @@ static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *s
                                                      shape->sequences),
                gpu_s = time.gpu_s + extra_s;
   const double step_s = orr_serving_run_step_seconds(replica->run, gpu_s, host_s);
-  return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
+  Step step = {begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
+  step.joules = orr_replica_joules(replica, time.joules, step_s);
+  return step;
 }
 
 static double end_of(const OrrReplica *replica, guint k) {
@@ -146,6 +158,10 @@ static void count_work(OrrReplica *replica, guint n_steps) {
     replica->books->comm_s += step->comm_s;
     replica->books->host_s += step->wait_s;
     replica->books->tokens += step->tokens;
+    orr_joules_add(&replica->books->joules, step->joules, 1);
+    replica->books->peak_dynamic_w =
+        fmax(replica->books->peak_dynamic_w,
+             orr_joules_sum(step->joules) / (step->gpu_s + step->wait_s));
   }
 }
 
@@ -330,6 +346,7 @@ static void launch(OrrReplica *replica) {
     plan_run(replica, run_length(replica));
   } else {
     Step longest = {now_s};
+    OrrJoules joules = {0};
     gint64 tokens = 0;
     orr_serving_run_sum_experts(replica->run, replica->books->group, replica->cores,
                                 replica->n_cores);
@@ -340,9 +357,11 @@ static void launch(OrrReplica *replica) {
           step_from(replica, now_s, &core->shape,
                     orr_serving_run_move_seconds(replica->run, replica->books->group, core));
       tokens += step.tokens;
+      orr_joules_add(&joules, step.joules, 1);
       if (step.end_s >= longest.end_s) longest = step;
     }
     longest.tokens = tokens;
+    longest.joules = joules;
     g_array_set_size(replica->ends, 0);
     g_array_append_val(replica->ends, longest);
     replica->is_run = FALSE;

@@ -2,7 +2,8 @@
  * replica_pipeline.c - a replica with pp > 1: as many batches under way as stages, each with other
  * requests.
  *
- *   stage 0   | a | b | c | a |        a batch takes pp stage times, and the next may begin a stage time after it
+ *   stage 0   | a | b | c | a |        a batch takes pp stage times, and the next may begin a stage
+ *                                      time after it
  *   stage 1       | a | b | c | a
  */
 #include <math.h>
@@ -65,6 +66,7 @@ static InFlight *take_batches(OrrReplica *replica) {
 /* Where a stage's time goes. */
 typedef struct {
   double stage_s, busy_s, comm_s, host_s;
+  OrrJoules joules; /* of the core's GPUs, all stages */
 } Stage;
 
 static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
@@ -74,12 +76,15 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
       orr_serving_run_host_seconds(replica->run, replica->books->group, core->shape.sequences);
   const double stage_s = orr_serving_run_step_seconds(replica->run, time.stage_s, host_s) +
                          orr_serving_run_move_seconds(replica->run, replica->books->group, core);
-  return (Stage){stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s};
+  Stage stage = {stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s};
+  stage.joules = orr_replica_joules(replica, time.joules, stage_s);
+  return stage;
 }
 
 /* The slowest core's, for which the others wait in each layer; @ret_shape: what all compute. */
 static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
   Stage longest = {0};
+  OrrJoules joules = {0};
   if (replica->n_cores > 1)
     orr_serving_run_sum_experts(replica->run, replica->books->group, replica->cores,
                                 replica->n_cores);
@@ -88,10 +93,12 @@ static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
     if (core->batch->len == 0) continue;
     const Stage stage = stage_of(replica, core);
     if (stage.stage_s >= longest.stage_s) longest = stage;
+    orr_joules_add(&joules, stage.joules, 1);
     ret_shape->tokens += core->shape.tokens;
     ret_shape->chunk += core->shape.chunk;
     ret_shape->decodes += core->shape.decodes;
   }
+  longest.joules = joules;
   return longest;
 }
 
@@ -113,6 +120,9 @@ void orr_replica_pipeline_launch(OrrReplica *replica) {
   replica->books->comm_s += stage.comm_s;
   replica->books->host_s += stage.host_s;
   replica->books->tokens += (gint64)shape.tokens;
+  orr_joules_add(&replica->books->joules, stage.joules, 1);
+  replica->books->peak_dynamic_w =
+      fmax(replica->books->peak_dynamic_w, orr_joules_sum(stage.joules) / stage.stage_s);
   replica->used_blocks = orr_replica_held_blocks(replica);
   orr_replica_note_step(replica, begin_s, begin_s + stage.stage_s, &shape);
   replica->last_done_s = end_s;

@@ -13,6 +13,7 @@ G_BEGIN_DECLS
 typedef struct {
   double end_s, gpu_s, comm_s, wait_s;
   gint64 tokens;
+  OrrJoules joules; /* of all GPUs of the replica */
 } Step;
 
 struct OrrReplica {
@@ -46,6 +47,8 @@ struct OrrReplica {
 };
 
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape);
+/* The energy of the GPUs of one core during a step of @step_s, of what @each of a stage wants. */
+OrrJoules orr_replica_joules(const OrrReplica *replica, OrrJoules each, double step_s);
 void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
                            const OrrStepShape *shape);
 /* Ends the step of core @i: gives its requests their tokens and checks that no block is lost. */

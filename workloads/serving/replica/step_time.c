@@ -20,6 +20,7 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
   time.stage_s += draft.stage_s;
   time.comm_s += draft.comm_s;
   time.attention_s += draft.attention_s;
+  orr_joules_add(&time.joules, draft.joules, 1);
   return time;
 }
 

@@ -50,12 +50,22 @@ static gboolean is_windowed(const OrrServingWork *work) {
   return work->params.metrics.window == ORR_WINDOW_FULL;
 }
 
+static OrrJoules joules_so_far(const OrrServingWork *work) {
+  OrrJoules sum = {0};
+  for (gint64 i = 0; i < work->params.replicas; i++)
+    orr_joules_add(&sum, work->replicas[i].joules, 1);
+  return sum;
+}
+
 void orr_serving_run_note_first(OrrServingRun *run) {
   OrrTokenWindow *window = &run->work->window;
   const double now_s = orr_serving_run_now(run) - run->start_s;
   window->n_first++;
+  if (is_windowed(run->work) && window->n_first == window->places)
+    window->begin_joules = joules_so_far(run->work);
   if (window->n_first == window->places) window->begin_s = now_s;
   if (window->n_first <= window->places) return;
+  if (is_windowed(run->work)) window->end_joules = joules_so_far(run->work);
   window->end_s = now_s;
   window->kept = window->gaps;
   window->tokens = window->gaps + (guint64)(window->n_first - window->places);

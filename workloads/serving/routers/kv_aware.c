@@ -2,7 +2,8 @@
  * kv_aware.c - the replica with the lowest cost for this prompt: blocks to compute plus blocks in
  * use (NVIDIA Dynamo).
  *
- *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has) + blocks of its requests
+ *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has)
+ *          + blocks of its requests
  *
  * (blocks in use, and those that waiting requests will use: Dynamo counts a request as active from
  * the moment it is routed). The lowest cost wins (Dynamo's KV router at temperature 0). Engines
@@ -10,7 +11,8 @@
  * of used blocks arrive that much later, so the router may count on a block that is gone, and two
  * requests with the same prefix may go to different replicas because neither has been reported yet.
  *
- *   workload: {replicas: 4, router: {kind: kv-aware, staleness: 50 ms}, engine: {prefix-caching: block-hash}}
+ *   workload: {replicas: 4, router: {kind: kv-aware, staleness: 50 ms},
+ *              engine: {prefix-caching: block-hash}}
  *
  * Oracle: without staleness the index equals the caches' content; with a staleness longer than the
  * run it is empty, and the router uses the loads of the first report.

@@ -6,7 +6,7 @@
  * O(1) on any replica, where one random choice leaves about ln n / ln ln n. For large n, the
  * fraction of replicas with at least i requests follows
  *
- *   ds_i/dt = s_{i-1}^d - s_i^d,   s_0 = 1,  t = requests over replicas          (the oracle of the test)
+ *   ds_i/dt = s_{i-1}^d - s_i^d,   s_0 = 1,  t = requests over replicas    (the test's oracle)
  *
  * Draws are with replacement among the open replicas. The router tolerates late loads well, since
  * requests do not all go to the same replica.

@@ -7,15 +7,16 @@
  * the engine's cache, kv.h). It may therefore count on a block that the engine has evicted
  * since, or that still waits to be computed.
  *
- *   if most - least requests > balance-abs and most > balance-rel * least:   the replica with the fewest requests
+ *   if most - least requests > balance-abs and most > balance-rel * least:   fewest requests
  *   else if the best match covers > cache-threshold of the prompt:           the best match
- *   else                                                                     the one that remembers least
+ *   else                                                                     remembers least
  *
  * Thresholds default to the flags of SGLang's router (`--cache-threshold 0.3`,
  * `--balance-abs-threshold 64`, `--balance-rel-threshold 1.5`; its documentation of 2025, from
  * memory).
  *
- *   workload: {replicas: 4, router: {kind: prefix-aware}, engine: {prefix-caching: radix, scheduler: sglang}}
+ *   workload: {replicas: 4, router: {kind: prefix-aware},
+ *              engine: {prefix-caching: radix, scheduler: sglang}}
  */
 #include "workloads/serving/routers/router.h"
 #include "workloads/serving/core/kv.h"

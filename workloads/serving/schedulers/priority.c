@@ -6,7 +6,8 @@
  * even where that one already has its turn in the step. The priority is that of the request's
  * class, in the load.
  *
- *   workload: {engine: {scheduler: priority}, classes: [{name: chat, priority: 0}, {name: batch, priority: 1}]}
+ *   workload: {engine: {scheduler: priority},
+ *              classes: [{name: chat, priority: 0}, {name: batch, priority: 1}]}
  */
 #include "workloads/serving/schedulers/scheduler.h"
 

@@ -11,7 +11,8 @@
  * batch-wait-max-tokens-ratio of its budget or that many steps have passed (py_executor.py,
  * _waiting_requests): prompts slow fewer steps, and first tokens come later.
  *
- *   workload: {engine: {scheduler: {kind: trtllm, batch-wait-timeout-iters: 20, batch-wait-max-tokens-ratio: 90 %}}}
+ *   workload: {engine: {scheduler: {kind: trtllm, batch-wait-timeout-iters: 20,
+ *                                    batch-wait-max-tokens-ratio: 90 %}}}
  *
  * With balance-timeout-iters (attention_dp_config: enable_balance, timeout_iters), the prompts of
  * attention data-parallel ranks wait for each other: while every rank has a free sequence and some

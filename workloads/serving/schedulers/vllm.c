@@ -8,7 +8,8 @@
  * that step. Chunked prefill lets a prompt be cut by the budget; without it a prompt waits for a
  * step that it fits.
  *
- *   workload: {engine: {scheduler: {kind: vllm, chunked-prefill: true, long-prefill-token-threshold: 0}}}
+ *   workload: {engine: {scheduler: {kind: vllm, chunked-prefill: true,
+ *                                    long-prefill-token-threshold: 0}}}
  */
 #include "workloads/serving/schedulers/scheduler.h"
 

@@ -9,8 +9,8 @@
  * as vLLM v1 drafts (vllm/v1/spec_decode/eagle.py and draft_model.py, v0.19), on the same
  * tensor-parallel group. Its weights and cache take memory from the model's cache.
  *
- *   workload: {engine: {speculation: {kind: draft-model, model: llama-3.2-1b, num-speculative-tokens: 4,
- *                                     acceptance: [0.7]}}}
+ *   workload: {engine: {speculation: {kind: draft-model, model: llama-3.2-1b,
+ *                                     num-speculative-tokens: 4, acceptance: [0.7]}}}
  */
 #include "workloads/serving/speculation/speculation.h"
 

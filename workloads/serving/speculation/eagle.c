@@ -2,13 +2,15 @@
  * eagle.c - one layer of the model's own width drafts from its hidden states (EAGLE, Li et al.
  * 2024, arXiv 2401.15077; EAGLE-3, Li et al. 2025, arXiv 2503.01840).
  *
- *   [hidden states, embedding] --projection (joined h -> h)--> one layer like the model's first --head--> token
+ *   [hidden states, embedding] --projection (joined h -> h)--> one layer like the model's first
+ *     --head--> token
  *
  * EAGLE joins the last hidden state and the token's embedding (2). EAGLE-3 first joins the states
  * of three layers (3), and has a head with a smaller vocabulary of its own (32,000 for Llama 3.1).
  * Drafting proceeds as in draft_model.c.
  *
- *   workload: {engine: {speculation: {kind: eagle, num-speculative-tokens: 3, acceptance: [0.8, 0.7, 0.65]}}}
+ *   workload: {engine: {speculation: {kind: eagle, num-speculative-tokens: 3,
+ *                                     acceptance: [0.8, 0.7, 0.65]}}}
  */
 #include "workloads/serving/speculation/speculation.h"
 

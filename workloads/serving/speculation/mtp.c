@@ -2,7 +2,8 @@
  * mtp.c - the model's own multi-token-prediction layers draft (DeepSeek-V3, arXiv 2412.19437,
  * section 2.2).
  *
- *   [hidden state, embedding of the next token] --projection (2 h -> h)--> a layer like the last --the model's head-->
+ *   [hidden state, embedding of the next token] --projection (2 h -> h)--> a layer like the last
+ *     --the model's head-->
  *
  * One module drafts all tokens, one after another, as in vLLM; its layer is of the kind of the
  * model's last layer, including experts. Drafting proceeds as in draft_model.c. DeepSeek measured

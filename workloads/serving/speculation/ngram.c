@@ -7,7 +7,8 @@
  * occur earlier, the step writes one token; `found` is the probability that they do. The host
  * searches for them, which takes `lookup` per sequence and step.
  *
- *   workload: {engine: {speculation: {kind: ngram, num-speculative-tokens: 5, acceptance: [0.6], found: 40 %}}}
+ *   workload: {engine: {speculation: {kind: ngram, num-speculative-tokens: 5,
+ *                                     acceptance: [0.6], found: 40 %}}}
  */
 #include "workloads/serving/speculation/speculation.h"
 

@@ -2,8 +2,10 @@
  * speculation.h - speculative decoding: a drafter proposes tokens, and one step of the engine
  * checks several.
  *
- *   step: drafts d1 .. dk of each request are computed beside its last token, k + 1 tokens through the same operators
- *         d1 .. dj are what the model would have written: j + 1 tokens come out; what was cached for the others goes
+ *   step: drafts d1 .. dk of each request are computed beside its last token, k + 1 tokens through
+ *         the same operators
+ *         d1 .. dj are what the model would have written: j + 1 tokens come out; what was cached
+ *         for the others goes
  *         the guesser drafts k tokens for the next step
  *
  * Token i of a draft is accepted, given that those before it were, with the probability p_i of the

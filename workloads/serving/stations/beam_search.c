@@ -2,9 +2,11 @@
  * beam_search.c - beam search in the front end, as vLLM searches from 0.6.3 on
  * (entrypoints/llm.py and the OpenAI server, v0.19): the engine knows nothing of it.
  *
- *   round 0   the prompt                       one request of one token, with its best 2 width candidates
- *   round t   prompt + t tokens of each beam   width requests of one token, with 2 width candidates each; of the width *
- *                                              2 width sequences the best width are the beams of the next round
+ *   round 0   the prompt                       one request of one token, with its best 2 width
+ *                                              candidates
+ *   round t   prompt + t tokens of each beam   width requests of one token, with 2 width candidates
+ *                                              each; of the width * 2 width sequences the best
+ *                                              width are the beams of the next round
  *
  * A round ends with its last request; the front end hears of it `host.token` later, and the next
  * round's requests queue like any others, at the replica that the first went to. Prefix caching

@@ -4,7 +4,8 @@
  *
  *   prompt's whole blocks    | the prompt's last block | blocks of generated tokens
  *   shared by all            beam 0   a  b  c
- *                            beam 1   a  b  d           b is shared by two, a by three: c, d, e are one beam's each
+ *                            beam 1   a  b  d           b is shared by two, a by three: c, d, e are
+ *                                                       one beam's each
  *                            beam 2   a  e
  *
  * A token is a fork and an append. Fork: each beam of the next step goes on from one of this

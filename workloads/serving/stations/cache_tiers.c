@@ -20,7 +20,8 @@
  * An SSD reads one batch after another. A batch under way when its request begins comes to its end,
  * and is the last.
  *
- *   workload: {engine: {prefix-caching: radix, cache-tiers: {host: 100 GiB, remote: 1 TiB, prefetch: timeout}}}
+ *   workload: {engine: {prefix-caching: radix,
+ *                       cache-tiers: {host: 100 GiB, remote: 1 TiB, prefetch: timeout}}}
  */
 #include <math.h>
 

@@ -2,8 +2,10 @@
  * encoders.c - encodes images on GPUs of their own, and sends the embeddings to where prompts are
  * computed.
  *
- *   request --each image--> router --> encoder: queue | a batch of its vision tower --> its cache of embeddings
- *           --all encoded--> the gateway, a replica --> embeddings of each encoder over the fabric --> its waiting requests
+ *   request --each image--> router --> encoder: queue | a batch of its vision tower
+ *             --> its cache of embeddings
+ *           --all encoded--> the gateway, a replica --> embeddings of each encoder over the fabric
+ *             --> its waiting requests
  *
  * As vLLM's disaggregated encoder (v0.19: docs/features/disagg_encoder.md, the proxy of
  * examples/online_serving/ disaggregated_encoder) and EPD (Singh et al. 2024, "Efficiently Serving

@@ -2,8 +2,10 @@
  * handover.c - computes prompts on some replicas and decodes on others; transfers the cache between
  * them over the fabric.
  *
- *   whole (pull)       prefill | room at the decoder | bytes of the prompt | decode        vLLM's NixlConnector
- *   per-layer (push)   room at the decoder | prefill, bytes of each layer beside it | decode      Dynamo, Mooncake
+ *   whole (pull)       prefill | room at the decoder | bytes of the prompt | decode
+ *                      (vLLM's NixlConnector)
+ *   per-layer (push)   room at the decoder | prefill, bytes of each layer beside it | decode
+ *                      (Dynamo, Mooncake)
  *
  * The first `prefill` replicas prefill, the others decode. Each rank sends to each other rank what
  * both hold (serving_paths.c): kv bytes per token * tokens that the decoder's prefix cache lacks,
@@ -20,14 +22,16 @@
  * Not every prompt is handed over (NVIDIA Dynamo's conditional disaggregation,
  * docs/architecture/disagg_serving.md of 0.2): one is where
  *
- *   prompt - tokens of it that its decoder has cached >= least-prompt   and   prompts that wait for prefill < most-waiting
+ *   prompt - tokens of it that its decoder has cached >= least-prompt
+ *   and prompts that wait for prefill < most-waiting
  *
  * Other prompts are computed where they decode. As in Dynamo, where the decoder's cache decides,
  * the router chooses the decoder first and keeps it; without a prefix cache it chooses when the
  * prompt is computed. Of a prompt with several outputs the length alone decides: they are split
  * when it arrives, and must be split the same way again when a replica is lost.
  *
- *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2}, engine: {prefix-caching: block-hash}}
+ *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2},
+ *              engine: {prefix-caching: block-hash}}
  */
 #include "workloads/serving/stations/exclusions.h"
 #include "workloads/serving/stations/gateway.h"

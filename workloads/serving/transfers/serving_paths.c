@@ -11,10 +11,11 @@
  * the key-value heads that both ranks have, of which a decoder's rank takes each from one rank
  *
  *       p: pp 2, tp 2   | a0: heads 0-3, a1: 4-7 |   d: pp 1, tp 4, heads 0-1, 2-3, 4-5, 6-7
- *                       a0 -> b0, b1: L/2 layers * 2 heads from each stage      a1 -> b2, b3: the same
+ *                       a0 -> b0, b1: L/2 layers * 2 heads from each stage      a1 -> b2, b3: the
+ *                                                                               same
  *
- *     Where tp is above the number of heads, ranks hold copies; rank b takes the copy b mod copies. Latent attention's
- *     cache is one head, which all ranks hold. Equal layouts: rank k to rank k.
+ *     Where tp is above the number of heads, ranks hold copies; rank b takes the copy b mod copies.
+ *     Latent attention's cache is one head, which all ranks hold. Equal layouts: rank k to rank k.
  *   embeddings, encoder to replica   from its GPU to each rank of a core's first stage, a unit an
  *                                    image
  *   the store on the network to a replica   to each rank of a core an equal share from each of the

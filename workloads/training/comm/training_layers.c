@@ -95,6 +95,21 @@ static gboolean is_same(const OrrSegment *a, const OrrSegment *b) {
   return a->comm == b->comm && a->group == b->group && a->comm_bytes == b->comm_bytes;
 }
 
+double orr_layer_traffic_alone_s(const OrrTraffic *traffic, gint64 stage,
+                                 const OrrSegment *segment) {
+  const OrrJob *job = traffic->job;
+  const gint64 first = 0;
+  const OrrGrouping grouping = orr_grouping_of(job, segment->group);
+  const OrrCallSpec spec = {ops[segment->comm], segment->comm_bytes, grouping};
+  const OrrExpertExchange exchange = exchange_of(job, segment);
+  OrrCalls calls;
+  orr_calls_within(&calls, job, &spec, &(OrrRankRanges){stage, &first, 1, grouping.size});
+  if (segment->group == ORR_GROUP_EP && exchange.topk > 0) calls.calls[0].exchange = &exchange;
+  const double seconds = orr_traffic_alone_s(traffic, &calls.calls[0]);
+  orr_calls_clear(&calls);
+  return seconds;
+}
+
 /* How often a step of a lane of @stage calls what @segment does. */
 static gint64 count_of(const Planner *planner, gint64 stage, const OrrSegment *segment) {
   const OrrJob *job = planner->job;

@@ -39,6 +39,10 @@ void orr_layer_traffic_clear(OrrLayerTraffic *layers);
 /* The plan of the collective that ends @segment on @lane; NULL: not planned. */
 const OrrCommPlan *orr_layer_traffic_of(const OrrLayerTraffic *layers, guint lane,
                                         const OrrSegment *segment);
+/* Seconds of the collective that ends @segment on an idle fabric, in the first group of @stage: no
+ * plan of the lane, which joins all of its groups, takes less. */
+double orr_layer_traffic_alone_s(const OrrTraffic *traffic, gint64 stage,
+                                 const OrrSegment *segment);
 /* "tp-all-reduce" */
 const char *orr_layer_traffic_name(const OrrSegment *segment);
 

@@ -150,21 +150,24 @@ static double copies_bytes(const Planner *planner, const OrrBucket *bucket) {
   return copies ? bucket->bytes / (double)orr_job_shard_ranks(job, planner->set) : 0;
 }
 
+/* What the groups of replicas call for a bucket. */
+static OrrCallSpec reduction_of(const Planner *planner, const OrrBucket *bucket) {
+  const OrrJob *job = planner->job;
+  const gboolean sharded = job->sharding.optimizer;
+  return (OrrCallSpec){sharded ? ORR_REDUCE_SCATTER : ORR_ALL_REDUCE, bucket->bytes,
+                       sharded ? orr_grouping_shards(job, planner->set)
+                               : orr_grouping_replicas(job, planner->set)};
+}
+
 static gboolean plan_reduction(const Planner *planner, gint64 count, OrrBucket *bucket,
                                GError **error) {
   const OrrJob *job = planner->job;
   const OrrWeightSet set = planner->set;
-  const gboolean sharded = job->sharding.optimizer;
   if (job->sharding.by_tensor && set == ORR_WEIGHTS_DENSE) {
     bucket->reduction = plan_tensor_bucket(planner, count, bucket->spec, error);
     return bucket->reduction != NULL;
   }
-  const OrrGrouping grouping =
-      sharded ? orr_grouping_shards(job, set) : orr_grouping_replicas(job, set);
-  const Request reduction = {
-      names[set].gradients,
-      count,
-      {sharded ? ORR_REDUCE_SCATTER : ORR_ALL_REDUCE, bucket->bytes, grouping}};
+  const Request reduction = {names[set].gradients, count, reduction_of(planner, bucket)};
   bucket->reduction = plan_bucket(planner, &reduction, error);
   const double rest = copies_bytes(planner, bucket);
   if (bucket->reduction && rest > 0) {
@@ -252,18 +255,24 @@ static gboolean plan_weights(const Planner *planner, GError **error) {
   return TRUE;
 }
 
-/* After the update, where weights are not gathered layer by layer. */
-static gboolean plan_parameters(const Planner *planner, GError **error) {
+static double stage_gather_bytes(const Planner *planner) {
   const OrrJob *job = planner->job;
-  const OrrWeightSet set = planner->set;
   double bytes = 0;
   for (gint64 chunk = n_chunks(job); chunk-- > 0;) {
     const GArray *layers = orr_job_layers(job, planner->stage, chunk);
     for (guint i = 0; i < layers->len; i++)
-      bytes += orr_job_gather_bytes(job, layer_weights(planner, layers, i), set);
+      bytes += orr_job_gather_bytes(job, layer_weights(planner, layers, i), planner->set);
   }
+  return bytes;
+}
+
+/* After the update, where weights are not gathered layer by layer. */
+static gboolean plan_parameters(const Planner *planner, GError **error) {
+  const OrrWeightSet set = planner->set;
   const Request request = {
-      names[set].parameters, 1, {ORR_ALL_GATHER, bytes, orr_grouping_shards(job, set)}};
+      names[set].parameters,
+      1,
+      {ORR_ALL_GATHER, stage_gather_bytes(planner), orr_grouping_shards(planner->job, set)}};
   return plan_stage(planner->traffic, planner->stage, &request,
                     &planner->sharding->parameters[set][planner->stage], error);
 }
@@ -300,6 +309,74 @@ gboolean orr_sharding_traffic_init(OrrShardingTraffic *sharding, OrrTraffic *tra
   for (int set = 0; set < ORR_N_WEIGHT_SETS; set++)
     if (!plan_set(sharding, traffic, set, error)) return FALSE;
   return TRUE;
+}
+
+/* --- at least --- */
+
+/* The stage's first group alone: all groups together take no less. */
+static double alone_s(const Planner *planner, const OrrCallSpec *spec) {
+  const gint64 first = 0;
+  OrrCalls calls;
+  if (spec->grouping.size == 1) return 0;
+  orr_calls_within(&calls, planner->job, spec,
+                   &(OrrRankRanges){planner->stage, &first, 1, spec->grouping.size});
+  const double seconds = orr_traffic_alone_s(planner->traffic, &calls.calls[0]);
+  orr_calls_clear(&calls);
+  return seconds;
+}
+
+static double bucket_s(const Planner *planner, const OrrBucket *bucket) {
+  const OrrJob *job = planner->job;
+  const OrrWeightSet set = planner->set;
+  const double rest = copies_bytes(planner, bucket);
+  const OrrCallSpec reduction = reduction_of(planner, bucket),
+                    copies = {ORR_ALL_REDUCE, rest, orr_grouping_copies(job, set)};
+  return alone_s(planner, &reduction) + (rest > 0 ? alone_s(planner, &copies) : 0);
+}
+
+static double last_buckets_s(const Planner *planner) {
+  const OrrShardingPlan *sharding = &planner->job->sharding;
+  g_autoptr(GArray) buckets = g_array_new(FALSE, FALSE, sizeof(OrrBucket));
+  OrrBucket open = {0};
+  for (gint64 chunk = n_chunks(planner->job); chunk-- > 0;)
+    cut_chunk(planner, chunk, &open, buckets);
+  double sum = 0, each = 0;
+  for (guint b = buckets->len; b-- > 0;) {
+    const OrrBucket *bucket = &g_array_index(buckets, OrrBucket, b);
+    if (b + 1 == buckets->len || bucket->bytes != bucket[1].bytes) each = bucket_s(planner, bucket);
+    sum += each;
+    if (sharding->overlap || sharding->reduces_each_pass) break;
+  }
+  return sum;
+}
+
+/* Whether the gradients or weights of the set are exchanged in a way that has a bound here. */
+static gboolean is_bounded(const Planner *planner) {
+  const OrrJob *job = planner->job;
+  return !job->params->evaluation && !is_bidirectional(job) && !job->sharding.by_tensor &&
+         orr_grouping_n_holders(job, planner->set) > 1 && stage_parameters(planner) > 0;
+}
+
+double orr_sharding_traffic_last_s(OrrTraffic *traffic, gint64 stage) {
+  double sum = 0;
+  for (int set = 0; set < ORR_N_WEIGHT_SETS; set++) {
+    const Planner planner = {NULL, traffic, traffic->job, set, stage};
+    if (is_bounded(&planner)) sum += last_buckets_s(&planner);
+  }
+  return sum;
+}
+
+double orr_sharding_traffic_parameters_s(OrrTraffic *traffic, gint64 stage) {
+  const OrrJob *job = traffic->job;
+  double sum = 0;
+  for (int set = 0; set < ORR_N_WEIGHT_SETS && !orr_job_gathers(job); set++) {
+    const Planner planner = {NULL, traffic, job, set, stage};
+    if (!is_bounded(&planner) || orr_job_shard_ranks(job, set) == 1) continue;
+    const OrrCallSpec spec = {ORR_ALL_GATHER, stage_gather_bytes(&planner),
+                              orr_grouping_shards(job, set)};
+    sum += alone_s(&planner, &spec);
+  }
+  return sum;
 }
 
 void orr_sharding_traffic_clear(OrrShardingTraffic *sharding, const OrrJob *job) {

@@ -39,6 +39,11 @@ void orr_sharding_traffic_clear(OrrShardingTraffic *sharding, const OrrJob *job)
 
 gboolean orr_sharding_traffic_reduces(const OrrShardingTraffic *sharding, gint64 stage);
 
+/* Seconds on an idle fabric, at least: reductions on @stage that follow its last backward, and the
+ * gather of its parameters after the update. */
+double orr_sharding_traffic_last_s(OrrTraffic *traffic, gint64 stage);
+double orr_sharding_traffic_parameters_s(OrrTraffic *traffic, gint64 stage);
+
 /* Adds to @load what it puts on each link (orr_traffic_load). */
 void orr_sharding_traffic_load(const OrrShardingTraffic *sharding, const OrrTraffic *traffic,
                                guint64 *load);

@@ -41,16 +41,20 @@ static gboolean scatters(const OrrJob *job) {
          !job->shard.sequence_parallel;
 }
 
-/* The receivers' all-gather of @boundary bytes, in one tensor-parallel group of the first
+/* The receivers' all-gather of the boundary tensor, in one tensor-parallel group of the first
  * replica. */
-static gboolean plan_gather(OrrStageTraffic *stages, OrrTraffic *traffic, double boundary,
-                            gint64 count, GError **error) {
-  const OrrJob *job = traffic->job;
+static void gather_calls(const OrrJob *job, OrrCalls *calls) {
+  const gint64 first = 0;
+  const double boundary = orr_transformer_boundary_bytes(job->world->model, &job->shard);
+  const OrrCallSpec spec = {ORR_ALL_GATHER, boundary, orr_grouping_of(job, ORR_GROUP_TP)};
+  orr_calls_within(calls, job, &spec, &(OrrRankRanges){0, &first, 1, job->tp});
+}
+
+static gboolean plan_gather(OrrStageTraffic *stages, OrrTraffic *traffic, gint64 count,
+                            GError **error) {
   OrrCommPlan gather = {0};
   OrrCalls calls;
-  const gint64 first = 0;
-  const OrrCallSpec spec = {ORR_ALL_GATHER, boundary, orr_grouping_of(job, ORR_GROUP_TP)};
-  orr_calls_within(&calls, job, &spec, &(OrrRankRanges){0, &first, 1, job->tp});
+  gather_calls(traffic->job, &calls);
   const gboolean planned =
       orr_traffic_plan(traffic, "pp-gather", 2 * count, &calls, &gather, error);
   orr_calls_clear(&calls);
@@ -59,13 +63,34 @@ static gboolean plan_gather(OrrStageTraffic *stages, OrrTraffic *traffic, double
   return planned;
 }
 
+double orr_stage_traffic_gather_alone_s(const OrrTraffic *traffic) {
+  OrrCalls calls;
+  if (!scatters(traffic->job)) return 0;
+  gather_calls(traffic->job, &calls);
+  const double seconds = orr_traffic_alone_s(traffic, &calls.calls[0]);
+  orr_calls_clear(&calls);
+  return seconds;
+}
+
+static double sent_bytes(const OrrJob *job) {
+  const double boundary = orr_transformer_boundary_bytes(job->world->model, &job->shard);
+  return scatters(job) ? boundary / (double)job->tp : boundary;
+}
+
+double orr_stage_traffic_alone_s(const OrrTraffic *traffic, gint64 from, gint64 to) {
+  const OrrJob *job = traffic->job;
+  const gint64 gpus[] = {orr_job_gpu(job, from, 0), orr_job_gpu(job, to, 0)};
+  const OrrCollectiveCall call = {
+      .op = ORR_SEND_RECV, .bytes = sent_bytes(job), .gpus = gpus, .n = G_N_ELEMENTS(gpus)};
+  return from == to ? 0 : orr_traffic_alone_s(traffic, &call);
+}
+
 static gboolean plan_transfers(OrrStageTraffic *stages, OrrTraffic *traffic, const OrrFold *fold,
                                GError **error) {
   const OrrJob *job = traffic->job;
   if (job->pp == 1) return TRUE;
   const gboolean wraps = job->schedule->blocks == ORR_BLOCKS_LOOP && job->shape.chunks > 1;
-  const double boundary = orr_transformer_boundary_bytes(job->world->model, &job->shard);
-  const double bytes = scatters(job) ? boundary / job->tp : boundary;
+  const double bytes = sent_bytes(job);
   const gint64 count = job->shape.chunks * orr_job_passes(job);
   for (guint class = 0; class < fold->n; class ++)
     for (gint64 stage = 0; stage < job->pp; stage++) {
@@ -78,7 +103,7 @@ static gboolean plan_transfers(OrrStageTraffic *stages, OrrTraffic *traffic, con
       if (job->params->evaluation) continue;
       if (!plan_pairs(traffic, fold, class, &backward, plan + 1, error)) return FALSE;
     }
-  return !scatters(job) || plan_gather(stages, traffic, boundary, count, error);
+  return !scatters(job) || plan_gather(stages, traffic, count, error);
 }
 
 static gboolean plan_embedding(OrrStageTraffic *stages, OrrTraffic *traffic, const OrrFold *fold,

@@ -21,6 +21,10 @@ typedef struct {
 void orr_stage_traffic_init(OrrStageTraffic *stages, const OrrJob *job, const OrrFold *fold);
 gboolean orr_stage_traffic_plan(OrrStageTraffic *stages, OrrTraffic *traffic, const OrrFold *fold,
                                 GError **error);
+/* On an idle fabric, at least: a transfer of the boundary tensor between two stages, and what its
+ * receivers gather. */
+double orr_stage_traffic_alone_s(const OrrTraffic *traffic, gint64 from, gint64 to);
+double orr_stage_traffic_gather_alone_s(const OrrTraffic *traffic);
 void orr_stage_traffic_clear(OrrStageTraffic *stages, const OrrJob *job, const OrrFold *fold);
 
 G_END_DECLS

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "sim/base/random.h"
+#include "workloads/collectives/collective_cache.h"
 #include "workloads/training/comm/training_traffic.h"
 
 void orr_traffic_init(OrrTraffic *traffic, const OrrJob *job, OrrProgram *program) {
@@ -145,8 +146,8 @@ static gboolean plan_all(const OrrTraffic *traffic, const OrrCalls *calls,
                          GError **error) {
   g_ptr_array_set_size(plans, 0);
   for (guint i = 0; i < calls->n_calls; i++) {
-    OrrCollectivePlan *plan =
-        orr_collective_plan(&traffic->context, &calls->calls[i], algorithm, error);
+    OrrCollectivePlan *plan = orr_collective_cache_plan(
+        traffic->job->world->plans, &traffic->context, &calls->calls[i], algorithm, error);
     if (!plan) return FALSE;
     g_ptr_array_add(plans, plan);
   }
@@ -194,6 +195,7 @@ static double common_flow(const GPtrArray *plans) {
  * one ring, or one per NIC, or fractions of one that is spread over routes. So have sends.
  * Expresses all in multiples of a common flow. */
 static void level_flows(GPtrArray *plans) {
+  for (guint i = 0; i < plans->len; i++) plans->pdata[i] = orr_collective_plan_own(plans->pdata[i]);
   const double flow = common_flow(plans);
   for (guint i = 0; i < plans->len; i++) {
     OrrCollectivePhase *phase = first_phase(plans, i);
@@ -228,6 +230,12 @@ static const OrrCollectiveAlgorithm *forced(const OrrTraffic *traffic,
   const OrrEntry *entry = orr_registry_find(&orr_collective_registry, name);
   const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entry;
   return algorithm && algorithm->supports(&traffic->context, call) ? algorithm : NULL;
+}
+
+double orr_traffic_alone_s(const OrrTraffic *traffic, const OrrCollectiveCall *call) {
+  g_autoptr(OrrCollectivePlan) plan = orr_collective_cache_plan(
+      traffic->job->world->plans, &traffic->context, call, forced(traffic, call), NULL);
+  return plan ? plan->predicted_s : 0;
 }
 
 /* The slowest group first: the joint plan takes its phases and its predicted time. */

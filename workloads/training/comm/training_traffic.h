@@ -44,6 +44,9 @@ void orr_traffic_clear(OrrTraffic *traffic);
 gboolean orr_traffic_plan(OrrTraffic *traffic, const char *name, gint64 count,
                           const OrrCalls *calls, OrrCommPlan *ret_plan, GError **error);
 
+/* Seconds of one call on an idle fabric; 0: it cannot be planned. */
+double orr_traffic_alone_s(const OrrTraffic *traffic, const OrrCollectiveCall *call);
+
 /* A path of the program over @n links of the fabric. */
 guint32 orr_traffic_path(OrrTraffic *traffic, const OrrLinkUse *fabric_uses, guint n);
 

@@ -14,7 +14,7 @@
 #include "workloads/training/cost/training_overlap.h"
 #include "workloads/training/job/training_offload.h"
 
-static OrrTimeKind time_of(const OrrOperator *op) {
+OrrTimeKind orr_training_costs_kind(const OrrOperator *op) {
   if (op->pass == ORR_PASS_OPTIMIZER) return ORR_TIME_OPTIMIZER;
   if (op->kind == ORR_OPERATOR_ATTENTION) return ORR_TIME_ATTENTION;
   if (g_str_has_prefix(op->name, "attention-")) return ORR_TIME_ATTENTION;
@@ -126,7 +126,7 @@ static void append_operators(const RunBuilder *builder, const char *phase, GArra
     }
     OrrCost cost = orr_training_operator_cost(job, op);
     if (op->kind == ORR_OPERATOR_ATTENTION && costs->packed) cost.time_s *= costs->packed->mean;
-    segment->seconds[time_of(op)] += cost.time_s;
+    segment->seconds[orr_training_costs_kind(op)] += cost.time_s;
     segment->squares += cost.time_s * cost.time_s;
     if (builder->times > 0) remember(costs, phase, builder->times, op, cost);
     if (overlap.left > 0 && --overlap.left == 0) segment = new_segment(builder->run);

@@ -63,6 +63,9 @@ void orr_training_costs_clear(OrrTrainingCosts *costs);
  * costs->operators. */
 double orr_training_costs_optimizer_s(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage);
 
+/* The kind of time that @op, not a COMM, is counted as. */
+OrrTimeKind orr_training_costs_kind(const OrrOperator *op);
+
 double orr_segment_seconds(const OrrSegment *segment); /* of all kinds, without the collective */
 
 /* How long @work_s of compute takes next to a collective of @comm_s, which slows it down. */

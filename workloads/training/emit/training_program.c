@@ -5,6 +5,7 @@
 
 #include "workloads/training/emit/training_passes.h"
 #include "workloads/training/emit/training_runs.h"
+#include "workloads/training/emit/training_sharding_emit.h"
 #include "workloads/training/emit/training_storage_emit.h"
 #include "workloads/training/emit/training_update.h"
 
@@ -86,6 +87,7 @@ static void emit_step(OrrEmitter *e, gint64 step) {
     OrrLaneProgress progress;
     orr_lane_progress_init(&progress, e->job);
     if (step == 0) orr_training_storage_emit_load(e, &lane);
+    if (step > 0) orr_training_sharding_emit_updated(e, &lane);
     orr_training_storage_emit_data(e, &lane);
     emit_schedule(e, &lane, &progress);
     orr_training_update_emit(e, &lane, &progress);

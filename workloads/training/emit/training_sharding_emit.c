@@ -85,6 +85,12 @@ void orr_training_sharding_emit_gather(OrrEmitter *e, const OrrLaneAt *lane,
   orr_program_wait(e->program, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE), gathered);
 }
 
+void orr_training_sharding_emit_updated(OrrEmitter *e, const OrrLaneAt *lane) {
+  if (e->streams[lane->lane][ORR_STREAM_GATHER] == G_MAXUINT32) return; /* none */
+  orr_emitter_wait_for(e, orr_emitter_stream(e, lane, ORR_STREAM_COMPUTE),
+                       orr_emitter_stream(e, lane, ORR_STREAM_GATHER));
+}
+
 void orr_training_sharding_emit_computed(OrrEmitter *e, const OrrLaneAt *lane,
                                          OrrLaneProgress *progress) {
   const guint32 computed = orr_program_event(e->program);

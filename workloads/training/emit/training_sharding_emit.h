@@ -8,6 +8,8 @@
 
 G_BEGIN_DECLS
 
+/* The gathers of a step wait until the step before has updated what they gather. */
+void orr_training_sharding_emit_updated(OrrEmitter *e, const OrrLaneAt *lane);
 /* Gathers the weights of a layer; compute waits for them. */
 void orr_training_sharding_emit_gather(OrrEmitter *e, const OrrLaneAt *lane,
                                        OrrLaneProgress *progress, guint spec, gboolean backward);

@@ -108,12 +108,20 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
                                     [ORR_AXIS_CP] = job->cp,
                                     [ORR_AXIS_DP] = job->dp,
                                     [ORR_AXIS_PP] = job->pp};
-  return orr_placement_init(&job->placement, p->order, sizes, error) &&
-         orr_layout_init(&job->layout, params, world->model, &job->shape, orr_job_n_blocks(job),
-                         error);
+  if (!orr_placement_init(&job->placement, p->order, sizes, error) ||
+      !orr_layout_init(&job->layout, params, world->model, &job->shape, orr_job_n_blocks(job),
+                       error))
+    return FALSE;
+  const guint n = job->layout.specs->len * ORR_N_LAYER_BYTES;
+  job->layer_bytes = g_new(double, n);
+  for (guint i = 0; i < n; i++) job->layer_bytes[i] = -1;
+  return TRUE;
 }
 
-void orr_job_clear(OrrJob *job) { orr_layout_clear(&job->layout); }
+void orr_job_clear(OrrJob *job) {
+  orr_layout_clear(&job->layout);
+  g_clear_pointer(&job->layer_bytes, g_free);
+}
 
 gint64 orr_job_gpu(const OrrJob *job, gint64 stage, gint64 rank) {
   const gint64 at[ORR_N_AXES] = {[ORR_AXIS_TP] = rank % job->tp,

@@ -17,6 +17,14 @@ G_BEGIN_DECLS
  * fewer ranks than all other weights. */
 typedef enum { ORR_WEIGHTS_DENSE, ORR_WEIGHTS_EXPERTS, ORR_N_WEIGHT_SETS } OrrWeightSet;
 
+/* Activations of a layer, in bytes (memory/training_kept.h). */
+typedef enum {
+  ORR_LAYER_KEPT,
+  ORR_LAYER_BACKWARD_WORKING,
+  ORR_LAYER_FORWARD_WORKING,
+  ORR_N_LAYER_BYTES
+} OrrLayerBytes;
+
 typedef struct {
   const OrrTraining *params;
   const OrrWorld *world;
@@ -29,6 +37,8 @@ typedef struct {
   gint64 ep, etp;             /* for routed experts; etp * ep divides tp * cp, or is a multiple */
   double gradient_bytes_each; /* of one parameter's gradient */
   OrrShardingPlan sharding;
+  /* By spec * ORR_N_LAYER_BYTES + what: computed at the first query; below 0: not yet. */
+  double *layer_bytes;
 } OrrJob;
 
 /* After FALSE, too, the job can be cleared. @params and @world outlive it. */

@@ -17,17 +17,13 @@ static gint64 layers_together(const OrrJob *job) {
   return uniform ? MAX(1, job->params->recompute_layers) : 1;
 }
 
-double orr_training_kept_bytes(const OrrJob *job, const GArray *layers, gint64 layer) {
+/* What a layer keeps that is the first of those recomputed together. */
+static double kept_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
   const OrrModel *model = job->world->model;
-  const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(layers, guint, layer));
-  gint64 whole = 0; /* layers before this one that are recomputed whole */
-  for (gint64 i = 0; i < layer; i++)
-    whole += (orr_job_spec(job, g_array_index(layers, guint, i))->modules & ORR_MODULE_LAYER) != 0;
   switch (spec->type) {
   case ORR_LAYER_EMBEDDING:
     return orr_transformer_embedding_activation_bytes(model, &job->shard);
   case ORR_LAYER_TRANSFORMER:
-    if ((spec->modules & ORR_MODULE_LAYER) && whole % layers_together(job) != 0) return 0;
     return orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, spec->modules);
   case ORR_LAYER_MTP:
     return orr_transformer_mtp_activation_bytes(model, &job->shard, spec->modules);
@@ -35,6 +31,54 @@ double orr_training_kept_bytes(const OrrJob *job, const GArray *layers, gint64 l
     return orr_transformer_head_activation_bytes(model, &job->shard);
   }
   g_return_val_if_reached(0);
+}
+
+/* In addition to what it keeps, while its backward runs. */
+static double backward_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
+  const OrrModel *model = job->world->model;
+  if (spec->type == ORR_LAYER_HEAD || spec->type == ORR_LAYER_MTP)
+    return orr_transformer_head_gradient_bytes(model, &job->shard);
+  if (spec->type != ORR_LAYER_TRANSFORMER) return 0;
+  const double all = orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, 0);
+  const double kept =
+      orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, spec->modules);
+  const double together = (spec->modules & ORR_MODULE_LAYER) ? (double)layers_together(job) : 1;
+  return MAX(0, together * all - kept) +
+         orr_transformer_layer_gradient_bytes(model, spec->kind, &job->shard);
+}
+
+/* What the largest product reads and writes, or the logits. */
+static double forward_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
+  const OrrModel *model = job->world->model;
+  if (spec->type == ORR_LAYER_HEAD || spec->type == ORR_LAYER_MTP)
+    return orr_transformer_head_activation_bytes(model, &job->shard);
+  return spec->type == ORR_LAYER_TRANSFORMER
+             ? orr_transformer_layer_gradient_bytes(model, spec->kind, &job->shard)
+             : 0;
+}
+
+/* Computed once per spec: a job has hundreds of layers and few specs. */
+static double bytes_of(const OrrJob *job, guint spec, OrrLayerBytes what) {
+  static double (*const compute[])(const OrrJob *, const OrrLayerSpec *) = {
+      [ORR_LAYER_KEPT] = kept_bytes,
+      [ORR_LAYER_BACKWARD_WORKING] = backward_bytes,
+      [ORR_LAYER_FORWARD_WORKING] = forward_bytes,
+  };
+  double *bytes = &job->layer_bytes[spec * ORR_N_LAYER_BYTES + what];
+  if (*bytes < 0) *bytes = compute[what](job, orr_job_spec(job, spec));
+  return *bytes;
+}
+
+double orr_training_kept_bytes(const OrrJob *job, const GArray *layers, gint64 layer) {
+  const guint spec = g_array_index(layers, guint, layer);
+  const gint64 together = layers_together(job);
+  gint64 whole = 0; /* layers before this one that are recomputed whole */
+  if (orr_job_spec(job, spec)->type == ORR_LAYER_TRANSFORMER && together > 1 &&
+      (orr_job_spec(job, spec)->modules & ORR_MODULE_LAYER))
+    for (gint64 i = 0; i < layer; i++)
+      whole +=
+          (orr_job_spec(job, g_array_index(layers, guint, i))->modules & ORR_MODULE_LAYER) != 0;
+  return whole % together != 0 ? 0 : bytes_of(job, spec, ORR_LAYER_KEPT);
 }
 
 double orr_training_kept_by_block(const OrrJob *job, const GArray *layers, gboolean in_host) {
@@ -45,39 +89,17 @@ double orr_training_kept_by_block(const OrrJob *job, const GArray *layers, gbool
   return bytes;
 }
 
-/* In addition to what it keeps, while its backward runs. */
-static double layer_working_bytes(const OrrJob *job, const OrrLayerSpec *spec) {
-  const OrrModel *model = job->world->model;
-  const double all = orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, 0);
-  const double kept =
-      orr_transformer_layer_activation_bytes(model, spec->kind, &job->shard, spec->modules);
-  const double together = (spec->modules & ORR_MODULE_LAYER) ? (double)layers_together(job) : 1;
-  return MAX(0, together * all - kept) +
-         orr_transformer_layer_gradient_bytes(model, spec->kind, &job->shard);
+static double most_of(const OrrJob *job, const GArray *layers, OrrLayerBytes what) {
+  double most = 0;
+  for (guint i = 0; i < layers->len; i++)
+    most = MAX(most, bytes_of(job, g_array_index(layers, guint, i), what));
+  return most;
 }
 
 double orr_training_kept_backward_working(const OrrJob *job, const GArray *layers) {
-  const OrrModel *model = job->world->model;
-  double most = 0;
-  for (guint i = 0; i < layers->len; i++) {
-    const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(layers, guint, i));
-    if (spec->type == ORR_LAYER_TRANSFORMER) most = MAX(most, layer_working_bytes(job, spec));
-    if (spec->type == ORR_LAYER_HEAD || spec->type == ORR_LAYER_MTP)
-      most = MAX(most, orr_transformer_head_gradient_bytes(model, &job->shard));
-  }
-  return most;
+  return most_of(job, layers, ORR_LAYER_BACKWARD_WORKING);
 }
 
-/* What the largest product reads and writes, or the logits. */
 double orr_training_kept_forward_working(const OrrJob *job, const GArray *layers) {
-  const OrrModel *model = job->world->model;
-  double most = 0;
-  for (guint i = 0; i < layers->len; i++) {
-    const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(layers, guint, i));
-    if (spec->type == ORR_LAYER_TRANSFORMER)
-      most = MAX(most, orr_transformer_layer_gradient_bytes(model, spec->kind, &job->shard));
-    if (spec->type == ORR_LAYER_HEAD || spec->type == ORR_LAYER_MTP)
-      most = MAX(most, orr_transformer_head_activation_bytes(model, &job->shard));
-  }
-  return most;
+  return most_of(job, layers, ORR_LAYER_FORWARD_WORKING);
 }

@@ -86,11 +86,14 @@ static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray
 }
 
 void orr_training_memory(const OrrJob *job, const OrrMemoryRows *rows) {
+  g_autoptr(GArray) moments = rows->moments ? g_array_ref(rows->moments)
+                                            : g_array_new(FALSE, FALSE, sizeof(OrrMemoryMoment));
   for (gint64 stage = 0; stage < job->pp; stage++) {
-    const guint from = rows->moments->len;
-    orr_training_moments_append(job, stage, rows->moments);
+    if (!rows->moments) g_array_set_size(moments, 0); /* those of one stage are enough */
+    const guint from = moments->len;
+    orr_training_moments_append(job, stage, moments);
     guint peak = 0;
-    const OrrStageMemory row = stage_memory(job, stage, rows->moments, from, &peak);
+    const OrrStageMemory row = stage_memory(job, stage, moments, from, &peak);
     if (rows->activations) orr_training_activations(job, stage, peak, rows->activations);
     g_array_append_val(rows->stages, row);
   }
@@ -115,12 +118,11 @@ double orr_training_memory_host_peak(const OrrJob *job, const GArray *stages) {
 gboolean orr_training_memory_footprint(const void *params, const OrrWorld *world,
                                        OrrFootprint *ret_footprint) {
   g_autoptr(GArray) stages = g_array_new(FALSE, FALSE, sizeof(OrrStageMemory));
-  g_autoptr(GArray) moments = g_array_new(FALSE, FALSE, sizeof(OrrMemoryMoment));
   OrrFootprint footprint = {0};
   OrrJob job;
   const gboolean is_job = orr_job_init(&job, params, world, NULL);
   if (is_job) {
-    orr_training_memory(&job, &(OrrMemoryRows){stages, moments, NULL});
+    orr_training_memory(&job, &(OrrMemoryRows){stages, NULL, NULL});
     footprint.host_bytes = orr_training_memory_host_peak(&job, stages);
   }
   for (guint i = 0; i < stages->len; i++)

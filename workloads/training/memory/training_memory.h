@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 /* Where the rows of all stages are appended. */
 typedef struct {
   GArray *stages;      /* of OrrStageMemory */
-  GArray *moments;     /* of OrrMemoryMoment */
+  GArray *moments;     /* of OrrMemoryMoment, or NULL */
   GArray *activations; /* of OrrKeptActivation, or NULL */
 } OrrMemoryRows;
 

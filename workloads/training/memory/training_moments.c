@@ -37,7 +37,7 @@ gboolean orr_training_moments_have_gradients(const OrrJob *job) {
 static double chunk_gradient_bytes(const OrrJob *job, gint64 stage, gint64 chunk) {
   const GArray *layers = orr_job_layers(job, stage, chunk);
   double parameters = 0;
-  for (guint i = 0; i < layers->len && orr_training_moments_have_gradients(job); i++) {
+  for (guint i = 0; i < layers->len; i++) {
     const OrrWeights weights = orr_job_layer_weights(job, stage, g_array_index(layers, guint, i));
     parameters += weights.dense + weights.experts;
   }
@@ -46,6 +46,7 @@ static double chunk_gradient_bytes(const OrrJob *job, gint64 stage, gint64 chunk
 
 /* Adds each chunk's gradients to the moments from @from on, between its first and last backward. */
 static void add_gradients(const OrrJob *job, gint64 stage, GArray *moments, guint from) {
+  if (!orr_training_moments_have_gradients(job)) return;
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
     const double bytes = chunk_gradient_bytes(job, stage, chunk);
     guint first = moments->len, last = 0;
@@ -64,11 +65,18 @@ static gboolean comes_from_outside(const OrrJob *job, gint64 stage, gint64 chunk
   return orr_pipeline_place(job->schedule, &job->shape, stage, chunk).block > 0;
 }
 
+static OrrMemoryMoment *append_moments(GArray *moments, guint n) {
+  const guint from = moments->len;
+  g_array_set_size(moments, from + n);
+  return &g_array_index(moments, OrrMemoryMoment, from);
+}
+
 /* Returns the most that is kept at once. @moments may be NULL. */
 static double run_schedule(const OrrJob *job, gint64 stage, const Chunks *chunks, GArray *moments) {
   const gboolean keeps = !job->params->evaluation;
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   orr_job_steps(job, stage, steps);
+  OrrMemoryMoment *next = moments ? append_moments(moments, steps->len) : NULL;
   double alive = 0, peak = 0;
   gint64 received = 0;
   for (guint i = 0; i < steps->len; i++) {
@@ -90,7 +98,7 @@ static double run_schedule(const OrrJob *job, gint64 stage, const Chunks *chunks
     if (orr_step_ends(step)) alive -= chunks->kept[back];
     if (orr_step_ends(step)) received -= comes_from_outside(job, stage, back);
     moment.after = alive;
-    if (moments) g_array_append_val(moments, moment);
+    if (next) *next++ = moment;
   }
   return peak;
 }

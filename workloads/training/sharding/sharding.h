@@ -58,9 +58,8 @@ typedef struct {
   gboolean gather_beside_forward;
   /* bytes of gradients per bucket; infinite: all at once; 0: one layer each */
   double bucket_bytes, first_bucket_bytes;
-  double gather_bytes; /* weights that a gather ahead of use can hold; 0: one layer */
-  gint64 ahead;        /* layers whose weights are gathered ahead of the computing one */
-  double whole_below;  /* parameters: smaller tensors stay whole everywhere (zero-3) */
+  gint64 ahead;       /* layers whose weights are gathered ahead of the computing one */
+  double whole_below; /* parameters: smaller tensors stay whole everywhere (zero-3) */
   /* one collective per tensor, through lists of one slice per rank, launched by a host that
    * waits */
   gboolean by_tensor;

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 typedef struct {
   gint64 reduce_bucket;
   gboolean overlap_comm;
-  gint64 prefetch_bucket, persistence_threshold, max_reuse_distance; /* stage 3 */
+  gint64 persistence_threshold, max_reuse_distance; /* stage 3 */
   gboolean by_tensor;
 } OrrZeroParams;
 

@@ -3,10 +3,9 @@
  * P_os+g+p).
  *
  * A unit's weights are all-gathered before its forward and again before its backward, in every
- * micro-batch, up to prefetch-bucket elements ahead of use, and dropped after; its gradients are
- * reduce-scattered as they come. Tensors of at most persistence-threshold elements (norms, biases)
- * stay whole. Defaults: stage3_prefetch_bucket_size 5e7, stage3_param_persistence_threshold 1e5,
- * overlap_comm true (DeepSpeed, docs config-json). DeepSpeed refuses it under a pipeline.
+ * micro-batch, one unit ahead of use (stage3_prefetch_bucket_size, 5e7 elements by default, is of
+ * that order), and dropped after; its gradients are reduce-scattered as they come. overlap_comm is
+ * on by default (DeepSpeed, docs config-json). DeepSpeed refuses this stage under a pipeline.
  *
  * by-tensor is the stage as it was released in March 2021, until pull requests 1188 (August 2021)
  * and 1453 (January 2022) put tensors together (microsoft/DeepSpeed,
@@ -48,7 +47,6 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .update_bytes = 4,
                                 .bucket_bytes = bucket,
                                 .first_bucket_bytes = bucket,
-                                .gather_bytes = (double)p->prefetch_bucket * shape->weight_bytes,
                                 .ahead = p->overlap_comm && !p->by_tensor ? 1 : 0,
                                 .whole_below = (double)p->persistence_threshold,
                                 .by_tensor = p->by_tensor,
@@ -58,13 +56,10 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
 
 static const OrrField fields[] = {
     ORR_ZERO_FIELDS("true"),
-    ORR_FIELD_INT(OrrZeroParams, "prefetch-bucket", prefetch_bucket, "50000000",
-                  "Weights (elements) that are gathered ahead of their use, at most "
-                  "(stage3_prefetch_bucket_size).",
-                  .min = 0, .max = 1e12),
     ORR_FIELD_INT(
         OrrZeroParams, "persistence-threshold", persistence_threshold, "100000",
-        "Tensors with at most this many elements stay whole (stage3_param_persistence_threshold).",
+        "Of by-tensor: tensors with at most this many elements (norms, biases) stay whole "
+        "(stage3_param_persistence_threshold).",
         .min = 0, .max = 1e12),
     ORR_FIELD_INT(
         OrrZeroParams, "max-reuse-distance", max_reuse_distance, "1000000000",

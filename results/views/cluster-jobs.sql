@@ -1,0 +1,28 @@
+-- When did each job of a cluster of jobs start and end?
+-- reads: cluster_job(job, queue, gpus, submit_s, start_s, end_s, wait_s, run_s, promised_s, preemptions, nodes)
+-- job: the job's id in the trace
+-- queue: its queue in the trace
+-- gpus: GPUs of its gang
+-- submit_s: submission, seconds on the trace's clock
+-- start_s: first start
+-- end_s: end of its run
+-- wait_s: completion time less run time
+-- run_s: run time
+-- promised_s: the start that backfill promised; empty: none
+-- preemptions: times that it was stopped for another job
+-- nodes: nodes of its last start
+SELECT
+  job,
+  queue,
+  gpus,
+  submit_s,
+  start_s,
+  end_s,
+  wait_s,
+  run_s,
+  promised_s,
+  preemptions,
+  nodes
+FROM cluster_job
+WHERE run_id = :run
+ORDER BY submit_s, CAST(job AS INTEGER), job;
