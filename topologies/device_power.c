@@ -3,6 +3,8 @@
  */
 #include "topologies/device_power.h"
 
+#include <math.h>
+
 static const OrrField fields[] = {
     ORR_COLUMN_TEXT(OrrDevicePower, "source", source, "Source of the numbers."),
     ORR_FIELD_REAL(OrrDevicePower, "idle", idle_w, ORR_UNIT_WATTS, "0 W",
@@ -30,10 +32,22 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrDevicePower, "host-link", host_link_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
                    "Energy of a byte over PCIe or C2C, at the device's end.",
                    .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "cap", cap_w, ORR_UNIT_WATTS, "0 W",
+                   "Cap that the operator sets on the board's power (nvidia-smi -pl); 0: none.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "clock", clock, ORR_UNIT_FRACTION, "1",
+                   "Clocks locked at this fraction of the full clock (nvidia-smi -lgc); 1: not "
+                   "locked. The model holds down to half the clock.",
+                   .min = 0.5, .max = 1),
 };
 
 const OrrFieldTable orr_device_power_table =
     ORR_FIELD_TABLE("power", "What an accelerator draws.", OrrDevicePower, fields);
+
+double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts) {
+  if (!(power->cap_w > 0)) return tdp_watts;
+  return tdp_watts > 0 ? fmin(power->cap_w, tdp_watts) : power->cap_w;
+}
 
 gboolean orr_device_power_is_known(const OrrDevicePower *power) {
   return power->static_w > 0 && power->tensor_w > 0 && power->memory_j_per_byte > 0;

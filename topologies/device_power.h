@@ -8,6 +8,8 @@
  * cost_energy.c of calibration/cost). A board on which nothing has run for some seconds lowers its
  * clocks and draws `idle`.
  *
+ * `cap` and `clock` are what an operator sets (nvidia-smi -pl and -lgc), not what the board is.
+ *
  * Section `power` of a device document. A device without it has no power model: its energy is NULL
  * in results, and its power limit slows no kernel.
  */
@@ -27,6 +29,8 @@ typedef struct {
   double memory_j_per_byte;    /* device memory, read or written */
   double scale_up_j_per_byte;  /* sent over NVLink, both ends */
   double host_link_j_per_byte; /* over PCIe or C2C */
+  double cap_w;                /* the operator's limit, below the board's own; 0: none */
+  double clock;                /* clocks locked at this fraction of the full clock; 1: not locked */
 } OrrDevicePower;
 
 extern const OrrFieldTable orr_device_power_table;
@@ -34,6 +38,9 @@ extern const OrrFieldTable orr_device_power_table;
 /* Whether energy can be computed: the section states the static and the tensor power, and what a
  * byte of memory takes. */
 gboolean orr_device_power_is_known(const OrrDevicePower *power);
+
+/* The limit in force: the lower of the cap and the board's own @tdp_watts; 0: none is known. */
+double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts);
 
 G_END_DECLS
 

@@ -14,6 +14,9 @@
  *   memory  = joules per byte * bytes
  *   network = joules per byte * bytes sent
  *
+ * At locked clocks (a fraction p of the full one) a FLOP takes p^2 of its energy, by its voltage,
+ * and `active` falls with the cube of p; static power stays.
+ *
  * narrow: a product of m rows reads each weight through the caches into the tensor cores for m rows
  * alone, and small tiles read the rows again and again. The tensor power of a device is that of the
  * largest products, whose tiles share both. A product of few rows takes about twice the energy per
@@ -34,15 +37,25 @@
 
 #include "calibration/cost/cost_private.h"
 
-static const double half_narrow_rows = 512, least_clock = 0.5;
+static const double half_narrow_rows = 512;
 
 gboolean orr_cost_energy_is_known(const OrrCostModel *model) {
   return orr_device_power_is_known(&model->device->power);
 }
 
+double orr_cost_energy_limit_w(const OrrCostModel *model) {
+  return orr_device_power_limit_w(&model->device->power, model->device->tdp_watts);
+}
+
+/* The locked clock as a fraction of the full one. */
+static double clock_of(const OrrCostModel *model) {
+  const double clock = model->device->power.clock;
+  return clock > 0 ? clock : 1;
+}
+
 /* Watts that the board's limit leaves for work. */
 static double left_w(const OrrCostModel *model) {
-  const double limit = model->device->tdp_watts;
+  const double limit = orr_cost_energy_limit_w(model);
   return limit > 0 ? fmax(limit - model->device->power.static_w, 0) : INFINITY;
 }
 
@@ -66,22 +79,24 @@ OrrJoules orr_cost_energy_operator(const OrrCostModel *model, const OrrOperator 
   const OrrDevicePower *power = &model->device->power;
   if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
   const double rows = rows_of(op), narrow = 1 / (1 + rows / half_narrow_rows);
-  const double peak_s = peak_seconds(model, op);
-  const double tensor_j = fmin(power->tensor_w * peak_s, left_w(model) * time_s);
-  return (OrrJoules){.compute = power->active_w * time_s + (1 + narrow) * tensor_j,
+  const double clock = clock_of(model), peak_s = peak_seconds(model, op);
+  const double tensor_j = fmin(power->tensor_w * clock * clock * peak_s, left_w(model) * time_s);
+  const double active_j = power->active_w * clock * clock * clock * time_s;
+  return (OrrJoules){.compute = active_j + (1 + narrow) * tensor_j,
                      .memory = power->memory_j_per_byte * op->bytes};
 }
 
 OrrJoules orr_cost_energy_link(const OrrCostModel *model, double bytes, double time_s) {
   const OrrDevicePower *power = &model->device->power;
   if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
-  return (OrrJoules){.network = power->active_w * time_s + power->scale_up_j_per_byte * bytes};
+  const double clock = clock_of(model), active_w = power->active_w * clock * clock * clock;
+  return (OrrJoules){.network = active_w * time_s + power->scale_up_j_per_byte * bytes};
 }
 
 double orr_cost_energy_stretch(const OrrCostModel *model, OrrJoules joules, double time_s) {
   const double most_j = left_w(model) * time_s;
-  const double least_j =
-      joules.memory + joules.network + joules.compute * least_clock * least_clock * least_clock;
+  const double lower = fmin(ORR_COST_ENERGY_LEAST_CLOCK / clock_of(model), 1);
+  const double least_j = joules.memory + joules.network + joules.compute * lower * lower * lower;
   return most_j > 0 && least_j > most_j ? least_j / most_j : 1;
 }
 

@@ -29,6 +29,12 @@ static inline void orr_joules_add(OrrJoules *sum, OrrJoules joules, double times
   sum->network += times * joules.network;
 }
 
+/* Below this fraction of the full clock multiprocessors no longer keep the memory busy. */
+#define ORR_COST_ENERGY_LEAST_CLOCK 0.5
+
+/* The board's limit in force, watts; 0: none is known. */
+double orr_cost_energy_limit_w(const OrrCostModel *model);
+
 /* Whether the device has a power model; without one all joules are 0. */
 gboolean orr_cost_energy_is_known(const OrrCostModel *model);
 

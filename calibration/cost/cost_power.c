@@ -11,9 +11,9 @@
  *                                               t = row / p
  *
  * Dynamic power is rate times voltage squared, and near the top of its range the voltage rises with
- * the clock: hence the cube. `power.static`, `power.tensor` and `tdp` are the device's, so that
- * `--set cluster.device.tdp=500W` caps the board. A kernel that waits for memory has a small u and
- * keeps its time: the memory's clock does not fall.
+ * the clock: hence the cube. `power.static`, `power.tensor` and `tdp` are the device's;
+ * `--set cluster.device.power.cap=500W` caps the board. A kernel that waits for memory has a small
+ * u and keeps its time: the memory's clock does not fall.
  *
  * Boards of one kind differ: under power management some need more power for the same work. A job's
  * ranks meet in every step, and all but the slowest wait. So with n GPUs (an operator's `fleet`)
@@ -24,6 +24,16 @@
  * Sinha et al. 2022 (arXiv 2208.11035; five centres, V100 and MI60, over 18,800 hours) find 8 %
  * between equal boards on average (22 % at most). Read as the span of a box plot's whiskers, 5.4
  * standard deviations, that is 1.5 %. Nothing as broad is published for newer boards: weak there.
+ *
+ * Locked clocks (`power.clock`, a fraction p of the full clock) slow what the multiprocessors take
+ * and not what the memory takes. With u and m the fractions of the format's peak and of the
+ * memory's bandwidth that the kernel reaches at full clock, the multiprocessors hold it up below
+ * the clock u / m:
+ *
+ *   t = row max(1, critical / p)        critical = min(max(u / m, 1/2), 1)
+ *
+ * Half the clock is an assumption: below it memory cannot be kept busy. Clocks are the lower of the
+ * locked ones and those that the limit leaves.
  *
  * Valid for one kind of data (random, normally distributed): zeros and small integers draw less
  * power. A step's idle intervals (bubbles, communication) do not lend power to what follows: the
@@ -51,12 +61,24 @@ static double worst_of(gint64 n) {
 
 double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s, gint64 fleet) {
   const OrrProfileConstants *constants = model->constants;
-  double used = flops_per_s / model->peak_flops[dtype], limit = model->device->tdp_watts;
+  double used = flops_per_s / model->peak_flops[dtype], limit = orr_cost_energy_limit_w(model);
   double worst = 1 + 3 * constants->speed_spread * worst_of(fleet);
   const OrrDevicePower *power = &model->device->power;
   double wanted_w = power->tensor_w * used * worst, left_w = limit - power->static_w;
   if (limit <= 0 || wanted_w <= left_w) return 1;
   return fmax(cbrt(left_w / wanted_w), least_clock);
+}
+
+/* How many times as long a kernel takes at locked clocks as at full ones. */
+static double locked_stretch(const OrrCostModel *model, const OrrOperator *op) {
+  const double clock = model->device->power.clock;
+  if (!(clock > 0 && clock < 1)) return 1;
+  const double compute_s =
+      op->kind == ORR_OPERATOR_MEMORY ? 0 : op->flops / model->peak_flops[op->dtype];
+  const double memory_s = op->bytes / model->device->memory_bytes_per_s;
+  const double critical =
+      memory_s > 0 ? fmin(fmax(compute_s / memory_s, ORR_COST_ENERGY_LEAST_CLOCK), 1) : 1;
+  return fmax(critical / clock, 1);
 }
 
 OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst) {
@@ -65,7 +87,7 @@ OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCo
       op->kind == ORR_OPERATOR_MEMORY
           ? 1
           : orr_cost_clock(model, (OrrDtype)op->dtype, op->flops / burst.time_s, op->fleet);
-  const double time_s = burst.time_s / clock;
+  const double time_s = burst.time_s * fmax(1 / clock, locked_stretch(model, op));
   const OrrJoules joules = orr_cost_energy_operator(model, op, time_s);
   return (OrrCost){time_s * orr_cost_energy_stretch(model, joules, time_s), burst.how};
 }

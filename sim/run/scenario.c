@@ -253,6 +253,7 @@ OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *docume
   if (orr_diags_n_errors(diags) > before) return NULL;
   settle_model(scenario, tree, diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
+  orr_cluster_power_share_cap(&scenario->cluster, place_of(tree, "cluster"), diags);
   check_profile(library, &scenario->cluster.device, place_of(tree, "cluster"), diags);
   check_prices(scenario, tree, diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);

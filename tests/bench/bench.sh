@@ -39,6 +39,7 @@ grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
 "$build/tests/bench_engine"
 "$build/tests/bench_executor"
 "$build/tests/bench_cost"
+"$build/tests/bench_energy"
 "$build/tests/bench_bands"
 "$build/tests/bench_fabric"
 "$build/tests/bench_serving" scenarios/serving-azure-conversation-4-h100.yaml

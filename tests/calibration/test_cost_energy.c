@@ -121,6 +121,42 @@ static void test_caps(void) {
   }
 }
 
+/* Locked to p of the full clock, a product at its peak takes 1/p as long; its FLOPs take p^2 of
+ * their energy, and the running kernel p^3 of its power. A copy keeps its time down to half the
+ * clock. A kernel that needs 0.8 of its memory time for its FLOPs is held up below 0.8. */
+static void test_clock(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  OrrDevice device = device_of(0);
+  g_autoptr(OrrCostModel) full = model_of(profile, &device);
+  const double bandwidth = device.memory_bytes_per_s;
+  OrrOperator big = product(1e15, 1e14), copy = product(1e15, 0), mixed = product(1e15, 0.8e14);
+  copy.bytes = mixed.bytes = bandwidth;
+  for (double p = 0.5; p <= 1; p += 0.1) {
+    OrrDevice slow = device;
+    slow.power.clock = p;
+    g_autoptr(OrrCostModel) model = model_of(profile, &slow);
+    const OrrCost second = {1, ORR_HOW_MEASURED};
+    assert_near(orr_cost_limited(model, &big, second).time_s, 1 / p, 1e-12);
+    assert_near(orr_cost_limited(model, &copy, second).time_s, 1, 1e-12);
+    assert_near(orr_cost_limited(model, &mixed, second).time_s, fmax(0.8 / p, 1), 1e-12);
+    assert_near(orr_cost_energy_operator(model, &big, 1 / p).compute, (800 + 50) * p * p, 1e-9);
+    assert_near(orr_cost_energy_operator(model, &copy, 1).compute, 50 * p * p * p, 1e-9);
+    g_assert_cmpfloat(orr_cost_energy_operator(model, &copy, 1).memory, ==,
+                      orr_cost_energy_operator(full, &copy, 1).memory);
+  }
+}
+
+/* The lower of the cap and the board's own limit holds. */
+static void test_cap(void) {
+  OrrDevice device = device_of(500);
+  g_assert_cmpfloat(orr_device_power_limit_w(&device.power, 500), ==, 500);
+  device.power.cap_w = 300;
+  g_assert_cmpfloat(orr_device_power_limit_w(&device.power, 500), ==, 300);
+  g_assert_cmpfloat(orr_device_power_limit_w(&device.power, 0), ==, 300);
+  device.power.cap_w = 600;
+  g_assert_cmpfloat(orr_device_power_limit_w(&device.power, 500), ==, 500);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-energy/peak", test_peak);
@@ -129,5 +165,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost-energy/limited", test_limited);
   g_test_add_func("/cost-energy/stretch", test_stretch);
   g_test_add_func("/cost-energy/caps", test_caps);
+  g_test_add_func("/cost-energy/clock", test_clock);
+  g_test_add_func("/cost-energy/cap", test_cap);
   return g_test_run();
 }

@@ -15,12 +15,28 @@
   "workload: {kind: training, stack: none, steps: 2, parallel: {tp: 4, pp: 2, dp: 2}, "            \
   "batch: {global: 16, micro: 1}}\n"                                                               \
   "engine: ideal\n"
-#define SERVING                                                                                    \
+#define CHECKPOINT                                                                                 \
+  "schema: scenario/1\n"                                                                           \
+  "name: small\n"                                                                                  \
+  "model: {layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"                     \
+  "workload: {kind: training, stack: none, steps: 4, checkpoint: {every: 2}, parallel: {tp: 4, "   \
+  "pp: 2, dp: 2}, batch: {global: 16, micro: 1}}\n"                                                \
+  "engine: ideal\n"
+#define SERVING_OF(more)                                                                           \
   "schema: scenario/1\n"                                                                           \
   "name: small\n"                                                                                  \
   "model: llama-3.1-8b\n"                                                                          \
-  "workload: {kind: serving, stack: none, requests: 32, replicas: 2, input: {kind: fixed, "        \
-  "tokens: 512}, output: {kind: fixed, tokens: 32}, load: {kind: poisson, rate: 8}}\n"             \
+  "workload: {" more                                                                               \
+  "kind: serving, stack: none, requests: 32, replicas: 2, input: {kind: fixed, tokens: 512}, "     \
+  "output: {kind: fixed, tokens: 32}, load: {kind: poisson, rate: 8}}\n"                           \
+  "engine: ideal\n"
+#define SERVING SERVING_OF("")
+#define PROMPTS                                                                                    \
+  "schema: scenario/1\n"                                                                           \
+  "name: prompts\n"                                                                                \
+  "model: llama-3.1-8b\n"                                                                          \
+  "workload: {kind: serving, stack: none, requests: 16, input: {kind: fixed, tokens: 2048}, "      \
+  "output: {kind: fixed, tokens: 1}, load: {kind: poisson, rate: 4}}\n"                            \
   "engine: ideal\n"
 #define H100 "cluster: {base: dgx-h100-superpod, nodes: 2}\n"
 #define H100_AT(tdp)                                                                               \
@@ -111,7 +127,165 @@ static void test_serving(void) {
   assert_near(s->energy_j_per_request * s->requests_per_s, s->gpu_power_mean_w, 1e-12);
   assert_near(s->energy_j_per_token * s->total_tokens_per_s, s->gpu_power_mean_w, 1e-9);
   g_assert_cmpfloat(s->gpu_power_mean_w, >=, 2 * 150);
-  g_assert_cmpfloat(s->machine_power_mean_w, >, s->gpu_power_mean_w);
+  g_assert_cmpfloat(s->machine.all_w, >, s->gpu_power_mean_w);
+}
+
+/* The integral of the rows is the energy of each kind; static power is drawn at all times. With
+ * prompts and outputs of one request each in steps of its own, the prompt's part is what the first
+ * step draws. */
+static void test_serving_power(void) {
+  g_autoptr(OrrOutcome) outcome = run(SERVING, H100, FALSE);
+  const OrrServingResult *s = &outcome->result.serving;
+  double compute = 0, memory = 0, network = 0, idle = 0, last_s = 0;
+  g_assert_cmpuint(outcome->powers->len, >=, 1000);
+  g_assert_cmpuint(outcome->powers->len, <=, 2000);
+  for (guint i = 0; i < outcome->powers->len; i++) {
+    const OrrPowerRow *row = &g_array_index(outcome->powers, OrrPowerRow, i);
+    const double seconds = row->end_s - row->begin_s;
+    assert_near(1 + row->begin_s, 1 + last_s, 1e-12);
+    assert_near(row->idle_w, 2 * 150, 1e-9);
+    assert_near(row->watts, row->compute_w + row->memory_w + row->network_w + row->idle_w, 1e-12);
+    compute += row->compute_w * seconds;
+    memory += row->memory_w * seconds;
+    network += row->network_w * seconds;
+    idle += row->idle_w * seconds;
+    last_s = row->end_s;
+  }
+  assert_near(compute, s->gpu_energy_compute_j, 1e-9);
+  assert_near(memory, s->gpu_energy_memory_j, 1e-9);
+  assert_near(1 + network, 1 + s->gpu_energy_network_j, 1e-9);
+  assert_near(idle, s->gpu_energy_idle_j, 1e-9);
+  const double all_j = compute + memory + network + idle;
+  g_assert_cmpfloat(s->energy_prompts_j, >, 0);
+  g_assert_cmpfloat(s->energy_prompts_j, <, all_j);
+  assert_near(s->energy_j_per_input_token * 32 * 512, s->energy_prompts_j, 1e-9);
+  g_autoptr(OrrOutcome) brief = run(SERVING_OF("metrics: {step-rows: 0}, "), H100, FALSE);
+  g_assert_cmpuint(brief->powers->len, ==, 0);
+}
+
+/* Prompts alone: every step but the one of the output token reads them. A request of one output
+ * token ends with its prompt, so that all of the steps' energy is the prompts'. */
+static void test_prompts(void) {
+  g_autoptr(OrrOutcome) outcome = run(PROMPTS, H100, FALSE);
+  const OrrServingResult *s = &outcome->result.serving;
+  const double dynamic_j =
+      s->gpu_energy_compute_j + s->gpu_energy_memory_j + s->gpu_energy_network_j;
+  g_assert_cmpfloat(s->energy_prompts_j, >=, dynamic_j);
+  g_assert_cmpfloat(s->energy_prompts_j, <=, dynamic_j + s->gpu_energy_idle_j);
+}
+
+/* A locked clock never makes a step shorter. It saves energy in a decode, which waits for memory:
+ * at 0.8 of the clock multiprocessors draw 0.8^3 of their power in the same time. */
+static void test_clocks(void) {
+  static const char *const clocks[] = {"1", "0.8", "0.6"};
+  double last_s = 0, last_j = INFINITY, first_tpot = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(clocks); i++) {
+    g_autofree char *at = g_strconcat(
+        "cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {clock: ",
+        clocks[i], "}}}\n", NULL);
+    g_autoptr(OrrOutcome) training = run(TRAINING, at, FALSE);
+    g_autoptr(OrrOutcome) serving = run(SERVING, at, FALSE);
+    const OrrServingResult *s = &serving->result.serving;
+    if (i == 0) first_tpot = s->tpot.p50;
+    g_assert_cmpfloat(training->result.training.iteration_time_s, >=, last_s);
+    g_assert_cmpfloat(s->tpot.p50, <, 1.1 * first_tpot);
+    g_assert_cmpfloat(s->energy_j_per_output_token, <, last_j);
+    last_s = training->result.training.iteration_time_s;
+    last_j = s->energy_j_per_output_token;
+  }
+}
+
+/* 7,000 W for one node of 2,800 W and 8 boards leave each 525 W: as if each board were capped. */
+static void test_rack_cap(void) {
+  g_autoptr(OrrOutcome) rack = run(
+      TRAINING, "cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 14 kW, cap-nodes: 2}}\n",
+      FALSE);
+  g_autoptr(OrrOutcome) board = run(TRAINING,
+                                    "cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: "
+                                    "h100-sxm, power: {cap: 525 W}}}\n",
+                                    FALSE);
+  const OrrTrainingResult *a = &rack->result.training, *b = &board->result.training;
+  g_assert_cmpfloat(a->iteration_time_s, ==, b->iteration_time_s);
+  g_assert_cmpfloat(a->gpu_power_mean_w, ==, b->gpu_power_mean_w);
+  g_assert_cmpfloat(a->gpu_power_peak_w, <=, 16 * 525 * (1 + 1e-9));
+  g_assert_cmpfloat(a->machine.all_w - a->machine.network_w, <=, 14000);
+}
+
+static void refuse(const char *rest, const char *finding) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autofree char *text = g_strconcat(TRAINING, rest, NULL);
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "energy.yaml", diags);
+  g_autoptr(OrrScenario) read = orr_scenario_read(library, tree, diags);
+  g_autofree char *found = orr_diags_text(diags);
+  g_assert_null(read);
+  if (!strstr(found, finding)) g_error("'%s' is not in: %s", finding, found);
+}
+
+static void test_refused(void) {
+  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 4 kW}}\n",
+         "power.cap leaves 4000 W for a node: its rest draws 2800 W when busy and each of its 8 "
+         "boards 150 W before it computes");
+  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 8 kW, rest-busy: 0 W}}\n",
+         "power.cap needs power.rest-busy");
+  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {clock: "
+         "0.3}}}\n",
+         "clock");
+}
+
+/* While a checkpoint is written, all boards wait and draw static power, 150 W: the rows show it,
+ * and the swing is down to it. */
+static void test_checkpoint(void) {
+  g_autoptr(OrrOutcome) outcome =
+      run(CHECKPOINT,
+          "cluster: {base: dgx-h100-superpod, nodes: 2, storage: {servers: 1, server-bandwidth: 40 "
+          "GB/s, node-bandwidth: 20 GB/s}}\n",
+          TRUE);
+  const OrrTrainingResult *r = &outcome->result.training;
+  double least_w = INFINITY, most_w = 0;
+  for (guint i = 0; i < outcome->powers->len; i++) {
+    const OrrPowerRow *row = &g_array_index(outcome->powers, OrrPowerRow, i);
+    least_w = fmin(least_w, row->watts);
+    most_w = fmax(most_w, row->watts);
+  }
+  assert_near(least_w, 16 * 150, 1e-9);
+  assert_near(r->power_swing_w, most_w - least_w, 1e-12);
+  g_assert_cmpfloat(r->power_ramp_w_per_s, >, r->power_swing_w);
+}
+
+/* 16 GPUs are 2 of 2 nodes: their part of the network is all of it. What the machine has and the
+ * document does not state is unknown, and not zero. */
+static void test_machine(void) {
+  g_autoptr(OrrOutcome) known =
+      run(TRAINING,
+          "cluster: {base: dgx-h100-superpod, nodes: 2, max-nodes: 2, storage: {servers: 3, "
+          "server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s}, power: {storage-server: 500 W}}\n",
+          FALSE);
+  g_autoptr(OrrOutcome) unknown =
+      run(TRAINING,
+          "cluster: {base: dgx-h100-superpod, nodes: 2, max-nodes: 2, storage: {servers: 3, "
+          "server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s}, power: {switch: 0 W}}\n",
+          FALSE);
+  const OrrMachinePower *a = &known->result.training.machine;
+  const OrrMachinePower *b = &unknown->result.training.machine;
+  const double gpus_w = known->result.training.gpu_power_mean_w;
+  assert_near(a->storage_w, 1500, 1e-12);
+  assert_near(a->all_w, gpus_w + a->nodes_w + a->network_w + 1500, 1e-12);
+  g_assert_true(isnan(b->network_w) && isnan(b->storage_w));
+  assert_near(b->all_w, gpus_w + b->nodes_w, 1e-12);
+}
+
+/* A rack of 72 GPUs has nine NVLink switches outside its trays: of 100 W each, 16 GPUs have
+ * 9 * 100 * 16 / 72 = 200 W. Without their power they are part of the trays' rest. */
+static void test_scale_up_switches(void) {
+  g_autoptr(OrrOutcome) with = run(TRAINING,
+                                   "cluster: {base: gb200-nvl72, nodes: 4, max-nodes: 18, power: "
+                                   "{scale-up-switch: 100 W}}\n",
+                                   FALSE);
+  g_autoptr(OrrOutcome) without =
+      run(TRAINING, "cluster: {base: gb200-nvl72, nodes: 4, max-nodes: 18}\n", FALSE);
+  assert_near(with->result.training.machine.network_w - without->result.training.machine.network_w,
+              200, 1e-9);
 }
 
 static void test_unknown(void) {
@@ -121,7 +295,7 @@ static void test_unknown(void) {
                                        TRUE);
   const OrrTrainingResult *r = &training->result.training;
   g_assert_true(isnan(r->energy_j_per_step) && isnan(r->gpu_power_mean_w) &&
-                isnan(r->gpu_energy_idle_j) && isnan(r->machine_power_mean_w));
+                isnan(r->gpu_energy_idle_j) && isnan(r->machine.all_w));
   g_assert_cmpint(training->powers->len, ==, 0);
   g_autoptr(OrrOutcome) serving = run(SERVING,
                                       "cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: "
@@ -136,6 +310,14 @@ int main(int argc, char **argv) {
   g_test_add_func("/energy/fidelity", test_fidelity);
   g_test_add_func("/energy/caps", test_caps);
   g_test_add_func("/energy/serving", test_serving);
+  g_test_add_func("/energy/serving-power", test_serving_power);
+  g_test_add_func("/energy/prompts", test_prompts);
+  g_test_add_func("/energy/clocks", test_clocks);
+  g_test_add_func("/energy/rack-cap", test_rack_cap);
+  g_test_add_func("/energy/refused", test_refused);
+  g_test_add_func("/energy/checkpoint", test_checkpoint);
+  g_test_add_func("/energy/machine", test_machine);
+  g_test_add_func("/energy/scale-up-switches", test_scale_up_switches);
   g_test_add_func("/energy/unknown", test_unknown);
   return g_test_run();
 }

@@ -125,11 +125,11 @@ static void test_machine(void) {
   g_autoptr(OrrOutcome) serving = run(SERVING, prices);
   const OrrTrainingResult *r = &training->result.training;
   const OrrServingResult *s = &serving->result.serving;
-  g_assert_cmpfloat(r->machine_power_mean_w, >, r->gpu_power_mean_w);
-  assert_near(r->money.energy_per_gpu_hour, r->machine_power_mean_w / 16 / 1000 * 1.5 * 0.5);
+  g_assert_cmpfloat(r->machine.all_w, >, r->gpu_power_mean_w);
+  assert_near(r->money.energy_per_gpu_hour, r->machine.all_w / 16 / 1000 * 1.5 * 0.5);
   assert_near(r->money.per_gpu_hour, 3.6 + r->money.energy_per_gpu_hour);
-  assert_near(r->money.carbon_kg_per_day, r->machine_power_mean_w * 24 / 1e6 * 1.5 * 100);
-  assert_near(s->money.energy_per_gpu_hour, s->machine_power_mean_w / 3 / 1000 * 1.5 * 0.5);
+  assert_near(r->money.carbon_kg_per_day, r->machine.all_w * 24 / 1e6 * 1.5 * 100);
+  assert_near(s->money.energy_per_gpu_hour, s->machine.all_w / 3 / 1000 * 1.5 * 0.5);
   g_auto(GStrv) parts = g_strsplit(TRAINING, "max-nodes: 4", 2);
   g_autofree char *text =
       g_strconcat(parts[0], "max-nodes: 4, power: {rest-busy: 0 W}", parts[1], NULL);

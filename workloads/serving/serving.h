@@ -24,6 +24,7 @@
 #include "workloads/collectives/nccl.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
+#include "workloads/serving/power_time.h"
 #include "workloads/serving/routers/router.h"
 #include "workloads/serving/schedulers/scheduler.h"
 #include "workloads/serving/cost/serving_cost.h"
@@ -285,6 +286,8 @@ typedef struct {
   /* of its GPUs, on top of their static power; the step that draws most */
   OrrJoules joules;
   double peak_dynamic_w;
+  /* of the steps' part that reads prompts: on top of static power, its time, the tokens computed */
+  double prompt_j, prompt_s, prompt_tokens;
   double used_block_s, peak_blocks, running_s; /* time integrals; largest number of blocks in use */
   gint64 starts;                               /* completed starts */
   /* time for which it held GPUs; the part of it spent in completed starts */
@@ -327,7 +330,8 @@ typedef struct {
   GArray *steps;    /* OrrServedStep, sampled */
   GArray *gaps;     /* OrrTokenGap */
   OrrTokenWindow window;
-  GArray *turns; /* OrrServedTurn; empty if replicas do not come and go */
+  GArray *turns;       /* OrrServedTurn; empty if replicas do not come and go */
+  OrrPowerTime *power; /* of all replicas, on top of static power; NULL: metrics.step-rows is 0 */
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
   gint64 backlog_at_last_arrival, rejected;

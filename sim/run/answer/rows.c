@@ -42,6 +42,16 @@
          "carbon-grams-per-kwh, or machine_power_mean_w is NULL.")                                 \
   COLUMN("carbon-g-per-million-tokens", REAL, member_.carbon_g_per_million_tokens, NONE,           \
          "Grams of CO2 per million tokens.")
+#define MACHINE(member_)                                                                           \
+  COLUMN("machine-power-mean-w", REAL, member_.all_w, WATTS,                                       \
+         "GPUs, the rest of their nodes, and their part of network and storage where the cluster " \
+         "states them, mean, before PUE; NULL: the nodes' rest is not stated.")                    \
+  COLUMN("nodes-power-mean-w", REAL, member_.nodes_w, WATTS,                                       \
+         "The part of the nodes' rest: hosts, NICs, fans, losses of supplies.")                    \
+  COLUMN("network-power-mean-w", REAL, member_.network_w, WATTS,                                   \
+         "The part of switches and optics; NULL: the cluster has some and does not state what "    \
+         "they draw, and machine_power_mean_w lacks it.")                                          \
+  COLUMN("storage-power-mean-w", REAL, member_.storage_w, WATTS, "The same of storage servers.")
 #define END(table_)                                                                                \
   }                                                                                                \
   ;                                                                                                \

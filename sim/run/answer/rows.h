@@ -9,6 +9,7 @@
 #define ORR_ROWS_H
 
 #include "sim/base/field.h"
+#include "topologies/cluster_power.h"
 
 G_BEGIN_DECLS
 
@@ -37,6 +38,7 @@ typedef struct {
 #define COLUMN(name, type, member, unit, sentence) ORR_ROW_##type member;
 #define LATENCIES(name, member, sentence) OrrLatencies member;
 #define MONEY(member) OrrMoney member;
+#define MACHINE(member) OrrMachinePower member;
 #define END(table)                                                                                 \
   }                                                                                                \
   ;

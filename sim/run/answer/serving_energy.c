@@ -10,6 +10,7 @@
 #include "sim/run/answer/serving_energy.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Over a stretch of time. */
 typedef struct {
@@ -59,7 +60,87 @@ static Drawn drawn_of(const OrrServingWork *work) {
 
 static double per(double amount, double n) { return n > 0 ? amount / n : NAN; }
 
-void orr_serving_energy(const OrrServingWork *work, OrrServingResult *result) {
+/* --- over time --- */
+
+/* Adds @watts from @from_s to @to_s to the static power of the rows, as means. */
+static void hold(GArray *rows, double watts, double from_s, double to_s) {
+  const OrrPowerRow *first = (const OrrPowerRow *)(gpointer)rows->data;
+  for (guint i = rows->len > 0 ? (guint)(from_s / first->end_s) : 0; i < rows->len; i++) {
+    OrrPowerRow *row = &g_array_index(rows, OrrPowerRow, i);
+    const double part_s = fmin(to_s, row->end_s) - fmax(from_s, row->begin_s);
+    if (row->begin_s >= to_s) break;
+    if (part_s > 0) row->idle_w += watts * part_s / (row->end_s - row->begin_s);
+  }
+}
+
+static gboolean is_held(const char *state) {
+  return strcmp(state, "off") != 0 && strcmp(state, "down") != 0;
+}
+
+/* Replicas that come and go hold their GPUs from turn to turn. */
+static void hold_replica(const OrrServingWork *work, gint64 index, double static_w, GArray *rows) {
+  double since_s = 0;
+  gboolean held = TRUE;
+  for (guint i = 0; i < work->turns->len; i++) {
+    const OrrServedTurn *turn = &g_array_index(work->turns, OrrServedTurn, i);
+    if (turn->replica != index) continue;
+    if (held) hold(rows, static_w, since_s, turn->at_s);
+    since_s = turn->at_s;
+    held = is_held(turn->state);
+  }
+  if (held) hold(rows, static_w, since_s, work->end_s);
+}
+
+static void add_static(const OrrServingWork *work, GArray *rows) {
+  const OrrDevice *encoder = &work->world->cluster->device;
+  const double n = (double)work->params.encoders.replicas;
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    const OrrServedGroup *group = orr_serving_group(work, (guint)i);
+    hold_replica(work, i, group->cluster.device.power.static_w * (double)group->gpus, rows);
+  }
+  hold(rows, n * encoder->power.static_w, 0, work->end_s);
+}
+
+/* When each encoder works is not kept: their energy is spread over the run. */
+static void add_powers(const OrrServingWork *work, GArray *rows) {
+  const OrrPowerTime *power = work->power;
+  const double encoders_w =
+      work->world->cluster->device.power.active_w * work->encoder_busy_s / work->end_s;
+  for (guint i = 0; i < power->used && i * power->width_s < work->end_s; i++) {
+    const double begin_s = i * power->width_s, end_s = fmin(begin_s + power->width_s, work->end_s);
+    const double each_s = end_s - begin_s;
+    const OrrJoules *joules = &power->joules[i];
+    const OrrPowerRow row = {.begin_s = begin_s,
+                             .end_s = end_s,
+                             .compute_w = joules->compute / each_s + encoders_w,
+                             .memory_w = joules->memory / each_s,
+                             .network_w = joules->network / each_s};
+    g_array_append_val(rows, row);
+  }
+  add_static(work, rows);
+  for (guint i = 0; i < rows->len; i++) {
+    OrrPowerRow *row = &g_array_index(rows, OrrPowerRow, i);
+    row->watts = row->compute_w + row->memory_w + row->network_w + row->idle_w;
+  }
+}
+
+/* --- in all --- */
+
+static void fill_prompts(const OrrServingWork *work, OrrServingResult *result) {
+  double joules = 0, tokens = 0;
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    const OrrServedReplica *replica = &work->replicas[i];
+    const OrrServedGroup *group = orr_serving_group(work, (guint)i);
+    const double static_w = group->cluster.device.power.static_w * (double)group->gpus;
+    joules += replica->prompt_j + static_w * replica->prompt_s;
+    tokens += replica->prompt_tokens;
+  }
+  result->energy_prompts_j = joules;
+  result->energy_j_per_input_token = per(joules, tokens);
+}
+
+void orr_serving_energy(const OrrServingWork *work, OrrOutcome *outcome) {
+  OrrServingResult *result = &outcome->result.serving;
   const Drawn drawn = drawn_of(work);
   const double sum_j = drawn.is_known ? orr_joules_sum(drawn.joules) + drawn.static_j : NAN;
   const double unknown = drawn.is_known ? 0 : NAN;
@@ -73,4 +154,7 @@ void orr_serving_energy(const OrrServingWork *work, OrrServingResult *result) {
   result->energy_j_per_token =
       per(result->gpu_power_mean_w, result->output_tokens_per_s + result->input_tokens_per_s);
   result->energy_j_per_request = per(result->gpu_power_mean_w, result->requests_per_s);
+  fill_prompts(work, result);
+  if (!drawn.is_known) result->energy_prompts_j = result->energy_j_per_input_token = NAN;
+  if (drawn.is_known && work->power && work->end_s > 0) add_powers(work, outcome->powers);
 }

@@ -4,14 +4,14 @@
 #ifndef ORR_SERVING_ENERGY_H
 #define ORR_SERVING_ENERGY_H
 
-#include "sim/run/answer/rows.h"
+#include "sim/run/answer/outcome.h"
 #include "workloads/serving/serving.h"
 
 G_BEGIN_DECLS
 
-/* Fills the columns of energy and power; after the rates. NAN where a group's device has no power
- * model. */
-void orr_serving_energy(const OrrServingWork *work, OrrServingResult *result);
+/* Fills the columns of energy and power, and the rows of `power`; after the rates. NAN, and no
+ * rows, where a group's device has no power model. */
+void orr_serving_energy(const OrrServingWork *work, OrrOutcome *outcome);
 
 G_END_DECLS
 

@@ -284,12 +284,12 @@ static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
                        OrrServingResult *result) {
   double gpus = 0;
   const double hardware = hardware_per_s(replayed, work, &gpus);
-  result->machine_power_mean_w = orr_cluster_power_machine_w(replayed->fabric, replayed->cluster,
-                                                             gpus, result->gpu_power_mean_w);
+  result->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, gpus,
+                                              result->gpu_power_mean_w);
   const OrrMoneyQuestion question = {.prices = replayed->prices,
                                      .gpus = gpus,
                                      .hardware_per_s = hardware,
-                                     .watts = result->machine_power_mean_w,
+                                     .watts = result->machine.all_w,
                                      .tokens_per_s = result->total_tokens_per_s};
   result->money = orr_money_of(&question);
   const double per_s = orr_money_per_s(&result->money, &question);
@@ -469,7 +469,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_rates(work, &counted, result);
   fill_from_replicas(work, result);
   fill_encoders(work, result);
-  orr_serving_energy(work, result);
+  orr_serving_energy(work, outcome);
   fill_money(replayed, work, result);
   fill_errors(work, result);
   counted_clear(&counted);

@@ -146,7 +146,7 @@ void orr_training_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->gpu_power_peak_w = n_gpus * (power->static_w + peak_of(replayed)) + unknown;
   r->energy_j_per_step = r->gpu_power_mean_w * r->iteration_time_s;
   r->energy_j_per_token = r->gpu_power_mean_w / r->tokens_per_s;
-  r->machine_power_mean_w =
-      orr_cluster_power_machine_w(replayed->fabric, replayed->cluster, n_gpus, r->gpu_power_mean_w);
+  r->machine =
+      orr_cluster_power_machine(replayed->fabric, replayed->cluster, n_gpus, r->gpu_power_mean_w);
   fill_swing(outcome->powers, r);
 }

@@ -265,7 +265,7 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   r->costs_outside = work->costs_outside;
   fill_rates(r, work);
   orr_training_energy(replayed, outcome);
-  fill_money(r, work, replayed, r->machine_power_mean_w);
+  fill_money(r, work, replayed, r->machine.all_w);
 }
 
 /* What the rows of single operations do not show. */

@@ -431,6 +431,7 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
   work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServedTurn));
+  if (params->metrics.step_rows > 0) work->power = orr_power_time_new();
   work->groups = g_array_new(FALSE, FALSE, sizeof(OrrServedGroup));
   for (guint g = 0; g < orr_serving_n_groups(params); g++) add_group(work, params, g);
   work->first_encoder = work->work.n_gpus;
@@ -453,6 +454,7 @@ void orr_serving_check_free(OrrWork *base) {
   g_array_unref(work->steps);
   g_array_unref(work->gaps);
   g_array_unref(work->turns);
+  g_free(work->power);
   g_array_unref(work->groups);
   g_free(work->replicas);
   g_free(work->missing);

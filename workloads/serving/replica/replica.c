@@ -124,16 +124,6 @@ OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape 
   return time;
 }
 
-/* The limit holds over a step: the host's waits lie between kernels, microseconds apart. */
-OrrJoules orr_replica_joules(const OrrReplica *replica, OrrJoules each, double step_s) {
-  const OrrServingParallel *parallel = &replica->group->params.parallel;
-  const OrrCostModel *cost = replica->run->worlds[replica->books->group].cost;
-  OrrJoules sum = {0};
-  orr_joules_add(&sum, orr_cost_energy_limited(cost, each, (double)parallel->pp * step_s),
-                 (double)parallel->tp);
-  return sum;
-}
-
 /* GPUs and host, one after the other or beside each other. */
 static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape,
                       double extra_s) {
@@ -142,7 +132,8 @@ static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *s
                                                      shape->sequences),
                gpu_s = time.gpu_s + extra_s;
   const double step_s = orr_serving_run_step_seconds(replica->run, gpu_s, host_s);
-  Step step = {begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
+  Step step = {begin_s + step_s,      gpu_s,       time.comm_s, step_s - gpu_s,
+               (gint64)shape->tokens, shape->chunk};
   step.joules = orr_replica_joules(replica, time.joules, step_s);
   return step;
 }
@@ -152,16 +143,16 @@ static double end_of(const OrrReplica *replica, guint k) {
 }
 
 static void count_work(OrrReplica *replica, guint n_steps) {
+  double begin_s = replica->begin_s;
   for (guint k = 0; k < n_steps; k++) {
     const Step *step = &g_array_index(replica->ends, Step, k);
     replica->books->busy_s += step->gpu_s;
     replica->books->comm_s += step->comm_s;
     replica->books->host_s += step->wait_s;
     replica->books->tokens += step->tokens;
-    orr_joules_add(&replica->books->joules, step->joules, 1);
-    replica->books->peak_dynamic_w =
-        fmax(replica->books->peak_dynamic_w,
-             orr_joules_sum(step->joules) / (step->gpu_s + step->wait_s));
+    orr_replica_note_energy(replica, &(OrrReplicaDraw){begin_s, step->end_s, step->chunk,
+                                                       (double)step->tokens, step->joules});
+    begin_s = step->end_s;
   }
 }
 
@@ -348,6 +339,7 @@ static void launch(OrrReplica *replica) {
     Step longest = {now_s};
     OrrJoules joules = {0};
     gint64 tokens = 0;
+    double chunk = 0;
     orr_serving_run_sum_experts(replica->run, replica->books->group, replica->cores,
                                 replica->n_cores);
     for (guint i = 0; i < replica->n_cores; i++) {
@@ -357,10 +349,12 @@ static void launch(OrrReplica *replica) {
           step_from(replica, now_s, &core->shape,
                     orr_serving_run_move_seconds(replica->run, replica->books->group, core));
       tokens += step.tokens;
+      chunk += step.chunk;
       orr_joules_add(&joules, step.joules, 1);
       if (step.end_s >= longest.end_s) longest = step;
     }
     longest.tokens = tokens;
+    longest.chunk = chunk;
     longest.joules = joules;
     g_array_set_size(replica->ends, 0);
     g_array_append_val(replica->ends, longest);

@@ -120,9 +120,8 @@ void orr_replica_pipeline_launch(OrrReplica *replica) {
   replica->books->comm_s += stage.comm_s;
   replica->books->host_s += stage.host_s;
   replica->books->tokens += (gint64)shape.tokens;
-  orr_joules_add(&replica->books->joules, stage.joules, 1);
-  replica->books->peak_dynamic_w =
-      fmax(replica->books->peak_dynamic_w, orr_joules_sum(stage.joules) / stage.stage_s);
+  orr_replica_note_energy(replica, &(OrrReplicaDraw){begin_s, begin_s + stage.stage_s, shape.chunk,
+                                                     shape.tokens, stage.joules});
   replica->used_blocks = orr_replica_held_blocks(replica);
   orr_replica_note_step(replica, begin_s, begin_s + stage.stage_s, &shape);
   replica->last_done_s = end_s;

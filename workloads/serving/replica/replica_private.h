@@ -13,8 +13,15 @@ G_BEGIN_DECLS
 typedef struct {
   double end_s, gpu_s, comm_s, wait_s;
   gint64 tokens;
+  double chunk;     /* of these tokens, of prompts */
   OrrJoules joules; /* of all GPUs of the replica */
 } Step;
+
+/* What a step draws on top of static power; dates of the engine. */
+typedef struct {
+  double begin_s, end_s, chunk, tokens; /* chunk: the tokens of prompts */
+  OrrJoules joules;
+} OrrReplicaDraw;
 
 struct OrrReplica {
   OrrServingRun *run;
@@ -47,8 +54,10 @@ struct OrrReplica {
 };
 
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape);
-/* The energy of the GPUs of one core during a step of @step_s, of what @each of a stage wants. */
+/* replica_energy.c: the energy of the GPUs of one core during a step of @step_s, of what @each of a
+ * stage wants. */
 OrrJoules orr_replica_joules(const OrrReplica *replica, OrrJoules each, double step_s);
+void orr_replica_note_energy(OrrReplica *replica, const OrrReplicaDraw *draw);
 void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
                            const OrrStepShape *shape);
 /* Ends the step of core @i: gives its requests their tokens and checks that no block is lost. */
