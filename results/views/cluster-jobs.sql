@@ -1,5 +1,5 @@
 -- When did each job of a cluster of jobs start and end?
--- reads: cluster_job(job, queue, gpus, submit_s, start_s, end_s, wait_s, run_s, promised_s, preemptions, nodes)
+-- reads: cluster_job(job, queue, gpus, submit_s, start_s, end_s, wait_s, run_s, overhead_s, promised_s, preemptions, nodes)
 -- job: the job's id in the trace
 -- queue: its queue in the trace
 -- gpus: GPUs of its gang
@@ -8,6 +8,7 @@
 -- end_s: end of its run
 -- wait_s: completion time less run time
 -- run_s: run time
+-- overhead_s: run time on top: restarts and work done again
 -- promised_s: the start that backfill promised; empty: none
 -- preemptions: times that it was stopped for another job
 -- nodes: nodes of its last start
@@ -20,6 +21,7 @@ SELECT
   end_s,
   wait_s,
   run_s,
+  overhead_s,
   promised_s,
   preemptions,
   nodes

@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """replay.py ORRERY FOLDER [TRACE...]: replays job traces and compares every job's start and end with a reference.
 
-FOLDER holds `cases.csv`, `traces/*.csv` and `ref/exact_*.csv`, or parts of them. A reference names its trace, queue and
-cluster in its first line, and has two columns per policy: POLICY.PLACEMENT.start and .finish. Ends with status 1 where a
-job differs by more than 0.01 s.
+FOLDER holds `cases.csv`, `traces/*.csv` and `ref/*.csv`, or parts of them:
+
+exact_NAME.csv          names its trace, queue and cluster in its first line, and has two columns per policy:
+                        POLICY.PLACEMENT.start and .finish. No job may differ by more than 0.01 s.
+muri_published.csv      mean completion times of SRTF and SRSF (Zhao et al., SIGCOMM 2022): within 1e-6
+muri_run_*.csv          per job, the same policies and costs: 0.01 s
+muri_testbed_summary.csv  measured on 64 V100: within 3 %, and the order of the policies kept
+
+Ends with status 1 where something differs by more.
 """
 import csv
 import os
@@ -41,10 +47,10 @@ def rows(path):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def simulate(orrery, nodes, gpus_per_node, trace, policy, queue=None):
+def simulate(orrery, nodes, gpus_per_node, trace, policy, queue=None, more=None):
     """The start and end of every job, by its id."""
     name, _, placement = policy.partition(".")
-    settings = dict(ORDERS[name])
+    settings = dict(ORDERS[name], **(more or {}))
     if placement == "count":
         settings["placement"] = "count"
     with tempfile.TemporaryDirectory() as folder:
@@ -109,6 +115,78 @@ def check_exact(orrery, folder, path):
     return ok
 
 
+MURI_SLOWER = 1.015  # Muri's simulator runs jobs this much longer than their traces say
+MURI_LINE = "job_id,submit_s,duration_s,gpus,restart_s\n"
+
+
+def muri_costs(folder):
+    path = os.path.join(folder, "ref", "muri_start_cost.csv")
+    return {(row["gpus"], row["model"]): float(row["start_s"]) for row in rows(path)}
+
+
+def run_muri(orrery, jobs, costs, policy):
+    """Their simulator starts all jobs again at every event, and each pays for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "muri.csv")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write(MURI_LINE)
+            for job in jobs:
+                run_s = float(job["iterations"]) * float(job["iteration_ms"]) / 1000 * MURI_SLOWER
+                cost = costs.get((job["gpus"], job["model"]), 0)
+                file.write(f"{job['job_id']},{job['submit_s']},{run_s:.9f},{job['gpus']},{cost}\n")
+        return simulate(orrery, 8, 8, trace, policy, more={"preemption.charge": "events"})
+
+
+def mean_completion(jobs, found):
+    return sum(found[job["job_id"]][1] - float(job["submit_s"]) for job in jobs) / len(jobs)
+
+
+def muri_jobs(folder, trace):
+    """TRACE_pr: all of them submitted at once."""
+    jobs = [dict(job) for job in rows(os.path.join(folder, "traces", "muri_traces1_4.csv"))
+            if job["queue"] == trace.replace("_pr", "")]
+    for job in jobs if trace.endswith("_pr") else []:
+        job["submit_s"] = "0"
+    return jobs
+
+
+def check_muri_published(orrery, folder, path):
+    ok, costs = True, muri_costs(folder)
+    for row in rows(path):
+        jobs = muri_jobs(folder, row["trace"])
+        if row["policy"] not in ("SRTF", "SRSF") or not jobs:
+            continue
+        found = mean_completion(jobs, run_muri(orrery, jobs, costs, row["policy"].lower()))
+        error = found / float(row["avg_jct_s"]) - 1
+        ok &= abs(error) <= 1e-6
+        print(f"muri {row['trace']} {row['policy']}: {len(jobs)} jobs, mean {found:.3f} s, off by {error:.1e}")
+    return ok
+
+
+def check_muri_run(orrery, folder, path):
+    """muri_run_TRACE_asshipped.csv or _zerocost.csv."""
+    _, _, rest = os.path.basename(path).partition("muri_run_")
+    trace, _, cost = rest[:-len(".csv")].rpartition("_")
+    jobs = (rows(os.path.join(folder, "traces", "muri_testbed400.csv")) if trace == "cluster_trace"
+            else muri_jobs(folder, trace))
+    costs, table, ok = muri_costs(folder) if cost == "asshipped" else {}, rows(path), True
+    for policy in ("srtf", "srsf"):
+        wanted = {row["job_id"]: (float(row[f"{policy}.start"]), float(row[f"{policy}.finish"])) for row in table}
+        ok &= compare(f"{os.path.basename(path)} {policy}", run_muri(orrery, jobs, costs, policy), wanted)
+    return ok
+
+
+def check_muri_testbed(orrery, folder, path):
+    jobs, costs = rows(os.path.join(folder, "traces", "muri_testbed400.csv")), muri_costs(folder)
+    measured = {row["policy"].lower(): float(row["avg_jct_s"]) for row in rows(path)}
+    found = {p: mean_completion(jobs, run_muri(orrery, jobs, costs, p)) for p in ("srtf", "srsf")}
+    for policy, mean in found.items():
+        print(f"muri's testbed {policy}: mean {mean:.0f} s, measured {measured[policy]:.0f}, "
+              f"off by {100 * (mean / measured[policy] - 1):+.1f} %")
+    return (all(abs(mean / measured[policy] - 1) <= 0.03 for policy, mean in found.items())
+            and (found["srtf"] > found["srsf"]) == (measured["srtf"] > measured["srsf"]))
+
+
 def main():
     orrery, folder, only = sys.argv[1], sys.argv[2], sys.argv[3:]
     ok = True
@@ -118,8 +196,15 @@ def main():
     ref = os.path.join(folder, "ref")
     for name in sorted(os.listdir(ref)) if os.path.isdir(ref) else []:
         trace = name[len("exact_"):-len(".csv")]
+        path = os.path.join(ref, name)
         if name.startswith("exact_") and name != "exact_summary.csv" and (not only or trace in only):
-            ok &= check_exact(orrery, folder, os.path.join(ref, name))
+            ok &= check_exact(orrery, folder, path)
+        elif name == "muri_published.csv" and (not only or "muri" in only):
+            ok &= check_muri_published(orrery, folder, path)
+        elif name.startswith("muri_run_") and (not only or "muri" in only):
+            ok &= check_muri_run(orrery, folder, path)
+        elif name == "muri_testbed_summary.csv" and (not only or "muri" in only):
+            ok &= check_muri_testbed(orrery, folder, path)
     sys.exit(0 if ok else 1)
 
 

@@ -3,9 +3,28 @@
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
+
+static const OrrField preemption_fields[] = {
+    ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
+                   "Work from one checkpoint to the next, of jobs whose trace has no "
+                   "checkpoint_s: a preempted job loses what it worked since the last; 0 s: "
+                   "nothing is lost.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_REAL(OrrClusterPreemption, "restart", restart_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time that a preempted job takes to run again, of jobs whose trace has no "
+                   "restart_s.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_WORD(OrrClusterPreemption, "charge", charge, orr_charge_words, "preempted",
+                   "Who pays: preempted jobs; or, at every event, all running ones their restart, "
+                   "as simulators do that start every job again."),
+};
+static const OrrFieldTable preemption_table =
+    ORR_FIELD_TABLE("cluster-preemption", "What it costs a job to be stopped for another.",
+                    OrrClusterPreemption, preemption_fields);
 
 static const OrrField policy_fields[] = {
     ORR_FIELD_CHOICE(OrrClusterPolicy, "order", order, &orr_gang_order_registry, "fifo",
@@ -19,6 +38,8 @@ static const OrrField policy_fields[] = {
                    "Jobs that may start before the first waiting one: none; easy: those that do "
                    "not delay its promised start; conservative: those that delay no promise, which "
                    "every job has."),
+    ORR_FIELD_SECTION(OrrClusterPolicy, "preemption", preemption, &preemption_table, "{}",
+                      "What it costs a job to be stopped for another."),
 };
 static const OrrFieldTable policy_table =
     ORR_FIELD_TABLE("cluster-policy", "How a cluster decides which job starts, and where.",
@@ -91,14 +112,17 @@ static void work_free(OrrWork *data) {
 }
 
 static OrrGangRules rules_of(const OrrClusterPolicy *policy, const OrrCluster *cluster) {
-  return (OrrGangRules){.order = (const OrrGangOrder *)(gconstpointer)policy->order.entry,
-                        .order_params = policy->order.params,
-                        .placement =
-                            (const OrrGangPlacement *)(gconstpointer)policy->placement.entry,
-                        .blocked = (OrrBlocked)policy->blocked,
-                        .backfill = (OrrBackfill)policy->backfill,
-                        .n_nodes = (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus),
-                        .gpus_per_node = cluster->node.gpus};
+  return (OrrGangRules){
+      .order = (const OrrGangOrder *)(gconstpointer)policy->order.entry,
+      .order_params = policy->order.params,
+      .placement = (const OrrGangPlacement *)(gconstpointer)policy->placement.entry,
+      .blocked = (OrrBlocked)policy->blocked,
+      .backfill = (OrrBackfill)policy->backfill,
+      .charge = (OrrCharge)policy->preemption.charge,
+      .restart_us = llround(policy->preemption.restart_s * ORR_GANG_US_PER_S),
+      .checkpoint_us = llround(policy->preemption.checkpoint_s * ORR_GANG_US_PER_S),
+      .n_nodes = (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus),
+      .gpus_per_node = cluster->node.gpus};
 }
 
 /* A file that cannot be read, too, is the document's error: it names the file. */

@@ -7,6 +7,8 @@
  *     jobs: trace.csv
  *     policy: {order: fifo, backfill: easy, placement: first-fit}
  *
+ * Orders that preempt take a job's GPUs; `policy.preemption` says what that costs.
+ *
  * It is an event simulation of its own (gang_sim.h): a job runs for the time that its trace states,
  * wherever its gang sits. Nothing is replayed on links.
  */
@@ -19,11 +21,19 @@
 
 G_BEGIN_DECLS
 
+/* What a preemption costs a job whose trace does not say. */
+typedef struct {
+  double checkpoint_s; /* work from one checkpoint to the next; 0: nothing is lost */
+  double restart_s;
+  int charge; /* OrrCharge */
+} OrrClusterPreemption;
+
 typedef struct {
   OrrChoice order;     /* OrrGangOrder */
   OrrChoice placement; /* OrrGangPlacement */
   int blocked;         /* OrrBlocked */
   int backfill;        /* OrrBackfill */
+  OrrClusterPreemption preemption;
 } OrrClusterPolicy;
 
 typedef struct {

@@ -26,12 +26,17 @@ typedef struct {
   gint64 number;                         /* the id as a number, or the row: breaks ties */
   gint64 submit_us, work_us;             /* work: run time without interruption */
   gint64 limit_us;                       /* time limit, at which it is stopped; 0: none */
-  gint64 run_us;                         /* set by a run: its work, or the limit if that is less */
+  gint64 restart_us;    /* it takes to run again after a preemption; -1: the policy's */
+  gint64 checkpoint_us; /* work from checkpoint to checkpoint; 0: none is lost; -1: the policy's */
+  double priority;      /* the higher, the earlier; 0 where the trace has none */
+  gint64 run_us;        /* set by a run: its work, or the limit if that is less */
   gint64 gpus;
   /* What a run finds. While it waits, @left_us is what remains; while it runs, @end_us says. */
   gint64 left_us, first_start_us, end_us; /* first_start_us -1: it has not started */
   gint64 promised_us;                     /* the first start that backfill promised; -1: none */
   gint64 planned_us;                      /* conservative: its start as now planned */
+  gint64 done_us;                         /* work that no preemption can take back */
+  gint64 overhead_us;                     /* run time that was no work: restarts, work done again */
   guint preemptions;
   gboolean is_running;
   GArray *shares; /* of OrrGangShare, while it runs; NULL: it never ran */
@@ -49,9 +54,10 @@ static inline gint64 orr_gang_job_left_us(const OrrGangJob *job, gint64 now_us) 
   return job->is_running ? job->end_us - now_us : job->left_us;
 }
 
-/* GPU-microseconds that @job has received until @now_us. */
+/* GPU-microseconds that @job has received until @now_us, overheads included. */
 static inline double orr_gang_job_attained(const OrrGangJob *job, gint64 now_us) {
-  return (double)job->gpus * (double)(job->run_us - orr_gang_job_left_us(job, now_us));
+  const gint64 all_us = job->run_us + job->overhead_us;
+  return (double)job->gpus * (double)(all_us - orr_gang_job_left_us(job, now_us));
 }
 
 G_END_DECLS

@@ -4,6 +4,13 @@
  *
  * Only the keys of running jobs have changed since the last pass, so the queue is still sorted: the
  * running jobs are sorted and merged into it.
+ *
+ * A preemption costs the work since the last checkpoint and a restart:
+ *
+ *   left = work - work at the last checkpoint + restart
+ *
+ * With `charge: events` every job that runs pays the restart at every event instead, as simulators
+ * do that empty the cluster and start all jobs again (Muri, SIGCOMM 2022).
  */
 #include "workloads/cluster_jobs/gang_sim_private.h"
 
@@ -29,16 +36,45 @@ static void stop(OrrGangSim *sim, OrrGangJob *job) {
   orr_gang_bins_add(&sim->bins, job->shares, 1);
 }
 
-/* A job that ran and runs on, wherever, was not preempted. */
-static void count(OrrGangSim *sim, OrrGangJob *job, gboolean has_run) {
-  if (!has_run || job->is_running) return;
+static gint64 stated(gint64 of_job_us, gint64 of_policy_us) {
+  return of_job_us >= 0 ? of_job_us : of_policy_us;
+}
+
+/* More run time, which does not count as work. */
+static void charge(OrrGangJob *job, gint64 more_us) {
+  job->left_us += more_us;
+  job->overhead_us += more_us;
+}
+
+/* What it has worked since its last checkpoint is lost, and its next start takes the restart. A job
+ * that is stopped within a restart has nothing to lose and begins it again. */
+static void preempt(OrrGangSim *sim, OrrGangJob *job) {
+  const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
+  const gint64 checkpoint_us = stated(job->checkpoint_us, sim->rules->checkpoint_us);
+  const gint64 worked_us = job->run_us - job->left_us;
+  const gint64 kept_us = checkpoint_us > 0 ? worked_us - worked_us % checkpoint_us : worked_us;
   job->preemptions++;
   sim->totals.preemptions++;
+  job->done_us = MAX(job->done_us, kept_us);
+  charge(job, job->run_us - job->done_us + restart_us - job->left_us);
+}
+
+/* Every running job pays at every event, moved or not: at most the time since the last event. */
+static void charge_running(OrrGangSim *sim) {
+  for (guint i = 0; i < sim->running->len; i++) {
+    OrrGangJob *job = sim->running->pdata[i];
+    const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
+    const gint64 paid_us = MIN(restart_us, sim->span_us);
+    job->end_us += paid_us;
+    job->overhead_us += paid_us;
+  }
 }
 
 void orr_gang_repack(OrrGangSim *sim) {
   const gboolean skips = sim->rules->blocked == ORR_BLOCKED_SKIP;
+  const gboolean charges_all = sim->rules->charge == ORR_CHARGE_EVENTS;
   gboolean is_blocked = FALSE;
+  if (charges_all) charge_running(sim);
   merge(sim);
   const guint n_run = sim->running->len;
   for (guint i = 0; i < n_run; i++) stop(sim, sim->running->pdata[i]);
@@ -54,5 +90,15 @@ void orr_gang_repack(OrrGangSim *sim) {
     g_ptr_array_add(sim->waiting, job);
     if (!skips) is_blocked = TRUE;
   }
-  for (guint i = 0; i < n_run; i++) count(sim, had_run[i], TRUE);
+  for (guint i = 0; i < n_run; i++) {
+    OrrGangJob *job = had_run[i];
+    if (job->is_running) continue; /* it runs on, wherever */
+    if (charges_all) {
+      job->preemptions++;
+      sim->totals.preemptions++;
+    } else {
+      preempt(sim, job); /* its key may change: the queue is sorted again */
+    }
+  }
+  if (!charges_all) g_ptr_array_sort_with_data(sim->waiting, compare, sim);
 }

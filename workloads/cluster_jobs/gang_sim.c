@@ -5,6 +5,7 @@
 
 const char *const orr_backfill_words[] = {"none", "easy", "conservative", NULL};
 const char *const orr_blocked_words[] = {"wait", "skip", NULL};
+const char *const orr_charge_words[] = {"preempted", "events", NULL};
 
 static int compare_fifo(const OrrGangJob *a, const OrrGangJob *b) {
   if (a->submit_us != b->submit_us) return a->submit_us < b->submit_us ? -1 : 1;
@@ -101,6 +102,7 @@ static void end_job(OrrGangSim *sim, OrrGangJob *job) {
   orr_gang_bins_add(&sim->bins, job->shares, 1);
   job->is_running = FALSE;
   job->left_us = 0;
+  sim->totals.overhead += (double)job->gpus * (double)job->overhead_us;
   if (sim->plan && job->first_start_us + orr_gang_job_estimate_us(job) > sim->now_us)
     orr_gang_plan_ended_early(sim, job);
   g_clear_pointer(&job->shares, g_array_unref);
@@ -139,6 +141,7 @@ static void advance(OrrGangSim *sim, gint64 to_us) {
   const double all = (double)sim->bins.n * (double)sim->bins.size;
   sim->totals.used += (all - (double)sim->bins.n_free) * span_us;
   if (sim->waiting->len > 0) sim->totals.free_waiting += (double)sim->bins.n_free * span_us;
+  sim->span_us = to_us - sim->now_us;
   sim->now_us = to_us;
   sim->totals.events++;
 }
@@ -167,6 +170,7 @@ static void reset(GArray *jobs) {
     job->left_us = job->run_us;
     job->first_start_us = job->promised_us = -1;
     job->preemptions = 0;
+    job->done_us = job->overhead_us = 0;
   }
 }
 

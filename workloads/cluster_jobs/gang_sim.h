@@ -11,7 +11,8 @@
  *  3. With strict order and no backfill, no job starts before one that precedes it.
  *  4. EASY: the start promised to the first waiting job never moves later.
  *  5. Conservative: no waiting job's promised start moves later.
- *  6. A job ends after it has run for its work, whatever interrupted it, or at its limit.
+ *  6. A job ends after it has run for its work, whatever interrupted it, or at its limit, and for
+ *     what preemptions cost it.
  *
  * At one instant all ends come first, then all submissions, then one pass over the queue.
  */
@@ -28,12 +29,17 @@ extern const char *const orr_backfill_words[]; /* "none", "easy", "conservative"
 typedef enum { ORR_BLOCKED_WAIT, ORR_BLOCKED_SKIP } OrrBlocked;
 extern const char *const orr_blocked_words[]; /* "wait", "skip", NULL */
 
+typedef enum { ORR_CHARGE_PREEMPTED, ORR_CHARGE_EVENTS } OrrCharge;
+extern const char *const orr_charge_words[]; /* "preempted", "events", NULL */
+
 typedef struct {
   const OrrGangOrder *order;
   const void *order_params;
   const OrrGangPlacement *placement;
   OrrBlocked blocked;
   OrrBackfill backfill;
+  OrrCharge charge; /* whom a preemption costs: the preempted, or at every event all that run on */
+  gint64 restart_us, checkpoint_us; /* of jobs whose trace does not state them */
   guint n_nodes;
   gint64 gpus_per_node;
 } OrrGangRules;
@@ -42,6 +48,7 @@ typedef struct {
 typedef struct {
   gint64 begin_us, end_us; /* the first submission, the last end */
   double used;             /* by running gangs */
+  double overhead;         /* of this, for restarts and work that was done again */
   double free_waiting;     /* free while jobs wait: fragmentation and order */
   guint64 events, preemptions;
   guint most_waiting;

@@ -14,13 +14,13 @@ typedef struct OrrGangPlan OrrGangPlan; /* gang_plan.c */
 typedef struct {
   const OrrGangRules *rules;
   OrrGangBins bins;
-  gint64 now_us;
-  GPtrArray *waiting; /* of OrrGangJob, in the order of the policy */
-  GPtrArray *running; /* of OrrGangJob, by end, then FIFO */
-  GPtrArray *merged;  /* scratch of a repack */
-  GArray *shares;     /* scratch */
-  OrrGangBins later;  /* scratch of EASY */
-  OrrGangPlan *plan;  /* conservative backfill; NULL: other */
+  gint64 now_us, span_us; /* span: since the event before */
+  GPtrArray *waiting;     /* of OrrGangJob, in the order of the policy */
+  GPtrArray *running;     /* of OrrGangJob, by end, then FIFO */
+  GPtrArray *merged;      /* scratch of a repack */
+  GArray *shares;         /* scratch */
+  OrrGangBins later;      /* scratch of EASY */
+  OrrGangPlan *plan;      /* conservative backfill; NULL: other */
   OrrGangTotals totals;
 } OrrGangSim;
 

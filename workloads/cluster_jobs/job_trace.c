@@ -46,6 +46,8 @@ static gboolean check(const OrrJobLine *line, OrrPlace place, OrrDiags *diags) {
   } times[] = {{"the submission", line->submit_s, ORR_GANG_MOST_S},
                {"the run time", line->work_s, ORR_GANG_MOST_S},
                {"the time limit", line->limit_s, ORR_GANG_MOST_S},
+               {"the time of a restart", fmax(line->restart_s, 0), ORR_GANG_MOST_S},
+               {"the interval of checkpoints", fmax(line->checkpoint_s, 0), ORR_GANG_MOST_S},
                {"the number of GPUs", line->gpus, MOST_GPUS}};
   for (guint i = 0; i < G_N_ELEMENTS(times); i++)
     if (!(times[i].value >= 0 && times[i].value <= times[i].most)) {
@@ -68,6 +70,10 @@ static gint64 number_of(const OrrJobTrace *trace, const char *id) {
   return id && end != id && !*end ? number : (gint64)trace->jobs->len;
 }
 
+static gint64 stated_us(double seconds) {
+  return seconds < 0 ? -1 : llround(seconds * ORR_GANG_US_PER_S);
+}
+
 void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace place,
                        OrrDiags *diags) {
   if (!check(line, place, diags)) return;
@@ -88,6 +94,9 @@ void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace plac
                           .submit_us = llround(line->submit_s * ORR_GANG_US_PER_S),
                           .work_us = llround(line->work_s * ORR_GANG_US_PER_S),
                           .limit_us = llround(line->limit_s * ORR_GANG_US_PER_S),
+                          .restart_us = stated_us(line->restart_s),
+                          .checkpoint_us = stated_us(line->checkpoint_s),
+                          .priority = line->priority,
                           .gpus = (gint64)line->gpus};
   g_array_append_val(trace->jobs, job);
 }

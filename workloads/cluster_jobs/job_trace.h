@@ -28,7 +28,12 @@ typedef struct {
   const char *id, *user, *queue, *model; /* NULL: none */
   double submit_s, work_s, limit_s;      /* limit_s 0: none */
   double gpus;
+  double restart_s, checkpoint_s; /* -1: not stated */
+  double priority;
 } OrrJobLine;
+
+/* A line that states nothing: every optional member at what stands for that. */
+#define ORR_JOB_LINE_NONE .restart_s = -1, .checkpoint_s = -1
 
 typedef struct {
   OrrEntry entry;

@@ -38,6 +38,7 @@ static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
         .end_s = seconds(job->end_us),
         .wait_s = seconds(job->end_us - job->submit_us - job->run_us),
         .run_s = seconds(job->run_us),
+        .overhead_s = seconds(job->overhead_us),
         .promised_s = job->promised_us >= 0 ? seconds(job->promised_us) : NAN,
         .preemptions = job->preemptions,
         .nodes = job->n_nodes,
@@ -139,7 +140,9 @@ static void fill_shares(const OrrClusterWork *work, OrrClusterResult *r) {
   r->makespan_s = span_us / ORR_GANG_US_PER_S;
   r->utilization = span_us > 0 ? work->totals.used / (gpus * span_us) : 0;
   r->idle_while_waiting = span_us > 0 ? work->totals.free_waiting / (gpus * span_us) : 0;
+  r->useful = span_us > 0 ? (work->totals.used - work->totals.overhead) / (gpus * span_us) : 0;
   r->gpu_hours = work->totals.used / ORR_GANG_US_PER_S / 3600;
+  r->overhead_gpu_hours = work->totals.overhead / ORR_GANG_US_PER_S / 3600;
   double asked_us = 0;
   for (guint i = 0; i < jobs->len; i++) {
     const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);

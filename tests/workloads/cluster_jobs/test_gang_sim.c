@@ -38,6 +38,8 @@ static GArray *random_jobs(guint64 seed, guint n) {
     job.work_us = (gint64)orr_random_below(&random, 200);
     job.gpus = 1 + (gint64)orr_random_below(&random, is_large ? N_NODES * N_GPUS : N_GPUS);
     if (orr_random_below(&random, 2)) job.limit_us = 1 + (gint64)orr_random_below(&random, 400);
+    job.restart_us = (gint64)orr_random_below(&random, 3) * 4;
+    job.checkpoint_us = (gint64)orr_random_below(&random, 3) * 15;
     g_array_append_val(jobs, job);
   }
   return jobs;
@@ -79,7 +81,13 @@ static void check_jobs(const GArray *jobs, const OrrGangRules *rules, const OrrG
   for (guint i = 0; i < jobs->len; i++) {
     const OrrGangJob *job = job_at(jobs, i);
     const gint64 run_us = job->limit_us > 0 ? MIN(job->limit_us, job->work_us) : job->work_us;
-    asked += (double)run_us * (double)job->gpus;
+    asked += (double)(run_us + job->overhead_us) * (double)job->gpus;
+    g_assert_cmpint(job->overhead_us, >=, 0);
+    if (!rules->order->preempts || job->restart_us + job->checkpoint_us == 0)
+      g_assert_cmpint(job->overhead_us, ==, 0);
+    if (rules->charge == ORR_CHARGE_PREEMPTED)
+      g_assert_cmpint(job->overhead_us, <=,
+                      job->preemptions * (job->restart_us + job->checkpoint_us));
     g_assert_cmpint(job->first_start_us, >=, job->submit_us);
     g_assert_cmpint(job->end_us, >=, job->first_start_us + run_us);
     if (!rules->order->preempts) g_assert_cmpint(job->end_us, ==, job->first_start_us + run_us);
@@ -133,10 +141,46 @@ static void test_invariants(void) {
             continue; /* refused (cluster_jobs.c) */
           policy.rules.backfill = (OrrBackfill)backfill;
           policy.rules.blocked = (OrrBlocked)blocked;
-          for (guint64 seed = 1; seed <= 5; seed++) check_policy(&policy.rules, seed);
+          for (int charge = 0; orr_charge_words[charge]; charge++) {
+            policy.rules.charge = (OrrCharge)charge;
+            for (guint64 seed = 1; seed <= 5; seed++) check_policy(&policy.rules, seed);
+          }
         }
       policy_clear(&policy);
     }
+}
+
+/* A gang of 8 GPUs with 100 us of work runs from 0; at 30 a job of 10 us takes its place. It has
+ * checkpoints every 20 us and restarts in 5. Preempted at 30 it keeps 20 us of work, and from 40 on
+ * runs 80 us and its restart: until 125. At 43, within the restart, another job of 10 us takes its
+ * place: nothing more is lost, and the restart begins again at 53: until 138. */
+static void test_preemption(void) {
+  Policy policy = policy_of(orr_registry_find(&orr_gang_order_registry, "srtf"),
+                            orr_registry_find(&orr_gang_placement_registry, "first-fit"));
+  static const gint64 submits[] = {0, 30, 43}, works[] = {100, 10, 10};
+  static const gint64 wanted[] = {138, 40, 53};
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  policy.rules.n_nodes = 1;
+  policy.rules.restart_us = 5;
+  policy.rules.checkpoint_us = 20;
+  for (guint i = 0; i < 3; i++) {
+    const OrrGangJob job = {.number = i,
+                            .submit_us = submits[i],
+                            .work_us = works[i],
+                            .gpus = 8,
+                            .restart_us = -1,
+                            .checkpoint_us = -1};
+    g_array_append_val(jobs, job);
+  }
+  OrrGangTotals totals;
+  orr_gang_sim_run(&policy.rules, jobs, &totals);
+  for (guint i = 0; i < 3; i++) g_assert_cmpint(job_at(jobs, i)->end_us, ==, wanted[i]);
+  g_assert_cmpuint(job_at(jobs, 0)->preemptions, ==, 2);
+  g_assert_cmpint(job_at(jobs, 0)->overhead_us, ==, 10 + 3 + 5);
+  g_assert_cmpfloat(totals.overhead, ==, 8 * 18);
+  g_assert_cmpfloat(totals.used, ==, 8 * (120 + 18));
+  jobs_free(jobs);
+  policy_clear(&policy);
 }
 
 /* More GPUs never raise a wait where each job takes one and FIFO counts GPUs. */
@@ -251,6 +295,7 @@ static void test_theory(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/gang_sim/invariants", test_invariants);
+  g_test_add_func("/gang_sim/preemption", test_preemption);
   g_test_add_func("/gang_sim/more-gpus", test_more_gpus);
   g_test_add_func("/gang_sim/theory", test_theory);
   return g_test_run();

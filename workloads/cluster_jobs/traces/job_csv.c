@@ -1,12 +1,12 @@
 /*
  * job_csv.c - jobs as a CSV with a header line; lines that begin with '#' are comments.
  *
- *   job_id,submit_s,duration_s,gpus,user,queue,model,limit_s
- *   1,0,3600,8,ann,research,gpt2,7200
+ *   job_id,submit_s,duration_s,gpus,user,queue,model,limit_s,restart_s,checkpoint_s,priority
+ *   1,0,3600,8,ann,research,gpt2,7200,30,600,10
  *
  * submit_s and duration_s are required; `work_s` is another name for duration_s. Without gpus a job
- * takes one; without job_id its line counts; an empty limit_s means no limit. Further columns are
- * ignored.
+ * takes one; without job_id its line counts; an empty limit_s means no limit, an
+ * empty restart_s or checkpoint_s the policy's. Further columns are ignored.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "workloads/cluster_jobs/job_trace.h"
 
 typedef struct {
-  int id, submit, work, gpus, user, queue, model, limit;
+  int id, submit, work, gpus, user, queue, model, limit, restart, checkpoint, priority;
 } Columns;
 
 /* The place of cell @column: commas inside quotes do not count. */
@@ -28,6 +28,18 @@ static OrrPlace cell_place(const OrrCsvLine *line, int column) {
   }
   place.column = (int)(at - line->text) + 1;
   return place;
+}
+
+/* A number of its own, or @ret_value unchanged where the column or the cell is empty. */
+static gboolean optional(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
+                         double *ret_value) {
+  if (column < 0 || !*line->cells[column]) return TRUE;
+  OrrCsvLine there = *line;
+  there.place = cell_place(line, column);
+  if (!orr_csv_number(csv, &there, column, diags, ret_value)) return FALSE;
+  if (*ret_value >= 0) return TRUE;
+  orr_diags_error(diags, there.place, "%s is %g: want 0 or more", csv->header[column], *ret_value);
+  return FALSE;
 }
 
 static gboolean number(const OrrCsv *csv, const OrrCsvLine *line, int column, double fallback,
@@ -49,7 +61,10 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
                        .user = orr_csv_column(csv, "user"),
                        .queue = orr_csv_column(csv, "queue"),
                        .model = orr_csv_column(csv, "model"),
-                       .limit = orr_csv_column(csv, "limit_s")};
+                       .limit = orr_csv_column(csv, "limit_s"),
+                       .restart = orr_csv_column(csv, "restart_s"),
+                       .checkpoint = orr_csv_column(csv, "checkpoint_s"),
+                       .priority = orr_csv_column(csv, "priority")};
   if (columns->work < 0) columns->work = orr_csv_column(csv, "work_s");
   if (columns->submit < 0)
     orr_diags_error(diags, header->place, "there is no column submit_s (the header has %u)",
@@ -63,14 +78,17 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
 static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
                      const Columns *columns, OrrDiags *diags) {
   const char *const *cells = (const char *const *)line->cells;
-  OrrJobLine job = {.id = columns->id < 0 ? NULL : cells[columns->id],
+  OrrJobLine job = {ORR_JOB_LINE_NONE, .id = columns->id < 0 ? NULL : cells[columns->id],
                     .user = columns->user < 0 ? NULL : cells[columns->user],
                     .queue = columns->queue < 0 ? NULL : cells[columns->queue],
                     .model = columns->model < 0 ? NULL : cells[columns->model]};
   if (number(csv, line, columns->submit, -1, diags, &job.submit_s) &&
       number(csv, line, columns->work, -1, diags, &job.work_s) &&
       number(csv, line, columns->gpus, columns->gpus < 0 ? 1 : -1, diags, &job.gpus) &&
-      number(csv, line, columns->limit, 0, diags, &job.limit_s))
+      number(csv, line, columns->limit, 0, diags, &job.limit_s) &&
+      optional(csv, line, columns->restart, diags, &job.restart_s) &&
+      optional(csv, line, columns->checkpoint, diags, &job.checkpoint_s) &&
+      optional(csv, line, columns->priority, diags, &job.priority))
     orr_job_trace_add(trace, &job, line->place, diags);
 }
 

@@ -40,7 +40,8 @@ static void add_line(OrrJobTrace *trace, const double *fields, OrrPlace place, O
   g_autofree char *id = name_of(fields[0]), *user = name_of(fields[11]),
                   *queue = name_of(fields[14]);
   const double gpus = fields[4] > 0 ? fields[4] : fields[7];
-  const OrrJobLine job = {.id = id,
+  const OrrJobLine job = {ORR_JOB_LINE_NONE,
+                          .id = id,
                           .user = user,
                           .queue = queue,
                           .submit_s = fields[1],
