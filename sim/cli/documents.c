@@ -142,7 +142,8 @@ static void settle_failures(void *data, OrrPlace place, OrrDiags *diags) {
 
 static char *failures_fact(const void *data) {
   const OrrFailures *failures = data;
-  return g_strdup_printf("%u processes%s%s", failures->processes->len, failures->source ? ": " : "",
+  const guint n = failures->processes->len;
+  return g_strdup_printf("%u process%s%s%s", n, n == 1 ? "" : "es", failures->source ? ": " : "",
                          failures->source ? failures->source : "");
 }
 

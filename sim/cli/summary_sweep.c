@@ -149,8 +149,8 @@ static void print_next(const OrrSweepReport *report, const char *file, const cha
     printf("\n");
   }
   if (db && best)
-    printf("  next          orrery query %s breakdown --run %" G_GINT64_FORMAT "\n", db,
-           report->sweep + 1 + (gint64)best->point);
+    printf("  next          orrery query %s %s --run %" G_GINT64_FORMAT "\n", db,
+           report->view ? report->view : "points", report->sweep + 1 + (gint64)best->point);
 }
 
 void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db) {

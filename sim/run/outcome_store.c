@@ -29,7 +29,7 @@ gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenari
   g_autofree char *hash = orr_scenario_hash(scenario);
   const OrrRunFacts facts = {
       .scenario = scenario->name,
-      .kind = scenario->workload.entry->name,
+      .kind = orr_campaign_given(&scenario->campaign) ? "campaign" : scenario->workload.entry->name,
       .file = file,
       .hash = hash,
       .resolved = resolved,

@@ -158,6 +158,8 @@ static void fill_input(const OrrScenario *scenario, const OrrCampaignReplay *hea
       .nodes = orr_cluster_n_nodes(&scenario->cluster),
       .spares = campaign->spares,
       .replicas = healthy->replicas,
+      .lemon_fraction = campaign->failures.lemons.fraction,
+      .lemon_multiple = campaign->failures.lemons.multiple,
       .processes = ready->processes,
       .tiers = ready->tiers,
       .shrunk = ready->shrunk,

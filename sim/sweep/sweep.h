@@ -125,6 +125,7 @@ typedef struct {
   /* Of OrrSweepBest: the Pareto front of several objectives; empty for one objective, and where
    * points of the front can be pruned. */
   GArray *front;
+  const char *view;  /* of the database, which shows more of a point */
   char *band_note;   /* why the bands cannot be trusted; NULL: they can */
   gboolean is_whole; /* no point is missing */
   guint64 *left;     /* of an order that looks: points to simulate now, by shard; else NULL */

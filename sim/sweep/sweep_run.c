@@ -232,6 +232,7 @@ static gboolean begin_store(Sweep *sweep, GError **error) {
 }
 
 static gboolean begin(Sweep *sweep, GError **error) {
+  sweep->report->view = sweep->plan->kind->view;
   if (!begin_store(sweep, error)) return FALSE;
   if (sweep->store)
     orr_store_keep_aside(sweep->store); /* from here on a lock must not lose points */

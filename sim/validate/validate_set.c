@@ -34,6 +34,10 @@ static void clear_target(gpointer data) { g_free(((OrrValidateTarget *)data)->na
 
 static void clear_column(gpointer data) { g_array_unref(((OrrValidateColumn *)data)->targets); }
 
+gboolean orr_validate_set_has_bands(const OrrValidateSet *set) {
+  return set->result != &orr_campaign_result_table;
+}
+
 void orr_validate_set_free(OrrValidateSet *set) {
   if (!set) return;
   g_free(set->name);
@@ -224,9 +228,10 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
                   "no column measured.METRIC, so there is nothing to compare with");
 }
 
-/* The result table of the workload's kind. An invalid workload is reported when a row runs; until
- * then its metrics are those of training. */
+/* The result table of the campaign, or of the workload's kind. An invalid workload is reported when
+ * a row runs; until then its metrics are those of training. */
 static const OrrFieldTable *result_of(const OrrNode *tree) {
+  if (orr_node_get(tree, "campaign")) return &orr_campaign_result_table;
   const OrrNode *workload = orr_node_get(tree, "workload");
   const OrrNode *kind =
       workload && workload->kind == ORR_NODE_MAP ? orr_node_get(workload, "kind") : workload;

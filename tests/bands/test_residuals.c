@@ -235,6 +235,7 @@ static guint compare_set(const char *name) {
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, name, NULL, &error);
   g_assert_no_error(error);
   guint n_missing = 0;
+  if (!orr_validate_set_has_bands(set)) return 0;
   for (guint i = 0; i < set->csv->lines->len; i++) {
     const OrrCsvLine *line = set->csv->lines->pdata[i];
     if (!line->cells) continue;

@@ -66,6 +66,7 @@ check "replicas folded or not, the answer is the same" 'near "$full" "$base" 1e-
 sed 's/rate-per-hour: 0.02/rate-per-hour: 0.05/' small.yaml > more.yaml
 "$orrery" run more.yaml --db none --json > said 2>&1
 check "more failures lower goodput" 'below "$(number goodput)" "$base"'
+check "lemons lower goodput" 'below "$(goodput --set "campaign.failures.lemons={fraction: 20 %, multiple: 5}")" "$base"'
 check "slower detection lowers goodput" 'below "$(goodput --set "campaign.detection=[{symptom: crash, after: 10 min}, {symptom: hang, after: 10 min}, {symptom: silent-corruption, after: 1 h}]")" "$base"'
 check "slower restarts lower goodput" 'below "$(goodput --set campaign.recovery.initialise=10min)" "$base" && below "$(goodput --set "campaign.recovery.per-rank=1 s")" "$base"'
 check "longer maintenance lowers goodput" 'below "$(goodput --set campaign.maintenance.lasts=10h)" "$base"'
@@ -100,4 +101,25 @@ check "more failures than can be simulated are refused" \
 check "negative times are refused" 'refused --set "campaign.duration=-1 d"'
 "$orrery" list failures > said 2>&1
 check "published failures are listed" 'grep -q "llama-3-54-days" said'
+cut -d" " -f1 said > sets
+detection='campaign.detection=[{symptom: crash, after: 30 s}, {symptom: hang, after: 10 min}, {symptom: slow, after: 10 min}, {symptom: silent-corruption, after: 1 h}]'
+for set in $(cat sets); do
+  check "failures $set" 'below 0.3 "$(goodput --set "campaign.failures=$set" --set "$detection")"'
+done
+# RSC-1: 6.5 failures per 1000 node-days. 8 nodes for 10,000 days: 520, and 200 of 20 seeds' are within 3 %.
+run --set campaign.failures=rsc-1 --set "$detection" --set campaign.duration=10000d --set campaign.maintenance.every=0s
+check "RSC-1's node failures are those published" 'near "$(number failures)" 520 0.03'
+# With users' programs a job on 8 nodes fails 8 times as often as one on a node, every 47.7 days: 10,000 * 8 / 47.7.
+run --set campaign.failures=rsc-1-all-causes --set "$detection" --set campaign.duration=10000d --set campaign.maintenance.every=0s
+check "RSC-1's failures of all causes are those published" 'near "$(number failures)" 1677 0.03'
+# An interval in a list has a path.
+check "rarer checkpoints to the file system lower goodput" \
+  'below "$(goodput --set "campaign.policy=requeue" --set campaign.checkpoints.3.interval=12h)" "$(goodput --set "campaign.policy=requeue")"'
+{ sed 's/seeds: 20/seeds: 4/' small.yaml; echo 'sweep: {axes: {campaign.checkpoints.3.interval: [10 min, 1 h]}, objective: maximize goodput}'; } > often.yaml
+"$orrery" sweep often.yaml --db o.db > said 2>&1
+check "the interval is an axis of a sweep, and the next command shows losses" \
+  'grep -q "2 of 2 points" said && grep -q "orrery query o.db campaign --run" said && "$orrery" query o.db campaign --run 2 > said'
+"$orrery" query c.db "SELECT kind FROM run" > said 2>&1
+check "a campaign's run is of kind campaign" 'grep -q campaign said'
+check "a list where a section belongs is refused" 'refused --set "campaign=[1]" && grep -q "campaign" said'
 echo "1..$n"

@@ -178,6 +178,21 @@ static gboolean takes_nodes(const OrrFailureProcess *p) {
 /* The most failures, slow intervals and checkpoints of a run, over all seeds: minutes of time. */
 #define MOST_EVENTS 1e9
 
+/* Components of the scope in the machine, and nodes that go out of service with one. */
+static double components_of(const OrrFailureProcess *p, const OrrCluster *cluster) {
+  const double nodes = (double)orr_cluster_n_nodes(cluster);
+  switch (p->scope) {
+  case ORR_FAILURE_SCOPE_GPU:
+    return (double)orr_cluster_n_gpus(cluster);
+  case ORR_FAILURE_SCOPE_NODE:
+    return nodes;
+  case ORR_FAILURE_SCOPE_JOB:
+    return 1;
+  default:
+    return ceil(nodes / (double)p->nodes);
+  }
+}
+
 static double expected_events(const OrrCampaign *campaign, const OrrCluster *cluster) {
   const double duration_s = campaign->duration_s;
   double events = 0;
@@ -186,7 +201,9 @@ static double expected_events(const OrrCampaign *campaign, const OrrCluster *clu
     const double each = p->rate_per_hour > 0 ? p->rate_per_hour * duration_s / 3600
                         : p->scale_s > 0     ? pow(duration_s / p->scale_s, fmax(p->shape, 1))
                                              : 0;
-    events += each * p->infant * (double)orr_cluster_n_gpus(cluster);
+    const double lemons =
+        1 + campaign->failures.lemons.fraction * campaign->failures.lemons.multiple;
+    events += each * p->infant * components_of(p, cluster) * lemons;
   }
   for (guint i = 0; campaign->stragglers && i < campaign->stragglers->len; i++)
     events += duration_s / ((const OrrCampaignStraggler *)campaign->stragglers->pdata[i])->mtbf_s;
@@ -226,21 +243,6 @@ void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, 
 }
 
 /* --- Processes --- */
-
-/* Components of the scope in the machine, and nodes that go out of service with one. */
-static double components_of(const OrrFailureProcess *p, const OrrCluster *cluster) {
-  const double nodes = (double)orr_cluster_n_nodes(cluster);
-  switch (p->scope) {
-  case ORR_FAILURE_SCOPE_GPU:
-    return (double)orr_cluster_n_gpus(cluster);
-  case ORR_FAILURE_SCOPE_NODE:
-    return nodes;
-  case ORR_FAILURE_SCOPE_JOB:
-    return 1;
-  default:
-    return ceil(nodes / (double)p->nodes);
-  }
-}
 
 static OrrCampaignProcess process_of(const OrrCampaign *campaign, const OrrFailureProcess *p,
                                      const OrrCluster *cluster) {

@@ -45,15 +45,17 @@ static double spent(const OrrCampaignDraw *draw, double from_s, double to_s) {
   const double young = fmin(fmax(young_until(draw), from_s), to_s);
   const OrrCampaignProcess *p = draw->process;
   const double base = hazard(p, to_s) - hazard(p, from_s);
-  return young <= from_s ? base : base + (p->infant - 1) * (hazard(p, young) - hazard(p, from_s));
+  const double early =
+      young <= from_s ? 0 : (p->infant - 1) * (hazard(p, young) - hazard(p, from_s));
+  return draw->factor * (base + early);
 }
 
 static void solve(OrrCampaignDraw *draw) {
   const OrrCampaignProcess *p = draw->process;
   const double young = fmax(young_until(draw), draw->at_s), here = hazard(p, draw->at_s),
                early = spent(draw, draw->at_s, young);
-  const double h =
-      draw->left < early ? here + draw->left / p->infant : hazard(p, young) + draw->left - early;
+  const double h = draw->left < early ? here + draw->left / (p->infant * draw->factor)
+                                      : hazard(p, young) + (draw->left - early) / draw->factor;
   draw->next_s = fmax(inverse(p, h), draw->at_s);
 }
 
@@ -65,7 +67,8 @@ void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *pro
   g_autofree char *marks = g_strdup_printf("campaign-marks-%s-%u", process->name, index);
   *draw = (OrrCampaignDraw){.process = process,
                             .arrivals = orr_random_stream(seed, arrivals),
-                            .marks = orr_random_stream(seed, marks)};
+                            .marks = orr_random_stream(seed, marks),
+                            .factor = 1};
   draw->left = unit_exponential(&draw->arrivals);
   solve(draw);
 }
@@ -73,6 +76,14 @@ void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *pro
 void orr_campaign_draw_attempt(OrrCampaignDraw *draw, double at_s) {
   draw->left = fmax(draw->left - spent(draw, draw->at_s, at_s), 0);
   draw->at_s = draw->begin_s = at_s;
+  solve(draw);
+}
+
+void orr_campaign_draw_scale(OrrCampaignDraw *draw, double at_s, double factor) {
+  if (factor == draw->factor) return;
+  draw->left = fmax(draw->left - spent(draw, draw->at_s, at_s), 0);
+  draw->at_s = at_s;
+  draw->factor = factor;
   solve(draw);
 }
 

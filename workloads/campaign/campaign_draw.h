@@ -20,12 +20,15 @@ typedef struct {
   double at_s;    /* the hazard before this is spent */
   double begin_s; /* of the job's attempt, for infant mortality */
   double next_s;  /* the next strike */
+  double factor;  /* of the hazard: lemons among the job's nodes */
 } OrrCampaignDraw;
 
 void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *process, guint index,
                             guint64 seed);
 /* A new attempt of the job begins at @at_s, which is not after next_s. */
 void orr_campaign_draw_attempt(OrrCampaignDraw *draw, double at_s);
+/* From @at_s on the hazard is @factor times that of the process. */
+void orr_campaign_draw_scale(OrrCampaignDraw *draw, double at_s, double factor);
 /* The strike at next_s has happened; finds the next one. */
 void orr_campaign_draw_next(OrrCampaignDraw *draw);
 double orr_campaign_draw_repair(OrrCampaignDraw *draw); /* seconds */

@@ -24,7 +24,7 @@ const char *const orr_campaign_phase_words[] = {"run",        "detect",     "dia
 
 typedef struct {
   double back_s;
-  gint64 nodes;
+  gint64 nodes, lemons;
 } Repair;
 
 typedef struct {
@@ -47,8 +47,10 @@ typedef struct {
   GArray *slows;       /* of Slow */
   GArray *corruptions; /* of Corruption */
   double now_s, progress_s, planned_s;
-  double together_s;         /* a replica that is apart rejoins; INFINITY: none is */
-  gint64 free, out, missing; /* spares; nodes out of service; nodes that the job lacks */
+  double together_s;          /* a replica that is apart rejoins; INFINITY: none is */
+  gint64 free, out, missing;  /* spares; nodes out of service; nodes that the job lacks */
+  gint64 lemons, free_lemons; /* of the job's nodes; of the spares */
+  OrrRandom lots;             /* which node is a lemon */
   gboolean has_apart, stopped;
 } Sim;
 
@@ -114,15 +116,62 @@ static void take_back(Sim *sim) {
     const Repair repair = g_array_index(sim->repairs, Repair, i);
     if (repair.back_s > sim->now_s) continue;
     sim->free += repair.nodes;
+    sim->free_lemons += repair.lemons;
     sim->out -= repair.nodes;
     g_array_remove_index_fast(sim->repairs, i);
   }
 }
 
+/* --- Lemons: nodes that fail more often --- */
+
+/* Lemons among @taken of @nodes nodes of which @lemons are; @weight: how many times as likely as
+ * another node one is taken. */
+static gint64 draw_lemons(Sim *sim, gint64 taken, gint64 nodes, gint64 lemons, double weight) {
+  gint64 found = 0;
+  for (gint64 i = 0; i < taken && lemons > found; i++) {
+    const double left = (double)(lemons - found) * weight;
+    const double others = (double)(nodes - lemons - (i - found));
+    found += orr_random_unit(&sim->lots) * (left + others) < left;
+  }
+  return found;
+}
+
+static gboolean knows_lemons(const OrrCampaignProcess *p) { return p->nodes == 1 && !p->is_rack; }
+
+/* The job's nodes are others now, and so is how often they fail. */
+static void scale_rates(Sim *sim) {
+  const double n = (double)sim->input->nodes, lemons = (double)sim->lemons;
+  const double factor = (n + lemons * (sim->input->lemon_multiple - 1)) / n;
+  if (sim->input->lemon_fraction <= 0) return;
+  for (guint i = 0; i < sim->n_draws; i++) {
+    OrrCampaignDraw *draw = &sim->draws[i];
+    if (!knows_lemons(draw->process)) continue;
+    if (draw->next_s > sim->now_s)
+      orr_campaign_draw_scale(draw, sim->now_s, factor);
+    else
+      draw->factor = factor; /* of the strike after this one */
+  }
+}
+
+static void take_spares(Sim *sim) {
+  const gint64 taken = MIN(sim->free, sim->missing);
+  const gint64 lemons = draw_lemons(sim, taken, sim->free, sim->free_lemons, 1);
+  sim->free -= taken;
+  sim->free_lemons -= lemons;
+  sim->missing -= taken;
+  sim->lemons += lemons;
+  if (lemons > 0) scale_rates(sim);
+}
+
 static void send_to_repair(Sim *sim, OrrCampaignDraw *draw) {
-  const gint64 nodes = MIN(draw->process->nodes, sim->input->nodes - sim->missing);
-  const Repair repair = {draw->next_s + orr_campaign_draw_repair(draw), nodes};
+  const gint64 present = sim->input->nodes - sim->missing;
+  const gint64 nodes = MIN(draw->process->nodes, present);
+  const double weight = knows_lemons(draw->process) ? sim->input->lemon_multiple : 1;
+  Repair repair = {draw->next_s + orr_campaign_draw_repair(draw), nodes, 0};
   if (nodes <= 0) return;
+  repair.lemons = draw_lemons(sim, nodes, present, sim->lemons, weight);
+  sim->lemons -= repair.lemons;
+  if (repair.lemons > 0) scale_rates(sim);
   g_array_append_val(sim->repairs, repair);
   sim->out += nodes;
   sim->missing += nodes;
@@ -188,9 +237,7 @@ static gint64 most_lost(const Sim *sim) { return (gint64)sim->input->shrunk->len
 static void fill_places(Sim *sim, const OrrRecoveryPlan *plan, guint cause) {
   while (sim->now_s < sim->input->duration_s) {
     take_back(sim);
-    const gint64 taken = MIN(sim->free, sim->missing);
-    sim->free -= taken;
-    sim->missing -= taken;
+    take_spares(sim);
     if (sim->missing == 0 || (plan->shrinks && replicas_lost(sim) <= most_lost(sim))) return;
     if (isinf(next_back(sim))) { /* nobody repairs them */
       sim->stopped = TRUE;
@@ -375,10 +422,10 @@ static void rejoin(Sim *sim) {
   const double restart_s = sim->input->times.restart_s + sim->input->times.initialise_s;
   sim->has_apart = FALSE;
   sim->together_s = INFINITY;
-  const gint64 taken = MIN(sim->free, sim->missing);
-  sim->free -= taken;
-  sim->missing -= taken;
-  if (taken > 0) idle(sim, sim->now_s + restart_s, ORR_PHASE_INITIALISE, ORR_CAUSE_REJOIN);
+  const gint64 before = sim->missing;
+  take_spares(sim);
+  if (sim->missing < before)
+    idle(sim, sim->now_s + restart_s, ORR_PHASE_INITIALISE, ORR_CAUSE_REJOIN);
   absorb(sim);
 }
 
@@ -432,10 +479,14 @@ static void init(Sim *sim, const OrrCampaignInput *in, guint64 seed, gboolean ke
                .corruptions = g_array_new(FALSE, FALSE, sizeof(Corruption)),
                .planned_s = in->planned_every_s > 0 ? in->planned_every_s : INFINITY,
                .together_s = INFINITY,
-               .free = in->spares};
+               .free = in->spares,
+               .lemons = llround(in->lemon_fraction * (double)in->nodes),
+               .free_lemons = llround(in->lemon_fraction * (double)in->spares),
+               .lots = orr_random_stream(seed, "campaign-lemons")};
   for (guint i = 0; i < sim->n_draws; i++)
     orr_campaign_draw_init(&sim->draws[i], &g_array_index(in->processes, OrrCampaignProcess, i), i,
                            seed);
+  scale_rates(sim);
 }
 
 static void clear(Sim *sim) {

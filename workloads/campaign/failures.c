@@ -41,12 +41,23 @@ static const OrrField process_fields[] = {
 static const OrrFieldTable process_table = ORR_FIELD_TABLE(
     "failure-process", "One way in which things go wrong.", OrrFailureProcess, process_fields);
 
+static const OrrField lemon_fields[] = {
+    ORR_FIELD_REAL(OrrFailureLemons, "fraction", fraction, ORR_UNIT_FRACTION, "0",
+                   "Fraction of the nodes, spares included, that are lemons.", .min = 0, .max = 1),
+    ORR_FIELD_REAL(OrrFailureLemons, "multiple", multiple, ORR_UNIT_NONE, "1",
+                   "How many times as often a lemon fails as another node.", .min = 1, .max = 1e6),
+};
+static const OrrFieldTable lemon_table = ORR_FIELD_TABLE(
+    "lemons", "Nodes that fail more often than the others.", OrrFailureLemons, lemon_fields);
+
 static const OrrField fields[] = {
     ORR_FIELD_TEXT(OrrFailures, "name", name, NULL, "Name of the set.",
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_TEXT(OrrFailures, "source", source, NULL, "Where the rates were published.",
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrFailures, "processes", processes, &process_table, NULL, "What fails."),
+    ORR_FIELD_SECTION(OrrFailures, "lemons", lemons, &lemon_table, "{}",
+                      "Nodes that fail more often; rates are then those of the other nodes."),
 };
 const OrrFieldTable orr_failures_table =
     ORR_FIELD_TABLE("failures", "What fails, how often, and how it shows.", OrrFailures, fields);

@@ -43,9 +43,16 @@ typedef struct {
   double repair_sigma;
 } OrrFailureProcess;
 
+/* Nodes that fail more often than the others: rates of processes that take nodes out of service one
+ * at a time are those of the others. */
+typedef struct {
+  double fraction, multiple;
+} OrrFailureLemons;
+
 typedef struct {
   char *name, *source;
   GPtrArray *processes; /* of OrrFailureProcess */
+  OrrFailureLemons lemons;
 } OrrFailures;
 
 extern const OrrFieldTable orr_failures_table;

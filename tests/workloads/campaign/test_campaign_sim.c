@@ -212,6 +212,46 @@ static void test_repairs(void) {
   case_clear(&c);
 }
 
+/* A tenth of the nodes fail 11 times as often, and a repair of a second gives the same node back:
+ * the job fails 1 + 0.1 * 10 = 2 times as often. 100 seeds of 240 failures: 3 sigma are 465. */
+static void test_lemons(void) {
+  Case c = case_new("restart");
+  add_process(&c, "gpu", DAY / 4, 1);
+  g_array_index(c.processes, OrrCampaignProcess, 0).repair_s = 1;
+  c.in.spares = 0;
+  for (guint pass = 0; pass < 2; pass++) {
+    gint64 n = 0;
+    for (guint seed = 1; seed <= 100; seed++) {
+      g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+      n += history->n_failures;
+    }
+    g_assert_cmpfloat_with_epsilon((double)n, pass == 0 ? 12000 : 24000, 465);
+    c.in.lemon_fraction = 0.1;
+    c.in.lemon_multiple = 11;
+  }
+  case_clear(&c);
+}
+
+/* An attempt fails in its first 10 minutes with probability 0.73 (the rate there is -ln(0.27) per
+ * 10 min, a millionth of it later), and else runs until something else fails. */
+static void test_infants(void) {
+  Case c = case_new("restart");
+  add_process(&c, "launch", 3600 / 7.856e-6, 0);
+  g_array_index(c.processes, OrrCampaignProcess, 0).infant = 1e6;
+  g_array_index(c.processes, OrrCampaignProcess, 0).infant_s = 600;
+  add_process(&c, "host", DAY, 0);
+  double early = 0, attempts = 0;
+  for (guint seed = 1; seed <= 100; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    early += (double)g_array_index(history->failures, gint64, ORR_N_CAUSES);
+    attempts += 1 + (double)history->n_restarts;
+  }
+  /* 8,000 attempts: 3 sigma are 3 sqrt(0.73 * 0.27 / 8000) = 0.015. */
+  g_assert_cmpfloat(attempts, >, 8000);
+  g_assert_cmpfloat_with_epsilon(early / attempts, 0.73, 0.015);
+  case_clear(&c);
+}
+
 static void test_laws(void) {
   static const char *const policies[] = {"hot-update", "replica-level", "requeue",     "reroute",
                                          "restart",    "shrink",        "warm-standby"};
@@ -297,6 +337,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/campaign/same-seed", test_same_seed);
   g_test_add_func("/campaign/daly", test_daly);
   g_test_add_func("/campaign/repairs", test_repairs);
+  g_test_add_func("/campaign/lemons", test_lemons);
+  g_test_add_func("/campaign/infants", test_infants);
   g_test_add_func("/campaign/laws", test_laws);
   g_test_add_func("/campaign/none", test_none);
   g_test_add_func("/campaign/slow", test_slow);
