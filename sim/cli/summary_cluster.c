@@ -62,7 +62,9 @@ void orr_summary_cluster(GString *out, const OrrScenario *scenario, const OrrOut
   g_string_append_printf(
       out,
       "  %-12s  %.1f %% held by jobs, %.1f %% idle while jobs wait; %" G_GINT64_FORMAT
-      " preemptions cost %.0f GPU-hours\n",
-      "GPUs", 100 * r->utilization, 100 * r->idle_while_waiting, r->preemptions,
-      r->overhead_gpu_hours);
+      " preemptions",
+      "GPUs", 100 * r->utilization, 100 * r->idle_while_waiting, r->preemptions);
+  if (r->overhead_gpu_hours > 0)
+    g_string_append_printf(out, " cost %.0f GPU-hours", r->overhead_gpu_hours);
+  g_string_append_c(out, '\n');
 }

@@ -31,6 +31,7 @@ typedef struct {
   double priority;      /* the higher, the earlier; 0 where the trace has none */
   gint64 run_us;        /* set by a run: its work, or the limit if that is less */
   gint64 gpus;
+  guint account; /* of its user, where the order goes by usage (gang_account.h) */
   /* What a run finds. While it waits, @left_us is what remains; while it runs, @end_us says. */
   gint64 left_us, first_start_us, end_us; /* first_start_us -1: it has not started */
   gint64 promised_us;                     /* the first start that backfill promised; -1: none */

@@ -1,6 +1,8 @@
 /*
  * gang_sim.c - the event loop: ends, submissions, one pass over the queue.
  */
+#include <math.h>
+
 #include "workloads/cluster_jobs/gang_sim_private.h"
 
 const char *const orr_backfill_words[] = {"none", "easy", "conservative", NULL};
@@ -13,10 +15,17 @@ static int compare_fifo(const OrrGangJob *a, const OrrGangJob *b) {
   return a < b ? -1 : a > b; /* the order of the array */
 }
 
+static double key_of(const OrrGangSim *sim, const OrrGangJob *job) {
+  const OrrGangQuestion question = {.params = sim->rules->order_params,
+                                    .accounts = &sim->accounts,
+                                    .now_us = sim->now_us,
+                                    .n_gpus = (gint64)sim->bins.n * sim->bins.size,
+                                    .most_priority = sim->most_priority};
+  return sim->rules->order->key(&question, job);
+}
+
 int orr_gang_sim_compare(const OrrGangSim *sim, const OrrGangJob *a, const OrrGangJob *b) {
-  const OrrGangRules *rules = sim->rules;
-  const double key_a = rules->order->key(rules->order_params, a, sim->now_us),
-               key_b = rules->order->key(rules->order_params, b, sim->now_us);
+  const double key_a = key_of(sim, a), key_b = key_of(sim, b);
   if (key_a != key_b) return key_a < key_b ? -1 : 1;
   return compare_fifo(a, b);
 }
@@ -50,6 +59,7 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   job->is_running = TRUE;
   job->end_us = sim->now_us + job->left_us;
   if (job->first_start_us < 0) job->first_start_us = sim->now_us;
+  if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, 1);
   orr_gang_sim_add_running(sim, job);
 }
 
@@ -87,7 +97,15 @@ static void pass(OrrGangSim *sim) {
     orr_gang_easy_pass(sim, 0);
 }
 
+static int compare_waiting(gconstpointer a, gconstpointer b, gpointer sim) {
+  return orr_gang_sim_compare(sim, *(OrrGangJob *const *)a, *(OrrGangJob *const *)b);
+}
+
 static void schedule(OrrGangSim *sim) {
+  if (sim->accounts.all && sim->waiting->len > 1) {
+    orr_gang_accounts_rank(&sim->accounts, sim->now_us);
+    g_ptr_array_sort_with_data(sim->waiting, compare_waiting, sim);
+  }
   if (sim->rules->order->preempts)
     orr_gang_repack(sim);
   else if (sim->plan)
@@ -100,6 +118,7 @@ static void schedule(OrrGangSim *sim) {
 
 static void end_job(OrrGangSim *sim, OrrGangJob *job) {
   orr_gang_bins_add(&sim->bins, job->shares, 1);
+  if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, -1);
   job->is_running = FALSE;
   job->left_us = 0;
   sim->totals.overhead += (double)job->gpus * (double)job->overhead_us;
@@ -162,6 +181,16 @@ static void loop(OrrGangSim *sim, GArray *jobs) {
   sim->totals.end_us = sim->now_us;
 }
 
+static void open_accounts(OrrGangSim *sim, GArray *jobs) {
+  const OrrGangOrder *order = sim->rules->order;
+  if (!order->half_life_s) return;
+  orr_gang_accounts_init(&sim->accounts,
+                         order->half_life_s(sim->rules->order_params) * ORR_GANG_US_PER_S, jobs);
+  orr_gang_accounts_rank(&sim->accounts, 0);
+  for (guint i = 0; i < jobs->len; i++)
+    sim->most_priority = fmax(sim->most_priority, g_array_index(jobs, OrrGangJob, i).priority);
+}
+
 static void reset(GArray *jobs) {
   for (guint i = 0; i < jobs->len; i++) {
     OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
@@ -188,8 +217,10 @@ void orr_gang_sim_run(const OrrGangRules *rules, GArray *jobs, OrrGangTotals *re
   if (rules->backfill == ORR_BACKFILL_CONSERVATIVE) sim.plan = orr_gang_plan_new(&sim);
   if (jobs->len > 0) sim.totals.begin_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
   reset(jobs);
+  open_accounts(&sim, jobs);
   loop(&sim, jobs);
   *ret_totals = sim.totals;
+  orr_gang_accounts_clear(&sim.accounts);
   orr_gang_plan_free(sim.plan);
   g_array_unref(sim.shares);
   g_ptr_array_unref(sim.merged);

@@ -14,13 +14,15 @@ typedef struct OrrGangPlan OrrGangPlan; /* gang_plan.c */
 typedef struct {
   const OrrGangRules *rules;
   OrrGangBins bins;
-  gint64 now_us, span_us; /* span: since the event before */
-  GPtrArray *waiting;     /* of OrrGangJob, in the order of the policy */
-  GPtrArray *running;     /* of OrrGangJob, by end, then FIFO */
-  GPtrArray *merged;      /* scratch of a repack */
-  GArray *shares;         /* scratch */
-  OrrGangBins later;      /* scratch of EASY */
-  OrrGangPlan *plan;      /* conservative backfill; NULL: other */
+  gint64 now_us, span_us;   /* span: since the event before */
+  GPtrArray *waiting;       /* of OrrGangJob, in the order of the policy */
+  GPtrArray *running;       /* of OrrGangJob, by end, then FIFO */
+  GPtrArray *merged;        /* scratch of a repack */
+  GArray *shares;           /* scratch */
+  OrrGangBins later;        /* scratch of EASY */
+  OrrGangAccounts accounts; /* all NULL: the order does not go by usage */
+  double most_priority;
+  OrrGangPlan *plan; /* conservative backfill; NULL: other */
   OrrGangTotals totals;
 } OrrGangSim;
 

@@ -4,16 +4,19 @@
 #include "workloads/cluster_jobs/job_trace.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
 
-extern const OrrJobReader orr_job_reader_csv, orr_job_reader_swf;
+extern const OrrJobReader orr_job_reader_csv, orr_job_reader_helios, orr_job_reader_philly,
+    orr_job_reader_sacct, orr_job_reader_swf;
 
 /* Alphabetical. To add one, see job_trace.h. */
-static const OrrEntry *const entries[] = {&orr_job_reader_csv.entry, &orr_job_reader_swf.entry,
-                                          NULL};
+static const OrrEntry *const entries[] = {
+    &orr_job_reader_csv.entry,   &orr_job_reader_helios.entry, &orr_job_reader_philly.entry,
+    &orr_job_reader_sacct.entry, &orr_job_reader_swf.entry,    NULL};
 const OrrRegistry orr_job_reader_registry = {"format of jobs", entries};
 
 /* The most GPUs of one job: beyond any cluster, and their sums stay exact. */
@@ -55,6 +58,10 @@ static gboolean check(const OrrJobLine *line, OrrPlace place, OrrDiags *diags) {
                       times[i].most);
       return FALSE;
     }
+  if (line->priority != floor(line->priority)) {
+    orr_diags_error(diags, place, "the priority is %g: want a whole number", line->priority);
+    return FALSE;
+  }
   if (line->gpus != floor(line->gpus))
     orr_diags_error(diags, place, "the number of GPUs is %g: want a whole number", line->gpus);
   return line->gpus == floor(line->gpus);
@@ -107,6 +114,29 @@ static int compare(gconstpointer a, gconstpointer b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Dates count from 2010, so that they stay below the most that a trace may state. */
+gboolean orr_job_trace_date(OrrJobTrace *trace, const char *text, OrrPlace place, OrrDiags *diags,
+                            double *ret_s) {
+  static const gint64 from_s = 1262304000;
+  g_autofree char *iso = g_strdup(text);
+  if (strlen(iso) > 10 && iso[10] == ' ') iso[10] = 'T';
+  g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+  g_autoptr(GDateTime) date = g_date_time_new_from_iso8601(iso, utc);
+  if (!date || g_date_time_to_unix(date) < from_s) {
+    orr_diags_error(diags, place, "'%.40s' is not a date: want one from 2010 on, as %s", text,
+                    "2020-04-01 00:00:10");
+    return FALSE;
+  }
+  trace->is_dated = TRUE;
+  *ret_s = (double)(g_date_time_to_unix(date) - from_s);
+  return TRUE;
+}
+
+static void begin_at_zero(GArray *jobs) {
+  const gint64 first_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
+  for (guint i = 0; i < jobs->len; i++) g_array_index(jobs, OrrGangJob, i).submit_us -= first_us;
+}
+
 static gboolean finish(OrrJobTrace *trace, const char *path, GError **error) {
   double sum_s = 0;
   for (guint i = 0; i < trace->jobs->len; i++)
@@ -119,13 +149,28 @@ static gboolean finish(OrrJobTrace *trace, const char *path, GError **error) {
                 path, MOST_SUM_S);
   else
     g_array_sort(trace->jobs, compare); /* stable: equal jobs keep the file's order */
+  if (trace->jobs->len > 0 && trace->is_dated) begin_at_zero(trace->jobs);
   return trace->jobs->len > 0 && sum_s <= MOST_SUM_S;
 }
 
+/* The text that @path begins with; "" where it cannot be read, which its reader reports. */
+static void read_head(const char *path, char head[4097]) {
+  FILE *file = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? fopen(path, "rb") : NULL;
+  const gsize n = file ? fread(head, 1, 4096, file) : 0;
+  head[n] = '\0';
+  if (file) fclose(file);
+}
+
 static const OrrJobReader *reader_of(const char *path) {
+  char head[4097];
+  read_head(path, head);
   for (guint i = 0; entries[i]; i++) {
     const OrrJobReader *reader = (const OrrJobReader *)(gconstpointer)entries[i];
-    if (g_str_has_suffix(path, reader->ending)) return reader;
+    if (reader->takes && reader->takes(head)) return reader;
+  }
+  for (guint i = 0; entries[i]; i++) {
+    const OrrJobReader *reader = (const OrrJobReader *)(gconstpointer)entries[i];
+    if (reader->ending && g_str_has_suffix(path, reader->ending)) return reader;
   }
   return &orr_job_reader_csv;
 }

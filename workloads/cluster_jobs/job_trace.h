@@ -19,6 +19,7 @@ typedef struct {
   GArray *jobs;           /* of OrrGangJob, in FIFO order once read */
   GStringChunk *texts;    /* of the jobs' names */
   GPtrArray *assumed;     /* of char *: what the trace lacks, and what is taken instead */
+  gboolean is_dated;      /* submissions are dates: the first becomes 0 */
   const char *only_queue; /* other queues' jobs are left out; NULL or "": none */
   guint n_other_queues, n_without_gpus; /* jobs left out */
 } OrrJobTrace;
@@ -37,15 +38,18 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  const char *ending; /* of the files' names: ".csv"; for format: auto */
+  const char *ending; /* of the files' names: ".csv"; NULL: none of its own */
+  /* Whether a file that begins with @head (text of up to 4 KiB) is of this format, whatever its
+   * name; NULL: its name says it. */
+  gboolean (*takes)(const char *head);
   /* @path is checked to be a file; FALSE with @error: it cannot be read. */
   gboolean (*read)(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error);
 } OrrJobReader;
 
 extern const OrrRegistry orr_job_reader_registry;
 
-/* Reads @path with @reader, NULL: the one whose ending the name has, otherwise csv. NULL with all
- * findings. */
+/* Reads @path with @reader, NULL: the first that takes the file's beginning, then the one whose
+ * ending the name has, otherwise csv. NULL with all findings. */
 OrrJobTrace *orr_job_trace_read(const char *path, const OrrJobReader *reader,
                                 const char *only_queue, GError **error);
 void orr_job_trace_free(OrrJobTrace *trace);
@@ -55,6 +59,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrJobTrace, orr_job_trace_free)
 
 /* Checks ranges and adds the job. A job of no GPUs is counted and left out. */
 void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace place, OrrDiags *diags);
+/* "2020-04-01 00:00:10", with 'T' for the blank and an offset as it may be (UTC without one), in
+ * seconds of the trace, of which 0 is its first submission in the end. FALSE with a finding. */
+gboolean orr_job_trace_date(OrrJobTrace *trace, const char *text, OrrPlace place, OrrDiags *diags,
+                            double *ret_s);
 /* Notes once what the trace lacks. */
 void orr_job_trace_assume(OrrJobTrace *trace, const char *text);
 

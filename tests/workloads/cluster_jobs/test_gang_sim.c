@@ -33,7 +33,11 @@ static GArray *random_jobs(guint64 seed, guint n) {
   for (guint i = 0; i < n; i++) {
     if (orr_random_below(&random, 3) > 0) now_us += (gint64)orr_random_below(&random, 40);
     const gboolean is_large = orr_random_below(&random, 5) == 0;
-    OrrGangJob job = {.id = "", .user = "", .queue = "", .model = "", .number = i};
+    static const char *const names[] = {"a", "b", "c"};
+    OrrGangJob job = {.id = "", .model = "", .number = i};
+    job.user = names[orr_random_below(&random, 3)];
+    job.queue = names[orr_random_below(&random, 2)];
+    job.priority = (double)orr_random_below(&random, 3);
     job.submit_us = now_us;
     job.work_us = (gint64)orr_random_below(&random, 200);
     job.gpus = 1 + (gint64)orr_random_below(&random, is_large ? N_NODES * N_GPUS : N_GPUS);
@@ -141,7 +145,7 @@ static void test_invariants(void) {
             continue; /* refused (cluster_jobs.c) */
           policy.rules.backfill = (OrrBackfill)backfill;
           policy.rules.blocked = (OrrBlocked)blocked;
-          for (int charge = 0; orr_charge_words[charge]; charge++) {
+          for (int charge = 0; charge <= policy.rules.order->preempts; charge++) {
             policy.rules.charge = (OrrCharge)charge;
             for (guint64 seed = 1; seed <= 5; seed++) check_policy(&policy.rules, seed);
           }
@@ -199,6 +203,79 @@ static void test_more_gpus(void) {
     g_assert_cmpint(job_at(many, i)->first_start_us, <=, job_at(few, i)->first_start_us);
   jobs_free(few);
   jobs_free(many);
+  policy_clear(&policy);
+}
+
+/* --- Usage --- */
+
+/* Usage of 1,000 GPU-hours is 1,000 / sqrt 2 after half of its half-life. A user who runs g GPUs
+ * for ever has g h / ln 2 in the end. */
+static void test_decay(void) {
+  const double hour_us = 3600 * ORR_GANG_US_PER_S, week_us = 168 * hour_us;
+  g_autoptr(GArray) jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  const OrrGangJob job = {.id = "", .user = "u", .queue = "q", .model = "", .gpus = 1000};
+  g_array_append_val(jobs, job);
+  OrrGangAccounts accounts;
+  orr_gang_accounts_init(&accounts, week_us, jobs);
+  OrrGangAccount *user = &g_array_index(accounts.all, OrrGangAccount, job_at(jobs, 0)->account);
+  user->used = 1000 * hour_us;
+  g_assert_cmpfloat_with_epsilon(
+      orr_gang_accounts_used(&accounts, job_at(jobs, 0)->account, (gint64)(week_us / 2)) / hour_us,
+      707.10678, 1e-5);
+  orr_gang_accounts_run(&accounts, job_at(jobs, 0), 0, 1);
+  g_assert_cmpfloat_with_epsilon(
+      orr_gang_accounts_used(&accounts, job_at(jobs, 0)->account, (gint64)(100 * week_us)) /
+          (1000 * week_us / M_LN2),
+      1, 1e-9);
+  orr_gang_accounts_clear(&accounts);
+}
+
+/* Eight GPUs, and every job takes all. At 100 queue x has had 800, by a, and y nothing: d, the
+ * first of y, runs until 250. Then y has had 1,200: x is first, and b, who has had nothing, before
+ * a: until 400. Then x has had 2,000: c of y, until 410, and a at last. */
+static void test_fair_share(void) {
+  static const struct {
+    const char *user, *queue;
+    gint64 submit_us, work_us, wanted_us;
+  } rows[] = {
+      {"a", "x", 0, 100, 100}, {"d", "y", 10, 150, 250}, {"a", "x", 50, 10, 420},
+      {"c", "y", 60, 10, 410}, {"b", "x", 70, 150, 400},
+  };
+  Policy policy = policy_of(orr_registry_find(&orr_gang_order_registry, "fair-share"),
+                            orr_registry_find(&orr_gang_placement_registry, "first-fit"));
+  policy.rules.n_nodes = 1;
+  *(double *)policy.params = 0; /* half-life: none */
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    const OrrGangJob job = {.number = i,
+                            .user = rows[i].user,
+                            .queue = rows[i].queue,
+                            .submit_us = rows[i].submit_us,
+                            .work_us = rows[i].work_us,
+                            .gpus = 8};
+    g_array_append_val(jobs, job);
+  }
+  OrrGangTotals totals;
+  orr_gang_sim_run(&policy.rules, jobs, &totals);
+  for (guint i = 0; i < jobs->len; i++) {
+    g_test_message("job %u", i);
+    g_assert_cmpint(job_at(jobs, i)->end_us, ==, rows[i].wanted_us);
+  }
+  jobs_free(jobs);
+  policy_clear(&policy);
+}
+
+/* Slurm's age term: weight 1,000, a maximum of 7 days, 42 hours waited: 250. */
+static void test_age(void) {
+  Policy policy = policy_of(orr_registry_find(&orr_gang_order_registry, "multifactor"),
+                            orr_registry_find(&orr_gang_placement_registry, "count"));
+  void *data = NULL;
+  const OrrField *field = orr_field_assign_member(policy.table, policy.params, "age", &data);
+  *(double *)(gpointer)((char *)data + field->offset) = 1000;
+  const OrrGangJob job = {.gpus = 1};
+  const OrrGangQuestion question = {
+      .params = policy.params, .now_us = (gint64)(42 * 3600 * ORR_GANG_US_PER_S), .n_gpus = 8};
+  g_assert_cmpfloat_with_epsilon(policy.rules.order->key(&question, &job), -250, 1e-9);
   policy_clear(&policy);
 }
 
@@ -288,6 +365,46 @@ static void check_theory(const Theory *theory) {
   policy_clear(&policy);
 }
 
+/* M/M/1, preemptive resume, rates of 0.4 each, service 1: mean response 1 / (1 - 0.4) of the high
+ * class, 1 / ((1 - 0.4) (1 - 0.8)) of the low one. */
+static void test_priorities(void) {
+  static const double wanted[] = {25.0 / 3, 5.0 / 3};
+  const Theory theory = {"priorities", "priority-preempt", 1, 0.8, 1, FALSE, RESPONSE, 0};
+  Policy policy = policy_of(orr_registry_find(&orr_gang_order_registry, theory.order),
+                            orr_registry_find(&orr_gang_placement_registry, "count"));
+  double sum[2] = {0}, squares[2] = {0};
+  policy.rules.n_nodes = policy.rules.gpus_per_node = 1;
+  for (guint64 seed = 1; seed <= REPLICATIONS; seed++) {
+    GArray *jobs = theory_jobs(&theory, seed);
+    OrrRandom random = orr_random_stream(seed, "class");
+    OrrGangTotals totals;
+    double response_s[2] = {0};
+    guint n[2] = {0};
+    for (guint i = 0; i < jobs->len; i++)
+      job_at(jobs, i)->priority = (double)orr_random_below(&random, 2);
+    orr_gang_sim_run(&policy.rules, jobs, &totals);
+    for (guint i = WARM_UP; i < jobs->len; i++) {
+      const OrrGangJob *job = job_at(jobs, i);
+      response_s[(guint)job->priority] +=
+          (double)(job->end_us - job->submit_us) / ORR_GANG_US_PER_S;
+      n[(guint)job->priority]++;
+    }
+    for (guint c = 0; c < 2; c++) {
+      const double mean = response_s[c] / n[c];
+      sum[c] += mean;
+      squares[c] += mean * mean;
+    }
+    jobs_free(jobs);
+  }
+  for (guint c = 0; c < 2; c++) {
+    const double mean = sum[c] / REPLICATIONS;
+    const double deviation = sqrt((squares[c] - sum[c] * mean) / (REPLICATIONS - 1) / REPLICATIONS);
+    g_test_message("class %u: %.4f +- %.4f, theory %.4f", c, mean, deviation, wanted[c]);
+    g_assert_cmpfloat(fabs(mean - wanted[c]), <, 3 * deviation);
+  }
+  policy_clear(&policy);
+}
+
 static void test_theory(void) {
   for (guint i = 0; i < G_N_ELEMENTS(theories); i++) check_theory(&theories[i]);
 }
@@ -297,6 +414,10 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_sim/invariants", test_invariants);
   g_test_add_func("/gang_sim/preemption", test_preemption);
   g_test_add_func("/gang_sim/more-gpus", test_more_gpus);
+  g_test_add_func("/gang_sim/decay", test_decay);
+  g_test_add_func("/gang_sim/fair-share", test_fair_share);
+  g_test_add_func("/gang_sim/age", test_age);
+  g_test_add_func("/gang_sim/priorities", test_priorities);
   g_test_add_func("/gang_sim/theory", test_theory);
   return g_test_run();
 }

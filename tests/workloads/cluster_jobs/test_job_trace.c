@@ -44,6 +44,77 @@ static void test_csv(void) {
   g_assert_cmpint(job_at(trace, 0)->limit_us, ==, 0);
 }
 
+/* Three jobs in four formats: 8 GPUs for an hour from the first date on, 1 GPU for 90 s ten seconds
+ * later, and one that never ran. */
+static void check_dated(const char *ending, const char *text, const char *queue) {
+  g_autofree char *message = NULL;
+  g_autoptr(OrrJobTrace) trace = read_text(ending, text, NULL, &message);
+  g_assert_cmpstr(message, ==, NULL);
+  g_assert_cmpuint(trace->jobs->len, ==, 2);
+  g_assert_cmpuint(trace->n_without_gpus, ==, 1);
+  g_assert_cmpint(job_at(trace, 0)->submit_us, ==, 0);
+  g_assert_cmpint(job_at(trace, 0)->gpus, ==, 8);
+  g_assert_cmpint(job_at(trace, 0)->work_us, ==, 3600 * 1000000LL);
+  g_assert_cmpstr(job_at(trace, 0)->user, ==, "ann");
+  g_assert_cmpstr(job_at(trace, 0)->queue, ==, queue);
+  g_assert_cmpint(job_at(trace, 1)->submit_us, ==, 10 * 1000000LL);
+  g_assert_cmpint(job_at(trace, 1)->gpus, ==, 1);
+  g_assert_cmpint(job_at(trace, 1)->work_us, ==, 90 * 1000000LL);
+}
+
+static void test_dated(void) {
+  check_dated(".csv",
+              "job_id,user,vc,jobname,gpu_num,state,submit_time,duration,queue\n"
+              "a1,bob,vc1,train,1,COMPLETED,2020-04-01 00:00:20,90,5\n"
+              "a0,ann,vc1,train,8,COMPLETED,2020-04-01 00:00:10,3600,0\n"
+              "a2,bob,vc1,train,1,CANCELLED,2020-04-01 00:01:00,,7\n",
+              "vc1");
+  check_dated(".csv",
+              "job_id,user,node_num,gpu_num,type,state,submit_time,duration\n"
+              "a0,ann,1,8,SFT,COMPLETED,2023-03-01 00:00:10+08:00,3600\n"
+              "a1,bob,1,1,SFT,FAILED,2023-02-28 16:00:20+00:00,90\n"
+              "a2,bob,1,0,SFT,COMPLETED,2023-03-01 00:00:30+08:00,90\n",
+              "SFT");
+  check_dated(".txt",
+              "JobID|User|Partition|Submit|Elapsed|TimelimitRaw|AllocTRES|ReqTRES\n"
+              "17|ann|gpu|2026-01-01T00:10:00|01:00:00|120|cpu=64,gres/gpu=8,node=1|\n"
+              "17.batch||gpu|2026-01-01T00:10:00|01:00:00||cpu=64|\n"
+              "18|bob|gpu|2026-01-01T00:10:10|00:01:30|UNLIMITED||cpu=8,gres/gpu=1\n"
+              "19|bob|cpu|2026-01-01T00:10:20|1-00:00:00||cpu=8|cpu=8\n",
+              "gpu");
+  check_dated(
+      ".json",
+      "[{\"vc\": \"v\", \"jobid\": \"a_0\", \"user\": \"ann\", \"submitted_time\": "
+      "\"2017-10-09 07:02:20 PDT\", \"attempts\": [{\"start_time\": \"2017-10-09 07:02:30\", "
+      "\"end_time\": \"2017-10-09 07:32:30\", \"detail\": [{\"ip\": \"m1\", \"gpus\": "
+      "[\"gpu0\", \"gpu1\", \"gpu2\", \"gpu3\"]}, {\"ip\": \"m2\", \"gpus\": [\"gpu0\", "
+      "\"gpu1\", \"gpu2\", \"gpu3\"]}]}, {\"start_time\": \"2017-10-09 08:00:00\", "
+      "\"end_time\": \"2017-10-09 08:30:00\", \"detail\": []}]},\n"
+      "{\"vc\": \"v\", \"jobid\": \"a_1\", \"user\": \"bob\", \"submitted_time\": "
+      "\"2017-10-09 07:02:30\", \"attempts\": [{\"start_time\": \"2017-10-09 07:03:00\", "
+      "\"end_time\": \"2017-10-09 07:04:30\", \"detail\": [{\"gpus\": [\"gpu7\"]}]}]},\n"
+      "{\"vc\": \"v\", \"jobid\": \"a_2\", \"user\": \"bob\", \"submitted_time\": "
+      "\"2017-10-09 07:02:31\", \"attempts\": []}]",
+      "v");
+}
+
+static void test_bad_dates(void) {
+  static const char *const texts[] = {
+      "job_id,gpu_num,submit_time,duration\n1,8,yesterday,5\n",
+      "JobID|Submit|ElapsedRaw|AllocTRES\n1|2026-13-01T00:00:00|5|gres/gpu=1\n",
+      "JobID|Submit|Elapsed|AllocTRES\n1|2026-01-01T00:00:00|1:2:3:4|gres/gpu=1\n",
+      "JobID|Submit|Elapsed\n1|2026-01-01T00:00:00|10\n",
+      "[{\"submitted_time\": \"2017-99-09 07:02:20\", \"attempts\": []}]"};
+  static const char *const wanted[] = {"'yesterday' is not a date", "'2026-13-01T00:00:00' is not",
+                                       "the elapsed time is '1:2:3:4'", "want the columns JobID",
+                                       "'2017-99-09 07:02:20' is not a date"};
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+    g_autofree char *message = NULL;
+    g_autoptr(OrrJobTrace) trace = read_text(".csv", texts[i], NULL, &message);
+    if (trace || !strstr(message, wanted[i])) g_error("%u: %s", i, message ? message : "read");
+  }
+}
+
 static void test_queue(void) {
   static const char text[] = "submit_s,work_s,queue\n0,1,a\n1,1,b\n2,1,a\n";
   g_autoptr(OrrJobTrace) trace = read_text(".csv", text, "a", NULL);
@@ -97,6 +168,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/job_trace/csv", test_csv);
   g_test_add_func("/job_trace/queue", test_queue);
+  g_test_add_func("/job_trace/dated", test_dated);
+  g_test_add_func("/job_trace/bad-dates", test_bad_dates);
   g_test_add_func("/job_trace/errors", test_errors);
   g_test_add_func("/job_trace/swf", test_swf);
   return g_test_run();

@@ -5,10 +5,9 @@
  */
 #include "workloads/cluster_jobs/gang_order.h"
 
-static double key(const void *params, const OrrGangJob *job, gint64 now_us) {
-  (void)params;
+static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
+  (void)question;
   (void)job;
-  (void)now_us;
   return 0;
 }
 

@@ -36,8 +36,8 @@ static guint queue_of(const Params *params, const OrrGangJob *job, gint64 now_us
   return queue;
 }
 
-static double key(const void *params, const OrrGangJob *job, gint64 now_us) {
-  return queue_of(params, job, now_us);
+static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
+  return queue_of(question->params, job, question->now_us);
 }
 
 static gint64 changes_us(const void *data, const OrrGangJob *job, gint64 now_us) {

@@ -5,9 +5,8 @@
  */
 #include "workloads/cluster_jobs/gang_order.h"
 
-static double key(const void *params, const OrrGangJob *job, gint64 now_us) {
-  (void)params;
-  (void)now_us;
+static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
+  (void)question;
   return (double)job->work_us;
 }
 

@@ -5,9 +5,8 @@
  */
 #include "workloads/cluster_jobs/gang_order.h"
 
-static double key(const void *params, const OrrGangJob *job, gint64 now_us) {
-  (void)params;
-  return (double)orr_gang_job_left_us(job, now_us) * (double)job->gpus;
+static double key(const OrrGangQuestion *question, const OrrGangJob *job) {
+  return (double)orr_gang_job_left_us(job, question->now_us) * (double)job->gpus;
 }
 
 const OrrGangOrder orr_gang_srsf = {

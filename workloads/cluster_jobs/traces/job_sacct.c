@@ -1,0 +1,170 @@
+/*
+ * job_sacct.c - what Slurm's accounting prints:
+ *
+ *   sacct -a -X -P -S 2026-01-01 -o JobID,User,Partition,Submit,ElapsedRaw,TimelimitRaw,AllocTRES
+ *   JobID|User|Partition|Submit|ElapsedRaw|TimelimitRaw|AllocTRES
+ *   17|ann|gpu|2026-01-01T00:10:00|3600|120|billing=64,cpu=64,gres/gpu=8,node=1
+ *
+ * Columns in any order; Elapsed and Timelimit (D-HH:MM:SS) in place of the raw ones (seconds,
+ * minutes); ReqTRES where AllocTRES is empty. Steps (17.batch) are passed over. A job without
+ * gres/gpu uses none. A file is known by "JobID" and '|' in its first line.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/file.h"
+#include "workloads/cluster_jobs/job_trace.h"
+
+typedef enum {
+  ID,
+  USER,
+  QUEUE,
+  NAME,
+  SUBMIT,
+  ELAPSED_RAW,
+  ELAPSED,
+  LIMIT_RAW,
+  LIMIT,
+  TRES,
+  ASKED,
+  N_COLUMNS
+} Column;
+static const char *const names[N_COLUMNS] = {"JobID",     "User",       "Partition", "JobName",
+                                             "Submit",    "ElapsedRaw", "Elapsed",   "TimelimitRaw",
+                                             "Timelimit", "AllocTRES",  "ReqTRES"};
+
+static gboolean takes(const char *head) {
+  const char *end = strchr(head, '\n');
+  const char *id = strstr(head, "JobID"), *bar = strchr(head, '|');
+  return end && id && bar && id < end && bar < end;
+}
+
+/* "1-02:03:04", "02:03:04", "03:04" in seconds; -1: not a time. */
+static double span_of(const char *text) {
+  double days = 0, sum = 0;
+  const char *dash = strchr(text, '-');
+  if (dash) {
+    char *end;
+    days = g_ascii_strtod(text, &end);
+    if (end != dash) return -1;
+    text = dash + 1;
+  }
+  g_auto(GStrv) parts = g_strsplit(text, ":", 4);
+  const guint n = g_strv_length(parts);
+  if (n < 2 || n > 3) return -1;
+  for (guint i = 0; i < n; i++) {
+    char *end;
+    const double part = g_ascii_strtod(parts[i], &end);
+    if (end == parts[i] || *end || part < 0) return -1;
+    sum = 60 * sum + part;
+  }
+  return 86400 * days + sum;
+}
+
+/* "gres/gpu=8" of a list; 0: none. */
+static double gpus_of(const char *tres) {
+  g_auto(GStrv) parts = g_strsplit(tres, ",", -1);
+  for (guint i = 0; parts[i]; i++)
+    if (g_str_has_prefix(parts[i], "gres/gpu=")) return g_ascii_strtod(parts[i] + 9, NULL);
+  return 0;
+}
+
+typedef struct {
+  int at[N_COLUMNS];
+  char **cells;
+  guint n;
+} Line;
+
+static const char *cell(const Line *line, Column column) {
+  const int at = line->at[column];
+  return at >= 0 && (guint)at < line->n ? line->cells[at] : "";
+}
+
+/* @raw in units of @unit_s, else @dated; -1: neither is there, or it cannot be read. */
+static double time_of(const Line *line, Column raw, double unit_s, Column dated) {
+  const char *text = cell(line, raw);
+  if (*text) {
+    char *end;
+    const double value = g_ascii_strtod(text, &end);
+    return end != text && !*end ? value * unit_s : -1;
+  }
+  text = cell(line, dated);
+  return *text ? span_of(text) : -1;
+}
+
+static void add_line(OrrJobTrace *trace, const Line *line, OrrPlace place, OrrDiags *diags) {
+  const char *id = cell(line, ID);
+  const char *tres = *cell(line, TRES) ? cell(line, TRES) : cell(line, ASKED);
+  OrrJobLine job = {ORR_JOB_LINE_NONE, .id = id, .user = cell(line, USER),
+                    .queue = cell(line, QUEUE), .model = cell(line, NAME)};
+  if (strchr(id, '.')) return;
+  if (!orr_job_trace_date(trace, cell(line, SUBMIT), place, diags, &job.submit_s)) return;
+  const double elapsed_s = time_of(line, ELAPSED_RAW, 1, ELAPSED);
+  const double limit_s = time_of(line, LIMIT_RAW, 60, LIMIT);
+  if (elapsed_s < 0) {
+    orr_diags_error(diags, place, "the elapsed time is '%.40s': want seconds, or D-HH:MM:SS",
+                    *cell(line, ELAPSED_RAW) ? cell(line, ELAPSED_RAW) : cell(line, ELAPSED));
+    return;
+  }
+  job.work_s = elapsed_s;
+  job.limit_s = MAX(limit_s, 0); /* UNLIMITED, Partition_Limit: none that is known */
+  job.gpus = gpus_of(tres);
+  orr_job_trace_add(trace, &job, place, diags);
+}
+
+static gboolean read_header(Line *line, char **header, OrrPlace place, OrrDiags *diags) {
+  for (guint c = 0; c < N_COLUMNS; c++) {
+    line->at[c] = -1;
+    for (guint i = 0; header[i]; i++)
+      if (strcmp(header[i], names[c]) == 0) line->at[c] = (int)i;
+  }
+  const gboolean has_time = line->at[ELAPSED_RAW] >= 0 || line->at[ELAPSED] >= 0;
+  const gboolean has_gpus = line->at[TRES] >= 0 || line->at[ASKED] >= 0;
+  if (line->at[ID] >= 0 && line->at[SUBMIT] >= 0 && has_time && has_gpus) return TRUE;
+  orr_diags_error(diags, place,
+                  "want the columns JobID, Submit, ElapsedRaw (or Elapsed) and AllocTRES (or "
+                  "ReqTRES) of sacct -P");
+  return FALSE;
+}
+
+static void read_lines(OrrJobTrace *trace, char *text, const char *path, OrrDiags *diags) {
+  OrrPlace place = {.file = g_intern_string(path), .column = 1};
+  Line line = {{0}};
+  for (char *at = text, *next; at; at = next) {
+    next = strchr(at, '\n');
+    if (next) *next++ = '\0';
+    place.line++;
+    if (!*g_strchomp(at)) continue;
+    g_auto(GStrv) cells = g_strsplit(at, "|", -1);
+    if (place.line == 1) {
+      if (!read_header(&line, cells, place, diags)) return;
+      continue;
+    }
+    line.cells = cells;
+    line.n = g_strv_length(cells);
+    add_line(trace, &line, place, diags);
+  }
+}
+
+static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags, GError **error) {
+  gsize length = 0;
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, &length, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
+    return FALSE;
+  }
+  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
+    return FALSE;
+  }
+  orr_job_trace_assume(trace, "elapsed times of jobs that failed or were cancelled as their work");
+  read_lines(trace, text, path, diags);
+  return TRUE;
+}
+
+const OrrJobReader orr_job_reader_sacct = {
+    .entry = {"sacct", "Slurm's accounting, printed by sacct -P.", NULL},
+    .takes = takes,
+    .read = read_jobs,
+};
