@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  const char *ending; /* of the files' names: ".csv"; NULL: none of its own */
+  const char *ending; /* of the files' names: ".csv"; of several formats, the first has it */
   /* Whether a file that begins with @head (text of up to 4 KiB) is of this format, whatever its
    * name; NULL: its name says it. */
   gboolean (*takes)(const char *head);

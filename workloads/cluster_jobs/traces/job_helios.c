@@ -77,6 +77,7 @@ static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags,
 
 const OrrJobReader orr_job_reader_helios = {
     .entry = {"helios", "CSV of Helios or Acme: submit_time is a date, gpu_num the GPUs.", NULL},
+    .ending = ".csv",
     .takes = takes,
     .read = read_jobs,
 };

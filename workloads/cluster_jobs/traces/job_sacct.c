@@ -165,6 +165,7 @@ static gboolean read_jobs(OrrJobTrace *trace, const char *path, OrrDiags *diags,
 
 const OrrJobReader orr_job_reader_sacct = {
     .entry = {"sacct", "Slurm's accounting, printed by sacct -P.", NULL},
+    .ending = ".sacct",
     .takes = takes,
     .read = read_jobs,
 };
