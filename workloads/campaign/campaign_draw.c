@@ -18,6 +18,10 @@ static double hazard(const OrrCampaignProcess *p, double t) {
   return -p->n * log(fmax(survival(log(t / p->scale_s) / p->shape), 1e-300));
 }
 
+double orr_campaign_draw_hazard(const OrrCampaignProcess *process, double t_s) {
+  return hazard(process, t_s);
+}
+
 static double bisect(const OrrCampaignProcess *p, double h) {
   double low = 0, high = p->scale_s;
   while (hazard(p, high) < h && high < 1e18) high *= 2;

@@ -23,6 +23,9 @@ typedef struct {
   double factor;  /* of the hazard: lemons among the job's nodes */
 } OrrCampaignDraw;
 
+/* Strikes of all components that are expected until @t_s, without infant mortality and lemons. */
+double orr_campaign_draw_hazard(const OrrCampaignProcess *process, double t_s);
+
 void orr_campaign_draw_init(OrrCampaignDraw *draw, const OrrCampaignProcess *process, guint index,
                             guint64 seed);
 /* A new attempt of the job begins at @at_s, which is not after next_s. */

@@ -1,0 +1,169 @@
+/*
+ * verb_advise.c - orrery advise FILE: what a campaign would gain from other checkpoint intervals,
+ * spares, policies and faster recovery.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/quantity.h"
+#include "sim/base/settings.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/show.h"
+#include "sim/run/campaign_advice.h"
+
+static char **settings;
+static gboolean as_json;
+
+static const GOptionEntry options[] = {
+    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
+     "Change the scenario, e.g. campaign.spares=8; may be repeated", "PATH=VALUE"},
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    {NULL}};
+
+static const OrrCampaignAdviceRow *row_at(const OrrCampaignAdvice *advice, guint i) {
+  return &g_array_index(advice->rows, OrrCampaignAdviceRow, i);
+}
+
+/* --- JSON --- */
+
+static void add_number(GString *out, const char *name, double value) {
+  g_string_append_printf(out, ", \"%s\": ", name);
+  orr_show_json_number(out, value);
+}
+
+static void print_json(const OrrCampaignAdvice *advice) {
+  g_autoptr(GString) out = g_string_new(NULL);
+  g_string_append_printf(out, "{\"seeds\": %" G_GINT64_FORMAT, advice->seeds);
+  add_number(out, "goodput", advice->goodput);
+  add_number(out, "mttf_s", advice->mttf_s);
+  add_number(out, "expected_ettr", advice->ettr);
+  add_number(out, "spares_p50", (double)advice->spares_p50);
+  add_number(out, "spares_p99", (double)advice->spares_p99);
+  g_string_append(out, ", \"tiers\": [");
+  for (guint i = 0; i < advice->tiers->len; i++) {
+    const OrrCampaignAdviceTier *tier = &g_array_index(advice->tiers, OrrCampaignAdviceTier, i);
+    g_string_append_printf(out, "%s{\"tier\": \"%s\"", i ? ", " : "", tier->tier);
+    add_number(out, "stall_s", tier->stall_s);
+    add_number(out, "interval_s", tier->interval_s);
+    add_number(out, "young_s", tier->young_s);
+    add_number(out, "daly_s", tier->daly_s);
+    g_string_append_c(out, '}');
+  }
+  g_string_append(out, "], \"rows\": [");
+  for (guint i = 0; i < advice->rows->len; i++) {
+    const OrrCampaignAdviceRow *row = row_at(advice, i);
+    g_string_append_printf(out, "%s\n  {\"topic\": \"%s\", \"subject\": ", i ? "," : "",
+                           orr_campaign_advice_topics[row->topic]);
+    orr_show_json_text(out, row->subject);
+    g_string_append(out, ", \"choice\": ");
+    orr_show_json_text(out, row->choice);
+    add_number(out, "value", row->value);
+    add_number(out, "goodput", row->goodput);
+    add_number(out, "gain", row->gain);
+    g_string_append_printf(out, ", \"now\": %s}", row->is_now ? "true" : "false");
+  }
+  printf("%s]}\n", out->str);
+}
+
+/* --- Text --- */
+
+static gboolean is_same_group(const OrrCampaignAdviceRow *a, const OrrCampaignAdviceRow *b) {
+  return a->topic == b->topic &&
+         (a->topic != ORR_ADVICE_CHECKPOINTS || g_strcmp0(a->subject, b->subject) == 0);
+}
+
+static void print_tier(const OrrCampaignAdvice *advice, const char *name) {
+  for (guint i = 0; i < advice->tiers->len; i++) {
+    const OrrCampaignAdviceTier *tier = &g_array_index(advice->tiers, OrrCampaignAdviceTier, i);
+    if (!g_str_equal(tier->tier, name)) continue;
+    g_autofree char *stall = orr_quantity_format(tier->stall_s, ORR_UNIT_SECONDS);
+    g_autofree char *young = orr_quantity_format(tier->young_s, ORR_UNIT_SECONDS);
+    g_autofree char *daly = orr_quantity_format(tier->daly_s, ORR_UNIT_SECONDS);
+    printf("checkpoints to %s every (stall %s; as the only tier: Young %s, Daly %s)\n", name, stall,
+           young, daly);
+  }
+}
+
+static void print_head(const OrrCampaignAdvice *advice, const OrrCampaignAdviceRow *row) {
+  if (row->topic == ORR_ADVICE_CHECKPOINTS)
+    print_tier(advice, row->subject);
+  else if (row->topic == ORR_ADVICE_SPARES)
+    printf("spare nodes (M/G/infinity: %" G_GINT64_FORMAT " suffice half of the time, "
+           "%" G_GINT64_FORMAT " for 99 %%)\n",
+           advice->spares_p50, advice->spares_p99);
+  else
+    printf("%s\n", row->topic == ORR_ADVICE_POLICY ? "policy, others with their defaults"
+                                                   : "half the time of");
+}
+
+static double best_of(const OrrCampaignAdvice *advice, guint first) {
+  double best = 0;
+  for (guint i = first; i < advice->rows->len; i++)
+    if (is_same_group(row_at(advice, i), row_at(advice, first)))
+      best = fmax(best, row_at(advice, i)->goodput);
+  return best;
+}
+
+static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *advice) {
+  g_autofree char *mttf = orr_quantity_format(advice->mttf_s, ORR_UNIT_SECONDS);
+  double best = 0;
+  printf("%s\n  now %.2f %% goodput, mean of %" G_GINT64_FORMAT
+         " seeds; mean time to failure %s; each line changes one thing\n",
+         scenario->name, 100 * advice->goodput, advice->seeds, mttf);
+  if (!isnan(advice->ettr)) printf("  E[ETTR] by its formula %.2f %%\n", 100 * advice->ettr);
+  for (guint i = 0; i < advice->rows->len; i++) {
+    const OrrCampaignAdviceRow *row = row_at(advice, i);
+    if (i == 0 || !is_same_group(row, row_at(advice, i - 1))) {
+      print_head(advice, row);
+      best = best_of(advice, i);
+    }
+    printf("  %-20s %6.2f %%  %+6.2f %%  %+8.1f h%s%s\n", row->choice, 100 * row->goodput,
+           100 * row->gain, row->gain * advice->duration_s / 3600, row->is_now ? "  now" : "",
+           row->goodput == best ? "  best" : "");
+  }
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  if (!orr_cli_check_args(args, 1, 1,
+                          "advise takes one scenario: a file, or a name from 'orrery "
+                          "list scenarios'",
+                          error))
+    return 2;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_scenario_tree(library, args[0], diags);
+  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) {
+    orr_show_diags(diags);
+    return 2;
+  }
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  orr_show_diags(diags);
+  if (!scenario) return 2;
+  if (!orr_campaign_given(&scenario->campaign)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "%s has no campaign: advise needs a section 'campaign'", scenario->name);
+    return 2;
+  }
+  g_autoptr(OrrCampaignAdvice) advice = orr_campaign_advice(library, scenario, error);
+  if (!advice) return orr_fault_exit_status(error ? *error : NULL);
+  if (as_json)
+    print_json(advice);
+  else
+    print_text(scenario, advice);
+  return 0;
+}
+
+const OrrCommand orr_verb_advise = {
+    .verb = "advise",
+    .sentence = "Say what other checkpoints, spares, policies and faster recovery would give a "
+                "campaign.",
+    .usage = "FILE [--set PATH=VALUE]... [--json]",
+    .more = "Simulates the scenario's campaign again and again, each time with one thing changed "
+            "and the same seeds: the interval of each tier of checkpoints, the number of spare "
+            "nodes, the policy, and half the time of each phase. Each line has the goodput, how "
+            "much that is above the scenario's own, and the hours of useful training gained. "
+            "Young's and Daly's intervals, the expected ETTR for one tier, and the spares of an "
+            "M/G/infinity queue stand beside them.",
+    .options = options,
+    .run = run,
+};

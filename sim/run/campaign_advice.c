@@ -1,0 +1,230 @@
+/*
+ * campaign_advice.c - changes one thing of a ready campaign at a time, and simulates its seeds.
+ */
+#include "sim/run/campaign_advice.h"
+
+#include <math.h>
+
+#include "sim/base/quantity.h"
+#include "sim/run/simulate_campaign.h"
+#include "workloads/campaign/campaign_formulas.h"
+
+const char *const orr_campaign_advice_topics[] = {"checkpoints", "spares", "policy", "half", NULL};
+
+typedef struct {
+  const OrrScenario *scenario;
+  OrrCampaignAdvice *advice;
+} Adviser;
+
+typedef struct {
+  double goodput, wall_s, failures, down_s;
+} Tally;
+
+static Tally simulate(const Adviser *adviser, const OrrCampaignInput *input) {
+  static const int down[] = {ORR_PHASE_DETECT,     ORR_PHASE_DIAGNOSE,   ORR_PHASE_WAIT,
+                             ORR_PHASE_RESCHEDULE, ORR_PHASE_INITIALISE, ORR_PHASE_LOAD};
+  Tally tally = {0};
+  const gint64 seeds = adviser->scenario->campaign.seeds;
+  for (gint64 i = 0; i < seeds; i++) {
+    const guint64 seed = (guint64)(adviser->scenario->seed + i);
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(input, seed, FALSE);
+    tally.goodput += history->progress_s / history->wall_s / (double)seeds;
+    tally.wall_s += history->wall_s;
+    tally.failures += (double)history->n_failures;
+    for (guint cause = ORR_N_CAUSES; cause < history->failures->len; cause++)
+      for (guint k = 0; k < G_N_ELEMENTS(down); k++)
+        tally.down_s += orr_campaign_sim_lost(history, cause, down[k]);
+  }
+  return tally;
+}
+
+static void add_row(const Adviser *adviser, const OrrCampaignInput *input,
+                    OrrCampaignAdviceRow row) {
+  OrrCampaignAdvice *advice = adviser->advice;
+  row.goodput = row.is_now ? advice->goodput : simulate(adviser, input).goodput;
+  row.gain = row.goodput - advice->goodput;
+  g_array_append_val(advice->rows, row);
+}
+
+/* --- Checkpoints --- */
+
+static void advise_tier(const Adviser *adviser, OrrCampaignReady *ready, guint i) {
+  static const double factors[] = {0.125, 0.25, 0.5, 1, 2, 4, 8};
+  OrrCampaignTier *tier = &g_array_index(ready->tiers, OrrCampaignTier, i);
+  const gint64 keep = tier->keep;
+  const double now_s = tier->interval_s, mttf_s = adviser->advice->mttf_s;
+  const char *name = orr_campaign_tier_words[tier->kind];
+  const OrrCampaignAdviceTier forms = {name, tier->stall_s, now_s,
+                                       orr_campaign_formulas_young_s(tier->stall_s, mttf_s),
+                                       orr_campaign_formulas_daly_s(tier->stall_s, mttf_s)};
+  g_array_append_val(adviser->advice->tiers, forms);
+  for (guint k = 0; k < G_N_ELEMENTS(factors); k++) {
+    tier->interval_s = now_s * factors[k];
+    /* As much time is kept: silent corruption must find a checkpoint from before it. */
+    tier->keep = MAX(keep, (gint64)ceil((double)keep / factors[k]));
+    add_row(
+        adviser, &ready->input,
+        (OrrCampaignAdviceRow){.topic = ORR_ADVICE_CHECKPOINTS,
+                               .subject = name,
+                               .choice = orr_quantity_format(tier->interval_s, ORR_UNIT_SECONDS),
+                               .value = tier->interval_s,
+                               .is_now = factors[k] == 1});
+  }
+  tier->interval_s = now_s;
+  tier->keep = keep;
+}
+
+/* --- Spares --- */
+
+static int compare(gconstpointer a, gconstpointer b) {
+  const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+  return (x > y) - (x < y);
+}
+
+static void advise_spares(const Adviser *adviser, OrrCampaignReady *ready) {
+  const OrrCampaignAdvice *advice = adviser->advice;
+  const gint64 now = ready->input.spares;
+  gint64 spares[] = {0, advice->spares_p50, advice->spares_p99, 2 * advice->spares_p99, now};
+  qsort(spares, G_N_ELEMENTS(spares), sizeof *spares, compare);
+  for (guint i = 0; i < G_N_ELEMENTS(spares); i++) {
+    if (i > 0 && spares[i] == spares[i - 1]) continue;
+    ready->input.spares = spares[i];
+    add_row(adviser, &ready->input,
+            (OrrCampaignAdviceRow){.topic = ORR_ADVICE_SPARES,
+                                   .choice = g_strdup_printf("%" G_GINT64_FORMAT, spares[i]),
+                                   .value = (double)spares[i],
+                                   .is_now = spares[i] == now});
+  }
+  ready->input.spares = now;
+}
+
+/* --- What half the time is worth --- */
+
+typedef enum {
+  HALF_DETECTION,
+  HALF_DIAGNOSIS,
+  HALF_RESCHEDULING,
+  HALF_INITIALISATION,
+  HALF_LOADS,
+  HALF_STALLS,
+  HALF_REPAIRS,
+  N_HALVES
+} Half;
+static const char *const half_words[] = {"detection",      "diagnosis", "requeue and restart",
+                                         "initialisation", "loads",     "checkpoint stalls",
+                                         "repairs"};
+
+/* Multiplies what @half names by @factor. */
+static void scale(OrrCampaignReady *ready, int half, double factor) {
+  for (guint i = 0; i < ready->processes->len; i++) {
+    OrrCampaignProcess *process = &g_array_index(ready->processes, OrrCampaignProcess, i);
+    if (half == HALF_DETECTION) process->detect_s *= factor;
+    if (half == HALF_DIAGNOSIS) process->diagnose_s *= factor;
+    if (half == HALF_REPAIRS) process->repair_s *= factor;
+  }
+  for (guint i = 0; i < ready->tiers->len; i++) {
+    OrrCampaignTier *tier = &g_array_index(ready->tiers, OrrCampaignTier, i);
+    if (half == HALF_LOADS) tier->load_s *= factor;
+    if (half == HALF_STALLS) tier->stall_s *= factor;
+  }
+  if (half == HALF_RESCHEDULING) {
+    ready->input.times.requeue_s *= factor;
+    ready->input.times.restart_s *= factor;
+  }
+  if (half == HALF_INITIALISATION) ready->input.times.initialise_s *= factor;
+}
+
+static void advise_halves(const Adviser *adviser, OrrCampaignReady *ready) {
+  for (int half = 0; half < N_HALVES; half++) {
+    scale(ready, half, 0.5);
+    add_row(adviser, &ready->input,
+            (OrrCampaignAdviceRow){.topic = ORR_ADVICE_HALF,
+                                   .subject = half_words[half],
+                                   .choice = g_strdup(half_words[half]),
+                                   .value = NAN});
+    scale(ready, half, 2);
+  }
+}
+
+/* --- Policies --- */
+
+static gboolean advise_policy(const Adviser *adviser, const OrrRunWorld *world,
+                              const OrrEntry *entry, GError **error) {
+  OrrScenario other = *adviser->scenario;
+  OrrCampaignAdviceRow row = {
+      .topic = ORR_ADVICE_POLICY, .choice = g_strdup(entry->name), .value = NAN};
+  g_auto(OrrCampaignReady) ready = {0};
+  row.is_now = other.campaign.policy.entry == entry;
+  if (row.is_now) {
+    add_row(adviser, NULL, row);
+    return TRUE;
+  }
+  other.campaign.policy = (OrrChoice){.entry = entry};
+  g_autofree void *params = entry->params ? g_malloc0(entry->params->size) : NULL;
+  if (params) orr_field_defaults(entry->params, params);
+  other.campaign.policy.params = params;
+  const gboolean ok = orr_simulate_campaign_ready(world, &other, &ready, error);
+  if (ok)
+    add_row(adviser, &ready.input, row);
+  else
+    g_free(row.choice);
+  if (params) orr_field_clear(entry->params, params);
+  return ok;
+}
+
+static gboolean advise_policies(const Adviser *adviser, const OrrRunWorld *world, GError **error) {
+  for (const OrrEntry *const *entry = orr_recovery_policy_registry.entries; *entry; entry++)
+    if (!g_str_equal((*entry)->name, "none") && !advise_policy(adviser, world, *entry, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* --- Life --- */
+
+static void clear_row(gpointer row) { g_free(((OrrCampaignAdviceRow *)row)->choice); }
+
+static OrrCampaignAdvice *advice_new(void) {
+  OrrCampaignAdvice *advice = g_new0(OrrCampaignAdvice, 1);
+  advice->tiers = g_array_new(FALSE, FALSE, sizeof(OrrCampaignAdviceTier));
+  advice->rows = g_array_new(FALSE, FALSE, sizeof(OrrCampaignAdviceRow));
+  g_array_set_clear_func(advice->rows, clear_row);
+  return advice;
+}
+
+static void fill_now(const Adviser *adviser, const OrrCampaignReady *ready) {
+  OrrCampaignAdvice *advice = adviser->advice;
+  const Tally now = simulate(adviser, &ready->input);
+  advice->seeds = adviser->scenario->campaign.seeds;
+  advice->goodput = now.goodput;
+  advice->duration_s = now.wall_s / (double)advice->seeds;
+  advice->mttf_s = now.failures > 0 ? now.wall_s / now.failures : INFINITY;
+  advice->spares_p50 = orr_campaign_formulas_spares(&ready->input, 0.5);
+  advice->spares_p99 = orr_campaign_formulas_spares(&ready->input, 0.99);
+  advice->ettr = NAN;
+  if (ready->tiers->len != 1 || now.failures <= 0) return;
+  const OrrCampaignTier *tier = &g_array_index(ready->tiers, OrrCampaignTier, 0);
+  advice->ettr = orr_campaign_formulas_ettr(advice->mttf_s, now.down_s / now.failures,
+                                            tier->interval_s, tier->stall_s);
+}
+
+OrrCampaignAdvice *orr_campaign_advice(OrrLibrary *library, const OrrScenario *scenario,
+                                       GError **error) {
+  g_autoptr(OrrCampaignAdvice) advice = advice_new();
+  const Adviser adviser = {scenario, advice};
+  g_auto(OrrCampaignReady) ready = {0};
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, error);
+  if (!world || !orr_simulate_campaign_ready(world, scenario, &ready, error)) return NULL;
+  fill_now(&adviser, &ready);
+  for (guint i = 0; i < ready.tiers->len; i++) advise_tier(&adviser, &ready, i);
+  advise_spares(&adviser, &ready);
+  if (!advise_policies(&adviser, world, error)) return NULL;
+  advise_halves(&adviser, &ready);
+  return g_steal_pointer(&advice);
+}
+
+void orr_campaign_advice_free(OrrCampaignAdvice *advice) {
+  if (!advice) return;
+  g_array_unref(advice->tiers);
+  g_array_unref(advice->rows);
+  g_free(advice);
+}

@@ -1,0 +1,56 @@
+/*
+ * campaign_advice.h - what a campaign would gain from other checkpoint intervals, spares, policies
+ * and faster recovery, simulated with the same seeds; closed forms beside them.
+ *
+ * States are replayed once. Every choice changes one thing of the scenario, and meets the same
+ * failures, so that differences are known better than each goodput. A shorter interval keeps more
+ * checkpoints, so that they reach as far back.
+ */
+#ifndef ORR_CAMPAIGN_ADVICE_H
+#define ORR_CAMPAIGN_ADVICE_H
+
+#include "sim/base/library.h"
+#include "sim/run/scenario.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  ORR_ADVICE_CHECKPOINTS, /* the interval of one tier */
+  ORR_ADVICE_SPARES,
+  ORR_ADVICE_POLICY,
+  ORR_ADVICE_HALF /* of the time that something takes */
+} OrrCampaignAdviceTopic;
+extern const char *const orr_campaign_advice_topics[]; /* "checkpoints", ..., NULL */
+
+typedef struct {
+  int topic;
+  const char *subject; /* checkpoints: the tier; half: what; else NULL. Lives as long as programs */
+  char *choice;
+  double value;         /* checkpoints: the interval in seconds; spares: nodes; else NAN */
+  double goodput, gain; /* gain: over the scenario's own */
+  gboolean is_now;      /* the scenario's own choice */
+} OrrCampaignAdviceRow;
+
+/* Closed forms for a tier: intervals that make goodput largest if the tier were the only one. */
+typedef struct {
+  const char *tier;
+  double stall_s, interval_s, young_s, daly_s;
+} OrrCampaignAdviceTier;
+
+typedef struct {
+  gint64 seeds;
+  double goodput, mttf_s, duration_s;
+  double ettr; /* E[ETTR] by its formula; NAN where there is not exactly one tier */
+  gint64 spares_p50, spares_p99; /* M/G/infinity */
+  GArray *tiers, *rows;          /* of OrrCampaignAdviceTier, of OrrCampaignAdviceRow */
+} OrrCampaignAdvice;
+
+/* NULL with @error; @scenario has a campaign. Caller frees. */
+OrrCampaignAdvice *orr_campaign_advice(OrrLibrary *library, const OrrScenario *scenario,
+                                       GError **error);
+void orr_campaign_advice_free(OrrCampaignAdvice *advice); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCampaignAdvice, orr_campaign_advice_free)
+
+G_END_DECLS
+
+#endif
