@@ -84,6 +84,11 @@ check "a row per seed, and states that were replayed" \
   'test "$(sqlite "SELECT count(*) FROM campaign_seed")" = 3 && test "$(sqlite "SELECT count(*) FROM campaign_state")" = 6'
 check "views of losses and of the time line" \
   '"$orrery" query c.db campaign --run 1 > said && grep -q recompute said && "$orrery" query c.db campaign-timeline --run 1 > said && grep -q detect said'
+"$orrery" run small.yaml --db c.db --set campaign.seeds=1 --trace c.json > said 2>&1
+check "the time line as a trace: the phases fill the campaign's time" \
+  'python3 -c "import json; e = [x for x in json.load(open(\"c.json\"))[\"traceEvents\"] if x[\"ph\"] == \"X\"]; assert abs(sum(x[\"dur\"] for x in e) / 30 / 86400e6 - 1) < 1e-6 and {\"load\", \"detect\", \"run\"} <= {x[\"cat\"] for x in e}"'
+check "lost time over the campaign is the losses' sum, by phase" \
+  'near "$(sqlite "SELECT sum(took_s - max(trained_s, 0)) FROM (SELECT phase, end_s - begin_s AS took_s, (tokens - lag(tokens, 1, 0) OVER (ORDER BY begin_s, end_s)) * (SELECT effective_s / tokens FROM campaign_result WHERE run_id = 2) AS trained_s FROM campaign_event WHERE run_id = 2) WHERE phase = \"slow\"")" "$(sqlite "SELECT sum(seconds) FROM campaign_loss WHERE run_id = 2 AND phase = \"slow\"")" 0.01'
 { sed 's/seeds: 20/seeds: 4/' small.yaml; echo 'sweep: {axes: {campaign.spares: [0, 6]}, objective: maximize goodput}'; } > sweep.yaml
 "$orrery" sweep sweep.yaml --db s.db > said 2>&1
 check "a sweep finds that spares help" 'grep -A3 -w spares said | grep -q "spares=6"'

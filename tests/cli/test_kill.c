@@ -1,7 +1,7 @@
 /*
- * test_kill.c - `orrery run` and `orrery validate` killed, out of space or refused their file: what
- * was stored before stays, of the run that was not finished nothing is there, and the next one goes
- * in. (Sweeps: run/test_sweep_kill.c.)
+ * test_kill.c - `orrery run` (a step, a campaign) and `orrery validate` killed, out of space or
+ * refused their file: what was stored before stays, of the run that was not finished nothing is
+ * there, and the next one goes in. (Sweeps: run/test_sweep_kill.c.)
  */
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -44,6 +44,15 @@ static const Case cases[] = {
      "WHERE run_id = id) || "
      "' '"
      " || (SELECT iteration_time_s FROM training_result WHERE run_id = id) FROM run"},
+    {{"run", "megatron-sc21-1.7b", "--set",
+      "campaign={duration: 90 d, seeds: 200, failures: rsc-1, policy: restart, spares: 4, repair: "
+      "1 d, "
+      "checkpoints: [{tier: peer, interval: 10 min}], detection: [{symptom: crash, after: 1 min}], "
+      "recovery: {requeue: 5 min, restart: 1 min, initialise: 30 s}}",
+      NULL},
+     "SELECT (SELECT count(*) || ' ' || sum(tokens) FROM campaign_event WHERE run_id = id) || ' ' "
+     "|| (SELECT count(*) || ' ' || sum(goodput) FROM campaign_seed WHERE run_id = id) || ' ' || "
+     "(SELECT goodput FROM campaign_result WHERE run_id = id) FROM run"},
     {{"validate", "korthikanti-layers", NULL},
      "SELECT (SELECT count(*) || ' ' || sum(simulated) FROM validation_row WHERE run_id = id) FROM "
      "run"},
@@ -192,9 +201,10 @@ int main(int argc, char **argv) {
   if (!binary) g_error("ORRERY_BINARY names the program");
   folder = g_dir_make_tmp("orrery-kill-XXXXXX", NULL);
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *kill = g_strconcat("/kill/", cases[i].args[0], NULL),
-                    *full = g_strconcat("/full-disk/", cases[i].args[0], NULL),
-                    *read_only = g_strconcat("/read-only/", cases[i].args[0], NULL);
+    const char *verb = cases[i].args[2] ? "campaign" : cases[i].args[0];
+    g_autofree char *kill = g_strconcat("/kill/", verb, NULL),
+                    *full = g_strconcat("/full-disk/", verb, NULL),
+                    *read_only = g_strconcat("/read-only/", verb, NULL);
     g_test_add_data_func(kill, &cases[i], test_kill);
     g_test_add_data_func(full, &cases[i], test_full_disk);
     g_test_add_data_func(read_only, &cases[i], test_read_only);

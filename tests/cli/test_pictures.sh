@@ -39,6 +39,7 @@ check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
 
 # --- plot: each name as SVG, PNG and letters, from a database that has what it shows
 "$orrery" run serving-llama-3.1-8b-h100 --set workload.requests=100 --db serving.db > said 2>&1 || not_ok "serving run"
+"$orrery" run campaign-llama-3.1-405b-16384-h100 --set campaign.seeds=2 --set campaign.duration=10d --db campaign.db > said 2>&1 || not_ok "campaign"
 "$orrery" validate megatron-sc21 --db v.db > said 2>&1 || not_ok "validation"
 "$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > swept 2>&1 || not_ok "sweep"
 for name in $("$orrery" list plots | awk '{ print $1 }'); do
@@ -46,6 +47,7 @@ for name in $("$orrery" list plots | awk '{ print $1 }'); do
   measured-simulated) db=v.db ;;
   front) db=s.db ;;
   serving-timeline) db=serving.db ;;
+  campaign-progress) db=campaign.db ;;
   *) db="r.db --run 1" ;;
   esac
   if ! command -v gnuplot > /dev/null; then skip "plot $name" "gnuplot is not installed"; continue; fi
@@ -147,6 +149,8 @@ page s.db 1 summary best sensitivity
 pictures s.db 1 front heat-map time-breakdown
 page serving.db 1 summary bands latencies batch-sizes serving provenance
 pictures serving.db 1 serving-timeline
+page campaign.db 1 campaign
+pictures campaign.db 1 campaign-progress
 page v.db 1 validation validation-rows
 pictures v.db 1 measured-simulated
 PATH=$work/empty "$orrery" report s.db 1 -o page.html > said 2>&1

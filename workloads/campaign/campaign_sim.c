@@ -269,6 +269,9 @@ static void roll_back(Sim *sim, double to_s, guint cause) {
   if (to_s >= sim->progress_s) return;
   lose(sim, cause, ORR_PHASE_RECOMPUTE, sim->progress_s - to_s);
   sim->progress_s = to_s;
+  GArray *events = sim->history->events; /* the last one ends with what is left */
+  if (events && events->len > 0)
+    g_array_index(events, OrrCampaignEvent, events->len - 1).progress_s = to_s;
 }
 
 /* From the decision to the first step; FALSE: a failure came between. */

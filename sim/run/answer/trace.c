@@ -1,7 +1,7 @@
 /*
  * trace.c - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events
  * "X"), which Perfetto and chrome://tracing open. A process is a lane, and its threads are the
- * lane's streams; times are in microseconds.
+ * lane's streams; times are in microseconds. A campaign is one process, whose threads are phases.
  */
 #include "sim/base/fault.h"
 #include "sim/run/answer/outcome.h"
@@ -95,6 +95,34 @@ static void add_power(GString *out, const OrrOutcome *outcome) {
   }
 }
 
+/* A campaign's first seed: one process, a thread for each phase, and counters. */
+static void add_campaign(GString *out, const OrrOutcome *outcome) {
+  g_autoptr(GPtrArray) phases = g_ptr_array_new();
+  for (guint i = 0; i < outcome->campaign_events->len; i++) {
+    const OrrCampaignEventRow *row =
+        &g_array_index(outcome->campaign_events, OrrCampaignEventRow, i);
+    const OrrSpanRow span = {.name = row->cause ? row->cause : row->phase,
+                             .category = row->phase,
+                             .begin_s = row->begin_s,
+                             .started_s = row->begin_s,
+                             .end_s = row->end_s,
+                             .micro_batch = -1};
+    add_span(out, &span, thread_of(phases, g_intern_string(row->phase)));
+    g_string_append(out, "{\"ph\":\"C\",\"name\":\"tokens, billion\",\"pid\":0");
+    add_number(out, "ts", row->end_s * 1e6);
+    g_string_append(out, ",\"args\":{");
+    add_first(out, "kept", row->tokens / 1e9);
+    g_string_append(out, "}},\n{\"ph\":\"C\",\"name\":\"nodes out of service\",\"pid\":0");
+    add_number(out, "ts", row->begin_s * 1e6);
+    g_string_append(out, ",\"args\":{");
+    add_first(out, "nodes", (double)row->nodes_out);
+    g_string_append(out, "}},\n");
+  }
+  if (phases->len > 0) add_name(out, "process_name", 0, 0, "campaign");
+  for (guint i = 0; i < phases->len; i++)
+    add_name(out, "thread_name", 0, i, g_ptr_array_index(phases, i));
+}
+
 gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError **error) {
   g_autoptr(GString) out = g_string_new("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
   g_autoptr(GPtrArray) streams = g_ptr_array_new();
@@ -104,6 +132,7 @@ gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError *
   }
   add_memory(out, outcome);
   add_power(out, outcome);
+  add_campaign(out, outcome);
   for (guint i = 0; i < outcome->lanes->len; i++) {
     const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
     add_name(out, "process_name", lane->lane, 0, lane->name);
