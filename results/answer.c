@@ -12,6 +12,28 @@
 #include "results/answer_real.h"
 #include "results/store.h"
 
+OrrAnswer *orr_answer_new(const char *const *columns, const gboolean *is_number) {
+  OrrAnswer *answer = g_new0(OrrAnswer, 1);
+  answer->columns = g_strdupv((char **)columns);
+  answer->n_columns = g_strv_length(answer->columns);
+  answer->is_number = g_memdup2(is_number, sizeof *is_number * answer->n_columns);
+  answer->rows = g_ptr_array_new();
+  return answer;
+}
+
+/* One block per row, as a query makes it: the cells, then their texts. */
+void orr_answer_add(OrrAnswer *answer, char *const *cells) {
+  const guint n = answer->n_columns;
+  gsize length = 0;
+  for (guint i = 0; i < n; i++) length += cells[i] ? strlen(cells[i]) + 1 : 0;
+  char **row = g_malloc(n * sizeof *row + length), *text = (char *)(row + n);
+  for (guint i = 0; i < n; i++) {
+    row[i] = cells[i] ? text : NULL;
+    if (cells[i]) text = g_stpcpy(text, cells[i]) + 1;
+  }
+  g_ptr_array_add(answer->rows, row);
+}
+
 void orr_answer_free(OrrAnswer *answer) {
   if (!answer) return;
   for (guint r = 0; answer->rows && r < answer->rows->len; r++) g_free(answer->rows->pdata[r]);

@@ -115,6 +115,10 @@ typedef struct {
   guint n_columns;
 } OrrAnswer;
 
+/* An answer made by hand, without rows: @columns ends with NULL; @is_number has one for each. */
+OrrAnswer *orr_answer_new(const char *const *columns, const gboolean *is_number);
+/* Adds a row: copies of the texts of @cells, one per column; NULL: SQL's NULL. */
+void orr_answer_add(OrrAnswer *answer, char *const *cells);
 void orr_answer_free(OrrAnswer *answer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrAnswer, orr_answer_free)
 

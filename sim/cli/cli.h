@@ -35,8 +35,9 @@ struct OrrCommand {
 
 extern const OrrCommand orr_verb_advise, orr_verb_calibrate, orr_verb_capacity, orr_verb_check,
     orr_verb_compare, orr_verb_cost, orr_verb_db, orr_verb_describe, orr_verb_explain, orr_verb_fit,
-    orr_verb_import, orr_verb_list, orr_verb_new, orr_verb_plan, orr_verb_plot, orr_verb_query,
-    orr_verb_report, orr_verb_run, orr_verb_schema, orr_verb_sweep, orr_verb_validate;
+    orr_verb_import, orr_verb_list, orr_verb_log, orr_verb_new, orr_verb_plan, orr_verb_plot,
+    orr_verb_query, orr_verb_report, orr_verb_run, orr_verb_schema, orr_verb_sweep,
+    orr_verb_validate;
 
 /* The formats of `orrery import` (verb_import.h). */
 extern const OrrCommand orr_verb_import_bench, orr_verb_import_huggingface, orr_verb_import_launch,

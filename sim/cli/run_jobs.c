@@ -96,9 +96,11 @@ static void drop_many_spans(const GPtrArray *jobs, guint many) {
   }
 }
 
-static void add_bands(OrrLibrary *library, const GPtrArray *jobs, double level) {
-  for (guint i = 0; i < jobs->len; i++)
-    orr_bands_add(library, &job_at(jobs, i)->scenario, job_at(jobs, i)->outcome, level);
+static void add_bands(OrrLibrary *library, const GPtrArray *jobs, const OrrRunJobs *how) {
+  for (guint i = 0; i < jobs->len; i++) {
+    orr_bands_add(library, &job_at(jobs, i)->scenario, job_at(jobs, i)->outcome, how->level);
+    orr_outcome_label(job_at(jobs, i)->outcome, how->label);
+  }
 }
 
 int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how,
@@ -109,7 +111,7 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   orr_progress_free(progress);
   if (!jobs) return 1;
   drop_many_spans(jobs, how->many_spans);
-  add_bands(library, jobs, how->level);
+  add_bands(library, jobs, how);
   if (how->store && !orr_simulate_jobs_store(jobs, how->file, how->store, &run_id, error)) return 1;
   print_warnings(jobs);
   const int lost = report_lost(jobs);

@@ -13,8 +13,9 @@ typedef struct {
   OrrStore *store;      /* NULL: nothing is stored */
   const char *database; /* its path */
   gboolean as_json, keep_spans;
-  guint many_spans; /* a job with more spans stores none; 0: no limit */
-  double level;     /* of error bands */
+  guint many_spans;  /* a job with more spans stores none; 0: no limit */
+  const char *label; /* of every job's run; NULL: none */
+  double level;      /* of error bands */
 } OrrRunJobs;
 
 /* Simulates, stores and prints the jobs; returns the exit status. */

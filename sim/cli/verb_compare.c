@@ -1,19 +1,22 @@
 /*
- * verb_compare.c - orrery compare DB RUN RUN: prints how the inputs, the results and the times of
- * two runs differ. Each table is a view: compare-inputs, compare-results, compare-time.
+ * verb_compare.c - orrery compare DB RUN RUN...: prints how the inputs, the results and the times
+ * of two runs differ, each table a view (compare-inputs, compare-results, compare-time); or the
+ * inputs and results of three and more side by side (compare_many.h).
  */
 #include <stdio.h>
 
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/compare_many.h"
 #include "sim/cli/compare_verdict.h"
 #include "sim/cli/question.h"
 
-static gboolean as_json, as_markdown;
+static gboolean as_csv, as_json, as_markdown;
 
 static const GOptionEntry options[] = {
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json,
      "Print one JSON object: the tables as arrays, and verdicts", NULL},
+    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "Print the results alone, as CSV (RFC 4180)", NULL},
     {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print Markdown tables", NULL},
     {NULL},
 };
@@ -85,45 +88,119 @@ static gboolean check_same_kind(OrrStore *store, const char *other, const char *
   return FALSE;
 }
 
-static int run(OrrLibrary *library, char **args, GError **error) {
-  gint64 other = 0, this = 0;
-  if (!orr_cli_check_args(args, 3, 3, "compare takes a database and the numbers of two runs",
-                          error) ||
-      !orr_question_run(args[1], &other, error) || !orr_question_run(args[2], &this, error))
-    return 2;
-  if (as_json && as_markdown) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "give --json or --markdown, not both");
-    return 2;
-  }
-  g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
-  if (!store || !check_same_kind(store, args[1], args[2], error)) return 1;
+/* --- Two runs --- */
+
+static int compare_two(OrrLibrary *library, OrrStore *store, char **names, const gint64 *runs,
+                       GError **error) {
   OrrAnswer *answers[N_PARTS] = {NULL};
   gboolean has_answers = TRUE;
   for (guint i = 0; i < N_PARTS && has_answers; i++) {
     answers[i] =
-        orr_store_ask(store, parts[i].view, this, &(OrrBinding){"other", args[1]}, 1, error);
+        orr_store_ask(store, parts[i].view, runs[1], &(OrrBinding){"other", names[0]}, 1, error);
     has_answers = answers[i] != NULL;
   }
   g_autoptr(OrrVerdicts) verdicts =
-      has_answers ? orr_compare_verdict_new(library, store, other, this, error) : NULL;
+      has_answers ? orr_compare_verdict_new(library, store, runs[0], runs[1], error) : NULL;
   if (verdicts && as_json) {
     print_json(answers, verdicts);
   } else if (verdicts) {
-    print_parts(answers, args[1], args[2]);
-    print_verdicts(verdicts, args[1], args[2]);
+    print_parts(answers, names[0], names[1]);
+    print_verdicts(verdicts, names[0], names[1]);
   }
   for (guint i = 0; i < N_PARTS; i++) orr_answer_free(answers[i]);
   return verdicts ? 0 : 1;
 }
 
+/* --- More --- */
+
+static char *text_of(const OrrAnswer *answer) {
+  return as_csv        ? orr_answer_csv(answer)
+         : as_json     ? orr_answer_json(answer)
+         : as_markdown ? orr_answer_markdown(answer)
+                       : orr_answer_table(answer);
+}
+
+static void print_table(const char *heading, const OrrAnswer *answer) {
+  g_autofree char *text = text_of(answer);
+  if (as_json)
+    printf("\"%s\": %s", heading, g_strchomp(text));
+  else
+    printf("%s%s\n\n%s\n", as_markdown ? "## " : "", heading, text);
+}
+
+static gboolean print_sides(OrrLibrary *library, OrrStore *store, char **names, const gint64 *runs,
+                            guint n, GError **error) {
+  for (guint i = 1; i < n; i++) {
+    g_autoptr(OrrVerdicts) verdicts =
+        orr_compare_verdict_new(library, store, runs[0], runs[i], error);
+    if (!verdicts) return FALSE;
+    if (!as_json) {
+      print_verdicts(verdicts, names[0], names[i]);
+      continue;
+    }
+    g_autofree char *judged = orr_compare_verdict_json(verdicts);
+    printf(",\n\"run %s against run %s\": {%s}", names[i], names[0], judged);
+  }
+  return TRUE;
+}
+
+static int compare_many(OrrLibrary *library, OrrStore *store, char **names, const gint64 *runs,
+                        guint n, GError **error) {
+  const gboolean is_plain = as_csv || as_json;
+  g_autoptr(OrrAnswer) inputs = orr_compare_many_inputs(store, runs, n, error);
+  g_autoptr(OrrAnswer) results =
+      inputs ? orr_compare_many_results(store, runs, n, is_plain, error) : NULL;
+  if (!results) return 1;
+  if (as_csv) {
+    g_autofree char *text = orr_answer_csv(results);
+    fputs(text, stdout);
+    return 0;
+  }
+  if (as_json) printf("{");
+  print_table(as_json ? "inputs" : "Inputs", inputs);
+  if (as_json) printf(",\n");
+  print_table(as_json ? "results" : "Results", results);
+  if (!print_sides(library, store, names, runs, n, error)) return 1;
+  if (as_json) printf("}\n");
+  return 0;
+}
+
+static gboolean check_runs(OrrStore *store, char **names, guint n, GError **error) {
+  for (guint i = 0; i < n; i++)
+    for (guint k = i + 1; k < n; k++)
+      if (!check_same_kind(store, names[i], names[k], error)) return FALSE;
+  return TRUE;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  gint64 runs[ORR_COMPARE_MANY_MOST] = {0};
+  if (!orr_cli_check_args(args, 3, 1 + ORR_COMPARE_MANY_MOST,
+                          "compare takes a database and the numbers of 2 to 20 runs", error))
+    return 2;
+  const guint n = g_strv_length(args) - 1;
+  for (guint i = 0; i < n; i++)
+    if (!orr_question_run(args[1 + i], &runs[i], error)) return 2;
+  if (as_json + as_markdown + as_csv > 1) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "give at most one of --csv, --json and --markdown");
+    return 2;
+  }
+  g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
+  if (!store || !check_runs(store, args + 1, n, error)) return 1;
+  if (n == 2 && !as_csv) return compare_two(library, store, args + 1, runs, error);
+  return compare_many(library, store, args + 1, runs, n, error);
+}
+
 const OrrCommand orr_verb_compare = {
     .verb = "compare",
-    .sentence = "Compare two runs: their inputs, their results, and where the time went.",
-    .usage = "DB RUN RUN [--json|--markdown]",
+    .sentence = "Compare runs: their inputs, their results, and where the time went.",
+    .usage = "DB RUN RUN [RUN]... [--csv|--json|--markdown]",
     .more =
         "Prints the changes of the second run against the first. The three tables are the "
         "views compare-inputs, compare-results and compare-time. Then says which run is better, "
-        "and how sure that is, from measured pairs that differ in the same way.",
+        "and how sure that is, from measured pairs that differ in the same way. Three and more "
+        "runs "
+        "stand side by side, with error bands and their changes against the first.",
     .options = options,
     .run = run,
 };

@@ -31,7 +31,7 @@
 #include "sim/run/simulate.h"
 
 static char **settings, *database, *trace, *fidelity;
-static char *spans, *band, *memory;
+static char *spans, *band, *memory, *label;
 static gboolean as_json, from_launch;
 static gint n_samples = -1, n_jobs;
 
@@ -43,6 +43,9 @@ static const GOptionEntry options[] = {
      "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
      "Store the run in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
+    {"label", 0, 0, G_OPTION_ARG_STRING, &label,
+     "Call the run TEXT in 'orrery log' (default: what differs from runs of the same name)",
+     "TEXT"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the result as one JSON object", NULL},
     {"spans", 0, 0, G_OPTION_ARG_FILENAME, &spans,
      "Store the time line: all, none, or auto (default: only if it has at most 250,000 spans)",
@@ -167,6 +170,7 @@ static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const cha
   if (trace && (!check_paths(file, error) || !orr_outcome_trace(outcome, trace, error)))
     return FALSE;
   drop_many_spans(outcome);
+  orr_outcome_label(outcome, label);
   return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
 }
 
@@ -281,6 +285,7 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
                           .as_json = as_json,
                           .keep_spans = store && !g_str_equal(spans, "none"),
                           .many_spans = g_str_equal(spans, "auto") ? MANY_SPANS : 0,
+                          .label = label,
                           .level = level};
   return orr_run_jobs(library, scenario, &how, error);
 }
@@ -362,7 +367,8 @@ const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and print a summary.",
     .usage =
-        "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
+        "FILE [--set PATH=VALUE]... [--db FILE] [--label TEXT] [--spans WHICH] [--json] [--trace "
+        "FILE] "
         "[--fidelity F] [--memory SIZE] [--band LEVEL] [--samples N] [-j N]\n"
         "       orrery run --from-launch FILE --cluster NAME [--gpus N] [--set VAR=VALUE]... ...",
     .more =

@@ -41,6 +41,12 @@ void orr_outcome_free(OrrOutcome *outcome) {
   g_free(outcome);
 }
 
+void orr_outcome_label(OrrOutcome *outcome, const char *label) {
+  if (!label) return;
+  const OrrRunLabelRow row = {g_string_chunk_insert(outcome->names, label)};
+  g_array_append_val(outcome->run_labels, row);
+}
+
 const GArray *orr_outcome_rows(const OrrOutcome *outcome, const OrrFieldTable *table) {
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
     if (arrays[i].table == table) return *array_at(outcome, i);

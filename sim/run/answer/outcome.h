@@ -42,6 +42,9 @@ OrrOutcome *orr_outcome_new(void); /* no rows, no kind */
 void orr_outcome_free(OrrOutcome *outcome);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrOutcome, orr_outcome_free)
 
+/* Adds the label that the run's user gave; NULL: none. */
+void orr_outcome_label(OrrOutcome *outcome, const char *label);
+
 /* The rows of @table; NULL where the outcome keeps no array of them. */
 const GArray *orr_outcome_rows(const OrrOutcome *outcome, const OrrFieldTable *table);
 
