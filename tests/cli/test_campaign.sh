@@ -73,6 +73,9 @@ check "longer maintenance lowers goodput" 'below "$(goodput --set campaign.maint
 for policy in requeue hot-update '{kind: warm-standby, wake-up: 30 s}' '{kind: shrink, most-lost: 2}' '{kind: replica-level, rejoin: 2 min}' reroute; do
   check "policy $policy" 'below 0.5 "$(goodput --set "campaign.policy=$policy")"'
 done
+nic() { goodput --set "campaign.stragglers=[{fault: {kind: nic, gpu: 3, bandwidth: $1 %}, mtbf: 12 h, lasts: 6 h}]"; }
+quarter=$(nic 25); half=$(nic 50); whole=$(nic 99)
+check "a slow network card lowers goodput, a slower one more" 'below "$quarter" "$half" && below "$half" "$whole"'
 check "policy none stops at a failure" 'run --set campaign.policy=none; near "$(number stopped)" 1 1e-9'
 check "a goal of tokens ends it" 'run --set campaign.tokens=1e9; below "$(number duration_s)" 86400 && below 0.99e9 "$(number tokens)"'
 "$orrery" run small.yaml --db c.db --set campaign.seeds=3 > said 2>&1
