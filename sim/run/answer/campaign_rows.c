@@ -172,6 +172,9 @@ void orr_campaign_rows_end(OrrCampaignAnswer *answer) {
   r->tokens_per_day = r->tokens_per_s * 86400;
   r->mttf_s = r->failures > 0 ? r->duration_s / r->failures : NAN;
   r->checkpoints = answer->n_checkpoints / n;
+  r->stall_s =
+      g_array_index(answer->lost, double, ORR_CAUSE_CHECKPOINT *ORR_N_PHASES + ORR_PHASE_STALL) /
+      answer->n_checkpoints;
   r->out_p50 = out_quantile(answer, 0.5);
   r->out_p99 = out_quantile(answer, 0.99);
   r->step_s = answer->input->step_s;
