@@ -29,7 +29,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-QUICK = {"megatron-sc21", "korthikanti-layers", "training-vtrain-multi", "training-megatron-h100", "training-sc21-zero3",
+QUICK = {"megatron-sc21", "campaigns-checkpoints", "korthikanti-layers", "training-vtrain-multi", "training-megatron-h100", "training-sc21-zero3",
          "training-torchtitan", "serving-splitwise", "serving-vllm-llama-3.1-8b"}
 MEMORY = ("memory_peak_bytes", "allocator_peak_bytes")
 RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "hardware_tflops_per_gpu", "model_tflops_per_gpu")  # of training
@@ -79,6 +79,12 @@ LINES = [
     ("energy-mlenergy", "video", ("energy_j_per_output_token",), "video on H100, of assumed length"),
     ("serving-splitwise", None, ("ttft_mean_s",), "Splitwise's batches of vLLM 0.2 on H100: ttft"),
     ("serving-splitwise", None, ("tpot_mean_s",), "the same batches: tpot"),
+    ("Months of a job", None, None, None),
+    ("campaigns", None, None, "times between failures, expected goodput, standby machines"),
+    ("campaigns-checkpoints", None, None, "for how long a checkpoint blocks; by part:"),
+    ("campaigns-checkpoints", "host", None, "copies to the host"),
+    ("campaigns-checkpoints", "peer", None, "to a peer"),
+    ("campaigns-checkpoints", "storage", None, "to the file system"),
     ("Rows that look computed, in no sum above", None, None, None),
     ("training-vtrain-single", None, None, "one node: [why](docs/modelling/training-accuracy.md#rows-that-look-computed)"),
 ]
