@@ -46,7 +46,7 @@ for name in $("$orrery" list plots | awk '{ print $1 }'); do
   case $name in
   measured-simulated) db=v.db ;;
   front) db=s.db ;;
-  serving-timeline) db=serving.db ;;
+  latency-cdf | rate-goodput | serving-timeline) db=serving.db ;;
   campaign-progress) db=campaign.db ;;
   *) db="r.db --run 1" ;;
   esac
