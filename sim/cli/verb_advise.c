@@ -61,6 +61,8 @@ static void print_json(const OrrCampaignAdvice *advice) {
     add_number(out, "value", row->value);
     add_number(out, "goodput", row->goodput);
     add_number(out, "gain", row->gain);
+    g_string_append(out, ", \"refusal\": ");
+    orr_show_json_text(out, row->refusal);
     g_string_append_printf(out, ", \"now\": %s}", row->is_now ? "true" : "false");
   }
   printf("%s]}\n", out->str);
@@ -117,6 +119,10 @@ static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *adv
     if (i == 0 || !is_same_group(row, row_at(advice, i - 1))) {
       print_head(advice, row);
       best = best_of(advice, i);
+    }
+    if (row->refusal) {
+      printf("  %-20s %s\n", row->choice, row->refusal);
+      continue;
     }
     printf("  %-20s %6.2f %%  %+6.2f %%  %+8.1f h%s%s\n", row->choice, 100 * row->goodput,
            100 * row->gain, row->gain * advice->duration_s / 3600, row->is_now ? "  now" : "",

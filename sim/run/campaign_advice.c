@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/run/simulate_campaign.h"
 #include "workloads/campaign/campaign_formulas.h"
@@ -163,13 +164,21 @@ static gboolean advise_policy(const Adviser *adviser, const OrrRunWorld *world,
   g_autofree void *params = entry->params ? g_malloc0(entry->params->size) : NULL;
   if (params) orr_field_defaults(entry->params, params);
   other.campaign.policy.params = params;
-  const gboolean ok = orr_simulate_campaign_ready(world, &other, &ready, error);
-  if (ok)
-    add_row(adviser, &ready.input, row);
-  else
-    g_free(row.choice);
+  g_autoptr(GError) why = NULL;
+  const gboolean ok = orr_simulate_campaign_ready(world, &other, &ready, &why);
+  const gboolean is_refused = g_error_matches(why, ORR_FAULT, ORR_FAULT_DOCUMENT);
   if (params) orr_field_clear(entry->params, params);
-  return ok;
+  if (ok) {
+    add_row(adviser, &ready.input, row);
+  } else if (is_refused) {
+    row.goodput = row.gain = NAN;
+    row.refusal = g_strdup(why->message);
+    g_array_append_val(adviser->advice->rows, row);
+  } else {
+    g_free(row.choice);
+    g_propagate_error(error, g_steal_pointer(&why));
+  }
+  return ok || is_refused;
 }
 
 static gboolean advise_policies(const Adviser *adviser, const OrrRunWorld *world, GError **error) {
@@ -181,7 +190,11 @@ static gboolean advise_policies(const Adviser *adviser, const OrrRunWorld *world
 
 /* --- Life --- */
 
-static void clear_row(gpointer row) { g_free(((OrrCampaignAdviceRow *)row)->choice); }
+static void clear_row(gpointer data) {
+  OrrCampaignAdviceRow *row = data;
+  g_free(row->choice);
+  g_free(row->refusal);
+}
 
 static OrrCampaignAdvice *advice_new(void) {
   OrrCampaignAdvice *advice = g_new0(OrrCampaignAdvice, 1);

@@ -29,6 +29,7 @@ typedef struct {
   double value;         /* checkpoints: the interval in seconds; spares: nodes; else NAN */
   double goodput, gain; /* gain: over the scenario's own */
   gboolean is_now;      /* the scenario's own choice */
+  char *refusal;        /* why the scenario cannot be run so; goodput and gain are NAN. Else NULL */
 } OrrCampaignAdviceRow;
 
 /* Closed forms for a tier: intervals that make goodput largest if the tier were the only one. */

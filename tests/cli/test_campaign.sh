@@ -115,6 +115,10 @@ check "twice the interval of the file system is 2 h" 'grep -q "^  120 min" said'
 check "advice as JSON" 'python3 -c "import json; a = json.load(open(\"said\")); b = [r for r in a[\"rows\"] if r[\"now\"]]; assert len(b) == 6 and all(r[\"gain\"] == 0 for r in b) and len(a[\"tiers\"]) == 4"'
 "$orrery" advise small.yaml --set campaign.seeds=5 --set "campaign.policy=requeue" --set "campaign.checkpoints=[{tier: storage, interval: 1 h}]" > said 2>&1
 check "with one tier the expected ETTR stands beside the goodput" 'grep -q "E.ETTR. by its formula" said'
+alone="--set cluster.nodes=1 --set cluster.gpus=4 --set workload.parallel.tp=4 --set workload.parallel.dp=1 --set workload.batch.global=4 --set campaign.seeds=2"
+check "a job of one replica cannot lose one" 'refused $alone --set campaign.policy=shrink && grep -q "1 replica" said'
+"$orrery" advise small.yaml $alone > said 2>&1
+check "advice names the policies that a job of one replica cannot have" 'test $? = 0 && test "$(grep -c "1 replica, needs" said)" = 3'
 "$orrery" advise megatron-sc21-1.7b > said 2>&1
 check "advice without a campaign is refused" 'test $? = 2; grep -q "campaign" said'
 "$orrery" list failures > said 2>&1
