@@ -329,7 +329,7 @@ static void test_needs(void) {
               "without a power model of device l40s: set cluster.device.power");
   check_needs("cluster: l40s-server\nprices: {currency: EUR, gpu-hour: 2, kwh: 0.2}\n",
               "tp: [1, 2]", cost, "set cluster.device.power, or leave out prices.kwh");
-  check_needs("cluster: {base: gb200-nvl72, nodes: 1}\nprices: {currency: EUR, kwh: 0.2}\n",
+  check_needs("cluster: {base: aws-p5, nodes: 1}\nprices: {currency: EUR, kwh: 0.2}\n",
               "tp: [1, 2]", cost, "set cluster.power.rest-busy, or leave out prices.kwh");
   check_needs("cluster: l40s-server\nprices: {currency: EUR, gpu-hour: 2}\n", "tp: [1, 2]", cost,
               NULL);
