@@ -111,7 +111,8 @@ static guint hash_set(gconstpointer key) {
 
 static gboolean equal_sets(gconstpointer a, gconstpointer b) {
   const GArray *x = a, *y = b;
-  return x->len == y->len && memcmp(x->data, y->data, x->len * sizeof(guint32)) == 0;
+  if (x->len != y->len || x->len == 0) return x->len == y->len; /* an empty set may have no data */
+  return memcmp(x->data, y->data, x->len * sizeof(guint32)) == 0;
 }
 
 /* Equal sets become one, so that pointers say whether two are equal. */
