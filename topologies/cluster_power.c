@@ -81,6 +81,13 @@ OrrMachinePower orr_cluster_power_machine(const OrrFabric *fabric, const OrrClus
   return machine;
 }
 
+double orr_cluster_power_board_cap_w(const OrrCluster *cluster) {
+  const OrrClusterPower *power = &cluster->power;
+  if (!(power->cap_w > 0)) return 0;
+  return (power->cap_w / (double)power->cap_nodes - power->rest_busy_w) /
+         (double)cluster->node.gpus;
+}
+
 void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const OrrClusterPower *power = &cluster->power;
   OrrDevicePower *board = &cluster->device.power;
@@ -91,7 +98,7 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
     return;
   }
   const double node_w = power->cap_w / (double)power->cap_nodes;
-  const double board_w = (node_w - power->rest_busy_w) / (double)cluster->node.gpus;
+  const double board_w = orr_cluster_power_board_cap_w(cluster);
   if (board_w <= board->static_w)
     orr_diags_error(diags, place,
                     "power.cap leaves %.0f W for a node: its rest draws %.0f W when busy and each "

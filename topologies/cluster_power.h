@@ -55,6 +55,9 @@ extern const OrrFieldTable orr_cluster_power_table;
 OrrMachinePower orr_cluster_power_machine(const OrrFabric *fabric, const OrrCluster *cluster,
                                           double gpus, double gpu_w);
 
+/* What a rack's cap leaves for each board, watts; 0: there is no cap. Needs rest_busy_w. */
+double orr_cluster_power_board_cap_w(const OrrCluster *cluster);
+
 /* Puts the boards' part of the rack's cap into the device's cap where it is the lower one. Adds a
  * finding at @place where the rest of a node is not stated, or nothing is left for boards. */
 void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *diags);

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 enum { ORR_COMPARE_MANY_MOST = 20 }; /* runs */
 
-/* The inputs that are not the same in all @runs: path, run N, ... NULL with @error. */
+/* The inputs that are not the same in all @runs: path, run_N, ... NULL with @error. */
 OrrAnswer *orr_compare_many_inputs(OrrStore *store, const gint64 *runs, guint n, GError **error);
 
 /* A row per result that is not 0 in all: metric, unit, and per run its value.

@@ -211,6 +211,14 @@ static void test_rack_cap(void) {
   g_assert_cmpfloat(a->machine.all_w - a->machine.network_w, <=, 14000);
 }
 
+/* Replicas on boards of their own stand in the same racks: 525 W for each, as above. */
+static void test_rack_cap_of_groups(void) {
+  g_autoptr(OrrOutcome) outcome = run(
+      SERVING_OF("groups: [{replicas: 1, device: h200-sxm}], "),
+      "cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 14 kW, cap-nodes: 2}}\n", FALSE);
+  g_assert_cmpfloat(outcome->result.serving.gpu_power_peak_w, <=, 3 * 525 * (1 + 1e-9));
+}
+
 static void refuse(const char *rest, const char *finding) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -314,6 +322,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/energy/prompts", test_prompts);
   g_test_add_func("/energy/clocks", test_clocks);
   g_test_add_func("/energy/rack-cap", test_rack_cap);
+  g_test_add_func("/energy/rack-cap-of-groups", test_rack_cap_of_groups);
   g_test_add_func("/energy/refused", test_refused);
   g_test_add_func("/energy/checkpoint", test_checkpoint);
   g_test_add_func("/energy/machine", test_machine);

@@ -48,8 +48,9 @@ static const OrrFieldTable policy_table =
 static const OrrField fields[] = {
     ORR_WORKLOAD_STACK_FIELD(OrrClusterJobs),
     ORR_FIELD_TEXT(OrrClusterJobs, "jobs", jobs, NULL,
-                   "The trace: a CSV with submit_s, duration_s, gpus, or the Standard Workload "
-                   "Format (NAME.swf); a path from the document's folder, from one of the "
+                   "The trace: a CSV with submit_s, duration_s, gpus; Slurm's sacct -P; the traces "
+                   "of Helios, Acme and Philly; or the Standard Workload Format (NAME.swf). A path "
+                   "from the document's folder, from one of the "
                    "library's, or from the working directory."),
     ORR_FIELD_TEXT(OrrClusterJobs, "queue", queue, "all",
                    "Only the jobs of this queue of the trace, as if they had the cluster alone."),

@@ -37,7 +37,7 @@ typedef struct {
   gint64 promised_us;                     /* the first start that backfill promised; -1: none */
   gint64 planned_us;                      /* conservative: its start as now planned */
   gint64 done_us;                         /* work that no preemption can take back */
-  gint64 overhead_us;                     /* run time that was no work: restarts, work done again */
+  gint64 overhead_us;                     /* run time beyond the work: restarts, work done again */
   guint preemptions;
   gboolean is_running;
   GArray *shares; /* of OrrGangShare, while it runs; NULL: it never ran */

@@ -48,7 +48,10 @@ static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster 
 static OrrCluster cluster_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
   OrrCluster own = *cluster;
   const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
-  if (group && group->device.name) own.device = group->device;
+  if (!group || !group->device.name) return own;
+  const double rack_w = orr_cluster_power_board_cap_w(cluster);
+  own.device = group->device;
+  if (rack_w > 0) own.device.power.cap_w = orr_device_power_limit_w(&own.device.power, rack_w);
   return own;
 }
 
