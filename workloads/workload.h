@@ -1,10 +1,9 @@
 /*
  * workload.h - workloads: what runs on a cluster, compiled to a program.
  *
- * A workload kind is an entry (cluster, collectives, serving, training). It checks a scenario and
- * compiles
- * it in a world (model, machine, costs) to a program (sim/engine/program.h) with some facts about
- * it. Nothing here runs the program; tests print it without an engine.
+ * A workload kind is an entry (cluster, collectives, post-training, serving, training). It checks a
+ * scenario and compiles it in a world (model, machine, costs) to a program (sim/engine/program.h)
+ * with some facts about it. Nothing here runs the program; tests print it without an engine.
  *
  * To add a kind: write workloads/KIND.c with one `const OrrWorkloadKind`, add it to the array in
  * workload.c and to meson.build.
@@ -60,6 +59,7 @@ typedef struct {
   const OrrCostModel *(*cost_of)(void *machines, const OrrDevice *device, GError **error);
   void *machines;
   struct OrrCollectiveCache *plans; /* of collectives; NULL: none are kept */
+  const struct OrrParts *parts; /* for workloads made of others (parts.h); NULL: there are none */
 } OrrWorld;
 
 /* Categories of time, in the order of reports. */
@@ -113,6 +113,11 @@ typedef struct {
   double factor; /* otherwise: kernels take this many times as long */
 } OrrGpuChange;
 
+/* A key of a workload that holds another workload, without `kind`. */
+typedef struct {
+  const char *key, *kind;
+} OrrWorkloadSection;
+
 typedef struct OrrWork
     OrrWork; /* a compiled workload; each kind embeds it as the first member of its own struct */
 
@@ -161,6 +166,9 @@ struct OrrWorkloadKind {
   gboolean is_alone;
   /* the stack (workloads/stack.h) of a workload that names none; NULL: kernels and links alone */
   const char *default_stack;
+  /* keys with workloads of their own, which have stacks of their own; ends with a NULL key; NULL:
+   * none */
+  const OrrWorkloadSection *sections;
   /* Checks rules that span fields: divisibility, sizes against model and cluster. Adds findings
    * at @place. */
   void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster,

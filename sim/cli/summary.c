@@ -12,6 +12,7 @@
 #include "sim/cli/summary_band.h"
 #include "sim/cli/summary_campaign.h"
 #include "sim/cli/summary_cluster.h"
+#include "sim/cli/summary_post_training.h"
 #include "sim/cli/summary_collectives.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_inputs.h"
@@ -264,6 +265,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
   const gboolean is_campaign = outcome->kind->result == &orr_campaign_result_table;
   const gboolean is_cluster = outcome->kind->result == &orr_cluster_result_table;
+  const gboolean is_post_training = outcome->kind->result == &orr_post_training_result_table;
   const OrrResult *result = &outcome->result;
   g_string_append_printf(out, "%s\n", scenario->name);
   add_stack(out, scenario);
@@ -275,6 +277,8 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
     orr_summary_campaign(out, scenario, outcome);
   else if (is_cluster)
     orr_summary_cluster(out, scenario, outcome);
+  else if (is_post_training)
+    orr_summary_post_training(out, scenario, outcome);
   else
     orr_summary_collectives(out, scenario, outcome);
   orr_summary_money(out, scenario, outcome);
@@ -284,11 +288,12 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
     add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
   add_engine(out, outcome);
   add_replay(out, outcome,
-             is_training   ? result->training.events
-             : is_serving  ? result->serving.events
-             : is_campaign ? result->campaign.events
-             : is_cluster  ? result->cluster.events
-                           : result->collectives.events);
+             is_training        ? result->training.events
+             : is_serving       ? result->serving.events
+             : is_campaign      ? result->campaign.events
+             : is_cluster       ? result->cluster.events
+             : is_post_training ? result->post_training.events
+                                : result->collectives.events);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);

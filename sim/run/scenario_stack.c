@@ -251,7 +251,41 @@ static gboolean put_checkpoint(OrrLibrary *library, const OrrNode *model, OrrNod
   return TRUE;
 }
 
-/* Replaces the workload of @owner, which is @root or one of its jobs. */
+static const OrrWorkloadSection *sections_of(const OrrNode *workload) {
+  const char *kind = orr_node_get_text(workload, "kind");
+  const OrrEntry *entry = kind ? orr_registry_find(&orr_workload_registry, kind) : NULL;
+  return entry ? ((const OrrWorkloadKind *)entry)->sections : NULL;
+}
+
+static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrDiags *diags);
+
+/* The workload in @workload's @section, with the settings of its own stack. */
+static void apply_section(OrrLibrary *library, const OrrNode *root, OrrNode *owner,
+                          const OrrWorkloadSection *section, OrrDiags *diags) {
+  OrrNode *workload = orr_node_get(owner, "workload");
+  const OrrNode *given = orr_node_get(workload, section->key);
+  const OrrNode *model = orr_node_get(owner, "model");
+  if (given && given->kind != ORR_NODE_MAP) return; /* reading reports it */
+  g_autoptr(OrrNode) own = orr_node_new_map(owner->place);
+  OrrNode *inner = given ? orr_node_copy(given) : orr_node_new_map(workload->place);
+  orr_node_set(inner, "kind", orr_node_new_scalar(inner->place, section->kind));
+  orr_node_set(own, "workload", inner);
+  if (model) orr_node_set(own, "model", orr_node_copy(model));
+  apply(library, root, own, diags);
+  OrrNode *whole = orr_node_copy(orr_node_get(own, "workload"));
+  orr_node_remove(whole, "kind");
+  orr_node_set(workload, section->key, whole);
+}
+
+static void apply_sections(OrrLibrary *library, const OrrNode *root, OrrNode *owner,
+                           OrrDiags *diags) {
+  const OrrNode *workload = orr_node_get(owner, "workload");
+  const OrrWorkloadSection *section =
+      workload && workload->kind == ORR_NODE_MAP ? sections_of(workload) : NULL;
+  for (; section && section->key; section++) apply_section(library, root, owner, section, diags);
+}
+
+/* Replaces the workload of @owner, which is @root, one of its jobs or a section's. */
 static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrDiags *diags) {
   const OrrNode *section = orr_node_get(owner, "workload");
   g_autoptr(OrrNode) workload = section && library ? expand(library, section) : NULL;
@@ -268,11 +302,12 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrD
                            .diags = diags};
     OrrNode *whole = complete(&laying, workload);
     orr_node_set(owner, "workload", whole);
-  } else if (has_more || orr_diags_n_errors(diags) > before) {
+  } else if (has_more || sections_of(workload) || orr_diags_n_errors(diags) > before) {
     if (orr_diags_n_errors(diags) > before) /* reported: reading must not report it again */
       orr_node_remove(workload, "stack");
     orr_node_set(owner, "workload", g_steal_pointer(&workload));
   }
+  apply_sections(library, root, owner, diags);
 }
 
 OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
@@ -328,6 +363,7 @@ gboolean orr_scenario_stack_uses(OrrLibrary *library, const OrrNode *tree, const
   const OrrNode *section = tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "workload") : NULL;
   g_autoptr(OrrNode) workload = section && library ? expand(library, section) : NULL;
   g_autoptr(OrrDiags) ignored = orr_diags_new();
+  if (workload && sections_of(workload)) return g_str_has_prefix(path, "workload.");
   g_autoptr(OrrStack) stack = workload ? load_stack(library, workload, ignored) : NULL;
   return stack && stack_uses(stack, path);
 }

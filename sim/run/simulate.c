@@ -5,6 +5,7 @@
  */
 #include "sim/run/simulate.h"
 
+#include "sim/run/part_runs.h"
 #include "sim/run/simulate_campaign.h"
 #include "sim/run/simulate_faults.h"
 
@@ -28,9 +29,13 @@ static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario
                         !simulation->whole_steps && !orr_scenario_has_faults(scenario)};
 }
 
-static gboolean run(const OrrWorld *world, const OrrScenario *scenario,
+static gboolean run(const OrrRunWorld *machine, const OrrWorld *own, const OrrScenario *scenario,
                     const OrrSimulation *simulation, OrrOutcome *outcome, GError **error) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  g_autoptr(OrrPartRuns) parts = orr_part_runs_new(machine, scenario, outcome->warnings);
+  OrrWorld with_parts = *own;
+  with_parts.parts = orr_part_runs_parts(parts);
+  const OrrWorld *world = &with_parts;
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, world, error);
   if (!work) return FALSE;
   const OrrRunWork one = {scenario, world->fabric, work, simulation};
@@ -52,7 +57,7 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
           ? orr_simulate_campaign_run(machine, scenario, outcome, error)
       : orr_scenario_has_faults(scenario)
           ? orr_simulate_faults_run(&world, scenario, simulation, outcome, error)
-          : run(&world, scenario, simulation, outcome, error);
+          : run(machine, &world, scenario, simulation, outcome, error);
   if (!has_run) return NULL;
   orr_outcome_set_wall_time(outcome, begin);
   return g_steal_pointer(&outcome);

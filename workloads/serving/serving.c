@@ -473,8 +473,9 @@ static const OrrField fields[] = {
     {.name = "load",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrServing, load),
-     .sentence = "When requests come.",
-     .registry = &orr_arrival_registry},
+     .sentence = "When requests come; required but for rollouts of post-training.",
+     .registry = &orr_arrival_registry,
+     .flags = ORR_FIELD_OPTIONAL},
     COUNT(
         OrrServing, "requests", requests, 0, "0",
         "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else 1,000."),

@@ -7,10 +7,12 @@
 #include "sim/run/answer/cluster_rows.h"
 #include "sim/run/answer/collective_rows.h"
 #include "sim/run/answer/money.h"
+#include "sim/run/answer/post_training_rows.h"
 #include "sim/run/answer/serving_rows.h"
 #include "sim/run/answer/training_rows.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective_bench.h"
+#include "workloads/post_training/post_training.h"
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"
 
@@ -28,6 +30,11 @@ static const OrrRunKind kinds[] = {
      .explain = orr_collective_rows_explain,
      .view = "nccl-tests",
      .details = &orr_nccl_test_table},
+    {.kind = &orr_post_training_kind,
+     .result = &orr_post_training_result_table,
+     .rows = orr_post_training_rows,
+     .explain = orr_post_training_rows_explain,
+     .view = "post-training"},
     {.kind = &orr_serving_kind,
      .result = &orr_serving_result_table,
      .rows = orr_serving_rows,

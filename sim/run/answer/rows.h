@@ -50,6 +50,7 @@ typedef union {
   OrrTrainingResult training;
   OrrClusterResult cluster;
   OrrCollectivesResult collectives;
+  OrrPostTrainingResult post_training;
   OrrServingResult serving;
   OrrCampaignResult campaign;
 } OrrResult;

@@ -174,7 +174,10 @@ static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPl
 
 static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
-  if (load && load->check) load->check(params->load.params, place, diags);
+  if (!load)
+    orr_diags_error(diags, place, "missing key 'load' in serving: When requests come.");
+  else if (load->check)
+    load->check(params->load.params, place, diags);
 }
 
 static void check_algorithm(const char *what, const char *name, OrrPlace place, OrrDiags *diags) {

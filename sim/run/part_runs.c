@@ -1,0 +1,176 @@
+/*
+ * part_runs.c - makes the scenario and the world of each part, and replays the parts in children.
+ */
+#include "sim/run/part_runs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/run/children.h"
+#include "sim/run/simulate.h"
+
+struct OrrPartRuns {
+  OrrParts parts;
+  const OrrRunWorld *machine;
+  const OrrScenario *scenario;
+  GPtrArray *warnings; /* borrowed */
+  GPtrArray *worlds;   /* of Own * */
+};
+
+/* The world of one cluster. */
+typedef struct {
+  const OrrCluster *cluster;
+  OrrScenario scenario; /* borrows */
+  OrrRunWorld *machine;
+  OrrWorld world;
+} Own;
+
+static void own_free(gpointer data) {
+  Own *own = data;
+  orr_run_world_free(own->machine);
+  g_free(own);
+}
+
+static OrrScenario scenario_on(const OrrScenario *scenario, const OrrCluster *cluster) {
+  OrrScenario part = *scenario;
+  part.cluster = *cluster;
+  part.sweep = part.validation = NULL;
+  part.uncertain = NULL;
+  return part;
+}
+
+static void add_warnings(OrrPartRuns *runs, const GPtrArray *warnings) {
+  for (guint i = 0; i < warnings->len; i++)
+    if (!g_ptr_array_find_with_equal_func(runs->warnings, warnings->pdata[i], g_str_equal, NULL))
+      g_ptr_array_add(runs->warnings, g_strdup(warnings->pdata[i]));
+}
+
+static Own *own_of(OrrPartRuns *runs, const OrrCluster *cluster, GError **error) {
+  for (guint i = 0; i < runs->worlds->len; i++) {
+    Own *own = runs->worlds->pdata[i];
+    if (own->cluster == cluster) return own;
+  }
+  Own *own = g_new0(Own, 1);
+  own->cluster = cluster;
+  own->scenario = scenario_on(runs->scenario, cluster);
+  g_ptr_array_add(runs->worlds, own);
+  OrrRunWorld *machine = own->machine =
+      orr_run_world_new(runs->machine->library, &own->scenario, error);
+  if (!machine) {
+    g_ptr_array_remove(runs->worlds, own);
+    return NULL;
+  }
+  own->world = (OrrWorld){.model = &own->scenario.model,
+                          .cluster = &own->scenario.cluster,
+                          .fabric = machine->fabric,
+                          .cost = machine->cost,
+                          .cost_of = orr_run_world_cost_of,
+                          .machines = machine,
+                          .fidelity = own->scenario.fidelity,
+                          .on_missing = (OrrOnMissing)own->scenario.on_missing,
+                          .seed = own->scenario.seed,
+                          .folders = own->scenario.folders,
+                          .plans = machine->plans};
+  add_warnings(runs, machine->warnings);
+  return own;
+}
+
+static const OrrWorld *world_of(void *user, const OrrCluster *cluster, GError **error) {
+  const Own *own = own_of(user, cluster, error);
+  return own ? &own->world : NULL;
+}
+
+/* --- Replays --- */
+
+typedef struct {
+  OrrPartTimes times;
+  int code; /* of an error; its message follows */
+  char message[512];
+} Answer;
+
+typedef struct {
+  OrrPartRuns *runs;
+  const OrrPart *parts;
+} Task;
+
+static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
+  if (strcmp(part->kind->entry.name, "collectives") == 0)
+    return (OrrPartTimes){.seconds = g_array_index(outcome->nccl_tests, OrrNcclTestRow, 0).time_s,
+                          .gpu_energy_j = NAN,
+                          .events = outcome->result.collectives.events};
+  const OrrTrainingResult *r = &outcome->result.training;
+  return (OrrPartTimes){.seconds = r->iteration_time_s,
+                        .gpu_bytes = r->memory_peak_bytes,
+                        .gpu_energy_j = r->gpu_power_mean_w * r->iteration_time_s,
+                        .events = r->events};
+}
+
+static gboolean replay_one(const Task *task, const OrrPart *part, OrrPartTimes *ret_times,
+                           GError **error) {
+  static const OrrSimulation whole;
+  const Own *own = own_of(task->runs, part->cluster, error);
+  if (!own) return FALSE;
+  OrrScenario scenario = own->scenario;
+  scenario.model = *part->model;
+  scenario.workload = (OrrChoice){.entry = &part->kind->entry, .params = (void *)part->params};
+  g_autoptr(OrrOutcome) outcome = orr_simulate_in(own->machine, &scenario, &whole, error);
+  if (outcome) *ret_times = take(part, outcome);
+  return outcome != NULL;
+}
+
+static GBytes *work(guint index, void *user) {
+  const Task *task = user;
+  g_autoptr(GError) error = NULL;
+  Answer answer = {0};
+  if (!replay_one(task, &task->parts[index], &answer.times, &error)) {
+    answer.code = error->code;
+    g_strlcpy(answer.message, error->message, sizeof answer.message);
+  }
+  return g_bytes_new(&answer, sizeof answer);
+}
+
+static gboolean keep(const OrrPart *part, const OrrChildAnswer *child, OrrPartTimes *ret_times,
+                     GError **error) {
+  const Answer *answer = child->bytes ? g_bytes_get_data(child->bytes, NULL) : NULL;
+  if (!answer)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", part->name, child->failure);
+  else if (answer->message[0] != '\0')
+    g_set_error(error, ORR_FAULT, answer->code, "%s: %s", part->name, answer->message);
+  else
+    *ret_times = answer->times;
+  return answer && answer->message[0] == '\0';
+}
+
+/* Worlds are made here, so that children share them and their warnings are heard. */
+static gboolean replay(void *user, const OrrPart *parts, guint n, OrrPartTimes *ret_times,
+                       GError **error) {
+  Task task = {user, parts};
+  const OrrChildren children = {.n = n, .work = work, .user = &task};
+  if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (!own_of(user, parts[i].cluster, error)) return FALSE;
+  g_autoptr(GPtrArray) answers = orr_children_run(&children);
+  for (guint i = 0; i < n; i++)
+    if (!keep(&parts[i], answers->pdata[i], &ret_times[i], error)) return FALSE;
+  return TRUE;
+}
+
+OrrPartRuns *orr_part_runs_new(const OrrRunWorld *machine, const OrrScenario *scenario,
+                               GPtrArray *warnings) {
+  OrrPartRuns *runs = g_new0(OrrPartRuns, 1);
+  runs->parts = (OrrParts){runs, world_of, replay};
+  runs->machine = machine;
+  runs->scenario = scenario;
+  runs->warnings = warnings;
+  runs->worlds = g_ptr_array_new_with_free_func(own_free);
+  return runs;
+}
+
+const OrrParts *orr_part_runs_parts(const OrrPartRuns *runs) { return &runs->parts; }
+
+void orr_part_runs_free(OrrPartRuns *runs) {
+  if (!runs) return;
+  g_ptr_array_unref(runs->worlds);
+  g_free(runs);
+}

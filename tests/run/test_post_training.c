@@ -1,0 +1,175 @@
+/*
+ * test_post_training.c - loops whose times are known: parts add up, engines agree with the replay
+ * of serving, the slower pool decides, and repeats are equal.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/simulate.h"
+
+#define HEAD                                                                                       \
+  "schema: scenario/1\n"                                                                           \
+  "name: loop\n"                                                                                   \
+  "cluster: {base: dgx-h100-superpod, nodes: 2}\n"                                                 \
+  "model: llama-3.2-1b\n"
+#define ENGINE "engine: {max-model-len: 4096}"
+#define LOOP_OF(response, more)                                                                    \
+  HEAD "workload: {kind: post-training, prompts: 32, samples: 4, prompt: {tokens: 200}, "          \
+       "response: {" response "}, rollout: {" ENGINE "}, update: {batch: {global: 64}, "           \
+       "sequence: 4096, optimizer: {sharding: fsdp}}, steps: 6, " more "}\n"
+#define LOOP(more) LOOP_OF("tokens: 500", more)
+
+static OrrOutcome *try_run(const char *text, char **ret_found) {
+  static OrrLibrary *library = NULL;
+  if (!library) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "loop.yaml", diags);
+  g_autoptr(OrrScenario) read = orr_scenario_read(library, tree, diags);
+  *ret_found = orr_diags_text(diags);
+  if (!read) return NULL;
+  OrrOutcome *outcome = orr_simulate(library, read, FALSE, &error);
+  g_assert_no_error(error);
+  return outcome;
+}
+
+static OrrPostTrainingResult run(const char *text) {
+  g_autofree char *found = NULL;
+  g_autoptr(OrrOutcome) outcome = try_run(text, &found);
+  g_assert_cmpstr(found, ==, "");
+  return outcome->result.post_training;
+}
+
+static double parts_of(const OrrPostTrainingResult *r) {
+  return r->rollout_wait_s + r->switch_s + r->data_s + r->old_log_probs_s + r->reference_s +
+         r->values_s + r->critic_update_s + r->update_s + r->weight_sync_s;
+}
+
+/* In turns, a step is its parts, one after the other; equal lengths have no tail. */
+static void test_in_turns(void) {
+  const OrrPostTrainingResult r = run(LOOP("driver: {sample: 1 ms, batch: 0.5 s}"));
+  g_assert_cmpfloat_with_epsilon(r.step_time_s, parts_of(&r), 1e-9);
+  g_assert_cmpfloat_with_epsilon(r.data_s, 0.128 + 0.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon(r.old_log_probs_s, r.reference_s, 1e-12);
+  g_assert_cmpfloat_with_epsilon(r.rollout_s, r.rollout_wait_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon(r.rollout_tail, 0, 0.02);
+  g_assert_cmpfloat(r.response_tokens_mean, ==, 500);
+  g_assert_cmpfloat(r.staleness_most, ==, 0);
+  /* engines wake and go to sleep once in a step */
+  const OrrPostTrainingResult slow = run(LOOP("wake: 2 s, offload: all"));
+  const OrrPostTrainingResult fast = run(LOOP("wake: 0 s, offload: all"));
+  g_assert_cmpfloat_with_epsilon(slow.switch_s - fast.switch_s, 4, 1e-9);
+}
+
+/* The same responses as a closed batch of the workload serving, whose engines are replayed step by
+ * step: 16 engines of 8 sequences. */
+static void test_as_serving(void) {
+  g_autofree char *found = NULL;
+  const OrrPostTrainingResult loop = run(LOOP("mode: {route: sample}"));
+  g_autoptr(OrrOutcome) outcome =
+      try_run(HEAD "workload: {kind: serving, replicas: 16, requests: 128, " ENGINE
+                   ", input: {tokens: 200}, output: {tokens: 500}, "
+                   "load: {kind: closed-loop, concurrency: 128}}\n",
+              &found);
+  g_assert_cmpstr(found, ==, "");
+  const double served_s = outcome->result.serving.duration_s;
+  g_assert_cmpfloat_with_epsilon(loop.rollout_s / served_s, 1, 0.05);
+}
+
+/* Rollouts far ahead: the slower pool sets the pace, and does not wait. */
+static void test_ahead(void) {
+  const OrrPostTrainingResult trainer =
+      run(LOOP("pools: {rollout-gpus: 12}, sync: broadcast, epochs: 8, "
+               "mode: {kind: asynchronous, staleness: 3}"));
+  g_assert_cmpfloat_with_epsilon(trainer.rollout_wait_s, 0, 1e-9);
+  g_assert_cmpfloat_with_epsilon(trainer.step_time_s, parts_of(&trainer) - trainer.rollout_wait_s,
+                                 1e-9);
+  const OrrPostTrainingResult turns =
+      run(LOOP("pools: {rollout-gpus: 12}, sync: broadcast, epochs: 8"));
+  g_assert_cmpfloat(turns.step_time_s, >, trainer.step_time_s);
+  g_assert_cmpfloat_with_epsilon(turns.update_s, trainer.update_s, 1e-9);
+  g_assert_cmpfloat(trainer.staleness_most, <=, 3);
+  g_assert_cmpfloat(trainer.staleness_most, >, 0);
+}
+
+/* Of twice the groups the first half is taken; the rest is dropped, so the tail is shorter. */
+static void test_over_sampling(void) {
+#define SPREAD "kind: lognormal, tokens: 500, sigma: 1, most: 3000"
+  const OrrPostTrainingResult all = run(LOOP_OF(SPREAD, "epochs: 1"));
+  const OrrPostTrainingResult cut = run(LOOP_OF(SPREAD, "mode: {over-sampling: 1}"));
+  g_assert_cmpint(all.samples_dropped, ==, 0);
+  g_assert_cmpint(cut.samples_dropped, >, 0);
+  g_assert_cmpfloat(cut.rollout_s, <, all.rollout_s);
+}
+
+/* Half of the groups are filtered: about twice as many are rolled out. */
+static void test_filtered(void) {
+  const OrrPostTrainingResult r = run(LOOP("algorithm: {kind: dapo, filtered: 0.5}, epochs: 1"));
+  g_assert_cmpfloat_with_epsilon((double)r.groups_filtered / (6 * 32), 1, 0.4);
+  g_assert_cmpfloat(r.reference_s, ==, 0);
+}
+
+static void test_critic(void) {
+  const OrrPostTrainingResult r = run(LOOP("algorithm: ppo"));
+  g_assert_cmpfloat_with_epsilon(r.critic_update_s, r.update_s, 1e-12);
+  g_assert_cmpfloat_with_epsilon(r.values_s, r.old_log_probs_s, 1e-12);
+}
+
+/* A tool of 10 s between two turns: rollouts take at least that longer. Two turns of half the
+ * length write as many tokens. */
+static void test_turns(void) {
+  const OrrPostTrainingResult one = run(LOOP("epochs: 1"));
+  const OrrPostTrainingResult two =
+      run(HEAD "workload: {kind: post-training, prompts: 32, samples: 4, prompt: {tokens: 200}, "
+               "response: {tokens: 250}, rollout: {" ENGINE "}, "
+               "turns: {number: {tokens: 2}, answer: {tokens: 50}, latency: 10 s}, "
+               "verifier: {latency: 1 s, workers: 64}, "
+               "update: {batch: {global: 64}, sequence: 4096, optimizer: {sharding: fsdp}}}\n");
+  g_assert_cmpfloat(two.response_tokens_mean, ==, 500);
+  /* 10 s of tools, and 128 scores by 64 workers of 1 s each */
+  g_assert_cmpfloat_with_epsilon(two.rollout_s - one.rollout_s, 12, 0.5);
+}
+
+static void test_repeats(void) {
+  const OrrPostTrainingResult a = run(LOOP("mode: {over-sampling: 0.5}")),
+                              b = run(LOOP("mode: {over-sampling: 0.5}")),
+                              full = run(LOOP("mode: {over-sampling: 0.5}") "fidelity: full\n");
+  g_assert_cmpfloat(a.step_time_s, ==, b.step_time_s);
+  g_assert_cmpfloat_with_epsilon(full.step_time_s / a.step_time_s, 1, 1e-9);
+}
+
+static void refuses(const char *text, const char *says) {
+  g_autofree char *found = NULL;
+  g_autoptr(OrrOutcome) outcome = try_run(text, &found);
+  g_assert_null(outcome);
+  if (!strstr(found, says)) g_error("'%s' is not in: %s", says, found);
+}
+
+static void test_bad(void) {
+  refuses(LOOP("pools: {rollout-gpus: 8}, sync: broadcast, mode: {kind: asynchronous}"),
+          "staleness of 0 is synchronous");
+  refuses(LOOP("mode: {kind: asynchronous, staleness: 1}"), "set pools.rollout-gpus");
+  refuses(LOOP("pools: {rollout-gpus: 16}, sync: broadcast"), "leaves no GPU to train");
+  refuses(LOOP("pools: {rollout-gpus: 8}"), "sync ipc: its engines share");
+  refuses(LOOP("sync: broadcast"), "sync broadcast: it sends to GPUs of their own");
+  refuses(LOOP("mode: {staleness: 1}"), "has no staleness");
+  refuses(LOOP("mode: {streaming: 8}"), "trains while rollouts run");
+  refuses(HEAD "workload: {kind: post-training, prompts: 1, response: {tokens: 9}, "
+               "rollout: {parallel: {tp: 3}}, update: {batch: {global: 1}}}\n",
+          "not whole engines");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/post-training/in-turns", test_in_turns);
+  g_test_add_func("/post-training/as-serving", test_as_serving);
+  g_test_add_func("/post-training/ahead", test_ahead);
+  g_test_add_func("/post-training/over-sampling", test_over_sampling);
+  g_test_add_func("/post-training/filtered", test_filtered);
+  g_test_add_func("/post-training/critic", test_critic);
+  g_test_add_func("/post-training/turns", test_turns);
+  g_test_add_func("/post-training/repeats", test_repeats);
+  g_test_add_func("/post-training/bad", test_bad);
+  return g_test_run();
+}

@@ -1,0 +1,42 @@
+/*
+ * parts.h - what a workload that is made of others may ask while it compiles: a world on a part of
+ * the machine, and what other workloads take there.
+ *
+ * sim/run provides both (part_runs.h), since a replay needs engines and processes of its own.
+ */
+#ifndef ORR_PARTS_H
+#define ORR_PARTS_H
+
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+/* A workload on a cluster of its own; all of it outlives the call. */
+typedef struct {
+  const char *name; /* for messages: "update" */
+  const OrrWorkloadKind *kind;
+  const void *params;
+  const OrrModel *model;
+  const OrrCluster *cluster;
+} OrrPart;
+
+/* training: a step. collectives: one call of the only size. */
+typedef struct {
+  double seconds;
+  double gpu_bytes;    /* training: peak of the fullest GPU */
+  double gpu_energy_j; /* training: of all GPUs in a step; NAN: not known */
+  gint64 events;
+} OrrPartTimes;
+
+typedef struct OrrParts {
+  void *user;
+  /* The world of @cluster, which outlives it; it lives as long as @user. NULL with @error. */
+  const OrrWorld *(*world_of)(void *user, const OrrCluster *cluster, GError **error);
+  /* Replays @n parts, several at once, and fills @ret_times. */
+  gboolean (*replay)(void *user, const OrrPart *parts, guint n, OrrPartTimes *ret_times,
+                     GError **error);
+} OrrParts;
+
+G_END_DECLS
+
+#endif

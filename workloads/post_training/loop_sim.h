@@ -1,0 +1,133 @@
+/*
+ * loop_sim.h - the loop of post-training as an event simulation: replicas roll out, a verifier
+ * scores, a trainer updates, weights move, and all wait for one another.
+ *
+ * Weights have a version, from 0. Groups are launched while
+ *
+ *   groups launched < (version + 1 + staleness) prompts          (AReaL, arXiv 2505.24298, eq. 3)
+ *
+ * with staleness 0 in synchronous mode, where the groups beyond `prompts` of a step are those of
+ * over-sampling. The trainer takes `prompts` groups for a step in the order in which they were
+ * scored, or with streaming some at a time, computes its passes, and sends the weights. On
+ * shared GPUs it begins when the last rollout of the step has ended.
+ *
+ * While weights move, replicas stop. After it they go on with their caches (keep), compute their
+ * caches again with the new weights (recompute), or had to finish what they had begun before
+ * (drain).
+ */
+#ifndef ORR_LOOP_SIM_H
+#define ORR_LOOP_SIM_H
+
+#include "workloads/lengths.h"
+#include "workloads/post_training/pass_time.h"
+#include "workloads/post_training/rollout_speed.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_LOOP_SYNCHRONOUS, ORR_LOOP_ASYNCHRONOUS } OrrLoopKind;
+extern const char *const orr_loop_kind_words[];
+typedef enum { ORR_LOOP_KEEP, ORR_LOOP_RECOMPUTE, ORR_LOOP_DRAIN } OrrLoopOnUpdate;
+extern const char *const orr_loop_on_update_words[];
+typedef enum { ORR_LOOP_BY_SAMPLE, ORR_LOOP_BY_GROUP } OrrLoopRoute;
+extern const char *const orr_loop_route_words[];
+
+typedef struct {
+  int kind;            /* OrrLoopKind */
+  double staleness;    /* batches; asynchronous: above 0 */
+  int on_update;       /* OrrLoopOnUpdate */
+  gint64 streaming;    /* groups that the trainer takes at once; 0: those of a step */
+  double oversampling; /* further groups, as a fraction; synchronous */
+  int route;           /* OrrLoopRoute */
+} OrrLoopMode;
+
+/* Turns of a response; between two of them a tool answers. */
+typedef struct {
+  OrrLengths turns, answer; /* turns of a response; tokens of a tool's answer */
+  double latency_s, spread; /* mean; standard deviation of the logarithm */
+  gint64 workers;           /* 0: no limit */
+} OrrLoopTurns;
+
+typedef struct {
+  double latency_s, spread;
+  gint64 workers; /* 0: no limit */
+} OrrLoopVerifier;
+
+/* Of the framework's driver. */
+typedef struct {
+  double sample_s, batch_s; /* per sample; per batch that the trainer takes */
+} OrrLoopCosts;
+
+typedef enum {
+  ORR_LOOP_PHASE_WAITING, /* for rollouts, or for the other pool */
+  ORR_LOOP_PHASE_SWITCH,
+  ORR_LOOP_PHASE_DATA,
+  ORR_LOOP_PHASE_OLD_LOG_PROBS,
+  ORR_LOOP_PHASE_REFERENCE,
+  ORR_LOOP_PHASE_VALUES,
+  ORR_LOOP_PHASE_CRITIC,
+  ORR_LOOP_PHASE_UPDATE,
+  ORR_LOOP_PHASE_SYNC,
+  ORR_N_LOOP_PHASES
+} OrrLoopPhase;
+extern const char *const orr_loop_phase_words[]; /* "rollout-wait", "switch", ... */
+
+typedef struct {
+  OrrRolloutSpeed *speed;
+  guint replicas;
+  gboolean is_colocated;
+  gboolean shares_prompt;
+  gint64 steps, prompts, samples;
+  const OrrLengths *prompt, *response;
+  gint64 longest; /* tokens of a sequence */
+  OrrLoopMode mode;
+  OrrLoopTurns turns;
+  OrrLoopVerifier verifier;
+  OrrLoopCosts costs;
+  OrrPassShape shape;
+  OrrPassTime forward, update;
+  gint64 mini_batch; /* samples of an optimizer step */
+  gint64 epochs;
+  gboolean old_pass, reference_pass, has_critic;
+  double filtered;
+  double sync_s, to_update_s, to_rollout_s;
+  guint64 seed;
+} OrrLoopInput;
+
+typedef struct {
+  double begin_s, end_s;
+  double rollout_s; /* from the first launch, or the last step's end, until its groups were there */
+  double tail_s;    /* of it, after nine tenths of the samples had ended; NAN: asynchronous */
+  double phase_s[ORR_N_LOOP_PHASES];
+  double tokens; /* of prompts and responses of the samples that were trained on */
+  gint64 samples, response_tokens, longest;
+  double staleness; /* mean versions between a sample's begin and its update */
+  double stalest;
+} OrrLoopStep;
+
+/* A phase of one pool, for the time line. */
+typedef struct {
+  OrrLoopPhase phase;
+  gint64 step;
+  double begin_s, end_s;
+} OrrLoopSpan;
+
+typedef struct {
+  GArray *steps; /* of OrrLoopStep */
+  GArray *spans; /* of OrrLoopSpan: the trainer's */
+  double end_s;
+  double busy_s, watt_s, sequence_s; /* of all replicas: OrrRolloutTotals */
+  double trainer_j;                  /* of the trainer's GPUs, on top of static power */
+  double decoded, prompted;
+  gint64 preemptions, filtered, dropped; /* times; groups; samples */
+  gint64 staleness[16];                  /* samples by versions, the last: that or more */
+  guint64 events;
+} OrrLoopHistory;
+
+/* NULL with ORR_FAULT_STUCK where the loop comes to a stop. */
+OrrLoopHistory *orr_loop_sim(const OrrLoopInput *input, GError **error);
+void orr_loop_sim_free(OrrLoopHistory *history);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLoopHistory, orr_loop_sim_free)
+
+G_END_DECLS
+
+#endif

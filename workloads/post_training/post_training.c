@@ -1,0 +1,252 @@
+/*
+ * post_training.c - the document of post-training, its checks, and its entry.
+ */
+#include "workloads/post_training/post_training.h"
+
+#include "workloads/post_training/post_training_compile.h"
+
+#define D "%" G_GINT64_FORMAT
+
+static const char *const offload_words[] = {"none", "optimizer", "all", NULL};
+
+static const OrrField mode_fields[] = {
+    ORR_FIELD_WORD(OrrLoopMode, "kind", kind, orr_loop_kind_words, "synchronous",
+                   "synchronous: rollouts of a step use the weights of the step before; "
+                   "asynchronous: rollouts run ahead, up to `staleness`."),
+    ORR_FIELD_REAL(OrrLoopMode, "staleness", staleness, ORR_UNIT_NONE, "0",
+                   "Asynchronous: batches that rollouts may be ahead of the weights they began "
+                   "with; k for k steps off-policy, also fractions.",
+                   .min = 0, .max = 1e6),
+    ORR_FIELD_WORD(OrrLoopMode, "on-update", on_update, orr_loop_on_update_words, "keep",
+                   "Responses that are being written when new weights come: keep their cache and "
+                   "go on (in-flight updates), recompute it, or drain, end before weights move."),
+    ORR_FIELD_INT(
+        OrrLoopMode, "streaming", streaming, "0",
+        "Groups that the trainer takes at once while the rest are rolled out; 0: those of "
+        "a whole step.",
+        .min = 0, .max = 1e6),
+    ORR_FIELD_REAL(OrrLoopMode, "over-sampling", oversampling, ORR_UNIT_FRACTION, "0",
+                   "Synchronous: groups beyond `prompts`, as a fraction of it; what has not ended "
+                   "when enough have is dropped.",
+                   .min = 0, .max = 10),
+    ORR_FIELD_WORD(OrrLoopMode, "route", route, orr_loop_route_words, "sample",
+                   "What is dealt to the engine with the fewest sequences: each sample, or each "
+                   "group, whose prompt is then computed once."),
+};
+static const OrrFieldTable mode_table =
+    ORR_FIELD_TABLE("post-training-mode", "Who waits for whom between rollouts and updates.",
+                    OrrLoopMode, mode_fields);
+
+static const OrrField turn_fields[] = {
+    ORR_FIELD_SECTION(OrrLoopTurns, "number", turns, &orr_lengths_table, "{tokens: 1}",
+                      "Turns of a response, a tool's answer between two; `response` is the length "
+                      "of a turn."),
+    ORR_FIELD_SECTION(OrrLoopTurns, "answer", answer, &orr_lengths_table, "{tokens: 0}",
+                      "Tokens of a tool's answer, which the engine reads."),
+    ORR_FIELD_REAL(OrrLoopTurns, "latency", latency_s, ORR_UNIT_SECONDS, "0 s",
+                   "Mean time that a tool takes.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrLoopTurns, "spread", spread, ORR_UNIT_NONE, "0",
+                   "Its standard deviation, of the logarithm.", .min = 0, .max = 10),
+    ORR_FIELD_INT(OrrLoopTurns, "workers", workers, "0", "Tools that run at once; 0: no limit.",
+                  .min = 0, .max = 1e7),
+};
+static const OrrFieldTable turn_table = ORR_FIELD_TABLE(
+    "post-training-turns", "Responses in several turns, with tools.", OrrLoopTurns, turn_fields);
+
+static const OrrField verifier_fields[] = {
+    ORR_FIELD_REAL(OrrLoopVerifier, "latency", latency_s, ORR_UNIT_SECONDS, "0 s",
+                   "Mean time to score a response.", .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrLoopVerifier, "spread", spread, ORR_UNIT_NONE, "0",
+                   "Its standard deviation, of the logarithm.", .min = 0, .max = 10),
+    ORR_FIELD_INT(OrrLoopVerifier, "workers", workers, "0",
+                  "Responses that are scored at once; 0: no limit.", .min = 0, .max = 1e7),
+};
+static const OrrFieldTable verifier_table = ORR_FIELD_TABLE(
+    "post-training-verifier", "What scores responses.", OrrLoopVerifier, verifier_fields);
+
+static const OrrField pool_fields[] = {
+    ORR_FIELD_INT(OrrPostTrainingPools, "rollout-gpus", rollout_gpus, "0",
+                  "GPUs that only roll out; the others only train. 0: both take turns on all.",
+                  .min = 0, .max = 1e6),
+    ORR_FIELD_SECTION(OrrPostTrainingPools, "rollout-device", rollout_device, &orr_device_table,
+                      NULL, "The device of rollouts; absent: the cluster's.", .document = "device",
+                      .flags = ORR_FIELD_OPTIONAL),
+};
+static const OrrFieldTable pool_table = ORR_FIELD_TABLE(
+    "post-training-pools", "Which GPUs do what.", OrrPostTrainingPools, pool_fields);
+
+static const OrrField cost_fields[] = {
+    ORR_FIELD_REAL(OrrLoopCosts, "sample", sample_s, ORR_UNIT_SECONDS, "0 s",
+                   "The driver's time per response: gathering, advantages, dealing.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrLoopCosts, "batch", batch_s, ORR_UNIT_SECONDS, "0 s",
+                   "The driver's time per batch that the trainer takes: one in a step, more with "
+                   "mode.streaming.",
+                   .flags = ORR_FIELD_UNSIGNED),
+};
+static const OrrFieldTable cost_table = ORR_FIELD_TABLE(
+    "post-training-driver", "What the process in the middle takes.", OrrLoopCosts, cost_fields);
+
+static const OrrField fields[] = {
+    ORR_WORKLOAD_STACK_FIELD(OrrPostTraining),
+    ORR_FIELD_CHOICE(OrrPostTraining, "algorithm", algorithm, &orr_rl_algorithm_registry, "grpo",
+                     "The algorithm: what is computed besides rollouts and updates."),
+    ORR_FIELD_INT(OrrPostTraining, "prompts", prompts, NULL, "Prompts of a step.", .min = 1,
+                  .max = 1e6),
+    ORR_FIELD_INT(OrrPostTraining, "samples", samples, "1",
+                  "Responses to each prompt: the size of a group.", .min = 1, .max = 1e5),
+    ORR_FIELD_SECTION(OrrPostTraining, "prompt", prompt, &orr_lengths_table, "{tokens: 200}",
+                      "Lengths of prompts."),
+    ORR_FIELD_SECTION(OrrPostTraining, "response", response, &orr_lengths_table, NULL,
+                      "Lengths of responses; of their turns where there are several."),
+    ORR_FIELD_INT(OrrPostTraining, "steps", steps, "3",
+                  "Steps to simulate; the first is not part of the means where there are more.",
+                  .min = 1, .max = 1e5),
+    ORR_FIELD_INT(OrrPostTraining, "epochs", epochs, "1", "Updates over the samples of a step.",
+                  .min = 1, .max = 1000),
+    ORR_FIELD_SECTION(OrrPostTraining, "mode", mode, &mode_table, "{}",
+                      "Who waits for whom between rollouts and updates."),
+    ORR_FIELD_SECTION(OrrPostTraining, "turns", turns, &turn_table, "{}",
+                      "Responses in several turns, with tools."),
+    ORR_FIELD_SECTION(OrrPostTraining, "verifier", verifier, &verifier_table, "{}",
+                      "What scores responses."),
+    ORR_FIELD_SECTION(OrrPostTraining, "pools", pools, &pool_table, "{}", "Which GPUs do what."),
+    ORR_FIELD_SECTION(OrrPostTraining, "driver", costs, &cost_table, "{}",
+                      "What the process in the middle takes."),
+    ORR_FIELD_CHOICE(OrrPostTraining, "sync", sync, &orr_weight_sync_registry, "ipc",
+                     "How new weights come to the engines."),
+    ORR_FIELD_BOOL(OrrPostTraining, "quantized-sync", quantized_sync, "false",
+                   "Weights are sent in the engines' format; false: in 16 bits."),
+    ORR_FIELD_WORD(OrrPostTraining, "offload", offload, offload_words, "optimizer",
+                   "What a trainer that shares its GPUs keeps in host memory during rollouts: "
+                   "nothing, optimizer state and gradients, or all."),
+    ORR_FIELD_REAL(OrrPostTraining, "wake", wake_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time to wake engines that share the trainer's GPUs, and to put them to sleep.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_WORD(OrrPostTraining, "balance", balance, orr_pass_balance_words, "in-order",
+                   "How samples are dealt to the trainer's replicas: as they come, or by tokens, "
+                   "longest first."),
+    ORR_FIELD_WORD(OrrPostTraining, "packing", packing, orr_pass_packing_words, "packed",
+                   "packed: samples fill micro-batches of update.sequence tokens; padded: "
+                   "update.batch.micro samples, each as long as the longest."),
+    ORR_FIELD_SECTION(OrrPostTraining, "rollout", rollout, &orr_serving_table, "{}",
+                      "The engines, as a workload of kind serving describes them; what comes and "
+                      "how much is up to the loop."),
+    ORR_FIELD_SECTION(OrrPostTraining, "update", update, &orr_training_table, NULL,
+                      "The trainer, as a workload of kind training describes it; batch.global is "
+                      "in samples of an optimizer step."),
+};
+const OrrFieldTable orr_post_training_table = ORR_FIELD_TABLE(
+    "post-training", "Reinforcement learning of a language model.", OrrPostTraining, fields);
+
+/* --- Checks --- */
+
+static void check_mode(const OrrPostTraining *p, OrrPlace place, OrrDiags *diags) {
+  const OrrLoopMode *mode = &p->mode;
+  const gboolean is_shared = p->pools.rollout_gpus == 0;
+  const OrrPlace at = orr_node_place_in(place, "mode");
+  if (mode->kind == ORR_LOOP_ASYNCHRONOUS && mode->staleness <= 0)
+    orr_diags_error(diags, at,
+                    "mode asynchronous with a staleness of 0 is synchronous: want a staleness "
+                    "above 0, or kind: synchronous");
+  if (mode->kind == ORR_LOOP_SYNCHRONOUS && mode->staleness > 0)
+    orr_diags_error(diags, at, "mode synchronous has no staleness: want kind: asynchronous");
+  if (mode->kind == ORR_LOOP_ASYNCHRONOUS && is_shared)
+    orr_diags_error(diags, at,
+                    "mode asynchronous rolls out while it trains: set pools.rollout-gpus");
+  if (mode->kind == ORR_LOOP_ASYNCHRONOUS && mode->oversampling > 0)
+    orr_diags_error(diags, at, "mode.over-sampling is for synchronous rollouts");
+  if (mode->streaming > 0 && is_shared)
+    orr_diags_error(diags, at, "mode.streaming trains while rollouts run: set pools.rollout-gpus");
+}
+
+static void check_pools(const OrrPostTraining *p, const OrrCluster *cluster, OrrPlace place,
+                        OrrDiags *diags) {
+  const OrrWeightSync *sync = (const OrrWeightSync *)(gconstpointer)p->sync.entry;
+  const gint64 all = orr_cluster_n_gpus(cluster), own = p->pools.rollout_gpus;
+  const gint64 engine =
+      p->rollout.parallel.tp * p->rollout.parallel.pp * MAX(p->rollout.parallel.dp_attention, 1);
+  const OrrPlace at = orr_node_place_in(place, "pools");
+  if (own >= all)
+    orr_diags_error(
+        diags, at, "pools.rollout-gpus " D " leaves no GPU to train: the cluster has " D, own, all);
+  else if ((own > 0 ? own : all) % engine != 0)
+    orr_diags_error(diags, at,
+                    D " GPUs to roll out are not whole engines of tp * pp * dp-attention = " D
+                      " GPUs",
+                    own > 0 ? own : all, engine);
+  if (own == 0 && p->pools.rollout_device.name)
+    orr_diags_error(diags, at,
+                    "pools.rollout-device needs GPUs of its own: set pools.rollout-gpus");
+  const char *refusal = own > 0 ? sync->refuses_apart : sync->refuses_shared;
+  if (refusal)
+    orr_diags_error(diags, orr_node_place_in(place, "sync"), "sync %s: %s", sync->entry.name,
+                    refusal);
+}
+
+static void check_lengths(const OrrPostTraining *p, OrrPlace place, OrrDiags *diags) {
+  const struct {
+    const char *key;
+    const OrrLengths *lengths;
+  } all[] = {{"prompt", &p->prompt}, {"response", &p->response}, {"turns.number", &p->turns.turns}};
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++)
+    orr_lengths_check(all[i].lengths, all[i].key, orr_node_place_in(place, all[i].key), diags);
+}
+
+static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
+                  OrrPlace place, OrrDiags *diags) {
+  const OrrPostTraining *p = data;
+  const guint before = orr_diags_n_errors(diags);
+  check_mode(p, place, diags);
+  check_pools(p, cluster, place, diags);
+  check_lengths(p, place, diags);
+  if (p->rollout.load.entry || p->rollout.groups)
+    orr_diags_error(diags, orr_node_place_in(place, "rollout"),
+                    "rollout.load and rollout.groups are not for rollouts: the loop says what "
+                    "comes, and all engines are equal");
+  if (orr_diags_n_errors(diags) == before)
+    orr_post_training_compile_check(p, model, cluster, place, diags);
+}
+
+static void work_free(OrrWork *base) {
+  OrrPostTrainingWork *work = (OrrPostTrainingWork *)base;
+  orr_loop_sim_free(work->history);
+  g_free(work->missing);
+  g_free(work);
+}
+
+/* The loop has run when the work is compiled. */
+static gboolean begin(OrrWork *work, const OrrLivePlace *place, GError **error) {
+  (void)work;
+  (void)place;
+  (void)error;
+  return TRUE;
+}
+
+static gboolean finish(OrrWork *work, GError **error) {
+  (void)work;
+  (void)error;
+  return TRUE;
+}
+
+static void times(const OrrWork *base, double *ret_end_s, double *ret_answer_s) {
+  *ret_end_s = ((const OrrPostTrainingWork *)base)->history->end_s;
+  *ret_answer_s = 0;
+}
+
+static const OrrWorkloadSection sections[] = {
+    {"rollout", "serving"}, {"update", "training"}, {NULL, NULL}};
+
+const OrrWorkloadKind orr_post_training_kind = {
+    .entry = {"post-training",
+              "Reinforcement learning: rollouts by serving, updates by training, weights between.",
+              &orr_post_training_table},
+    .is_alone = TRUE,
+    .sections = sections,
+    .check = check,
+    .compile = orr_post_training_compile,
+    .work_free = work_free,
+    .begin = begin,
+    .finish = finish,
+    .times = times,
+};

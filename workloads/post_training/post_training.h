@@ -1,0 +1,87 @@
+/*
+ * post_training.h - the workload `post-training`: reinforcement learning of a language model, where
+ * serving and training take turns.
+ *
+ *   prompts -> rollouts (replicas of an engine) -> verifier -> buffer -> passes and update
+ *        ^                                                                     |
+ *        +------------------------- weights, version + 1 ----------------------+
+ *
+ *   workload:
+ *     kind: post-training
+ *     algorithm: grpo
+ *     prompts: 64
+ *     samples: 32
+ *     response: {kind: lognormal, tokens: 3000, most: 4096}
+ *     mode: {kind: asynchronous, staleness: 1}
+ *     pools: {rollout-gpus: 16}
+ *     rollout: {parallel: {tp: 2}}
+ *     update: {parallel: {ep: 8}, batch: {global: 512}}
+ *
+ * What it is made of:
+ *  - a step of an engine by its batch and its contexts: serving_cost.h (rollout_speed.h);
+ *  - forward passes and updates: replays of two training steps that differ in their micro-batches,
+ *    a line through them (pass_time.h);
+ *  - weights from trainer to engines: replays of collectives (weight_syncs/);
+ *  - the loop: an event simulation of all replicas, the verifier and the trainer (loop_sim.h).
+ */
+#ifndef ORR_POST_TRAINING_H
+#define ORR_POST_TRAINING_H
+
+#include "workloads/lengths.h"
+#include "workloads/post_training/algorithms/rl_algorithm.h"
+#include "workloads/post_training/loop_sim.h"
+#include "workloads/post_training/weight_syncs/weight_sync.h"
+#include "workloads/serving/serving.h"
+#include "workloads/training/training.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  gint64 rollout_gpus;      /* 0: rollouts and updates take turns on all GPUs */
+  OrrDevice rollout_device; /* unnamed: the cluster's */
+} OrrPostTrainingPools;
+
+typedef struct {
+  char *stack;
+  OrrChoice algorithm; /* of orr_rl_algorithm_registry */
+  gint64 prompts, samples, steps;
+  OrrLengths prompt, response;
+  OrrLoopMode mode;
+  OrrLoopTurns turns;
+  OrrLoopVerifier verifier;
+  OrrPostTrainingPools pools;
+  OrrLoopCosts costs;
+  OrrChoice sync; /* of orr_weight_sync_registry */
+  int balance;    /* OrrPassBalance */
+  int packing;    /* OrrPassPacking */
+  gint64 epochs;  /* updates over the same samples */
+  int offload;    /* OrrPostTrainingOffload */
+  double wake_s;  /* of an engine, and of putting it to sleep */
+  gboolean quantized_sync;
+  OrrServing rollout;
+  OrrTraining update;
+} OrrPostTraining;
+
+/* What leaves the GPUs while they roll out, where both share them. */
+typedef enum { ORR_OFFLOAD_NOTHING, ORR_OFFLOAD_OPTIMIZER, ORR_OFFLOAD_ALL } OrrPostTrainingOffload;
+
+typedef struct {
+  OrrWork work;            /* first */
+  OrrPostTraining params;  /* points into the scenario: not owned */
+  OrrLoopHistory *history; /* what happened */
+  gint64 rollout_gpus, update_gpus;
+  guint replicas;
+  double sync_bytes;                   /* of the weights, as they are sent */
+  double rollout_bytes, update_bytes;  /* memory of a GPU: engine's weights and cache; peak */
+  double kv_tokens;                    /* that a replica's cache holds */
+  double gpu_energy_j;                 /* of all GPUs over all steps; NAN: not known */
+  char *missing;                       /* kernels without rows in the profile; NULL: none */
+  double trust_s[ORR_HOW_OUTSIDE + 1]; /* seconds of rollout steps by how they are known */
+} OrrPostTrainingWork;
+
+extern const OrrFieldTable orr_post_training_table;
+extern const OrrWorkloadKind orr_post_training_kind;
+
+G_END_DECLS
+
+#endif

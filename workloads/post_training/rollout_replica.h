@@ -1,0 +1,71 @@
+/*
+ * rollout_replica.h - one engine in the middle of rollouts: sequences that advance together, token
+ * by token, until the next of them ends.
+ *
+ *   segment: k steps of n sequences; K keys at its begin
+ *   k        the fewest steps until a sequence ends or the cache is full, at most 256
+ *   seconds  k t(n, K + n k / 2)                 (t is nearly linear in K)
+ *
+ * A segment that computes prompts takes as many steps as the prompts fill the step's budget, and
+ * what they add to each. Sequences are admitted in the order in which they came while places and
+ * cache last, and leave the cache newest first where it overflows; they are then computed again.
+ * The first sequence of a group computes the shared prompt, if the engine caches prefixes.
+ */
+#ifndef ORR_ROLLOUT_REPLICA_H
+#define ORR_ROLLOUT_REPLICA_H
+
+#include "sim/engine/engine.h"
+#include "workloads/post_training/rollout_speed.h"
+
+G_BEGIN_DECLS
+
+/* One response. Its turn ends after `left` more tokens. */
+typedef struct {
+  guint32 group, id;
+  gint32 prompt, context; /* tokens of the prompt; all that it has so far */
+  gint32 left, turns;     /* of this turn; further turns */
+  gint32 response;        /* tokens written so far */
+  gint32 version;         /* of the weights that began it */
+  gint32 cached;          /* tokens of the context that need not be computed */
+  guint32 evictions;      /* of its replica when it left for a tool */
+  guint replica;
+  gboolean is_dropped;
+} OrrRolloutSample;
+
+typedef struct OrrRolloutReplica OrrRolloutReplica;
+
+typedef struct {
+  OrrEngine *engine;
+  OrrRolloutSpeed *speed;
+  GPtrArray *samples;     /* of OrrRolloutSample *, by id */
+  gboolean shares_prompt; /* prefix caching */
+  /* a turn of @sample has ended */
+  void (*ended)(void *user, OrrRolloutSample *sample);
+  void *user;
+} OrrRolloutContext;
+
+typedef struct {
+  double busy_s, watt_s;    /* time with any sequence; watts above static times seconds */
+  double decoded, prompted; /* tokens written; tokens computed of prompts and of lost caches */
+  double sequence_s;        /* sequences times seconds */
+  gint64 preemptions, segments;
+} OrrRolloutTotals;
+
+OrrRolloutReplica *orr_rollout_replica_new(const OrrRolloutContext *context);
+void orr_rollout_replica_free(gpointer replica);
+
+void orr_rollout_replica_add(OrrRolloutReplica *replica, OrrRolloutSample *sample);
+/* Drops the sequences for which is_dropped is set; they do not end. */
+void orr_rollout_replica_sweep(OrrRolloutReplica *replica);
+/* The replica stops after the step that runs. */
+void orr_rollout_replica_pause(OrrRolloutReplica *replica);
+/* It goes on; with @is_lost its caches are computed again, as their weights are old. */
+void orr_rollout_replica_resume(OrrRolloutReplica *replica, gboolean is_lost);
+guint orr_rollout_replica_load(
+    const OrrRolloutReplica *replica); /* sequences, waiting or running */
+const OrrRolloutTotals *orr_rollout_replica_totals(const OrrRolloutReplica *replica);
+guint32 orr_rollout_replica_evictions(const OrrRolloutReplica *replica);
+
+G_END_DECLS
+
+#endif

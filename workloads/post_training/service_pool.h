@@ -1,0 +1,33 @@
+/*
+ * service_pool.h - workers that answer one at a time: sandboxes of tools, verifiers of answers.
+ *
+ * A request takes a worker for a time drawn from a log-normal distribution with a given mean, and
+ * waits while all are busy, first come first served (M/G/c where requests are Poisson).
+ */
+#ifndef ORR_SERVICE_POOL_H
+#define ORR_SERVICE_POOL_H
+
+#include "sim/base/random.h"
+#include "sim/engine/engine.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrServicePool OrrServicePool;
+
+typedef struct {
+  OrrEngine *engine;
+  double mean_s, spread; /* spread: standard deviation of the logarithm; 0: always the mean */
+  gint64 workers;        /* 0: no limit */
+  void (*done)(void *user, void *request);
+  void *user;
+  guint64 seed;
+} OrrServiceParams;
+
+OrrServicePool *orr_service_pool_new(const OrrServiceParams *params);
+void orr_service_pool_free(OrrServicePool *pool); /* NULL is fine */
+/* With a mean of 0 s, @request is done at once, inside the call. */
+void orr_service_pool_add(OrrServicePool *pool, void *request);
+
+G_END_DECLS
+
+#endif

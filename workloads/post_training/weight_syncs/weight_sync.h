@@ -1,0 +1,73 @@
+/*
+ * weight_sync.h - ways for new weights from the trainer to the rollout engines.
+ *
+ * An entry names the collectives that it calls and then says what all of it takes, given the time
+ * of one call of each on the fabric (replayed, with the contention among a collective's own rings):
+ *
+ *   message   bytes of one call: a bucket, or without buckets the mean tensor
+ *   gather    all-gather of a message over the trainer's ranks that hold different shards of it
+ *   send      broadcast of a message from one trainer rank to all rollout ranks
+ *
+ * To add one: write weight_syncs/NAME.c with one `const OrrWeightSync`, and add it to the array in
+ * weight_sync.c and to meson.build.
+ */
+#ifndef ORR_WEIGHT_SYNC_H
+#define ORR_WEIGHT_SYNC_H
+
+#include "models/model.h"
+#include "sim/base/field.h"
+#include "topologies/cluster.h"
+
+G_BEGIN_DECLS
+
+/* The first members of every entry's parameters. */
+typedef struct {
+  double bucket_bytes; /* 0: a message per tensor */
+  double tensor_s;     /* the hosts' time per tensor: names, views, loading */
+  double step_s;       /* per sync */
+} OrrWeightSyncParams;
+
+typedef struct {
+  double bytes;                                   /* of all weights, as they are sent */
+  double tensors;                                 /* of the checkpoint */
+  gint64 trainer_gpus, rollout_gpus, engine_gpus; /* engine_gpus: of one replica */
+  double host_link_bytes_per_s, memory_bytes_per_s;
+} OrrWeightLoad;
+
+typedef struct {
+  double gather_s, send_s; /* of one message */
+} OrrWeightCalls;
+
+typedef struct {
+  OrrEntry entry; /* mandatory; its parameters begin with OrrWeightSyncParams */
+  gboolean gathers, sends;
+  const char *refuses_apart, *refuses_shared; /* why it needs shared GPUs, or pools; NULL: not */
+  double (*seconds)(const OrrWeightSyncParams *params, const OrrWeightLoad *load,
+                    const OrrWeightCalls *calls); /* mandatory */
+} OrrWeightSync;
+
+#define ORR_WEIGHT_SYNC_FIELDS(bucket_, tensor_)                                                   \
+  ORR_FIELD_REAL(OrrWeightSyncParams, "bucket", bucket_bytes, ORR_UNIT_BYTES, bucket_,             \
+                 "Bytes that are sent together; 0 B: each tensor alone.",                          \
+                 .flags = ORR_FIELD_UNSIGNED),                                                     \
+      ORR_FIELD_REAL(OrrWeightSyncParams, "tensor", tensor_s, ORR_UNIT_SECONDS, tensor_,           \
+                     "Host time per tensor: names, views, loading into the engine.",               \
+                     .flags = ORR_FIELD_UNSIGNED),                                                 \
+      ORR_FIELD_REAL(OrrWeightSyncParams, "step", step_s, ORR_UNIT_SECONDS, "0 s",                 \
+                     "Time per sync: pausing engines, clearing their prefix caches.",              \
+                     .flags = ORR_FIELD_UNSIGNED)
+
+extern const OrrRegistry orr_weight_sync_registry;
+extern const OrrWeightSync orr_weight_sync_broadcast, orr_weight_sync_checkpoint_engine,
+    orr_weight_sync_ipc;
+
+/* Tensors of @model's checkpoint as Hugging Face's library stores it: a linear layer each, every
+ * expert's apart. */
+double orr_weight_sync_tensors(const OrrModel *model);
+/* Of one call, and how many calls there are. */
+double orr_weight_sync_message_bytes(const OrrWeightSyncParams *params, const OrrWeightLoad *load);
+double orr_weight_sync_messages(const OrrWeightSyncParams *params, const OrrWeightLoad *load);
+
+G_END_DECLS
+
+#endif
