@@ -227,8 +227,8 @@ static gboolean replay_sync(const Parts *parts, const OrrParts *runs, OrrLoopInp
   const double message = orr_weight_sync_message_bytes(own, &load);
   const gint64 shards = shard_ranks(parts);
   const gboolean gathers = sync->gathers && shards > 1;
-  const OrrCollectiveBench calls[] = {call_of(ORR_ALL_GATHER, message, shards),
-                                      call_of(ORR_BROADCAST, message, load.rollout_gpus + 1)};
+  OrrCollectiveBench calls[] = {call_of(ORR_ALL_GATHER, message, shards),
+                                call_of(ORR_BROADCAST, message, load.rollout_gpus + 1)};
   OrrPart list[2];
   OrrPartTimes times[2] = {{0}, {0}};
   guint n = 0;
@@ -237,7 +237,10 @@ static gboolean replay_sync(const Parts *parts, const OrrParts *runs, OrrLoopInp
         (OrrPart){"sync", &orr_collectives_kind, &calls[0], parts->model, &parts->update_cluster};
   if (sync->sends)
     list[n++] = (OrrPart){"sync", &orr_collectives_kind, &calls[1], parts->model, &parts->whole};
-  if (n > 0 && !runs->replay(runs->user, list, n, times, error)) return FALSE;
+  const gboolean ok = n == 0 || runs->replay(runs->user, list, n, times, error);
+  for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
+    orr_field_clear(&orr_collective_bench_table, &calls[i]);
+  if (!ok) return FALSE;
   const OrrWeightCalls seconds = {.gather_s = gathers ? times[0].seconds : 0,
                                   .send_s = sync->sends ? times[gathers ? 1 : 0].seconds : 0};
   input->sync_s = sync->seconds(own, &load, &seconds);
