@@ -96,7 +96,7 @@ typedef struct {
 typedef struct {
   double begin_s, end_s;
   double rollout_s; /* from the first launch, or the last step's end, until its groups were there */
-  double tail_s;    /* of it, after nine tenths of the samples had ended; NAN: asynchronous */
+  double tail_s;    /* of that, after nine tenths of the samples; NAN: asynchronous */
   double phase_s[ORR_N_LOOP_PHASES];
   double tokens; /* of prompts and responses of the samples that were trained on */
   gint64 samples, response_tokens, longest;

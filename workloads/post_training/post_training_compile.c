@@ -97,17 +97,16 @@ static void fill_training(Parts *parts, int which) {
   const gint64 times = which == PART_UPDATE_TWICE || which == PART_FORWARD_TWICE ? 2 : 1;
   t->batch.global_size = parts->dp * t->batch.micro * parts->micro_batches * times;
   if (p->packing != ORR_PASS_PACKED) return;
-  OrrLengths documents = p->response;
+  OrrLengths documents = p->response; /* of its kind, scaled */
   const double mean = orr_lengths_mean(&documents), prompt = orr_lengths_mean(&p->prompt),
                turns = fmax(orr_lengths_mean(&p->turns.turns), 1);
   const double answer = orr_lengths_mean(&p->turns.answer);
   const double all = fmin(prompt + turns * mean + (turns - 1) * answer, (double)t->sequence);
-  documents = (OrrLengths){.kind = p->response.kind,
-                           .tokens = (gint64)fmax(all, 1),
-                           .sigma = p->response.sigma,
-                           .ratio = p->response.ratio,
-                           .least = 1,
-                           .most = MIN(longest_of(p, parts->model), t->sequence)};
+  const double tokens = documents.tokens > 0 ? (double)documents.tokens * all / mean : all;
+  documents.tokens = MAX(llround(tokens), 1);
+  documents.mean = all;
+  documents.least = 1;
+  documents.most = MIN(longest_of(p, parts->model), t->sequence);
   t->packing.documents = documents;
   t->packing.cut = TRUE; /* micro-batches are full: their number is counted in tokens */
 }

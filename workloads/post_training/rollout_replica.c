@@ -223,7 +223,6 @@ static void begin(OrrRolloutReplica *r) {
     r->watts = orr_rollout_speed_watts(speed, now, middle);
   }
   r->totals.prompted += tokens;
-  r->totals.segments++;
   r->begin_s = orr_engine_now(r->context->engine);
   r->seconds = r->steps * each;
   schedule(r, r->seconds);
@@ -234,6 +233,7 @@ static void join(OrrRolloutReplica *r) {
     const guint32 id = g_array_index(r->joining, guint32, i);
     /* the step that computes the prompt writes the first token */
     OrrRolloutSample *sample = sample_of(r, id);
+    if (sample->is_dropped) sample->left = 0; /* while its prompt was computed: it ends at once */
     push(r, (Running){r->counter + fmax(sample->left - 1, 0), id, r->order++});
     sample->left = MAX(sample->left - 1, 0);
     sample->context++;
@@ -354,5 +354,3 @@ guint orr_rollout_replica_load(const OrrRolloutReplica *r) {
 const OrrRolloutTotals *orr_rollout_replica_totals(const OrrRolloutReplica *r) {
   return &r->totals;
 }
-
-guint32 orr_rollout_replica_evictions(const OrrRolloutReplica *r) { return r->evictions; }

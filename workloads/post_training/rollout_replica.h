@@ -10,6 +10,7 @@
  * what they add to each. Sequences are admitted in the order in which they came while places and
  * cache last, and leave the cache newest first where it overflows; they are then computed again.
  * The first sequence of a group computes the shared prompt, if the engine caches prefixes.
+ * Steps that compute prompts count no joules on top of static power.
  */
 #ifndef ORR_ROLLOUT_REPLICA_H
 #define ORR_ROLLOUT_REPLICA_H
@@ -48,7 +49,7 @@ typedef struct {
   double busy_s, watt_s;    /* time with any sequence; watts above static times seconds */
   double decoded, prompted; /* tokens written; tokens computed of prompts and of lost caches */
   double sequence_s;        /* sequences times seconds */
-  gint64 preemptions, segments;
+  gint64 preemptions;
 } OrrRolloutTotals;
 
 OrrRolloutReplica *orr_rollout_replica_new(const OrrRolloutContext *context);
@@ -64,7 +65,6 @@ void orr_rollout_replica_resume(OrrRolloutReplica *replica, gboolean is_lost);
 guint orr_rollout_replica_load(
     const OrrRolloutReplica *replica); /* sequences, waiting or running */
 const OrrRolloutTotals *orr_rollout_replica_totals(const OrrRolloutReplica *replica);
-guint32 orr_rollout_replica_evictions(const OrrRolloutReplica *replica);
 
 G_END_DECLS
 
