@@ -20,6 +20,7 @@ typedef struct {
   OrrTraining training;
   OrrFaultSpec fault;
   GPtrArray *faults; /* the one above; NULL: none */
+  double trained;    /* of the sequences that the replay counts: those of the batch */
 } Variant;
 
 /* The fault strikes at the beginning and stays. */
@@ -39,15 +40,26 @@ static gint64 replicas_of(const OrrScenario *scenario) {
   return t->parallel.dp ? t->parallel.dp : orr_cluster_n_gpus(&scenario->cluster) / MAX(split, 1);
 }
 
-/* Fewer replicas on the first GPUs of the same fabric, each with the sequences that it had. */
+/* Sequences of @left replicas that share @batch, each with as many micro-batches as the one that
+ * gets most of them: @batch, rounded up. */
+static gint64 shared_batch(gint64 batch, gint64 micro, gint64 left) {
+  const gint64 each = micro * left;
+  return (batch + each - 1) / each * each;
+}
+
+/* Fewer replicas on the first GPUs of the same fabric, each with the sequences that it had, or all
+ * with the whole batch. */
 static void shrink(Variant *variant, const OrrScenario *scenario, const OrrCampaignState *state) {
   OrrTraining *t = &variant->training;
   const gint64 dp = replicas_of(scenario), left = dp - state->lost;
   OrrCluster *cluster = &variant->scenario.cluster;
   cluster->max_nodes = orr_cluster_n_built_nodes(&scenario->cluster);
   cluster->gpus = orr_cluster_n_gpus(&scenario->cluster) / dp * left;
+  const gint64 batch = t->batch.global_size;
   if (t->parallel.dp) t->parallel.dp = left;
-  t->batch.global_size = t->batch.global_size / dp * left;
+  t->batch.global_size =
+      state->keeps_batch ? shared_batch(batch, t->batch.micro, left) : batch / dp * left;
+  if (state->keeps_batch) variant->trained = (double)batch / (double)t->batch.global_size;
 }
 
 static void variant_init(Variant *variant, const OrrScenario *scenario,
@@ -61,6 +73,7 @@ static void variant_init(Variant *variant, const OrrScenario *scenario,
   variant->training.checkpoint.every = 0;
   variant->training.checkpoint.load = FALSE;
   variant->training.steps = 1;
+  variant->trained = 1;
   if (state->kind == ORR_STATE_STORAGE) {
     variant->training.steps = STORAGE_STEPS;
     variant->training.checkpoint.every = STORAGE_EVERY;
@@ -94,7 +107,8 @@ static OrrCampaignReplay take(const Variant *variant, const OrrOutcome *outcome)
   const OrrTrainingResult *result = &outcome->result.training;
   const OrrTraining *t = &variant->training;
   OrrCampaignReplay replay = {.step_s = result->iteration_time_s,
-                              .tokens = result->tokens_per_s * result->iteration_time_s,
+                              .tokens = result->tokens_per_s * result->iteration_time_s *
+                                        variant->trained,
                               .n_gpus = result->n_gpus,
                               .events = result->events,
                               .replicas = replicas_of(&variant->scenario)};

@@ -28,6 +28,7 @@ typedef enum {
 typedef struct {
   int kind;               /* OrrCampaignStateKind */
   gint64 lost;            /* shrunk: replicas */
+  gboolean keeps_batch;   /* shrunk: the replicas that are left share the whole batch */
   gboolean is_sync;       /* storage */
   const OrrChoice *fault; /* slow: of orr_machine_fault_registry; borrowed */
 } OrrCampaignState;

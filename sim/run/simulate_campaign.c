@@ -36,6 +36,7 @@ static const OrrCampaignCheckpointSpec *storage_spec(const OrrCampaign *campaign
 static GArray *states_of(const OrrCampaign *campaign) {
   GArray *states = g_array_new(FALSE, TRUE, sizeof(OrrCampaignState));
   const OrrCampaignCheckpointSpec *storage = storage_spec(campaign);
+  const gboolean keeps_batch = orr_recovery_policy_keeps_batch(&campaign->policy);
   add_state(states, (OrrCampaignState){.kind = ORR_STATE_HEALTHY});
   if (storage)
     add_state(states, (OrrCampaignState){.kind = ORR_STATE_STORAGE,
@@ -45,7 +46,8 @@ static GArray *states_of(const OrrCampaign *campaign) {
     add_state(states, (OrrCampaignState){.kind = ORR_STATE_SLOW, .fault = &straggler->fault});
   }
   for (gint64 lost = 1; lost <= orr_recovery_policy_most_lost(&campaign->policy); lost++)
-    add_state(states, (OrrCampaignState){.kind = ORR_STATE_SHRUNK, .lost = lost});
+    add_state(states, (OrrCampaignState){
+                          .kind = ORR_STATE_SHRUNK, .lost = lost, .keeps_batch = keeps_batch});
   return states;
 }
 
@@ -160,6 +162,7 @@ static void fill_input(const OrrScenario *scenario, const OrrCampaignReplay *hea
       .replicas = healthy->replicas,
       .lemon_fraction = campaign->failures.lemons.fraction,
       .lemon_multiple = campaign->failures.lemons.multiple,
+      .lemon_found = campaign->lemon_found,
       .processes = ready->processes,
       .tiers = ready->tiers,
       .shrunk = ready->shrunk,

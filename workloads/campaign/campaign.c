@@ -104,6 +104,10 @@ static const OrrField fields[] = {
                   "Nodes beside the job's that can replace them.", .min = 0, .max = 1e6),
     SECONDS(OrrCampaign, "repair", repair_s, "0 s",
             "Mean time until a node is back, where the failures do not say.", .min = 0, .max = 1e9),
+    ORR_FIELD_REAL(OrrCampaign, "lemon-detection", lemon_found, ORR_UNIT_FRACTION, "0",
+                   "Probability that a lemon which failed is recognised and replaced by another "
+                   "node, instead of coming back from repair.",
+                   .min = 0, .max = 1),
     ORR_FIELD_SECTIONS(OrrCampaign, "checkpoints", checkpoints, &checkpoint_table, NULL,
                        "Tiers of checkpoints.", .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrCampaign, "detection", detection, &detection_table, NULL,
@@ -170,9 +174,12 @@ static const OrrCampaignDetection *detection_of(const OrrCampaign *campaign, con
   return NULL;
 }
 
+static gboolean is_silent(const OrrFailureProcess *p) {
+  return g_str_equal(p->symptom, "silent-corruption");
+}
+
 static gboolean takes_nodes(const OrrFailureProcess *p) {
-  return !p->transient && p->scope != ORR_FAILURE_SCOPE_JOB &&
-         !g_str_equal(p->symptom, "silent-corruption");
+  return !p->transient && p->scope != ORR_FAILURE_SCOPE_JOB && !is_silent(p);
 }
 
 /* The most failures, slow intervals and checkpoints of a run, over all seeds: minutes of time. */
@@ -215,6 +222,31 @@ static double expected_events(const OrrCampaign *campaign, const OrrCluster *clu
   return events * (double)campaign->seeds;
 }
 
+/* Progress that the kept checkpoints of the tier that reaches back furthest cover. */
+static double reach_of(const OrrCampaign *campaign) {
+  double reach_s = 0;
+  for (guint i = 0; campaign->checkpoints && i < campaign->checkpoints->len; i++) {
+    const OrrCampaignCheckpointSpec *spec = campaign->checkpoints->pdata[i];
+    reach_s = fmax(reach_s, (double)spec->keep * spec->interval_s);
+  }
+  return reach_s;
+}
+
+/* Corruption that is found after all checkpoints from before it are gone costs the whole campaign.
+ */
+static void check_silent(const Check *check, const OrrFailureProcess *p) {
+  const OrrCampaignDetection *detection = detection_of(check->campaign, p->symptom);
+  const double reach_s = reach_of(check->campaign);
+  if (!is_silent(p) || !detection || detection->after_s <= reach_s) return;
+  g_autofree char *after = orr_quantity_format(detection->after_s, ORR_UNIT_SECONDS);
+  g_autofree char *reach = orr_quantity_format(reach_s, ORR_UNIT_SECONDS);
+  orr_diags_warning(check->diags, place_of(check, "checkpoints", G_MAXUINT),
+                    "%s corrupts silently and is found after %s, and the checkpoints that are kept "
+                    "reach back %s: no sound one is left, and training begins anew; raise keep "
+                    "to interval * keep > %s",
+                    p->component, after, reach, after);
+}
+
 void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, const OrrNode *tree,
                         OrrDiags *diags) {
   const Check check = {campaign, tree, diags};
@@ -239,6 +271,7 @@ void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, 
                       "%s takes nodes out of service, and neither its repair nor "
                       "campaign.repair says for how long",
                       p->component);
+    check_silent(&check, p);
   }
 }
 
@@ -265,7 +298,7 @@ static OrrCampaignProcess process_of(const OrrCampaign *campaign, const OrrFailu
                               .repair_sigma = p->repair_sigma,
                               .detect_s = detection->after_s,
                               .diagnose_s = detection->diagnose_s,
-                              .is_silent = g_str_equal(p->symptom, "silent-corruption")};
+                              .is_silent = is_silent(p)};
 }
 
 void orr_campaign_processes(const OrrCampaign *campaign, const OrrCluster *cluster,

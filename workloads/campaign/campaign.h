@@ -55,9 +55,10 @@ typedef struct {
 } OrrCampaignMaintenance;
 
 typedef struct {
-  double duration_s; /* 0: the scenario has no campaign */
-  double tokens;     /* the goal; 0: none */
-  double repair_s;   /* of nodes whose failure does not say */
+  double duration_s;  /* 0: the scenario has no campaign */
+  double tokens;      /* the goal; 0: none */
+  double repair_s;    /* of nodes whose failure does not say */
+  double lemon_found; /* probability that a lemon is replaced once it has failed */
   gint64 seeds, spares;
   OrrFailures failures;
   OrrChoice policy;       /* of orr_recovery_policy_registry */

@@ -25,8 +25,11 @@ double orr_campaign_formulas_ettr(double mttf_s, double down_s, double interval_
   return (1 - (down_s + interval_s / 2) / mttf_s) / (1 + stall_s / interval_s);
 }
 
-/* Convolves @all with the number of nodes that a process of Poisson mean @mean, @nodes at a time,
- * has in repair. */
+/* A Poisson mean whose exp(-mean) is far from the smallest double. */
+static const double most_mean = 500;
+
+/* Convolves @all with the number of nodes that a process of Poisson mean @mean, at most @most_mean,
+ * @nodes at a time, has in repair. */
 static void convolve(double *all, double mean, gint64 nodes) {
   double *sum = g_new0(double, MOST_OUT);
   double weight = exp(-mean);
@@ -47,8 +50,9 @@ gint64 orr_campaign_formulas_spares(const OrrCampaignInput *input, double p) {
     const OrrCampaignProcess *process = &g_array_index(input->processes, OrrCampaignProcess, i);
     if (process->nodes <= 0) continue;
     const double rate = orr_campaign_draw_hazard(process, input->duration_s) / input->duration_s;
-    const double mean = rate * process->repair_s * (process->nodes == 1 ? lemons : 1);
-    convolve(all, fmin(mean, 700), process->nodes);
+    double mean = rate * process->repair_s * (process->nodes == 1 ? lemons : 1);
+    /* The sum of Poisson numbers is one of the sum of their means. */
+    for (; mean > 0; mean -= most_mean) convolve(all, fmin(mean, most_mean), process->nodes);
   }
   for (; out < MOST_OUT - 1; out++) {
     sum += all[out];

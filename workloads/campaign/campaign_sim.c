@@ -51,6 +51,7 @@ typedef struct {
   gint64 free, out, missing;  /* spares; nodes out of service; nodes that the job lacks */
   gint64 lemons, free_lemons; /* of the job's nodes; of the spares */
   OrrRandom lots;             /* which node is a lemon */
+  OrrRandom finds;            /* which lemon is found out */
   gboolean has_apart, stopped;
 } Sim;
 
@@ -163,6 +164,14 @@ static void take_spares(Sim *sim) {
   if (lemons > 0) scale_rates(sim);
 }
 
+/* Of @lemons that failed, those that come back: the others are found out and replaced. */
+static gint64 keep_lemons(Sim *sim, gint64 lemons) {
+  gint64 kept = 0;
+  for (gint64 i = 0; i < lemons; i++)
+    kept += orr_random_unit(&sim->finds) >= sim->input->lemon_found;
+  return kept;
+}
+
 static void send_to_repair(Sim *sim, OrrCampaignDraw *draw) {
   const gint64 present = sim->input->nodes - sim->missing;
   const gint64 nodes = MIN(draw->process->nodes, present);
@@ -172,6 +181,7 @@ static void send_to_repair(Sim *sim, OrrCampaignDraw *draw) {
   repair.lemons = draw_lemons(sim, nodes, present, sim->lemons, weight);
   sim->lemons -= repair.lemons;
   if (repair.lemons > 0) scale_rates(sim);
+  repair.lemons = keep_lemons(sim, repair.lemons);
   g_array_append_val(sim->repairs, repair);
   sim->out += nodes;
   sim->missing += nodes;
@@ -485,7 +495,8 @@ static void init(Sim *sim, const OrrCampaignInput *in, guint64 seed, gboolean ke
                .free = in->spares,
                .lemons = llround(in->lemon_fraction * (double)in->nodes),
                .free_lemons = llround(in->lemon_fraction * (double)in->spares),
-               .lots = orr_random_stream(seed, "campaign-lemons")};
+               .lots = orr_random_stream(seed, "campaign-lemons"),
+               .finds = orr_random_stream(seed, "campaign-lemons-found")};
   for (guint i = 0; i < sim->n_draws; i++)
     orr_campaign_draw_init(&sim->draws[i], &g_array_index(in->processes, OrrCampaignProcess, i), i,
                            seed);

@@ -89,6 +89,7 @@ typedef struct {
   /* nodes, spares included, that fail @lemon_multiple times as often: processes that take one node
    * give the rate of the others; a fraction of 0: none */
   double lemon_fraction, lemon_multiple;
+  double lemon_found;      /* probability that a lemon which failed comes back as another node */
   const GArray *processes; /* of OrrCampaignProcess */
   const GArray *tiers;     /* of OrrCampaignTier */
   const OrrRecoveryPolicy *policy;

@@ -47,11 +47,14 @@ typedef struct {
   void (*plan)(const void *params, const OrrRecoveryCase *what, OrrRecoveryPlan *ret_plan);
   /* The most replicas that the job can do without; NULL: none. Each number is replayed. */
   gint64 (*most_lost)(const void *params);
+  /* Whether those that are left train the same global batch; NULL: each keeps its sequences. */
+  gboolean (*keeps_batch)(const void *params);
 } OrrRecoveryPolicy;
 
 extern const OrrRegistry orr_recovery_policy_registry;
 
 gint64 orr_recovery_policy_most_lost(const OrrChoice *choice);
+gboolean orr_recovery_policy_keeps_batch(const OrrChoice *choice);
 
 /* For entries: the field `most-lost`. */
 #define ORR_RECOVERY_POLICY_MOST_LOST(type_)                                                       \

@@ -233,6 +233,36 @@ static void test_lemons(void) {
   case_clear(&c);
 }
 
+/* The same lemons, and each is replaced by another node once it has failed. The job fails 4 times a
+ * day without lemons, each node 0.04 times, each lemon 0.44 times until it is found. In 30 days:
+ *
+ *   90 nodes x 0.04 x 30 = 108
+ *   10 lemons: each fails once, in the mean after 1 / 0.44 = 2.27 days (but for e^-13.2 of them),
+ *   and then as the others: 10 (1 + 0.04 (30 - 2.27)) = 21.1
+ *
+ * 100 seeds: 12,910; 3 sigma are at most 3 sqrt(12,910) = 341. A half found takes twice as many
+ * failures of each lemon, a geometric number of mean 2: 10 (2 + 0.04 (30 - 4.55)) = 30.2, so 13,820
+ * (but for the lemons that are left after 30 days, e^-6.6 of them). */
+static void test_found_lemons(void) {
+  static const double found[] = {1, 0.5}, expected[] = {12910, 13820};
+  for (guint i = 0; i < G_N_ELEMENTS(found); i++) {
+    Case c = case_new("restart");
+    add_process(&c, "gpu", DAY / 4, 1);
+    g_array_index(c.processes, OrrCampaignProcess, 0).repair_s = 1;
+    c.in.spares = 0;
+    c.in.lemon_fraction = 0.1;
+    c.in.lemon_multiple = 11;
+    c.in.lemon_found = found[i];
+    gint64 n = 0;
+    for (guint seed = 1; seed <= 100; seed++) {
+      g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+      n += history->n_failures;
+    }
+    g_assert_cmpfloat_with_epsilon((double)n, expected[i], 360);
+    case_clear(&c);
+  }
+}
+
 /* An attempt fails in its first 10 minutes with probability 0.73 (the rate there is -ln(0.27) per
  * 10 min, a millionth of it later), and else runs until something else fails. */
 static void test_infants(void) {
@@ -329,6 +359,16 @@ static void test_spares(void) {
   g_array_index(c.processes, OrrCampaignProcess, 0).scale_s = 1e12;
   g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.98), ==, 0);
   g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.999), ==, 8);
+  case_clear(&c);
+}
+
+/* 1,600 nodes in repair in the mean: the median of that Poisson number is 1,600, and 97.7 % of the
+ * time at most two standard deviations of 40 more are out. */
+static void test_many_repairs(void) {
+  Case c = case_new("restart");
+  add_process(&c, "gpu", DAY / 1600, 1);
+  g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.5), ==, 1600);
+  g_assert_cmpfloat_with_epsilon((double)orr_campaign_formulas_spares(&c.in, 0.97725), 1680, 2);
   case_clear(&c);
 }
 
@@ -489,11 +529,13 @@ int main(int argc, char **argv) {
   g_test_add_func("/campaign/daly", test_daly);
   g_test_add_func("/campaign/repairs", test_repairs);
   g_test_add_func("/campaign/lemons", test_lemons);
+  g_test_add_func("/campaign/found-lemons", test_found_lemons);
   g_test_add_func("/campaign/infants", test_infants);
   g_test_add_func("/campaign/ettr", test_ettr);
   g_test_add_func("/campaign/best-interval", test_best_interval);
   g_test_add_func("/campaign/counts", test_counts);
   g_test_add_func("/campaign/spares", test_spares);
+  g_test_add_func("/campaign/many-repairs", test_many_repairs);
   g_test_add_func("/campaign/laws", test_laws);
   g_test_add_func("/campaign/more-failures", test_more_failures);
   g_test_add_func("/campaign/fewer-replicas", test_fewer_replicas);
