@@ -15,16 +15,23 @@ static const OrrField fields[] = {
                    "add: leakage, clock trees, memory refresh; 0: no power model.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevicePower, "active", active_w, ORR_UNIT_WATTS, "0 W",
-                   "Power that a running kernel adds whatever it computes: multiprocessors, caches "
-                   "and their clocks.",
+                   "Power that a running kernel adds whatever it computes.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "simt", simt_w, ORR_UNIT_WATTS, "0 W",
+                   "Power that multiprocessors add, on top of active, while all of them run "
+                   "instructions other than tensor products, as a sort does.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevicePower, "tensor", tensor_w, ORR_UNIT_WATTS, "0 W",
                    "Power that the tensor cores add at the peak rate of their format and at full "
                    "clock; 0: unknown, and the board's limit slows no kernel.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevicePower, "memory", memory_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
-                   "Energy of a byte of device memory, read or written, with its way through the "
-                   "caches to the multiprocessors; 0: no power model.",
+                   "Energy of a byte of device memory, read or written, up to the controllers; 0: "
+                   "no power model.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrDevicePower, "on-chip", on_chip_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
+                   "Energy of such a byte between the controllers and the registers: caches, "
+                   "crossbar, and the instructions that move it, at full clock.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevicePower, "scale-up", scale_up_j_per_byte, ORR_UNIT_J_PER_BYTE, "0 pJ/B",
                    "Energy of a byte that leaves over NVLink, at both ends.",
@@ -47,6 +54,15 @@ const OrrFieldTable orr_device_power_table =
 double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts) {
   if (!(power->cap_w > 0)) return tdp_watts;
   return tdp_watts > 0 ? fmin(power->cap_w, tdp_watts) : power->cap_w;
+}
+
+double orr_device_power_static_at_w(const OrrDevicePower *power, double clock) {
+  if (!(power->idle_w > 0 && clock > 0 && clock < 1)) return power->static_w;
+  return power->idle_w + (power->static_w - power->idle_w) * clock * clock * clock;
+}
+
+double orr_device_power_static_w(const OrrDevicePower *power) {
+  return orr_device_power_static_at_w(power, power->clock);
 }
 
 gboolean orr_device_power_is_known(const OrrDevicePower *power) {

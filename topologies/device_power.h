@@ -1,12 +1,15 @@
 /*
  * device_power.h - what an accelerator draws, as constants of its board.
  *
- *   P = static + active b + tensor u p^3 + sum over memory and links of bytes/s * joules per byte
+ *   P = static + active b + simt s + tensor u p^3
+ *       + sum over memory, chip and links of bytes/s * joules per byte
  *
- * b is the fraction of time in which a kernel is on the board, u the fraction of the format's peak
- * rate that the tensor cores reach at full clock, p the clock relative to it (cost_power.c,
- * cost_energy.c of calibration/cost). A board on which nothing has run for some seconds lowers its
- * clocks and draws `idle`.
+ * b is the fraction of time in which a kernel is on the board, s that in which all multiprocessors
+ * run instructions other than products, u the fraction of the format's peak rate that the tensor
+ * cores reach at full clock, p the clock relative to it (cost_power.c, cost_energy.c of
+ * calibration/cost). A board on which nothing has run for some seconds lowers its clocks and draws
+ * `idle`. Locked clocks lower the static power towards it, as the cube of p: what clock trees take
+ * falls as frequency times voltage squared.
  *
  * `cap` and `clock` are what an operator sets (nvidia-smi -pl and -lgc), not what the board is.
  *
@@ -25,8 +28,10 @@ typedef struct {
   double idle_w;               /* no kernel for seconds: clocks and voltage are low */
   double static_w;             /* a job is on it: clocks and voltage are high */
   double active_w;             /* a kernel runs, on top of static_w */
+  double simt_w;               /* all multiprocessors busy without tensor cores, on top of active_w */
   double tensor_w;             /* tensor cores at a format's peak rate, on top of static_w */
   double memory_j_per_byte;    /* device memory, read or written */
+  double on_chip_j_per_byte;   /* of device memory, between its controllers and the registers */
   double scale_up_j_per_byte;  /* sent over NVLink, both ends */
   double host_link_j_per_byte; /* over PCIe or C2C */
   double cap_w;                /* the operator's limit, below the board's own; 0: none */
@@ -38,6 +43,10 @@ extern const OrrFieldTable orr_device_power_table;
 /* Whether energy can be computed: the section states the static and the tensor power, and what a
  * byte of memory takes. */
 gboolean orr_device_power_is_known(const OrrDevicePower *power);
+
+/* The static power at @clock, a fraction of the full one; and at the locked clock. */
+double orr_device_power_static_at_w(const OrrDevicePower *power, double clock);
+double orr_device_power_static_w(const OrrDevicePower *power);
 
 /* The limit in force: the lower of the cap and the board's own @tdp_watts; 0: none is known. */
 double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts);

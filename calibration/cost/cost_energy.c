@@ -9,27 +9,28 @@
  *
  * so that energy needs no clock of its own:
  *
- *   narrow  = 1 / (1 + m / 512)
- *   compute = active t + min(tensor f, limit - static) (1 + narrow) t
+ *   compute = active t + min(tensor f, limit - static) t + on-chip * widened bytes
  *   memory  = joules per byte * bytes
- *   network = joules per byte * bytes sent
+ *   network = joules per byte * bytes sent, and what device memory takes for them
  *
- * At locked clocks (a fraction p of the full one) a FLOP takes p^2 of its energy, by its voltage,
- * and `active` falls with the cube of p; static power stays.
+ * The way of a byte from the memory's controllers to the registers takes as much as the memory
+ * itself (device documents): kernels that wait for memory draw power in proportion to the bandwidth
+ * that they reach, so small kernels draw little and full ones most of what is left.
  *
- * narrow: a product of m rows reads each weight through the caches into the tensor cores for m rows
- * alone, and small tiles read the rows again and again. The tensor power of a device is that of the
- * largest products, whose tiles share both. A product of few rows takes about twice the energy per
- * FLOP: least error over the watts of full servers on H100 (1.96) and on B200 (1.94), found apart
- * (docs/modelling/energy.md); 512 is where half of that is left, an assumption (256 to 2,048 fit
- * alike). Of routed experts m is the rows of one expert. A format that the device lacks is widened
- * to 16 bits.
+ * A weight in a format that the tensor cores lack (mxfp4 on an H100) is widened to 16 bits in
+ * registers, and walks the second half of that way, through shared memory into the tensor cores, in
+ * 16 bits. That it is a half is an assumption.
+ *
+ * A collective reads each byte that it sends from device memory, and its peer writes it: two bytes
+ * of memory for each one sent.
+ *
+ * At locked clocks (a fraction p of the full one) a FLOP, or a byte on the chip, takes p^2 of its
+ * energy, by the voltage; `active` and `simt` fall with the cube of p.
  *
  * The limit holds for the sum of what a board does (orr_cost_energy_limited). Kernels that wait for
- * memory keep their time as the clock falls and the multiprocessors' power with its cube, down to
- * half the clock (an assumption: clocks locked low save up to a third of a decode's energy at
- * little loss of rate, arXiv 2605.11999, H200). Where that is still too much, all takes longer
- * (orr_cost_energy_stretch).
+ * memory keep their time as the clock falls, and their work on the chip takes the square of the
+ * clock of its energy, down to half the clock (an assumption). Where that is still too much, all
+ * takes longer (orr_cost_energy_stretch).
  */
 #include "calibration/cost/cost_energy.h"
 
@@ -37,7 +38,8 @@
 
 #include "calibration/cost/cost_private.h"
 
-static const double half_narrow_rows = 512;
+/* Of the way of a byte on the chip, the part beyond the registers. */
+static const double widened_part = 0.5;
 
 gboolean orr_cost_energy_is_known(const OrrCostModel *model) {
   return orr_device_power_is_known(&model->device->power);
@@ -53,10 +55,11 @@ static double clock_of(const OrrCostModel *model) {
   return clock > 0 ? clock : 1;
 }
 
-/* Watts that the board's limit leaves for work. */
-static double left_w(const OrrCostModel *model) {
+/* Watts that the board's limit leaves for work at @clock. */
+static double left_w(const OrrCostModel *model, double clock) {
   const double limit = orr_cost_energy_limit_w(model);
-  return limit > 0 ? fmax(limit - model->device->power.static_w, 0) : INFINITY;
+  const double static_w = orr_device_power_static_at_w(&model->device->power, clock);
+  return limit > 0 ? fmax(limit - static_w, 0) : INFINITY;
 }
 
 /* Seconds at the peak rate of the tensor cores. */
@@ -65,43 +68,75 @@ static double peak_seconds(const OrrCostModel *model, const OrrOperator *op) {
   return op->flops / model->peak_flops[model->has_peak[op->dtype] ? op->dtype : ORR_BF16];
 }
 
-/* Rows that share a weight; attention's products are as wide as its tiles. */
-static double rows_of(const OrrOperator *op) {
-  if (op->kind == ORR_OPERATOR_GEMM) return (double)op->gemm.m;
-  if (op->kind != ORR_OPERATOR_MOE) return INFINITY;
-  double pairs = 0, awake = 0;
-  orr_cost_moe_load(&op->moe, &pairs, &awake);
-  return fmax(pairs / fmax(awake, 1), 1);
+/* Weights of a product or of the routed experts that get tokens, and the bytes of each. */
+static double weights_of(const OrrOperator *op, double *ret_each) {
+  const double element = orr_dtype_bytes((OrrDtype)op->dtype);
+  const OrrGemmShape *gemm = &op->gemm;
+  const OrrMoeShape *moe = &op->moe;
+  double pairs, awake;
+  *ret_each = 2;
+  if (op->kind == ORR_OPERATOR_GEMM) {
+    *ret_each = gemm->stored.weight_bytes > 0 ? gemm->stored.weight_bytes : element;
+    return (double)gemm->batch * (double)gemm->k * (double)gemm->n;
+  }
+  if (op->kind != ORR_OPERATOR_MOE) return 0;
+  *ret_each = moe->stored.weight_bytes > 0 ? moe->stored.weight_bytes : element;
+  orr_cost_moe_load(moe, &pairs, &awake);
+  return awake * (moe->projections ? (double)moe->projections : 3) * (double)moe->hidden *
+         (double)moe->inter / (double)moe->tp;
+}
+
+/* Bytes that walk the chip: those of a format that the device lacks are widened on their way. */
+static double walked_bytes(const OrrCostModel *model, const OrrOperator *op) {
+  double each;
+  const double weights = weights_of(op, &each);
+  if (each >= 2 || model->has_peak[each < 1 ? ORR_FP4 : ORR_FP8]) return op->bytes;
+  return op->bytes + widened_part * weights * (2 - each);
+}
+
+static double cubed_clock(const OrrCostModel *model) {
+  const double clock = clock_of(model);
+  return clock * clock * clock;
 }
 
 OrrJoules orr_cost_energy_operator(const OrrCostModel *model, const OrrOperator *op,
                                    double time_s) {
   const OrrDevicePower *power = &model->device->power;
   if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
-  const double rows = rows_of(op), narrow = 1 / (1 + rows / half_narrow_rows);
   const double clock = clock_of(model), peak_s = peak_seconds(model, op);
-  const double tensor_j = fmin(power->tensor_w * clock * clock * peak_s, left_w(model) * time_s);
-  const double active_j = power->active_w * clock * clock * clock * time_s;
-  return (OrrJoules){.compute = active_j + (1 + narrow) * tensor_j,
+  const double tensor_j =
+      fmin(power->tensor_w * clock * clock * peak_s, left_w(model, clock) * time_s);
+  const double on_chip_j = power->on_chip_j_per_byte * clock * clock * walked_bytes(model, op);
+  return (OrrJoules){.compute =
+                         power->active_w * cubed_clock(model) * time_s + tensor_j + on_chip_j,
                      .memory = power->memory_j_per_byte * op->bytes};
+}
+
+OrrJoules orr_cost_energy_busy(const OrrCostModel *model, double time_s) {
+  const OrrDevicePower *power = &model->device->power;
+  if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
+  return (OrrJoules){.compute = (power->active_w + power->simt_w) * cubed_clock(model) * time_s};
 }
 
 OrrJoules orr_cost_energy_link(const OrrCostModel *model, double bytes, double time_s) {
   const OrrDevicePower *power = &model->device->power;
   if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
-  const double clock = clock_of(model), active_w = power->active_w * clock * clock * clock;
-  return (OrrJoules){.network = active_w * time_s + power->scale_up_j_per_byte * bytes};
+  const double clock = clock_of(model);
+  const double each_j = power->scale_up_j_per_byte + 2 * power->memory_j_per_byte +
+                        2 * power->on_chip_j_per_byte * clock * clock;
+  return (OrrJoules){.network = power->active_w * cubed_clock(model) * time_s + each_j * bytes};
 }
 
 double orr_cost_energy_stretch(const OrrCostModel *model, OrrJoules joules, double time_s) {
-  const double most_j = left_w(model) * time_s;
-  const double lower = fmin(ORR_COST_ENERGY_LEAST_CLOCK / clock_of(model), 1);
-  const double least_j = joules.memory + joules.network + joules.compute * lower * lower * lower;
+  const double clock = clock_of(model), least = fmin(ORR_COST_ENERGY_LEAST_CLOCK, clock);
+  const double lower = least / clock, most_j = left_w(model, least) * time_s;
+  const double least_j = joules.memory + joules.network + joules.compute * lower * lower;
   return most_j > 0 && least_j > most_j ? least_j / most_j : 1;
 }
 
 OrrJoules orr_cost_energy_limited(const OrrCostModel *model, OrrJoules joules, double time_s) {
-  const double most_j = left_w(model) * fmax(time_s, 0), sum_j = orr_joules_sum(joules);
+  const double most_j = left_w(model, clock_of(model)) * fmax(time_s, 0);
+  const double sum_j = orr_joules_sum(joules);
   OrrJoules limited = {0};
   if (sum_j <= most_j) return joules;
   orr_joules_add(&limited, joules, most_j / sum_j);

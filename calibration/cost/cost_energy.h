@@ -41,6 +41,10 @@ gboolean orr_cost_energy_is_known(const OrrCostModel *model);
 /* Of @op, not a COMM, which runs for @time_s. */
 OrrJoules orr_cost_energy_operator(const OrrCostModel *model, const OrrOperator *op, double time_s);
 
+/* Of kernels that keep the multiprocessors busy for @time_s without products, such as the sorts of
+ * a sampler. */
+OrrJoules orr_cost_energy_busy(const OrrCostModel *model, double time_s);
+
 /* Of a collective's kernel on one rank: @bytes leave it over its scale-up links in @time_s. */
 OrrJoules orr_cost_energy_link(const OrrCostModel *model, double bytes, double time_s);
 

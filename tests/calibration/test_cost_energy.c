@@ -6,14 +6,17 @@
 
 static const char text[] = "schema: profile/1\nname: p\ndevice: d\n";
 
-/* 100 W always, 50 W while a kernel runs, 800 W of tensor cores at 1e14 FLOP/s, 200 pJ a byte. */
+/* 100 W always, 50 W while a kernel runs, 30 W more where all multiprocessors work, 800 W of tensor
+ * cores at 1e14 FLOP/s, 200 pJ for a byte of memory and 120 pJ for its way over the chip. */
 static OrrDevice device_of(double tdp_watts) {
   OrrDevice device = round_device;
   device.tdp_watts = tdp_watts;
   device.power = (OrrDevicePower){.static_w = 100,
                                   .active_w = 50,
+                                  .simt_w = 30,
                                   .tensor_w = 800,
                                   .memory_j_per_byte = 200e-12,
+                                  .on_chip_j_per_byte = 120e-12,
                                   .scale_up_j_per_byte = 400e-12};
   return device;
 }
@@ -26,19 +29,19 @@ static OrrOperator product(double m, double flops) {
   return op;
 }
 
-/* One second at the peak: 50 J for the kernel and 800 J for the tensor cores. With 512 rows they
- * take half as much again. */
+/* One second at the peak: 50 J for the kernel and 800 J for the tensor cores. */
 static void test_peak(void) {
   const OrrDevice device = device_of(0);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
-  const OrrOperator wide = product(1e15, 1e14), half = product(512, 1e14);
+  const OrrOperator wide = product(1e15, 1e14);
   assert_near(orr_cost_energy_operator(model, &wide, 1).compute, 850, 1e-9);
-  assert_near(orr_cost_energy_operator(model, &half, 1).compute, 50 + 1.5 * 800, 1e-12);
+  assert_near(orr_cost_energy_busy(model, 2).compute, 2 * 80, 1e-12);
   g_assert_cmpfloat(orr_cost_energy_operator(model, &wide, 1).memory, ==, 0);
 }
 
-/* 1e12 bytes of memory are 200 J whatever time they take; so are links' bytes, 400 J. */
+/* 1e12 bytes are 200 J of memory and 120 J on the chip, whatever time they take; so are links'
+ * bytes, 400 J, and twice the bytes of memory. */
 static void test_bytes(void) {
   const OrrDevice device = device_of(0);
   g_autoptr(OrrProfile) profile = sample_profile(text);
@@ -47,9 +50,29 @@ static void test_bytes(void) {
   for (double time_s = 1; time_s <= 4; time_s *= 2) {
     const OrrJoules joules = orr_cost_energy_operator(model, &copy, time_s);
     assert_near(joules.memory, 200, 1e-12);
-    assert_near(joules.compute, 50 * time_s, 1e-12);
-    assert_near(orr_cost_energy_link(model, 1e12, time_s).network, 400 + 50 * time_s, 1e-12);
+    assert_near(joules.compute, 120 + 50 * time_s, 1e-12);
+    assert_near(orr_cost_energy_link(model, 1e12, time_s).network, 400 + 640 + 50 * time_s, 1e-12);
   }
+}
+
+/* 1e6 x 1e6 weights of half a byte that the tensor cores lack take 1.5 bytes more in 16 bits, for
+ * half of their way: 0.75 of 120 J on top of the 120 J of 1e12 bytes. A format that they have, and
+ * weights of 16 bits, walk as they are. */
+static void test_widened(void) {
+  OrrDevice device = device_of(0), without = device_of(0);
+  device.fp4_flops = 4e14;
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  g_autoptr(OrrCostModel) widens = model_of(profile, &without);
+  OrrOperator op = product(1, 0);
+  op.gemm.n = op.gemm.k = 1000000;
+  op.bytes = 1e12;
+  assert_near(orr_cost_energy_operator(widens, &op, 1).compute, 120 + 50, 1e-12);
+  op.gemm.stored.weight_bytes = 0.5;
+  assert_near(orr_cost_energy_operator(model, &op, 1).compute, 120 + 50, 1e-12);
+  assert_near(orr_cost_energy_operator(widens, &op, 1).compute, 210 + 50, 1e-12);
+  g_assert_cmpfloat(orr_cost_energy_operator(widens, &op, 1).memory, ==,
+                    orr_cost_energy_operator(model, &op, 1).memory);
 }
 
 /* A kernel that takes no time, and a device of which nothing is known. */
@@ -80,15 +103,15 @@ static void test_limited(void) {
   g_assert_cmpfloat(orr_joules_sum(orr_cost_energy_limited(model, wanted, 3)), ==, 850);
 }
 
-/* 100 W are left for a copy at 1 TB/s that wants 200 W of memory and, at half the clock, 50 / 8 W
- * of multiprocessors: it takes 2.0625 times as long. 300 W are enough, and it keeps its time. */
+/* 100 W are left for a copy at 1 TB/s that wants 200 W of memory and, at half the clock, 50 / 4 W
+ * of multiprocessors: it takes 2.125 times as long. 300 W are enough, and it keeps its time. */
 static void test_stretch(void) {
   g_autoptr(OrrProfile) profile = sample_profile(text);
   const OrrDevice low = device_of(200), high = device_of(400);
   g_autoptr(OrrCostModel) capped = model_of(profile, &low);
   g_autoptr(OrrCostModel) model = model_of(profile, &high);
   const OrrJoules joules = {.compute = 50, .memory = 200};
-  assert_near(orr_cost_energy_stretch(capped, joules, 1), 2.0625, 1e-12);
+  assert_near(orr_cost_energy_stretch(capped, joules, 1), 2.125, 1e-12);
   g_assert_cmpfloat(orr_cost_energy_stretch(model, joules, 1), ==, 1);
   const OrrOperator copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e12, 0);
   g_assert_cmpfloat(orr_cost_sustained(model, &copy).time_s, ==,
@@ -140,10 +163,22 @@ static void test_clock(void) {
     assert_near(orr_cost_limited(model, &copy, second).time_s, 1, 1e-12);
     assert_near(orr_cost_limited(model, &mixed, second).time_s, fmax(0.8 / p, 1), 1e-12);
     assert_near(orr_cost_energy_operator(model, &big, 1 / p).compute, (800 + 50) * p * p, 1e-9);
-    assert_near(orr_cost_energy_operator(model, &copy, 1).compute, 50 * p * p * p, 1e-9);
+    assert_near(orr_cost_energy_operator(model, &copy, 1).compute,
+                50 * p * p * p + 120e-12 * bandwidth * p * p, 1e-9);
     g_assert_cmpfloat(orr_cost_energy_operator(model, &copy, 1).memory, ==,
                       orr_cost_energy_operator(full, &copy, 1).memory);
   }
+}
+
+/* A board that draws 60 W idle keeps an eighth of the other 40 W at half the clock. */
+static void test_static(void) {
+  OrrDevice device = device_of(0);
+  device.power.clock = 0.5;
+  g_assert_cmpfloat(orr_device_power_static_w(&device.power), ==, 100); /* idle is unknown */
+  device.power.idle_w = 60;
+  assert_near(orr_device_power_static_w(&device.power), 65, 1e-12);
+  device.power.clock = 1;
+  g_assert_cmpfloat(orr_device_power_static_w(&device.power), ==, 100);
 }
 
 /* The lower of the cap and the board's own limit holds. */
@@ -161,11 +196,13 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-energy/peak", test_peak);
   g_test_add_func("/cost-energy/bytes", test_bytes);
+  g_test_add_func("/cost-energy/widened", test_widened);
   g_test_add_func("/cost-energy/nothing", test_nothing);
   g_test_add_func("/cost-energy/limited", test_limited);
   g_test_add_func("/cost-energy/stretch", test_stretch);
   g_test_add_func("/cost-energy/caps", test_caps);
   g_test_add_func("/cost-energy/clock", test_clock);
+  g_test_add_func("/cost-energy/static", test_static);
   g_test_add_func("/cost-energy/cap", test_cap);
   return g_test_run();
 }

@@ -130,6 +130,18 @@ static void test_serving(void) {
   g_assert_cmpfloat(s->machine.all_w, >, s->gpu_power_mean_w);
 }
 
+/* GPUs that sample in all of a sequence's host time take active and simt for it, and no time is
+ * added: 32 requests of 32 tokens are sampled once each for 2 ms, under a limit that never binds. */
+static void test_sampling(void) {
+  static const char waits[] = SERVING_OF("engine: {host: {sequence: 2 ms}}, "),
+                    samples[] = SERVING_OF("engine: {host: {sequence: 2 ms, sampling: 2 ms}}, ");
+  g_autoptr(OrrOutcome) without = run(waits, H100_AT("7000"), FALSE);
+  g_autoptr(OrrOutcome) with = run(samples, H100_AT("7000"), FALSE);
+  const OrrServingResult *a = &without->result.serving, *b = &with->result.serving;
+  g_assert_cmpfloat(a->output_tokens_per_s, ==, b->output_tokens_per_s);
+  assert_near(b->gpu_energy_compute_j - a->gpu_energy_compute_j, 32 * 32 * 2e-3 * (60 + 385), 1e-9);
+}
+
 /* The integral of the rows is the energy of each kind; static power is drawn at all times. With
  * prompts and outputs of one request each in steps of its own, the prompt's part is what the first
  * step draws. */
@@ -318,6 +330,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/energy/fidelity", test_fidelity);
   g_test_add_func("/energy/caps", test_caps);
   g_test_add_func("/energy/serving", test_serving);
+  g_test_add_func("/energy/sampling", test_sampling);
   g_test_add_func("/energy/serving-power", test_serving_power);
   g_test_add_func("/energy/prompts", test_prompts);
   g_test_add_func("/energy/clocks", test_clocks);

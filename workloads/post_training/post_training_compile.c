@@ -141,8 +141,8 @@ void orr_post_training_compile_check(const OrrPostTraining *params, const OrrMod
 static OrrPassTime line(const Parts *parts, const OrrPartTimes *once, const OrrPartTimes *twice) {
   const double m = (double)parts->micro_batches;
   const OrrDevice *device = &parts->update_cluster.device;
-  const double static_w =
-      device->power.static_w * (double)orr_cluster_n_gpus(&parts->update_cluster);
+  const double static_w = orr_device_power_static_w(&device->power) *
+                          (double)orr_cluster_n_gpus(&parts->update_cluster);
   const gboolean has_power = orr_device_power_is_known(&device->power);
   const double j1 = has_power ? once->gpu_energy_j - static_w * once->seconds : 0,
                j2 = has_power ? twice->gpu_energy_j - static_w * twice->seconds : 0;
@@ -315,7 +315,8 @@ static double energy_j(const Parts *parts, const OrrLoopHistory *history) {
     return NAN;
   const gint64 own = parts->params->pools.rollout_gpus;
   const double trainer = (double)orr_cluster_n_gpus(&parts->update_cluster);
-  return history->end_s * (train->power.static_w * trainer + roll->power.static_w * (double)own) +
+  return history->end_s * (orr_device_power_static_w(&train->power) * trainer +
+                           orr_device_power_static_w(&roll->power) * (double)own) +
          history->watt_s + history->trainer_j;
 }
 

@@ -47,6 +47,9 @@ static const OrrField host_fields[] = {
     SECONDS(OrrServingHost, "step", step_s, "0 s",
             "Host time between two steps: scheduling, inputs, outputs."),
     SECONDS(OrrServingHost, "sequence", sequence_s, "0 s", "Host time per step and sequence."),
+    SECONDS(OrrServingHost, "sampling", sampling_s, "0 s",
+            "Part of sequence in which the GPUs sample the next token, as where they sort all "
+            "logits for top-p: their boards draw the power of a running kernel. No time is added."),
     FLAG(OrrServingHost, "async", async, "false",
          "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
          "one, so requests that arrive in the meantime join one step later."),

@@ -35,6 +35,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   double step_s, sequence_s; /* host time per step, and per sequence of a step */
+  double sampling_s;         /* the part of sequence_s in which the GPUs sample, not the host */
   gboolean async;            /* the host works during the GPU's step */
   double exposed;            /* fraction of it that it does between two steps even so */
   /* per kernel that is launched eagerly, and further for the experts of a layer */

@@ -29,7 +29,7 @@ static void add_replicas(const OrrServingWork *work, Drawn *drawn) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
     const OrrDevicePower *power = &group->cluster.device.power;
     const double held = work->end_s > 0 ? replica->held_s / work->end_s : 0;
-    const double static_w = power->static_w * (double)group->gpus;
+    const double static_w = orr_device_power_static_w(power) * (double)group->gpus;
     drawn->is_known &= orr_device_power_is_known(power);
     drawn->static_j += held * static_w * drawn->seconds;
     drawn->peak_w += held > 0 ? static_w + replica->peak_dynamic_w : 0;
@@ -41,9 +41,9 @@ static void add_encoders(const OrrServingWork *work, Drawn *drawn) {
   const OrrDevicePower *power = &work->world->cluster->device.power;
   const double n = (double)work->params.encoders.replicas;
   if (n == 0) return;
-  drawn->static_j += n * power->static_w * drawn->seconds;
+  drawn->static_j += n * orr_device_power_static_w(power) * drawn->seconds;
   drawn->joules.compute += power->active_w * work->encoder_busy_s;
-  drawn->peak_w += n * (power->static_w + power->active_w);
+  drawn->peak_w += n * (orr_device_power_static_w(power) + power->active_w);
 }
 
 static Drawn drawn_of(const OrrServingWork *work) {
@@ -96,9 +96,11 @@ static void add_static(const OrrServingWork *work, GArray *rows) {
   const double n = (double)work->params.encoders.replicas;
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
-    hold_replica(work, i, group->cluster.device.power.static_w * (double)group->gpus, rows);
+    hold_replica(work, i,
+                 orr_device_power_static_w(&group->cluster.device.power) * (double)group->gpus,
+                 rows);
   }
-  hold(rows, n * encoder->power.static_w, 0, work->end_s);
+  hold(rows, n * orr_device_power_static_w(&encoder->power), 0, work->end_s);
 }
 
 /* When each encoder works is not kept: their energy is spread over the run. */
@@ -131,7 +133,8 @@ static void fill_prompts(const OrrServingWork *work, OrrServingResult *result) {
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *replica = &work->replicas[i];
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
-    const double static_w = group->cluster.device.power.static_w * (double)group->gpus;
+    const double static_w =
+        orr_device_power_static_w(&group->cluster.device.power) * (double)group->gpus;
     joules += replica->prompt_j + static_w * replica->prompt_s;
     tokens += replica->prompt_tokens;
   }

@@ -12,6 +12,13 @@
 
 #include "workloads/serving/replica/serving_run.h"
 
+/* The host's time has it, the boards' energy too. */
+static OrrJoules sampling_joules(const OrrServingRun *run, guint group, const OrrStepShape *shape) {
+  const OrrServingHost *host = &run->work->params.engine.host;
+  const OrrCostModel *cost = run->worlds[group].cost;
+  return orr_cost_energy_busy(cost, fmin(host->sampling_s, host->sequence_s) * shape->sequences);
+}
+
 OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
                                       const OrrStepShape *shape) {
   OrrStepTime time = orr_serving_cost_step(run->costs[group], shape);
@@ -21,6 +28,7 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
   time.comm_s += draft.comm_s;
   time.attention_s += draft.attention_s;
   orr_joules_add(&time.joules, draft.joules, 1);
+  orr_joules_add(&time.joules, sampling_joules(run, group, shape), 1);
   return time;
 }
 

@@ -22,7 +22,7 @@ static OrrJoules comm_second(const OrrJob *job) {
 OrrWorkPower orr_training_power(const OrrTrainingCosts *costs, const OrrJob *job) {
   const OrrCostModel *model = job->world->cost;
   OrrWorkPower power = {.is_known = orr_cost_energy_is_known(model),
-                        .static_w = job->world->cluster->device.power.static_w};
+                        .static_w = orr_device_power_static_w(&job->world->cluster->device.power)};
   double seconds[ORR_N_TIMES] = {0};
   if (!power.is_known) return power;
   for (guint i = 0; i < costs->operators->len; i++) {
