@@ -25,13 +25,13 @@ G_BEGIN_DECLS
 
 typedef struct {
   char *source;
-  double idle_w;               /* no kernel for seconds: clocks and voltage are low */
-  double static_w;             /* a job is on it: clocks and voltage are high */
-  double active_w;             /* a kernel runs, on top of static_w */
-  double simt_w;               /* all multiprocessors busy without tensor cores, on top of active_w */
-  double tensor_w;             /* tensor cores at a format's peak rate, on top of static_w */
-  double memory_j_per_byte;    /* device memory, read or written */
-  double on_chip_j_per_byte;   /* of device memory, between its controllers and the registers */
+  double idle_w;             /* no kernel for seconds: clocks and voltage are low */
+  double static_w;           /* a job is on it: clocks and voltage are high */
+  double active_w;           /* a kernel runs, on top of static_w */
+  double simt_w;             /* all multiprocessors busy without tensor cores, on top of active_w */
+  double tensor_w;           /* tensor cores at a format's peak rate, on top of static_w */
+  double memory_j_per_byte;  /* device memory, read or written */
+  double on_chip_j_per_byte; /* of device memory, between its controllers and the registers */
   double scale_up_j_per_byte;  /* sent over NVLink, both ends */
   double host_link_j_per_byte; /* over PCIe or C2C */
   double cap_w;                /* the operator's limit, below the board's own; 0: none */

@@ -41,6 +41,16 @@ static void add_failures(GString *out, const OrrCampaignResult *r) {
     add(out, "stopped", "%.1f %% of the seeds ended before their time", 100 * r->stopped);
 }
 
+static void add_energy(GString *out, const OrrCampaignResult *r) {
+  if (isnan(r->gpu_power_mean_w)) return;
+  g_autofree char *gpus = orr_quantity_format(r->gpu_power_mean_w, ORR_UNIT_WATTS),
+                  *machine = orr_quantity_format(r->machine.all_w, ORR_UNIT_WATTS);
+  const gboolean is_known = !isnan(r->machine.all_w);
+  add(out, "energy", "%.3g J per token kept; GPUs draw %s%s%s%s", r->energy_j_per_token, gpus,
+      is_known ? ", the machine " : "", is_known ? machine : "",
+      is_known && isnan(r->machine.network_w) ? " without its network" : "");
+}
+
 /* The causes that lose most time, over all phases; rows of a cause stand together. */
 static void add_causes(GString *out, const GArray *losses) {
   g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(OrrCampaignLossRow));
@@ -81,6 +91,7 @@ void orr_summary_campaign(GString *out, const OrrScenario *scenario, const OrrOu
   add(out, "tokens", "%.4g trillion in %s of effective time, %.4g billion per day",
       r->tokens / 1e12, effective, r->tokens_per_day / 1e9);
   add_failures(out, r);
+  add_energy(out, r);
   if (*lost) add(out, "lost to", "%s", lost);
   add_causes(out, outcome->campaign_losses);
   add(out, "nodes out",

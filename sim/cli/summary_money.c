@@ -58,10 +58,21 @@ static void add_run(GString *out, const OrrTrainingResult *r, const char *curren
   add_line(out, "run", text->str);
 }
 
+static void add_campaign(GString *out, const OrrCampaignResult *r, const char *currency) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autofree char *all = g_strdup_printf("%s for the campaign, spares included", currency);
+  add_part(text, r->cost, all);
+  add_part(text, r->cost_lost, "of it for lost time");
+  add_part(text, r->money.per_million_tokens, "per million tokens");
+  add_line(out, "cost", text->str);
+}
+
 void orr_summary_money(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const gboolean is_training = outcome->kind->result == &orr_training_result_table;
   const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
   const OrrPrices *prices = &scenario->prices;
+  if (outcome->kind->result == &orr_campaign_result_table)
+    add_campaign(out, &outcome->result.campaign, prices->currency);
   if (is_training) add_run(out, &outcome->result.training, prices->currency);
   if (!orr_prices_given(prices) || (!is_training && !is_serving)) return;
   const OrrMoney *money =

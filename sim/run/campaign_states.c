@@ -106,12 +106,13 @@ static void keep_storage(const OrrOutcome *outcome, OrrCampaignReplay *replay) {
 static OrrCampaignReplay take(const Variant *variant, const OrrOutcome *outcome) {
   const OrrTrainingResult *result = &outcome->result.training;
   const OrrTraining *t = &variant->training;
-  OrrCampaignReplay replay = {.step_s = result->iteration_time_s,
-                              .tokens = result->tokens_per_s * result->iteration_time_s *
-                                        variant->trained,
-                              .n_gpus = result->n_gpus,
-                              .events = result->events,
-                              .replicas = replicas_of(&variant->scenario)};
+  OrrCampaignReplay replay = {
+      .step_s = result->iteration_time_s,
+      .tokens = result->tokens_per_s * result->iteration_time_s * variant->trained,
+      .draw = {result->gpu_power_mean_w, result->machine, result->money.hardware_per_gpu_hour},
+      .n_gpus = result->n_gpus,
+      .events = result->events,
+      .replicas = replicas_of(&variant->scenario)};
   const GArray *steps = outcome->steps;
   if (t->steps > 1 && steps->len > 1)
     replay.after_s = g_array_index(steps, OrrStepRow, steps->len - 1).end_s -

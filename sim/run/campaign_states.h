@@ -13,6 +13,7 @@
 #ifndef ORR_CAMPAIGN_STATES_H
 #define ORR_CAMPAIGN_STATES_H
 
+#include "sim/run/answer/campaign_costs.h"
 #include "sim/run/world.h"
 
 G_BEGIN_DECLS
@@ -39,6 +40,7 @@ typedef struct {
   double mean_s;         /* of all steps: with the stall of one checkpoint, and its load */
   double after_s;        /* from the end of the first step to that of the last */
   double write_s, load_s, snapshot_s, bytes; /* storage */
+  OrrCampaignDraw draw;
   gint64 n_gpus, events, replicas;
   char engine[64], fidelity[16];
   int code; /* OrrFaultCode, where there is a message */

@@ -171,6 +171,7 @@ static void fill_input(const OrrScenario *scenario, const OrrCampaignReplay *hea
       .times = {recovery->requeue_s, recovery->restart_s, initialise_s},
       .planned_every_s = campaign->maintenance.every_s,
       .planned_s = campaign->maintenance.lasts_s};
+  ready->draw = healthy->draw;
   ready->tokens_per_step = healthy->tokens;
   ready->n_gpus = healthy->n_gpus;
   ready->n_events = healthy->events;
@@ -226,6 +227,8 @@ gboolean orr_simulate_campaign_run(const OrrRunWorld *world, const OrrScenario *
     g_array_append_val(outcome->campaign_states, row);
   }
   orr_campaign_rows_end(answer);
+  orr_campaign_costs(&scenario->cluster, &scenario->prices, scenario->campaign.spares, &ready.draw,
+                     outcome);
   outcome->engine = g_strdup(ready.engine);
   outcome->fidelity = g_intern_string(ready.fidelity);
   return TRUE;

@@ -5,6 +5,7 @@
 #ifndef ORR_SIMULATE_CAMPAIGN_H
 #define ORR_SIMULATE_CAMPAIGN_H
 
+#include "sim/run/answer/campaign_costs.h"
 #include "sim/run/answer/campaign_rows.h"
 #include "sim/run/run_work.h"
 #include "sim/run/world.h"
@@ -18,6 +19,7 @@ typedef struct {
   GArray *tiers;     /* of OrrCampaignTier */
   GArray *shrunk;    /* of double */
   GArray *states;    /* of OrrCampaignStateRow */
+  OrrCampaignDraw draw;
   double tokens_per_step;
   gint64 n_gpus, n_events;
   char *engine, *fidelity;

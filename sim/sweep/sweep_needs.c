@@ -21,6 +21,8 @@ static const struct {
   const char *path; /* of the scenario */
   const char *what; /* the number or section at the path */
 } needs[] = {
+    {"cost", NEEDS_PRICES, "prices", "prices"},
+    {"cost-lost", NEEDS_PRICES, "prices", "prices"},
     {"cost-per-gpu-hour", NEEDS_PRICES, "prices", "prices"},
     {"cost-per-day", NEEDS_PRICES, "prices", "prices"},
     {"cost-per-step", NEEDS_PRICES, "prices", "prices"},
@@ -95,7 +97,8 @@ static gboolean has_power(const OrrSweepPlan *plan) {
 /* A cost has energy in it where a kWh has a price. */
 static gboolean has_meter(const OrrSweepPlan *plan, const char *name) {
   return g_str_has_prefix(name, "energy-cost-") || g_str_has_prefix(name, "carbon-") ||
-         (g_str_has_prefix(name, "cost-") && plan->base->prices.kwh > 0);
+         ((g_str_equal(name, "cost") || g_str_has_prefix(name, "cost-")) &&
+          plan->base->prices.kwh > 0);
 }
 
 static gboolean needs_power(const OrrSweepPlan *plan, const char *name) {
@@ -107,7 +110,7 @@ static gboolean needs_power(const OrrSweepPlan *plan, const char *name) {
 static void check_power(const OrrSweepPlan *plan, const char *name, OrrPlace place,
                         OrrDiags *diags) {
   static const char rest[] = "cluster.power.rest-busy";
-  const char *but = g_str_has_prefix(name, "cost-") ? ", or leave out prices.kwh" : "";
+  const char *but = g_str_has_prefix(name, "cost") ? ", or leave out prices.kwh" : "";
   if (needs_power(plan, name) && !has_power(plan))
     orr_diags_error(diags, place,
                     "%s is not known at any point without a power model of device %s: set "

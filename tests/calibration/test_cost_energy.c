@@ -57,7 +57,7 @@ static void test_bytes(void) {
 
 /* 1e6 x 1e6 weights of half a byte that the tensor cores lack take 1.5 bytes more in 16 bits, for
  * half of their way: 0.75 of 120 J on top of the 120 J of 1e12 bytes. A format that they have, and
- * weights of 16 bits, walk as they are. */
+ * weights of 16 bits, take no more. */
 static void test_widened(void) {
   OrrDevice device = device_of(0), without = device_of(0);
   device.fp4_flops = 4e14;

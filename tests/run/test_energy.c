@@ -131,7 +131,7 @@ static void test_serving(void) {
 }
 
 /* GPUs that sample in all of a sequence's host time take active and simt for it, and no time is
- * added: 32 requests of 32 tokens are sampled once each for 2 ms, under a limit that never binds. */
+ * added: 32 requests of 32 tokens, 2 ms each. The limit never binds. */
 static void test_sampling(void) {
   static const char waits[] = SERVING_OF("engine: {host: {sequence: 2 ms}}, "),
                     samples[] = SERVING_OF("engine: {host: {sequence: 2 ms, sampling: 2 ms}}, ");

@@ -74,6 +74,42 @@ static void test_rented(void) {
   g_assert_true(isnan(r->money.carbon_kg_per_day));
 }
 
+#define CAMPAIGN                                                                                   \
+  "campaign: {duration: 10 h, seeds: 1, spares: 1, failures: {processes: [{component: gpu, "       \
+  "scope: gpu, symptom: crash, rate-per-hour: 1e-12}]}, detection: [{symptom: crash, after: 1 "    \
+  "s}], policy: restart, repair: 1 h, recovery: {requeue: 0 s, restart: 0 s, initialise: 0 s}, "   \
+  "maintenance: {every: 1 h, lasts: 30 min}, checkpoints: [{tier: host, interval: 1 min}]}\n"
+
+/* 10 hours of 16 GPUs and a spare node of 8, at 3.6 an hour: 864, of which what maintenance takes is
+ * lost. GPUs that wait draw 90 W, the spare's 62. Without a rent or a power model nothing is known.
+ */
+static void test_campaign(void) {
+  static const char rent[] = "prices: {currency: EUR, gpu-hour: 3.6}\n";
+  g_autoptr(OrrOutcome) step = run(TRAINING, "");
+  g_autoptr(OrrOutcome) campaign = run(TRAINING CAMPAIGN, rent);
+  g_autoptr(OrrOutcome) unpriced = run(TRAINING CAMPAIGN, "");
+  const OrrCampaignResult *r = &campaign->result.campaign;
+  const double healthy_w = step->result.training.gpu_power_mean_w;
+  double busy_s = r->effective_s;
+  for (guint i = 0; i < campaign->campaign_losses->len; i++) {
+    const OrrCampaignLossRow *row =
+        &g_array_index(campaign->campaign_losses, OrrCampaignLossRow, i);
+    if (g_str_equal(row->phase, "recompute")) busy_s += row->seconds;
+  }
+  const double busy = busy_s / r->duration_s;
+  g_assert_cmpfloat(busy, <, 0.7);
+  assert_near(r->cost, 864 * r->duration_s / 36000);
+  assert_near(r->cost_lost, r->cost * (1 - r->goodput));
+  assert_near(r->money.per_day, 24 * 3.6 * 24);
+  assert_near(r->money.per_million_tokens, r->cost / r->tokens * 1e6);
+  assert_near(r->gpu_power_mean_w, busy * healthy_w + (1 - busy) * 16 * 90 + 8 * 62);
+  assert_near(r->energy_j_per_token, r->gpu_power_mean_w * r->duration_s / r->tokens);
+  g_assert_cmpfloat(r->machine.all_w, >, r->gpu_power_mean_w);
+  assert_nothing(&unpriced->result.campaign.money);
+  g_assert_true(isnan(unpriced->result.campaign.cost));
+  assert_near(unpriced->result.campaign.gpu_power_mean_w, r->gpu_power_mean_w);
+}
+
 /* A job of 2 nodes pays for its part of a machine built for 4: 4 * 8 GPUs at 876.6 over a year of
  * which half is used: 876.6 / 8766 / 0.5 = 0.2 an hour. The bill has the whole machine. */
 static void test_bought(void) {
@@ -176,6 +212,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/money/none", test_none);
   g_test_add_func("/money/rented", test_rented);
   g_test_add_func("/money/bought", test_bought);
+  g_test_add_func("/money/campaign", test_campaign);
   g_test_add_func("/money/fidelity", test_fidelity);
   g_test_add_func("/money/serving", test_serving);
   g_test_add_func("/money/machine", test_machine);
