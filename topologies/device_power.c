@@ -51,6 +51,15 @@ static const OrrField fields[] = {
 const OrrFieldTable orr_device_power_table =
     ORR_FIELD_TABLE("power", "What an accelerator draws.", OrrDevicePower, fields);
 
+double orr_device_power_link_j(const OrrDevicePower *power, double bytes, double time_s) {
+  if (time_s <= 0 || !orr_device_power_is_known(power)) return 0;
+  const double clock = power->clock > 0 ? power->clock : 1, square = clock * clock;
+  return power->active_w * square * clock * time_s +
+         (power->scale_up_j_per_byte + 2 * power->memory_j_per_byte +
+          2 * power->on_chip_j_per_byte * square) *
+             bytes;
+}
+
 double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts) {
   if (!(power->cap_w > 0)) return tdp_watts;
   return tdp_watts > 0 ? fmin(power->cap_w, tdp_watts) : power->cap_w;

@@ -48,6 +48,10 @@ gboolean orr_device_power_is_known(const OrrDevicePower *power);
 double orr_device_power_static_at_w(const OrrDevicePower *power, double clock);
 double orr_device_power_static_w(const OrrDevicePower *power);
 
+/* What a collective's kernel takes on top of static power, for @bytes sent in @time_s: each byte is
+ * read from device memory and written by the peer. 0 without a power model. */
+double orr_device_power_link_j(const OrrDevicePower *power, double bytes, double time_s);
+
 /* The limit in force: the lower of the cap and the board's own @tdp_watts; 0: none is known. */
 double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts);
 

@@ -119,12 +119,7 @@ OrrJoules orr_cost_energy_busy(const OrrCostModel *model, double time_s) {
 }
 
 OrrJoules orr_cost_energy_link(const OrrCostModel *model, double bytes, double time_s) {
-  const OrrDevicePower *power = &model->device->power;
-  if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
-  const double clock = clock_of(model);
-  const double each_j = power->scale_up_j_per_byte + 2 * power->memory_j_per_byte +
-                        2 * power->on_chip_j_per_byte * clock * clock;
-  return (OrrJoules){.network = power->active_w * cubed_clock(model) * time_s + each_j * bytes};
+  return (OrrJoules){.network = orr_device_power_link_j(&model->device->power, bytes, time_s)};
 }
 
 double orr_cost_energy_stretch(const OrrCostModel *model, OrrJoules joules, double time_s) {

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "sim/base/quantity.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
 
@@ -64,6 +65,11 @@ void orr_summary_collectives(GString *out, const OrrScenario *scenario, const Or
     add_size(out, &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i));
   g_autofree char *band = orr_summary_band_text(outcome, "time_s", ORR_UNIT_SECONDS, TRUE);
   if (band) g_string_append_printf(out, "# Band of the last size: %s\n", band);
+  if (!isnan(result->gpu_power_mean_w)) {
+    g_autofree char *watts = orr_quantity_format(result->gpu_power_mean_w, ORR_UNIT_WATTS);
+    g_string_append_printf(out, "# Energy of the last size: %.4g J per call, GPUs draw %s\n",
+                           result->energy_j_per_call, watts);
+  }
   g_string_append_printf(out, "# Avg bus bandwidth    : %g\n",
                          result->mean_busbw_bytes_per_s / 1e9);
 }

@@ -74,15 +74,38 @@ static void test_rented(void) {
   g_assert_true(isnan(r->money.carbon_kg_per_day));
 }
 
+#define COLLECTIVES                                                                                \
+  "schema: scenario/1\n"                                                                           \
+  "name: calls\n"                                                                                  \
+  "cluster: {base: dgx-a100-superpod, nodes: 1}\n"                                                 \
+  "workload: {kind: collectives, stack: none, collective: all-reduce, begin: 64 MiB, end: 64 "     \
+  "MiB, "                                                                                          \
+  "algorithm: ring}\n"                                                                             \
+  "engine: ideal\n"
+
+/* 8 boards draw 90 W, 34 W for the kernel, and for each byte that a ring sends, 7/4 of the size, 52
+ * pJ of NVLink and twice 50 + 53 pJ of memory; at 3.6 an hour they cost 691.2 a day. */
+static void test_collectives(void) {
+  g_autoptr(OrrOutcome) outcome = run(COLLECTIVES, "prices: {currency: EUR, gpu-hour: 3.6}\n");
+  g_autoptr(OrrOutcome) unpriced = run(COLLECTIVES, "");
+  const OrrCollectivesResult *r = &outcome->result.collectives;
+  const double sent_j = 7.0 / 4 * 64 * 1048576 * (52 + 2 * (50 + 53)) * 1e-12;
+  assert_near(r->energy_j_per_call, 8 * ((90 + 34) * r->time_s + sent_j));
+  assert_near(r->gpu_power_mean_w, r->energy_j_per_call / r->time_s);
+  assert_near(r->money.per_day, 691.2);
+  g_assert_true(isnan(r->money.per_million_tokens));
+  g_assert_cmpfloat(r->machine.all_w, >, r->gpu_power_mean_w);
+  assert_nothing(&unpriced->result.collectives.money);
+}
+
 #define CAMPAIGN                                                                                   \
   "campaign: {duration: 10 h, seeds: 1, spares: 1, failures: {processes: [{component: gpu, "       \
   "scope: gpu, symptom: crash, rate-per-hour: 1e-12}]}, detection: [{symptom: crash, after: 1 "    \
   "s}], policy: restart, repair: 1 h, recovery: {requeue: 0 s, restart: 0 s, initialise: 0 s}, "   \
   "maintenance: {every: 1 h, lasts: 30 min}, checkpoints: [{tier: host, interval: 1 min}]}\n"
 
-/* 10 hours of 16 GPUs and a spare node of 8, at 3.6 an hour: 864, of which what maintenance takes is
- * lost. GPUs that wait draw 90 W, the spare's 62. Without a rent or a power model nothing is known.
- */
+/* 10 hours of 16 GPUs and a spare node of 8, at 3.6 an hour: 864, of which maintenance takes some.
+ * GPUs that wait draw 90 W, the spare's 62. Without prices the costs are not known. */
 static void test_campaign(void) {
   static const char rent[] = "prices: {currency: EUR, gpu-hour: 3.6}\n";
   g_autoptr(OrrOutcome) step = run(TRAINING, "");
@@ -212,6 +235,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/money/none", test_none);
   g_test_add_func("/money/rented", test_rented);
   g_test_add_func("/money/bought", test_bought);
+  g_test_add_func("/money/collectives", test_collectives);
   g_test_add_func("/money/campaign", test_campaign);
   g_test_add_func("/money/fidelity", test_fidelity);
   g_test_add_func("/money/serving", test_serving);

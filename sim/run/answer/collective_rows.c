@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "sim/run/answer/link_time.h"
+#include "sim/run/answer/money.h"
 #include "workloads/collectives/collective_bench.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -68,6 +69,32 @@ static void fill_result(const OrrBenchWork *work, OrrOutcome *outcome) {
   }
 }
 
+/* A rank sends what the bus bandwidth counts: for a ring exactly. */
+static void fill_energy(const OrrReplayed *replayed, OrrCollectivesResult *r) {
+  const OrrDevicePower *power = &replayed->cluster->device.power;
+  const double limit_w = orr_device_power_limit_w(power, replayed->cluster->device.tdp_watts);
+  const double sent_bytes = r->busbw_bytes_per_s * r->time_s;
+  const double link_w = orr_device_power_link_j(power, sent_bytes, r->time_s) / r->time_s;
+  const double board_w = orr_device_power_static_w(power) + link_w, gpus = (double)r->n_gpus;
+  r->gpu_power_mean_w = orr_device_power_is_known(power)
+                            ? gpus * (limit_w > 0 ? fmin(board_w, limit_w) : board_w)
+                            : NAN;
+  r->energy_j_per_call = r->gpu_power_mean_w * r->time_s;
+  r->machine =
+      orr_cluster_power_machine(replayed->fabric, replayed->cluster, gpus, r->gpu_power_mean_w);
+}
+
+static void fill_money(const OrrReplayed *replayed, OrrCollectivesResult *r) {
+  const double gpus = (double)r->n_gpus;
+  const OrrMoneyQuestion question = {.prices = replayed->prices,
+                                     .gpus = gpus,
+                                     .hardware_per_s =
+                                         orr_money_hardware(replayed->prices, replayed->fabric,
+                                                            replayed->cluster->device.name, gpus),
+                                     .watts = r->machine.all_w};
+  r->money = orr_money_of(&question);
+}
+
 static void add_warnings(const OrrBenchWork *work, OrrOutcome *outcome) {
   guint n = 0;
   for (guint i = 0; i < work->sizes->len; i++)
@@ -99,6 +126,8 @@ void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
     g_array_append_val(outcome->collectives, row);
   }
   fill_result(work, outcome);
+  fill_energy(replayed, &outcome->result.collectives);
+  fill_money(replayed, &outcome->result.collectives);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
   orr_link_time_add(replayed, outcome);
