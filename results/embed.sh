@@ -1,6 +1,6 @@
 #!/bin/sh
-# embed.sh TYPE ARRAY HEADER FILE... - prints text files (views, plots) as one C array of {name, first line, whole text}, in
-# the order of their names. A line "-- include NAME" stands for parts/NAME.sql beside the file.
+# embed.sh TYPE ARRAY HEADER FILE... - prints text files (views, plots, the report's scripts and styles) as one C array of
+# {name, first line, whole text}, in the order of their names. A line "-- include NAME" stands for parts/NAME.sql beside the file.
 set -eu
 type=$1 array=$2 header=$3
 shift 3
@@ -29,7 +29,7 @@ END {
   for (i = 1; i <= n; i++) {
     question = ""; sql = ""
     while ((got = (getline line < path[i])) > 0) {
-      if (question == "") { question = line; sub(/^(--|#) */, "", question) }
+      if (question == "") { question = line; sub(/^(--|#|\/\/|\/\*|<!--) */, "", question) }
       sql = sql (line ~ /^-- include / ? included(path[i], substr(line, 12)) : "\n     " quoted(line) " \"\\n\"")
     }
     if (got < 0 || question == "") fail(path[i])

@@ -72,35 +72,6 @@ static const Section sections[] = {
     {.view = "validation-rows", .heading = "Row by row", .kind = "validation"},
 };
 
-static const char style[] =
-    "body{font:15px/1.45 system-ui,sans-serif;color:#1c2733;max-width:1000px;margin:2em "
-    "auto;padding:0 1em}\n"
-    "h1{font-size:1.6em;margin-bottom:.1em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px "
-    "solid #d5dce3}\n"
-    "p.note{color:#5b6b7a;margin:.2em 0 "
-    ".8em}table{border-collapse:collapse;font-size:.88em;display:block;overflow-x:auto}\n"
-    "th,td{padding:.2em .7em;text-align:left;border-bottom:1px solid #eceff2;white-space:nowrap}\n"
-    "th{cursor:pointer;background:#f4f6f8}td.n,th.n{text-align:right;font-variant-numeric:tabular-"
-    "nums}\n"
-    "img{width:100%}pre{background:#f4f6f8;padding:1em;overflow-x:auto;font-size:.82em}\n"
-    "td.b{background:linear-gradient(90deg,var(--fill) var(--bar),transparent 0)}\n"
-    "td.t{white-space:normal;min-width:22em}\n"
-    ".tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.8em 0}.tiles div{flex:1 1 "
-    "9em;background:#f4f6f8;padding:.7em "
-    "1em;"
-    "font-size:.82em;color:#5b6b7a}.tiles b{font-size:1.9em;color:#1c2733}\n";
-
-/* Sorts a table by the column whose head is clicked; numbers by data-value. */
-static const char script[] =
-    "document.querySelectorAll('th').forEach(function(head){head.addEventListener('click',function("
-    "){\n"
-    "var i=head.cellIndex,body=head.closest('table').tBodies[0],down=head.dataset.down!=='1';\n"
-    "head.dataset.down=down?'1':'0';\n"
-    "var key=function(row){var v=row.cells[i].dataset.value;return "
-    "v===undefined?row.cells[i].textContent:v===''?NaN:+v};\n"
-    "Array.from(body.rows).sort(function(a,b){var x=key(a),y=key(b);\n"
-    "return (x<y?1:x>y?-1:0)*(down?1:-1)}).forEach(function(row){body.appendChild(row)})})});\n";
-
 static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, const char *kind,
                                const Section *section, GError **error) {
   if (section->kind && g_strcmp0(kind, section->kind) != 0) return TRUE;
@@ -123,12 +94,9 @@ static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, co
 
 static void append_top(GString *html, const OrrAnswer *run) {
   const char *question = orr_report_cell(run, 0, "question");
-  g_string_append(html,
-                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>");
-  orr_report_append_text(html, orr_report_cell(run, 0, "scenario"));
-  g_string_append_printf(
-      html, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style></head><body>\n<h1>",
-      style);
+  const gboolean is_sweep = g_strcmp0(orr_report_cell(run, 0, "kind"), "sweep") == 0;
+  orr_report_append_head(html, orr_report_cell(run, 0, "scenario"), is_sweep);
+  g_string_append(html, "<h1>");
   orr_report_append_text(html, orr_report_cell(run, 0, "scenario"));
   g_string_append(html, "</h1>\n");
   if (question) {
@@ -141,7 +109,7 @@ static void append_top(GString *html, const OrrAnswer *run) {
   g_string_append(html, "</p>\n");
 }
 
-static void append_bottom(GString *html, const OrrAnswer *run) {
+static void append_bottom(GString *html, const OrrAnswer *run, gboolean with_explorer) {
   g_string_append(html, "<h2>Provenance</h2>\n<table id=\"run\"><tbody>\n");
   for (guint i = 0; i < run->n_columns; i++) {
     const char *cell = ((char **)run->rows->pdata[0])[i];
@@ -154,7 +122,9 @@ static void append_bottom(GString *html, const OrrAnswer *run) {
   g_string_append(html, "</tbody></table>\n<h2>The scenario, every name resolved and every default "
                         "filled in</h2>\n<pre>");
   orr_report_append_text(html, orr_report_cell(run, 0, "resolved"));
-  g_string_append_printf(html, "</pre>\n<script>\n%s</script>\n</body></html>\n", script);
+  g_string_append(html, "</pre>\n");
+  orr_report_append_scripts(html, with_explorer);
+  g_string_append(html, "</body></html>\n");
 }
 
 /* The first cell of an answer; 0 where there is none. */
@@ -196,10 +166,16 @@ char *orr_report_html(OrrStore *store, gint64 run_id, GError **error) {
     return NULL;
   }
   g_autoptr(GString) html = g_string_new(NULL);
+  const char *kind = orr_report_cell(run, 0, "kind");
+  gboolean with_explorer = FALSE;
+  run_id = g_ascii_strtoll(orr_report_cell(run, 0, "id"), NULL, 10);
   append_top(html, run);
-  for (guint i = 0; i < G_N_ELEMENTS(sections); i++)
-    if (!append_section(html, store, run_id, orr_report_cell(run, 0, "kind"), &sections[i], error))
+  for (guint i = 0; i < G_N_ELEMENTS(sections); i++) {
+    if (!append_section(html, store, run_id, kind, &sections[i], error)) return NULL;
+    if (strcmp(sections[i].view, "best") == 0 && g_strcmp0(kind, "sweep") == 0 &&
+        !orr_report_append_explorer(html, store, run_id, &with_explorer, error))
       return NULL;
-  append_bottom(html, run);
+  }
+  append_bottom(html, run, with_explorer);
   return g_string_free(g_steal_pointer(&html), FALSE);
 }

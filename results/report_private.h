@@ -30,6 +30,23 @@ void orr_report_append_tiles(GString *html, const OrrAnswer *summary);
 gboolean orr_report_append_picture(GString *html, const OrrPlot *plot, const OrrAnswer *answer,
                                    GError **error);
 
+/* The explorer of a sweep's points: its elements and its data. *@ret_is_there: FALSE where the run
+ * has no points, and nothing is appended. */
+gboolean orr_report_append_explorer(GString *html, OrrStore *store, gint64 sweep,
+                                    gboolean *ret_is_there, GError **error);
+
+/* Files of results/explorer/, compiled in. */
+typedef struct {
+  const char *name;
+  const char *sentence; /* the first line */
+  const char *text;     /* the whole file */
+} OrrPagePart;
+
+/* The page's head up to <body>; its scripts at the end. */
+void orr_report_append_head(GString *html, const char *title, gboolean is_wide);
+void orr_report_append_scripts(GString *html, gboolean with_explorer);
+const char *orr_report_part(const char *name);
+
 G_END_DECLS
 
 #endif

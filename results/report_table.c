@@ -64,8 +64,8 @@ static double bar_scale(const OrrAnswer *answer, guint i) {
 
 static void append_bar(GString *html, double value, double scale) {
   if (!(scale > 0)) return;
-  g_string_append_printf(html, " style=\"--bar:%.0f%%;--fill:%s\"", 100 * fabs(value) / scale,
-                         value < 0 ? "#f6d5c3" : "#cfe3f1");
+  g_string_append_printf(html, " style=\"--bar-length:%.0f%%;--fill:var(--%s)\"",
+                         100 * fabs(value) / scale, value < 0 ? "bar-negative" : "bar");
 }
 
 /* A number is shown with six significant digits; data-value has all of them. */

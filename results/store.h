@@ -166,6 +166,23 @@ const OrrView *orr_store_views(guint *ret_n);
 const OrrView *orr_views(guint *ret_n); /* alphabetical; static (compiled in by meson) */
 const OrrView *orr_view_find(const char *name);
 
+/* The points of a sweep as a wide table (store_points.c). */
+typedef enum { ORR_POINTS_FACT, ORR_POINTS_AXIS, ORR_POINTS_RESULT } OrrPointsKind;
+typedef struct {
+  OrrPointsKind kind;
+  char *name;   /* of the wide table's column */
+  char *table;  /* where it comes from: sweep_point, param or NAME_result */
+  char *source; /* its column there; an axis: its path */
+} OrrPointsColumn;
+
+/* The columns of the sweep's points, of OrrPointsColumn *: facts, axes, results. None where the
+ * database has no sweep of that number. */
+GPtrArray *orr_store_points_columns(OrrStore *store, gint64 sweep, GError **error);
+/* The SELECT of these columns, or of those where @wanted is TRUE; newly allocated. */
+char *orr_store_points_select(const GPtrArray *columns, gint64 sweep, const gboolean *wanted);
+/* Makes the view points_S in the database, for any client of SQLite: again where it exists. */
+gboolean orr_store_points_view(OrrStore *store, gint64 sweep, GError **error);
+
 /* Formats an answer; newly allocated text. */
 char *orr_answer_table(const OrrAnswer *answer); /* aligned columns for people */
 char *orr_answer_csv(const OrrAnswer *answer);   /* RFC 4180's quoting, lines end in LF */

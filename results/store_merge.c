@@ -265,6 +265,8 @@ gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_f
         !orr_transfer_rows(&merge.transfer, error))
       return FALSE;
   orr_store_forget_inserts(store); /* tables can have gained columns */
+  store->has_new_tables = TRUE;
+  if (!orr_store_views_make(store, error) || !orr_store_points_views(store, error)) return FALSE;
   if (ret_facts) *ret_facts = merge.facts;
   return TRUE;
 }

@@ -98,6 +98,9 @@ gboolean orr_store_check_run(const OrrStore *store, GError **error);
 /* Makes the views that lie in the database, where its tables have changed. */
 gboolean orr_store_views_make(OrrStore *store, GError **error);
 
+/* orr_store_points_view for every sweep of the database. */
+gboolean orr_store_points_views(OrrStore *store, GError **error);
+
 /* Forgets the cached statements. */
 void orr_store_forget_inserts(OrrStore *store);
 

@@ -21,10 +21,10 @@ static const GOptionEntry options[] = {
 };
 
 /* Documents and tables of `orrery validate` and `orrery sweep`. */
-static const OrrFieldTable *const others[] = {&orr_cost_validation_table, &orr_cost_error_table,
-                                              &orr_sweep_section_table,   &orr_sweep_point_table,
-                                              &orr_sweep_band_table,      &orr_sweep_excluded_table,
-                                              &orr_validation_row_table};
+static const OrrFieldTable *const others[] = {
+    &orr_cost_validation_table, &orr_cost_error_table,    &orr_sweep_section_table,
+    &orr_sweep_point_table,     &orr_sweep_band_table,    &orr_sweep_excluded_table,
+    &orr_sweep_command_table,   &orr_validation_row_table};
 
 /* The table of a kind that is not a document of the library. NULL: not found, and @names has the
  * names of all such tables. */

@@ -57,7 +57,7 @@ typedef struct {
 
 extern const OrrFieldTable orr_sweep_section_table;
 extern const OrrFieldTable orr_sweep_table, orr_sweep_excluded_table, orr_sweep_point_table,
-    orr_sweep_band_table; /* rows */
+    orr_sweep_band_table, orr_sweep_command_table; /* rows */
 
 /* Name @i that expressions can use besides axes and results, with its sentence; NULL beyond the
  * last name. */

@@ -26,6 +26,14 @@ char **orr_sweep_combination_again(const OrrSweepPlan *plan, guint64 combination
 char *orr_sweep_combination_pipeline(const OrrSweepPlan *plan, guint64 combination,
                                      char **ret_refusal);
 
+/* Calls @add with each setting that `orrery run` takes in place of some axes: @axes are their
+ * values, "path=value; path=value", or NULL for a setting of every point. Together with the values
+ * of the other axes these are the settings of orr_sweep_combination_again. */
+typedef gboolean (*OrrSweepCommand)(const char *axes, const char *setting, void *user,
+                                    GError **error);
+gboolean orr_sweep_combination_commands(const OrrSweepPlan *plan, OrrSweepCommand add, void *user,
+                                        GError **error);
+
 /* The settings that the sampler adds at @rung, a map; NULL: none. */
 const OrrNode *orr_sweep_combination_rung(const OrrSweepPlan *plan, guint rung);
 

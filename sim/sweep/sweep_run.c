@@ -307,7 +307,8 @@ static gboolean store_bands(Sweep *sweep, gboolean is_shard, GError **error) {
   if (!sweep->store) return TRUE;
   if (!orr_store_begin_batch(sweep->store, error) || !begin_aside(sweep, error)) return FALSE;
   return (report->aside || orr_sweep_bands_tidy(report, sweep->store, error)) &&
-         (is_shard || orr_sweep_bands_store(report, sweep->store, error)) &&
+         (is_shard || (orr_sweep_bands_store(report, sweep->store, error) &&
+                       orr_store_points_view(sweep->store, report->sweep, error))) &&
          orr_store_end_batch(sweep->store, error);
 }
 

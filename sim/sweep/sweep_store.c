@@ -51,6 +51,22 @@ const OrrFieldTable orr_sweep_excluded_table =
                     ExcludedRow, excluded_fields);
 
 typedef struct {
+  char *axes, *setting;
+} CommandRow;
+
+static const OrrField command_fields[] = {
+    ORR_COLUMN_TEXT(CommandRow, "axes", axes,
+                    "Values of the axes that the setting replaces, 'path=value' separated by '; '; "
+                    "NULL: it is one more setting of every point."),
+    ORR_FIELD_TEXT(CommandRow, "setting", setting, NULL, "What --set of `orrery run` takes."),
+};
+const OrrFieldTable orr_sweep_command_table = ORR_FIELD_TABLE(
+    "sweep_command",
+    "One row per setting that `orrery run` takes in place of some axes, or besides them, to "
+    "simulate a point of the sweep by itself.",
+    CommandRow, command_fields);
+
+typedef struct {
   gint64 sweep, point, rung;
   int status;
   char *reason;
@@ -107,6 +123,11 @@ static gboolean add_excluded(OrrStore *store, const GArray *excluded, GError **e
   return TRUE;
 }
 
+static gboolean add_command(const char *axes, const char *setting, void *user, GError **error) {
+  const CommandRow row = {(char *)axes, (char *)setting};
+  return orr_store_add_row(user, &orr_sweep_command_table, &row, error);
+}
+
 static gboolean add_question(OrrStore *store, const char *question, GError **error) {
   return !question || orr_store_add_param(store, "question", question, error);
 }
@@ -129,7 +150,8 @@ gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint6
   if (!orr_store_begin_run(store, &facts, sweep, error)) return FALSE;
   if (!add_question(store, plan->base->question, error) ||
       !orr_store_add_row(store, &orr_sweep_table, &row, error) ||
-      !add_excluded(store, excluded, error)) {
+      !add_excluded(store, excluded, error) ||
+      !orr_sweep_combination_commands(plan, add_command, store, error)) {
     orr_store_abandon_run(store);
     return FALSE;
   }

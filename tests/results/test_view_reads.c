@@ -30,7 +30,8 @@ static const OrrFieldTable *find_table(const char *name) {
   for (guint i = 0; orr_row_tables[i]; i++)
     if (same_name(orr_row_tables[i]->name, name)) return orr_row_tables[i];
   const OrrFieldTable *const sweeps[] = {&orr_sweep_table, &orr_sweep_excluded_table,
-                                         &orr_sweep_point_table, &orr_sweep_band_table};
+                                         &orr_sweep_point_table, &orr_sweep_band_table,
+                                         &orr_sweep_command_table};
   for (guint i = 0; i < G_N_ELEMENTS(sweeps); i++)
     if (same_name(sweeps[i]->name, name)) return sweeps[i];
   if (same_name(orr_measure_visit_table.name, name)) return &orr_measure_visit_table;
