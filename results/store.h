@@ -165,6 +165,8 @@ const OrrView *orr_store_views(guint *ret_n);
 
 const OrrView *orr_views(guint *ret_n); /* alphabetical; static (compiled in by meson) */
 const OrrView *orr_view_find(const char *name);
+/* Which runs have rows for a view, as its head says ("training runs"); newly allocated. */
+char *orr_view_rows_from(const OrrView *view);
 
 /* The points of a sweep as a wide table (store_points.c). */
 typedef enum { ORR_POINTS_FACT, ORR_POINTS_AXIS, ORR_POINTS_RESULT } OrrPointsKind;

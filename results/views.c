@@ -6,6 +6,7 @@
  *   -- The question that the view answers?
  *   -- reads: span(lane, category, end_s); lane(name)     all but run, param and metric_def
  *   -- about: validation                  kinds of the newest run; default: simulations
+ *   -- rows-from: training runs           which runs have rows for it
  *   -- takes: other (meaning; the default when not given)   for each parameter but :run
  *   -- column: sentence                   for each column of the answer, in order
  *   SELECT ... WHERE run_id = :run ...;
@@ -28,6 +29,14 @@ const OrrView *orr_view_find(const char *name) {
   for (guint i = 0; i < orr_views_data_n; i++)
     if (strcmp(orr_views_data[i].name, name) == 0) return &orr_views_data[i];
   return NULL;
+}
+
+char *orr_view_rows_from(const OrrView *view) {
+  static const char begin[] = "\n-- rows-from: ";
+  const char *line = strstr(view->sql, begin);
+  if (!line) return NULL;
+  line += strlen(begin);
+  return g_strndup(line, strcspn(line, "\n"));
 }
 
 /* "span AS (SELECT *, NULL AS x FROM main.span)" where column x is missing from span; where the

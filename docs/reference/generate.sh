@@ -82,6 +82,7 @@ view() {
     NR == 1 { printf "\n## %s\n\n%s\n\n| Column | Meaning |\n|---|---|\n", name, substr($0, 4); next }
     /^-- reads: / { next }
     /^-- about: / { next }
+    /^-- rows-from: / { notes = notes "\nHas rows for " substr($0, 15) "."; next }
     /^-- takes: / { notes = notes "\nTakes `:" substr($0, 11) ; next }
     /^-- [a-z0-9_]+: / && !over {
       at = index($0, ": ")

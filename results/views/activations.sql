@@ -1,6 +1,7 @@
 -- Which operators' activations fill a GPU of a pipeline stage at its peak, and which are recomputed instead?
 -- reads: memory(stage, activations_bytes, total_bytes); activation(stage, chunk, unit, operator, units, kept_bytes, host_bytes, replayed_bytes, micro_batches, peak_bytes)
 -- takes: stage (the stage that holds the most when not given)
+-- rows-from: training runs
 -- stage: the pipeline stage
 -- unit: embedding, layer, mtp (multi-token prediction) or head
 -- operator: the operator whose backward reads them; layer-input: the input of a recomputed layer; NAME-result: the result of NAME, where that is kept

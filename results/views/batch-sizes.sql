@@ -1,5 +1,6 @@
 -- How many requests run in a step, and for how long?
 -- reads: serving_step(step_s, tokens, running)
+-- rows-from: serving runs, unless metrics.step-rows is 0
 -- from_running: fewest requests in the bin
 -- to_running: most requests in the bin
 -- steps: recorded steps in the bin (a sample where there are many)

@@ -2,6 +2,7 @@
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4); sweep_band(point_run, objective, low, high, quality, best_run, told_apart, sure)
 -- takes: objective (which of several objectives, from 1; the first when not given)
 -- takes: top (how many points; 10 when not given)
+-- rows-from: sweeps
 -- place: rank by the objective; 1 is the best
 -- run: the point's run, as --run takes it
 -- value: value of the objective

@@ -1,5 +1,6 @@
 -- What does the machine consist of, and what did it cost?
 -- reads: bill(position, item, layer, count, ports, ports_used, bytes_per_s, price_each, price)
+-- rows-from: runs of training, serving, collectives and post-training
 -- item: node, gpu, nic, scale-up-switch, switch, cable, optic or storage-server
 -- layer: layer of a switch (leaf), level of a cable or an optic (leaf-spine)
 -- count: pieces in the whole machine, of which a job may use a part

@@ -1,5 +1,6 @@
 -- Where does the time of the iteration go, by kind of time?
 -- reads: time_kind(lane, category, seconds, fraction); lane(lane, multiplicity)
+-- rows-from: training runs
 -- category: the kind of time
 -- mean_s: seconds of the iteration, mean over all ranks
 -- percent: mean_s as a percentage of the iteration

@@ -1,5 +1,6 @@
 -- Which microkernels could not be measured on a device, and why?
 -- reads: kernel_refusal(device, family, shape, rank, ends_job, reason, date)
+-- rows-from: calibrations that refused microkernels
 -- device: The device, as its driver names it.
 -- family: Family of microkernels.
 -- reason: Why it was not measured.

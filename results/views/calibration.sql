@@ -1,5 +1,6 @@
 -- What has been measured on each device, by family of microkernels?
 -- reads: kernel_sample(device, family, median_us, spread, flops, bytes, watts, verified, date)
+-- rows-from: calibrations
 -- device: The device, as its driver names it.
 -- family: Family of microkernels.
 -- rows: Rows measured.

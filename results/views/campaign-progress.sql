@@ -1,5 +1,6 @@
 -- How do a campaign's tokens grow, and where does its time go? Of the first seed.
 -- reads: campaign_event(begin_s, end_s, phase, tokens); campaign_result(tokens, effective_s)
+-- rows-from: campaigns
 -- series: tokens kept; tokens without failures; or the phase that time is lost to
 -- day: since the beginning
 -- trillion_tokens: trained and kept by then; empty for lost time

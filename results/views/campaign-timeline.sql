@@ -1,5 +1,6 @@
 -- What happened in the campaign of the first seed, and when?
 -- reads: campaign_event(begin_s, end_s, phase, cause, replicas, nodes_out, tokens)
+-- rows-from: campaigns
 -- day: when it began
 -- minutes: how long it lasted
 -- phase: what the job did

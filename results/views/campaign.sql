@@ -1,5 +1,6 @@
 -- Where did the campaign's time go, by cause and phase?
 -- reads: campaign_loss(cause, phase, seconds, fraction, failures)
+-- rows-from: campaigns
 -- cause: what failed; or checkpoint, planned, or rejoin (a replica that is missing or returns)
 -- phase: what the time went to
 -- hours: mean over the seeds

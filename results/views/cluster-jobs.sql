@@ -1,5 +1,6 @@
 -- When did each job of a cluster of jobs start and end?
 -- reads: cluster_job(job, queue, gpus, submit_s, start_s, end_s, wait_s, run_s, overhead_s, promised_s, preemptions, nodes)
+-- rows-from: clusters of jobs
 -- job: the job's id in the trace
 -- queue: its queue in the trace
 -- gpus: GPUs of its gang

@@ -1,5 +1,6 @@
 -- How long do jobs of each size wait on a cluster of jobs?
 -- reads: cluster_size(grouping, name, n_jobs, gpu_hours, jct_mean_s, jct_p95_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s)
+-- rows-from: clusters of jobs
 -- grouping: what the row is for: gpus (size of the gang) or queue
 -- name: the number of GPUs, or the queue
 -- jobs: its jobs

@@ -1,5 +1,6 @@
 -- Which collectives does the run have, how long do they take, and how much does contention slow them?
 -- reads: collective(name, op, algorithm, n_ranks, bytes, count, latency_s, predicted_s, mean_s, busbw_bytes_per_s, how)
+-- rows-from: runs with communication: training, collectives
 -- name: what the collective is for
 -- op: all-reduce, all-gather, ...
 -- algorithm: the algorithm chosen

@@ -1,5 +1,6 @@
 -- What differs in the inputs of two runs?
 -- takes: other (the run to compare with; the previous run of the same kind when not given)
+-- rows-from: any two runs
 -- path: the dotted path, as --set takes it
 -- other: value in the other run; empty where that run has no such member
 -- this: value in this run

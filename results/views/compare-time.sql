@@ -1,6 +1,7 @@
 -- Where did the time change between two runs, by kind of time?
 -- reads: time_kind(lane, category, seconds); lane(lane, multiplicity); serving_result(queue_mean_s, ttft_mean_s, e2e_mean_s)
 -- takes: other (the run to compare with; the previous run of the same kind when not given)
+-- rows-from: two training or serving runs
 -- category: the kind of time; for serving: queue (until a step first computes the request), prefill (from then to the first token) and decode (the rest)
 -- other_s: training: seconds of the iteration in the other run, mean over all ranks; serving: seconds of a request, mean over all requests
 -- this_s: the same in this run

@@ -1,6 +1,7 @@
 -- How far are predicted kernel costs from measurements that the profile does not contain?
 -- reads: cost_error(set_name, profile, kernels, region, n, mape, bias, median, p90, worst)
 -- about: cost-validation
+-- rows-from: orrery validate of kernel costs
 -- set_name: the validation set
 -- profile: the profile that predicted the costs
 -- kernels: the operator and its number formats

@@ -1,5 +1,6 @@
 -- Which spans form the critical path, the sequence that determines the length of the step?
 -- reads: span(rowid, lane, stream, name, category, started_s, end_s)
+-- rows-from: runs with spans: training and collectives, not run --spans none
 -- category: the kind of time; "gap" where no span on the path was running (latency, launch, or a wait without a span)
 -- name: the operation
 -- spans: number of its spans on the path

@@ -1,5 +1,6 @@
 -- Why do combinations and points of the sweep have no answer?
 -- reads: sweep(n_points, n_combinations); sweep_excluded(reason, combinations); sweep_point(status, reason, eligible)
+-- rows-from: sweeps with points that have no answer
 -- outcome: excluded (not a point), unfit (memory), pruned (by its bound), refused, failed, crashed, timeout, or ineligible
 -- reason: the constraint or the finding, with # in place of numbers
 -- n: combinations or points with this outcome and reason

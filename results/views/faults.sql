@@ -1,5 +1,6 @@
 -- What did each fault do to the step time?
 -- reads: fault(fault, kind, what, begin_s, end_s, step_before_s, step_during_s, step_after_s, step_without_s)
+-- rows-from: runs with faults
 -- fault: place in the scenario's list, from 1
 -- kind: kind of fault
 -- what: what failed, and how

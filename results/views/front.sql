@@ -1,5 +1,6 @@
 -- Pareto front: which points of the sweep does no other point beat on every objective?
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4); training_result(memory_peak_bytes); serving_result(ttft_p99_s); sweep_band(point_run, objective, low, high)
+-- rows-from: sweeps
 -- series: front, or other (of points that lie close together one is shown)
 -- x: value of the first objective
 -- y: value of the second objective

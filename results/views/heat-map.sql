@@ -2,6 +2,7 @@
 -- reads: sweep(n_points, objective); sweep_point(sweep, rung, eligible, objective_1); training_result(tokens_per_s_per_gpu, fits)
 -- takes: x (a dotted path of the scenario; when not given, tensor-parallel size or an axis of the sweep)
 -- takes: y (another path; when not given, pipeline-parallel size or another axis of the sweep)
+-- rows-from: sweeps, and training runs
 -- series: the two axes
 -- x: position of the value on the first axis, from 1
 -- y: position of the value on the second axis, from 1

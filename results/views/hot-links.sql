@@ -1,5 +1,6 @@
 -- Which links are the busiest for their bandwidth?
 -- reads: link_use(link, kind, stands_for, bandwidth_bytes_per_s, bytes, utilization)
+-- rows-from: runs that replay traffic: training, collectives
 -- link: the link; one row stands for equal links that are always loaded alike
 -- kind: type of the link
 -- stands_for: number of equal links that the row stands for

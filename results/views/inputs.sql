@@ -1,5 +1,6 @@
 -- How far do the uncertain inputs spread the results, and which input most?
 -- reads: input_spread(metric, value, p10, p50, p90, replays); input_effect(metric, path, correlation, fraction)
+-- rows-from: runs with uncertain inputs
 -- metric: the result
 -- value: the result of the run, at the inputs' values
 -- p10: a tenth of the replays stay below it

@@ -1,5 +1,6 @@
 -- How much do jobs that share a machine slow each other down?
 -- reads: job(job, first_run, n_gpus, gpus, start_s, end_s, together_s, alone_s, slowdown)
+-- rows-from: runs of jobs that share a machine
 -- run: the run of the job
 -- job: name of the job
 -- kind: kind of workload

@@ -1,5 +1,6 @@
 -- How long do requests take?
 -- reads: serving_result(ttft_mean_s, ttft_p50_s, ttft_p90_s, ttft_p95_s, ttft_p99_s, tpot_mean_s, tpot_p50_s, tpot_p90_s, tpot_p95_s, tpot_p99_s, itl_mean_s, itl_p50_s, itl_p90_s, itl_p95_s, itl_p99_s, e2e_mean_s, e2e_p50_s, e2e_p90_s, e2e_p95_s, e2e_p99_s, queue_mean_s, queue_p50_s, queue_p90_s, queue_p95_s, queue_p99_s); band(metric, low, high, quality)
+-- rows-from: serving runs
 -- latency: ttft (to the first token), tpot (per output token after it), itl (between tokens), e2e, or queue (until a step first computes the request)
 -- mean_ms: mean, milliseconds
 -- p50_ms: median

@@ -1,5 +1,6 @@
 -- What fraction of the requests is served within a time?
 -- reads: serving_request(queue_s, ttft_s, tpot_s, e2e_s, output_tokens)
+-- rows-from: serving runs
 -- series: ttft (to the first token), tpot (per output token after it), e2e, or queue (until a step first computes the request)
 -- seconds: the time
 -- percent: requests served within it, of the stored requests

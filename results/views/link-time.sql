@@ -1,5 +1,6 @@
 -- How busy are the busiest links over time?
 -- reads: link_time(link, begin_s, end_s, bytes, utilization)
+-- rows-from: runs with spans and traffic: run --trace, or not --spans none
 -- series: the link
 -- at_s: the middle of the interval, seconds
 -- busy_percent: percentage of the interval in which the link's bandwidth was in use

@@ -2,6 +2,7 @@
 -- reads: sweep(n_points); sweep_point(status); run_label(label); training_result(iteration_time_s, mfu, n_gpus, fits); serving_result(output_tokens_per_s, ttft_mean_s, tpot_mean_s); collectives_result(time_s, busbw_bytes_per_s); campaign_result(goodput); cluster_result(jct_mean_s, utilization)
 -- takes: most (the most runs; 20 when not given)
 -- takes: points (1: include the points of sweeps)
+-- rows-from: any run
 -- run: the run's number, as --run takes it
 -- label: what its user calls it, or what differs from other runs of the same scenario: at most four inputs
 -- scenario: the scenario's name

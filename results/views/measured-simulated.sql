@@ -1,6 +1,7 @@
 -- How do simulated values compare with measured ones?
 -- reads: validation_row(set_name, row, label, metric, measured, simulated, error)
 -- about: validation, cost-validation
+-- rows-from: validations
 -- series: the validation set and the metric
 -- measured: the measurement
 -- simulated: the simulated value

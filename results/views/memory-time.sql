@@ -1,5 +1,6 @@
 -- What does a GPU of each pipeline stage hold over time?
 -- reads: memory_time(stage, what, chunk, micro_batch, begin_s, end_s, fixed_bytes, activations_bytes, working_bytes, after_bytes, total_bytes)
+-- rows-from: training runs with spans
 -- series: the stage
 -- at_s: when a forward or backward pass begins or ends, seconds
 -- gib: memory that tensors and libraries fill at that time, GiB

@@ -1,4 +1,5 @@
 -- What does each column of each table mean, and what is its unit?
+-- rows-from: any run
 -- table_name: the table
 -- name: the column
 -- unit: the unit; empty for texts, counts and fractions

@@ -1,5 +1,6 @@
 -- What does each run cost, and what does it cost to make it faster?
 -- reads: training_result(iteration_time_s, n_gpus, tokens_per_s, hardware_cost_per_gpu_hour, energy_cost_per_gpu_hour, cost_per_gpu_hour, cost_per_day, cost_per_million_tokens, cost_per_step, run_days, cost_per_run, carbon_g_per_million_tokens); serving_result(n_gpus, total_tokens_per_s, hardware_cost_per_gpu_hour, energy_cost_per_gpu_hour, cost_per_gpu_hour, cost_per_day, cost_per_million_tokens, cost_per_million_input_tokens, cost_per_million_output_tokens, carbon_g_per_million_tokens); bill(item, count, price)
+-- rows-from: runs of training and serving whose scenario has prices
 -- run: number of the run
 -- scenario: name of the scenario
 -- n_gpus: GPUs of the job

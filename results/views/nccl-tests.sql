@@ -1,5 +1,6 @@
 -- What would nccl-tests print?
 -- reads: nccl_test(size_bytes, count, type, redop, root, time_s, algbw_bytes_per_s, busbw_bytes_per_s, algorithm, protocol, how, alone_s, low_s, high_s)
+-- rows-from: runs of collectives
 -- size: size in bytes, as nccl-tests counts it
 -- count: elements; of one rank's shard where each rank holds a shard
 -- type: number format

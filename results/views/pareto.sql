@@ -1,5 +1,6 @@
 -- Which runs train the most tokens per second for their number of GPUs?
 -- reads: sweep(n_points, objective); sweep_band(point_run, objective, low, high); band(metric, low, high); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
+-- rows-from: training runs
 -- series: front where no other run reaches as many tokens per second on as few GPUs, else other (of points that lie close together one is shown)
 -- n_gpus: GPUs
 -- tokens_per_s: tokens per second

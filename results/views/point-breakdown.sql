@@ -1,6 +1,7 @@
 -- Where does the time of the sweep's best points go, by kind?
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1); time_kind(lane, category, seconds, fraction)
 -- takes: top (how many points; 10 when not given)
+-- rows-from: sweeps over training
 -- place: rank by the first objective; 1 is the best
 -- run: the point's run
 -- settings: values of the axes

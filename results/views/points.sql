@@ -1,5 +1,6 @@
 -- Which points does the sweep have, with which settings, and how did each end?
 -- reads: sweep(n_points); sweep_point(point, rung, status, reason, eligible, objective_1, objective_2, objective_3, objective_4, least_s, memory_bytes); sweep_band(point_run, objective, low, high, told_apart)
+-- rows-from: sweeps
 -- point: number of the point in the sweep, from 0
 -- run: run of the point
 -- rung: rung of the sampler

@@ -1,6 +1,7 @@
 -- Where does the time of each step of post-training go?
 -- reads: post_training_step(step, begin_s, end_s, rollout_s, tail_s, samples, tokens, response_tokens_mean, response_tokens_most, staleness_mean, staleness_most)
 -- reads: post_training_phase(step, phase, begin_s, end_s)
+-- rows-from: post-training runs
 -- step: the step, from 0; the first fills the pipeline
 -- step_s: its time, from new weights to new weights
 -- rollout_wait_s: the trainer waits for rollouts

@@ -1,5 +1,6 @@
 -- How are the times of kernels, collectives and engine steps known?
 -- reads: operator_cost(phase, kind, name, seconds_total, how); collective(predicted_s, count, how); cost_trust(how, seconds)
+-- rows-from: runs of training, serving and collectives
 -- what: kernels of the step, collectives (each alone on the fabric), or steps of serving engines
 -- how: measured, interpolated between measured points, carried over from a device (its rows), modelled, or outside the measured range
 -- entries: operators or collectives known in this way; empty for steps

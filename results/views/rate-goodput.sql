@@ -1,5 +1,6 @@
 -- How do goodput and latencies change with the rate of arrivals?
 -- reads: sweep(n_points); sweep_point(sweep); serving_result(offered_rps, requests_per_s, goodput_rps, ttft_p99_s, tpot_p99_s, output_tokens_per_s, saturated)
+-- rows-from: serving runs
 -- series: the scenario's name
 -- offered_rps: arriving requests per second
 -- goodput_rps: requests per second that meet their objectives; all where none are set

@@ -1,5 +1,6 @@
 -- How far is each request of a measured trace from its measurement?
 -- reads: serving_request(ttft_s, tpot_s, e2e_s, measured_ttft_s, measured_tpot_s, measured_e2e_s)
+-- rows-from: serving runs whose trace has measured times
 -- metric: ttft, tpot or e2e
 -- requests: measured requests
 -- mean_percent: error of the mean over all requests, percent

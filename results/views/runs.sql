@@ -1,6 +1,7 @@
 -- Which runs are in this database?
 -- reads: sweep(n_points); sweep_point(status); training_result(n_gpus, tp, pp, dp, cp, iteration_time_s, tokens_per_s, mfu, fits)
 -- takes: points (1: include the points of sweeps)
+-- rows-from: any run
 -- run: the run's number, as --run takes it
 -- started_at: when the run began (UTC)
 -- scenario: the scenario's name

@@ -1,5 +1,6 @@
 -- How does throughput grow with the number of GPUs?
 -- reads: sweep(n_points, objective); sweep_band(point_run, objective, low, high); band(metric, low, high); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, fits)
+-- rows-from: training runs
 -- series: the scenario's name; or ideal: the throughput per GPU of its smallest run, times the GPUs
 -- n_gpus: GPUs
 -- tokens_per_s: most tokens per second of any run that fits into memory

@@ -1,6 +1,7 @@
 -- What effect does each value of each axis have on the sweep's objective?
 -- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4)
 -- takes: objective (which of several objectives, from 1; the first when not given)
+-- rows-from: sweeps
 -- axis: dotted path of the axis
 -- setting: value on the axis
 -- points: points with this value, answered or not

@@ -1,5 +1,6 @@
 -- How well was each class of requests served?
 -- reads: serving_class(class, completed, share_good, goodput_rps, ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, e2e_mean_s)
+-- rows-from: serving runs
 -- class: name of the class
 -- completed: requests counted
 -- good_percent: percentage of the requests that met their objectives

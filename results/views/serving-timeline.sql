@@ -1,5 +1,6 @@
 -- How did load, batches and cache occupancy change over time?
 -- reads: serving_step(begin_s, step_s, tokens, prefill_tokens, decodes, running, waiting, kv_utilization)
+-- rows-from: serving runs, unless metrics.step-rows is 0
 -- series: one series, the mean of all replicas
 -- from_s: begin of the interval, one fiftieth of the run, seconds
 -- steps: recorded steps in the interval (a sample where there are many)

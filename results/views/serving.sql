@@ -1,5 +1,6 @@
 -- How did each replica spend its time and use its cache?
 -- reads: serving_replica(replica, requests, steps, running_mean, most_running, gpu_busy, host_fraction, kv_utilization, kv_peak, preemptions, prefix_hit_rate, evicted_blocks)
+-- rows-from: serving runs
 -- replica: the replica
 -- requests: requests that the replica served
 -- steps: steps of the replica

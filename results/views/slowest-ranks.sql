@@ -1,5 +1,6 @@
 -- Which ranks do the others wait for?
 -- reads: lane(lane, name, multiplicity, stage, replica, compute_s, comm_s, wait_s, other_s, end_s)
+-- rows-from: training runs
 -- rank_class: the class of equivalent ranks
 -- ranks: number of ranks in the class
 -- stage: its pipeline stage

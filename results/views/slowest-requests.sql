@@ -1,5 +1,6 @@
 -- Which requests waited longest for their first token?
 -- reads: serving_request(request, replica, class, arrival_s, queue_s, ttft_s, tpot_s, e2e_s, input_tokens, output_tokens, cached_tokens, preemptions)
+-- rows-from: serving runs
 -- request: number of the request, in order of arrival
 -- replica: the replica that served it
 -- class: class of the request

@@ -1,5 +1,6 @@
 -- How much time do checkpoints and data loading take?
 -- reads: storage_use(name, count, bytes, alone_s, mean_s, wall_s, bytes_per_s); time_kind(lane, category, seconds)
+-- rows-from: runs with checkpoints or data loading
 -- name: what was read from or written to the file system
 -- count: number of transfers in the run
 -- gigabytes: size of one transfer over all GPUs, 1e9 bytes

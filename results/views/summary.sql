@@ -1,6 +1,7 @@
--- What is the result of the run: step time, serving latencies, or the best point of a sweep?
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1); band(metric, low, high, quality)
--- metric: name of the result, as in the tables training_result, serving_result and sweep
+-- What is the result of the run: step time, latencies, goodput, waits, or the best point of a sweep?
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); campaign_result(goodput, goodput_low, goodput_high, tokens_per_day, tokens_per_s, tokens, duration_s, effective_s, step_s, failures, mttf_s, restarts, checkpoints, stall_s, out_p50, out_p99, stopped, seeds, n_gpus); cluster_result(utilization, useful, makespan_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, slowdown_jain, idle_while_waiting, gpu_hours, overhead_gpu_hours, preemptions, most_waiting, n_jobs, n_timed_out, n_left_out, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, update_s, weight_sync_s, switch_s, old_log_probs_s, reference_s, data_s, rollout_busy, trainer_busy, response_tokens_mean, response_tokens_most, staleness_mean, update_memory_bytes, rollout_memory_bytes, fits, gpu_power_mean_w, energy_j_per_step, rollout_gpus, update_gpus, replicas, n_gpus); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1); band(metric, low, high, quality)
+-- rows-from: any run but validations
+-- metric: name of the result, as in the tables of results, such as training_result, and of sweep
 -- value: the value, in the given unit
 -- low: lower bound of a measurement of it (error band); empty where nothing measured is like the run
 -- high: upper bound
@@ -9,6 +10,9 @@
 -- meaning: what the result means
 WITH training AS (SELECT * FROM training_result WHERE run_id = :run),
 serving AS (SELECT * FROM serving_result WHERE run_id = :run),
+campaign AS (SELECT * FROM campaign_result WHERE run_id = :run),
+cluster AS (SELECT * FROM cluster_result WHERE run_id = :run),
+post_training AS (SELECT * FROM post_training_result WHERE run_id = :run),
 asked AS (SELECT run_id AS id, n_points, n_combinations, objective FROM sweep WHERE run_id = :run),
 last AS (SELECT max(p.rung) AS rung FROM asked JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points),
 found AS (
@@ -67,12 +71,79 @@ metric (position, source, name, value, meaning) AS (
   SELECT 35, 'serving_result', 'saturated', saturated, NULL FROM serving UNION ALL
   SELECT 36, 'serving_result', 'n_gpus', n_gpus, NULL FROM serving UNION ALL
   SELECT 37, 'serving_result', 'replicas', replicas, NULL FROM serving UNION ALL
-  SELECT 38, 'sweep', 'best', best, text FROM found UNION ALL
-  SELECT 39, 'sweep', 'n_combinations', n_combinations, NULL FROM found UNION ALL
-  SELECT 40, 'sweep', 'n_points', n_points, NULL FROM found UNION ALL
-  SELECT 41, 'sweep', 'done', done, 'Points that are stored.' FROM found UNION ALL
-  SELECT 42, 'sweep', 'answered', answered, 'Of them, those that were simulated to the end.' FROM found UNION ALL
-  SELECT 43, 'sweep', 'eligible', eligible, 'Of them, those that are compared: of the last rung, and the constraints on results hold.' FROM found
+  SELECT 38, 'campaign_result', 'goodput', goodput, NULL FROM campaign UNION ALL
+  SELECT 39, 'campaign_result', 'goodput_low', goodput_low, NULL FROM campaign UNION ALL
+  SELECT 40, 'campaign_result', 'goodput_high', goodput_high, NULL FROM campaign UNION ALL
+  SELECT 41, 'campaign_result', 'tokens_per_day', tokens_per_day, NULL FROM campaign UNION ALL
+  SELECT 42, 'campaign_result', 'tokens_per_s', tokens_per_s, NULL FROM campaign UNION ALL
+  SELECT 43, 'campaign_result', 'tokens', tokens, NULL FROM campaign UNION ALL
+  SELECT 44, 'campaign_result', 'duration_s', duration_s, NULL FROM campaign UNION ALL
+  SELECT 45, 'campaign_result', 'effective_s', effective_s, NULL FROM campaign UNION ALL
+  SELECT 46, 'campaign_result', 'step_s', step_s, NULL FROM campaign UNION ALL
+  SELECT 47, 'campaign_result', 'failures', failures, NULL FROM campaign UNION ALL
+  SELECT 48, 'campaign_result', 'mttf_s', mttf_s, NULL FROM campaign UNION ALL
+  SELECT 49, 'campaign_result', 'restarts', restarts, NULL FROM campaign UNION ALL
+  SELECT 50, 'campaign_result', 'checkpoints', checkpoints, NULL FROM campaign UNION ALL
+  SELECT 51, 'campaign_result', 'stall_s', stall_s, NULL FROM campaign UNION ALL
+  SELECT 52, 'campaign_result', 'out_p50', out_p50, NULL FROM campaign UNION ALL
+  SELECT 53, 'campaign_result', 'out_p99', out_p99, NULL FROM campaign UNION ALL
+  SELECT 54, 'campaign_result', 'stopped', stopped, NULL FROM campaign UNION ALL
+  SELECT 55, 'campaign_result', 'seeds', seeds, NULL FROM campaign UNION ALL
+  SELECT 56, 'campaign_result', 'n_gpus', n_gpus, NULL FROM campaign UNION ALL
+  SELECT 57, 'cluster_result', 'utilization', utilization, NULL FROM cluster UNION ALL
+  SELECT 58, 'cluster_result', 'useful', useful, NULL FROM cluster UNION ALL
+  SELECT 59, 'cluster_result', 'makespan_s', makespan_s, NULL FROM cluster UNION ALL
+  SELECT 60, 'cluster_result', 'wait_mean_s', wait_mean_s, NULL FROM cluster UNION ALL
+  SELECT 61, 'cluster_result', 'wait_p50_s', wait_p50_s, NULL FROM cluster UNION ALL
+  SELECT 62, 'cluster_result', 'wait_p95_s', wait_p95_s, NULL FROM cluster UNION ALL
+  SELECT 63, 'cluster_result', 'wait_p99_s', wait_p99_s, NULL FROM cluster UNION ALL
+  SELECT 64, 'cluster_result', 'jct_mean_s', jct_mean_s, NULL FROM cluster UNION ALL
+  SELECT 65, 'cluster_result', 'jct_p50_s', jct_p50_s, NULL FROM cluster UNION ALL
+  SELECT 66, 'cluster_result', 'jct_p95_s', jct_p95_s, NULL FROM cluster UNION ALL
+  SELECT 67, 'cluster_result', 'jct_p99_s', jct_p99_s, NULL FROM cluster UNION ALL
+  SELECT 68, 'cluster_result', 'slowdown_jain', slowdown_jain, NULL FROM cluster UNION ALL
+  SELECT 69, 'cluster_result', 'idle_while_waiting', idle_while_waiting, NULL FROM cluster UNION ALL
+  SELECT 70, 'cluster_result', 'gpu_hours', gpu_hours, NULL FROM cluster UNION ALL
+  SELECT 71, 'cluster_result', 'overhead_gpu_hours', overhead_gpu_hours, NULL FROM cluster UNION ALL
+  SELECT 72, 'cluster_result', 'preemptions', preemptions, NULL FROM cluster UNION ALL
+  SELECT 73, 'cluster_result', 'most_waiting', most_waiting, NULL FROM cluster UNION ALL
+  SELECT 74, 'cluster_result', 'n_jobs', n_jobs, NULL FROM cluster UNION ALL
+  SELECT 75, 'cluster_result', 'n_timed_out', n_timed_out, NULL FROM cluster UNION ALL
+  SELECT 76, 'cluster_result', 'n_left_out', n_left_out, NULL FROM cluster UNION ALL
+  SELECT 77, 'cluster_result', 'n_gpus', n_gpus, NULL FROM cluster UNION ALL
+  SELECT 78, 'post_training_result', 'step_time_s', step_time_s, NULL FROM post_training UNION ALL
+  SELECT 79, 'post_training_result', 'tokens_per_s', tokens_per_s, NULL FROM post_training UNION ALL
+  SELECT 80, 'post_training_result', 'tokens_per_s_per_gpu', tokens_per_s_per_gpu, NULL FROM post_training UNION ALL
+  SELECT 81, 'post_training_result', 'samples_per_s', samples_per_s, NULL FROM post_training UNION ALL
+  SELECT 82, 'post_training_result', 'rollout_s', rollout_s, NULL FROM post_training UNION ALL
+  SELECT 83, 'post_training_result', 'rollout_tail', rollout_tail, NULL FROM post_training UNION ALL
+  SELECT 84, 'post_training_result', 'rollout_wait_s', rollout_wait_s, NULL FROM post_training UNION ALL
+  SELECT 85, 'post_training_result', 'update_s', update_s, NULL FROM post_training UNION ALL
+  SELECT 86, 'post_training_result', 'weight_sync_s', weight_sync_s, NULL FROM post_training UNION ALL
+  SELECT 87, 'post_training_result', 'switch_s', switch_s, NULL FROM post_training UNION ALL
+  SELECT 88, 'post_training_result', 'old_log_probs_s', old_log_probs_s, NULL FROM post_training UNION ALL
+  SELECT 89, 'post_training_result', 'reference_s', reference_s, NULL FROM post_training UNION ALL
+  SELECT 90, 'post_training_result', 'data_s', data_s, NULL FROM post_training UNION ALL
+  SELECT 91, 'post_training_result', 'rollout_busy', rollout_busy, NULL FROM post_training UNION ALL
+  SELECT 92, 'post_training_result', 'trainer_busy', trainer_busy, NULL FROM post_training UNION ALL
+  SELECT 93, 'post_training_result', 'response_tokens_mean', response_tokens_mean, NULL FROM post_training UNION ALL
+  SELECT 94, 'post_training_result', 'response_tokens_most', response_tokens_most, NULL FROM post_training UNION ALL
+  SELECT 95, 'post_training_result', 'staleness_mean', staleness_mean, NULL FROM post_training UNION ALL
+  SELECT 96, 'post_training_result', 'update_memory_bytes', update_memory_bytes, NULL FROM post_training UNION ALL
+  SELECT 97, 'post_training_result', 'rollout_memory_bytes', rollout_memory_bytes, NULL FROM post_training UNION ALL
+  SELECT 98, 'post_training_result', 'fits', fits, NULL FROM post_training UNION ALL
+  SELECT 99, 'post_training_result', 'gpu_power_mean_w', gpu_power_mean_w, NULL FROM post_training UNION ALL
+  SELECT 100, 'post_training_result', 'energy_j_per_step', energy_j_per_step, NULL FROM post_training UNION ALL
+  SELECT 101, 'post_training_result', 'rollout_gpus', rollout_gpus, NULL FROM post_training UNION ALL
+  SELECT 102, 'post_training_result', 'update_gpus', update_gpus, NULL FROM post_training UNION ALL
+  SELECT 103, 'post_training_result', 'replicas', replicas, NULL FROM post_training UNION ALL
+  SELECT 104, 'post_training_result', 'n_gpus', n_gpus, NULL FROM post_training UNION ALL
+  SELECT 105, 'sweep', 'best', best, text FROM found UNION ALL
+  SELECT 106, 'sweep', 'n_combinations', n_combinations, NULL FROM found UNION ALL
+  SELECT 107, 'sweep', 'n_points', n_points, NULL FROM found UNION ALL
+  SELECT 108, 'sweep', 'done', done, 'Points that are stored.' FROM found UNION ALL
+  SELECT 109, 'sweep', 'answered', answered, 'Of them, those that were simulated to the end.' FROM found UNION ALL
+  SELECT 110, 'sweep', 'eligible', eligible, 'Of them, those that are compared: of the last rung, and the constraints on results hold.' FROM found
 )
 SELECT
   m.name AS metric,

@@ -1,5 +1,6 @@
 -- Which sweeps are in this database, how far are they, and what is the best result so far?
 -- reads: sweep(n_points, n_combinations, sampler, objective); sweep_point(rung, status, eligible, objective_1)
+-- rows-from: sweeps
 -- sweep: the sweep's run
 -- scenario: the scenario's name
 -- sampler: what chose the points

@@ -1,5 +1,6 @@
 -- How does the iteration divide into kinds of time, run by run?
 -- reads: sweep(n_points, objective); sweep_point(sweep, rung, eligible, objective_1); time_kind(lane, category, seconds); lane(lane, multiplicity)
+-- rows-from: training runs
 -- series: the kind of time; the kinds that take the most over all runs come first
 -- place: position of the run; the newest dozen runs up to this one, or the best dozen points of a sweep
 -- label: the run's number and scenario, or a point's settings

@@ -4,6 +4,7 @@
 -- takes: from (where the chart begins, seconds; 0 when not given)
 -- takes: to (where the chart ends; the end of the run when not given)
 -- takes: parts (how many columns the chart is drawn in; 2000 when not given)
+-- rows-from: runs with spans
 -- series: forward, backward, or the kind of communication
 -- row: row of the lane, from 0 at the top
 -- lane: the lane's name

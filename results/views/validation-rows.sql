@@ -1,6 +1,7 @@
 -- Which rows of the validation sets are furthest from their measurements, and what makes up their simulated time?
 -- reads: validation_row(set_name, row, label, metric, measured, simulated, error, explanation, source, note)
 -- about: validation, cost-validation
+-- rows-from: validations
 -- set_name: the validation set
 -- row: the row's line in its file
 -- label: name of the row

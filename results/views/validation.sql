@@ -1,6 +1,7 @@
 -- How far is the simulation from the measurements, by validation set?
 -- reads: validation_row(set_name, row, label, metric, error)
 -- about: validation, cost-validation
+-- rows-from: validations
 -- set_name: the validation set
 -- metric: what was measured
 -- rows: rows compared; the newest comparison of a row counts

@@ -15,11 +15,19 @@ static gint64 run_id;
 static char *output, *terminal;
 static char **params;
 
+/* `--term` alone means ascii. */
+static gboolean set_terminal(const char *name, const char *value, gpointer user, GError **error) {
+  (void)name, (void)user, (void)error;
+  g_free(terminal);
+  terminal = g_strdup(value ? value : "ascii");
+  return TRUE;
+}
+
 static const GOptionEntry options[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
      "Draw into FILE: .svg, .png or .pdf (default: NAME.svg)", "FILE"},
-    {"term", 0, 0, G_OPTION_ARG_FILENAME, &terminal, "ascii: draw with characters, on the terminal",
-     "ascii"},
+    {"term", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, set_terminal,
+     "Draw with characters, on the terminal", "ascii"},
     {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Draw run N instead of the newest run", "N"},
     {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
      "Set a parameter of the view; may be repeated", "NAME=VALUE"},
@@ -58,8 +66,10 @@ static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *b
   g_autoptr(OrrAnswer) answer = orr_store_ask(
       store, plot->name, run_id, (const OrrBinding *)bindings->data, bindings->len, error);
   if (answer && answer->rows->len == 0) {
+    g_autofree char *runs = orr_view_rows_from(orr_view_find(plot->name));
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: nothing to draw: the view %s has no rows", database, plot->name);
+                "%s: nothing to draw: the view %s has no rows here; it has rows for %s", database,
+                plot->name, runs);
     return NULL;
   }
   return g_steal_pointer(&answer);
@@ -100,7 +110,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_plot = {
     .verb = "plot",
     .sentence = "Draw a view of the results database with gnuplot.",
-    .usage = "DB NAME [-o FILE] [--term ascii] [--run N] [--param NAME=VALUE]...",
+    .usage = "DB NAME [-o FILE] [--term] [--run N] [--param NAME=VALUE]...",
     .more = "'orrery list plots' lists the plots; 'orrery query DB NAME' prints the numbers of "
             "one. When gnuplot is not installed, the data and the script stay next to the place of "
             "the plot.",

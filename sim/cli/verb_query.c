@@ -9,7 +9,7 @@
 #include "sim/cli/question.h"
 
 static gint64 run_id;
-static gboolean as_csv, as_json, as_markdown;
+static gboolean as_csv, as_json, as_markdown, as_list;
 static char **params;
 
 static const GOptionEntry options[] = {
@@ -17,13 +17,61 @@ static const GOptionEntry options[] = {
     {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "Print CSV (RFC 4180)", NULL},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print an array of JSON objects", NULL},
     {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print a Markdown table", NULL},
+    {"list", 0, 0, G_OPTION_ARG_NONE, &as_list,
+     "List the named views, the runs that have rows for each, and the views in DB", NULL},
     {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
      "Set a parameter of the query; may be repeated", "NAME=VALUE"},
     {NULL},
 };
 
+/* --- --list --- */
+
+static void list_named(void) {
+  guint n = 0;
+  const OrrView *views = orr_views(&n);
+  printf("orrery query DB NAME:\n");
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *runs = orr_view_rows_from(&views[i]);
+    printf("  %-20s %s\n  %-20s rows for %s\n", views[i].name, views[i].question, "", runs);
+  }
+}
+
+/* The views that lie in the database, with the comment that each begins with. */
+static gboolean list_stored(const char *database, GError **error) {
+  g_autoptr(OrrStore) store = orr_store_open_read(database, error);
+  g_autoptr(OrrAnswer) views =
+      store ? orr_store_query(store,
+                              "SELECT name, iif(instr(sql, '-- '), substr(sql, instr(sql, '-- ') + "
+                              "3, instr(substr(sql, instr(sql, '-- ') + 3), char(10)) - 1), '') "
+                              "FROM sqlite_schema WHERE type = 'view' ORDER BY name",
+                              0, error)
+            : NULL;
+  if (!views) return FALSE;
+  printf("orrery query DB \"SELECT * FROM NAME\", or any client of SQLite, over all runs:\n");
+  for (guint i = 0; i < views->rows->len; i++) {
+    char **row = views->rows->pdata[i];
+    printf("  %-20s %s\n", row[0], row[1]);
+  }
+  return TRUE;
+}
+
+static int list(char **args, GError **error) {
+  if (!orr_cli_check_args(args, 0, 1, "query --list takes a database, or nothing", error)) return 2;
+  list_named();
+  return !args[0] || list_stored(args[0], error) ? 0 : 1;
+}
+
+/* A view without rows: which runs have some. To stderr, since the answer itself is complete. */
+static void explain_empty(const char *name, const OrrAnswer *answer) {
+  const OrrView *view = orr_view_find(name);
+  if (!view || answer->rows->len > 0) return;
+  g_autofree char *runs = orr_view_rows_from(view);
+  fprintf(stderr, "orrery: no rows here: %s has rows for %s\n", name, runs);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
+  if (as_list) return list(args, error);
   if (!orr_cli_check_args(
           args, 2, 2, "query takes a database, and SQL or a name from 'orrery list views'", error))
     return 2;
@@ -44,13 +92,15 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                           : as_markdown ? orr_answer_markdown(answer)
                                         : orr_answer_table(answer);
   fputs(text, stdout);
+  explain_empty(args[1], answer);
   return 0;
 }
 
 const OrrCommand orr_verb_query = {
     .verb = "query",
     .sentence = "Query the results database with SQL or a named view.",
-    .usage = "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown]",
+    .usage =
+        "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown] | --list [DB]",
     .more = "Each view answers one question: see 'orrery list views' and 'orrery describe view "
             "NAME'. SQL is read-only.\n"
             ":run is the newest simulation; with a first line '-- about: validation', it is the "

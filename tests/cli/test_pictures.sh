@@ -56,7 +56,7 @@ for name in $("$orrery" list plots | awk '{ print $1 }'); do
     'grep -q "</svg>" "$name.svg" && [ "$(cat said)" = "$name.svg" ] && [ ! -e "$name.svg.dat" ] && [ ! -e "$name.svg.gp" ]'
   "$orrery" plot $db "$name" -o "$name.png" > said 2>&1
   check "plot $name draws a PNG" '[ "$(head -c 4 "$name.png" | tail -c 3)" = PNG ] && [ "$(cat said)" = "$name.png" ]'
-  "$orrery" plot $db "$name" --term ascii > said 2>&1
+  "$orrery" plot $db "$name" --term > said 2>&1
   check "plot $name draws letters" '[ "$(wc -l < said)" -ge 28 ] && ! grep -qi "warning" said'
 done
 
@@ -149,8 +149,12 @@ page s.db 1 summary best sensitivity
 pictures s.db 1 front heat-map time-breakdown
 page serving.db 1 summary bands latencies batch-sizes serving provenance
 pictures serving.db 1 serving-timeline
-page campaign.db 1 campaign
+page campaign.db 1 summary campaign
 pictures campaign.db 1 campaign-progress
+"$orrery" run jobs-itp-64-a100 --db jobs.db > said 2>&1 || not_ok "jobs"
+page jobs.db 1 summary cluster-waits
+"$orrery" run rl-grpo-qwen3-30b-a3b-32-h100 --db rl.db > said 2>&1 || not_ok "post-training"
+page rl.db 1 summary post-training bill
 page v.db 1 validation validation-rows
 pictures v.db 1 measured-simulated
 PATH=$work/empty "$orrery" report s.db 1 -o page.html > said 2>&1

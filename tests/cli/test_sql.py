@@ -4,6 +4,7 @@ tables, exist in every database that was written, and the Python of PAGE runs. T
 
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -71,6 +72,41 @@ with tempfile.TemporaryDirectory() as folder:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     check("the page's Python runs", said.returncode == 0 and said.stdout.count("tokens/s") == 3, said.stderr)
 
+    # The page's commands for other clients: each that is installed runs, and answers as SQL does.
+    best, scenario = rows(db, "SELECT max(mfu), (SELECT scenario FROM run WHERE id = 1) FROM points_3")[0]
+    check("a wide view has the axes as numbers", rows(db, "SELECT count(*) FROM points_3 WHERE tp > 1") ==
+          rows(db, "SELECT count(*) FROM param WHERE path = 'workload.parallel.tp' AND number > 1 AND run_id > 3"))
+    wide = rows(db, "SELECT run, tokens_per_s FROM points_3 WHERE status = 'ok' ORDER BY run")
+    check("and the results", wide == rows(db, "SELECT run_id, tokens_per_s FROM points WHERE status = 'ok' ORDER BY run_id"))
+
+    def is_there(command):
+        if command.startswith("python3"):
+            module = re.search(r"import (\w+)", command).group(1)
+            return subprocess.run([sys.executable, "-c", f"import {module}"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+        return shutil.which(command.split()[0]) is not None
+
+    for block in re.findall(r"```sh\n(.*?)```", open(page).read(), flags=re.S):
+        for command in block.splitlines():
+            client = re.search(r"import (\w+)", command).group(1) if command.startswith("python3") else command.split()[0]
+            if not is_there(command):
+                n_checks += 1
+                print(f"ok {n_checks} - the page's {client} # SKIP {client} is not installed")
+                continue
+            said = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+            if "INSTALL sqlite" in command and said.returncode != 0:
+                n_checks += 1
+                print(f"ok {n_checks} - the page's {client} # SKIP its extension for SQLite is not installed")
+                continue
+            figure = f"{best:.3f}"[:5] if "mfu" in command and "runs" not in command else scenario
+            check(f"the page's {client} answers", said.returncode == 0 and figure in said.stdout, said.stdout + said.stderr)
+
+    run("db", "merge", "merged.db", db)
+    names = {row[0] for row in rows("merged.db", "SELECT name FROM sqlite_master WHERE type = 'view'")}
+    check("a merged database has the views, those of its sweeps too", names == VIEWS | {"points_3"}, names)
+    said = subprocess.run([orrery, "query", db, "serving", "--run", "1"], capture_output=True, text=True, check=False)
+    check("a view without rows says which runs have some", "serving has rows for serving runs" in said.stderr, said.stderr)
+    said = subprocess.run([orrery, "query", "--list", db], capture_output=True, text=True, check=False)
+    check("query --list has the views of both kinds", "points_3" in said.stdout and "critical-path" in said.stdout, said.stdout)
     run("run", "sft-llama-3.1-8b-8-h100", "--db", "taken.db")
     taken = sqlite3.connect("taken.db")
     taken.executescript("DROP VIEW runs; CREATE TABLE runs (x); INSERT INTO runs VALUES (7);")

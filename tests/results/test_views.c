@@ -16,7 +16,7 @@ static char *described_columns(const OrrView *view) {
     g_assert_nonnull(colon);
     g_assert_cmpuint(strlen(colon), >, 5); /* a column has a sentence */
     if (!g_str_has_prefix(*line, "-- reads:") && !g_str_has_prefix(*line, "-- takes:") &&
-        !g_str_has_prefix(*line, "-- about:"))
+        !g_str_has_prefix(*line, "-- about:") && !g_str_has_prefix(*line, "-- rows-from:"))
       g_string_append_printf(columns, "%s%.*s", columns->len > 0 ? "," : "",
                              (int)(colon - *line - 3), *line + 3);
   }
@@ -28,6 +28,17 @@ static OrrAnswer *ask(OrrStore *store, const char *view) {
   OrrAnswer *answer = orr_store_query(store, view, 0, &error);
   g_assert_no_error(error);
   return answer;
+}
+
+/* orrery query prints, for a view without rows, which runs have some. */
+static void test_rows_from(void) {
+  guint n = 0;
+  const OrrView *views = orr_views(&n);
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *runs = orr_view_rows_from(&views[i]);
+    if (!runs) g_error("%s: the head has no line '-- rows-from: '", views[i].name);
+    g_assert_cmpuint(strlen(runs), >, 5);
+  }
 }
 
 /* Every view on a database without a single fact table: no error, no rows (but for what
@@ -473,6 +484,7 @@ static void test_late_table(Fixture *fixture, gconstpointer data) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/views/rows-from", test_rows_from);
   ADD("every-view-on-nothing", test_every_view_on_nothing);
   ADD("breakdown", test_breakdown);
   ADD("cost-errors", test_cost_errors);

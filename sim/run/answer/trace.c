@@ -2,7 +2,13 @@
  * trace.c - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events
  * "X"), which Perfetto and chrome://tracing open. A process is a lane, and its threads are the
  * lane's streams; times are in microseconds. A campaign is one process, whose threads are phases.
+ *
+ * An arrow joins each send with its receive ("s" and "f" events of one id). Counters show memory
+ * on each stage's first lane, power on the first lane, and the use of the busiest links, which are a
+ * process of their own.
  */
+#include <string.h>
+
 #include "sim/base/fault.h"
 #include "sim/run/answer/outcome.h"
 
@@ -52,6 +58,103 @@ static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
   g_string_append_printf(out, ",\"args\":{\"micro-batch\":%d", (int)span->micro_batch);
   add_number(out, "waited_us", (span->started_s - span->begin_s) * 1e6);
   g_string_append(out, "}},\n");
+}
+
+/* --- Arrows: a pipeline's send and receive are two spans of one transfer --- */
+
+/* What both spans of a transfer know: its name, micro-batch, times, the replica and the receiving
+ * stage. */
+typedef struct {
+  const char *name;
+  gint64 micro_batch, replica, stage;
+  double started_s, end_s;
+} Transfer;
+
+static guint transfer_hash(gconstpointer data) {
+  const Transfer *t = data;
+  return g_str_hash(t->name) ^ g_double_hash(&t->end_s) ^
+         (guint)(t->micro_batch * 31 + t->replica * 1009 + t->stage * 65537);
+}
+
+static gboolean transfer_equal(gconstpointer first, gconstpointer second) {
+  const Transfer *a = first, *b = second;
+  return strcmp(a->name, b->name) == 0 && a->micro_batch == b->micro_batch &&
+         a->replica == b->replica && a->stage == b->stage && a->started_s == b->started_s &&
+         a->end_s == b->end_s;
+}
+
+/* How many stages the receiver is from the lane of a stream, 0 for receives: send-next goes to the
+ * next stage, send-prev to the one before. FALSE: the stream is neither. */
+static gboolean find_direction(const char *stream, int *ret_step) {
+  *ret_step = strcmp(stream, "send-next") == 0 ? 1 : strcmp(stream, "send-prev") == 0 ? -1 : 0;
+  return *ret_step != 0 || g_str_has_prefix(stream, "recv-");
+}
+
+static Transfer transfer_of(const OrrOutcome *outcome, const OrrSpanRow *span, int step,
+                            gint64 n_stages) {
+  const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, span->lane);
+  return (Transfer){span->name,      span->micro_batch,
+                    lane->replica,   (lane->stage + step + n_stages) % n_stages,
+                    span->started_s, span->end_s};
+}
+
+static GHashTable *find_receives(const OrrOutcome *outcome, gint64 n_stages) {
+  GHashTable *receives = g_hash_table_new_full(transfer_hash, transfer_equal, g_free, NULL);
+  for (guint i = 0; i < outcome->spans->len; i++) {
+    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+    int step;
+    if (!find_direction(span->stream, &step) || step != 0) continue;
+    const Transfer transfer = transfer_of(outcome, span, 0, n_stages);
+    g_hash_table_insert(receives, g_memdup2(&transfer, sizeof transfer), (gpointer)span);
+  }
+  return receives;
+}
+
+static void add_end(GString *out, const char *phase, guint id, const OrrSpanRow *span,
+                    guint thread) {
+  g_string_append_printf(out,
+                         "{\"ph\":\"%s\",\"id\":%u,\"name\":\"transfer\",\"cat\":\"transfer\","
+                         "\"pid\":%d,\"tid\":%u",
+                         phase, id, (int)span->lane, thread);
+  add_number(out, "ts", (span->started_s + span->end_s) / 2 * 1e6); /* within the span */
+  g_string_append(out, "},\n");
+}
+
+static void add_arrows(GString *out, const OrrOutcome *outcome, GPtrArray *streams) {
+  gint64 n_stages = 1;
+  guint id = 0;
+  for (guint i = 0; i < outcome->lanes->len; i++)
+    n_stages = MAX(n_stages, g_array_index(outcome->lanes, OrrLaneRow, i).stage + 1);
+  g_autoptr(GHashTable) receives = find_receives(outcome, n_stages);
+  for (guint i = 0; i < outcome->spans->len && g_hash_table_size(receives) > 0; i++) {
+    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+    int step;
+    if (!find_direction(span->stream, &step) || step == 0) continue;
+    const Transfer transfer = transfer_of(outcome, span, step, n_stages);
+    const OrrSpanRow *receive = g_hash_table_lookup(receives, &transfer);
+    if (!receive) continue;
+    add_end(out, "s", ++id, span, thread_of(streams, span->stream));
+    add_end(out, "f\",\"bp\":\"e", id, receive, thread_of(streams, receive->stream));
+  }
+}
+
+/* --- Counters --- */
+
+/* Use of the busiest links, as a process after the lanes: a track for each link. */
+static void add_links(GString *out, const OrrOutcome *outcome) {
+  const int process = (int)outcome->lanes->len;
+  for (guint i = 0; i < outcome->link_times->len; i++) {
+    const OrrLinkTimeRow *row = &g_array_index(outcome->link_times, OrrLinkTimeRow, i);
+    g_string_append(out, "{\"ph\":\"C\",\"name\":");
+    add_text(out, row->link);
+    g_string_append_printf(out, ",\"pid\":%d", process);
+    add_number(out, "ts", row->begin_s * 1e6);
+    g_string_append(out, ",\"args\":{");
+    add_first(out, "% of bandwidth", 100 * row->utilization);
+    g_string_append(out, "}},\n");
+  }
+  if (outcome->link_times->len > 0)
+    add_name(out, "process_name", process, 0, "use of the busiest links");
 }
 
 /* Memory counters of a lane's GPU, in GiB: Perfetto stacks them in one graph, up to what nvidia-smi
@@ -130,8 +233,10 @@ gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError *
     const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
     add_span(out, span, thread_of(streams, span->stream));
   }
+  add_arrows(out, outcome, streams);
   add_memory(out, outcome);
   add_power(out, outcome);
+  add_links(out, outcome);
   add_campaign(out, outcome);
   for (guint i = 0; i < outcome->lanes->len; i++) {
     const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
