@@ -12,6 +12,25 @@ function startDrawing(canvas) {
   return {context, width, height};
 }
 
+// A copy of what is drawn, to which marks can be added again and again without drawing all points anew.
+function keepDrawing(canvas) {
+  const copy = document.createElement('canvas');
+  copy.width = canvas.width;
+  copy.height = canvas.height;
+  copy.getContext('2d').drawImage(canvas, 0, 0);
+  return copy;
+}
+
+// Puts the copy back; returns a context in CSS pixels.
+function restoreDrawing(canvas, copy) {
+  const context = canvas.getContext('2d'), ratio = window.devicePixelRatio || 1;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(copy, 0, 0);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
 function pageColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
 }

@@ -15,7 +15,7 @@ function readColumn(raw, n) {
   }
   return {name: raw.name, label: raw.label || raw.name, path: raw.path || '', unit: raw.unit || '', kind: raw.kind,
     sentence: raw.sentence || '', better: raw.better || '', words: isNumber ? null : words, isNumber, numbers,
-    band: null};
+    band: null, distinct: null};
 }
 
 // Attaches the error bands, [column, run, low, high] each, to their columns as maps from a point to [low, high].
@@ -69,6 +69,13 @@ function bandText(column, point) {
 // What stands at a chart's axis: the name with its unit.
 function axisTitle(column) {
   return column.unit ? `${column.label}, ${column.unit}` : column.label;
+}
+
+// The different numbers of a column over all points, in order; found once.
+function distinctValues(column) {
+  if (!column.distinct)
+    column.distinct = Float64Array.from(new Set(column.numbers)).filter(value => !Number.isNaN(value)).sort();
+  return Array.from(column.distinct);
 }
 
 // Least and greatest number of a column over the points given; null where none has one.

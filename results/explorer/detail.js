@@ -12,15 +12,22 @@ function plainValue(column, point) {
   return column.isNumber ? String(number) : column.words[number];
 }
 
-// orrery run FILE --set path=value ...: the point as a run of its own. Some axes are no settings of a scenario by
-// themselves; `commands` has what stands for them: ["path=value; path=value", setting], or [null, setting] for all points.
+// "path=value" as [path, value].
+function splitSetting(text) {
+  const at = text.indexOf('=');
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+// orrery run FILE --set path=value ...: the point as a run of its own. Some axes are not settings of a
+// scenario; `commands` has what stands for them: ["path=value; path=value", setting], or [null, setting] for all
+// points.
 function settingsLine(sweep, columns, point) {
   const values = new Map();
   for (const column of columns)
     if (column.kind === 'axis' && plainValue(column, point) !== '') values.set(column.path, plainValue(column, point));
   const settings = [];
   for (const [axes, setting] of sweep.commands) {
-    const parts = axes ? axes.split('; ').map(part => [part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1)]) : [];
+    const parts = axes ? axes.split('; ').map(splitSetting) : [];
     if (!parts.every(([path, value]) => values.get(path) === value)) continue;
     settings.push(setting);
     for (const [path] of parts) values.delete(path);
@@ -67,7 +74,8 @@ function describePoint(columns, shown, point, other) {
     const text = bandText(column, point);
     if (text) add(axisTitle(column), text + changePercent(column, point, other));
   }
-  const status = columns.find(column => column.name === 'status'), reason = columns.find(column => column.name === 'reason');
+  const find = name => columns.find(column => column.name === name);
+  const status = find('status'), reason = find('reason');
   if (status && cellText(status, point) !== 'ok') add(cellText(status, point), reason ? cellText(reason, point) : '');
   return list;
 }

@@ -14,23 +14,27 @@ function startExplorer() {
   const metrics = columns.filter(column => column.kind === 'metric' && column.isNumber);
   const objectives = data.objectives.map(find).filter(column => column);
   const eligible = find('eligible');
-  const isEligible = point => !eligible || eligible.numbers[point] === 1;
+  const rung = find('rung'), lastRung = rung ? Math.max(...distinctValues(rung)) : 0;
+  const isEligible = point =>
+    (!eligible || eligible.numbers[point] === 1) && (!rung || rung.numbers[point] === lastRung);
   const byId = id => document.getElementById('explorer-' + id);
 
   const state = {
-    filters: new Map(), texts: new Map(), search: '', points: new Uint32Array(0), chosen: -1, reference: -1,
+    filters: new Map(), texts: new Map(), search: '', points: new Uint32Array(0), chosen: -1, reference: -1, best: -1,
     sort: {column: objectives[0] || find('point'), isDown: objectives[0] ? moreIsBetter(objectives[0]) : false},
     shown: new Set(), x: null, y: null, colour: null,
   };
   state.x = objectives[0] || metrics[0];
-  state.y = objectives[1] || find('memory_peak_bytes') || find('ttft_p99_s') || metrics.find(one => one !== state.x) || state.x;
+  state.y = objectives[1] || find('memory_peak_bytes') || find('ttft_p99_s') ||
+    metrics.find(one => one !== state.x) || state.x;
 
   // Columns that the table begins with: all that is not a metric, then the objectives and a few results.
-  const leading = ['iteration_time_s', 'tokens_per_s', 'tokens_per_s_per_gpu', 'mfu', 'memory_bytes', 'memory_peak_bytes',
-    'ttft_p99_s', 'tpot_p99_s', 'output_tokens_per_s', 'goodput_rps', 'n_gpus'];
-  for (const column of columns)
-    if (column.name !== 'eligible' && (column.kind !== 'metric' || objectives.includes(column) || leading.includes(column.name)))
-      state.shown.add(column);
+  const leading = ['iteration_time_s', 'tokens_per_s', 'tokens_per_s_per_gpu', 'mfu', 'memory_bytes',
+    'memory_peak_bytes', 'ttft_p99_s', 'tpot_p99_s', 'output_tokens_per_s', 'goodput_rps', 'n_gpus'];
+  for (const column of columns) {
+    const isLeading = column.kind !== 'metric' || objectives.includes(column) || leading.includes(column.name);
+    if (isLeading && column.name !== 'eligible') state.shown.add(column);
+  }
 
   function tableColumns() {
     const order = column => column.kind === 'fact' ? (column.name === 'reason' ? 3 : 0)
@@ -43,7 +47,7 @@ function startExplorer() {
   function choose(point) {
     state.chosen = point;
     grid.choose(point);
-    drawCharts();
+    markCharts();
     showDetail();
   }
 
@@ -74,9 +78,10 @@ function startExplorer() {
   }
 
   function sort(column) {
-    state.sort = {column, isDown: state.sort.column === column ? !state.sort.isDown : column.isNumber && column.kind === 'metric'};
+    const isAgain = state.sort.column === column;
+    state.sort = {column, isDown: isAgain ? !state.sort.isDown : column.isNumber && column.kind === 'metric'};
     grid.setColumns(tableColumns(), state.sort);
-    update();
+    grid.setPoints(sortPoints(state.points, state.sort.column, state.sort.isDown));
   }
 
   const grid = makeGrid(byId('table'), {choose, copy, filter, sort});
@@ -92,9 +97,15 @@ function startExplorer() {
     let best = -1;
     for (const point of points) {
       const value = objective.numbers[point];
-      if (!Number.isNaN(value) && isEligible(point) && (best < 0 || sign * value < sign * objective.numbers[best])) best = point;
+      if (Number.isNaN(value) || !isEligible(point)) continue;
+      if (best < 0 || sign * value < sign * objective.numbers[best]) best = point;
     }
     return best;
+  }
+
+  // What points are compared with: the one that the reader fixed, else the best.
+  function comparedPoint() {
+    return state.reference >= 0 ? state.reference : state.best;
   }
 
   function results() {
@@ -107,7 +118,7 @@ function startExplorer() {
     tip.hidden = point < 0;
     scatter.canvas.style.cursor = point < 0 ? 'default' : 'pointer';
     if (point < 0) return;
-    const other = state.reference >= 0 ? state.reference : bestPoint(state.all);
+    const other = comparedPoint();
     tip.replaceChildren(element('b', point === other ? `Point ${pointName(point)}: the one compared with`
       : `Point ${pointName(point)}, from point ${pointName(other)}:`),
     describePoint(columns, [...new Set([state.x, state.y, ...objectives])], point, other));
@@ -130,7 +141,7 @@ function startExplorer() {
       detail.append(element('p', 'Choose a point in the chart or the table.', 'note'));
       return;
     }
-    const other = state.reference >= 0 ? state.reference : bestPoint(state.all), run = find('run');
+    const other = comparedPoint(), run = find('run');
     const name = `Point ${pointName(point)}${run ? `, run ${cellText(run, point)}` : ''}`;
     detail.append(element('h3', point === other ? name : `${name}, compared with point ${pointName(other)}`),
       describePoint(columns, results(), point, other));
@@ -139,14 +150,19 @@ function startExplorer() {
   function drawCharts() {
     if (!state.x || !state.y) return;
     const xMore = moreIsBetter(state.x), yMore = moreIsBetter(state.y);
-    const other = state.reference >= 0 ? state.reference : bestPoint(state.all);
     scatter.draw({points: state.points, x: state.x, y: state.y, xMore, yMore, colour: state.colour, isEligible,
-      chosen: state.chosen, reference: other, withFront: byId('front').checked, withBands: byId('bands').checked});
+      withFront: byId('front').checked, withBands: byId('bands').checked});
     byId('front-count').textContent = byId('front').checked ? `: ${scatter.front.length}` : '';
     const lines = [...axes, ...new Set([...objectives, state.x, state.y])];
-    const {drawn} = parallel.draw({columns: lines, points: state.points, all: state.all, front: scatter.front, chosen: state.chosen});
+    const {drawn} = parallel.draw({columns: lines, points: state.points, front: scatter.front});
     byId('lines').textContent = drawn < state.points.length
       ? `${drawn} of ${state.points.length} shown points are drawn as lines: the front and an even sample.` : '';
+    markCharts();
+  }
+
+  function markCharts() {
+    scatter.mark(state.chosen, comparedPoint());
+    parallel.mark(state.chosen);
   }
 
   function update() {
@@ -235,10 +251,13 @@ function startExplorer() {
     byId('clear').addEventListener('click', clearFilters);
     byId('save').addEventListener('click', save);
     byId('copy').addEventListener('click', copy);
-    byId('compare').addEventListener('click', () => { state.reference = state.chosen; drawCharts(); showDetail(); });
+    byId('compare').addEventListener('click', () => { state.reference = state.chosen; markCharts(); showDetail(); });
     byId('x').addEventListener('change', event => { state.x = find(event.target.value); drawCharts(); showDetail(); });
     byId('y').addEventListener('change', event => { state.y = find(event.target.value); drawCharts(); showDetail(); });
-    byId('colour').addEventListener('change', event => { state.colour = find(event.target.value) || null; drawCharts(); });
+    byId('colour').addEventListener('change', event => {
+      state.colour = find(event.target.value) || null;
+      drawCharts();
+    });
     byId('front').addEventListener('change', drawCharts);
     byId('bands').addEventListener('change', drawCharts);
     document.addEventListener('themechange', drawCharts);
@@ -248,7 +267,7 @@ function startExplorer() {
     window.addEventListener('afterprint', drawCharts);
   }
 
-  state.all = Uint32Array.from({length: n}, (none, k) => k);
+  state.best = bestPoint(Uint32Array.from({length: n}, (none, k) => k));
   root.hidden = false;
   const charted = [...axes.filter(column => column.isNumber), ...metrics];
   fillSelect(byId('x'), charted, state.x);
@@ -259,7 +278,7 @@ function startExplorer() {
   fillChooser();
   fillReasons();
   listen();
-  state.chosen = bestPoint(state.all);
+  state.chosen = state.best;
   update();
   if (state.chosen >= 0) choose(state.chosen);
   root.dataset.ready = '1';

@@ -80,16 +80,16 @@ function sortPoints(points, column, isDown) {
   const numbers = column.numbers, sign = isDown ? -1 : 1;
   let rank = null;
   if (column.words) {
-    const order = column.words.map((word, code) => code).sort((a, b) =>
-      column.words[a] < column.words[b] ? -1 : column.words[a] > column.words[b] ? 1 : 0);
+    const order = column.words.map((word, code) => code).sort((a, b) => // "250 W" before "1000 W"
+      column.words[a].localeCompare(column.words[b], 'en', {numeric: true}));
     rank = [];
     order.forEach((code, place) => { rank[code] = place; });
   }
-  const key = point => rank && !Number.isNaN(numbers[point]) ? rank[numbers[point]] : numbers[point];
-  points.sort((a, b) => {
-    const x = key(a), y = key(b);
-    if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || a - b;
-    return sign * (x - y) || a - b;
-  });
+  const keys = new Float64Array(numbers.length);
+  for (const point of points) {
+    const value = rank && !Number.isNaN(numbers[point]) ? rank[numbers[point]] : numbers[point];
+    keys[point] = Number.isNaN(value) ? Infinity : sign * value;
+  }
+  points.sort((a, b) => keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : a - b);
   return points;
 }

@@ -1,7 +1,7 @@
 // front.js - the Pareto front of two columns: the points that no other point beats in both.
 //
-// In the order of x, best first, a point is on the front if its y is better than that of all points before it. Of points
-// equal in both the first is taken, as in the view `front`.
+// In the order of x, best first, a point is on the front if its y is better than that of all points before it. Of
+// points equal in both the first is taken, as in the view `front`.
 
 function paretoFront(points, x, y, xMore, yMore) {
   const signX = xMore ? -1 : 1, signY = yMore ? -1 : 1;

@@ -1,5 +1,6 @@
 // grid.js - the table of points. Only the rows in view are in the document, so that 100,000 scroll like ten: two empty
-// rows stand for those above and below. Up, down, page and home move the chosen row; a head sorts; below it is a filter.
+// rows stand for those above and below. Up, down, page and home move the chosen row; a head sorts; below it is a
+// filter.
 
 const ROW_HEIGHT = 26, EXTRA_ROWS = 8, PRINTED_ROWS = 60;
 
@@ -18,7 +19,8 @@ function makeGrid(place, actions) {
   function widthOf(column) {
     let longest = Math.max(column.label.length + 3, 6);
     const step = Math.max(1, Math.floor(grid.points.length / 300));
-    for (let k = 0; k < grid.points.length; k += step) longest = Math.max(longest, bandText(column, grid.points[k]).length);
+    for (let k = 0; k < grid.points.length; k += step)
+      longest = Math.max(longest, bandText(column, grid.points[k]).length);
     return Math.min(44, longest) * 7.4 + 18;
   }
 
@@ -55,8 +57,8 @@ function makeGrid(place, actions) {
 
   // Sets the columns, and their heads and filters anew.
   grid.setColumns = function (columns, sort) {
-    const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.column : '';
-    const wasButton = document.activeElement && document.activeElement.tagName === 'BUTTON';
+    const active = document.activeElement, focused = active && active.dataset ? active.dataset.column : '';
+    const wasButton = active && active.tagName === 'BUTTON';
     grid.columns = columns;
     head.replaceChildren();
     const names = head.insertRow(), filters = head.insertRow();
@@ -141,7 +143,8 @@ function makeGrid(place, actions) {
   scroller.addEventListener('keydown', event => {
     if (event.target !== scroller) return;
     const page = Math.max(1, Math.floor(scroller.clientHeight / ROW_HEIGHT) - 3);
-    const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -grid.points.length, End: grid.points.length};
+    const all = grid.points.length;
+    const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all};
     if (event.key === 'Enter') actions.copy();
     if (!(event.key in steps) || grid.points.length === 0) return;
     event.preventDefault();

@@ -6,21 +6,19 @@
 const MOST_LINES = 4000;
 
 function makeParallel(canvas, filterBy) {
-  const chart = {canvas, axes: [], drag: null};
+  const chart = {canvas, axes: [], drag: null, base: null};
 
   // The axis' scale: numbers by value; texts, and numbers of few values, evenly.
-  function makeAxis(column, view, x, box) {
-    const values = Array.from(new Set(Array.from(view.all, point => column.numbers[point])))
-      .filter(value => !Number.isNaN(value));
-    if (values.length === 0) return null;
-    values.sort((a, b) => a - b);
+  function makeAxis(column, x, box) {
+    const values = distinctValues(column);
     if (!column.isNumber || (column.kind === 'axis' && values.length <= 12)) {
       const step = (box.bottom - box.top) / Math.max(1, values.length - 1);
-      const places = new Map(values.map((value, k) => [value, values.length === 1 ? (box.top + box.bottom) / 2 : box.bottom - k * step]));
-      return {column, x, values, place: value => places.get(value), marks: values, isEven: true};
+      const height = k => values.length === 1 ? (box.top + box.bottom) / 2 : box.bottom - k * step;
+      const places = new Map(values.map((value, k) => [value, height(k)]));
+      return {column, x, values, place: value => places.get(value), marks: values};
     }
     const scale = makeScale([values[0], values[values.length - 1]], box.bottom, box.top);
-    return {column, x, values, place: scale.place, value: scale.value, marks: ticks(scale, 5, column.unit), isEven: false};
+    return {column, x, values, place: scale.place, marks: ticks(scale, 5, column.unit)};
   }
 
   function sample(view) {
@@ -64,7 +62,8 @@ function makeParallel(canvas, filterBy) {
       const y = axis.place(value);
       if (free - y < 13) continue;
       free = y;
-      const text = fitText(context, axis.column.isNumber ? shortNumber(value, axis.column.unit) : axis.column.words[value], room - 10);
+      const name = axis.column.isNumber ? shortNumber(value, axis.column.unit) : axis.column.words[value];
+      const text = fitText(context, name, room - 10);
       const wide = context.measureText(text).width;
       context.fillStyle = pageColour('paper');
       context.globalAlpha = 0.8;
@@ -88,9 +87,9 @@ function makeParallel(canvas, filterBy) {
   chart.draw = function (view) {
     const {context, width, height} = startDrawing(canvas);
     const box = {left: 20, right: width - 20, top: 46, bottom: height - 22};
-    const columns = view.columns.filter(column => rangeOf(column, view.all));
+    const columns = view.columns.filter(column => distinctValues(column).length > 0);
     const room = (box.right - box.left) / Math.max(1, columns.length - 1);
-    chart.axes = columns.map((column, k) => makeAxis(column, view, Math.round(box.left + k * room), box)).filter(axis => axis);
+    chart.axes = columns.map((column, k) => makeAxis(column, Math.round(box.left + k * room), box));
     const {first, rest} = sample(view);
     context.lineWidth = 1;
     context.strokeStyle = pageColour('dot');
@@ -100,14 +99,19 @@ function makeParallel(canvas, filterBy) {
     context.strokeStyle = pageColour('front');
     context.lineWidth = 1.5;
     for (const point of first) drawLine(context, point);
-    if (view.chosen >= 0) {
-      context.strokeStyle = pageColour('chosen');
-      context.lineWidth = 3;
-      drawLine(context, view.chosen);
-    }
     for (const axis of chart.axes) drawAxis(context, axis, width, room);
     drawHeads(context, width, room);
+    chart.base = keepDrawing(canvas);
     return {drawn: first.length + rest.length};
+  };
+
+  chart.mark = function (chosen) {
+    if (!chart.base) return;
+    const context = restoreDrawing(canvas, chart.base);
+    if (chosen < 0) return;
+    context.strokeStyle = pageColour('chosen');
+    context.lineWidth = 3;
+    drawLine(context, chosen);
   };
 
   function axisAt(x) {

@@ -1,12 +1,12 @@
 // scatter.js - all shown points by two columns, their Pareto front as a staircase, error bands as bars.
 //
-// A hidden index of cells of 16 pixels finds the point below the pointer among 100,000. With the keyboard, left and right
-// walk along the front, Enter chooses.
+// A hidden index of cells of 16 pixels finds the point below the pointer among 100,000. With the keyboard, left
+// and right walk along the front.
 
 const CELL = 16;
 
 function makeScatter(canvas, choose, hover) {
-  const chart = {canvas, cells: new Map(), front: [], walk: -1, xScale: null, yScale: null};
+  const chart = {canvas, cells: new Map(), front: [], walk: -1, base: null, xScale: null, yScale: null};
 
   function dotColours(view) {
     const column = view.colour;
@@ -48,10 +48,12 @@ function makeScatter(canvas, choose, hover) {
     context.fillStyle = pageColour('ink');
     context.textAlign = 'center';
     const title = (column, scale) => axisTitle(column) + (scale.isLog ? ' (logarithmic)' : '');
-    context.fillText((view.xMore ? '' : '← better: ') + title(view.x, chart.xScale) + (view.xMore ? ': better →' : ''),
+    const across = title(view.x, chart.xScale);
+    context.fillText(view.xMore ? across + ': better →' : '← better: ' + across,
       (box.left + box.right) / 2, height - 6);
     context.textAlign = 'left';
-    context.fillText(fitText(context, (view.yMore ? '↑ better: ' : '↓ better: ') + title(view.y, chart.yScale), width - 16), 8, 14);
+    const up = (view.yMore ? '↑ better: ' : '↓ better: ') + title(view.y, chart.yScale);
+    context.fillText(fitText(context, up, width - 16), 8, 14);
   }
 
   function drawDots(context, view, valued) {
@@ -139,6 +141,7 @@ function makeScatter(canvas, choose, hover) {
       !Number.isNaN(view.x.numbers[i]) && !Number.isNaN(view.y.numbers[i]));
     const box = {left: 64, right: width - 14, top: 26, bottom: height - 40};
     chart.view = view;
+    chart.base = null;
     chart.cells = new Map();
     chart.front = [];
     if (valued.length === 0) {
@@ -149,13 +152,21 @@ function makeScatter(canvas, choose, hover) {
     pageDot = pageColour('dot');
     chart.xScale = makeScale(rangeWithBands(view.x, valued, view.withBands), box.left + 8, box.right - 8);
     chart.yScale = makeScale(rangeWithBands(view.y, valued, view.withBands), box.bottom - 8, box.top + 8);
-    chart.front = view.withFront ? paretoFront(valued.filter(view.isEligible), view.x, view.y, view.xMore, view.yMore) : [];
+    if (view.withFront)
+      chart.front = paretoFront(valued.filter(view.isEligible), view.x, view.y, view.xMore, view.yMore);
     drawAxes(context, width, height, view, box);
     drawDots(context, view, valued);
     if (view.withBands) drawBands(context, view, box);
     if (view.withFront) drawFront(context, view);
-    ring(context, view, view.reference, pageColour('faint'));
-    ring(context, view, view.chosen, pageColour('chosen'));
+    chart.base = keepDrawing(canvas);
+  };
+
+  // Rings around the point that is compared with, and the chosen one.
+  chart.mark = function (chosen, reference) {
+    if (!chart.base) return;
+    const context = restoreDrawing(canvas, chart.base);
+    ring(context, chart.view, reference, pageColour('faint'));
+    ring(context, chart.view, chosen, pageColour('chosen'));
   };
 
   // The nearest point within 12 pixels; -1: none.

@@ -4,8 +4,8 @@
  * lane's streams; times are in microseconds. A campaign is one process, whose threads are phases.
  *
  * An arrow joins each send with its receive ("s" and "f" events of one id). Counters show memory
- * on each stage's first lane, power on the first lane, and the use of the busiest links, a process of
- * their own.
+ * on each stage's first lane, power on the first lane, and the use of the busiest links, which are
+ * one more process.
  */
 #include <string.h>
 
