@@ -263,7 +263,11 @@ function startExplorer() {
     document.addEventListener('themechange', drawCharts);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);
     new ResizeObserver(() => { drawCharts(); grid.draw(); }).observe(root);
-    window.addEventListener('beforeprint', drawCharts);
+    window.addEventListener('beforeprint', () => {
+      drawCharts();
+      byId('printed').textContent = state.points.length > PRINTED_ROWS
+        ? `The first ${PRINTED_ROWS} of ${state.points.length} points in this order.` : '';
+    });
     window.addEventListener('afterprint', drawCharts);
   }
 

@@ -163,6 +163,11 @@ def check_rest(page):
     names = page.ask("[...document.querySelectorAll('#explorer button, #explorer input, #explorer select')].every(e =>"
                      " e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label'))")
     check("every control has a name", names)
+    page.ask("dispatchEvent(new Event('beforeprint'))")
+    printed = page.ask("[document.querySelectorAll('#explorer tr[data-point]').length,"
+                       " document.getElementById('explorer-printed').textContent]")
+    check("paper has the first points, and says so", printed == [60, "The first 60 of 459 points in this order."], printed)
+    page.ask("dispatchEvent(new Event('afterprint'))")
     check("it prints", len(page.call("Page.printToPDF")["data"]) > 20000)
 
 

@@ -2,6 +2,7 @@
 """test_sql.py ORRERY PAGE - the views that lie in a database, read by Python's own SQLite: they hold the facts of the
 tables, exist in every database that was written, and the Python of PAGE runs. TAP."""
 
+import json
 import os
 import re
 import shutil
@@ -99,6 +100,26 @@ with tempfile.TemporaryDirectory() as folder:
                 continue
             figure = f"{best:.3f}"[:5] if "mfu" in command and "runs" not in command else scenario
             check(f"the page's {client} answers", said.returncode == 0 and figure in said.stdout, said.stdout + said.stderr)
+
+    def view(name, number):
+        said = subprocess.run([orrery, "query", db, name, "--run", str(number), "--json"], capture_output=True, text=True, check=True)
+        return json.loads(said.stdout)
+
+    reasons, missing = view("why-not", 3), rows(db, "SELECT count(*), min(memory_bytes) FROM points WHERE status = 'unfit'")[0]
+    unfit = [one for one in reasons if one["status"] == "unfit"]
+    check("why-not counts the points that do not fit, and finds the one nearest to fitting", len(unfit) == 1 and
+          unfit[0]["points"] == missing[0] and abs(unfit[0]["nearest_memory_gib"] * 2**30 / missing[1] - 1) < 1e-9, reasons)
+    needed = view("memory-needed", 3)
+    check("memory-needed has every point in the order of its need", len(needed) == 12 and
+          needed == sorted(needed, key=lambda one: one["needed_gib"]) and sum(one["fits"] for one in needed) == 12 - missing[0], needed)
+    alone = view("memory-needed", 1)[0]
+    check("and a run by itself with its capacity", alone["fits"] == 1 and alone["needed_gib"] < alone["capacity_gib"], alone)
+    machine = view("machines", 1)[0]
+    counts = dict(rows(db, "SELECT item, sum(count) FROM bill WHERE run_id = 1 GROUP BY item"))
+    check("machines counts the items of the bill, and watts",
+          (machine["switches"], machine["gpus"], machine["cables"]) == (counts["switch"], counts["gpu"], counts["cable"]) and
+          abs(machine["gpu_kw"] * 1e3 / rows(db, "SELECT gpu_power_mean_w FROM training_result WHERE run_id = 1")[0][0] - 1) < 1e-9,
+          machine)
 
     run("db", "merge", "merged.db", db)
     names = {row[0] for row in rows("merged.db", "SELECT name FROM sqlite_master WHERE type = 'view'")}
