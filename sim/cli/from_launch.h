@@ -49,6 +49,13 @@ extern OrrLaunchOptions orr_from_launch_asked;
        "The software and its version (default: the version that the launch line names, or the "    \
        "newest)",                                                                                  \
        "NAME"},                                                                                    \
+      {"skip-unknown",                                                                             \
+       0,                                                                                          \
+       0,                                                                                          \
+       G_OPTION_ARG_NONE,                                                                          \
+       &orr_from_launch_asked.skip_unknown,                                                        \
+       "A key that the program is not known to have is a warning, not an error",                   \
+       NULL},                                                                                      \
   {                                                                                                \
     "choose", 0, 0, G_OPTION_ARG_INT64, &orr_from_launch_asked.choice,                             \
         "Which of several launch lines", "N"                                                       \

@@ -113,6 +113,29 @@ static void test_foundry(void) {
                            "stack: llm-foundry"}});
 }
 
+/* Primus (AMD-AGI/Primus, examples/megatron/configs): the model by its file's name, Megatron's
+ * arguments by their attributes' names, null for what stays as it is. */
+static void test_primus(void) {
+  check(&(Case){.options = {H100, .nodes = 2},
+                .files = {"primus-megatron.yaml"},
+                .wanted = {"model: llama-3.1-8b", "global: 64", "micro: 2", "sequence: 8192",
+                           "tp: 2", "precision: bf16  # bf16: true, Primus's default",
+                           "kind: distributed-optimizer", "recompute: full", "dropout: false"}});
+  check(&(Case){.options = {H100, .nodes = 1},
+                .files = {"primus-torchtitan.yaml"},
+                .wanted = {"stack: torchtitan-2025.06", "model: llama-3.1-8b", "micro: 4",
+                           "sequence: 8192"}});
+}
+
+/* OLMo (allenai/OLMo, configs): the width of a gated layer counts both halves. */
+static void test_olmo(void) {
+  check(&(Case){.options = {H100, .nodes = 2},
+                .files = {"olmo-7b.yaml"},
+                .wanted = {"ffn: 11008", "layers: 32", "vocab: 100352", "sequence: 4096",
+                           "activation: swiglu", "norm: rmsnorm", "qk-norm: true",
+                           "tied-embeddings: false", "kind: fsdp", "gradients: fp32"}});
+}
+
 static void test_deepspeed(void) {
   static char *sequence[] = {"sequence=2048", NULL};
   check(&(Case){.options = {H100, .nodes = 1, .model = "llama-3.1-8b", .variables = sequence},
@@ -164,6 +187,17 @@ static void test_refused(void) {
       {"a.json", "{\"zero_optimization\": {\"stage\": 7}}", "a stage is 0 to 3"},
       {"a.yaml", "model: &a\n  tensor_model_parallel_size: 1\n  x: *a\n",
        "inside of what it names"},
+      /* of pytorch/torchtune, recipes/configs */
+      {"a.yaml",
+       "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\nbatch_size: 2\n"
+       "optimizer: {_component_: torch.optim.AdamW}\ngradient_accumulation_steps: 1\n",
+       "a config of torchtune, which is not read"},
+      {"a.yaml", "modules:\n  pre_trainer:\n    framework: maxtext\n    model: llama3_8B.yaml\n",
+       "Primus's framework 'maxtext' is not read"},
+      {"a.yaml",
+       "modules:\n  pre_trainer:\n    framework: megatron\n    model: none_7B.yaml\n"
+       "    overrides: {micro_batch_sise: 1}\n",
+       "primus does not know 'micro-batch-sise'"},
       {"a.yaml", "model: {tensor_model_parallel_size: 1\n", "is not valid YAML"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -184,6 +218,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/nemo", test_nemo);
   g_test_add_func("/launch-config/gpt-neox", test_gpt_neox);
   g_test_add_func("/launch-config/llm-foundry", test_foundry);
+  g_test_add_func("/launch-config/primus", test_primus);
+  g_test_add_func("/launch-config/olmo", test_olmo);
   g_test_add_func("/launch-config/deepspeed", test_deepspeed);
   g_test_add_func("/launch-config/huggingface", test_huggingface);
   g_test_add_func("/launch-config/refused", test_refused);

@@ -231,6 +231,33 @@ static const Line manifests[] = {
      "dgx-h100-superpod",
      {"stack: vllm-0.11", "nvls: false", "max-model-len: 8192", "gpu-memory-utilization: 0.85",
       "model: Qwen/Qwen3-14B-AWQ", "gpus: 1"}},
+    /* anchors, merge keys, a template and `extends`, as Compose files of many projects have them */
+    {"serve-compose-anchors.yaml",
+     NULL,
+     "dgx-h100-superpod",
+     {"stack: vllm-0.11", "tp: 2", "max-model-len: 8192", "max-num-seqs: 48", "gpus: 2",
+      "model: Qwen/Qwen3-14B"}},
+    /* of kserve/kserve, docs/samples: options of its own around vLLM's */
+    {"serve-kserve.yaml",
+     NULL,
+     "dgx-h100-superpod",
+     {"tp: 2", "max-model-len: 8192", "model: meta-llama/Llama-3.1-8B-Instruct"}},
+    /* of kubernetes-sigs/lws: a script of the image beside the server, which is none */
+    {"serve-leader-script.yaml",
+     NULL,
+     "dgx-h100-superpod",
+     {"tp: 8", "pp: 2", "model: meta-llama/Llama-3.1-405B-Instruct"}},
+    /* of llm-d-incubation/llm-d-modelservice, examples */
+    {"serve-llm-d.yaml",
+     NULL,
+     "dgx-h100-superpod",
+     {"prefill: 2", "groups: [{replicas: 1, parallel: {tp: 2}}]", "block-size: 128"}},
+    /* ENTRYPOINT and CMD as lists, of which CMD is continued; a version that RUN installs */
+    {"Dockerfile.serve",
+     NULL,
+     "dgx-h100-superpod",
+     {"stack: vllm-0.9", "tp: 2", "max-model-len: 16384",
+      "model: mistralai/Mistral-7B-Instruct-v0.3"}},
     {"serve-skypilot.yaml",
      NULL,
      NULL,

@@ -62,6 +62,10 @@ static const struct {
      "[run][llama-3.tar.gz][LLAMA-3.TAR.GZ][Llama-3.TAR][Llama-3][3.TAR.gz][gz][14]\n"},
     {"M=a/b/c; run ${M/\\//-} ${M//\\//-} ${M:2} ${M:0:3}\n", "[run][a-b/c][a-b-c][b/c][a/b]\n"},
     {"A=B; B=5; run ${!A}\n", "[run][5]\n"},
+    /* [ ] with a variable that nobody set, unquoted (alibaba/Pai-Megatron-Patch, examples) */
+    {"if [ -z ${N} ]; then N=1; else N=2; fi\nif [ $E = dsw ]; then N=3; fi\nrun $N\n",
+     "[run][1]\n"},
+    {"if [ $E != x ]; then run a; else run b; fi\n", "[run][b]\n"},
     /* arithmetic */
     {"N=4; G=8; run $((N*G)) $(( ($N+1) / 2 - 7 % 4 )) $((N>3 && G==8))\n", "[run][32][-1][1]\n"},
     {"N=4; run $((N>3 ? N : N/2)) $((N<3 ? 1 : (N>9 ? 2 : 3)))\n", "[run][4][3]\n"},

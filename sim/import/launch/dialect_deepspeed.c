@@ -117,6 +117,16 @@ static gboolean has_trainer(OrrLaunchDraft *draft) {
   return FALSE;
 }
 
+/* The micro-batch of --set micro=N. FALSE: it is not there. */
+static gboolean set_micro(OrrLaunchDraft *draft, gint64 steps, gint64 split) {
+  const char *text = orr_launch_draft_variable(draft, "micro");
+  const gint64 micro = text ? g_ascii_strtoll(text, NULL, 10) : 0;
+  if (micro < 1) return FALSE;
+  orr_launch_draft_set(draft, "workload.batch.micro", text, NULL, "--set micro");
+  orr_launch_config_put_global(draft, micro, steps, split, "micro-batch x accumulation x replicas");
+  return TRUE;
+}
+
 /* Two of train_batch_size, micro-batch, accumulation and the GPUs give the others. */
 static void set_batch(OrrLaunchDraft *draft) {
   const char *global = "train-batch-size", *micro = "train-micro-batch-size-per-gpu";
@@ -137,9 +147,10 @@ static void set_batch(OrrLaunchDraft *draft) {
     orr_launch_config_put_count(draft, own, "workload.batch.global", all, global);
   else if (one > 0)
     orr_launch_config_put_global(draft, one, steps, split, "micro-batch x accumulation x replicas");
-  else if (!has_trainer(draft))
+  else if (!has_trainer(draft) && !set_micro(draft, steps, split))
     orr_launch_draft_ask(draft, "how large is the batch? The config has neither train_batch_size "
-                                "nor train_micro_batch_size_per_gpu");
+                                "nor train_micro_batch_size_per_gpu: give the script's launch "
+                                "line, too, or add --set micro=N");
 }
 
 static void set_sharding(OrrLaunchDraft *draft) {

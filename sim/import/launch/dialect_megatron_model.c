@@ -79,6 +79,7 @@ static Shape shape_of(OrrLaunchDraft *draft) {
                  .vocab = vocab_of(draft)};
   shape.kv_heads =
       is_on(draft, "group-query-attention") ? number(draft, "num-query-groups", 1) : shape.heads;
+  shape.kv_heads = number(draft, "num-key-value-heads", shape.kv_heads); /* Megatron-DeepSpeed */
   shape.ffn = ffn_of(draft, shape.hidden);
   if (shape.experts > 0) {
     shape.topk = number(draft, "moe-router-topk", 2);
@@ -310,7 +311,9 @@ static void set_dimensions(OrrLaunchDraft *draft, const Shape *shape) {
 
 void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
   const Shape shape = shape_of(draft);
-  if (orr_launch_draft_options(draft)->model) return;
+  if (orr_launch_draft_options(draft)->model || orr_launch_draft_get(draft, "model") ||
+      orr_launch_draft_get(draft, "model.base"))
+    return;
   if (!shape.layers || !shape.hidden || !shape.heads) {
     orr_launch_draft_ask(draft, "which model? The launch line lacks --num-layers, --hidden-size or "
                                 "--num-attention-heads: add --model NAME");

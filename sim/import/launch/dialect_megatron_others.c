@@ -275,6 +275,31 @@ const OrrLaunchRule orr_dialect_megatron_others[ORR_DIALECT_MEGATRON_OTHERS] = {
          "synchronize-each-layer partition-activations profile-backward",
      STACK("DeepSpeed"),
      .arity = ORR_LAUNCH_FLAG},
+    {.keys = "no-query-key-layer-scaling random-ltd use-tutel use-pin-memory "
+             "create-moe-param-group load-tag repeated-dataloader no-load-lr-state "
+             "override-lr-scheduler use-flash-attn-builder "
+             "zero-contigious-gradients disable-mem-efficient-ln cpu-optimizer cpu-torch-adam "
+             "return-data-index use-dataset-only normalization-eps no-pipeline-parallel",
+     STACK("Megatron-DeepSpeed's own switches"),
+     .arity = ORR_LAUNCH_FLAG},
+    {.keys = "curriculum-learning-* random-ltd-* lr-warmup-tokens lr-decay-tokens tile-factor "
+             "train-data-exact-num-epochs data-efficiency-* attention-head-type expert-interval "
+             "mlp-type remote-device",
+     ODDS},
+    {.keys = "ds-sequence-parallel-size",
+     SKIPPED("Ulysses: sequences split over GPUs; see workload.parallel.cp"),
+     .neutral = "1"},
+    /* --- Pai-Megatron-Patch, ROCm's fork --- */
+    {.keys = "max-padding-length extra-vocab-size patch-tokenizer-type train-mode dataset "
+             "train-data source-seq-len target-seq-len text-generate-*",
+     DATA},
+    {.keys = "use-multi-token-prediction",
+     IRRELEVANT("num-mtp-predictor says how many layers"),
+     .arity = ORR_LAUNCH_FLAG},
+    {.keys = "disable-te-fused-rope use-fused-rmsnorm use-fused-swiglu "
+             "use-fused-rotary-pos-emb use-mc2 reuse-fp32-param no-shared-storage",
+     STACK("fused kernels"),
+     .arity = ORR_LAUNCH_FLAG},
     {.keys = "deepspeed-config",
      .verdict = ORR_LAUNCH_IRRELEVANT,
      .why = "its keys are accounted for themselves"},

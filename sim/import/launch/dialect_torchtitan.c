@@ -117,6 +117,7 @@ static const OrrLaunchRule rules[] = {
     {.keys = "training.gc-freq training.gc-debug training.dtype",
      SKIPPED("weights in a format other than fp32, or pauses of Python's collector",
              "50 float32 false")},
+    {.keys = "job.config-file", IRRELEVANT("its keys are accounted for themselves")},
     {.keys = "job.* experimental.custom-* metrics.* profiling.* memory-estimation.*", LOGS},
     {.keys = "checkpoint.*",
      IRRELEVANT("checkpoints lie between steps; workload.checkpoint simulates them")},
@@ -167,7 +168,7 @@ static void set_model(OrrLaunchDraft *draft) {
   const char *flavor = orr_launch_config_text(draft, own, "model.flavor");
   g_autofree char *both = g_strdup_printf("%s %s", name ? name : "llama3", flavor ? flavor : "");
   const char *ours = orr_launch_config_word(flavors, both);
-  if (draft->options->model) return;
+  if (draft->options->model || orr_launch_draft_get(draft, "model")) return;
   if (ours)
     orr_launch_config_put(draft, own, "model", ours, "model.flavor");
   else
@@ -361,7 +362,23 @@ static void set_rest(OrrLaunchDraft *draft) {
   }
 }
 
+static gboolean has_file(const OrrLaunchDraft *draft) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect == own && g_str_has_suffix(setting->place.file, ".toml")) return TRUE;
+  }
+  return FALSE;
+}
+
+/* Without its config a launch line would be one of torchtitan's defaults. */
+static void ask_config(OrrLaunchDraft *draft) {
+  const char *path = orr_launch_config_text(draft, own, "job.config-file");
+  if (path && !has_file(draft) && !orr_launch_form_source(draft, path))
+    orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", path);
+}
+
 static void finish(OrrLaunchDraft *draft) {
+  ask_config(draft);
   set_model(draft);
   set_batch(draft);
   set_axes(draft);

@@ -28,7 +28,9 @@ static const OrrLaunchRule rules[] = {
      LATER("workload.recompute"),
      .arity = ORR_LAUNCH_MAYBE},
     {.keys = "fsdp", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_MANY},
-    {.keys = "deepspeed", LATER("workload.optimizer.sharding")},
+    {.keys = "deepspeed", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_MAYBE},
+    {.keys = "zero-stage", LATER("workload.optimizer.sharding")},
+    {.keys = "offload", LATER("workload.offload.optimizer"), .arity = ORR_LAUNCH_MAYBE},
     {.keys = "finetuning-type adapter", LATER("workload.lora")},
     {.keys = "use-peft use-lora", LATER("workload.lora"), .arity = ORR_LAUNCH_MAYBE},
     {.keys = "lora-rank lora-r", LATER("workload.lora.rank")},
@@ -53,9 +55,12 @@ static const OrrLaunchRule rules[] = {
     {.keys = "load-in-8bit", SKIPPED("weights in 8 bits", "false")},
     {.keys = "stage", SKIPPED("training other than of the next token", "sft pt")},
     {.keys = "rl dpo* kto* ppo* beta pref-*", SKIPPED("training by preferences", "")},
+    {.keys = "use-peft-lora use-qlora lora", SKIPPED("adapters: see workload.lora", "false null")},
     {.keys = "lora-* peft-* unfreeze-* freeze-* use-dora use-rslora additional-target adapter-*",
      NUMERICS},
-    {.keys = "fsdp-config* fsdp-*", SKIPPED("more about FSDP: Accelerate's config has it", "{}")},
+    {.keys = "fsdp-config* fsdp-*",
+     SKIPPED("more about FSDP: Accelerate's config has it", "{} false")},
+    {.keys = "num-warmup-steps use-reentrant", NUMERICS},
     {.keys = "learning-rate lr-* warmup-* weight-decay adam-* max-grad-norm seed data-seed "
              "label-* optim-* cosine-* min-lr* loss* eps gradient-checkpointing-kwargs* "
              "*-ratio gradient-clipping rope-* sdp-attention xformers-attention",
@@ -129,11 +134,22 @@ static void set_batch(OrrLaunchDraft *draft) {
 
 /* --- Sharding --- */
 
+/* DeepSpeed's examples: --zero_stage 3 --offload. */
+static void set_zero(OrrLaunchDraft *draft, const char *path) {
+  static const char *const kinds[] = {"ddp", "zero-1", "zero-2", "zero-3"};
+  const gint64 stage = count(draft, "zero-stage", -1);
+  if (stage >= 0 && stage < (gint64)G_N_ELEMENTS(kinds))
+    orr_launch_config_put(draft, own, path, kinds[stage], "zero-stage");
+  if (is_on(draft, "offload"))
+    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", "offload");
+}
+
 static void set_sharding(OrrLaunchDraft *draft) {
   const char *fsdp = orr_launch_config_text(draft, own, "fsdp");
   const char *file = orr_launch_config_text(draft, own, "deepspeed");
   const char *path = "workload.optimizer.sharding.kind";
-  if (file && !orr_launch_form_source(draft, file))
+  set_zero(draft, path);
+  if (file && strchr(file, '.') && !orr_launch_form_source(draft, file))
     orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", file);
   if (fsdp && *fsdp && strcmp(fsdp, "[]") != 0) {
     orr_launch_config_put(draft, own, path,
@@ -148,7 +164,7 @@ static void set_sharding(OrrLaunchDraft *draft) {
       orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", "fsdp");
       orr_launch_config_put(draft, own, "workload.offload.parameters", "true", "fsdp");
     }
-  } else if (!file && !orr_launch_draft_get(draft, path)) {
+  } else if ((!file || !strchr(file, '.')) && !orr_launch_draft_get(draft, path)) {
     orr_launch_draft_set(draft, path, "ddp", NULL, "the Trainer's default");
   }
 }
@@ -195,6 +211,7 @@ const OrrLaunchDialect orr_dialect_transformers = {
     .name = "transformers",
     .sentence = "Arguments of Hugging Face's Trainer, TRL, LLaMA-Factory and axolotl.",
     .kind = "training",
+    .has_own_options = TRUE,
     .rules = rules,
     .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,

@@ -15,6 +15,8 @@ extern const OrrLaunchDialect orr_dialect_foundry;
 extern const OrrLaunchDialect orr_dialect_gpt_neox;
 extern const OrrLaunchDialect orr_dialect_megatron;
 extern const OrrLaunchDialect orr_dialect_nemo;
+extern const OrrLaunchDialect orr_dialect_olmo;
+extern const OrrLaunchDialect orr_dialect_primus;
 extern const OrrLaunchDialect orr_dialect_torchrun;
 extern const OrrLaunchDialect orr_dialect_torchtitan;
 extern const OrrLaunchDialect orr_dialect_transformers;

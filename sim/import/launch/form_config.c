@@ -9,6 +9,7 @@
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_strangers.h"
 
 enum { MAX_FILES = 32 };
 
@@ -107,12 +108,15 @@ static void read_tree(OrrLaunchDraft *draft, OrrLaunchSource *source, const OrrN
   g_autoptr(OrrNode) tree = with_defaults(draft, source, orr_node_copy(document));
   orr_config_resolve(draft, tree);
   const OrrLaunchConfig *config = orr_launch_config_of(tree);
+  g_autofree char *stranger = config ? NULL : orr_launch_strangers_config(tree);
   if (config)
     config->read(draft, tree);
+  else if (stranger)
+    orr_diags_error(draft->diags, document->place, "%s", stranger);
   else
     orr_diags_error(draft->diags, document->place,
                     "a config of no known trainer (NeMo, GPT-NeoX, DeepSpeed, Accelerate, "
-                    "llm-foundry, Transformers and those that build on it)");
+                    "llm-foundry, OLMo, Primus, Transformers and those that build on it)");
 }
 
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {

@@ -4,7 +4,8 @@
  *
  * Any map with an `image` and a `command` or `args` is a container, wherever it stands: in a
  * Deployment, a StatefulSet, a LeaderWorkerSet, a graph of Dynamo, a service of Compose. The
- * nearest `replicas` above it counts. Several documents are separated by lines `---`.
+ * nearest `replicas` above it counts. Several documents are separated by lines `---`. Anchors,
+ * merge keys, Compose's templates (`x-...`) and `extends` within one file are followed.
  *
  *   command: [bash, -c]            a script, read as the shell's form reads one
  *   args: ["vllm serve $(MODEL)"]  $(NAME), ${NAME}, ${NAME:-x} and $NAME are replaced from the
@@ -13,14 +14,12 @@
 #include <string.h>
 
 #include "sim/base/quantity.h"
-#include "sim/base/yaml.h"
+#include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/dialects_serving.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_server.h"
 #include "sim/import/launch/shell.h"
-
-enum { MAX_DOCUMENTS = 256 };
 
 typedef struct {
   OrrLaunchDraft *draft;
@@ -28,6 +27,7 @@ typedef struct {
   GPtrArray *containers; /* of OrrLaunchCommand * */
   GPtrArray *shells;     /* of OrrShell * */
   GPtrArray *documents;  /* of OrrNode *, which commands refer to */
+  gboolean is_compose;   /* `command` gives arguments to the image's own program */
 } Manifest;
 
 /* --- Words --- */
@@ -149,10 +149,11 @@ static void add_script(Manifest *manifest, const OrrLaunchCommand *like,
   const GPtrArray *commands = orr_shell_commands(shell);
   for (guint i = 0; i < commands->len; i++) {
     OrrLaunchCommand *command = commands->pdata[i];
+    if (!orr_launch_server_knows(command)) continue; /* in the script no image's program runs */
     command->image = like->image;
     command->image_place = like->image_place;
     command->replicas = like->replicas;
-    if (orr_launch_server_knows(command)) g_ptr_array_add(manifest->commands, command);
+    g_ptr_array_add(manifest->commands, command);
   }
 }
 
@@ -204,15 +205,58 @@ static const OrrLaunchWord *script_of(const OrrLaunchCommand *command) {
   return NULL;
 }
 
+/* Whether @command starts a server. Where the container has a program of its own, that one must:
+ * the image's does not run. */
+static gboolean starts_server(const Manifest *manifest, const OrrNode *node,
+                              OrrLaunchCommand *command) {
+  const char *image = command->image;
+  if (orr_node_get(node, manifest->is_compose ? "entrypoint" : "command")) command->image = NULL;
+  const gboolean starts = orr_launch_server_knows(command);
+  command->image = image;
+  return starts;
+}
+
+/* KServe's `model: {modelFormat: ..., args: ...}` runs vLLM under names of its own. */
+static void add_kserve_words(OrrLaunchCommand *command, const OrrNode *node) {
+  static const char *const names[][2] = {{"--model_id", "--model"},
+                                         {"--model-id", "--model"},
+                                         {"--model_dir", "--model"},
+                                         {"--model-dir", "--model"},
+                                         {"--model_name", "--served-model-name"},
+                                         {"--model-name", "--served-model-name"}};
+  const OrrNode *uri = orr_node_get(node, "storageUri");
+  add_word(command->words, "vllm.entrypoints.openai.api_server", node->place);
+  if (uri && g_str_has_prefix(uri->text, "hf://")) {
+    add_word(command->words, "--model", uri->place);
+    add_word(command->words, uri->text + strlen("hf://"), uri->place);
+  }
+  add_words(command->words, orr_node_get(node, "args"));
+  for (guint i = 0; i < command->words->len; i++) {
+    OrrLaunchWord *word = command->words->pdata[i];
+    for (guint k = 0; k < G_N_ELEMENTS(names); k++) {
+      const gsize length = strlen(names[k][0]);
+      if (strncmp(word->text, names[k][0], length) || !strchr("=", word->text[length])) continue;
+      char *text = g_strconcat(names[k][1], word->text + length, NULL);
+      g_free(word->text);
+      word->text = text;
+      break;
+    }
+  }
+}
+
 static void add_container(Manifest *manifest, const OrrNode *node, gint64 replicas) {
   OrrLaunchCommand *command = new_command();
   const OrrNode *image = orr_node_get(node, "image");
   const OrrNode *entrypoint = orr_node_get(node, "entrypoint"), *args = orr_node_get(node, "args");
   add_environment(command->environment, orr_node_get(node, "env"));
   add_environment(command->environment, orr_node_get(node, "environment"));
-  add_words(command->words, entrypoint);
-  add_words(command->words, orr_node_get(node, "command"));
-  add_words(command->words, args);
+  if (orr_node_get(node, "modelFormat")) {
+    add_kserve_words(command, node);
+  } else {
+    add_words(command->words, entrypoint);
+    add_words(command->words, orr_node_get(node, "command"));
+    add_words(command->words, args);
+  }
   command->image = image && image->kind == ORR_NODE_SCALAR ? image->text : NULL;
   command->image_place = image ? image->place : node->place;
   command->replicas = replicas;
@@ -224,7 +268,7 @@ static void add_container(Manifest *manifest, const OrrNode *node, gint64 replic
   }
   for (guint i = 0; i < command->words->len; i++)
     resolve(manifest, command->environment, command->words->pdata[i]);
-  if (orr_launch_server_knows(command)) g_ptr_array_add(manifest->commands, command);
+  if (starts_server(manifest, node, command)) g_ptr_array_add(manifest->commands, command);
 }
 
 /* --- Documents --- */
@@ -257,10 +301,9 @@ static void walk(Manifest *manifest, const OrrNode *node, gint64 replicas) {
     replicas = number_at(node, "replicas", replicas);
     if (deploy) replicas = number_at(deploy, "replicas", replicas);
     note_machine(manifest, node);
-    if (orr_node_get(node, "image") ||
-        (orr_node_get(node, "args") && orr_node_get(node, "command"))) {
+    if (orr_node_get(node, "image") || orr_node_get(node, "modelFormat") ||
+        (orr_node_get(node, "args") && orr_node_get(node, "command")))
       add_container(manifest, node, replicas);
-    }
   }
   for (guint i = 0; node->kind != ORR_NODE_SCALAR && i < orr_node_length(node); i++)
     walk(manifest, node->items->pdata[i], replicas);
@@ -378,46 +421,89 @@ static gboolean read_chart(Manifest *manifest, const OrrNode *tree) {
   return TRUE;
 }
 
-/* Whether @text has more than blanks and comments. */
-static gboolean has_content(const char *text, gsize length) {
-  for (gsize i = 0; i < length;) {
-    const char *end = memchr(text + i, '\n', length - i);
-    const gsize line = end ? (gsize)(end - text) - i : length - i;
-    const gsize blank = strspn(text + i, " \t\r");
-    if (blank < line && text[i + blank] != '#') return TRUE;
-    i += line + 1;
-  }
-  return FALSE;
+/* --- Values of llm-d's model service --- */
+
+static void add_count(OrrLaunchCommand *command, const char *option, const OrrNode *map,
+                      const char *key) {
+  const OrrNode *value = orr_node_get(map, key);
+  if (!value || value->kind != ORR_NODE_SCALAR || strcmp(value->text, "1") == 0) return;
+  add_word(command->words, option, value->place);
+  add_word(command->words, value->text, value->place);
 }
 
-/* The document between two lines `---`, with as many lines in front as the file has there. */
-static void read_document(Manifest *manifest, const OrrLaunchSource *source, const char *text,
-                          gsize length, guint n_lines) {
-  if (!has_content(text, length)) return;
-  g_autoptr(GString) padded = g_string_sized_new(length + n_lines);
-  for (guint i = 0; i < n_lines; i++) g_string_append_c(padded, '\n');
-  g_string_append_len(padded, text, (gssize)length);
-  OrrNode *tree = orr_yaml_parse(padded->str, padded->len, g_intern_string(source->name),
-                                 manifest->draft->diags);
-  if (!tree) return;
-  g_ptr_array_add(manifest->documents, tree);
-  if (!read_task(manifest, tree) && !read_chart(manifest, tree)) walk(manifest, tree, 0);
+/* A container of `decode` or `prefill`: {modelCommand: vllmServe, args: [...]}. */
+static void add_role(Manifest *manifest, const OrrNode *model, const OrrNode *role,
+                     const OrrNode *container, gboolean prefills) {
+  const OrrNode *parallelism = orr_node_get(role, "parallelism");
+  const OrrNode *image = orr_node_get(container, "image");
+  OrrLaunchCommand *command = new_command();
+  command->image = image && image->kind == ORR_NODE_SCALAR ? image->text : NULL;
+  command->image_place = image ? image->place : container->place;
+  command->replicas = number_at(role, "replicas", 1);
+  add_word(command->words, "vllm", container->place);
+  add_word(command->words, "serve", container->place);
+  add_word(command->words, model->text, model->place);
+  add_count(command, "--tensor-parallel-size", parallelism, "tensor");
+  add_count(command, "--data-parallel-size", parallelism, "data");
+  add_words(command->words, orr_node_get(container, "args"));
+  if (prefills) add_word(command->words, "--is-prefill-worker", role->place);
+  add_environment(command->environment, orr_node_get(container, "env"));
+  for (guint i = 0; i < command->words->len; i++)
+    resolve(manifest, command->environment, command->words->pdata[i]);
+  g_ptr_array_add(manifest->containers, command);
+  g_ptr_array_add(manifest->commands, command);
 }
 
-static void read_documents(Manifest *manifest, const OrrLaunchSource *source) {
-  const char *begin = source->text;
-  guint n_lines = 0, first_line = 0, n_documents = 0;
-  for (const char *at = source->text; *at && n_documents < MAX_DOCUMENTS; n_lines++) {
-    const char *end = strchr(at, '\n'), *next = end ? end + 1 : at + strlen(at);
-    if (strncmp(at, "---", 3) == 0) {
-      read_document(manifest, source, begin, (gsize)(at - begin), first_line);
-      begin = next;
-      first_line = n_lines + 1;
-      n_documents++;
-    }
-    at = next;
+/* modelArtifacts.name, decode and prefill. Those who prefill read it by their section alone. */
+static gboolean read_model_service(Manifest *manifest, const OrrNode *tree) {
+  static const char *const roles[] = {"prefill", "decode"};
+  const OrrNode *model = orr_node_get(orr_node_get(tree, "modelArtifacts"), "name");
+  if (!model || model->kind != ORR_NODE_SCALAR) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(roles); i++) {
+    const OrrNode *role = orr_node_get(tree, roles[i]);
+    const OrrNode *containers = orr_node_get(role, "containers");
+    const char *create = orr_node_get_text(role, "create");
+    if (!containers || (create && strcmp(create, "false") == 0)) continue;
+    for (guint k = 0; containers->kind == ORR_NODE_LIST && k < orr_node_length(containers); k++)
+      if (orr_node_get_text(containers->items->pdata[k], "modelCommand"))
+        add_role(manifest, model, role, containers->items->pdata[k], i == 0);
   }
-  read_document(manifest, source, begin, strlen(begin), first_line);
+  return TRUE;
+}
+
+/* --- Compose --- */
+
+/* The service that @service extends, in the same file; NULL: none. */
+static const OrrNode *extended(const OrrNode *services, const OrrNode *service) {
+  const OrrNode *extends = orr_node_get(service, "extends");
+  const gboolean is_here = extends && extends->kind == ORR_NODE_MAP;
+  const char *name = is_here   ? orr_node_get_text(extends, "service")
+                     : extends ? extends->text
+                               : NULL;
+  if (!name || (is_here && orr_node_get(extends, "file"))) return NULL;
+  const OrrNode *base = orr_node_get(services, name);
+  return base != service ? base : NULL;
+}
+
+/* Templates (`x-...`) are no services; what a service extends is laid under it. */
+static void read_services(Manifest *manifest, const OrrNode *services) {
+  for (guint i = 0; i < orr_node_length(services); i++) {
+    const OrrNode *service = services->items->pdata[i], *base = extended(services, service);
+    OrrNode *merged = base ? orr_node_merge(base, service) : NULL;
+    if (merged) g_ptr_array_add(manifest->documents, merged);
+    walk(manifest, merged ? merged : service, 0);
+  }
+}
+
+static void read_tree(Manifest *manifest, const OrrNode *tree) {
+  const OrrNode *services = orr_node_get(tree, "services");
+  if (read_task(manifest, tree) || read_chart(manifest, tree) || read_model_service(manifest, tree))
+    return;
+  manifest->is_compose = services && !orr_node_get(tree, "apiVersion");
+  if (services && services->kind == ORR_NODE_MAP && manifest->is_compose)
+    read_services(manifest, services);
+  else
+    walk(manifest, tree, 0);
 }
 
 /* --- The form --- */
@@ -431,6 +517,7 @@ static gboolean begins_line(const char *text, const char *key) {
 static int recognise(const OrrLaunchSource *source) {
   if (begins_line(source->text, "apiVersion:") && begins_line(source->text, "kind:")) return 90;
   if (begins_line(source->text, "servingEngineSpec:")) return 80;
+  if (begins_line(source->text, "modelArtifacts:")) return 80;
   const gboolean is_task =
       begins_line(source->text, "resources:") &&
       (begins_line(source->text, "run:") || begins_line(source->text, "commands:"));
@@ -443,10 +530,12 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(GPtrArray) commands = g_ptr_array_new();
   g_autoptr(GPtrArray) containers = g_ptr_array_new_with_free_func(free_command);
   g_autoptr(GPtrArray) shells = g_ptr_array_new_with_free_func((GDestroyNotify)orr_shell_free);
+  g_autoptr(GPtrArray) trees =
+      orr_yaml_foreign_parse(source->text, source->length, source->name, draft->diags);
   g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
-  Manifest manifest = {draft, commands, containers, shells, documents};
+  Manifest manifest = {draft, commands, containers, shells, documents, FALSE};
   const guint n_errors = orr_diags_n_errors(draft->diags);
-  read_documents(&manifest, source);
+  for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
   if (commands->len > 0)
     orr_launch_server_read(draft, commands);
   else if (orr_diags_n_errors(draft->diags) == n_errors)

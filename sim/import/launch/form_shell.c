@@ -5,6 +5,7 @@
 
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_trainer.h"
+#include "sim/import/launch/launch_strangers.h"
 #include "sim/import/launch/shell.h"
 
 /* --- Recognising --- */
@@ -91,17 +92,48 @@ static char *cleaned(const OrrLaunchSource *source) {
 
 /* --- Reading --- */
 
+/* The first word behind the first that is a script or a module's name; NULL. */
+static const OrrLaunchWord *script_word(const OrrLaunchCommand *command) {
+  for (guint i = 1; i < command->words->len; i++) {
+    const OrrLaunchWord *word = command->words->pdata[i], *before = command->words->pdata[i - 1];
+    if (g_str_has_suffix(word->text, ".py") || strcmp(before->text, "-m") == 0) return word;
+  }
+  return NULL;
+}
+
+/* Refuses the first command of a program that is known and not read. FALSE: none is. */
+static gboolean refuse_stranger(OrrLaunchDraft *draft, const OrrShell *shell) {
+  const GPtrArray *commands = orr_shell_commands(shell);
+  for (guint i = 0; i < commands->len; i++) {
+    const OrrLaunchCommand *command = commands->pdata[i];
+    g_autofree char *stranger = orr_launch_strangers_command(command, FALSE);
+    if (!stranger || command->words->len == 0) continue;
+    orr_diags_error(orr_launch_draft_diags(draft),
+                    ((const OrrLaunchWord *)command->words->pdata[0])->place, "%s", stranger);
+    return TRUE;
+  }
+  return FALSE;
+}
+
 static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source, const OrrShell *shell) {
+  if (refuse_stranger(draft, shell)) return;
   const GPtrArray *commands = orr_shell_commands(shell);
   g_autoptr(GString) seen = g_string_new(NULL);
   for (guint i = 0; i < commands->len && i < 5; i++) {
     const OrrLaunchCommand *command = commands->pdata[i];
-    const OrrLaunchWord *first = command->words->pdata[0];
-    g_string_append_printf(seen, "%s%s", i ? ", " : "", first->text);
+    const OrrLaunchWord *first = command->words->pdata[0], *script = script_word(command);
+    g_string_append_printf(seen, "%s%s%s%s", i ? ", " : "", first->text, script ? " ... " : "",
+                           script ? script->text : "");
   }
   orr_diags_error(orr_launch_draft_diags(draft), (OrrPlace){.file = g_intern_string(source->name)},
                   "no command starts training or serving (commands: %s)",
                   commands->len ? seen->str : "none");
+}
+
+/* Post-training on Megatron takes Megatron's arguments beside its own. */
+static gboolean is_stranger(const GPtrArray *trainers) {
+  g_autofree char *stranger = orr_launch_strangers_command(trainers->pdata[0], TRUE);
+  return stranger != NULL;
 }
 
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
@@ -118,7 +150,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
     else if (orr_launch_trainer_knows(commands->pdata[i]))
       g_ptr_array_add(trainers, commands->pdata[i]);
   }
-  if (trainers->len)
+  if (trainers->len && !is_stranger(trainers))
     orr_launch_trainer_read(draft, trainers);
   else if (servers->len)
     orr_launch_server_read(draft, servers);

@@ -10,6 +10,7 @@ G_BEGIN_DECLS
 
 extern const OrrLaunchForm orr_launch_form_config;
 extern const OrrLaunchForm orr_launch_form_disaggregated;
+extern const OrrLaunchForm orr_launch_form_dockerfile;
 extern const OrrLaunchForm orr_launch_form_huggingface;
 extern const OrrLaunchForm orr_launch_form_manifest;
 extern const OrrLaunchForm orr_launch_form_shell;

@@ -93,6 +93,9 @@ struct OrrLaunchDialect {
   guint n_rules;
   const OrrLaunchRule *others; /* more rules, where one file does not hold them; may be NULL */
   guint n_others;
+  /* Its scripts have options of their own beside these: one that no rule has, and that resembles
+   * none, is a warning instead of an error */
+  gboolean has_own_options;
   /* After all settings: what several keys decide together. May be NULL. */
   void (*finish)(OrrLaunchDraft *draft);
 };
@@ -127,8 +130,9 @@ void orr_launch_convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 typedef struct {
   const char *cluster, *model, *stack;
   gint64 gpus, nodes;
-  char **variables; /* NAME=value, NULL-terminated, or NULL */
-  gint64 choice;    /* which of several launch lines, from 1; 0: there must be one */
+  char **variables;      /* NAME=value, NULL-terminated, or NULL */
+  gint64 choice;         /* which of several launch lines, from 1; 0: there must be one */
+  gboolean skip_unknown; /* a key that no rule has is a warning, not an error */
 } OrrLaunchOptions;
 
 /* @library and @options are borrowed. */

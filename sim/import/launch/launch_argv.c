@@ -33,11 +33,19 @@ static gboolean negates(const OrrLaunchDialect *dialect, const char *key) {
   return rule && rule->arity == ORR_LAUNCH_FLAG;
 }
 
+/* Whether the next word is an option although @rule's option takes a value. A pattern ("log-*") may
+ * stand for flags as well: there any option is one. */
+static gboolean is_next_option(const Argv *argv, const OrrLaunchRule *rule) {
+  const OrrLaunchWord *next = argv->words->pdata[argv->next];
+  if (rule->verdict != ORR_LAUNCH_MAPPED) return is_option(next);
+  return g_str_has_prefix(next->text, "--") && rule_of(argv->dialect, next->text);
+}
+
 static gboolean takes_next(const Argv *argv, const OrrLaunchRule *rule, guint n_taken) {
   const OrrLaunchArity arity = rule ? rule->arity : ORR_LAUNCH_MAYBE;
   if (argv->next >= argv->words->len || arity == ORR_LAUNCH_FLAG) return FALSE;
   if (arity != ORR_LAUNCH_MANY && n_taken > 0) return FALSE;
-  if (arity == ORR_LAUNCH_VALUE) return TRUE;
+  if (arity == ORR_LAUNCH_VALUE) return !is_next_option(argv, rule);
   return !is_option(argv->words->pdata[argv->next]);
 }
 
@@ -73,7 +81,7 @@ static void add_option(Argv *argv, const OrrLaunchWord *word) {
   g_free(setting->written);
   setting->written =
       has_value && !equals ? g_strdup_printf("%s %s", key, value->str) : g_strdup(word->text);
-  if (rule && rule->arity == ORR_LAUNCH_VALUE && !has_value)
+  if (rule && rule->verdict == ORR_LAUNCH_MAPPED && rule->arity == ORR_LAUNCH_VALUE && !has_value)
     orr_launch_draft_bad(argv->draft, setting, "needs a value");
 }
 

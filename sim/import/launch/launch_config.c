@@ -9,13 +9,14 @@
 #include "sim/base/quantity.h"
 #include "sim/import/launch/config_resolve.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_strangers.h"
 
 enum { MAX_SETTINGS = 4000 };
 
 /* The first whose sign a tree has: the more particular before the more general. */
 static const OrrLaunchConfig *const configs[] = {
-    &orr_config_foundry,   &orr_config_gpt_neox,     &orr_config_nemo,
-    &orr_config_deepspeed, &orr_config_transformers, &orr_config_accelerate,
+    &orr_config_primus, &orr_config_olmo,      &orr_config_foundry,      &orr_config_gpt_neox,
+    &orr_config_nemo,   &orr_config_deepspeed, &orr_config_transformers, &orr_config_accelerate,
 };
 
 /* "a_b" and "a-b" are the same key. */
@@ -65,7 +66,7 @@ gboolean orr_launch_config_is_likely(const char *text) {
       if (strstr(text, last) || strstr(text, hyphens)) return TRUE;
     }
   }
-  return FALSE;
+  return orr_launch_strangers_is_likely(text);
 }
 
 static void mark_unresolved(OrrLaunchDraft *draft, guint first) {

@@ -27,6 +27,8 @@ extern const OrrLaunchConfig orr_config_deepspeed;
 extern const OrrLaunchConfig orr_config_foundry;
 extern const OrrLaunchConfig orr_config_gpt_neox;
 extern const OrrLaunchConfig orr_config_nemo;
+extern const OrrLaunchConfig orr_config_olmo;
+extern const OrrLaunchConfig orr_config_primus;
 extern const OrrLaunchConfig orr_config_transformers;
 
 /* The program of @tree, or NULL. */

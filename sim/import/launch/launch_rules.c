@@ -28,6 +28,8 @@ const OrrLaunchDialect *const orr_launch_dialects[] = {
     &orr_dialect_foundry,
     &orr_dialect_gpt_neox,
     &orr_dialect_nemo,
+    &orr_dialect_olmo,
+    &orr_dialect_primus,
     &orr_dialect_torchtitan,
     &orr_dialect_transformers,
     &orr_dialect_training_environment,
@@ -42,9 +44,17 @@ const OrrLaunchDialect *orr_launch_dialect(const char *name) {
 
 /* --- Finding a rule --- */
 
+/* A pattern with a star elsewhere than at its end, "model.*-dropout". */
+static gsize match_inside(const char *spelling, gsize length, const char *key) {
+  g_autofree char *pattern = g_strndup(spelling, length);
+  return g_pattern_match_simple(pattern, key) ? length - 1 : 0;
+}
+
 /* Whether @spelling ("model", "trainer.*", "wandb-*") stands for @key; how many letters it says.
  * 0: no. */
 static gsize match(const char *spelling, gsize length, const char *key) {
+  const char *star = memchr(spelling, '*', length);
+  if (star && star < spelling + length - 1) return match_inside(spelling, length, key);
   if (length > 1 && spelling[length - 1] == '*')
     return strncmp(spelling, key, length - 1) == 0 ? length - 1 : 0;
   return strlen(key) == length && strncmp(spelling, key, length) == 0 ? 2 * length : 0;
@@ -127,8 +137,23 @@ static gboolean is_neutral(const OrrLaunchSetting *setting, const OrrLaunchRule 
   return g_strv_contains((const char *const *)words, lower);
 }
 
-static void refuse_unknown(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {
+/* A training script parses arguments of its own beside its framework's; and a user may ask for
+ * unknown keys to be passed over. Either way the key is a warning. One letter off is a slip. */
+static gboolean passes_over(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const char *nearest) {
+  const gsize length = strlen(setting->key), other = nearest ? strlen(nearest) : 0;
+  const gboolean is_slip =
+      nearest && !strchr(nearest, '*') && MAX(length, other) - MIN(length, other) <= 1;
+  const gboolean is_own = setting->dialect->has_own_options && !is_slip;
+  if (!is_own && !draft->options->skip_unknown) return FALSE;
+  orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED, "%s",
+                         is_own ? "an option of the script itself, or an unknown one"
+                                : "an unknown option (--skip-unknown)");
+  return TRUE;
+}
+
+static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
   g_autofree char *nearest = orr_launch_rule_nearest(setting->dialect, setting->key);
+  if (passes_over(draft, setting, nearest)) return;
   g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
   orr_diags_error(draft->diags, setting->place, "%s does not know '%s'%s", setting->dialect->name,
                   setting->key, hint);

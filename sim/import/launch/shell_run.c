@@ -287,15 +287,20 @@ static const struct {
     {"test", run_test}, {"true", run_set},       {"typeset", run_export},  {"unset", run_unset},
 };
 
-static void call_function(OrrShell *shell, const OrrShellTree *body, const Simple *simple) {
-  if (shell->depth >= ORR_SHELL_DEPTH) return;
+/* $1 and the others are the words behind word @at. */
+static void set_arguments(OrrShell *shell, const Simple *simple, guint at) {
   OrrShellVariable *all = orr_shell_assigned(shell, "@");
   if (all) g_ptr_array_set_size(all->items, 0);
-  for (guint i = 1; i < simple->texts->len; i++) {
-    g_autofree char *name = g_strdup_printf("%u", i);
+  for (guint i = at + 1; i < simple->texts->len; i++) {
+    g_autofree char *name = g_strdup_printf("%u", i - at);
     orr_shell_assign(shell, name, text_at(simple, i));
     if (all) g_ptr_array_add(all->items, g_strdup(text_at(simple, i)));
   }
+}
+
+static void call_function(OrrShell *shell, const OrrShellTree *body, const Simple *simple) {
+  if (shell->depth >= ORR_SHELL_DEPTH) return;
+  set_arguments(shell, simple, 0);
   shell->depth++;
   run_tree(shell, body);
   shell->depth--;
@@ -335,6 +340,24 @@ static void run_document(OrrShell *shell, const Simple *simple) {
   orr_shell_run_text(shell, body, document->place);
 }
 
+/* "bash run.sh 8 1024", "sbatch run.sh": a script that was given and that nothing has read. */
+static void run_script(OrrShell *shell, const Simple *simple) {
+  static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".sub"};
+  for (guint i = 0; i < simple->texts->len; i++) {
+    g_autofree char *plain = orr_shell_plain(text_at(simple, i));
+    gboolean is_script = FALSE;
+    for (guint k = 0; k < G_N_ELEMENTS(endings); k++)
+      is_script = is_script || g_str_has_suffix(plain, endings[k]);
+    OrrLaunchSource *source = is_script ? orr_launch_form_source(shell->draft, plain) : NULL;
+    if (!source || source->is_used) continue;
+    source->is_used = TRUE;
+    set_arguments(shell, simple, i);
+    orr_shell_headers(shell, shell->draft, source->text);
+    orr_shell_run(shell, source);
+    return;
+  }
+}
+
 static OrrShellTruth dispatch(OrrShell *shell, const OrrShellTree *tree, const Simple *simple) {
   const char *name = text_at(simple, 0);
   const OrrShellTree *body = g_hash_table_lookup(shell->functions, name);
@@ -348,6 +371,7 @@ static OrrShellTruth dispatch(OrrShell *shell, const OrrShellTree *tree, const S
     if (strcmp(builtins[i].name, name) == 0) return builtins[i].run(shell, tree, simple);
   note_command(shell, simple);
   run_document(shell, simple);
+  run_script(shell, simple);
   if (inner) orr_shell_run_text(shell, text_at(simple, inner), place_at(simple, inner));
   return TRUE;
 }

@@ -40,7 +40,9 @@ static gboolean is_known(const Test *test, const char *text) {
   g_autofree char *name = orr_shell_unresolved(text);
   if (name)
     orr_shell_warn_once(test->shell, test->place,
-                        "a condition on %s is not known: its branch is not taken", name);
+                        "a condition on %s is not known: its branch is not taken; --set %s=VALUE "
+                        "decides",
+                        name, name);
   return name == NULL;
 }
 
@@ -70,7 +72,7 @@ static OrrShellTruth compare(Test *test, const char *a, const char *sign, const 
 static OrrShellTruth read_unary(Test *test, const char *sign) {
   const char *text = peek(test);
   if (text) test->next++;
-  if (!text) return ORR_SHELL_FALSE;
+  if (!text) return strcmp(sign, "-z") == 0 || strcmp(sign, "-n") == 0; /* [ -z $EMPTY ] */
   if (strcmp(sign, "-v") != 0 && !is_known(test, text)) return ORR_SHELL_UNKNOWN;
   if (strcmp(sign, "-n") == 0) return *text != '\0';
   if (strcmp(sign, "-z") == 0) return *text == '\0';
@@ -80,9 +82,18 @@ static OrrShellTruth read_unary(Test *test, const char *sign) {
   return ORR_SHELL_UNKNOWN;
 }
 
+/* [ $EMPTY = x ]: bash says that an operator was expected, and fails. */
+static OrrShellTruth refuse_empty(Test *test) {
+  test->next += test->next + 1 < test->texts->len ? 2 : 1;
+  return ORR_SHELL_FALSE;
+}
+
 static OrrShellTruth read_primary(Test *test) {
   const char *text = peek(test);
   if (!text || test->depth > ORR_SHELL_DEPTH) return ORR_SHELL_FALSE;
+  const gboolean is_alone = test->next + 2 < test->texts->len;
+  if (is_binary(text) && !(is_alone && is_binary(test->texts->pdata[test->next + 1])))
+    return refuse_empty(test);
   test->next++;
   if (strcmp(text, "!") == 0) {
     test->depth++;

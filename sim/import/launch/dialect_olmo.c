@@ -1,0 +1,234 @@
+/*
+ * dialect_olmo.c - YAML of OLMo, before OLMo-core: PyTorch's FSDP around its own layers.
+ *
+ * Source: olmo/config.py and configs of allenai/OLMo, 2023 to 2025. Its feed-forward width counts
+ * both halves of a gated layer: mlp_hidden_size: 22016 is a width of 11,008.
+ */
+#include <string.h>
+
+#include "sim/import/launch/config_macros.h"
+#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/launch_config.h"
+#include "sim/import/launch/launch_private.h"
+
+static const OrrLaunchRule rules[] = {
+    {.keys = "model.n-layers", COUNT("model.layers")},
+    {.keys = "model.d-model", COUNT("model.hidden")},
+    {.keys = "model.n-heads", COUNT("model.heads")},
+    {.keys = "model.n-kv-heads", LATER("model.kv-heads")},
+    {.keys = "model.multi-query-attention", LATER("model.kv-heads")},
+    {.keys = "model.mlp-hidden-size", LATER("model.ffn")},
+    {.keys = "model.mlp-ratio", LATER("model.ffn")},
+    {.keys = "model.vocab-size", LATER("model.vocab")},
+    {.keys = "model.embedding-size", LATER("model.vocab")},
+    {.keys = "model.max-sequence-length", LATER("workload.sequence model.context")},
+    {.keys = "model.activation-type", LATER("model.activation")},
+    {.keys = "model.layer-norm-type", LATER("model.norm")},
+    {.keys = "model.rope", LATER("model.position")},
+    {.keys = "model.alibi", LATER("model.position")},
+    {.keys = "model.include-bias", LATER("model.bias")},
+    {.keys = "model.weight-tying", LATER("model.tied-embeddings")},
+    {.keys = "model.attention-layer-norm", LATER("model.qk-norm")},
+    {.keys = "model.flash-attention", LATER("workload.attention")},
+    {.keys = "global-train-batch-size", COUNT("workload.batch.global")},
+    {.keys = "device-train-microbatch-size", COUNT("workload.batch.micro")},
+    {.keys = "precision", LATER("workload.precision")},
+    {.keys = "distributed-strategy", LATER("workload.optimizer.sharding")},
+    {.keys = "fsdp.sharding-strategy fsdp-config.sharding-strategy",
+     LATER("workload.optimizer.sharding")},
+    {.keys = "fsdp.precision fsdp-config.mixed-precision",
+     LATER("workload.data-parallel.gradients")},
+    {.keys = "activation-checkpointing fsdp-config.activation-checkpointing",
+     LATER("workload.recompute")},
+    {.keys = "optimizer.name", LATER("workload.optimizer.kind")},
+    /* --- not simulated --- */
+    {.keys = "model.block-type",
+     SKIPPED("attention and feed-forward side by side: one after the other is simulated",
+             "sequential moe")},
+    {.keys = "model.moe-*", SKIPPED("experts of OLMoE: add --model NAME", "false null")},
+    {.keys = "model.block-group-size", SKIPPED("layers that FSDP gathers together", "1 null")},
+    {.keys = "compile compile.*",
+     SKIPPED("torch.compile: the stack's layers are not compiled", "null")},
+    {.keys = "fsdp-config.activation-cpu-offload",
+     SKIPPED("activations in the host's memory", "false null")},
+    {.keys = "gen1-gc-interval canceled-check-interval", ODDS},
+    /* --- irrelevant --- */
+    {.keys = "model.*-dropout model.init-* model.emb-init-std model.*-token-id model.alibi-* "
+             "model.rope-* model.layer-norm-* model.bias-for-layer-norm "
+             "model.attention-layer-norm-with-affine model.norm-after model.scale-* "
+             "model.clip-qkv model.precision model.scale-logits model.embedding-layer-norm "
+             "model.decay-* model.effective-* model.head-dim",
+     NUMERICS},
+    {.keys = "optimizer.* scheduler.* algorithms.* seed softmax-auxiliary-loss auxiliary-loss-* "
+             "max-grad-norm* fused-loss epoch",
+     NUMERICS},
+    {.keys = "fsdp.* ddp.* fsdp-config.*", IRRELEVANT("how layers are wrapped and kept")},
+    {.keys = "data.* tokenizer.* evaluators* generate-* vocab*", DATA},
+    {.keys = "save-* load-* sharded-checkpointer remote-save-* restore-* reset-* "
+             "no-pre-train-checkpoint fast-forward-batches try-load-*",
+     SAVES},
+    {.keys = "max-duration stop-at stop-after extra-steps-* eval-* device-eval-* dry-run "
+             "time-limit early-stopping* force-save-unsharded hard-stop* "
+             "device-train-batch-size device-train-grad-accum",
+     ODDS},
+    {.keys = "wandb* speed-monitor* console-log-interval python-profiling torch-profiling "
+             "run-name* log-* activation-*-log module-outputs-*",
+     LOGS},
+    {.keys = "n-gpus", WHERE},
+};
+
+static const OrrLaunchDialect *const own = &orr_dialect_olmo;
+
+static gint64 count(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
+  return orr_launch_config_count(draft, own, key, fallback);
+}
+
+static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
+  return orr_launch_draft_is_on(draft, own, key);
+}
+
+static gboolean says(OrrLaunchDraft *draft, const char *key, const char *value) {
+  return orr_launch_config_says(draft, own, key, value);
+}
+
+static void put(OrrLaunchDraft *draft, const char *path, const char *value, const char *key,
+                const char *otherwise) {
+  const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, key);
+  orr_launch_draft_set(draft, path, value, source, source ? NULL : otherwise);
+}
+
+static void put_count(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key,
+                      const char *otherwise) {
+  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+  put(draft, path, text, key, otherwise);
+}
+
+/* --- The model --- */
+
+static gboolean is_gated(OrrLaunchDraft *draft) {
+  const char *type = orr_launch_config_text(draft, own, "model.activation-type");
+  return !type || strcmp(type, "swiglu") == 0;
+}
+
+static void set_widths(OrrLaunchDraft *draft) {
+  const char *wide = "model.mlp-hidden-size", *embedding = "model.embedding-size";
+  const char *groups = "model.n-kv-heads";
+  const gint64 hidden = count(draft, "model.d-model", 0), size = count(draft, wide, 0);
+  const gint64 whole = size ? size : hidden * count(draft, "model.mlp-ratio", 4);
+  const gint64 vocab = count(draft, embedding, 0), kv = count(draft, groups, 0);
+  put_count(draft, "model.ffn", is_gated(draft) ? whole / 2 : whole,
+            size ? wide : "model.mlp-ratio", "OLMo's default: mlp_ratio 4");
+  put_count(draft, "model.vocab", vocab ? vocab : count(draft, "model.vocab-size", 50257),
+            vocab ? embedding : "model.vocab-size", "OLMo's default");
+  if (kv || is_on(draft, "model.multi-query-attention"))
+    put_count(draft, "model.kv-heads", kv ? kv : 1, kv ? groups : "model.multi-query-attention",
+              NULL);
+}
+
+static void set_kinds(OrrLaunchDraft *draft) {
+  const char *norm = orr_launch_config_text(draft, own, "model.layer-norm-type");
+  const gboolean is_rope = is_on(draft, "model.rope"), is_alibi = is_on(draft, "model.alibi");
+  const gboolean says_bias = orr_launch_draft_find(draft, own, "model.include-bias") != NULL;
+  const gboolean says_ties = orr_launch_draft_find(draft, own, "model.weight-tying") != NULL;
+  put(draft, "model.activation", is_gated(draft) ? "swiglu" : "gelu", "model.activation-type",
+      "OLMo's default");
+  put(draft, "model.norm", norm && strstr(norm, "rms") ? "rmsnorm" : "layernorm",
+      "model.layer-norm-type", "OLMo's default");
+  put(draft, "model.position",
+      is_rope    ? "rope"
+      : is_alibi ? "none"
+                 : "learned",
+      is_rope ? "model.rope" : "model.alibi", "OLMo's default");
+  put(draft, "model.bias", !says_bias || is_on(draft, "model.include-bias") ? "true" : "false",
+      "model.include-bias", "OLMo's default");
+  put(draft, "model.tied-embeddings",
+      !says_ties || is_on(draft, "model.weight-tying") ? "true" : "false", "model.weight-tying",
+      "OLMo's default");
+  if (is_on(draft, "model.attention-layer-norm"))
+    put(draft, "model.qk-norm", "true", "model.attention-layer-norm", NULL);
+}
+
+static void set_model(OrrLaunchDraft *draft) {
+  const char *sequence = "model.max-sequence-length";
+  put_count(draft, "workload.sequence", count(draft, sequence, 1024), sequence, "OLMo's default");
+  if (draft->options->model) return;
+  orr_launch_draft_set(draft, "model.name", "from-the-config", NULL, NULL);
+  put_count(draft, "model.context", count(draft, sequence, 1024), sequence, "OLMo's default");
+  set_widths(draft);
+  set_kinds(draft);
+}
+
+/* --- The job --- */
+
+static void set_sharding(OrrLaunchDraft *draft) {
+  const char *path = "workload.optimizer.sharding.kind", *key = "fsdp.sharding-strategy";
+  const char *precision = "fsdp.precision";
+  const gboolean is_ddp = says(draft, "distributed-strategy", "ddp");
+  const gboolean is_hybrid =
+      says(draft, key, "HYBRID_SHARD") || says(draft, key, "_HYBRID_SHARD_ZERO2");
+  if (is_ddp || says(draft, key, "NO_SHARD"))
+    put(draft, path, "ddp", is_ddp ? "distributed-strategy" : key, NULL);
+  else
+    put(draft, path, is_hybrid ? "hsdp" : "fsdp", key, "OLMo's default: FULL_SHARD");
+  if (says(draft, key, "SHARD_GRAD_OP") || says(draft, key, "_HYBRID_SHARD_ZERO2"))
+    put(draft, "workload.optimizer.sharding.reshard-after-forward", "false", key, NULL);
+  if (says(draft, precision, "mixed") || says(draft, precision, "DEFAULT"))
+    put(draft, "workload.data-parallel.gradients", "fp32", precision, NULL);
+  else if (!is_ddp)
+    put(draft, "workload.data-parallel.gradients", "same", precision, "OLMo's default: pure");
+}
+
+static void set_recompute(OrrLaunchDraft *draft) {
+  const char *key = "activation-checkpointing", *path = "workload.recompute";
+  const char *value = orr_launch_config_text(draft, own, key);
+  if (value && (strcmp(value, "whole_layer") == 0 || is_on(draft, key)))
+    put(draft, path, "full", key, NULL);
+  else if (!value || says(draft, key, "false"))
+    put(draft, path, "none", key, "OLMo's default");
+  else
+    orr_launch_config_skip(draft, own, key, "recomputation of some layers: none is simulated");
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  static const OrrLaunchWordPair precisions[] = {
+      {"amp_bf16", "bf16"}, {"amp_fp16", "fp16"}, {"fp32", "fp32"}, {NULL, NULL}};
+  const char *precision =
+      orr_launch_config_word(precisions, orr_launch_config_text(draft, own, "precision"));
+  const char *optimizer = orr_launch_config_text(draft, own, "optimizer.name");
+  const char *flash = "model.flash-attention";
+  set_model(draft);
+  set_sharding(draft);
+  set_recompute(draft);
+  if (precision)
+    put(draft, "workload.precision", precision, "precision", NULL);
+  else if (orr_launch_config_text(draft, own, "precision"))
+    orr_launch_config_skip(draft, own, "precision", "a precision of its own: bf16 is simulated");
+  if (orr_launch_draft_find(draft, own, flash))
+    put(draft, "workload.attention", is_on(draft, flash) ? "flash-2" : "unfused", flash, NULL);
+  if (optimizer && !strstr(optimizer, "adam"))
+    orr_launch_config_skip(draft, own, "optimizer.name",
+                           "an optimizer other than Adam, which is simulated instead");
+  if (!draft->options->stack)
+    orr_launch_draft_remark(draft, "no stack is of OLMo's layers: those of llm-foundry's are "
+                                   "simulated, which PyTorch's FSDP shards as well");
+}
+
+const OrrLaunchDialect orr_dialect_olmo = {
+    .name = "olmo",
+    .sentence = "OLMo's YAML, before OLMo-core.",
+    .kind = "training",
+    .stack = "llm-foundry",
+    .rules = rules,
+    .n_rules = G_N_ELEMENTS(rules),
+    .finish = finish,
+};
+
+static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
+  orr_launch_config_add(draft, own, tree, NULL);
+}
+
+const OrrLaunchConfig orr_config_olmo = {
+    .name = "olmo",
+    .signs = "model.max_sequence_length model.mlp_ratio model.mlp_hidden_size",
+    .read = read,
+};

@@ -1,0 +1,269 @@
+/*
+ * dialect_primus.c - experiments of AMD's Primus: Megatron-LM's arguments, or torchtitan's keys,
+ * laid over a model that has a file of its own.
+ *
+ * Source: primus/configs and examples of AMD-AGI/Primus, 2025 to 2026.
+ *
+ *   modules:
+ *     pre_trainer:
+ *       framework: megatron         or torchtitan; others are refused
+ *       model: llama3.1_70B.yaml    the library's model of that name; the file, if it is given
+ *       overrides: {micro_batch_size: 1, ...}
+ */
+#include <string.h>
+
+#include "sim/base/yaml_foreign.h"
+#include "sim/import/launch/config_macros.h"
+#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_translate.h"
+
+static const OrrLaunchRule rules[] = {
+    {.keys = "model", LATER("model")},
+    {.keys = "fp8", MEGATRON("fp8-format", "workload.precision")},
+    {.keys = "fp4", MEGATRON("fp4-format", "workload.precision")},
+    {.keys = "add-bias-linear", MEGATRON("!disable-bias-linear", "model.bias")},
+    {.keys = "overlap-p2p-comm",
+     MEGATRON("overlap-p2p-communication", "workload.pipeline-comm.overlap-p2p")},
+    {.keys = "virtual-pipeline-model-parallel-size",
+     MEGATRON("num-virtual-stages-per-pipeline-rank", "workload.pipeline")},
+    {.keys = "num-moe-experts", MEGATRON("num-experts", "model.moe.experts")},
+    /* --- not simulated --- */
+    {.keys = "enable-primus-turbo use-turbo-* enable-turbo-* turbo-* use-deprecated-* "
+             "primus-turbo.*",
+     SKIPPED("kernels of Primus-Turbo: those of the stack are simulated", "false null 0 4096")},
+    {.keys = "patch-zero-bubble enable-zero-bubble enable-zero-bubble-* zero-bubble-* "
+             "patch-primus-pipeline pp-algorithm use-primus-pipeline",
+     SKIPPED("pipelines of Primus: Megatron's 1F1B is simulated; see workload.pipeline",
+             "false null 0")},
+    {.keys = "recompute-layer-ids", SKIPPED("recomputation of chosen layers", "null [] ")},
+    {.keys = "lora* peft* use-lora", SKIPPED("adapters: see workload.lora", "false null none")},
+    /* --- irrelevant --- */
+    {.keys = "framework config name trainable primus work-group user-name exp-name platform "
+             "platform.* extends",
+     WHERE},
+    {.keys = "workspace auto-continue-train disable-last-saving converter* hf-*", SAVES},
+    {.keys = "log-avg-* *sink-level "
+             "disable-wandb disable-tensorboard disable-mlflow mlflow* dump-* use-rocm-mem-info* "
+             "metrics.* debug-* memory-snapshot* pp-dump* pp-data-dir profile-*",
+     LOGS},
+    {.keys = "disable-compile-dependencies disable-profiler-activity-cpu pp-warmup "
+             "multiprocessing-context torch-profiler-* mem-*",
+     ODDS},
+    {.keys = "unset.*", IRRELEVANT("off or null: the default")},
+};
+
+static const OrrLaunchDialect *const own = &orr_dialect_primus;
+
+/* --- The model --- */
+
+/* "llama3.1_70B.yaml" -> "llama-3.1-70b", "mixtral_8x7B_v0.1" -> "mixtral-8x7b". @apart: a hyphen
+ * between a name's letters and its number. Newly allocated. */
+static char *spelling(const char *name, gboolean apart) {
+  static const char *const endings[] = {".yaml", ".yml", "-v0.1"};
+  g_autofree char *base = g_path_get_basename(name);
+  GString *text = g_string_new(NULL);
+  gboolean is_parted = !apart;
+  for (const char *c = base; *c; c++) {
+    const gboolean begins = g_ascii_isdigit(*c) && c > base && g_ascii_isalpha(c[-1]);
+    if (begins && !is_parted) g_string_append_c(text, '-');
+    is_parted = is_parted || begins || *c == '_';
+    g_string_append_c(text, *c == '_' ? '-' : g_ascii_tolower(*c));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS(endings); i++)
+    if (g_str_has_suffix(text->str, endings[i]))
+      g_string_truncate(text, text->len - strlen(endings[i]));
+  return g_string_free(text, FALSE);
+}
+
+/* Newly allocated; NULL: the library has no such model. */
+static char *library_name(OrrLaunchDraft *draft, const char *written) {
+  for (int apart = 0; apart < 2; apart++) {
+    g_autofree char *name = spelling(written, apart != 0);
+    g_autofree char *path = orr_library_path(draft->library, "model", name);
+    const char *found = orr_library_alias(draft->library, "model", name, NULL);
+    if (path || found) return g_strdup(path ? name : found);
+  }
+  return NULL;
+}
+
+/* Dimensions that the overrides change in a model of the library. */
+static void change_model(OrrLaunchDraft *draft, const char *name, const OrrLaunchSetting *source) {
+  static const char *const others[] = {"hidden-size",
+                                       "ffn-hidden-size",
+                                       "num-attention-heads",
+                                       "num-query-groups",
+                                       "kv-channels",
+                                       "num-experts",
+                                       "moe-router-topk",
+                                       "moe-ffn-hidden-size",
+                                       "vocab-size",
+                                       "moe-layer-freq",
+                                       "multi-latent-attention",
+                                       "mtp-num-layers",
+                                       "q-lora-rank",
+                                       "untie-embeddings-and-output-weights"};
+  OrrLaunchSetting *layers = orr_launch_draft_find(draft, &orr_dialect_megatron, "num-layers");
+  orr_launch_draft_set(draft, layers ? "model.base" : "model", name, source, NULL);
+  if (layers) orr_launch_draft_set(draft, "model.layers", layers->value, layers, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_megatron, others[i]);
+    if (setting)
+      orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
+                             "a change of the model: the library's %s is simulated", name);
+  }
+}
+
+static void set_model(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "model");
+  const gboolean has_dimensions =
+      orr_launch_draft_find(draft, &orr_dialect_megatron, "hidden-size") != NULL;
+  if (!setting || setting->is_unresolved || draft->options->model || has_dimensions) return;
+  g_autofree char *name = library_name(draft, setting->value);
+  if (name)
+    change_model(draft, name, setting);
+  else
+    orr_launch_draft_ask(draft,
+                         "which model is '%s'? The library does not have it: add --model NAME, or "
+                         "Primus's file of it",
+                         setting->value);
+}
+
+/* --- What Primus's defaults differ from Megatron's in --- */
+
+static void set_default(OrrLaunchDraft *draft, const char *key, const char *value) {
+  const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "model");
+  if (!source || orr_launch_draft_find(draft, &orr_dialect_megatron, key)) return;
+  orr_launch_translate_add(draft, key, value, source);
+  OrrLaunchSetting *setting = orr_launch_draft_find(draft, &orr_dialect_megatron, key);
+  g_free(setting->written);
+  setting->written = g_strdup_printf("%s: %s, Primus's default", key, value);
+}
+
+static gboolean is_megatron(const OrrLaunchDraft *draft) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect == &orr_dialect_megatron) return TRUE;
+  }
+  return FALSE;
+}
+
+static void finish(OrrLaunchDraft *draft) {
+  set_model(draft);
+  if (!is_megatron(draft)) return;
+  if (!orr_launch_draft_find(draft, &orr_dialect_megatron, "fp16"))
+    set_default(draft, "bf16", "true");
+  set_default(draft, "use-distributed-optimizer", "true");
+  set_default(draft, "attention-dropout", "0"); /* of the files of its models */
+  set_default(draft, "hidden-dropout", "0");
+}
+
+const OrrLaunchDialect orr_dialect_primus = {
+    .name = "primus",
+    .sentence = "Experiments of AMD's Primus, on Megatron-LM or torchtitan.",
+    .kind = "training",
+    .rules = rules,
+    .n_rules = G_N_ELEMENTS(rules),
+    .finish = finish,
+};
+
+/* --- Reading --- */
+
+static gboolean is_off(const char *value) {
+  static const char *const offs[] = {"", "null", "~", "none", "false", "0", NULL};
+  g_autofree char *lower = g_ascii_strdown(value ? value : "true", -1);
+  return g_strv_contains(offs, lower);
+}
+
+static gboolean is_null(const char *value) {
+  return value && is_off(value) && strcmp(value, "0") != 0 &&
+         g_ascii_strcasecmp(value, "false") != 0;
+}
+
+static void rename_key(OrrLaunchSetting *setting, const char *prefix) {
+  char *key = g_strconcat(prefix, setting->key, NULL);
+  g_free(setting->key);
+  setting->key = key;
+}
+
+/* A key of Megatron by its option, or by the option that turns it off. */
+static void adopt(OrrLaunchSetting *setting, const OrrLaunchDialect *trainer) {
+  g_autofree char *negated = g_strconcat("no-", setting->key, NULL);
+  const OrrLaunchRule *rule = orr_launch_rule_find(trainer, setting->key);
+  const gboolean is_flag =
+      rule && rule->arity == ORR_LAUNCH_FLAG && rule->verdict != ORR_LAUNCH_MAPPED;
+  if (orr_launch_rule_find(own, setting->key)) return;
+  if (!rule && orr_launch_rule_find(trainer, negated)) {
+    rename_key(setting, is_off(setting->value) && !is_null(setting->value) ? "no-" : "unset.");
+    if (*setting->key == 'u') return;
+    g_free(setting->value);
+    setting->value = g_strdup("true");
+    setting->dialect = trainer;
+  } else if (rule && (is_null(setting->value) || (is_flag && is_off(setting->value)))) {
+    rename_key(setting, "unset.");
+  } else if (rule) {
+    setting->dialect = trainer;
+  }
+}
+
+static void add(OrrLaunchDraft *draft, const OrrNode *tree, const OrrLaunchDialect *trainer) {
+  const guint first = draft->settings->len;
+  if (!tree || tree->kind != ORR_NODE_MAP) return;
+  orr_launch_config_add(draft, own, tree, NULL);
+  for (guint i = first; i < draft->settings->len; i++) adopt(draft->settings->pdata[i], trainer);
+  orr_launch_translate(draft, own, first);
+}
+
+/* The model's own file, where it was given. */
+static void add_model_file(OrrLaunchDraft *draft, const char *name,
+                           const OrrLaunchDialect *trainer) {
+  OrrLaunchSource *source = name ? orr_launch_form_source(draft, name) : NULL;
+  if (!source || source->is_used) return;
+  source->is_used = TRUE;
+  g_autoptr(GPtrArray) trees =
+      orr_yaml_foreign_parse(source->text, source->length, source->name, draft->diags);
+  if (trees && trees->len > 0) add(draft, trees->pdata[0], trainer);
+}
+
+static void read_module(OrrLaunchDraft *draft, const OrrNode *module) {
+  const OrrNode *framework = orr_node_get(module, "framework");
+  const gboolean is_titan = strcmp(framework->text, "torchtitan") == 0;
+  const OrrLaunchDialect *trainer = is_titan ? &orr_dialect_torchtitan : &orr_dialect_megatron;
+  if (!is_titan && strcmp(framework->text, "megatron") != 0) {
+    orr_diags_error(draft->diags, framework->place,
+                    "Primus's framework '%s' is not read: megatron and torchtitan are",
+                    framework->text);
+    return;
+  }
+  for (guint i = 0; i < orr_node_length(module); i++) {
+    const OrrNode *key = module->keys->pdata[i], *value = module->items->pdata[i];
+    if (value->kind == ORR_NODE_SCALAR) orr_launch_config_add(draft, own, value, key->text);
+  }
+  add_model_file(draft, orr_node_get_text(module, "model"), trainer);
+  add(draft, orr_node_get(module, "overrides"), trainer);
+}
+
+static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
+  const OrrNode *modules = orr_node_get(tree, "modules");
+  guint n_read = 0;
+  for (guint i = 0; i < orr_node_length(tree); i++) {
+    const OrrNode *key = tree->keys->pdata[i];
+    if (tree->items->pdata[i] != modules)
+      orr_launch_config_add(draft, own, tree->items->pdata[i], key->text);
+  }
+  for (guint i = 0; i < orr_node_length(modules) && n_read == 0; i++) {
+    const OrrNode *module = modules->items->pdata[i];
+    const OrrNode *framework = orr_node_get(module, "framework");
+    if (!framework || framework->kind != ORR_NODE_SCALAR) continue;
+    read_module(draft, module);
+    n_read++;
+  }
+  if (n_read == 0)
+    orr_diags_error(draft->diags, tree->place, "no module of Primus has a 'framework'");
+}
+
+const OrrLaunchConfig orr_config_primus = {
+    .name = "primus",
+    .signs = "modules.pre_trainer modules.post_trainer modules.sft_trainer",
+    .read = read,
+};
