@@ -63,8 +63,22 @@ static Run *last_run(const Reader *reader) {
 
 /* --- lines --- */
 
-/* Where the line goes on after what `mpirun --tag-output` ("[1,0]<stdout>:") or `srun --label`
- * ("0: ") puts before it. */
+/* Behind "HOST RANK: " of HPE's PALS, or "HOST: " of pdsh; NULL: no such tag. */
+static const char *after_host(const char *line) {
+  const char *c = line + strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                      "0123456789.-_");
+  if (c == line || !g_ascii_isalpha(*line)) return NULL;
+  if (*c == ' ') {
+    const size_t n_digits = strspn(c + 1, "0123456789");
+    c += n_digits ? 1 + n_digits : 0;
+  }
+  if (*c != ':' || c[1] != ' ') return NULL;
+  const char *text = c + 1 + strspn(c + 1, " ");
+  return *text == '#' || g_ascii_isdigit(*text) ? c + 1 : NULL;
+}
+
+/* Where the line goes on after what `mpirun --tag-output` ("[1,0]<stdout>:"), `srun --label`
+ * ("0: ") or another launcher puts before it. */
 static const char *after_tag(const char *line) {
   const char *c = line;
   if (*c == '[') {
@@ -74,6 +88,8 @@ static const char *after_tag(const char *line) {
   }
   c += strspn(c, " ");
   const size_t n_digits = strspn(c, "0123456789");
+  const char *host = after_host(c);
+  if (host) return host;
   return n_digits && c[n_digits] == ':' && strchr(" #", c[n_digits + 1]) ? c + n_digits + 1 : line;
 }
 
@@ -144,6 +160,9 @@ static void read_headings(Reader *reader, char **words, OrrPlace place) {
   if (run->headings) return; /* every rank can print them, and the text repeats them */
   run->headings = g_strdupv(words + 1);
   run->place = place;
+  if (reader->order->op && reader->op && strcmp(reader->order->op, reader->op) != 0)
+    orr_diags_error(reader->diags, place, "the log is of %s, not of --op %s", reader->op,
+                    reader->order->op);
   run->op = g_strdup(reader->order->op ? reader->order->op : reader->op);
   run->version = g_strdup(reader->version);
   if (find_heading(run, "time", 1) < 0 || find_heading(run, "type", 0) < 0)
@@ -288,9 +307,21 @@ static void check_hosts(const Reader *reader, const Run *run) {
                     run->n_ranks, n_hosts);
 }
 
+/* Older drivers leave out the vendor: "A100-SXM4-40GB". */
+static const char *library_device(const char *driver_name) {
+  g_autofree char *whole = g_strconcat("NVIDIA ", driver_name, NULL);
+  const char *device = orr_device_driver_device(driver_name);
+  return device ? device : orr_device_driver_device(whole);
+}
+
 static void check_device(const Reader *reader, const Run *run) {
   const char *device = reader->order->device;
-  const char *named = run->device ? orr_device_driver_device(run->device) : NULL;
+  const char *named = run->device ? library_device(run->device) : NULL;
+  if (run->device && !named && orr_device_driver_names(device))
+    orr_diags_error(reader->diags, run->place,
+                    "the log was measured on %s, which the library does not have, and not on %s: "
+                    "name a document of your own with --device",
+                    run->device, device);
   if (named && strcmp(named, device) != 0 && orr_device_driver_names(device))
     orr_diags_error(reader->diags, run->place, "the log was measured on %s, which is %s, not %s",
                     run->device, named, device);

@@ -84,8 +84,9 @@ static void test_in_place_csv(void) {
 static void test_old_text(void) {
   g_autofree char *text =
       good("$ mpirun -np 2 ./build/reduce_scatter_perf -b 8\n"
-           "#   Rank  0 Pid   1320 on n device  0 [0x00] Tesla V100\n#   Rank  1 Pid   1321 on n "
-           "device  1 [0x01] Tesla V100\n"
+           "#   Rank  0 Pid   1320 on n device  0 [0x00] NVIDIA H100 80GB HBM3\n#   Rank  1 Pid   "
+           "1321 on n "
+           "device  1 [0x01] NVIDIA H100 80GB HBM3\n"
            "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error\n"
            "  2048  512  half  sum  7.5  0.1  0.1  1e-07  7.4  0.1  0.1  N/A\n",
            &plain);
@@ -113,7 +114,9 @@ static void test_two_runs(void) {
 
 /* mpirun and srun put the rank before each line; NCCL's own lines lie between the rows. */
 static void test_tags(void) {
-  static const char *const tags[] = {"[1,0]<stdout>:", " 0: "};
+  /* the third of HPE's PALS (ALCF's Polaris), the fourth of pdsh */
+  static const char *const tags[] = {
+      "[1,0]<stdout>:", " 0: ", "x3005c0s13b0n0.hsn.org 0: ", "node1: "};
   for (guint i = 0; i < G_N_ELEMENTS(tags); i++) {
     g_auto(GStrv) lines = g_strsplit(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "\n", -1);
     g_autoptr(GString) tagged = g_string_new("[1,1]<stdout>:node1:26:26 [1] NCCL INFO ready\n");
@@ -158,6 +161,30 @@ static void assert_refused(const char *text, const char *words) {
   g_assert_null(import(text, &plain, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
   if (!strstr(error->message, words)) g_error("'%s' does not say '%s'", error->message, words);
+}
+
+static void assert_refused_as(const char *text, const OrrNcclTestsOrder *order, const char *words) {
+  g_autoptr(GError) error = NULL;
+  g_autofree char *answer = import(text, order, &error);
+  g_assert_null(answer);
+  if (!strstr(error->message, words)) g_error("'%s' is missing in: %s", words, error->message);
+}
+
+/* A log says what it is of: neither --op nor --device changes that. */
+static void test_contradictions(void) {
+  static const OrrNcclTestsOrder gather = {.device = "h100-sxm", .op = "all_gather"};
+  static const OrrNcclTestsOrder small = {.device = "a100-40gb-sxm"};
+  assert_refused_as("all_reduce_perf\n" RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), &gather,
+                    "the log is of all_reduce, not of --op all_gather");
+  /* of older drivers, as in microsoft/superbenchmark's logs, and of a machine of another vendor */
+  assert_refused_as(
+      "all_reduce_perf\n#  Rank 0 Pid 1 on n device 0 [0x00] A100-SXM4-40GB\n"
+      "#  Rank 1 Pid 1 on n device 1 [0x01] A100-SXM4-40GB\n" HEADINGS ROW("1024", "10", "9"),
+      &plain, "which is a100-40gb-sxm, not h100-sxm");
+  assert_refused_as(
+      "all_reduce_perf\n#  Rank 0 Pid 1 on n device 0 [0x00] AMD Instinct MI100\n"
+      "#  Rank 1 Pid 1 on n device 1 [0x01] AMD Instinct MI100\n" HEADINGS ROW("1024", "10", "9"),
+      &small, "measured on AMD Instinct MI100, which the library does not have");
 }
 
 #define HEAD STARTS RANK0 RANK1 HEADINGS /* lines 1 to 6: rows are from 7 on */
@@ -224,6 +251,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/nccl-tests/in-place-csv", test_in_place_csv);
   g_test_add_func("/nccl-tests/old-text", test_old_text);
   g_test_add_func("/nccl-tests/tags", test_tags);
+  g_test_add_func("/nccl-tests/contradictions", test_contradictions);
   g_test_add_func("/nccl-tests/empty-column", test_empty_column);
   g_test_add_func("/nccl-tests/failed", test_failed);
   g_test_add_func("/nccl-tests/unnamed", test_unnamed);

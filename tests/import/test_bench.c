@@ -57,6 +57,35 @@ static void test_labels(void) {
                 "the block has no 'Successful requests'");
 }
 
+/* Of NVIDIA/TensorRT-LLM, docs/source/performance: the report of its own benchmark. */
+static void test_trtllm(void) {
+  static const char report[] =
+      "[INFO] starting\n= PYTORCH BACKEND\nModel:\t\t\tmeta-llama/Llama-3.1-8B\n"
+      "= REQUEST DETAILS\nNumber of requests:             3000\n"
+      "Number of concurrent requests:  2637.0\nAverage Input Length (tokens):  128.0\n"
+      "Average Output Length (tokens): 64.0\n= PERFORMANCE OVERVIEW\n"
+      "Request Throughput (req/sec):                     112.5\n"
+      "Total Output Throughput (tokens/sec):             7,200\n"
+      "Total Latency (ms):                               26732.6\n";
+  check(report, 0, ORR_BENCH_INPUT_TOKENS, 128);
+  check(report, 0, ORR_BENCH_OUTPUT_RATE, 7200);
+  check(report, 0, ORR_BENCH_DURATION, 26.7326);
+  check_refused("= PERFORMANCE OVERVIEW\nTotal Output Throughput (tokens/sec): 12\n",
+                "the report has no 'Number of requests'");
+}
+
+/* Of NVIDIA/NeMo: lines of its logger, and a progress bar whose states overwrite each other. */
+static void test_nemo(void) {
+  check("Training epoch 0, iteration 0/3 | global_batch_size: 64 | train_step_timing in s: 9\n"
+        "Training epoch 0, iteration 1/3 | global_batch_size: 64 | train_step_timing in s: 2\n"
+        "Training epoch 0, iteration 2/3 | global_batch_size: 64 | train_step_timing in s: 3\n"
+        "Training epoch 0, iteration 3/3 | global_batch_size: 64 | train_step_timing in s: 4\n",
+        0, ORR_BENCH_ITERATION, 3);
+  check("Epoch 0: 1/3 [loss=9, train_step_timing in s=8.0]\rEpoch 0: 2/3 [loss=8, "
+        "train_step_timing in s=2.5]\rEpoch 0: 3/3 [loss=7, train_step_timing in s=2.5]\n",
+        0, ORR_BENCH_ITERATION, 2.5);
+}
+
 static void test_json(void) {
   static const char vllm[] =
       "{\"backend\": \"vllm\", \"model_id\": \"m/x\", \"request_rate\": \"inf\", "
@@ -162,6 +191,8 @@ static void test_written(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/bench/trtllm", test_trtllm);
+  g_test_add_func("/bench/nemo", test_nemo);
   g_test_add_func("/bench/labels", test_labels);
   g_test_add_func("/bench/json", test_json);
   g_test_add_func("/bench/table", test_table);

@@ -100,6 +100,18 @@ static void test_scenario(void) {
   drop(draft);
 }
 
+/* A flag that only a pattern knows leaves the option behind it alone (Megatron's --log-throughput in
+ * alibaba/Pai-Megatron-Patch); unknown keys are passed over where that is asked for. */
+static void test_flags_of_patterns(void) {
+  const OrrLaunchOptions options = {
+      .cluster = "dgx-a100-superpod", .nodes = 2, .model = "gpt3-1.3b", .skip_unknown = TRUE};
+  OrrLaunchDraft *draft = draft_of("--log.all --tensor-size 8 --unheard 3 --global 32", &options);
+  g_autofree char *account = orr_launch_draft_account(draft);
+  g_assert_nonnull(strstr(account, "--tensor-size 8: workload.parallel.tp\n"));
+  g_assert_nonnull(strstr(account, "not simulated  run.sh:1  --unheard 3: an unknown option"));
+  drop(draft);
+}
+
 /* Every error of @line is in the text. */
 static void check_refused(const char *line, const OrrLaunchOptions *options,
                           const char *const *problems) {
@@ -140,6 +152,7 @@ static void test_neutral(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/launch/flags-of-patterns", test_flags_of_patterns);
   g_test_add_func("/launch/scenario", test_scenario);
   g_test_add_func("/launch/errors", test_errors);
   g_test_add_func("/launch/neutral", test_neutral);

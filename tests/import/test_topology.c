@@ -69,6 +69,18 @@ static char *matrix(guint n, const char *cell, const char *separator, gboolean h
   return g_string_free(text, FALSE);
 }
 
+/* A page that has lost the ESC of terminal sequences, and names of GPUs in a CSV of nvidia-smi
+ * (both of issues and reports around sgl-project/sglang). */
+static void test_matrix_page(void) {
+  g_autofree char *text = matrix(4, "NV12", "\t", TRUE);
+  g_autoptr(GString) page = g_string_new("index, name, memory.total [MiB]\n");
+  for (guint i = 0; i < 4; i++)
+    g_string_append_printf(page, "%u, NVIDIA A100-SXM4-80GB, 81920 MiB\n", i);
+  for (const char *c = text; *c; c++)
+    if (*c != '\033') g_string_append_c(page, *c);
+  expect(page->str, "device: a100-80gb-sxm  # A100 SXM 80 GB, as the dump shows & gpus: 4");
+}
+
 static void test_matrix(void) {
   static const char *const separators[] = {"\t", "    ", " | "};
   for (guint i = 0; i < 3; i++) {
@@ -428,6 +440,7 @@ static void test_refused(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/topology/matrix-page", test_matrix_page);
   g_test_add_func("/topology/matrix", test_matrix);
   g_test_add_func("/topology/matrix-damaged", test_matrix_damaged);
   g_test_add_func("/topology/several-machines", test_several_machines);

@@ -148,7 +148,7 @@ static guint append_verdict(GString *text, const GPtrArray *settings, int verdic
   guint n = 0;
   for (guint i = 0; i < settings->len; i++) {
     const OrrLaunchSetting *setting = settings->pdata[i];
-    if (setting->verdict != verdict || !setting->rule) continue;
+    if (setting->verdict != verdict || (!setting->rule && !setting->remark)) continue;
     append_setting(text, setting);
     n++;
   }

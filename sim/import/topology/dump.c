@@ -94,6 +94,11 @@ void orr_dump_free(OrrDump *dump) {
 
 /* --- Text --- */
 
+/* "[4m" and "[0m" of a page that has lost the ESC in front: how many letters; 0: another text. */
+static gsize bare_sequence(const char *line, gsize left) {
+  return left >= 3 && line[0] == '[' && strchr("014", line[1]) && line[2] == 'm' ? 3 : 0;
+}
+
 /* Copies @line without "\r" and terminal sequences ("ESC [ 4 m"). */
 static char *plain_line(const char *line, gsize n) {
   GString *text = g_string_sized_new(n);
@@ -101,6 +106,8 @@ static char *plain_line(const char *line, gsize n) {
     if (line[i] == '\033' && i + 1 < n && line[i + 1] == '[') {
       for (i += 2; i < n && !g_ascii_isalpha(line[i]); i++) {
       }
+    } else if (bare_sequence(line + i, n - i) > 0) {
+      i += bare_sequence(line + i, n - i) - 1;
     } else if (line[i] != '\r' && line[i] != '\033') {
       g_string_append_c(text, line[i]);
     }

@@ -4,6 +4,7 @@
  *   GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)                       nvidia-smi -L
  *   GPU 0,1,2,3,4,5,6,7: NVIDIA B300 SXM6 AC                           PyTorch's collect_env
  *   |   4  NVIDIA H100 80GB HBM3          On  |   00000000:9D:00.0 Off | ...       nvidia-smi
+ *   0, NVIDIA A100-SXM4-80GB, 81920 MiB        --query-gpu=index,name,memory.total --format=csv
  */
 #include <string.h>
 
@@ -35,9 +36,19 @@ static char *name_in_table(const char *line) {
   return g_strjoinv(" ", words + 1);
 }
 
+/* "0, NVIDIA A100-SXM4-80GB, 81920 MiB"; NULL: another line. */
+static char *name_in_csv(const char *line) {
+  line += strspn(line, " \t");
+  const gsize digits = strspn(line, "0123456789");
+  if (digits == 0 || !g_str_has_prefix(line + digits, ", NVIDIA ")) return NULL;
+  const char *name = line + digits + 2;
+  return g_strstrip(g_strndup(name, strcspn(name, ",")));
+}
+
 static char *name_in(const char *line) {
   char *name = name_in_list(line);
-  return name ? name : name_in_table(line);
+  if (!name) name = name_in_table(line);
+  return name ? name : name_in_csv(line);
 }
 
 static gboolean recognise(const OrrDumpText *text) {
