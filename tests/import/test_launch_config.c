@@ -114,7 +114,7 @@ static void test_foundry(void) {
 }
 
 /* Primus (AMD-AGI/Primus, examples/megatron/configs): the model by its file's name, Megatron's
- * arguments by their attributes' names, null for what stays as it is. */
+ * arguments by their attributes' names, null for a default. */
 static void test_primus(void) {
   check(&(Case){.options = {H100, .nodes = 2},
                 .files = {"primus-megatron.yaml"},
@@ -134,6 +134,31 @@ static void test_olmo(void) {
                 .wanted = {"ffn: 11008", "layers: 32", "vocab: 100352", "sequence: 4096",
                            "activation: swiglu", "norm: rmsnorm", "qk-norm: true",
                            "tied-embeddings: false", "kind: fsdp", "gradients: fp32"}});
+}
+
+/* Recipes of Megatron-Bridge are followed through functions, constants and parameters; NVIDIA's
+ * dgxc-benchmarking starts them by the options of setup_experiment.py. */
+static void test_bridge(void) {
+  static char *chosen[] = {"recipe=eight_billion_pretrain_32gpu_h100_fp8cs_config", NULL};
+  check(&(Case){.options = {H100, .variables = chosen},
+                .files = {"bridge-recipe.py"},
+                .wanted = {"model: llama-3-8b", "nodes: 4", "global: 256", "precision: fp8-current",
+                           "chunks: 8", "overlap: false", "recompute-modules: [core-attn, mlp]",
+                           "sequence: 8192"}});
+  check(&(Case){.options = {H100},
+                .line = "python3 scripts/performance/setup_experiment.py --compute_dtype fp8 "
+                        "--gpu h100 --num_gpus 128 --gpus_per_node 8 --model_name llama3 "
+                        "--model_size 70b -tp 4 -pp 8 -vp 5 -mb 1 -gb 256 -sl 8192 "
+                        "--fp8_recipe cs --account me model.sequence_parallel=true\n",
+                .wanted = {"model: llama-3-70b", "nodes: 16", "tp: 4", "chunks: 5",
+                           "precision: fp8-current", "kind: distributed-optimizer",
+                           "sequence-parallel: true", "dropout: false"}});
+  check_refused(&(Case){.options = {H100}, .files = {"bridge-recipe.py"}},
+                "several recipes: add --choose N or --set recipe=NAME (1: eight_billion");
+  check_refused(&(Case){.options = {H100, .nodes = 1},
+                        .line = "torchrun --nproc_per_node 8 run_recipe.py --recipe "
+                                "llama32_1b_pretrain_config train.global_batch_size=8\n"},
+                "what does the recipe llama32_1b_pretrain_config set?");
 }
 
 static void test_deepspeed(void) {
@@ -220,6 +245,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/llm-foundry", test_foundry);
   g_test_add_func("/launch-config/primus", test_primus);
   g_test_add_func("/launch-config/olmo", test_olmo);
+  g_test_add_func("/launch-config/bridge", test_bridge);
   g_test_add_func("/launch-config/deepspeed", test_deepspeed);
   g_test_add_func("/launch-config/huggingface", test_huggingface);
   g_test_add_func("/launch-config/refused", test_refused);

@@ -173,7 +173,7 @@ static void set_precision(OrrLaunchDraft *draft) {
 static void set_modules(OrrLaunchDraft *draft) {
   const char *modules = orr_launch_draft_value(draft, own, "recompute-modules");
   if (!modules) return;
-  g_auto(GStrv) words = g_strsplit_set(modules, " ,", -1);
+  g_auto(GStrv) words = g_strsplit_set(modules, " ,[]'\"", -1); /* also a list of YAML */
   g_autoptr(GString) text = g_string_new("[");
   for (char **word = words; *word; word++)
     if (**word)

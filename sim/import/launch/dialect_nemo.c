@@ -17,6 +17,7 @@
 #define MODEL(key_) "model." key_ " trainer.strategy." key_ " model.config." key_
 
 static const OrrLaunchRule rules[] = {
+    {.keys = "model", LATER("model")},
     {.keys = "trainer.num-nodes", LATER("cluster.nodes")},
     {.keys = "trainer.devices trainer.gpus", LATER("cluster.gpus")},
     {.keys = "trainer.precision model.precision mixed-precision", LATER("workload.precision")},
@@ -96,6 +97,33 @@ static const OrrLaunchRule rules[] = {
      MEGATRON("fp8-recipe", "workload.precision")},
     {.keys = "model.fp8-params model.fp8-param-gather",
      MEGATRON("fp8-param-gather", "workload.optimizer.sharding.narrow-gather")},
+    {.keys = "model.pipeline-model-parallel-layout",
+     MEGATRON("pipeline-model-parallel-layout", "workload.pipeline-split")},
+    {.keys = "model.account-for-loss-in-pipeline-split",
+     MEGATRON("account-for-loss-in-pipeline-split", "workload.pipeline-split")},
+    {.keys = "model.account-for-embedding-in-pipeline-split",
+     MEGATRON("account-for-embedding-in-pipeline-split", "workload.pipeline-split")},
+    {.keys = "ddp.use-megatron-fsdp", MEGATRON("use-megatron-fsdp", "workload.optimizer.sharding")},
+    {.keys = "ddp.data-parallel-sharding-strategy",
+     MEGATRON("data-parallel-sharding-strategy", "workload.optimizer.sharding")},
+    {.keys = "model.cuda-graph-impl", MEGATRON("cuda-graph-impl", "workload.launches")},
+    {.keys = "model.cuda-graph-scope", MEGATRON("cuda-graph-scope", "workload.launches")},
+    {.keys = "model.moe-flex-dispatcher-backend",
+     MEGATRON("moe-flex-dispatcher-backend", "workload.experts.dispatch")},
+    {.keys = "model.moe-router-force-load-balancing",
+     MEGATRON("moe-router-force-load-balancing", "workload.experts.load")},
+    {.keys = "model.moe-shared-expert-overlap",
+     MEGATRON("moe-shared-expert-overlap", "workload.experts.shared-expert-overlap")},
+    {.keys = "comm-overlap.overlap-moe-expert-parallel-comm",
+     MEGATRON("overlap-moe-expert-parallel-comm", "workload.experts")},
+    {.keys = "model.cross-entropy-loss-fusion",
+     MEGATRON("cross-entropy-loss-fusion", "workload.loss")},
+    {.keys = "model.cross-entropy-fusion-impl",
+     MEGATRON("cross-entropy-fusion-impl", "workload.loss")},
+    {.keys = "optimizer.exp-avg-dtype", MEGATRON("exp-avg-dtype", "workload.optimizer")},
+    {.keys = "optimizer.exp-avg-sq-dtype", MEGATRON("exp-avg-sq-dtype", "workload.optimizer")},
+    {.keys = "optimizer.main-grads-dtype", MEGATRON("main-grads-dtype", "workload.optimizer")},
+    {.keys = "model.mtp-num-layers", MEGATRON("mtp-num-layers", "model.mtp-layers")},
     {.keys = "model.optim.name optim.name", LATER("workload.optimizer.sharding")},
     {.keys = "ddp.use-distributed-optimizer optimizer.use-distributed-optimizer "
              "trainer.strategy.ddp.use-distributed-optimizer",
@@ -115,8 +143,7 @@ static const OrrLaunchRule rules[] = {
     {.keys = "model.rampup-batch-size train.rampup-batch-size",
      SKIPPED("batches that grow: the last size is simulated", "null")},
     {.keys = "model.fsdp", SKIPPED("FSDP of NeMo: add it to the scenario", "false")},
-    {.keys = "model.fsdp-* ddp.data-parallel-sharding-strategy ddp.use-megatron-fsdp",
-     IRRELEVANT("takes effect with model.fsdp")},
+    {.keys = "model.fsdp-*", IRRELEVANT("takes effect with model.fsdp")},
     {.keys = "model.num-micro-batches-with-partial-activation-checkpoints "
              "model.activations-checkpoint-layers-per-pipeline",
      SKIPPED("recomputation that differs between micro-batches or stages", "null 0")},
@@ -125,12 +152,32 @@ static const OrrLaunchRule rules[] = {
     {.keys = "model.sharp", SKIPPED("reductions in the switches", "false null")},
     {.keys = "model.cpu-offloading* model.transformer-engine-offload*",
      SKIPPED("activations in the host's memory", "false null 0")},
-    {.keys = "model.moe-shared-expert-overlap model.moe-permute-fusion model.moe-*",
+    {.keys = "model.moe-permute-fusion model.moe-*",
      IRRELEVANT("how experts are chosen, and kernels of the stack")},
     {.keys = "model.ub-tp-comm-overlap-cfg* comm-overlap.* model.tp-comm-*",
      IRRELEVANT("how the overlap cuts its products")},
     {.keys = "model.nsys-profile.* model.apex-transformer-log-level profiling.* logger.*", LOGS},
+    {.keys = "model.fine-grained-* model.offload-modules model.min-offloaded-*",
+     SKIPPED("activations in the host's memory", "false null []")},
+    {.keys = "model.freeze-*", SKIPPED("parts that are not trained: all are", "false null")},
+    {.keys = "model.hybrid-* model.mamba-* model.is-hybrid-model model.mtp-hybrid-* "
+             "model.temporal-* model.vit-* model.multimodal-* model.activation-func",
+     SKIPPED("layers of this kind: write a model document and add --model", "false null")},
     /* --- irrelevant --- */
+    {.keys = "validation.* model.cuda-graph-warmup-steps", ODDS},
+    {.keys = "model.microbatch-group-size-per-vp-stage",
+     SKIPPED("micro-batches in groups of another size than the stages", "null")},
+    {.keys = "model.should-pad-vocab model.calculate-per-token-loss model.qk-clip model.yarn-* "
+             "model.mtp-loss-* model.mtp-use-* model.attention-softmax-in-fp32 "
+             "model.first-last-layers-bf16 optimizer scheduler comm-overlap",
+     NUMERICS},
+    {.keys = "model.transformer-impl model.attention-backend model.use-transformer-engine-* "
+             "model.disable-parameter-transpose-cache model.high-priority-* model.fused-* "
+             "model.tp-only-amax-red model.deallocate-* model.dsa-* model.use-fused-* "
+             "model.cuda-graph-modules model.keep-mtp-*",
+     IRRELEVANT("kernels and buffers of the stack")},
+    {.keys = "model.pipeline-dtype model.params-dtype model.init-model-* model.hf-model-*",
+     IRRELEVANT("how the model is made")},
     {.keys = "env-vars.* hydra.* run.* exp-manager.* name restore-* log.* log-dir resume.* "
              "base-results-dir "
              "data-dir cluster-type training-config stages",
@@ -177,7 +224,9 @@ static void set_precision(OrrLaunchDraft *draft) {
   const char *const eight = "model.fp8-hybrid";
   const gboolean is_bf16 = setting && strstr(setting->value, "bf16");
   const gboolean is_fp16 = setting && !is_bf16 && strstr(setting->value, "16");
-  if (is_bf16 || is_fp16)
+  if (setting && (strstr(setting->value, "fp8") || strstr(setting->value, "nvfp4")))
+    orr_bridge_precision(draft, setting->value, NULL, setting);
+  else if (is_bf16 || is_fp16)
     orr_launch_translate_add(draft, is_bf16 ? "bf16" : "fp16", "true", setting);
   if (!is_on(draft, "model.fp8")) return;
   setting = orr_launch_draft_find(draft, own, is_on(draft, eight) ? eight : "model.fp8");
@@ -213,7 +262,29 @@ static void set_optimizer(OrrLaunchDraft *draft) {
     orr_launch_translate_add(draft, "grad-reduce-in-bf16", "true", dtype);
 }
 
+/* A recipe of Megatron-Bridge names its model. */
+static void set_name(OrrLaunchDraft *draft) {
+  const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, "model");
+  if (!setting || draft->options->model) return;
+  g_autofree char *path = orr_library_path(draft->library, "model", setting->value);
+  if (path)
+    orr_launch_draft_set(draft, "model", setting->value, setting, NULL);
+  else
+    orr_launch_config_put_model(draft, own, "model");
+}
+
+/* Without sequence parallelism NeMo and Megatron-Bridge switch tensor parallelism's overlap off. */
+static void set_overlap(OrrLaunchDraft *draft) {
+  OrrLaunchSetting *overlap =
+      orr_launch_draft_find(draft, &orr_dialect_megatron, "tp-comm-overlap");
+  if (!overlap || orr_launch_draft_is_on(draft, &orr_dialect_megatron, "sequence-parallel")) return;
+  g_free(overlap->value);
+  overlap->value = g_strdup("false");
+}
+
 static void finish(OrrLaunchDraft *draft) {
+  set_overlap(draft);
+  set_name(draft);
   set_precision(draft);
   set_model(draft);
   set_optimizer(draft);

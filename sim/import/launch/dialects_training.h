@@ -9,6 +9,7 @@
 G_BEGIN_DECLS
 
 extern const OrrLaunchDialect orr_dialect_accelerate;
+extern const OrrLaunchDialect orr_dialect_bridge;
 extern const OrrLaunchDialect orr_dialect_deepspeed;
 extern const OrrLaunchDialect orr_dialect_deepspeed_launcher;
 extern const OrrLaunchDialect orr_dialect_foundry;

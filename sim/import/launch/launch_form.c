@@ -11,10 +11,9 @@
 #include "sim/import/launch/launch_private.h"
 
 const OrrLaunchForm *const orr_launch_forms[] = {
-    &orr_launch_form_config,     &orr_launch_form_disaggregated,
-    &orr_launch_form_dockerfile, &orr_launch_form_huggingface,
-    &orr_launch_form_manifest,   &orr_launch_form_shell,
-    &orr_launch_form_toml,       NULL};
+    &orr_launch_form_config,      &orr_launch_form_disaggregated, &orr_launch_form_dockerfile,
+    &orr_launch_form_huggingface, &orr_launch_form_manifest,      &orr_launch_form_recipe,
+    &orr_launch_form_shell,       &orr_launch_form_toml,          NULL};
 
 OrrLaunchSource *orr_launch_form_add_text(OrrLaunchDraft *draft, const char *name, const char *text,
                                           gsize length) {
@@ -95,12 +94,13 @@ static void read_source(OrrLaunchDraft *draft, OrrLaunchSource *source) {
     refuse(draft, source);
 }
 
-void orr_launch_form_read_configs(OrrLaunchDraft *draft) {
+void orr_launch_form_read_configs(OrrLaunchDraft *draft, const char *but) {
   for (guint i = 0; i < draft->sources->len; i++) {
     OrrLaunchSource *source = draft->sources->pdata[i];
     int sure = 0;
     const OrrLaunchForm *form = form_of(source, &sure);
-    if (!source->is_used && form && strcmp(form->name, "shell") != 0) read_source(draft, source);
+    if (source->is_used || !form || strcmp(form->name, "shell") == 0) continue;
+    if (g_strcmp0(form->name, but) != 0) read_source(draft, source);
   }
 }
 

@@ -24,6 +24,7 @@ const OrrLaunchDialect *const orr_launch_dialects[] = {
     &orr_dialect_megatron,
     &orr_dialect_torchrun,
     &orr_dialect_accelerate,
+    &orr_dialect_bridge,
     &orr_dialect_deepspeed,
     &orr_dialect_foundry,
     &orr_dialect_gpt_neox,

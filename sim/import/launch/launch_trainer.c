@@ -9,7 +9,8 @@
 
 /* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name
  * tells. */
-static const OrrLaunchTrainer *const trainers[] = {&orr_trainer_megatron, &orr_trainer_torchtitan,
+static const OrrLaunchTrainer *const trainers[] = {&orr_trainer_bridge, &orr_trainer_megatron,
+                                                   &orr_trainer_torchtitan,
                                                    &orr_trainer_transformers, NULL};
 
 /* A launcher by the words that begin it; its options precede the script. */
@@ -172,8 +173,9 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   if (!command) return;
   read_environment(draft, command);
   const guint script = script_of(command);
-  orr_launch_form_read_configs(draft); /* what the line says overrides them */
+  const OrrLaunchTrainer *trainer = trainer_of(command, script);
+  orr_launch_form_read_configs(draft, trainer->claims); /* what the line says overrides them */
   read_scheduler(draft, command, script);
   read_launcher(draft, command, script);
-  trainer_of(command, script)->read(draft, command, script);
+  trainer->read(draft, command, script);
 }

@@ -17,10 +17,13 @@ typedef struct {
   const char *scripts;
   /* Whether it is this one by its arguments, where no script's name says so; may be NULL */
   gboolean (*knows)(const OrrLaunchCommand *command, guint script);
+  /* The form whose files it reads itself, with its own options; NULL: none */
+  const char *claims;
   /* Adds the settings of the words behind @script. */
   void (*read)(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script);
 } OrrLaunchTrainer;
 
+extern const OrrLaunchTrainer orr_trainer_bridge;
 extern const OrrLaunchTrainer orr_trainer_megatron;
 extern const OrrLaunchTrainer orr_trainer_torchtitan;
 extern const OrrLaunchTrainer orr_trainer_transformers;
