@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MAX_DEPTH = 16, MAX_STEPS = 20000 };
+enum { MAX_DEPTH = 16, MAX_NESTED = 32, MAX_STEPS = 20000 };
 
 typedef struct {
   char *text; /* a logical line without comment */
@@ -31,7 +31,7 @@ typedef struct {
   GPtrArray *settings; /* of OrrRecipeSetting * */
   GHashTable *places;  /* key -> OrrRecipeSetting * */
   GPtrArray *missing;
-  guint depth, n_steps;
+  guint depth, nested, n_steps;
 } Run;
 
 /* What the names of a function mean: a path below the config ("cfg" -> "", "model" -> "model."), or
@@ -228,6 +228,18 @@ static char *path_of(const Scope *scope, const char *text) {
 
 static char *list_value(Run *run, const Scope *scope, const char *text);
 
+static char *value_of(Run *run, const Scope *scope, const char *text);
+
+/* The value of a constant's text. */
+static char *constant_value(Run *run, const Scope *scope, const char *text) {
+  const char *constant = g_hash_table_lookup(run->recipes->constants, text);
+  const gboolean is_known = constant && run->nested < MAX_NESTED;
+  run->nested++;
+  char *value = is_known ? value_of(run, scope, constant) : g_strdup(text);
+  run->nested--;
+  return value;
+}
+
 /* What @text is as a text: a literal, a constant, a parameter, another setting. Newly allocated. */
 static char *value_of(Run *run, const Scope *scope, const char *text) {
   static const char *const words[][2] = {{"True", "true"}, {"False", "false"}, {"None", "null"}};
@@ -246,12 +258,12 @@ static char *value_of(Run *run, const Scope *scope, const char *text) {
   if (other) return g_strdup(other->value);
   const char *known = g_hash_table_lookup(scope->texts, text);
   if (known) return g_strdup(known);
-  const char *constant = g_hash_table_lookup(run->recipes->constants, text);
-  if (!constant || ++run->n_steps > MAX_STEPS || strcmp(constant, text) == 0) return g_strdup(text);
-  return value_of(run, scope, constant);
+  return constant_value(run, scope, text);
 }
 
 static char *list_value(Run *run, const Scope *scope, const char *text) {
+  if (run->nested >= MAX_NESTED) return g_strdup(text);
+  run->nested++;
   g_autofree char *inner = g_strndup(text + 1, strlen(text) - 2);
   g_auto(GStrv) parts = split_parts(inner);
   g_autoptr(GString) list = g_string_new("[");
@@ -259,6 +271,7 @@ static char *list_value(Run *run, const Scope *scope, const char *text) {
     g_autofree char *value = value_of(run, scope, parts[i]);
     g_string_append_printf(list, "%s%s", i ? ", " : "", value);
   }
+  run->nested--;
   return g_strdup(g_string_append_c(list, ']')->str);
 }
 
@@ -331,7 +344,8 @@ static void assign_call(Run *run, const Scope *scope, const char *key, const cha
 /* {"NAME": value, ...} */
 static void assign_map(Run *run, const Scope *scope, const char *key, const char *text,
                        OrrPlace place) {
-  g_autofree char *inner = g_strndup(text + 1, strlen(text) - 2);
+  const gsize length = strlen(text);
+  g_autofree char *inner = g_strndup(text + 1, length > 2 ? length - 2 : 0);
   g_auto(GStrv) parts = split_parts(inner);
   for (char **part = parts; *part; part++) {
     const char *colon = find_letter(*part, ':');
