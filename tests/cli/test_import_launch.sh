@@ -61,6 +61,20 @@ check "standard input, --model, --gpus" 'echo "vllm serve \$M --max-num-seqs 8" 
 # --- What is not one ---
 
 check "an unknown option, with the nearest" 'echo "vllm serve Qwen/Qwen3-8B --tensor-paralel-size 2" > bad.sh; refuses bad.sh --cluster dgx-h100-superpod && grep -q "bad.sh:1:26: error: vllm does not know .tensor-paralel-size.: did you mean .tensor-parallel-size" said'
+run import launch bad.sh --cluster dgx-h100-superpod --skip-unknown
+check "import launch --skip-unknown: a warning" '[ $status -eq 0 ] && grep -q "not simulated  bad.sh:1  --tensor-paralel-size 2: an unknown option" said'
+run run --from-launch bad.sh --cluster dgx-h100-superpod --skip-unknown --db none
+check "run --from-launch --skip-unknown" '[ $status -eq 0 ] && grep -q "an unknown option" said'
+printf '$ vllm serve Qwen/Qwen3-8B \\\n>   --max-num-seqs 8\n' > prompts.sh # a page's second prompt
+run import launch prompts.sh --cluster dgx-h100-superpod
+check "prompts of a page" '[ $status -eq 0 ] && grep -q "max-num-seqs: 8" said'
+printf 'N=$1\nvllm serve Qwen/Qwen3-8B -tp $2\n' > inner.sh
+echo "bash inner.sh x 2" > outer.sh
+run import launch outer.sh inner.sh --cluster dgx-h100-superpod
+check "a script with its arguments" '[ $status -eq 0 ] && grep -q "tp: 2" said'
+printf 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n' > helm.yaml
+check "a template of Helm" 'refuses helm.yaml --cluster dgx-h100-superpod && grep -q "a template of Helm: give what .helm template. prints" said'
+check "a program that is not read" 'echo "python3 -m verl.trainer.main_ppo a=b" > rl.sh; refuses rl.sh --cluster dgx-h100-superpod && grep -q "a command of verl, which is not read: post-training" said'
 check "no cluster" 'refuses two.sh --choose 1 && grep -q "on which cluster? Add --cluster NAME" said'
 check "an unknown cluster" 'refuses two.sh --choose 1 --cluster dgx-h100 && grep -q "dgx-h100-superpod" said'
 check "a script that starts nothing" 'echo "ls -l" > ls.sh; refuses ls.sh --cluster dgx-h100-superpod && grep -q "no command starts training or serving" said'

@@ -242,7 +242,7 @@ static const Line manifests[] = {
      NULL,
      "dgx-h100-superpod",
      {"tp: 2", "max-model-len: 8192", "model: meta-llama/Llama-3.1-8B-Instruct"}},
-    /* of kubernetes-sigs/lws: a script of the image beside the server, which is none */
+    /* of kubernetes-sigs/lws: a script of the image beside the server */
     {"serve-leader-script.yaml",
      NULL,
      "dgx-h100-superpod",

@@ -485,7 +485,8 @@ static const OrrNode *extended(const OrrNode *services, const OrrNode *service) 
   return base != service ? base : NULL;
 }
 
-/* Templates (`x-...`) are no services; what a service extends is laid under it. */
+/* Only what stands under `services`, not templates (`x-...`); what a service extends is laid under
+ * it. */
 static void read_services(Manifest *manifest, const OrrNode *services) {
   for (guint i = 0; i < orr_node_length(services); i++) {
     const OrrNode *service = services->items->pdata[i], *base = extended(services, service);
@@ -530,14 +531,16 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(GPtrArray) commands = g_ptr_array_new();
   g_autoptr(GPtrArray) containers = g_ptr_array_new_with_free_func(free_command);
   g_autoptr(GPtrArray) shells = g_ptr_array_new_with_free_func((GDestroyNotify)orr_shell_free);
+  const guint n_errors = orr_diags_n_errors(draft->diags);
   g_autoptr(GPtrArray) trees =
       orr_yaml_foreign_parse(source->text, source->length, source->name, draft->diags);
   g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
   Manifest manifest = {draft, commands, containers, shells, documents, FALSE};
-  const guint n_errors = orr_diags_n_errors(draft->diags);
   for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
   if (commands->len > 0)
     orr_launch_server_read(draft, commands);
+  else if (strstr(source->text, "{{"))
+    orr_diags_error(draft->diags, place, "a template of Helm: give what 'helm template' prints");
   else if (orr_diags_n_errors(draft->diags) == n_errors)
     orr_diags_error(draft->diags, place,
                     "no container of this manifest starts vLLM, SGLang or TensorRT-LLM");

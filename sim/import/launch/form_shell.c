@@ -50,10 +50,11 @@ static void drop_controls(char *text) {
 
 static void blank_line(char *line, gsize length) { memset(line, ' ', length); }
 
-/* "$ command" and "> more" of a page: the prompt becomes blanks. */
-static void drop_prompt(char *line) {
+/* "$ command" and, behind a line that goes on, "> more" of a page: the prompt becomes blanks. */
+static void drop_prompt(const char *text, char *line) {
   char *c = line + strspn(line, " \t");
-  if ((*c == '$' || *c == '%') && c[1] == ' ') *c = ' ';
+  const gboolean goes_on = line - text >= 2 && line[-1] == '\n' && line[-2] == '\\';
+  if ((*c == '$' || *c == '%' || (*c == '>' && goes_on)) && c[1] == ' ') *c = ' ';
 }
 
 /* Whether a fence with this word holds commands. */
@@ -86,7 +87,7 @@ static char *cleaned(const OrrLaunchSource *source) {
   drop_controls(text);
   if (strstr(text, "```")) keep_fences(text);
   for (char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
-    drop_prompt(line);
+    drop_prompt(text, line);
   return text;
 }
 
