@@ -163,14 +163,21 @@ static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, c
   return NULL;
 }
 
+/* "h100-sxm" of "shipped:h100-sxm"; NULL: not of that form. */
+static const char *shipped_name(const char *name) {
+  return g_str_has_prefix(name, ORR_LIBRARY_SHIPPED) ? name + strlen(ORR_LIBRARY_SHIPPED) : NULL;
+}
+
 char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *name) {
   const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
-  return kind && is_name(name) ? find_file(library, kind, name, 0) : NULL;
+  const char *shipped = shipped_name(name), *own = shipped ? shipped : name;
+  const guint from = shipped ? library->folders->len - 1 : 0;
+  return kind && is_name(own) ? find_file(library, kind, own, from) : NULL;
 }
 
 const char *orr_library_alias(OrrLibrary *library, const char *kind, const char *name,
                               const char **ret_words) {
-  if (strcmp(kind, "model") != 0 || is_path(name)) return NULL;
+  if (strcmp(kind, "model") != 0 || is_path(name) || shipped_name(name)) return NULL;
   g_autofree char *own = orr_library_path(library, kind, name);
   if (own) return NULL;
   if (!library->models) library->models = orr_library_aliases_new(library, kind, NULL);
@@ -298,15 +305,20 @@ static void report_cycle(const GPtrArray *chain, const char *name, OrrPlace aske
   while (strcmp(chain->pdata[start], name) != 0) start++;
   for (guint i = start; i < chain->len; i++)
     g_string_append_printf(text, "%s -> ", (const char *)chain->pdata[i]);
-  orr_diags_error(diags, asked_at, "'base' goes in a circle: %s%s", text->str, name);
+  orr_diags_error(
+      diags, asked_at,
+      "'base' goes in a circle: %s%s. To lie on Orrery's own document of the same name, "
+      "write 'base: " ORR_LIBRARY_SHIPPED "%s'",
+      text->str, name, name);
 }
 
 static void report_unknown(OrrLibrary *library, const char *kind, const char *name,
                            OrrPlace asked_at, OrrDiags *diags) {
   g_auto(GStrv) names = orr_library_names(library, kind);
-  const char *nearest = orr_diag_nearest_word(name, (const char *const *)names);
+  const char *own = shipped_name(name) ? shipped_name(name) : name;
+  const char *nearest = orr_diag_nearest_word(own, (const char *const *)names);
   g_autofree char *catalog = g_strconcat(kind, "s", NULL);
-  g_autofree char *known = orr_diag_known_words(name, (const char *const *)names, catalog);
+  g_autofree char *known = orr_diag_known_words(own, (const char *const *)names, catalog);
   orr_diags_error(diags, asked_at, "unknown %s '%s'%s%s%s (known: %s)", kind, name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
                   known);
@@ -318,7 +330,7 @@ static char *find_document(OrrLibrary *library, const char *kind, const char *na
   char *path = is_path(name) ? path_beside(name, asked_at) : orr_library_path(library, kind, name);
   if (!path)
     report_unknown(library, kind, name, asked_at, diags);
-  else if (!is_path(name))
+  else if (!is_path(name) && !shipped_name(name))
     note_shadow(library, kind, name, path);
   return path;
 }

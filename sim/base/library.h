@@ -10,7 +10,9 @@
  * A model is also found by its aliases (library_alias.h).
  *
  * Every document begins with `schema: KIND/1`. With `base: NAME`, its keys override those of
- * another document of the same kind; a cycle of bases is an error that shows the cycle.
+ * another document of the same kind; a cycle of bases is an error that shows the cycle. With
+ * `base: shipped:NAME` only Orrery's own folder is searched, so that a document of one's own can
+ * carry the name of the one that it changes: every scenario that names it then gets the change.
  */
 #ifndef ORR_LIBRARY_H
 #define ORR_LIBRARY_H
@@ -20,6 +22,9 @@
 G_BEGIN_DECLS
 
 typedef struct OrrLibrary OrrLibrary;
+
+/* Before a name: the document that Orrery ships, whatever a user's folder has of that name. */
+#define ORR_LIBRARY_SHIPPED "shipped:"
 
 typedef struct {
   const char *kind;      /* "device" */

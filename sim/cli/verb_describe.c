@@ -262,7 +262,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const gboolean is_stack = strcmp(catalog->singular, "stack") == 0;
   g_autofree char *by_release = is_stack ? orr_stack_resolve(library, name) : NULL;
   if (by_release) return describe_document("stack", library, by_release, error);
-  if (!g_strv_contains((const char *const *)names, name) && !is_file(catalog, name) &&
+  g_autofree char *path =
+      catalog->document ? orr_library_path(library, catalog->document, name) : NULL;
+  if (!path && !is_file(catalog, name) &&
       !orr_library_alias(library, catalog->singular, name, NULL))
     return orr_cli_unknown(catalog->singular, name, (const char *const *)names, error);
   if (plot && strcmp(catalog->singular, "profile") == 0) return plot_profile(library, name, error);

@@ -47,4 +47,26 @@ check "a trace by its absolute path" '[ "$(requests here --set "workload.load.fi
 status=$?
 check "a trace that is nowhere: the places searched, exit 2" \
   '[ $status -eq 2 ] && grep -q "none.yaml:5:.*there is no trace none.csv, nor ../mine/scenarios/none.csv, nor ../mine/none.csv" said'
+
+# --- A document of a shipped one's name ---
+
+mkdir -p ../mine/devices
+printf 'schema: device/1\nbase: shipped:h100-sxm\nmemory: 160 GiB\n' > ../mine/devices/h100-sxm.yaml
+scenario plain here.csv > ../mine/scenarios/plain.yaml
+"$orrery" --library ../mine describe device h100-sxm > said 2>&1
+status=$?
+check "an overlay of the same name" '[ $status -eq 0 ] && grep -q "160 GiB" said && grep -q "nvlink\|989" said'
+"$orrery" --library ../mine run plain --db none > said 2>&1
+status=$?
+check "counts wherever the device is named, and the run says so" '[ $status -eq 0 ] && grep -q "device .h100-sxm. is read from .* in place of the shipped one" said'
+"$orrery" --library ../mine describe device shipped:h100-sxm > said 2>&1
+check "the shipped one is still there" 'grep -q "79.65 GiB\|80 GiB" said'
+printf 'schema: device/1\nbase: h100-sxm\n' > ../mine/devices/h100-sxm.yaml
+"$orrery" --library ../mine describe device h100-sxm > said 2>&1
+status=$?
+check "a circle of bases says how" '[ $status -eq 2 ] && grep -q "in a circle: h100-sxm -> h100-sxm.*base: shipped:h100-sxm" said'
+printf 'schema: device/1\nbase: shipped:h100\n' > ../mine/devices/h100-sxm.yaml
+"$orrery" --library ../mine describe device h100-sxm > said 2>&1
+status=$?
+check "an unknown shipped one: the nearest" '[ $status -eq 2 ] && grep -q "unknown device .shipped:h100.: did you mean" said'
 echo "1..$n"
