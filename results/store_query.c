@@ -121,14 +121,14 @@ static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *st
                             gint64 *ret_run_id, GError **error) {
   g_autofree char *kinds = declared_kinds(statement);
   /* Each part stops at the first row that it looks for: a database can have 100,000 runs. */
-  g_autoptr(sqlite3_stmt) stmt =
-      orr_store_prepare(store,
-                        "SELECT coalesce((SELECT id FROM run WHERE CASE WHEN ?2 IS NULL"
-                        " THEN kind NOT IN ('calibration', 'cost-validation', 'validation') ELSE "
-                        "instr(?2, ',' || kind || ',') END ORDER BY id DESC LIMIT 1),"
-                        " (SELECT max(id) FROM run)), EXISTS (SELECT 1 FROM run WHERE id = ?1),"
-                        " (SELECT max(id) FROM run)",
-                        error);
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(
+      store,
+      "SELECT coalesce((SELECT id FROM run WHERE CASE WHEN ?2 IS NULL"
+      " THEN kind NOT IN ('calibration', 'cost-validation', 'plan', 'validation') ELSE "
+      "instr(?2, ',' || kind || ',') END ORDER BY id DESC LIMIT 1),"
+      " (SELECT max(id) FROM run)), EXISTS (SELECT 1 FROM run WHERE id = ?1),"
+      " (SELECT max(id) FROM run)",
+      error);
   if (!stmt) return FALSE;
   sqlite3_bind_int64(stmt, 1, run_id);
   if (kinds) sqlite3_bind_text(stmt, 2, kinds, -1, SQLITE_STATIC);

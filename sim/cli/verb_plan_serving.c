@@ -7,26 +7,38 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/bands/band.h"
 #include "sim/base/fault.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
-#include "sim/cli/show.h"
+#include "sim/cli/patience.h"
+#include "sim/cli/summary_plan_serving.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/verb_plan.h"
-#include "sim/plan/plan_serving.h"
+#include "sim/plan/plan_serving_store.h"
+#include "sim/run/outcome_store.h"
+#include "sim/run/simulate.h"
 
-static char *model, *clusters, *stack, *prices, *precisions, *ttft, *tpot, *output, **settings;
+static char *model, *clusters, *devices, *stack, *prices, *formats, *caches, *ttft, *tpot, *output,
+    *database, **settings;
 static double rate, fraction = 0.99;
-static int n_gpus, input_tokens, output_tokens;
-static gboolean as_json;
+static int n_gpus, input_tokens, output_tokens, n_jobs;
+static gboolean as_json, exhaustive, is_whole;
 
 static const GOptionEntry options[] = {
     {"model", 0, 0, G_OPTION_ARG_FILENAME, &model, "The model", "NAME"},
     {"cluster", 0, 0, G_OPTION_ARG_FILENAME, &clusters, "The machine; several: a,b", "NAME"},
+    {"devices", 0, 0, G_OPTION_ARG_FILENAME, &devices,
+     "Instead of --cluster: devices, each with its machine of the library, e.g. h100-sxm,b200",
+     "NAME"},
     {"stack", 0, 0, G_OPTION_ARG_FILENAME, &stack, "The engine (default: the newest vllm)", "NAME"},
     {"prices", 0, 0, G_OPTION_ARG_FILENAME, &prices, "Prices, for the cost of tokens", "NAME"},
-    {"precision", 0, 0, G_OPTION_ARG_FILENAME, &precisions,
-     "The number format (default: bf16); several: bf16,fp8", "WORD"},
+    {"precision", 0, 0, G_OPTION_ARG_FILENAME, &formats,
+     "Formats of the weights, e.g. bf16,fp8 (default: as in the model's public checkpoints, "
+     "and fp8 where the engine casts)",
+     "WORD"},
+    {"kv-cache", 0, 0, G_OPTION_ARG_FILENAME, &caches,
+     "Formats of the key-value cache (default: bf16,fp8)", "WORD"},
     {"gpus", 0, 0, G_OPTION_ARG_INT, &n_gpus, "GPUs that there are (default: as many as needed)",
      "N"},
     {"rate", 0, 0, G_OPTION_ARG_DOUBLE, &rate,
@@ -35,20 +47,28 @@ static const GOptionEntry options[] = {
     {"output", 0, 0, G_OPTION_ARG_INT, &output_tokens, "Tokens of an answer", "N"},
     {"ttft", 0, 0, G_OPTION_ARG_FILENAME, &ttft, "Longest time to the first token, e.g. 2s",
      "TIME"},
+    {"ttft-p99", 0, 0, G_OPTION_ARG_FILENAME, &ttft, "The same as --ttft", "TIME"},
     {"tpot", 0, 0, G_OPTION_ARG_FILENAME, &tpot, "Longest time per further token, e.g. 30ms",
      "TIME"},
+    {"tpot-p99", 0, 0, G_OPTION_ARG_FILENAME, &tpot, "The same as --tpot", "TIME"},
     {"share", 0, 0, G_OPTION_ARG_DOUBLE, &fraction,
      "Fraction of the requests that must meet both (default 0.99)", "X"},
+    {"aggregated", 0, 0, G_OPTION_ARG_NONE, &is_whole,
+     "Only layouts whose replicas prefill and decode", NULL},
+    {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &exhaustive,
+     "Search the rate of every layout, also where it cannot be among the best", NULL},
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. workload.kv-dtype=fp8; may be repeated", "PATH=VALUE"},
+     "Change the scenario, e.g. workload.engine.max-num-seqs=64; may be repeated", "PATH=VALUE"},
     {"file", 'o', 0, G_OPTION_ARG_FILENAME, &output,
      "Write the best layout's scenario to FILE (default: plan-best.yaml)", "FILE"},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
+     "Store the layouts in FILE (default: orrery.db); the same question again goes on there; "
+     "'none' stores nothing",
+     "FILE"},
+    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one per core)", "N"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {NULL},
 };
-
-enum { SHOWN = 6 };
-static const double POOR = 0.1; /* of the best layout's requests per GPU: searched no further */
 
 /* --- The question --- */
 
@@ -59,222 +79,243 @@ static gboolean read_time(const char *option, const char *text, double *ret_s, G
   return FALSE;
 }
 
+/* Settings that the search makes itself, and the option for each. */
+static const char *searched_by(const char *setting) {
+  static const char *const taken[][2] = {
+      {"cluster", "--cluster, --devices or --gpus"},
+      {"model", "--model"},
+      {"workload.kv-dtype=", "--kv-cache"},
+      {"workload.precision=", "--precision"},
+      {"workload.quantization=", "--precision"},
+      {"workload.load", "--rate"},
+      {"workload.replicas", "--gpus or --rate"},
+      {"workload.parallel", "nothing: all layouts are searched"},
+      {"workload.disaggregation.prefill", "--aggregated"},
+      {"workload.engine.max-num-batched-tokens", "nothing: all layouts are searched"}};
+  for (guint i = 0; i < G_N_ELEMENTS(taken); i++)
+    if (g_str_has_prefix(setting, taken[i][0])) return taken[i][1];
+  return NULL;
+}
+
+static gboolean check_settings(GError **error) {
+  for (char **setting = settings; setting && *setting; setting++) {
+    const char *option = searched_by(*setting);
+    if (!option) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--set %s: the search sets it; what limits it: %s", *setting, option);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean check_numbers(GError **error) {
   const char *wrong = NULL;
   if (!model)
     wrong = "plan serving needs --model NAME ('orrery list models')";
-  else if (!clusters)
-    wrong = "plan serving needs --cluster NAME ('orrery list clusters')";
+  else if (!clusters == !devices)
+    wrong = "plan serving needs --cluster NAME ('orrery list clusters') or --devices NAME ('orrery "
+            "list devices')";
   else if (input_tokens < 1 || output_tokens < 1)
     wrong = "plan serving needs --input N and --output N, 1 or more tokens";
   else if (n_gpus < 0 || rate < 0 || !isfinite(rate) || (n_gpus == 0 && rate == 0))
     wrong = "plan serving needs --rate X or --gpus N, above 0, or both";
   else if (!(fraction > 0 && fraction <= 1))
     wrong = "--share takes a number above 0 and at most 1";
+  else if (n_jobs < 0)
+    wrong = "-j takes a number above 0";
   if (wrong) g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s", wrong);
   return !wrong;
 }
 
-static gboolean read_question(OrrPlanServing *ret_asked, GError **error) {
+/* "bf16,fp8" as words of quantization, in which bf16 is called "none". */
+static char **split_formats(const char *text) {
+  char **words = g_strsplit(text, ",", -1);
+  for (char **word = words; *word; word++) {
+    if (strcmp(*word, "bf16") != 0) continue;
+    g_free(*word);
+    *word = g_strdup("none");
+  }
+  return words;
+}
+
+static char **machines_of(OrrLibrary *library, GError **error) {
+  char **names = g_strsplit(clusters ? clusters : devices, ",", -1);
+  for (char **name = names; devices && *name; name++) {
+    char *machine = orr_plan_serving_machine(library, *name, error);
+    if (!machine) {
+      g_strfreev(names);
+      return NULL;
+    }
+    g_free(*name);
+    *name = machine;
+  }
+  return names;
+}
+
+static void clear_question(OrrPlanServing *asked) {
+  g_strfreev(asked->clusters);
+  g_strfreev(asked->formats);
+  g_strfreev(asked->caches);
+  g_free((char *)asked->stack);
+}
+
+static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GError **error) {
   *ret_asked = (OrrPlanServing){.model = model,
-                                .stack = stack,
                                 .prices = prices,
                                 .settings = settings,
                                 .gpus = n_gpus,
                                 .rate = rate,
                                 .input_tokens = input_tokens,
                                 .output_tokens = output_tokens,
-                                .fraction = fraction};
-  return check_numbers(error) && read_time("--ttft", ttft, &ret_asked->ttft_s, error) &&
-         read_time("--tpot", tpot, &ret_asked->tpot_s, error);
+                                .fraction = fraction,
+                                .is_whole = is_whole,
+                                .exhaustive = exhaustive,
+                                .jobs = (guint)MAX(n_jobs, 0)};
+  if (!check_numbers(error) || !check_settings(error) ||
+      !read_time("--ttft", ttft, &ret_asked->ttft_s, error) ||
+      !read_time("--tpot", tpot, &ret_asked->tpot_s, error))
+    return FALSE;
+  ret_asked->stack = orr_plan_serving_stack(library, stack);
+  ret_asked->caches = g_strsplit(caches ? caches : "bf16,fp8", ",", -1);
+  ret_asked->formats = formats ? split_formats(formats)
+                               : orr_plan_serving_formats(library, model, ret_asked->stack, error);
+  ret_asked->clusters = ret_asked->formats ? machines_of(library, error) : NULL;
+  return ret_asked->clusters != NULL;
 }
 
 /* --- The search --- */
 
-static OrrPlanLayout *layout_at(const GArray *layouts, guint i) {
-  return &g_array_index(layouts, OrrPlanLayout, i);
-}
+typedef struct {
+  OrrLibrary *library;
+  const OrrPlanServing *asked;
+  OrrStore *store; /* NULL: nothing is stored */
+  GArray *layouts;
+  OrrPlanServingAnswer answer;
+  OrrServingResult fleet;
+} Plan;
 
 /* Progress, where somebody looks. */
-static void show(guint i, guint n) {
-  g_autofree char *line = g_strdup_printf("layout %u of %u", i, n);
-  if (isatty(STDERR_FILENO)) orr_terminal_line(i < n ? line : NULL);
+static void show(const char *what, guint n_done, guint n, void *user) {
+  (void)user;
+  if (!isatty(STDERR_FILENO)) return;
+  g_autofree char *line = g_strdup_printf("%s: %u of %u", what, n_done, n);
+  orr_terminal_line(n_done < n ? line : NULL);
 }
 
-static gboolean measure(OrrLibrary *library, const OrrPlanServing *asked, GArray *layouts,
-                        GError **error) {
-  double start = 1, most = 0; /* most: requests/s of one GPU */
-  for (guint i = 0; i < layouts->len;
-       i++) { /* large ones first: small ones may meet no objective */
-    OrrPlanLayout *layout = layout_at(layouts, layouts->len - 1 - i);
-    const double gpus = (double)layout->gpus;
-    show(i, layouts->len);
-    if (!orr_plan_serving_measure(library, asked, layout, start, most * gpus * POOR, error))
-      return FALSE;
-    most = MAX(most, layout->rate / gpus);
-    if (layout->rate > 0) start = layout->rate;
-  }
-  show(layouts->len, layouts->len);
-  orr_plan_serving_rank(asked, layouts);
-  if (layout_at(layouts, 0)->rate > 0) return TRUE;
-  const char *why = layout_at(layouts, layouts->len - 1)->why;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "no layout serves it%s%s", why ? "; one: " : "",
-              why ? why : "");
-  return FALSE;
+static gboolean keep(guint index, const OrrPlanLayout *layout, void *user, GError **error) {
+  Plan *plan = user;
+  return !plan->store || orr_plan_serving_store_layout(plan->store, plan->answer.run, plan->asked,
+                                                       index, layout, error);
+}
+
+static gboolean search(Plan *plan, GError **error) {
+  const OrrPlanWatch watch = {show, keep, plan};
+  const gint64 begin_us = g_get_monotonic_time();
+  if (plan->store &&
+      !orr_plan_serving_store_begin(plan->store, plan->library, plan->asked, plan->layouts,
+                                    &plan->answer.run, &plan->answer.n_known, error))
+    return FALSE;
+  const gboolean is_done =
+      orr_plan_serving_search(plan->library, plan->asked, plan->layouts, &watch, error);
+  if (isatty(STDERR_FILENO)) orr_terminal_line(NULL);
+  plan->answer.seconds = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
+  return is_done;
+}
+
+/* --- The fleet --- */
+
+static gboolean write_scenario(const OrrNode *tree, const char *file, GError **error) {
+  g_autofree char *yaml = orr_yaml_text(tree);
+  g_autofree char *text = g_strconcat("# Made by orrery plan serving.\n", yaml, NULL);
+  return orr_verb_plan_write(text, file, error);
 }
 
 /* The fleet of the best layout at the rate asked for, or at what it serves. */
-static gboolean verify(OrrLibrary *library, const OrrPlanServing *asked, OrrPlanLayout *best,
-                       OrrServingResult *ret_result, char **ret_text, GError **error) {
-  const double load = asked->rate > 0 ? asked->rate : best->fleet_rate;
-  g_autofree char *text = orr_plan_serving_text(library, asked, best, best->replicas, load);
+static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
+  const OrrPlanServing *asked = plan->asked;
+  const OrrPlanLoad load = {.rate = asked->rate > 0 ? asked->rate : best->fleet_rate,
+                            .requests = orr_plan_serving_requests(best, best->replicas)};
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  OrrNode *tree = orr_yaml_parse(text, strlen(text), "the fleet", diags);
-  g_autoptr(GPtrArray) points = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
-  g_ptr_array_add(points, tree);
-  OrrPlanAnswer answer;
-  if (!orr_settings_apply(&orr_scenario_table, tree, settings, error) ||
-      !orr_plan_simulate(library, points, 0, &answer, error))
+  g_autoptr(OrrNode) tree =
+      orr_plan_serving_tree(plan->library, asked, best, best->replicas, &load, error);
+  if (!tree || !write_scenario(tree, plan->answer.file, error)) return FALSE;
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(plan->library, tree, diags);
+  if (!scenario) {
+    orr_diags_check(diags, error);
     return FALSE;
-  *ret_result = answer.result.serving;
-  if (settings && *settings) {
-    g_autofree char *yaml = orr_yaml_text(tree);
-    *ret_text = g_strconcat("# Made by orrery plan serving.\n", yaml, NULL);
-  } else {
-    *ret_text = g_steal_pointer(&text);
   }
-  return TRUE;
+  g_autoptr(OrrOutcome) outcome = orr_simulate(plan->library, scenario, FALSE, error);
+  if (!outcome) return FALSE;
+  plan->fleet = outcome->result.serving;
+  orr_bands_add(plan->library, scenario, outcome, ORR_BAND_LEVEL);
+  return !plan->store || orr_outcome_store(outcome, scenario, plan->answer.file, plan->store,
+                                           &plan->answer.fleet_run, error);
 }
 
-/* --- The answer --- */
-
-static char *layout_text(const OrrPlanLayout *layout) {
-  g_autofree char *split =
-      layout->dp_attention > 1
-          ? g_strdup_printf("dp-attention %" G_GINT64_FORMAT, layout->dp_attention)
-          : g_strdup_printf("tp %" G_GINT64_FORMAT, layout->tp);
-  return g_strdup_printf("%s, %s, %" G_GINT64_FORMAT " tokens per step, %s", split,
-                         layout->precision, layout->batched_tokens, layout->cluster);
+static gboolean check_found(const Plan *plan, GError **error) {
+  if (plan->answer.ranked->len > 0) return TRUE;
+  g_autofree char *reasons = orr_summary_plan_serving_reasons(plan->layouts);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "no layout of %u serves it; layouts by reason: %s", plan->layouts->len, reasons);
+  return FALSE;
 }
 
-static void print_layouts(const GArray *layouts) {
-  guint none = 0;
-  printf("  %6s %9s  %10s  %14s  layout of a replica\n", "GPUs", "replicas", "requests/s",
-         "90 % sure");
-  for (guint i = 0; i < layouts->len; i++) {
-    const OrrPlanLayout *layout = layout_at(layouts, i);
-    none += layout->rate <= 0;
-    if (layout->rate <= 0 || i >= SHOWN) continue;
-    g_autofree char *text = layout_text(layout);
-    printf("  %6" G_GINT64_FORMAT " %9" G_GINT64_FORMAT "  %10.4g  %14.4g  %s\n",
-           layout->replicas * layout->gpus, layout->replicas, layout->fleet_rate,
-           (double)layout->replicas * layout->sure_rate, text);
-  }
-  if (none)
-    printf("  layouts that do not fit, or serve less than a tenth of the best per GPU: %u\n", none);
-}
-
-/* Joules where the device has a power model, money where there are prices. */
-static void print_money(OrrLibrary *library, const OrrServingResult *fleet) {
-  if (isfinite(fleet->energy_j_per_output_token))
-    printf("  energy        %.3g J per output token, %.0f W on average, all GPUs\n",
-           fleet->energy_j_per_output_token, fleet->gpu_power_mean_w);
-  if (!prices) return;
-  g_autofree char *currency = orr_verb_plan_currency(library, prices);
-  if (isfinite(fleet->cost_per_million_output_tokens))
-    printf("  cost          %.4g %s per million output tokens, %.4g per day\n",
-           fleet->cost_per_million_output_tokens, currency, fleet->money.per_day);
-  else
-    printf("  cost          not known: see orrery run\n");
-}
-
-static void print_text(OrrLibrary *library, const OrrPlanServing *asked, const GArray *layouts,
-                       const OrrServingResult *fleet, const char *file) {
-  const OrrPlanLayout *best = layout_at(layouts, 0);
-  g_autofree char *launch = orr_plan_serving_launch(library, asked, best);
-  print_layouts(layouts);
-  printf(
-      "  fleet         %.4g requests/s: %.1f %% within the objectives; ttft p99 %.0f ms, tpot p99 "
-      "%.1f ms, %.0f output tokens/s per GPU\n",
-      fleet->offered_rps, 100 * fleet->goodput_rps / fleet->requests_per_s, 1000 * fleet->ttft.p99,
-      1000 * fleet->tpot.p99, fleet->output_tokens_per_s_per_gpu);
-  print_money(library, fleet);
-  printf("  scenario      %s\n", file);
-  if (launch)
-    printf("  launch        %s%s\n", launch,
-           settings && *settings ? "   (without what --set changes)" : "");
-  printf("  next          orrery run %s\n", file);
-}
-
-static void print_json(OrrLibrary *library, const OrrPlanServing *asked, const GArray *layouts,
-                       const OrrServingResult *fleet, const char *file) {
-  g_autofree char *launch = orr_plan_serving_launch(library, asked, layout_at(layouts, 0));
-  g_autoptr(GString) out = g_string_new("{\"file\": ");
-  orr_show_json_text(out, file);
-  g_string_append(out, ", \"launch\": ");
-  orr_show_json_text(out, launch);
-  g_string_append_printf(out,
-                         ", \"goodput_rps\": %.17g, \"ttft_p99_s\": %.17g, \"tpot_p99_s\": "
-                         "%.17g, \"energy_j_per_output_token\": ",
-                         fleet->goodput_rps, fleet->ttft.p99, fleet->tpot.p99);
-  orr_show_json_number(out, fleet->energy_j_per_output_token);
-  g_string_append(out, ", \"cost_per_million_output_tokens\": ");
-  orr_show_json_number(out, fleet->cost_per_million_output_tokens);
-  g_string_append(out, ", \"layouts\": [");
-  for (guint i = 0; i < layouts->len; i++) {
-    const OrrPlanLayout *layout = layout_at(layouts, i);
-    g_autofree char *text = layout_text(layout);
-    g_string_append_printf(out, "%s\n  {\"layout\": ", i ? "," : "");
-    orr_show_json_text(out, text);
-    g_string_append_printf(out,
-                           ", \"gpus\": %" G_GINT64_FORMAT ", \"replicas\": %" G_GINT64_FORMAT
-                           ", \"rate_rps\": %.6g, \"sure_rate_rps\": %.6g, \"why\": ",
-                           layout->replicas * layout->gpus, layout->replicas, layout->fleet_rate,
-                           (double)layout->replicas * layout->sure_rate);
-    orr_show_json_text(out, layout->why);
-    g_string_append_c(out, '}');
-  }
-  printf("%s]}\n", out->str);
-}
-
-static int answer(OrrLibrary *library, const OrrPlanServing *asked, GArray *layouts,
-                  GError **error) {
-  const char *file = output ? output : "plan-best.yaml";
-  OrrServingResult fleet;
-  g_autofree char *text = NULL;
-  if (!measure(library, asked, layouts, error)) return 2;
-  if (!verify(library, asked, layout_at(layouts, 0), &fleet, &text, error)) return 1;
-  if (!orr_verb_plan_write(text, file, error)) return 2;
-  (as_json ? print_json : print_text)(library, asked, layouts, &fleet, file);
+static int answer(Plan *plan, GError **error) {
+  if (!search(plan, error)) return 1;
+  g_autoptr(GArray) ranked = orr_plan_serving_rank(plan->asked, plan->layouts);
+  plan->answer.ranked = ranked;
+  if (!check_found(plan, error)) return 2;
+  const OrrPlanLayout *best =
+      &g_array_index(plan->layouts, OrrPlanLayout, g_array_index(ranked, guint, 0));
+  g_autofree char *launch = orr_plan_serving_launch(plan->library, plan->asked, best);
+  g_autofree char *currency = prices ? orr_verb_plan_currency(plan->library, prices) : NULL;
+  if (!verify(plan, best, error)) return orr_fault_exit_status(*error);
+  plan->answer.launch = launch;
+  plan->answer.currency = currency;
+  (as_json ? orr_summary_plan_serving_json : orr_summary_plan_serving_print)(&plan->answer);
   return 0;
 }
 
-static int run(OrrLibrary *library, char **args, GError **error) {
-  OrrPlanServing asked;
-  if (!orr_cli_check_args(args, 0, 0, "plan serving takes options only", error) ||
-      !read_question(&asked, error))
-    return 2;
-  g_auto(GStrv) machines = g_strsplit(clusters, ",", -1);
-  g_auto(GStrv) formats = g_strsplit(precisions ? precisions : "bf16", ",", -1);
-  asked.clusters = machines;
-  asked.precisions = formats;
-  GArray *layouts = orr_plan_serving_layouts(library, &asked, error);
+static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **error) {
+  const char *path = database ? database : "orrery.db";
+  g_autoptr(GArray) layouts = orr_plan_serving_layouts(library, asked, error);
   if (!layouts) return 2;
-  const int status = answer(library, &asked, layouts, error);
-  orr_plan_serving_free(layouts);
+  g_autoptr(OrrStore) store = strcmp(path, "none") ? orr_store_open(path, error) : NULL;
+  if (strcmp(path, "none") && !store) return 1;
+  Plan plan = {.library = library, .asked = asked, .store = store, .layouts = layouts};
+  plan.answer = (OrrPlanServingAnswer){.asked = asked,
+                                       .layouts = layouts,
+                                       .fleet = &plan.fleet,
+                                       .file = output ? output : "plan-best.yaml",
+                                       .db = store ? path : NULL};
+  const int status = answer(&plan, error);
+  return status ? status : orr_patience_end_store(path, store);
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  OrrPlanServing asked = {0};
+  const gboolean is_read =
+      orr_cli_check_args(args, 0, 0, "plan serving takes options only", error) &&
+      read_question(library, &asked, error);
+  const int status = is_read ? run_on(library, &asked, error) : 2;
+  clear_question(&asked);
   return status;
 }
 
 const OrrCommand orr_verb_plan_serving = {
     .verb = "serving",
     .sentence = "Which layout serves the most requests within objectives, and on how many GPUs.",
-    .usage = "--model NAME --cluster NAME[,NAME]... (--rate X | --gpus N) --input N --output N "
-             "--ttft TIME --tpot TIME [--precision WORD[,WORD]...] [-o FILE]",
-    .more = "Each layout's highest rate is found by simulation, as orrery capacity does, with 400 "
-            "requests and two seeds; then the fleet of the best one is simulated. With --rate the "
-            "layout of the fewest GPUs is the best, otherwise the one of the most requests. Rates "
-            "are those of the simulation, and those that a measurement reaches with 90 % "
-            "confidence.",
+    .usage = "--model NAME (--cluster NAME[,NAME]... | --devices NAME[,NAME]...) (--rate X | "
+             "--gpus N) --input N --output N --ttft TIME --tpot TIME [--precision WORD[,WORD]...] "
+             "[--kv-cache WORD[,WORD]...] [--db FILE] [-o FILE]",
+    .more = "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "
+            "decode on replicas of their own, formats of weights and cache, and the tokens of a "
+            "step are searched. Each layout's highest rate is found by simulation, as orrery "
+            "capacity does, with 400 requests and two seeds; a layout that fails at the rate that "
+            "would bring it among the best five is left there. Then the fleet of the best one is "
+            "simulated. With --rate the layout of the fewest GPUs is the best, otherwise the one "
+            "of the most requests. Rates are those of the simulation, and those that a "
+            "measurement reaches with 90 % confidence.",
     .options = options,
     .run = run,
 };

@@ -7,6 +7,7 @@
 
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
+#include "sim/plan/plan_serving_store.h"
 #include "sim/run/answer/rows.h"
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"
@@ -20,11 +21,12 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-/* Documents and tables of `orrery validate` and `orrery sweep`. */
+/* Documents and tables of `orrery validate`, `orrery sweep` and `orrery plan`. */
 static const OrrFieldTable *const others[] = {
     &orr_cost_validation_table, &orr_cost_error_table,    &orr_sweep_section_table,
     &orr_sweep_point_table,     &orr_sweep_band_table,    &orr_sweep_excluded_table,
-    &orr_sweep_command_table,   &orr_validation_row_table};
+    &orr_sweep_command_table,   &orr_plan_layout_table,   &orr_plan_rate_table,
+    &orr_plan_sure_table,       &orr_validation_row_table};
 
 /* The table of a kind that is not a document of the library. NULL: not found, and @names has the
  * names of all such tables. */

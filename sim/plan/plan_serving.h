@@ -1,65 +1,175 @@
 /*
  * plan_serving.h - which layout of an engine serves the most requests within objectives, and how
- * many replicas a rate needs.
+ * many GPUs a rate needs.
  *
- * A layout is one replica: a machine, tp or attention data parallelism, the tokens of a step. The
- * highest rate that it serves within the objectives is found by orr_capacity_find(); replicas
- * multiply it, which a run of the whole fleet then verifies.
+ * A layout is a cell: one replica, or replicas that prefill and replicas that decode; with the
+ * format of its weights and of its cache, how it is split, and the tokens of a step. Replicas of
+ * the cell multiply its rate, which a run of the whole fleet then verifies.
+ *
+ *   layouts --memory--> lone request --too late--> burst --order--> highest rate
+ *                                                             tried first at the rate that would
+ *                                                             bring it among the best: else pruned
+ *
+ *  1. A layout whose weights leave no room for the longest request is refused by the workload's own
+ *     checks.
+ *  2. A request alone has the shortest latencies: where it misses an objective, all do.
+ *  3. A burst of requests gives each layout an estimate, which decides the order alone.
+ *  4. Fewer requests meet the objectives the higher the rate. So a layout that fails at the rate
+ *     that would bring it among the ORR_PLAN_BEST best fails at all higher ones.
+ *
+ *  5. The best layouts are then asked for the rate that holds with confidence.
+ *
+ * Hence the best layouts are those of a search that measures every layout (`exhaustive`), while 2
+ * and 4 hold: tests/plan/test_plan_serving.c compares the two. Layouts are taken in rounds of
+ * ORR_PLAN_ROUND, and what prunes one are the rounds before its own: the answer does not depend on
+ * the number of cores.
  */
 #ifndef ORR_PLAN_SERVING_H
 #define ORR_PLAN_SERVING_H
 
-#include "sim/sweep/capacity.h"
+#include "sim/run/answer/rows.h"
+#include "sim/run/scenario.h"
 
 G_BEGIN_DECLS
+
+#define ORR_PLAN_BEST 5u
+#define ORR_PLAN_ROUND 4u
 
 /* What `orrery plan serving` was asked. Texts are borrowed; NULL: the default. */
 typedef struct {
   const char *model;
-  const char *stack;             /* NULL: the newest vllm */
-  const char *prices;            /* NULL: no money */
-  char **clusters, **precisions; /* strv, at least one each */
-  char **settings;               /* "workload.kv-dtype=fp8": strv; NULL: none */
-  gint64 gpus;                   /* what there is; 0: as many as the rate needs */
-  double rate;                   /* requests/s; 0: as many as the GPUs serve */
+  const char *stack;  /* of the library; orr_plan_serving_stack() */
+  const char *prices; /* NULL: no money */
+  char **clusters;    /* strv, at least one */
+  char **formats;     /* strv of words of workload.quantization, at least one */
+  char **caches;      /* strv of words of workload.kv-dtype, at least one */
+  char **settings;    /* "workload.engine.max-num-seqs=64": strv; NULL: none */
+  gint64 gpus;        /* what there is; 0: as many as the rate needs */
+  double rate;        /* requests/s; 0: as many as the GPUs serve */
   gint64 input_tokens, output_tokens;
   double ttft_s, tpot_s, fraction; /* the objectives, and how many requests must meet them */
+  gboolean is_whole;               /* prompts are not computed apart from answers */
+  gboolean exhaustive;             /* measure every layout */
+  guint jobs;                      /* layouts at once; 0: one per core */
 } OrrPlanServing;
 
+typedef enum {
+  ORR_PLAN_OPEN,
+  ORR_PLAN_MEASURED, /* its rates are known; 0: it meets the objectives at none */
+  ORR_PLAN_PRUNED,   /* worse than the best: its rate was not searched */
+  ORR_PLAN_LATE,     /* a request alone misses an objective */
+  ORR_PLAN_REFUSED,  /* it cannot run: its memory, or a check of the workload */
+  ORR_PLAN_FAILED,   /* a run could not finish */
+  ORR_N_PLAN_STATUSES
+} OrrPlanStatus;
+extern const char *const orr_plan_status_words[]; /* "open", ... NULL */
+
+/* What a higher rate would miss. */
+typedef enum { ORR_PLAN_BOUND_NONE, ORR_PLAN_BOUND_TTFT, ORR_PLAN_BOUND_TPOT } OrrPlanBound;
+extern const char *const orr_plan_bound_words[]; /* "-", "ttft", "tpot", NULL */
+
+/* How a replica is split over GPUs. */
 typedef struct {
-  const char *cluster, *precision; /* of the question */
-  gint64 tp, dp_attention;         /* one of them is 1 */
+  gint64 tp, pp, dp_attention, ep;
+} OrrPlanSplit;
+
+/* One rate that was tried. Plain bytes that cross a pipe. */
+typedef struct {
+  double rate;
+  gboolean meets;
+  double fraction; /* of the requests within the objectives */
+  double goodput_rps, ttft_p99_s, tpot_p99_s, tpot_mean_s;
+  double output_tokens_per_s_per_gpu;
+  double power_w; /* of all GPUs of the cell; NAN: not known */
+  double cost_per_million_output_tokens;
+} OrrPlanRate;
+
+#define ORR_PLAN_MOST_RATES 64u
+
+/* Plain bytes. */
+typedef struct {
+  guint cluster, format, cache; /* of the question's lists */
+  OrrPlanSplit split, decode;   /* decode: of replicas that decode, where prefill > 0 */
+  gint64 prefill, decoders;     /* replicas of the cell by role; 0, 0: one does both */
   gint64 batched_tokens;
-  gint64 gpus; /* of a replica */
-  /* Requests/s of a replica within the objectives, by the simulation alone and with confidence. 0:
+  gint64 gpus;   /* of the cell */
+  gint32 status; /* OrrPlanStatus */
+  gint32 bound;  /* OrrPlanBound */
+  double lone_ttft_s, lone_tpot_s, estimate_rps;
+  double memory_bytes; /* of the fullest GPU; 0: not known */
+  /* Requests/s of the cell within the objectives, by the simulation alone and with confidence. 0:
    * no rate is low enough; NAN: not known. */
   double rate, sure_rate;
-  char *why; /* why it cannot run; NULL: it can */
+  double fails;        /* the lowest rate above it that fails */
+  gboolean is_assured; /* sure_rate was asked for, as of the best layouts */
+  double below_rps;    /* of a pruned layout: at this rate it misses the objectives */
+  OrrPlanRate at;      /* at `rate` */
+  /* What a measured latency is over the simulated one, at most, with 90 % confidence; NAN: no band.
+   */
+  double ttft_factor, tpot_factor;
+  gboolean is_weak; /* the bands are weak */
+  char why[240];    /* why it is not measured; "": it is */
+  guint n_rates;
+  OrrPlanRate rates[ORR_PLAN_MOST_RATES];
   /* For the question: */
-  gint64 replicas;
-  double fleet_rate; /* replicas * rate */
+  gint64 replicas; /* cells */
+  double fleet_rate, fleet_sure_rate;
 } OrrPlanLayout;
 
-/* The layouts to try, without rates: an array of OrrPlanLayout, which the caller frees with
- * orr_plan_serving_free(). NULL with ORR_FAULT_DOCUMENT: an unknown name. */
+/* The document of the stack that answers: @asked, or the newest of vllm. Newly allocated. */
+char *orr_plan_serving_stack(OrrLibrary *library, const char *asked);
+
+/* The formats to search where nobody names them: those of the model's public checkpoints, and
+ * dynamic fp8 where the engine has it. A strv. */
+char **orr_plan_serving_formats(OrrLibrary *library, const char *model, const char *stack,
+                                GError **error);
+
+/* The machine of a device: its cluster whose name begins with "dgx-", else the first by name.
+ * Newly allocated; NULL with ORR_FAULT_USAGE. */
+char *orr_plan_serving_machine(OrrLibrary *library, const char *device, GError **error);
+
+/* The layouts to try, all open: an array of OrrPlanLayout. NULL with ORR_FAULT_DOCUMENT: an unknown
+ * name. */
 GArray *orr_plan_serving_layouts(OrrLibrary *library, const OrrPlanServing *asked, GError **error);
-void orr_plan_serving_free(GArray *layouts);
 
-/* The scenario of @replicas of @layout at @rate, as YAML text. Newly allocated. */
-char *orr_plan_serving_text(OrrLibrary *library, const OrrPlanServing *asked,
-                            const OrrPlanLayout *layout, gint64 replicas, double rate);
+/* "tp 8", "2 prefill + 2 decode of tp 4": newly allocated. */
+char *orr_plan_serving_split(const OrrPlanLayout *layout);
+/* The whole layout in words: newly allocated. */
+char *orr_plan_serving_words(const OrrPlanServing *asked, const OrrPlanLayout *layout);
 
-/* Sets the layout's rates, or why it cannot run; @start: a rate to begin with; @least: below it the
- * layout is of no interest. FALSE with another error. */
-gboolean orr_plan_serving_measure(OrrLibrary *library, const OrrPlanServing *asked,
-                                  OrrPlanLayout *layout, double start, double least,
-                                  GError **error);
+/* The load of a scenario of plan: requests/s, or, where rate is 0, a number of clients. */
+typedef struct {
+  double rate;
+  gint64 clients, requests;
+} OrrPlanLoad;
 
-/* Replicas for the question, and the order: the fewest GPUs, or the highest rate of all GPUs;
- * layouts that serve nothing come last. */
-void orr_plan_serving_rank(const OrrPlanServing *asked, GArray *layouts);
+/* The unread scenario of @cells cells of @layout, with the question's settings; NULL with @error. */
+OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
+                               const OrrPlanLayout *layout, gint64 cells, const OrrPlanLoad *load,
+                               GError **error);
+/* The requests of a run of @cells cells. */
+gint64 orr_plan_serving_requests(const OrrPlanLayout *layout, gint64 cells);
 
-/* The engine's launch line of a replica; NULL: the stack's engine is not known. Newly allocated. */
+/* Of a search: called after each layout, or round. */
+typedef struct {
+  void (*progress)(const char *what, guint n_done, guint n, void *user); /* may be NULL */
+  /* Takes a layout that is answered; FALSE with @error ends the search. May be NULL. */
+  gboolean (*keep)(guint index, const OrrPlanLayout *layout, void *user, GError **error);
+  void *user;
+} OrrPlanWatch;
+
+/* Answers every open layout of @layouts. */
+gboolean orr_plan_serving_search(OrrLibrary *library, const OrrPlanServing *asked, GArray *layouts,
+                                 const OrrPlanWatch *watch, GError **error);
+
+/* Cells for the question, from the rates. */
+void orr_plan_serving_size(const OrrPlanServing *asked, OrrPlanLayout *layout);
+/* Indices (guint) of the measured layouts that answer the question, best first: the fewest GPUs, or
+ * the highest rate of all GPUs. */
+GArray *orr_plan_serving_rank(const OrrPlanServing *asked, const GArray *layouts);
+
+/* The engine's launch lines, one per role, each with its newline; NULL: the engine has none for
+ * this layout. Newly allocated. `orrery import launch` reads a line of one role back. */
 char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,
                               const OrrPlanLayout *layout);
 

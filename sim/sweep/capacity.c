@@ -7,6 +7,7 @@
 #include "sim/sweep/capacity.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -35,14 +36,24 @@ typedef struct {
   int code;              /* of the error */
   double fraction, sure; /* of the requests: within their objectives, and with confidence */
   OrrCapacityBand band;
+  OrrServingResult result;
   char message[1024];
 } Answer;
+G_STATIC_ASSERT(sizeof(Answer) <= PIPE_BUF);
+
+/* In this process: what is read and built once for each seed. */
+typedef struct {
+  OrrScenario *scenario;
+  OrrRunWorld *world;
+} Ready;
 
 typedef struct {
   OrrLibrary *library;
   OrrNode *tree;
   const OrrCapacityQuery *query;
   const OrrBands *bands;
+  gsize rate_offset; /* of the rate in the load's parameters */
+  Ready ready[MOST_SEEDS];
 } Search;
 
 /* --- one run --- */
@@ -69,16 +80,20 @@ static void judge(const Search *search, const OrrScenario *scenario, const OrrOu
   const OrrServingResult *result = &outcome->result.serving;
   const double n = (double)(result->completed + result->rejected);
   answer->fraction = n > 0 ? result->goodput_rps * result->duration_s / n : 0;
+  answer->result = *result;
+  const gboolean is_asked = search->query->confidence > 0;
+  answer->band = (OrrCapacityBand){.factors = {NAN, NAN, NAN},
+                                   .quality = is_asked ? ORR_BAND_GOOD : ORR_BAND_NONE};
+  /* in this process, a rate that fails by the simulation is not asked with confidence either */
+  if (!is_asked || (search->query->in_process && answer->fraction < search->query->fraction))
+    return;
   answer->band = orr_capacity_band_of(search->bands, search->library, scenario, outcome,
                                       search->query->fraction, search->query->confidence);
   answer->sure = n > 0 ? answer->band.good / n : 0;
 }
 
-static Answer answer_of(const Search *search, double rate, guint seed) {
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = scenario_at(search, rate, seed, &error);
-  g_autoptr(OrrOutcome) outcome =
-      scenario ? orr_simulate(search->library, scenario, FALSE, &error) : NULL;
+static Answer answer_from(const Search *search, const OrrScenario *scenario,
+                          const OrrOutcome *outcome, GError *error) {
   Answer answer = {.ok = outcome != NULL};
   if (outcome) {
     judge(search, scenario, outcome, &answer);
@@ -88,6 +103,38 @@ static Answer answer_of(const Search *search, double rate, guint seed) {
     g_strlcpy(answer.message, error->message, sizeof answer.message);
   }
   return answer;
+}
+
+static Answer answer_of(const Search *search, double rate, guint seed) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrScenario) scenario = scenario_at(search, rate, seed, &error);
+  g_autoptr(OrrOutcome) outcome =
+      scenario ? orr_simulate(search->library, scenario, FALSE, &error) : NULL;
+  return answer_from(search, scenario, outcome, error);
+}
+
+static gboolean make_ready(const Search *search, Ready *ready, double rate, guint seed,
+                           GError **error) {
+  if (!ready->scenario) ready->scenario = scenario_at(search, rate, seed, error);
+  if (!ready->scenario || ready->world) return ready->scenario != NULL;
+  ready->world =
+      search->query->world ? NULL : orr_run_world_new(search->library, ready->scenario, error);
+  return ready->world || search->query->world;
+}
+
+/* The same in this process: only the rate differs from the run before. */
+static Answer answer_here(Search *search, double rate, guint seed) {
+  const OrrSimulation options = {.brief = TRUE};
+  Ready *ready = &search->ready[seed];
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrOutcome) outcome = NULL;
+  if (make_ready(search, ready, rate, seed, &error)) {
+    const OrrServing *params = ready->scenario->workload.params;
+    *(double *)(void *)((char *)params->load.params + search->rate_offset) = rate;
+    const OrrRunWorld *world = ready->world ? ready->world : search->query->world;
+    outcome = orr_simulate_in(world, ready->scenario, &options, &error);
+  }
+  return answer_from(search, ready->scenario, outcome, error);
 }
 
 /* Starts a child; returns the pipe end to read its answer from, or -1. */
@@ -123,25 +170,48 @@ static Answer collect(int end, pid_t pid) {
 /* --- one rate --- */
 
 static gboolean is_divergence(const Answer *answer) {
-  return answer->code == ORR_FAULT_STUCK && strstr(answer->message, "the queue diverges");
+  return answer->code == ORR_FAULT_STUCK && (strstr(answer->message, "the queue diverges") ||
+                                             strstr(answer->message, "missed an objective"));
 }
 
-/* Simulates each seed. A run that stops because its queue diverges (longest-queue) counts as
- * fraction 0, whatever its bands. */
-static gboolean run_seeds(const Search *search, double rate, Answer *ret_answers, GError **error) {
+/* A run that stops because its queue diverges (longest-queue) or because too many requests missed
+ * their objectives (most-missed) counts as fraction 0, whatever its bands. */
+static gboolean check_answer(Answer *answer, GError **error) {
+  if (answer->ok) return TRUE;
+  if (!is_divergence(answer)) {
+    g_set_error_literal(error, ORR_FAULT, answer->code, answer->message);
+    return FALSE;
+  }
+  g_autofree char *message = g_strdup(answer->message);
+  *answer = (Answer){.band = {.factors = {NAN, NAN, NAN}, .quality = ORR_BAND_GOOD}};
+  g_strlcpy(answer->message, message, sizeof answer->message);
+  return TRUE;
+}
+
+/* The lower end of an interval is at most the least of its values (student: above 1), so the first
+ * seed that misses the fraction decides: it stands for the others. */
+static gboolean run_here(Search *search, double rate, Answer *ret_answers, GError **error) {
+  const guint n = search->query->seeds;
+  for (guint i = 0; i < n; i++) {
+    ret_answers[i] = answer_here(search, rate, i);
+    if (!check_answer(&ret_answers[i], error)) return FALSE;
+    if (ret_answers[i].fraction >= search->query->fraction) continue;
+    for (guint other = 0; other < n; other++) ret_answers[other] = ret_answers[i];
+    return TRUE;
+  }
+  return TRUE;
+}
+
+/* Simulates each seed. */
+static gboolean run_seeds(Search *search, double rate, Answer *ret_answers, GError **error) {
   const guint n = search->query->seeds;
   pid_t pids[MOST_SEEDS];
   int ends[MOST_SEEDS];
+  if (search->query->in_process) return run_here(search, rate, ret_answers, error);
   for (guint i = 0; i < n; i++) ends[i] = start(search, rate, i, &pids[i]);
   for (guint i = 0; i < n; i++) ret_answers[i] = collect(ends[i], pids[i]);
-  for (guint i = 0; i < n; i++) {
-    if (ret_answers[i].ok) continue;
-    if (!is_divergence(&ret_answers[i])) {
-      g_set_error_literal(error, ORR_FAULT, ret_answers[i].code, ret_answers[i].message);
-      return FALSE;
-    }
-    ret_answers[i] = (Answer){.band = {.factors = {NAN, NAN, NAN}, .quality = ORR_BAND_GOOD}};
-  }
+  for (guint i = 0; i < n; i++)
+    if (!check_answer(&ret_answers[i], error)) return FALSE;
   return TRUE;
 }
 
@@ -179,7 +249,7 @@ static void note(OrrCapacityRange *range, double rate, gboolean meets) {
     range->fails = range->fails > 0 ? fmin(range->fails, rate) : rate;
 }
 
-static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacity, GError **error) {
+static gboolean try_rate(Search *search, double rate, OrrCapacity *capacity, GError **error) {
   const guint n = search->query->seeds;
   Answer answers[MOST_SEEDS] = {0};
   double fractions[MOST_SEEDS] = {0}, sure[MOST_SEEDS] = {0};
@@ -191,7 +261,10 @@ static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacit
   OrrCapacityPoint point = {.rate = rate,
                             .alone = interval_of(fractions, n, search->query->fraction),
                             .sure = interval_of(sure, n, search->query->fraction),
-                            .band = worst_band(answers, n)};
+                            .band = worst_band(answers, n),
+                            .has_result = answers[0].ok,
+                            .result = answers[0].result};
+  g_strlcpy(point.note, answers[0].message, sizeof point.note);
   point.sure.meets = point.sure.meets && point.band.quality != ORR_BAND_NONE;
   g_array_append_val(capacity->points, point);
   note(&capacity->alone, rate, point.alone.meets);
@@ -222,11 +295,13 @@ static gboolean is_flat(const OrrCapacity *capacity) {
 }
 
 /* Doubles or halves from @rate, or from what @range holds, until one rate meets and one fails. */
-static gboolean bracket(const Search *search, double rate, OrrCapacity *capacity,
+static gboolean bracket(Search *search, double rate, OrrCapacity *capacity,
                         const OrrCapacityRange *range, GError **error) {
   for (guint i = 0; i <= MOST_DOUBLINGS && is_open(range); i++) {
+    const double step = search->query->step > 1 ? search->query->step : 2;
+    const double down = range == &capacity->sure ? step : 2; /* near to the first search's */
     if (range->meets > 0 || range->fails > 0)
-      rate = range->meets > 0 ? 2 * range->meets : range->fails / 2;
+      rate = range->meets > 0 ? step * range->meets : range->fails / down;
     if (rate < search->query->least) break;
     if (!try_rate(search, rate, capacity, error)) return FALSE;
     if (range == &capacity->sure && (is_unknown(capacity) || is_flat(capacity))) break;
@@ -234,7 +309,7 @@ static gboolean bracket(const Search *search, double rate, OrrCapacity *capacity
   return TRUE;
 }
 
-static gboolean bisect(const Search *search, OrrCapacity *capacity, const OrrCapacityRange *range,
+static gboolean bisect(Search *search, OrrCapacity *capacity, const OrrCapacityRange *range,
                        GError **error) {
   while (!is_open(range) && range->fails / range->meets > 1 + search->query->tolerance)
     if (!try_rate(search, sqrt(range->meets * range->fails), capacity, error)) return FALSE;
@@ -242,7 +317,7 @@ static gboolean bisect(const Search *search, OrrCapacity *capacity, const OrrCap
 }
 
 /* The rate that holds with confidence: the rates of the first search narrow it down. */
-static gboolean find_sure(const Search *search, OrrCapacity *capacity, GError **error) {
+static gboolean find_sure(Search *search, OrrCapacity *capacity, GError **error) {
   return is_unknown(capacity) || (bracket(search, 0, capacity, &capacity->sure, error) &&
                                   bisect(search, capacity, &capacity->sure, error));
 }
@@ -258,7 +333,7 @@ static gboolean has_objective(const OrrServing *params) {
 
 /* The scenario's own rate, where the search starts; 0 with @error when there is nothing to
  * search. */
-static double first_rate(const Search *search, GError **error) {
+static double first_rate(Search *search, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = orr_scenario_read(search->library, search->tree, diags);
   if (!scenario) {
@@ -277,6 +352,7 @@ static double first_rate(const Search *search, GError **error) {
   for (gsize i = 0; load->params && i < load->params->n_fields; i++) {
     const OrrField *field = &load->params->fields[i];
     if (!g_str_equal(field->name, "rate")) continue;
+    search->rate_offset = field->offset;
     if (has_objective(params))
       return *(const double *)((const char *)params->load.params + field->offset);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
@@ -287,6 +363,31 @@ static double first_rate(const Search *search, GError **error) {
               "capacity varies workload.load.rate, which load %s does not have: use e.g. poisson",
               load->name);
   return 0;
+}
+
+/* Both searches. */
+static gboolean find(Search *search, double rate, OrrCapacity *capacity, GError **error) {
+  const double least = search->query->least;
+  const OrrCapacityRange *known = &search->query->known;
+  if (known->meets > 0) {
+    capacity->alone = *known;
+    return try_rate(search, known->meets, capacity, error) && find_sure(search, capacity, error);
+  }
+  if (least > 0 && !try_rate(search, least, capacity, error)) return FALSE;
+  if (least > 0 && capacity->alone.fails > 0) return TRUE;
+  if (least > 0 && rate > 2 * least && !try_rate(search, rate, capacity, error)) return FALSE;
+  if (!bracket(search, rate, capacity, &capacity->alone, error) ||
+      !bisect(search, capacity, &capacity->alone, error))
+    return FALSE;
+  return search->query->confidence == 0 || capacity->alone.meets == 0 ||
+         find_sure(search, capacity, error);
+}
+
+static void clear(Search *search) {
+  for (guint i = 0; i < MOST_SEEDS; i++) {
+    orr_run_world_free(search->ready[i].world);
+    orr_scenario_free(search->ready[i].scenario);
+  }
 }
 
 /* The bands of serving. A file of residuals that is wrong costs the bands, not the answer. */
@@ -300,8 +401,9 @@ static OrrBands *open_bands(OrrLibrary *library, const OrrResiduals *none, char 
 OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityQuery *query,
                                GError **error) {
   g_return_val_if_fail(query->seeds >= 2 && query->seeds <= MOST_SEEDS, NULL);
-  g_return_val_if_fail(query->confidence > 0.5 && query->confidence < 1, NULL);
-  Search search = {library, tree, query, NULL};
+  g_return_val_if_fail(query->confidence == 0 || query->confidence > 0.5, NULL);
+  g_return_val_if_fail(query->confidence < 1, NULL);
+  Search search = {.library = library, .tree = tree, .query = query};
   const double rate = first_rate(&search, error);
   if (rate <= 0) return NULL;
   g_autoptr(OrrCapacity) capacity = g_new0(OrrCapacity, 1);
@@ -309,11 +411,18 @@ OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapa
   g_autoptr(OrrResiduals) none = orr_residuals_new();
   g_autoptr(OrrBands) bands = open_bands(library, none, &capacity->band_note);
   search.bands = bands;
-  if (!bracket(&search, rate, capacity, &capacity->alone, error) ||
-      !bisect(&search, capacity, &capacity->alone, error))
-    return NULL;
-  if (capacity->alone.meets > 0 && !find_sure(&search, capacity, error)) return NULL;
-  return g_steal_pointer(&capacity);
+  const gboolean is_found = find(&search, rate, capacity, error);
+  clear(&search);
+  return is_found ? g_steal_pointer(&capacity) : NULL;
+}
+
+const OrrCapacityPoint *orr_capacity_best(const OrrCapacity *capacity) {
+  const OrrCapacityPoint *best = NULL;
+  for (guint i = 0; i < capacity->points->len; i++) {
+    const OrrCapacityPoint *point = &g_array_index(capacity->points, OrrCapacityPoint, i);
+    if (point->alone.meets && (!best || point->rate > best->rate)) best = point;
+  }
+  return best;
 }
 
 void orr_capacity_free(OrrCapacity *capacity) {

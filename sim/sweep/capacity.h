@@ -5,7 +5,8 @@
  * is at least `fraction`. Each rate is simulated `seeds` times with different loads; the lower end
  * of Student's 95 % confidence interval of their mean decides. Starting from the scenario's own
  * rate, the search doubles or halves the rate until one meets and one fails, then bisects until
- * both are within `tolerance` of each other. Every run is a process of its own (engine.h, rule 5).
+ * both are within `tolerance` of each other. Every run is a process of its own (engine.h, rule 5),
+ * unless `in_process`.
  *
  * That rate is the simulation's alone. A second one holds with `confidence` against the errors of
  * the simulation: capacity_band.h.
@@ -13,16 +14,36 @@
 #ifndef ORR_CAPACITY_H
 #define ORR_CAPACITY_H
 
+#include "sim/run/answer/rows.h"
+#include "sim/run/world.h"
 #include "sim/sweep/capacity_band.h"
 
 G_BEGIN_DECLS
 
 typedef struct {
+  double meets; /* the highest rate that meets; 0: none found */
+  double fails; /* the lowest rate above it that fails; 0: none found */
+} OrrCapacityRange;
+
+typedef struct {
   double fraction; /* of the requests, above 0 to 1 */
   double tolerance;
+  double step;       /* from a rate that meets to the next higher one, until one fails; 0: 2 */
   guint seeds;       /* 2 to 10 */
-  double confidence; /* above 0.5 and below 1 */
-  double least;      /* rates below it are not tried; 0: all may be */
+  double confidence; /* above 0.5 and below 1; 0: the second search is left out */
+  /* Rates below it are of no interest: it is tried first, and if it fails, nothing else is; 0: all
+   * rates are */
+  double least;
+  /* What an earlier search found by the simulation alone: only the second search is made. All 0:
+   * both are */
+  OrrCapacityRange known;
+  /* The runs take place here, seed after seed; after a seed that misses the fraction, the interval
+   * cannot reach it, and the others are left out. For an engine of which a process can have many:
+   * `engine: fair`. */
+  gboolean in_process;
+  /* In this process: made for the scenario's cluster, whose routes do not depend on the seed; NULL:
+   * the search makes its own */
+  const OrrRunWorld *world;
 } OrrCapacityQuery;
 
 /* Of the fraction of requests within their objectives. */
@@ -35,12 +56,10 @@ typedef struct {
   double rate;
   OrrCapacityInterval alone, sure; /* by the simulation alone; with the confidence asked for */
   OrrCapacityBand band;            /* the worst of the seeds' runs; `good` is that of one of them */
+  gboolean has_result;             /* FALSE: the first seed's queue diverged */
+  OrrServingResult result;         /* of the first seed */
+  char note[200];                  /* else why its run was ended */
 } OrrCapacityPoint;
-
-typedef struct {
-  double meets; /* the highest rate that meets; 0: none found */
-  double fails; /* the lowest rate above it that fails; 0: none found */
-} OrrCapacityRange;
 
 typedef struct {
   GArray *points; /* OrrCapacityPoint, in the order tried */
@@ -53,6 +72,9 @@ typedef struct {
 OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityQuery *query,
                                GError **error);
 void orr_capacity_free(OrrCapacity *capacity);
+
+/* The point of the highest rate that meets the objectives; NULL: none does. */
+const OrrCapacityPoint *orr_capacity_best(const OrrCapacity *capacity);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCapacity, orr_capacity_free)
 
 G_END_DECLS

@@ -52,21 +52,42 @@ check "lost time needs more" '[ $status -eq 0 ] && grep -q "^24 GPUs train 50B t
 
 # --- Serving ---
 
-run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 2 --input 1000 --output 100 --ttft 1s --tpot 20ms -o served.yaml --json
+serving() { run plan serving --model llama-3.1-8b --input 1000 --output 100 --ttft-p99 1s --tpot-p99 20ms "$@"; }
+serving --cluster dgx-h100-superpod --gpus 2 --precision bf16 --kv-cache bf16 -o served.yaml --db serving.db --json
+cp said first
 check "the best layout serves the most" '[ $status -eq 0 ] && python3 -c "
 import json
 plan = json.load(open(\"said\"))
 rates = [layout[\"rate_rps\"] for layout in plan[\"layouts\"]]
 assert rates == sorted(rates, reverse=True) and rates[0] > 1, rates
 assert plan[\"ttft_p99_s\"] <= 1 and plan[\"tpot_p99_s\"] <= 0.02, plan
-assert plan[\"launch\"].startswith(\"vllm serve meta-llama/\"), plan[\"launch\"]"'
+assert plan[\"launch\"].startswith(\"vllm serve meta-llama/\"), plan[\"launch\"]
+open(\"serve.sh\", \"w\").write(plan[\"launch\"])"'
 check "its scenario passes the check" '"$orrery" check served.yaml > said 2>&1'
-run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --rate 30 --input 1000 --output 100 --ttft 1s --tpot 20ms -o served.yaml
-check "a rate: the fewest GPUs first" '[ $status -eq 0 ] && [ "$(sed -n "s/^ *\([0-9]*\) .* tokens per step.*/\1/p" said | sort -n -c 2>&1)" = "" ]'
-run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --rate 1000 --input 1000 --output 100 --ttft 1s --tpot 20ms -o none.yaml
-check "more than the GPUs serve" '[ $status -eq 2 ] && grep -q "no layout serves it" said && [ ! -e none.yaml ]'
+run import launch serve.sh --cluster dgx-h100-superpod
+check "its launch line is read back" '[ $status -eq 0 ] && grep -q "max-num-batched-tokens" said'
+serving --cluster dgx-h100-superpod --gpus 2 --precision bf16 --kv-cache bf16 -o served.yaml --db serving.db --json
+check "the same question again: the same answer, without a search" 'python3 -c "
+import json
+first, again = json.load(open(\"first\")), json.load(open(\"said\"))
+assert again[\"known\"] == again[\"searched\"] > first[\"known\"] == 0
+assert first[\"layouts\"] == again[\"layouts\"] and first[\"launch\"] == again[\"launch\"]"'
+run query serving.db plan
+check "the layouts in the database" '[ $status -eq 0 ] && grep -q "measured .*tp 1, weights bf16, cache bf16" said'
+run query serving.db plan-pareto
+check "the Pareto front" '[ $status -eq 0 ] && grep -q "^front " said'
+run query serving.db latencies
+check "the fleet is a run of the database" '[ $status -eq 0 ] && grep -q "ttft" said'
+serving --devices h100-sxm,l40s --rate 30 --precision bf16 --kv-cache bf16 --aggregated --db none -o served.yaml
+check "a rate: the fewest GPUs first, on the machine that needs them" '[ $status -eq 0 ] && [ "$(sed -n "s/^  [1-5] *\([0-9]*\) .* tokens per step.*/\1/p" said | sort -n -c 2>&1)" = "" ] && grep -q "  1 .*dgx-h100-superpod" said'
+rm -f none.yaml
+serving --cluster dgx-h100-superpod --gpus 1 --rate 1000 --db none -o none.yaml
+check "more than the GPUs serve" '[ $status -eq 2 ] && grep -q "more GPUs are needed than there are" said && [ ! -e none.yaml ]'
 check "no objective" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s && grep -q "needs --tpot TIME" said'
 check "neither rate nor GPUs" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "needs --rate X or --gpus N" said'
+check "neither machine nor device" 'refuses serving --model llama-3.1-8b --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "needs --cluster NAME" said'
+check "a device without a machine" 'refuses serving --model llama-3.1-8b --devices abacus --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "no cluster of the library has device .abacus." said'
+check "a setting that is searched" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s --set workload.kv-dtype=fp8 && grep -q "limits it: --kv-cache" said'
 
 # --- It does not fit ---
 

@@ -8,6 +8,7 @@
 #include "calibration/measure/measure_row.h"
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
+#include "sim/plan/plan_serving_store.h"
 #include "sim/run/answer/rows.h"
 #include "sim/sweep/sweep.h"
 
@@ -29,9 +30,10 @@ static gboolean has_column(const OrrFieldTable *table, const char *column) {
 static const OrrFieldTable *find_table(const char *name) {
   for (guint i = 0; orr_row_tables[i]; i++)
     if (same_name(orr_row_tables[i]->name, name)) return orr_row_tables[i];
-  const OrrFieldTable *const sweeps[] = {&orr_sweep_table, &orr_sweep_excluded_table,
+  const OrrFieldTable *const sweeps[] = {&orr_sweep_table,       &orr_sweep_excluded_table,
                                          &orr_sweep_point_table, &orr_sweep_band_table,
-                                         &orr_sweep_command_table};
+                                         &orr_plan_layout_table, &orr_plan_rate_table,
+                                         &orr_plan_sure_table,   &orr_sweep_command_table};
   for (guint i = 0; i < G_N_ELEMENTS(sweeps); i++)
     if (same_name(sweeps[i]->name, name)) return sweeps[i];
   if (same_name(orr_measure_visit_table.name, name)) return &orr_measure_visit_table;

@@ -513,6 +513,11 @@ static const OrrField fields[] = {
     SECONDS(OrrServing, "longest-queue", most_queue_s, "0 s",
             "A request that waits longer for its first step ends the run: the queue diverges; 0: "
             "never."),
+    ORR_FIELD_INT(
+        OrrServing, "most-missed", most_missed, "0",
+        "Number of requests that miss an objective at which the run ends without a result: for "
+        "searches, to which such a load is of no interest; 0: the run never ends so.",
+        .min = 0, .max = 1000000000),
 };
 const OrrFieldTable orr_serving_table =
     ORR_FIELD_TABLE("serving", "Engines that answer requests, step by step.", OrrServing, fields);

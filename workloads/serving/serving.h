@@ -212,6 +212,8 @@ typedef struct {
   OrrServingMetricsParams metrics;
   /* a request that waits longer ends the run, because the queue diverges; 0: never */
   double most_queue_s;
+  /* requests that miss an objective until the run ends; 0: no limit */
+  gint64 most_missed;
   char *stack; /* name of the software stack, whose defaults are in the members above */
 } OrrServing;
 
@@ -247,6 +249,16 @@ typedef struct {
   double measured_first_s, measured_end_s; /* 0: not measured */
   double handover_s;                       /* 0: its cache stayed where it was computed */
 } OrrServedRequest;
+
+/* The latencies of a request that its client sees. */
+typedef struct {
+  double queue_s, ttft_s, tpot_s, e2e_s;
+  gboolean first_is_good, gap_is_good,
+      end_is_good; /* ttft, tpot, e2e; where nothing is asked, too */
+  gboolean good;   /* all three */
+} OrrServingSeen;
+
+OrrServingSeen orr_serving_see(const OrrServing *params, const OrrServedRequest *request);
 
 /* One step of one replica; for a run of equal decodes simulated at once, each of its steps. */
 typedef struct {

@@ -28,36 +28,6 @@ static char *interned(const char *text) { return (char *)g_intern_string(text); 
 
 /* --- Requests --- */
 
-/* The latencies of a request that its client sees. */
-typedef struct {
-  double queue_s, ttft_s, tpot_s, e2e_s;
-  gboolean good;
-} Seen;
-
-static const OrrSlo *slo_of(const OrrServing *params, guint group) {
-  const OrrRequestClass *one =
-      params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;
-  const gboolean has_own =
-      one && (one->slo.ttft_s > 0 || one->slo.tpot_s > 0 || one->slo.e2e_s > 0);
-  return has_own ? &one->slo : &params->slo;
-}
-
-static Seen see(const OrrServing *params, const OrrServedRequest *request) {
-  const double token_s = params->engine.host.token_s;
-  Seen seen = {.queue_s = request->scheduled_s - request->arrival_s,
-               .ttft_s = request->first_token_s - request->arrival_s + token_s,
-               .e2e_s = request->end_s - request->arrival_s + token_s};
-  if (request->output > 1) seen.tpot_s = (seen.e2e_s - seen.ttft_s) / (request->output - 1);
-  const OrrSlo *slo = slo_of(params, request->group);
-  /* A request of one output token has no time per token after the first. vLLM counts it as 0,
-   * AIPerf as an objective that is not met. */
-  const gboolean has_gap = request->output > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
-  seen.good = (slo->ttft_s <= 0 || seen.ttft_s <= slo->ttft_s) &&
-              (slo->tpot_s <= 0 || (has_gap && seen.tpot_s <= slo->tpot_s)) &&
-              (slo->e2e_s <= 0 || seen.e2e_s <= slo->e2e_s);
-  return seen;
-}
-
 static const char *class_name(const OrrServing *params, guint group) {
   return params->classes && group < params->classes->len
              ? ((const OrrRequestClass *)params->classes->pdata[group])->name
@@ -89,7 +59,7 @@ static void count_requests(const OrrServingWork *work, guint group, Counted *cou
     if (request->arrival_s < work->params.metrics.warmup_s ||
         (group != G_MAXUINT && request->group != group))
       continue;
-    const Seen seen = see(&work->params, request);
+    const OrrServingSeen seen = orr_serving_see(&work->params, request);
     g_array_append_val(counted->ttft, seen.ttft_s);
     if (request->output > 1) g_array_append_val(counted->tpot, seen.tpot_s);
     g_array_append_val(counted->e2e, seen.e2e_s);
@@ -133,7 +103,7 @@ static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
     const Measured measured = measured_of(request);
     if (isnan(measured.e2e_s)) continue;
-    const Seen seen = see(&work->params, request);
+    const OrrServingSeen seen = orr_serving_see(&work->params, request);
     add_error(errors[0], seen.ttft_s, measured.ttft_s);
     add_error(errors[1], seen.tpot_s, measured.tpot_s);
     add_error(errors[2], seen.e2e_s, measured.e2e_s);
@@ -362,7 +332,7 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
   const guint stride = (guint)((n + most - 1) / most);
   for (guint i = 0; i < n; i += stride) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    const Seen seen = see(&work->params, request);
+    const OrrServingSeen seen = orr_serving_see(&work->params, request);
     const Measured measured = measured_of(request);
     const OrrServingRequestRow row = {.request = request->id,
                                       .replica = request->replica,

@@ -26,6 +26,7 @@ struct OrrFleet {
   OrrPool *followers;
   OrrRandom lengths, groups;
   guint32 n_requests;
+  gint64 missed, missed_first;   /* requests that missed an objective; that of ttft */
   gint64 in_system, n_following; /* requests; those that will follow another one's end */
   double area_since_s;
   double weights; /* of the classes, in all */
@@ -180,6 +181,20 @@ static void check_queue(OrrFleet *fleet, const OrrRequest *request) {
               request->id + 1, waited_s, limit_s, fleet->run.work->requests->len, fleet->in_system);
 }
 
+/* Counts requests that miss their objectives, for `most-missed`. */
+static void check_objectives(OrrFleet *fleet, const OrrServedRequest *row) {
+  const OrrServing *params = &fleet->run.work->params;
+  if (params->most_missed == 0 || fleet->run.error) return;
+  const OrrServingSeen seen = orr_serving_see(params, row);
+  fleet->missed += !seen.good;
+  fleet->missed_first += !seen.first_is_good;
+  if (fleet->missed < params->most_missed) return;
+  g_set_error(&fleet->run.error, ORR_FAULT, ORR_FAULT_STUCK,
+              "%" G_GINT64_FORMAT " requests missed an objective (most-missed), %" G_GINT64_FORMAT
+              " of them that of ttft; %u requests had ended by then",
+              fleet->missed, fleet->missed_first, fleet->run.work->requests->len);
+}
+
 static void ended(void *user, OrrRequest *request) {
   OrrFleet *fleet = user;
   const double start_s = fleet->run.start_s;
@@ -200,6 +215,7 @@ static void ended(void *user, OrrRequest *request) {
   g_array_append_val(fleet->run.work->requests, row);
   count_area(fleet, -1);
   check_queue(fleet, request);
+  check_objectives(fleet, &row);
   orr_gateway_notice(orr_gateway_pair(&fleet->route)->first);
   follow_up(fleet, request);
 }

@@ -1,0 +1,221 @@
+/*
+ * summary_plan_serving.c - layouts as a ranked table, and the fleet of the best.
+ */
+#include "sim/cli/summary_plan_serving.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/cli/show.h"
+
+#define D "%" G_GINT64_FORMAT
+
+static const OrrPlanLayout *layout_at(const OrrPlanServingAnswer *answer, guint rank) {
+  const guint index = g_array_index(answer->ranked, guint, rank);
+  return &g_array_index(answer->layouts, OrrPlanLayout, index);
+}
+
+/* "+18, +9 %": what a measurement may be above the simulation. */
+static char *band_of(const OrrPlanLayout *layout) {
+  if (!isfinite(layout->ttft_factor) || !isfinite(layout->tpot_factor)) return g_strdup("none");
+  return g_strdup_printf("%+.0f, %+.0f %%%s", 100 * (layout->ttft_factor - 1),
+                         100 * (layout->tpot_factor - 1), layout->is_weak ? " weak" : "");
+}
+
+/* --- The table --- */
+
+static void print_head(const OrrPlanServingAnswer *answer) {
+  printf("    %5s %8s  %10s  %9s  %9s  %9s  %8s %8s", "GPUs", "replicas", "requests/s", "90 % sure",
+         "ttft p99", "tpot p99", "tokens/s", "watts");
+  if (answer->currency) printf("  %8s", answer->currency);
+  printf("  %-14s  %-5s  layout of a replica\n", "band", "bound");
+  printf("    %5s %8s  %10s  %9s  %9s  %9s  %8s %8s", "", "", "", "", "", "", "per GPU", "per GPU");
+  if (answer->currency) printf("  %8s", "per 1M");
+  printf("  %-14s  %-5s\n", "ttft, tpot", "by");
+}
+
+/* "21.3", "-" where it is not known. */
+static char *number_text(double value) {
+  return isfinite(value) ? g_strdup_printf("%.4g", value) : g_strdup("-");
+}
+
+static void print_layout(const OrrPlanServingAnswer *answer, guint rank) {
+  const OrrPlanLayout *layout = layout_at(answer, rank);
+  const OrrPlanRate *at = &layout->at;
+  g_autofree char *sure = number_text(layout->fleet_sure_rate);
+  g_autofree char *ttft = orr_quantity_format(at->ttft_p99_s, ORR_UNIT_SECONDS);
+  g_autofree char *tpot = orr_quantity_format(at->tpot_p99_s, ORR_UNIT_SECONDS);
+  g_autofree char *watts = number_text(round(at->power_w / (double)layout->gpus));
+  g_autofree char *cost = number_text(at->cost_per_million_output_tokens);
+  g_autofree char *band = band_of(layout);
+  g_autofree char *words = orr_plan_serving_words(answer->asked, layout);
+  printf("  %u %5" G_GINT64_FORMAT " %8" G_GINT64_FORMAT "  %10.4g  %9s  %9s  %9s  %8.0f %8s",
+         rank + 1, layout->replicas * layout->gpus, layout->replicas, layout->fleet_rate, sure,
+         ttft, tpot, at->output_tokens_per_s_per_gpu, watts);
+  if (answer->currency) printf("  %8s", cost);
+  printf("  %-14s  %-5s  %s\n", band, orr_plan_bound_words[layout->bound], words);
+}
+
+static void print_searched(const OrrPlanServingAnswer *answer) {
+  guint by[ORR_N_PLAN_STATUSES] = {0};
+  for (guint i = 0; i < answer->layouts->len; i++)
+    by[g_array_index(answer->layouts, OrrPlanLayout, i).status]++;
+  printf("  searched      %u layouts in %.1f s: %u cannot run, %u are too slow for one request, %u "
+         "are worse than the best, %u were measured",
+         answer->layouts->len, answer->seconds, by[ORR_PLAN_REFUSED], by[ORR_PLAN_LATE],
+         by[ORR_PLAN_PRUNED], by[ORR_PLAN_MEASURED]);
+  if (by[ORR_PLAN_FAILED]) printf(", %u failed", by[ORR_PLAN_FAILED]);
+  if (answer->n_known) printf(" (%u were known)", answer->n_known);
+  printf("\n");
+}
+
+/* --- The fleet --- */
+
+/* Joules where the device has a power model, money where there are prices. */
+static void print_money(const OrrPlanServingAnswer *answer) {
+  const OrrServingResult *fleet = answer->fleet;
+  if (isfinite(fleet->energy_j_per_output_token))
+    printf("  energy        %.3g J per output token, %.0f W on average, all GPUs\n",
+           fleet->energy_j_per_output_token, fleet->gpu_power_mean_w);
+  if (!answer->currency) return;
+  if (isfinite(fleet->cost_per_million_output_tokens))
+    printf("  cost          %.4g %s per million output tokens, %.4g per day\n",
+           fleet->cost_per_million_output_tokens, answer->currency, fleet->money.per_day);
+  else
+    printf("  cost          not known: see orrery run\n");
+}
+
+static void print_fleet(const OrrPlanServingAnswer *answer) {
+  const OrrServingResult *fleet = answer->fleet;
+  g_autofree char *ttft = orr_quantity_format(fleet->ttft.p99, ORR_UNIT_SECONDS);
+  g_autofree char *tpot = orr_quantity_format(fleet->tpot.p99, ORR_UNIT_SECONDS);
+  printf(
+      "  fleet         %.4g requests/s: %.1f %% within the objectives; ttft p99 %s, tpot p99 %s, "
+      "%.0f output tokens/s per GPU\n",
+      fleet->offered_rps, 100 * fleet->goodput_rps / fleet->requests_per_s, ttft, tpot,
+      fleet->output_tokens_per_s_per_gpu);
+  print_money(answer);
+}
+
+static void print_launch(const OrrPlanServingAnswer *answer) {
+  const gboolean differs = answer->asked->settings && *answer->asked->settings;
+  if (!answer->launch) return;
+  g_auto(GStrv) lines = g_strsplit(answer->launch, "\n", -1);
+  for (guint i = 0; lines[i] && *lines[i]; i++)
+    printf("  %s%s%s\n", i ? "              " : "launch        ", lines[i],
+           differs ? "   (without what --set changes)" : "");
+}
+
+void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer) {
+  print_searched(answer);
+  print_head(answer);
+  for (guint i = 0; i < MIN(answer->ranked->len, ORR_PLAN_BEST); i++) print_layout(answer, i);
+  print_fleet(answer);
+  printf("  scenario      %s\n", answer->file);
+  print_launch(answer);
+  if (answer->db) {
+    printf("  stored        plan %" G_GINT64_FORMAT " in %s, its fleet is run %" G_GINT64_FORMAT
+           "; orrery query %s plan has every layout\n",
+           answer->run, answer->db, answer->fleet_run, answer->db);
+    printf("  pareto        orrery plot %s plan-pareto\n", answer->db);
+  }
+  printf("  next          orrery run %s\n", answer->file);
+}
+
+/* --- Reasons --- */
+
+typedef struct {
+  char *text;
+  guint n;
+} Reason;
+
+static int more_frequent(gconstpointer a, gconstpointer b) {
+  const Reason *x = a, *y = b;
+  return (x->n < y->n) - (x->n > y->n);
+}
+
+/* Layouts differ in numbers: the text up to the first one is the reason. */
+static gboolean is_alike(const char *a, const char *b) {
+  const gsize n = strcspn(a, "0123456789");
+  return n == strcspn(b, "0123456789") && strncmp(a, b, n) == 0;
+}
+
+static void add_reason(GArray *reasons, const char *text) {
+  for (guint i = 0; i < reasons->len; i++) {
+    Reason *reason = &g_array_index(reasons, Reason, i);
+    if (!is_alike(reason->text, text)) continue;
+    reason->n++;
+    return;
+  }
+  const Reason reason = {(char *)text, 1};
+  g_array_append_val(reasons, reason);
+}
+
+char *orr_summary_plan_serving_reasons(const GArray *layouts) {
+  g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < layouts->len; i++) {
+    const OrrPlanLayout *layout = &g_array_index(layouts, OrrPlanLayout, i);
+    add_reason(reasons, *layout->why       ? layout->why
+                        : layout->rate > 0 ? "more GPUs are needed than there are"
+                                           : "no rate is low enough");
+  }
+  g_array_sort(reasons, more_frequent);
+  for (guint i = 0; i < MIN(reasons->len, 3); i++) {
+    const Reason *reason = &g_array_index(reasons, Reason, i);
+    g_string_append_printf(text, "%s%u: %s", i ? "; " : "", reason->n, reason->text);
+  }
+  return g_string_free(text, FALSE);
+}
+
+/* --- JSON --- */
+
+static void add_number(GString *out, const char *name, double value) {
+  g_string_append_printf(out, ", \"%s\": ", name);
+  orr_show_json_number(out, value);
+}
+
+static void add_text(GString *out, const char *name, const char *text) {
+  g_string_append_printf(out, ", \"%s\": ", name);
+  orr_show_json_text(out, text);
+}
+
+static void add_layout(GString *out, const OrrPlanServingAnswer *answer,
+                       const OrrPlanLayout *layout, guint rank) {
+  g_autofree char *words = orr_plan_serving_words(answer->asked, layout);
+  g_string_append_printf(out, "%s\n  {\"rank\": %u", rank > 1 ? "," : "", rank);
+  add_text(out, "layout", words);
+  add_text(out, "cluster", answer->asked->clusters[layout->cluster]);
+  add_number(out, "gpus", (double)(layout->replicas * layout->gpus));
+  add_number(out, "replicas", (double)layout->replicas);
+  add_number(out, "rate_rps", layout->fleet_rate);
+  add_number(out, "sure_rate_rps", layout->fleet_sure_rate);
+  add_number(out, "ttft_p99_s", layout->at.ttft_p99_s);
+  add_number(out, "tpot_p99_s", layout->at.tpot_p99_s);
+  add_number(out, "output_tokens_per_s_per_gpu", layout->at.output_tokens_per_s_per_gpu);
+  add_number(out, "power_w_per_gpu", layout->at.power_w / (double)layout->gpus);
+  add_number(out, "cost_per_million_output_tokens", layout->at.cost_per_million_output_tokens);
+  add_number(out, "ttft_factor", layout->ttft_factor);
+  add_number(out, "tpot_factor", layout->tpot_factor);
+  add_text(out, "bound_by", orr_plan_bound_words[layout->bound]);
+  g_string_append_c(out, '}');
+}
+
+void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
+  const OrrServingResult *fleet = answer->fleet;
+  g_autoptr(GString) out = g_string_new("{\"file\": ");
+  orr_show_json_text(out, answer->file);
+  add_text(out, "launch", answer->launch);
+  add_number(out, "goodput_rps", fleet->goodput_rps);
+  add_number(out, "ttft_p99_s", fleet->ttft.p99);
+  add_number(out, "tpot_p99_s", fleet->tpot.p99);
+  add_number(out, "energy_j_per_output_token", fleet->energy_j_per_output_token);
+  add_number(out, "cost_per_million_output_tokens", fleet->cost_per_million_output_tokens);
+  add_number(out, "searched", answer->layouts->len);
+  add_number(out, "known", answer->n_known);
+  g_string_append(out, ", \"layouts\": [");
+  for (guint i = 0; i < answer->ranked->len; i++)
+    add_layout(out, answer, layout_at(answer, i), i + 1);
+  printf("%s]}\n", out->str);
+}

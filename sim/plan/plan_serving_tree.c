@@ -1,0 +1,224 @@
+/*
+ * plan_serving_tree.c - a layout becomes a scenario, and an engine's launch line.
+ */
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/settings.h"
+#include "sim/base/yaml.h"
+#include "sim/plan/plan_serving.h"
+
+#define D "%" G_GINT64_FORMAT
+
+enum {
+  REQUESTS = 400,
+  SMALL_STEP =
+      1024 /* tokens; engines refuse steps of fewer than max-num-seqs, 1,024 on large GPUs */
+};
+
+gint64 orr_plan_serving_requests(const OrrPlanLayout *layout, gint64 cells) {
+  return REQUESTS * cells * MAX(1, (layout->prefill + layout->decoders) / 2);
+}
+
+/* --- The scenario --- */
+
+static void add_parallel(GString *out, const OrrPlanSplit *split) {
+  g_string_append_printf(out, "{tp: " D, split->tp);
+  if (split->pp > 1) g_string_append_printf(out, ", pp: " D, split->pp);
+  if (split->dp_attention > 1)
+    g_string_append_printf(out, ", dp-attention: " D, split->dp_attention);
+  if (split->ep > 1) g_string_append_printf(out, ", ep: " D, split->ep);
+  g_string_append_c(out, '}');
+}
+
+static void add_replicas(GString *out, const OrrPlanLayout *layout, gint64 cells) {
+  const gboolean alike = memcmp(&layout->split, &layout->decode, sizeof layout->split) == 0;
+  g_string_append(out, "  parallel: ");
+  add_parallel(out, &layout->split);
+  if (layout->prefill == 0) {
+    g_string_append_printf(out, "\n  replicas: " D "\n", cells);
+    return;
+  }
+  g_string_append_printf(out, "\n  replicas: " D "\n  disaggregation: {prefill: " D "}\n",
+                         cells * (layout->prefill + (alike ? layout->decoders : 0)),
+                         cells * layout->prefill);
+  if (alike) return;
+  g_string_append_printf(out, "  groups: [{replicas: " D ", parallel: ", cells * layout->decoders);
+  add_parallel(out, &layout->decode);
+  g_string_append(out, "}]\n");
+}
+
+/* The tokens of a step, by the engine's own setting for chunks. */
+static void add_engine(GString *out, const char *stack, gint64 tokens) {
+  if (tokens > 0 && g_str_has_prefix(stack, "sglang"))
+    g_string_append_printf(
+        out, "  engine: {scheduler: {kind: sglang, chunked-prefill-size: " D "}}\n", tokens);
+  else if (tokens > 0 && tokens < SMALL_STEP)
+    g_string_append_printf(out, "  engine: {max-num-batched-tokens: " D ", max-num-seqs: " D "}\n",
+                           tokens, tokens / 2);
+  else if (tokens > 0)
+    g_string_append_printf(out, "  engine: {max-num-batched-tokens: " D "}\n", tokens);
+}
+
+static void add_load(GString *out, const OrrPlanLoad *load) {
+  if (load->rate > 0)
+    g_string_append_printf(out, "  load: {kind: poisson, rate: %.6g}\n", load->rate);
+  else
+    g_string_append_printf(out, "  load: {kind: closed-loop, concurrency: " D "}\n", load->clients);
+  g_string_append_printf(out, "  requests: " D "\n", load->requests);
+}
+
+static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, gint64 cells,
+                     const OrrPlanLoad *load) {
+  GString *out = g_string_new("schema: scenario/1\n");
+  g_string_append_printf(out,
+                         "name: Serving %s\n"
+                         "question: Does it meet its objectives?\n"
+                         "cluster: {base: %s, nodes: 0, gpus: " D "}\n"
+                         "model: %s\n",
+                         asked->model, asked->clusters[layout->cluster], cells * layout->gpus,
+                         asked->model);
+  if (asked->prices) g_string_append_printf(out, "prices: %s\n", asked->prices);
+  g_string_append_printf(out,
+                         "workload:\n  kind: serving\n  stack: %s\n  quantization: %s\n"
+                         "  kv-dtype: %s\n",
+                         asked->stack, asked->formats[layout->format],
+                         asked->caches[layout->cache]);
+  add_replicas(out, layout, cells);
+  add_engine(out, asked->stack, layout->batched_tokens);
+  add_load(out, load);
+  g_string_append_printf(out,
+                         "  input: {tokens: " D "}\n  output: {tokens: " D "}\n"
+                         "  slo: {ttft: %.6g s, tpot: %.6g s}\n",
+                         asked->input_tokens, asked->output_tokens, asked->ttft_s, asked->tpot_s);
+  return g_string_free(out, FALSE);
+}
+
+OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
+                               const OrrPlanLayout *layout, gint64 cells, const OrrPlanLoad *load,
+                               GError **error) {
+  (void)library;
+  g_autofree char *text = text_of(asked, layout, cells, load);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "the question", diags);
+  if (!tree) {
+    orr_diags_check(diags, error);
+    return NULL;
+  }
+  return orr_settings_apply(&orr_scenario_table, tree, asked->settings, error)
+             ? g_steal_pointer(&tree)
+             : NULL;
+}
+
+/* --- The launch line --- */
+
+typedef struct {
+  const char *family, *command, *tp, *pp, *tokens;
+  const char *sequences; /* with few tokens; NULL: the chunk does not limit them */
+  const char *cache;
+  gboolean casts;               /* it can cast weights to fp8 when it loads them */
+  const char *prefill, *decode; /* options of roles; NULL: not by options */
+  const char *groups, *experts; /* attention data parallelism; NULL: not by options */
+  const char *over_all;         /* experts over all GPUs, as a flag; NULL: a number follows */
+} Engine;
+
+static const Engine engines[] = {
+    {"vllm", "vllm serve", "--tensor-parallel-size", "--pipeline-parallel-size",
+     "--max-num-batched-tokens", "--max-num-seqs", "--kv-cache-dtype", TRUE,
+     "--kv-transfer-config '{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}'",
+     "--kv-transfer-config '{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_consumer\"}'",
+     "--data-parallel-size", "", "--enable-expert-parallel"},
+    {"sglang", "python -m sglang.launch_server --model-path", "--tp-size", "--pp-size",
+     "--chunked-prefill-size", NULL, "--kv-cache-dtype", TRUE, "--disaggregation-mode prefill",
+     "--disaggregation-mode decode", "--enable-dp-attention --dp-size", "--ep-size", NULL},
+    {"trtllm", "trtllm-serve", "--tp_size", "--pp_size", "--max_num_tokens", "--max_batch_size",
+     "--kv_cache_dtype", FALSE, NULL, NULL, NULL, "--ep_size", NULL},
+};
+
+static const Engine *engine_of(const char *stack) {
+  for (guint i = 0; i < G_N_ELEMENTS(engines); i++)
+    if (g_str_has_prefix(stack, engines[i].family)) return &engines[i];
+  return NULL;
+}
+
+/* The checkpoint's public name: the first one in this format. NULL: none; then the weights of the
+ * first are cast. */
+static char *checkpoint(const OrrModel *model, const char *format) {
+  for (char **alias = model->aliases; alias && *alias; alias++) {
+    const char *word = strchr(*alias, ' ');
+    if (strcmp(word ? word + 1 : "none", format) == 0)
+      return g_strndup(*alias, word ? (gsize)(word - *alias) : strlen(*alias));
+  }
+  return NULL;
+}
+
+static void add_size(GString *out, const char *option, gint64 size) {
+  if (size > 1) g_string_append_printf(out, " %s " D, option, size);
+}
+
+/* vLLM counts ranks of data parallelism apart from tp, SGLang among its GPUs. */
+static void add_split(GString *out, const Engine *engine, const OrrPlanSplit *split) {
+  const gboolean counts = !engine->over_all && split->dp_attention > 1;
+  add_size(out, engine->tp, counts ? split->tp * split->dp_attention : split->tp);
+  add_size(out, engine->pp, split->pp);
+  add_size(out, engine->groups, split->dp_attention);
+  if (split->ep > 1 && engine->over_all)
+    g_string_append_printf(out, " %s", engine->over_all);
+  else
+    add_size(out, engine->experts, split->ep);
+}
+
+static gboolean add_model(GString *out, const Engine *engine, const OrrModel *model,
+                          const char *format) {
+  g_autofree char *own = checkpoint(model, format);
+  g_autofree char *wide = own ? NULL : checkpoint(model, "none");
+  const char *name = own ? own : wide ? wide : model->name;
+  g_string_append_printf(out, "%s %s", engine->command, name);
+  if (own || strcmp(format, "none") == 0) return TRUE;
+  g_string_append_printf(out, " --quantization %s", format);
+  return engine->casts && strcmp(format, "fp8") == 0;
+}
+
+/* Of one role; @role: its options, "" for a replica that does both. */
+static char *line_of(const OrrPlanServing *asked, const OrrPlanLayout *layout,
+                     const OrrModel *model, const OrrPlanSplit *split, const char *role) {
+  const Engine *engine = engine_of(asked->stack);
+  GString *out = g_string_new(NULL);
+  const gboolean is_known = add_model(out, engine, model, asked->formats[layout->format]);
+  add_split(out, engine, split);
+  g_string_append_printf(out, " %s " D, engine->tokens,
+                         layout->batched_tokens * (engine->over_all ? 1 : split->dp_attention));
+  if (engine->sequences && layout->batched_tokens < SMALL_STEP)
+    g_string_append_printf(out, " %s " D, engine->sequences, layout->batched_tokens / 2);
+  if (strcmp(asked->caches[layout->cache], "fp8") == 0)
+    g_string_append_printf(out, " %s fp8", engine->cache);
+  if (*role) g_string_append_printf(out, " %s", role);
+  return g_string_free(out, !is_known);
+}
+
+static gboolean has_line(const Engine *engine, const OrrPlanLayout *layout) {
+  const gboolean has_groups =
+      layout->split.dp_attention > 1 || (layout->prefill > 0 && layout->decode.dp_attention > 1);
+  return engine && (engine->groups || !has_groups) && (engine->prefill || layout->prefill == 0);
+}
+
+char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,
+                              const OrrPlanLayout *layout) {
+  const Engine *engine = engine_of(asked->stack);
+  const OrrPlanLoad load = {.rate = 1, .requests = 1};
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_plan_serving_tree(library, asked, layout, 1, &load, NULL);
+  g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read_fields(library, tree, diags) : NULL;
+  if (!scenario || !has_line(engine, layout)) return NULL;
+  const gboolean apart = layout->prefill > 0;
+  g_autofree char *one =
+      line_of(asked, layout, &scenario->model, &layout->split, apart ? engine->prefill : "");
+  g_autofree char *other =
+      apart ? line_of(asked, layout, &scenario->model, &layout->decode, engine->decode) : NULL;
+  if (!one || (apart && !other)) return NULL;
+  return apart ? g_strdup_printf("# servers that prefill: " D "\n%s\n# servers that decode: " D
+                                 "\n%s\n",
+                                 layout->prefill * MAX(layout->replicas, 1), one,
+                                 layout->decoders * MAX(layout->replicas, 1), other)
+               : g_strdup_printf("%s\n", one);
+}

@@ -1,0 +1,370 @@
+/*
+ * test_plan_serving.c - layouts of an engine: which there are, that pruning finds the best that an
+ * exhaustive search finds, that stored answers are taken up again, and that launch lines are read
+ * back as the same scenario.
+ */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/yaml.h"
+#include "sim/import/launch/launch_form.h"
+#include "sim/plan/plan_serving_store.h"
+
+/* --- Questions --- */
+
+static char *h100[] = {"dgx-h100-superpod", NULL};
+static char *l40s[] = {"l40s-server", NULL};
+static char *wide[] = {"none", NULL}, *both[] = {"none", "fp8", NULL};
+static char *bf16[] = {"bf16", NULL};
+
+/* Short prompts and answers: a run takes some ms. */
+static OrrPlanServing question(const char *stack) {
+  return (OrrPlanServing){.model = "llama-3.1-8b",
+                          .stack = stack,
+                          .clusters = h100,
+                          .formats = wide,
+                          .caches = bf16,
+                          .gpus = 4,
+                          .input_tokens = 600,
+                          .output_tokens = 20,
+                          .ttft_s = 0.1,
+                          .tpot_s = 0.02,
+                          .fraction = 0.99,
+                          .jobs = 2};
+}
+
+static GArray *layouts_of(OrrLibrary *library, const OrrPlanServing *asked) {
+  g_autoptr(GError) error = NULL;
+  GArray *layouts = orr_plan_serving_layouts(library, asked, &error);
+  g_assert_no_error(error);
+  return layouts;
+}
+
+static const OrrPlanLayout *at(const GArray *layouts, guint i) {
+  return &g_array_index(layouts, OrrPlanLayout, i);
+}
+
+static void search(OrrLibrary *library, const OrrPlanServing *asked, GArray *layouts) {
+  g_autoptr(GError) error = NULL;
+  orr_plan_serving_search(library, asked, layouts, NULL, &error);
+  g_assert_no_error(error);
+}
+
+/* --- Layouts --- */
+
+static guint count(const GArray *layouts, gint64 tp, gint64 pp, gint64 dp, gint64 prefill) {
+  guint n = 0;
+  for (guint i = 0; i < layouts->len; i++) {
+    const OrrPlanLayout *one = at(layouts, i);
+    n += one->split.tp == tp && one->split.pp == pp && one->split.dp_attention == dp &&
+         one->prefill == prefill;
+  }
+  return n;
+}
+
+static void test_layouts(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrPlanServing asked = question("vllm-0.19");
+  g_autoptr(GArray) dense = layouts_of(library, &asked);
+  g_assert_cmpuint(count(dense, 4, 1, 1, 0), ==, 2); /* 8,192 and 512 tokens; 600 fit in 2,048 */
+  g_assert_cmpuint(count(dense, 1, 2, 1, 0), ==, 0); /* inside NVLink: tp */
+  g_assert_cmpuint(count(dense, 1, 1, 1, 3), ==, 1); /* 3 that prefill, 1 that decodes */
+  for (guint i = 0; i < dense->len; i++) g_assert_cmpint(at(dense, i)->gpus, <=, 4);
+  asked.clusters = l40s;
+  g_autoptr(GArray) pcie = layouts_of(library, &asked);
+  g_assert_cmpuint(count(pcie, 1, 2, 1, 0), ==, 2); /* without NVLink: pipelines too */
+  asked.model = "mixtral-8x7b";
+  asked.is_whole = TRUE;
+  g_autoptr(GArray) moe = layouts_of(library, &asked);
+  g_assert_cmpuint(count(moe, 1, 1, 4, 0), ==, 2); /* attention's data parallelism */
+  g_assert_cmpuint(count(moe, 2, 1, 1, 0), ==, 4); /* experts split, and whole */
+  g_assert_cmpuint(count(moe, 1, 1, 1, 1), ==, 0);
+}
+
+static void test_formats(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  const struct {
+    const char *model, *stack, *formats;
+  } all[] = {{"llama-3.1-8b", "vllm-0.19", "none fp8"}, /* the engine casts */
+             {"llama-3.1-8b", "trtllm-1.0", "none"},
+             {"deepseek-v3", "vllm-0.19", "fp8-block nvfp4-mlp"}}; /* of its checkpoints */
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
+    g_autoptr(GError) error = NULL;
+    g_auto(GStrv) words = orr_plan_serving_formats(library, all[i].model, all[i].stack, &error);
+    g_assert_no_error(error);
+    g_autofree char *text = g_strjoinv(" ", words);
+    g_assert_cmpstr(text, ==, all[i].formats);
+  }
+}
+
+static void test_machines(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *dgx = orr_plan_serving_machine(library, "h100-sxm", &error);
+  g_assert_cmpstr(dgx, ==, "dgx-h100-superpod");
+  g_autofree char *other = orr_plan_serving_machine(library, "l40s", &error);
+  g_assert_cmpstr(other, ==, "l40s-server");
+  g_assert_null(orr_plan_serving_machine(library, "abacus", &error));
+  g_assert_nonnull(strstr(error->message, "h100-sxm"));
+}
+
+/* --- Pruning against an exhaustive search --- */
+
+/* The best layouts, and their rates within the tolerance of a search, 5 %: an exhaustive search
+ * begins at other rates. */
+static void assert_same_best(OrrLibrary *library, const OrrPlanServing *asked, guint least_pruned) {
+  OrrPlanServing all = *asked;
+  all.exhaustive = TRUE;
+  g_autoptr(GArray) some = layouts_of(library, asked);
+  g_autoptr(GArray) every = layouts_of(library, &all);
+  search(library, asked, some);
+  search(library, &all, every);
+  g_autoptr(GArray) best = orr_plan_serving_rank(asked, some);
+  g_autoptr(GArray) truth = orr_plan_serving_rank(&all, every);
+  g_assert_cmpuint(best->len, >, 0);
+  guint pruned = 0;
+  for (guint i = 0; i < some->len; i++) {
+    pruned += at(some, i)->status == ORR_PLAN_PRUNED || at(some, i)->status == ORR_PLAN_LATE;
+    g_assert_cmpint(at(every, i)->status, !=, ORR_PLAN_PRUNED);
+  }
+  g_assert_cmpuint(pruned, >=, least_pruned);
+  const OrrPlanLayout *mine = at(some, g_array_index(best, guint, 0));
+  const OrrPlanLayout *twin = at(every, g_array_index(best, guint, 0));
+  const OrrPlanLayout *true_best = at(every, g_array_index(truth, guint, 0));
+  g_assert_cmpfloat_with_epsilon(mine->fleet_rate / twin->fleet_rate, 1, 0.06);
+  if (asked->rate > 0)
+    g_assert_cmpint(mine->replicas * mine->gpus, <=, true_best->replicas * true_best->gpus);
+  else
+    g_assert_cmpfloat(mine->fleet_rate, >=, true_best->fleet_rate / 1.06);
+}
+
+static void test_exhaustive_gpus(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  const OrrPlanServing asked = question("vllm-0.19");
+  assert_same_best(library, &asked, 3);
+}
+
+static void test_exhaustive_rate(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrPlanServing asked = question("sglang-0.5");
+  asked.gpus = 8;
+  asked.rate = 60;
+  asked.is_whole = TRUE;
+  assert_same_best(library, &asked, 0);
+}
+
+/* A request alone is too late everywhere: nothing is measured. */
+static void test_late(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrPlanServing asked = question("vllm-0.19");
+  asked.tpot_s = 0.0001;
+  g_autoptr(GArray) layouts = layouts_of(library, &asked);
+  search(library, &asked, layouts);
+  g_autoptr(GArray) ranked = orr_plan_serving_rank(&asked, layouts);
+  g_assert_cmpuint(ranked->len, ==, 0);
+  for (guint i = 0; i < layouts->len; i++)
+    if (at(layouts, i)->status != ORR_PLAN_REFUSED)
+      g_assert_cmpint(at(layouts, i)->status, ==, ORR_PLAN_LATE);
+}
+
+/* --- Sizes --- */
+
+static void test_sizes(void) {
+  OrrPlanServing asked = {.rate = 20, .gpus = 8};
+  OrrPlanLayout layout = {.status = ORR_PLAN_MEASURED, .gpus = 2, .rate = 6, .sure_rate = 5};
+  orr_plan_serving_size(&asked, &layout); /* 20 / 6: four cells of two GPUs */
+  g_assert_cmpint(layout.replicas, ==, 4);
+  g_assert_cmpfloat(layout.fleet_rate, ==, 24);
+  g_assert_cmpfloat(layout.fleet_sure_rate, ==, 20);
+  layout.rate = 4; /* five cells are ten GPUs */
+  orr_plan_serving_size(&asked, &layout);
+  g_assert_cmpfloat(layout.fleet_rate, ==, 0);
+  asked.rate = 0; /* as much as eight GPUs serve */
+  orr_plan_serving_size(&asked, &layout);
+  g_assert_cmpfloat(layout.fleet_rate, ==, 16);
+}
+
+/* --- The database --- */
+
+typedef struct {
+  OrrStore *store;
+  const OrrPlanServing *asked;
+  gint64 run;
+  guint left; /* layouts that are still kept; then the search ends */
+} Keeper;
+
+static gboolean keep(guint index, const OrrPlanLayout *layout, void *user, GError **error) {
+  Keeper *keeper = user;
+  if (keeper->left-- == 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "enough");
+    return FALSE;
+  }
+  return orr_plan_serving_store_layout(keeper->store, keeper->run, keeper->asked, index, layout,
+                                       error);
+}
+
+/* Searches with a store, until @most layouts are kept; returns how many were known before. */
+static guint search_stored(OrrLibrary *library, OrrStore *store, const OrrPlanServing *asked,
+                           GArray *layouts, guint most) {
+  g_autoptr(GError) error = NULL;
+  Keeper keeper = {store, asked, 0, most};
+  const OrrPlanWatch watch = {NULL, keep, &keeper};
+  guint n_known = 0;
+  orr_plan_serving_store_begin(store, library, asked, layouts, &keeper.run, &n_known, &error);
+  g_assert_no_error(error);
+  const gboolean is_done = orr_plan_serving_search(library, asked, layouts, &watch, &error);
+  g_assert_cmpint(is_done, ==, most == G_MAXUINT);
+  return n_known;
+}
+
+static void assert_equal(const GArray *a, const GArray *b) {
+  for (guint i = 0; i < a->len; i++) {
+    const OrrPlanLayout *x = at(a, i), *y = at(b, i);
+    g_assert_cmpint(x->status, ==, y->status);
+    g_assert_cmpint(x->bound, ==, y->bound);
+    g_assert_cmpstr(x->why, ==, y->why);
+    g_assert_cmpfloat(x->rate, ==, y->rate);
+    g_assert_cmpfloat(x->fails, ==, y->fails);
+    g_assert_cmpint(x->is_assured, ==, y->is_assured);
+    g_assert_true(!x->is_assured || x->sure_rate == y->sure_rate);
+    g_assert_cmpfloat(x->at.ttft_p99_s, ==, y->at.ttft_p99_s);
+    g_assert_cmpuint(x->n_rates, ==, y->n_rates);
+  }
+}
+
+/* A search that was ended goes on, to the answer of one that was not. */
+static void test_resumed(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "plan.db", NULL);
+  OrrPlanServing asked = question("vllm-0.19");
+  asked.is_whole = TRUE;
+  asked.gpus = 2;
+  g_autoptr(GArray) whole = layouts_of(library, &asked);
+  g_autoptr(GArray) first = layouts_of(library, &asked);
+  g_autoptr(GArray) second = layouts_of(library, &asked);
+  g_autoptr(GArray) third = layouts_of(library, &asked);
+  g_autoptr(OrrStore) store = orr_store_open(path, &error);
+  g_assert_no_error(error);
+  search(library, &asked, whole);
+  g_assert_cmpuint(search_stored(library, store, &asked, first, 2), ==, 0);
+  g_assert_cmpuint(search_stored(library, store, &asked, second, G_MAXUINT), ==, 2);
+  g_assert_cmpuint(search_stored(library, store, &asked, third, G_MAXUINT), ==, whole->len);
+  g_autoptr(GArray) best = orr_plan_serving_rank(&asked, whole);
+  g_autoptr(GArray) resumed = orr_plan_serving_rank(&asked, second);
+  g_assert_cmpuint(g_array_index(best, guint, 0), ==, g_array_index(resumed, guint, 0));
+  assert_equal(second, third);
+  asked.rate = 1; /* another question */
+  g_autoptr(GArray) other = layouts_of(library, &asked);
+  g_assert_cmpuint(search_stored(library, store, &asked, other, 0), ==, 0);
+  g_clear_pointer(&store, orr_store_free);
+  g_unlink(path);
+  g_rmdir(folder);
+}
+
+/* --- Launch lines --- */
+
+static OrrScenario *scenario_of(OrrLibrary *library, OrrNode *tree) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  OrrScenario *scenario = orr_scenario_read_fields(library, tree, diags);
+  orr_diags_check(diags, &error);
+  g_assert_no_error(error);
+  return scenario;
+}
+
+/* Sections of the workload that a launch line says. */
+static const char *const said[] = {"parallel", "engine", "quantization", "kv-dtype", "precision"};
+
+static void assert_round(OrrLibrary *library, const OrrPlanServing *asked,
+                         const OrrPlanLayout *layout) {
+  const OrrPlanLoad load = {.rate = 1, .requests = 1};
+  g_autoptr(GError) error = NULL;
+  g_autofree char *line = orr_plan_serving_launch(library, asked, layout);
+  g_assert_nonnull(line);
+  g_autoptr(OrrNode) tree = orr_plan_serving_tree(library, asked, layout, 1, &load, &error);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, tree);
+  OrrLaunchOptions options = {.cluster = asked->clusters[0], .stack = asked->stack};
+  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
+  orr_launch_form_add_text(draft, "line", line, strlen(line));
+  orr_launch_form_read(draft);
+  g_autofree char *back_text = orr_launch_draft_scenario(draft, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) back_tree = orr_yaml_parse(back_text, strlen(back_text), "back", diags);
+  g_autoptr(OrrScenario) back = scenario_of(library, back_tree);
+  g_autofree char *a_text = orr_scenario_resolved(scenario), *b_text = orr_scenario_resolved(back);
+  g_autoptr(OrrNode) a = orr_yaml_parse(a_text, strlen(a_text), "a", diags);
+  g_autoptr(OrrNode) b = orr_yaml_parse(b_text, strlen(b_text), "b", diags);
+  g_assert_cmpstr(scenario->model.name, ==, back->model.name);
+  for (guint i = 0; i < G_N_ELEMENTS(said); i++) {
+    const OrrNode *x = orr_node_get(orr_node_get(a, "workload"), said[i]);
+    const OrrNode *y = orr_node_get(orr_node_get(b, "workload"), said[i]);
+    g_assert_nonnull(x);
+    if (orr_node_equal(x, y)) continue;
+    g_autofree char *x_text = orr_yaml_text(x), *y_text = orr_yaml_text(y);
+    g_error("%s differs:\n%s\n%s\nof\n%s", said[i], x_text, y_text, line);
+  }
+}
+
+static void test_launch(void) {
+  static char *formats[] = {"none", "fp8", "fp8-block", NULL};
+  static char *caches[] = {"bf16", "fp8", NULL};
+  static const char *const stacks[] = {"vllm-0.19", "sglang-0.5", "trtllm-1.0"};
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(stacks); i++) {
+    OrrPlanServing asked = question(stacks[i]);
+    asked.formats = formats;
+    asked.caches = caches;
+    asked.model = "llama-3.1-70b";
+    OrrPlanLayout layout = {.split = {4, 1, 1, 1}, .batched_tokens = 2048, .gpus = 4};
+    assert_round(library, &asked, &layout);
+    layout.split = (OrrPlanSplit){2, 2, 1, 1};
+    layout.cache = 1;
+    assert_round(library, &asked, &layout);
+    layout.batched_tokens = 512;
+    layout.format = 1;
+    if (i < 2) assert_round(library, &asked, &layout);
+    asked.model = "qwen3-235b-a22b";
+    layout = (OrrPlanLayout){.split = {2, 1, 4, 8}, .format = 2, .batched_tokens = 8192, .gpus = 8};
+    if (i < 2) assert_round(library, &asked, &layout);
+    layout.split = (OrrPlanSplit){8, 1, 1, 8};
+    assert_round(library, &asked, &layout);
+  }
+}
+
+/* Software without a launch line: an engine that casts nothing, roles that it has no options for. */
+static void test_no_launch(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrPlanServing asked = question("trtllm-1.0");
+  asked.formats = both;
+  OrrPlanLayout layout = {.split = {1, 1, 1, 1}, .format = 1, .batched_tokens = 8192, .gpus = 1};
+  g_assert_null(orr_plan_serving_launch(library, &asked, &layout));
+  layout.format = 0;
+  layout.decode = layout.split;
+  layout.prefill = layout.decoders = 1;
+  g_assert_null(orr_plan_serving_launch(library, &asked, &layout));
+  asked.stack = "vllm-0.19";
+  g_autofree char *apart = orr_plan_serving_launch(library, &asked, &layout);
+  g_assert_nonnull(strstr(apart, "kv_producer"));
+  g_assert_nonnull(strstr(apart, "kv_consumer"));
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/plan-serving/layouts", test_layouts);
+  g_test_add_func("/plan-serving/formats", test_formats);
+  g_test_add_func("/plan-serving/machines", test_machines);
+  g_test_add_func("/plan-serving/sizes", test_sizes);
+  g_test_add_func("/plan-serving/exhaustive-gpus", test_exhaustive_gpus);
+  g_test_add_func("/plan-serving/exhaustive-rate", test_exhaustive_rate);
+  g_test_add_func("/plan-serving/late", test_late);
+  g_test_add_func("/plan-serving/resumed", test_resumed);
+  g_test_add_func("/plan-serving/launch", test_launch);
+  g_test_add_func("/plan-serving/no-launch", test_no_launch);
+  return g_test_run();
+}
