@@ -2,7 +2,7 @@
 #   make run    install what is missing, build, run the default scenario, show its answer
 #   make test   the same, then all tests
 #
-# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | deb | clean. WERROR=1 makes warnings errors (CI does).
+# Others: make build | sanitize | accuracy | residuals | lint | fuzz | bench | performance | profile ROW | install | deb | image | clean. WERROR=1 makes warnings errors (CI does).
 
 SCENARIO ?= scenarios/gpt3-175b-1024-a100.yaml
 BUILD ?= build
@@ -13,7 +13,7 @@ PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2
 	libxml2-dev libyajl-dev zlib1g-dev
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
-.PHONY: deb run test build setup packages accuracy residuals sanitize lint fuzz fuzzers bench performance profile install clean
+.PHONY: deb image run test build setup packages accuracy residuals sanitize lint fuzz fuzzers bench performance profile install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
@@ -88,6 +88,12 @@ profile: build
 deb: setup
 	@./.ci/packages.sh dpkg-dev
 	@./.ci/deb.sh build-deb
+
+# An OCI image of that package on Debian 12, by podman, docker or buildah; without one of them, a word and exit 1. IMAGE
+# names it.
+IMAGE ?= orrery
+image:
+	@./.ci/image.sh build-deb $(IMAGE)
 
 install: build
 	@meson install -C $(BUILD) --quiet

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/settings.h"
+#include "sim/base/yaml.h"
 #include "sim/cli/summary_sweep.h"
 #include "sim/cli/terminal.h"
 
@@ -58,6 +60,18 @@ gboolean orr_verb_plan_write(const char *text, const char *path, GError **error)
   return FALSE;
 }
 
+gboolean orr_verb_plan_set(char **text, char *const *settings, GError **error) {
+  if (!settings || !*settings) return TRUE;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(*text, strlen(*text), "the question", diags);
+  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return FALSE;
+  g_autofree char *yaml = orr_yaml_text(tree);
+  g_autofree char *head = g_strndup(*text, strcspn(*text, "\n"));
+  g_free(*text);
+  *text = g_strdup_printf("%s\n%s", head, yaml);
+  return TRUE;
+}
+
 static void draw(const OrrSweepReport *report, void *user) {
   gboolean *is_drawn = user;
   if (report->seconds < 1) return;
@@ -69,12 +83,20 @@ static void draw(const OrrSweepReport *report, void *user) {
 OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
                                     GError **error) {
   gboolean is_drawn = FALSE;
-  const OrrSweepOrder order = {.file = file,
-                               .db = db,
-                               .jobs = (guint)orr_verb_plan_asked.n_jobs,
-                               .progress = isatty(STDERR_FILENO) ? draw : NULL,
-                               .user = &is_drawn};
-  OrrSweepReport *report = orr_sweep(library, &order, error);
+  OrrSweepOrder order = {.file = file,
+                         .db = db,
+                         .jobs = (guint)orr_verb_plan_asked.n_jobs,
+                         .resume = db != NULL,
+                         .progress = isatty(STDERR_FILENO) ? draw : NULL,
+                         .user = &is_drawn};
+  g_autoptr(GError) reason = NULL;
+  OrrSweepReport *report = orr_sweep(library, &order, &reason);
+  if (!report && order.resume && strstr(reason->message, "has no sweep of this document")) {
+    order.resume = FALSE;
+    g_clear_error(&reason);
+    report = orr_sweep(library, &order, &reason);
+  }
+  if (reason) g_propagate_error(error, g_steal_pointer(&reason));
   if (is_drawn) orr_terminal_line(NULL);
   return report;
 }

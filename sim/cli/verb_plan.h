@@ -13,6 +13,7 @@ G_BEGIN_DECLS
 /* The options that all parts on training take, and where they go. */
 typedef struct {
   char *model, *cluster, *stack, *precision, *prices, *batch_tokens, *database, *output;
+  char **settings;
   gint sequence, n_jobs;
 } OrrPlanOptions;
 extern OrrPlanOptions orr_verb_plan_asked;
@@ -48,6 +49,21 @@ extern OrrPlanOptions orr_verb_plan_asked;
        &(at_).batch_tokens,                                                                        \
        "Tokens of a step, such as 4M (default: 4194304)",                                          \
        "N"},                                                                                       \
+      {"set",                                                                                      \
+       0,                                                                                          \
+       0,                                                                                          \
+       G_OPTION_ARG_FILENAME_ARRAY,                                                                \
+       &(at_).settings,                                                                            \
+       "Change the scenario or its sweep, e.g. workload.dropout=true; may be repeated",            \
+       "PATH=VALUE"},                                                                              \
+      {"db",                                                                                       \
+       0,                                                                                          \
+       0,                                                                                          \
+       G_OPTION_ARG_FILENAME,                                                                      \
+       &(at_).database,                                                                            \
+       "Store the points in FILE (default: orrery.db), where the same question goes on; 'none' "   \
+       "stores nothing",                                                                           \
+       "FILE"},                                                                                    \
   {                                                                                                \
     "jobs", 'j', 0, G_OPTION_ARG_INT, &(at_).n_jobs, "Worker processes (default: one per core)",   \
         "N"                                                                                        \
@@ -62,7 +78,10 @@ char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
 /* Writes @text to @path; refuses to replace a file that `plan` did not make. */
 gboolean orr_verb_plan_write(const char *text, const char *path, GError **error);
 
-/* A sweep of @file that shows its progress. */
+/* Applies @settings (--set; NULL: none) to the scenario *@text, whose first line stays. */
+gboolean orr_verb_plan_set(char **text, char *const *settings, GError **error);
+
+/* A sweep of @file that shows its progress; where @db has one of the same document, that goes on. */
 OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
                                     GError **error);
 

@@ -47,6 +47,7 @@ typedef struct {
   OrrPlanTraining asked;
   double tokens;
   const char *file; /* where the sweeps are written */
+  const char *db;   /* NULL: nothing is stored */
 } Search;
 
 static void print_try(const Try *one) {
@@ -66,10 +67,12 @@ static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError 
   asked.gpus = gpus;
   *ret_try = (Try){.gpus = gpus, .days = INFINITY};
   g_autofree char *text = orr_plan_training_text(search->library, &asked, error);
-  if (!text || !orr_verb_plan_write(text, search->file, error)) return FALSE;
+  if (!text || !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, error) ||
+      !orr_verb_plan_write(text, search->file, error))
+    return FALSE;
   g_autoptr(GError) reason = NULL;
   g_autoptr(OrrSweepReport) report =
-      orr_verb_plan_sweep(search->library, search->file, NULL, &reason);
+      orr_verb_plan_sweep(search->library, search->file, search->db, &reason);
   if (!report && !g_error_matches(reason, ORR_FAULT, ORR_FAULT_DOCUMENT)) {
     g_propagate_error(error, g_steal_pointer(&reason));
     return FALSE;
@@ -134,7 +137,8 @@ static int answer(const Search *search, const Try *found, GError **error) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  Search search = {.library = library};
+  const char *db = orr_verb_plan_asked.database ? orr_verb_plan_asked.database : "orrery.db";
+  Search search = {.library = library, .db = strcmp(db, "none") ? db : NULL};
   if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error) ||
       !orr_verb_plan_read(&search.asked, error) || !check_options(&search.tokens, error))
     return 2;
@@ -155,7 +159,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_plan_gpus = {
     .verb = "gpus",
     .sentence = "The fewest GPUs that train a number of tokens in time.",
-    .usage = "--model NAME --cluster NAME --tokens N --days X [--useful X] [--sequence N]",
+    .usage = "--model NAME --cluster NAME --tokens N --days X [--useful X] [--sequence N] [--db "
+             "FILE]",
     .more = "Tries 1, 2, 3, 4, 6, 8, 12, ... nodes: for each number the fastest layout, as plan "
             "training finds it. --useful is the fraction of the time that is training: 1 knows no "
             "failures.",

@@ -12,6 +12,7 @@
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/patience.h"
+#include "sim/cli/plan_slurm.h"
 #include "sim/cli/summary_plan_serving.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/verb_plan.h"
@@ -19,8 +20,10 @@
 #include "sim/run/outcome_store.h"
 #include "sim/run/simulate.h"
 
-static char *model, *clusters, *devices, *stack, *prices, *formats, *caches, *ttft, *tpot, *output,
-    *database, **settings;
+enum { SLURM_CORES = 8 };
+
+static char *executor, *model, *clusters, *devices, *stack, *prices, *formats, *caches, *ttft,
+    *tpot, *output, *database, **settings;
 static double rate, fraction = 0.99;
 static int n_gpus, input_tokens, output_tokens, n_jobs;
 static gboolean as_json, exhaustive, is_whole;
@@ -65,7 +68,12 @@ static const GOptionEntry options[] = {
      "Store the layouts in FILE (default: orrery.db); the same question again goes on there; "
      "'none' stores nothing",
      "FILE"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one per core)", "N"},
+    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs,
+     "Worker processes (default: one per core); on Slurm, cores of the job (default: 8)", "N"},
+    {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
+     "local (default), or slurm: one job on the cores of a node; the same command without it then "
+     "prints the answer",
+     "WORD"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {NULL},
 };
@@ -278,10 +286,15 @@ static int answer(Plan *plan, GError **error) {
 
 static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **error) {
   const char *path = database ? database : "orrery.db";
+  const gboolean is_stored = strcmp(path, "none") != 0;
+  gboolean is_slurm = FALSE;
   g_autoptr(GArray) layouts = orr_plan_serving_layouts(library, asked, error);
-  if (!layouts) return 2;
-  g_autoptr(OrrStore) store = strcmp(path, "none") ? orr_store_open(path, error) : NULL;
-  if (strcmp(path, "none") && !store) return 1;
+  if (!layouts || !orr_plan_slurm_asked(executor, is_stored ? path : NULL, &is_slurm, error))
+    return 2;
+  if (is_slurm)
+    return orr_plan_slurm_submit(path, asked->jobs ? asked->jobs : SLURM_CORES, error) ? 0 : 1;
+  g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
+  if (is_stored && !store) return 1;
   Plan plan = {.library = library, .asked = asked, .store = store, .layouts = layouts};
   plan.answer = (OrrPlanServingAnswer){.asked = asked,
                                        .layouts = layouts,

@@ -8,13 +8,16 @@
 #include "sim/base/fault.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
+#include "sim/cli/plan_slurm.h"
 #include "sim/cli/show.h"
+#include "sim/cli/summary_slurm.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/plan/plan_launch.h"
 
 enum { SHOWN = 5 };
 
 static int n_gpus;
+static char *executor;
 static gboolean as_json;
 
 static const GOptionEntry options[] = {
@@ -22,8 +25,10 @@ static const GOptionEntry options[] = {
     {"gpus", 0, 0, G_OPTION_ARG_INT, &n_gpus, "How many GPUs", "N"},
     {"prices", 0, 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.prices,
      "Prices, for the cost of tokens", "NAME"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.database,
-     "Store the points in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
+    {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
+     "local (default), or slurm: a job array, which --set sweep.slurm.tasks=N and the like "
+     "configure; the same command without it then prints the answer",
+     "WORD"},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.output,
      "The swept scenario (default: plan.yaml); the best point's is written beside it", "FILE"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
@@ -191,6 +196,17 @@ static gboolean check_found(const OrrSweepReport *report, GError **error) {
   return FALSE;
 }
 
+static int submit(OrrLibrary *library, const char *file, const char *db, GError **error) {
+  const OrrSweepOrder order = {.file = file, .db = db};
+  if (!orr_sweep_slurm_submit(library, &order, error)) return 1;
+  g_autoptr(OrrSlurmStatus) status = orr_sweep_slurm_status(db, error);
+  if (!status) return 1;
+  orr_summary_slurm_print(status, db);
+  printf("when it is complete, the same command without --executor prints the answer from %s\n",
+         db);
+  return 0;
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   OrrPlanTraining asked;
   const char *file = orr_verb_plan_asked.output ? orr_verb_plan_asked.output : "plan.yaml";
@@ -205,7 +221,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   }
   g_autofree char *text = orr_plan_training_text(library, &asked, error);
-  if (!text || !orr_verb_plan_write(text, file, error)) return 2;
+  gboolean is_slurm = FALSE;
+  if (!text || !orr_plan_slurm_asked(executor, db, &is_slurm, error) ||
+      !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, error) ||
+      !orr_verb_plan_write(text, file, error))
+    return 2;
+  if (is_slurm) return submit(library, file, db, error);
   g_autoptr(OrrSweepReport) report = orr_verb_plan_sweep(library, file, db, error);
   if (!report || !check_found(report, error)) return 1;
   Plan plan = {.report = report};

@@ -324,6 +324,28 @@ static void print_remedies(OrrLibrary *library, const OrrNode *tree, const OrrSc
   }
 }
 
+/* After the findings of a scenario that was refused: what would fit, of serving. */
+static void offer_serving(OrrLibrary *library, const OrrNode *tree, const OrrDiags *diags) {
+  g_autofree char *findings = orr_diags_text(diags);
+  g_autoptr(OrrDiags) own = orr_diags_new();
+  if (!tree || as_json || !orr_plan_remedy_is_serving(findings)) return;
+  g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, own);
+  guint n_tried = 0;
+  if (!scenario || strcmp(scenario->workload.entry->name, "serving") != 0) return;
+  g_autoptr(GPtrArray) remedies = orr_plan_remedy_serving_list(library, tree, scenario, &n_tried);
+  if (remedies->len == 0)
+    printf("  would fit     no change of %u that were replayed: a larger device\n", n_tried);
+  for (guint i = 0; i < MIN(remedies->len, MOST_REMEDIES); i++) {
+    const OrrPlanRemedy *remedy = remedies->pdata[i];
+    g_autofree char *text = orr_plan_remedy_text(remedy);
+    g_autofree char *ttft = orr_quantity_format(remedy->ttft_s, ORR_UNIT_SECONDS);
+    g_autofree char *tpot = orr_quantity_format(remedy->tpot_s, ORR_UNIT_SECONDS);
+    printf("  %s %s, %" G_GINT64_FORMAT " GPU%s: ttft %s, tpot %s%s\n",
+           i ? "             " : "would fit    ", text, remedy->gpus, remedy->gpus > 1 ? "s" : "",
+           ttft, tpot, remedy->is_slow ? "; it falls behind the load" : "");
+  }
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
@@ -338,6 +360,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrNode) tree = NULL;
   g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], &tree, diags, error);
   orr_show_diags(diags);
+  if (!scenario) offer_serving(library, tree, diags);
   if (!scenario || !check_paths(args[0], error)) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;

@@ -8,7 +8,7 @@
 #include "sim/base/settings.h"
 #include "workloads/training/training_params.h"
 
-static void remedy_free(OrrPlanRemedy *remedy) {
+void orr_plan_remedy_free(OrrPlanRemedy *remedy) {
   g_strfreev(remedy->settings);
   g_free(remedy);
 }
@@ -47,6 +47,20 @@ static void add_sizes(GPtrArray *tries, const OrrTraining *params, const char *a
           sizes[i].name, MAX(sizes[i].value, 1) * factor, also);
 }
 
+/* Fewer chunks per stage hold fewer micro-batches' activations. */
+static void add_chunks(GPtrArray *tries, const OrrTraining *params) {
+  const OrrPipelineKind *kind = (const OrrPipelineKind *)params->pipeline.entry;
+  for (gint64 chunks = kind->chunks(params->pipeline.params) / 2; chunks >= 1; chunks /= 2)
+    add(tries, "workload.pipeline.chunks=%" G_GINT64_FORMAT, chunks);
+}
+
+/* Experts on more GPUs, and products in fp8. */
+static void add_others(GPtrArray *tries, const OrrTraining *params) {
+  for (gint64 factor = 2; factor <= 4; factor *= 2)
+    add(tries, "workload.parallel.ep=%" G_GINT64_FORMAT, MAX(params->parallel.ep, 1) * factor);
+  if (params->precision == ORR_PRECISION_BF16) add(tries, "workload.precision=fp8-current");
+}
+
 static GPtrArray *tries_of(const OrrTraining *params) {
   static const char *const recomputes[] = {"selective", "full"};
   GPtrArray *tries = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
@@ -60,6 +74,8 @@ static GPtrArray *tries_of(const OrrTraining *params) {
     add(tries, "workload.batch.micro=%" G_GINT64_FORMAT, micro);
   if (sharding) add(tries, "workload.optimizer.sharding=%s", sharding);
   if (params->offload.optimizer < 1) add(tries, "workload.offload.optimizer=1");
+  add_chunks(tries, params);
+  add_others(tries, params);
   add_sizes(tries, params, "");
   if (params->recompute < (int)G_N_ELEMENTS(recomputes))
     add_sizes(tries, params, " workload.recompute=full");
@@ -68,9 +84,8 @@ static GPtrArray *tries_of(const OrrTraining *params) {
 
 /* --- Replays --- */
 
-/* The documents that pass the checks; their settings move to @ret_settings. */
-static GPtrArray *documents(OrrLibrary *library, const OrrNode *tree, GPtrArray *tries,
-                            GPtrArray *ret_settings) {
+GPtrArray *orr_plan_remedy_points(OrrLibrary *library, const OrrNode *tree, const GPtrArray *tries,
+                                  GPtrArray *ret_settings) {
   GPtrArray *points = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
   for (guint i = 0; i < tries->len; i++) {
     g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -96,9 +111,9 @@ GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
                                 const OrrScenario *scenario, guint *ret_n_tried) {
   g_autoptr(GPtrArray) tries = tries_of(scenario->workload.params);
   g_autoptr(GPtrArray) settings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-  g_autoptr(GPtrArray) points = documents(library, tree, tries, settings);
+  g_autoptr(GPtrArray) points = orr_plan_remedy_points(library, tree, tries, settings);
   g_autofree OrrPlanAnswer *answers = g_new0(OrrPlanAnswer, MAX(points->len, 1));
-  GPtrArray *remedies = g_ptr_array_new_with_free_func((GDestroyNotify)remedy_free);
+  GPtrArray *remedies = g_ptr_array_new_with_free_func((GDestroyNotify)orr_plan_remedy_free);
   orr_plan_try(library, points, 0, answers);
   for (guint i = 0; i < points->len; i++) {
     const OrrTrainingResult *result = &answers[i].result.training;
@@ -117,7 +132,8 @@ GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
 char *orr_plan_remedy_text(const OrrPlanRemedy *remedy) {
   GString *text = g_string_new(NULL);
   for (char **setting = remedy->settings; *setting; setting++) {
-    if (g_str_has_suffix(*setting, ".dp=0")) continue; /* what is left of the GPUs */
+    if (g_str_has_suffix(*setting, ".dp=0")) continue;    /* what is left of the GPUs */
+    if (g_str_has_prefix(*setting, "cluster.")) continue; /* `gpus` says it */
     if (g_str_has_prefix(*setting, "workload.offload."))
       g_string_append_printf(text, "%soptimizer on the host", text->len ? ", " : "");
     else

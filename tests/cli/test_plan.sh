@@ -89,6 +89,45 @@ check "neither machine nor device" 'refuses serving --model llama-3.1-8b --gpus 
 check "a device without a machine" 'refuses serving --model llama-3.1-8b --devices abacus --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "no cluster of the library has device .abacus." said'
 check "a setting that is searched" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s --set workload.kv-dtype=fp8 && grep -q "limits it: --kv-cache" said'
 
+# --- On Slurm: sbatch runs the script at once, each task of an array after the other ---
+
+mkdir bin
+cat > bin/sbatch <<'END'
+#!/bin/sh
+tasks=none
+for word in "$@"; do
+  case $word in
+  --array=*) tasks=$(seq 0 7) ;;
+  --dependency=*) echo 18 && exit 0 ;; # merges: collected below
+  esac
+  script=$word
+done
+[ "$tasks" = none ] && sh "$script" > "$script.out" 2>&1 && echo 17 && exit 0
+for task in $tasks; do SLURM_ARRAY_TASK_ID=$task sh "$script" > "$script.out" 2>&1; done
+echo 17
+END
+printf '#!/bin/sh\nexit 0\n' > bin/squeue
+chmod +x bin/sbatch bin/squeue
+on_slurm() { status=0; PATH=$work/bin:$PATH "$orrery" plan "$@" > said 2>&1 || status=$?; }
+training="training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --sequence 4096 --batch-tokens 1M --db slurm.db -o slurm.yaml"
+on_slurm $training --executor slurm
+check "a plan of training is submitted as a sweep" '[ $status -eq 0 ] && grep -q "without --executor prints the answer from slurm.db" said'
+PATH=$work/bin:$PATH "$orrery" sweep --collect --db slurm.db > said 2>&1
+on_slurm $training
+check "and answered from its points" '[ $status -eq 0 ] && grep -q "^  1 .*micro 1" said && [ "$("$orrery" query slurm.db "SELECT count(*) AS n FROM run WHERE kind = '"'sweep'"'" --csv | tail -n 1)" = 1 ]'
+serves="serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 200 --output 20 --ttft 1s --tpot 20ms --precision bf16 --kv-cache bf16 --db slurm.db -o slurm-best.yaml"
+on_slurm $serves --executor=slurm -j 2
+check "a plan of serving is one job" '[ $status -eq 0 ] && grep -q "job 17, 2 cores" said && grep -q "fleet" slurm.db.slurm/plan.out'
+on_slurm $serves --json
+check "and answered from its layouts" '[ $status -eq 0 ] && python3 -c "
+import json
+plan = json.load(open(\"said\"))
+assert plan[\"known\"] == plan[\"searched\"] > 0"'
+on_slurm $serves --executor moon
+check "another executor" '[ $status -eq 2 ] && grep -q "known: local, slurm" said'
+on_slurm training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --executor slurm --db none
+check "Slurm without a database" '[ $status -eq 2 ] && grep -q "needs a database" said'
+
 # --- It does not fit ---
 
 run run gpt3-175b-1024-a100 --set workload.recompute=none --db none
@@ -97,6 +136,16 @@ run run gpt3-175b-1024-a100 --set workload.recompute=selective --db none
 check "what is said to fit does" 'grep -q "it fits" said'
 run run sft-llama-3.1-8b-8-h100 --set cluster.gpus=1 --set workload.batch.global=8 --set model=llama-3.1-70b --db none
 check "nothing helps" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "would fit     no change of [0-9]" said'
+
+run run serving-llama-3.1-70b-h100 --set workload.parallel.tp=1 --set cluster.gpus=1 --db none
+check "an engine: on the fewest GPUs first" '[ $status -eq 2 ] && grep -q "  would fit     tp 2, 2 GPUs: ttft .* tpot " said && [ "$(sed -n "s/.*, \([0-9]*\) GPU.*: ttft .*/\1/p" said | sort -n -c 2>&1)" = "" ]'
+run run serving-llama-3.1-70b-h100 --set workload.parallel.tp=2 --set cluster.gpus=2 --db none
+check "and it does" '[ $status -eq 0 ]'
+run run serving-llama-3.1-8b-h100 --set workload.engine.kv-blocks=10 --db none
+check "a cache that is set too small" '[ $status -eq 2 ] && grep -q "would fit     kv-blocks 0, 1 GPU" said'
+run sweep sweep-gpt3-6.7b-64-a100 --db unfit.db --set sweep.sampler='{kind: random, points: 20}'
+run query unfit.db "SELECT count(*) AS n FROM sweep_point WHERE status = 'unfit' AND NOT memory_bytes > 80e9"
+check "points of sweeps that do not fit have their memory" '[ "$(tail -n 1 said | tr -d " ")" = 0 ] && "$orrery" query unfit.db "SELECT 1 FROM sweep_point WHERE status = '"'unfit'"'" | grep -q 1'
 
 # --- Refused ---
 
