@@ -6,7 +6,7 @@ set -eu
 build=$1
 name=$2
 
-# A client whose daemon does not answer is no tool.
+# Skips a client whose daemon does not answer.
 tool='' mute=''
 for one in podman docker; do
   command -v "$one" > /dev/null || continue

@@ -62,6 +62,7 @@ tables() {
   "$orrery" validate gemm --profile a100-80gb-sxm --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" calibrate --device fake --families collective,launch --budget 20s --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" sweep sweep-gpt3-6.7b-64-a100 --set sweep.sampler='{kind: random, points: 8}' --db "$work/runs.db" > "$work/log" 2>&1
+  "$orrery" plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 200 --output 20 --ttft 1s --tpot 20ms --precision bf16 --kv-cache bf16 -o "$work/plan-best.yaml" --db "$work/runs.db" > "$work/log" 2>&1
   heading
   cat << 'END'
 # Tables of results
@@ -69,8 +70,8 @@ tables() {
 A results database is one SQLite file: `run` has one row per run; every other table has a `run_id`. Units are SI base units
 (seconds, bytes, bytes per second). A table is created when its first row is stored: `span` only by `run --trace`,
 `validation_row` and `cost_error` only by `validate`, `kernel_sample`, `kernel_refusal` and `kernel_session` only by
-`calibrate`, `sweep`, `sweep_excluded` and `sweep_point` only by `sweep`. Every database has the same
-sentences, in `metric_def`.
+`calibrate`, `sweep`, `sweep_excluded` and `sweep_point` only by `sweep`, `plan_layout`, `plan_rate` and `plan_sure` only by
+`plan serving`. Every database has the same sentences, in `metric_def`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"
   while read -r name; do table "$name"; done < "$work/tables"
