@@ -172,6 +172,10 @@ char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *n
   const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
   const char *shipped = shipped_name(name), *own = shipped ? shipped : name;
   const guint from = shipped ? library->folders->len - 1 : 0;
+  if (kind && is_path(name)) {
+    g_autofree char *file = path_beside(name, (OrrPlace){0});
+    return g_file_test(file, G_FILE_TEST_IS_REGULAR) ? g_steal_pointer(&file) : NULL;
+  }
   return kind && is_name(own) ? find_file(library, kind, own, from) : NULL;
 }
 
@@ -281,6 +285,21 @@ static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, G
   return orr_node_lay(under, over);
 }
 
+/* Devices name their profile as a text, which is looked up later, when its place is forgotten: a path
+ * becomes absolute as soon as its document is read. */
+static void place_profiles(OrrNode *node) {
+  for (guint i = 0; i < orr_node_length(node); i++) {
+    const char *key = node->kind == ORR_NODE_MAP ? ((OrrNode *)node->keys->pdata[i])->text : "";
+    OrrNode *item = node->items->pdata[i];
+    if (item->kind != ORR_NODE_SCALAR) {
+      place_profiles(item);
+    } else if (strcmp(key, "profile") == 0 && item->text && is_path(item->text)) {
+      g_autofree char *path = path_beside(item->text, item->place);
+      orr_node_set(node, "profile", orr_node_new_scalar(item->place, path));
+    }
+  }
+}
+
 static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path,
                               GPtrArray *chain, OrrDiags *diags) {
   const guint n_before = orr_diags_n_errors(diags);
@@ -289,6 +308,7 @@ static OrrNode *read_document(OrrLibrary *library, const char *kind, const char 
   if (orr_diags_n_errors(diags) >
       n_before) /* a key twice, an alias: what the tree says is not what was written */
     return NULL;
+  if (strcmp(kind, "profile") != 0) place_profiles(root);
   return lay_bases(library, kind, g_steal_pointer(&root), chain, diags);
 }
 

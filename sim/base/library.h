@@ -69,7 +69,7 @@ OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char
 /* Names of all documents of @kind, sorted, without repeats; a strv that the caller frees. */
 char **orr_library_names(OrrLibrary *library, const char *kind);
 
-/* The file that holds a document, or NULL; newly allocated. */
+/* The file that holds a document, of which @name can be a path, or NULL; newly allocated. */
 char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
 
 /* The name of the document that @name, which is not one itself, is an alias of, or NULL; it lives

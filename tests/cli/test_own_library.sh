@@ -69,4 +69,15 @@ printf 'schema: device/1\nbase: shipped:h100\n' > ../mine/devices/h100-sxm.yaml
 "$orrery" --library ../mine describe device h100-sxm > said 2>&1
 status=$?
 check "an unknown shipped one: the nearest" '[ $status -eq 2 ] && grep -q "unknown device .shipped:h100.: did you mean" said'
+
+# --- A profile by its path, from the folder of the document that names it ---
+
+rm -r ../mine/devices
+printf 'schema: profile/1\nname: ours\nbase: h100-sxm\ndevice: h100-sxm\n' > ../mine/scenarios/ours.yaml
+sed 's|cluster: .*|cluster: {base: dgx-h100-superpod, gpus: 1, device: {base: h100-sxm, profile: ./ours.yaml}}|' ../mine/scenarios/beside.yaml > ../mine/scenarios/profiled.yaml
+check "a profile by its path" '[ "$(requests ../mine/scenarios/profiled.yaml)" = 4 ] && [ "$(requests profiled)" = 4 ]'
+rm ../mine/scenarios/ours.yaml
+"$orrery" --library ../mine run profiled --db none > said 2>&1
+status=$?
+check "a path without a profile" '[ $status -eq 2 ] && grep -q "unknown profile .*mine/scenarios/ours.yaml" said'
 echo "1..$n"
