@@ -285,8 +285,8 @@ static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, G
   return orr_node_lay(under, over);
 }
 
-/* Devices name their profile as a text, which is looked up later, when its place is forgotten: a path
- * becomes absolute as soon as its document is read. */
+/* Devices name their profile as a text, which is looked up later, when its place is forgotten: a
+ * path becomes absolute as soon as its document is read. */
 static void place_profiles(OrrNode *node) {
   for (guint i = 0; i < orr_node_length(node); i++) {
     const char *key = node->kind == ORR_NODE_MAP ? ((OrrNode *)node->keys->pdata[i])->text : "";

@@ -3,8 +3,8 @@
  *
  * A plan of training is a sweep, which goes to a job array (sim/sweep/sweep_slurm.h). The search of
  * plan serving depends on its own answers, round after round, so it is one job on the cores of one
- * node: the same command, which stores its layouts in the database. In both cases the same question,
- * asked again without Slurm, finds what is stored and prints the answer.
+ * node: the same command, which stores its layouts in the database. In both cases the same
+ * question, asked again without Slurm, finds what is stored and prints the answer.
  */
 #ifndef ORR_PLAN_SLURM_H
 #define ORR_PLAN_SLURM_H

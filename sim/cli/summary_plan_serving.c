@@ -32,7 +32,7 @@ static void print_head(const OrrPlanServingAnswer *answer) {
   printf("  %-14s  %-5s  layout of a replica\n", "band", "bound");
   printf("    %5s %8s  %10s  %9s  %9s  %9s  %8s %8s", "", "", "", "", "", "", "per GPU", "per GPU");
   if (answer->currency) printf("  %8s", "per 1M");
-  printf("  %-14s  %-5s\n", "ttft, tpot", "by");
+  printf("  %-14s  by\n", "ttft, tpot");
 }
 
 /* "21.3", "-" where it is not known. */

@@ -81,7 +81,7 @@ gboolean orr_verb_plan_write(const char *text, const char *path, GError **error)
 /* Applies @settings (--set; NULL: none) to the scenario *@text, whose first line stays. */
 gboolean orr_verb_plan_set(char **text, char *const *settings, GError **error);
 
-/* A sweep of @file that shows its progress; where @db has one of the same document, that goes on. */
+/* A sweep of @file that shows its progress; a sweep of the same document in @db goes on. */
 OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
                                     GError **error);
 

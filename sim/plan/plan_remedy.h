@@ -20,11 +20,11 @@ typedef struct {
 
 void orr_plan_remedy_free(OrrPlanRemedy *remedy);
 
-/* Tries recomputation, smaller micro-batches, sharding, offload of the optimizer, fewer chunks, fp8,
- * more expert, tensor, pipeline and context parallelism, and some of them together: each that passes the checks is
- * replayed, folded, on the engine `fair`. @tree: the scenario's document, @scenario: what was read
- * from it. Returns those that fit, fastest first, of OrrPlanRemedy *; @ret_n_tried: how many were
- * replayed. The caller owns it. */
+/* Tries recomputation, smaller micro-batches, sharding, offload of the optimizer, fewer
+ * chunks, fp8, more expert, tensor, pipeline and context parallelism, and some of them
+ * together: each that passes the checks is replayed, folded, on the engine `fair`. @tree: the
+ * scenario's document, @scenario: what was read from it. Returns those that fit, fastest
+ * first, of OrrPlanRemedy *; @ret_n_tried: how many were replayed. The caller owns it. */
 GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
                                 const OrrScenario *scenario, guint *ret_n_tried);
 
@@ -37,8 +37,8 @@ gboolean orr_plan_remedy_is_serving(const char *findings);
 GPtrArray *orr_plan_remedy_serving_list(OrrLibrary *library, const OrrNode *tree,
                                         const OrrScenario *scenario, guint *ret_n_tried);
 
-/* For both: the documents with one of @tries (strvs of settings) that pass the checks, on the engine
- * `fair`; their settings are copied to @ret_settings. The caller owns them. */
+/* For both: the documents with one of @tries (strvs of settings) that pass the checks, on the
+ * engine `fair`; their settings are copied to @ret_settings. The caller owns them. */
 GPtrArray *orr_plan_remedy_points(OrrLibrary *library, const OrrNode *tree, const GPtrArray *tries,
                                   GPtrArray *ret_settings);
 

@@ -143,7 +143,8 @@ typedef struct {
   gint64 clients, requests;
 } OrrPlanLoad;
 
-/* The unread scenario of @cells cells of @layout, with the question's settings; NULL with @error. */
+/* The unread scenario of @cells cells of @layout, with the question's settings; NULL with
+ * @error. */
 OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
                                const OrrPlanLayout *layout, gint64 cells, const OrrPlanLoad *load,
                                GError **error);

@@ -148,8 +148,8 @@ static GArray *splits_of(Choice *choice) {
 
 static gint64 divisor(gint64 a, gint64 b) { return b == 0 ? a : divisor(b, a % b); }
 
-/* Replicas that prefill and replicas that decode, up to MOST_ROLES in all; prompts are computed alone,
- * so the budget is the largest. */
+/* Replicas that prefill and replicas that decode, up to MOST_ROLES in all; prompts are computed
+ * alone, so the budget is the largest. */
 static void add_roles(Choice *choice, const OrrPlanSplit *prefill, const OrrPlanSplit *decode) {
   OrrPlanLayout layout = choice->layout;
   for (gint64 n = 2; n <= MOST_ROLES; n++)

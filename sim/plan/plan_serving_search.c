@@ -132,8 +132,8 @@ static void judge_lone(const OrrPlanServing *asked, OrrPlanLayout *layout,
   if (text) set_why(layout, ORR_PLAN_LATE, text);
 }
 
-/* A burst that takes longer per token than the objective has too many requests at once: the order of
- * layouts, no more. */
+/* A burst that takes longer per token than the objective has too many requests at once. This
+ * decides the order of layouts, no more. */
 static double estimate(const OrrPlanServing *asked, const OrrServingResult *burst) {
   return burst->requests_per_s * fmin(1, asked->tpot_s / fmax(burst->tpot.p99, 1e-9));
 }

@@ -34,7 +34,7 @@ run run plan-best.yaml --db none --json
 own=$(tr ',' '\n' < said | sed -n 's/.*"tokens_per_s": *//p')
 run run --from-launch line.sh --cluster dgx-h100-superpod --db none --json
 check "the launch line is as fast as the scenario" '[ -n "$own" ] && [ "$(tr "," "\n" < said | sed -n "s/.*\"tokens_per_s\": *//p")" = "$own" ]'
-run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --stack torchtitan-2025.06 --precision fp8-current --prices example --db none -o titan.yaml
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --set sweep.seed=2 --stack torchtitan-2025.06 --precision fp8-current --prices example --db none -o titan.yaml
 check "other software, another number format, another file" '[ $status -eq 0 ] && grep -q "sharding: \[fsdp\]" titan.yaml && grep -q "^prices: example" titan-best.yaml && grep -q "^  cost  " said && grep -q "precision: fp8-current" titan-best.yaml'
 rm -f plan*.yaml
 echo mine > mine.yaml
@@ -47,7 +47,7 @@ check "nothing fits" '[ $status -eq 2 ] && grep -q "no layout .* works; most: .*
 
 run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3 --batch-tokens 1M --sequence 4096
 check "the fewest GPUs" '[ $status -eq 0 ] && grep -q "^16 GPUs train 50B tokens in" said'
-run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3 --batch-tokens 1M --sequence 4096 --useful 0.8
+run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3 --batch-tokens 1M --sequence 4096 --useful 0.8 --set workload.dropout=false --db none
 check "lost time needs more" '[ $status -eq 0 ] && grep -q "^24 GPUs train 50B tokens in" said'
 
 # --- Serving ---
@@ -80,6 +80,12 @@ run query serving.db latencies
 check "the fleet is a run of the database" '[ $status -eq 0 ] && grep -q "ttft" said'
 serving --devices h100-sxm,l40s --rate 30 --precision bf16 --kv-cache bf16 --aggregated --db none -o served.yaml
 check "a rate: the fewest GPUs first, on the machine that needs them" '[ $status -eq 0 ] && [ "$(sed -n "s/^  [1-5] *\([0-9]*\) .* tokens per step.*/\1/p" said | sort -n -c 2>&1)" = "" ] && grep -q "  1 .*dgx-h100-superpod" said'
+run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 200 --output 20 --ttft 1s --tpot 20ms --precision bf16 --kv-cache bf16 --share 0.9 --exhaustive --set workload.engine.max-num-seqs=64 --db none -o set.yaml
+check "a share, every layout, a setting" '[ $status -eq 0 ] && grep -q " 0 are worse than the best" said && grep -q "max-num-seqs: 64" set.yaml && grep -q "without what --set changes" said'
+run run set.yaml --set workload.most-missed=5 --set workload.slo.tpot=1ms --set workload.load.rate=50 --db none
+check "a run that misses too much ends" '[ $status -ne 0 ] && grep -q "can never be met\|requests missed an objective" said'
+run run set.yaml --set workload.most-missed=5 --set workload.load.rate=900 --db none
+check "and says how many missed" '[ $status -eq 1 ] && grep -q "5 requests missed an objective (most-missed)" said'
 rm -f none.yaml
 serving --cluster dgx-h100-superpod --gpus 1 --rate 1000 --db none -o none.yaml
 check "more than the GPUs serve" '[ $status -eq 2 ] && grep -q "more GPUs are needed than there are" said && [ ! -e none.yaml ]'
