@@ -1,5 +1,6 @@
 -- How many tokens per second does a GPU give, against those that a user sees, over the layouts and rates of a plan?
 -- reads: plan_layout(layout, words, cluster); plan_rate(layout, rate_rps, meets, tpot_mean_s, output_tokens_per_s_per_gpu)
+-- rows-from: plans of serving
 -- about: plan
 -- series: front where no other run gives more of both, else within objectives or beyond them
 -- tokens_per_s_per_user: output tokens per second of one request, 1 / mean tpot

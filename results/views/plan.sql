@@ -1,5 +1,6 @@
 -- Which layouts did a plan consider, what does each serve, and why are the others not among the best?
 -- reads: plan_layout(layout, status, bound_by, reason, words, cluster, gpus_per_cell, cells, fleet_rate_rps, rate_rps, below_rps, fails_rps, ttft_p99_s, tpot_p99_s, output_tokens_per_s_per_gpu, power_w, cost_per_million_output_tokens); plan_sure(layout, sure_rate_rps)
+-- rows-from: plans of serving
 -- about: plan
 -- layout: the layout's number
 -- status: measured, pruned (worse than the best), late (a request alone misses an objective), refused or failed
