@@ -23,7 +23,9 @@ typedef struct {
 /* training: a step. collectives: one call of the only size. */
 typedef struct {
   double seconds;
-  double gpu_bytes;    /* training: peak of the fullest GPU */
+  double gpu_bytes; /* training: peak of the fullest GPU */
+  /* training: of that, weights, gradients and optimizer; CUDA context, workspace, NCCL's buffers */
+  double state_bytes, process_bytes;
   double gpu_energy_j; /* training: of all GPUs in a step; NAN: not known */
   gint64 events;
 } OrrPartTimes;

@@ -5,7 +5,7 @@
 -- takes: to (where the chart ends; the end of the run when not given)
 -- takes: parts (how many columns the chart is drawn in; 2000 when not given)
 -- rows-from: runs with spans
--- series: forward, backward, or the kind of communication
+-- series: forward, backward, a phase of post-training, or the kind of communication
 -- row: row of the lane, from 0 at the top
 -- lane: the lane's name
 -- begin_s: when the work begins
@@ -30,6 +30,7 @@ piece AS (
     shown.row,
     shown.name AS lane,
     CASE
+      WHEN s.category = 'compute' AND s.stream = 'phase' THEN s.name
       WHEN s.category = 'compute' AND substr(s.name, 1, 7) = 'forward' THEN 'forward'
       WHEN s.category = 'compute' AND substr(s.name, 1, 8) = 'backward' THEN 'backward'
       WHEN s.category = 'compute' THEN 'other compute'
@@ -43,7 +44,7 @@ piece AS (
   CROSS JOIN span s
   CROSS JOIN shown ON shown.lane = s.lane
   WHERE s.run_id BETWEEN :run AND :run AND s.lane <= (SELECT max(lane) FROM shown) AND s.category <> 'step'
-    AND s.end_s > max(s.started_s, whole.from_s) AND s.started_s < whole.to_s AND (s.stream = 'compute' OR s.category <> 'compute')
+    AND s.end_s > max(s.started_s, whole.from_s) AND s.started_s < whole.to_s AND (s.stream IN ('compute', 'phase') OR s.category <> 'compute')
 )
 SELECT
   p.series,

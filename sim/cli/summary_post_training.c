@@ -4,6 +4,7 @@
 #include "sim/cli/summary_post_training.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/cli/show.h"
 #include "workloads/post_training/post_training.h"
@@ -42,15 +43,11 @@ static void add_phases(GString *out, const OrrPostTrainingResult *r) {
   const struct {
     const char *name;
     double seconds;
-  } phases[] = {{"wait", r->rollout_wait_s},
-                {"switch", r->switch_s},
-                {"driver", r->data_s},
-                {"log-probs", r->old_log_probs_s},
-                {"reference", r->reference_s},
-                {"values", r->values_s},
-                {"critic update", r->critic_update_s},
-                {"update", r->update_s},
-                {"sync", r->weight_sync_s}};
+  } phases[] = {{"wait", r->rollout_wait_s},   {"switch", r->switch_s},
+                {"driver", r->data_s},         {"log-probs", r->old_log_probs_s},
+                {"reference", r->reference_s}, {"rewards", r->rewards_s},
+                {"values", r->values_s},       {"critic update", r->critic_update_s},
+                {"update", r->update_s},       {"sync", r->weight_sync_s}};
   g_string_append_printf(out, "  %-12s ", "trainer");
   const char *comma = " ";
   for (guint i = 0; i < G_N_ELEMENTS(phases); i++) {
@@ -73,6 +70,21 @@ static void add_rollouts(GString *out, const OrrPostTrainingResult *r) {
   g_string_append_c(out, '\n');
 }
 
+/* What engines wait for, mean over engines and steps. */
+static void add_waits(GString *out, const OrrOutcome *outcome) {
+  const char *comma = "";
+  for (guint i = 0; i < outcome->post_training_pools->len; i++) {
+    const OrrPostTrainingPoolRow *row =
+        &g_array_index(outcome->post_training_pools, OrrPostTrainingPoolRow, i);
+    if (strcmp(row->pool, "rollouts") != 0 || strcmp(row->state, "busy") == 0) continue;
+    if (row->fraction < 0.005) continue;
+    if (*comma == '\0') g_string_append_printf(out, "  %-12s  engines wait", "");
+    g_string_append_printf(out, "%s %.3g s (%s)", comma, row->seconds, row->state);
+    comma = ",";
+  }
+  if (*comma) g_string_append_c(out, '\n');
+}
+
 void orr_summary_post_training(GString *out, const OrrScenario *scenario,
                                const OrrOutcome *outcome) {
   const OrrPostTrainingResult *r = &outcome->result.post_training;
@@ -82,6 +94,7 @@ void orr_summary_post_training(GString *out, const OrrScenario *scenario,
                          r->step_time_s, r->tokens_per_s_per_gpu, r->samples_per_s);
   add_phases(out, r);
   add_rollouts(out, r);
+  add_waits(out, outcome);
   g_string_append_printf(out, "  %-12s  engine %.1f GiB, trainer %.1f GiB at the peak%s\n",
                          "memory", r->rollout_memory_bytes / 0x1p30,
                          r->update_memory_bytes / 0x1p30, r->fits ? "" : ": it does not fit");

@@ -94,16 +94,30 @@ typedef struct {
   const OrrPart *parts;
 } Task;
 
+/* What the fullest stage's GPU holds all the time. */
+static void add_memory(const OrrOutcome *outcome, OrrPartTimes *times) {
+  double most = 0;
+  for (guint i = 0; i < outcome->memory->len; i++) {
+    const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);
+    if (row->total_bytes <= most) continue;
+    most = row->total_bytes;
+    times->state_bytes = row->weights_bytes + row->gradients_bytes + row->optimizer_bytes;
+    times->process_bytes = row->workspace_bytes + row->communicators_bytes + row->context_bytes;
+  }
+}
+
 static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
   if (strcmp(part->kind->entry.name, "collectives") == 0)
     return (OrrPartTimes){.seconds = g_array_index(outcome->nccl_tests, OrrNcclTestRow, 0).time_s,
                           .gpu_energy_j = NAN,
                           .events = outcome->result.collectives.events};
   const OrrTrainingResult *r = &outcome->result.training;
-  return (OrrPartTimes){.seconds = r->iteration_time_s,
+  OrrPartTimes times = {.seconds = r->iteration_time_s,
                         .gpu_bytes = r->memory_peak_bytes,
                         .gpu_energy_j = r->gpu_power_mean_w * r->iteration_time_s,
                         .events = r->events};
+  add_memory(outcome, &times);
+  return times;
 }
 
 static gboolean replay_one(const Task *task, const OrrPart *part, OrrPartTimes *ret_times,

@@ -42,12 +42,15 @@ check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
 "$orrery" run campaign-llama-3.1-405b-16384-h100 --set campaign.seeds=2 --set campaign.duration=10d --db campaign.db > said 2>&1 || not_ok "campaign"
 "$orrery" validate megatron-sc21 --db v.db > said 2>&1 || not_ok "validation"
 "$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > swept 2>&1 || not_ok "sweep"
+rl="--set workload.prompts=16 --set workload.steps=2"
+"$orrery" run rl-agents-qwen3-8b-64-h100 $rl --spans all --trace rl.json --db rl.db > said 2>&1 || not_ok "post-training run"
 for name in $("$orrery" list plots | awk '{ print $1 }'); do
   case $name in
   measured-simulated) db=v.db ;;
   front) db=s.db ;;
   latency-cdf | rate-goodput | serving-timeline) db=serving.db ;;
   campaign-progress) db=campaign.db ;;
+  rollout-load) db=rl.db ;;
   *) db="r.db --run 1" ;;
   esac
   if ! command -v gnuplot > /dev/null; then skip "plot $name" "gnuplot is not installed"; continue; fi
@@ -59,6 +62,11 @@ for name in $("$orrery" list plots | awk '{ print $1 }'); do
   "$orrery" plot $db "$name" --term > said 2>&1
   check "plot $name draws letters" '[ "$(wc -l < said)" -ge 28 ] && ! grep -qi "warning" said'
 done
+
+# --- lanes of post-training: trainer, rollouts and engines, in the time line and in Perfetto
+"$orrery" query rl.db timeline --csv > said 2>&1
+check "the time line has phases of the trainer and of engines" 'grep -q "^update,.*,trainer," said && grep -q "^rollout,.*,engine 0," said'
+check "Perfetto's file has them, too" 'grep -q "\"name\":\"rollout-wait\"" rl.json && grep -q "\"name\":\"engine 31\"" rl.json'
 
 # --- a sweep: its views and pictures
 best=$(sed -n 's/.*"point": [0-9]*, "run": \([0-9]*\).*/\1/p' swept | head -n 1)

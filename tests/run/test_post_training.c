@@ -43,7 +43,7 @@ static OrrPostTrainingResult run(const char *text) {
 
 static double parts_of(const OrrPostTrainingResult *r) {
   return r->rollout_wait_s + r->switch_s + r->data_s + r->old_log_probs_s + r->reference_s +
-         r->values_s + r->critic_update_s + r->update_s + r->weight_sync_s;
+         r->rewards_s + r->values_s + r->critic_update_s + r->update_s + r->weight_sync_s;
 }
 
 /* In turns, a step is its parts, one after the other; equal lengths have no tail. */
@@ -60,6 +60,93 @@ static void test_in_turns(void) {
   const OrrPostTrainingResult slow = run(LOOP("wake: 2 s, offload: all"));
   const OrrPostTrainingResult fast = run(LOOP("wake: 0 s, offload: all"));
   g_assert_cmpfloat_with_epsilon(slow.switch_s - fast.switch_s, 4, 1e-9);
+}
+
+/* --- Pools --- */
+
+static double seconds_of(const OrrOutcome *outcome, const char *pool, const char *state) {
+  double sum = 0;
+  for (guint i = 0; i < outcome->post_training_pools->len; i++) {
+    const OrrPostTrainingPoolRow *row =
+        &g_array_index(outcome->post_training_pools, OrrPostTrainingPoolRow, i);
+    if (strcmp(row->pool, pool) == 0 && (!state || strcmp(row->state, state) == 0))
+      sum += row->seconds;
+  }
+  return sum;
+}
+
+static OrrOutcome *run_all(const char *text) {
+  g_autofree char *found = NULL;
+  OrrOutcome *outcome = try_run(text, &found);
+  g_assert_cmpstr(found, ==, "");
+  return outcome;
+}
+
+#define APART "pools: {rollout-gpus: 8}, sync: broadcast"
+
+/* What each pool does and waits for adds up to a step; in turns, each waits while the other works. */
+static void test_waits(void) {
+  g_autoptr(OrrOutcome) outcome = run_all(LOOP(APART));
+  const OrrPostTrainingResult *r = &outcome->result.post_training;
+  g_assert_cmpfloat_with_epsilon(seconds_of(outcome, "trainer", NULL), r->step_time_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon(seconds_of(outcome, "rollouts", NULL), r->step_time_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon(seconds_of(outcome, "rollouts", "trainer"),
+                                 seconds_of(outcome, "trainer", "busy"), 1e-9);
+  g_assert_cmpfloat_with_epsilon(seconds_of(outcome, "trainer", "rollouts"),
+                                 seconds_of(outcome, "rollouts", "busy"), 1e-9);
+  g_assert_cmpfloat_with_epsilon(seconds_of(outcome, "rollouts", "weight-sync"), r->weight_sync_s,
+                                 1e-9);
+}
+
+/* A verifier of 5 s is waited for by both. */
+static void test_waits_for_verifier(void) {
+  g_autoptr(OrrOutcome) outcome = run_all(LOOP(APART ", verifier: {latency: 5 s}"));
+  g_assert_cmpfloat_with_epsilon(seconds_of(outcome, "rollouts", "verifier"), 5, 1e-9);
+}
+
+/* Groups far beyond the limit: the step is that of the slower pool, and no more. Engines that
+ * never wait write as many responses in a step as the trainer takes; the last steps of 60 are even.
+ */
+static void test_slower_pool(void) {
+#define FAR "mode: {kind: asynchronous, staleness: 50}, steps: 60"
+#define OF(more)                                                                                   \
+  HEAD "workload: {kind: post-training, prompts: 32, samples: 4, prompt: {tokens: 200}, "          \
+       "response: {tokens: 500}, rollout: {" ENGINE "}, update: {batch: {global: 64}, "            \
+       "sequence: 4096, optimizer: {sharding: fsdp}}, sync: broadcast, " FAR ", " more "}\n"
+  g_autoptr(OrrOutcome) rollouts = run_all(OF("pools: {rollout-gpus: 1}"));
+  const OrrPostTrainingResult *slow = &rollouts->result.post_training;
+  g_assert_cmpfloat_with_epsilon(seconds_of(rollouts, "rollouts", "busy") +
+                                     seconds_of(rollouts, "rollouts", "weight-sync"),
+                                 slow->step_time_s, 1e-9);
+  g_autoptr(OrrOutcome) trainer = run_all(OF("pools: {rollout-gpus: 8}, epochs: 20"));
+  const OrrPostTrainingResult *r = &trainer->result.post_training;
+  g_assert_cmpfloat_with_epsilon(r->rollout_wait_s, 0, 1e-9);
+  g_assert_cmpfloat_with_epsilon(r->step_time_s, parts_of(r), 1e-9);
+}
+
+/* The trainer's engines help in turns: half of the responses each, as if they were one pool. */
+static void test_hybrid(void) {
+#define FULL(more)                                                                                 \
+  HEAD "workload: {kind: post-training, prompts: 32, samples: 4, prompt: {tokens: 200}, "          \
+       "response: {tokens: 500}, rollout: {engine: {max-model-len: 4096, max-num-seqs: 4}}, "      \
+       "update: {batch: {global: 64}, sequence: 4096, optimizer: {sharding: fsdp}}, " more "}\n"
+  const OrrPostTrainingResult apart = run(FULL(APART));
+  const OrrPostTrainingResult both = run(FULL("pools: {rollout-gpus: 8, hybrid: true}, "
+                                              "sync: broadcast, offload: none"));
+  const OrrPostTrainingResult one = run(FULL("offload: none"));
+  /* engines of four places: four rounds by eight engines, two by sixteen */
+  g_assert_cmpfloat_with_epsilon(apart.rollout_s / both.rollout_s, 2, 0.02);
+  g_assert_cmpfloat_with_epsilon(both.rollout_s, one.rollout_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon(both.update_s, apart.update_s, 1e-12);
+  g_assert_cmpfloat_with_epsilon(both.rollout_help, both.rollout_s / both.step_time_s, 0.01);
+  g_assert_true(isnan(apart.rollout_help));
+  /* ahead of the trainer, what helpers have not finished moves to the other pool */
+  const OrrPostTrainingResult ahead =
+      run(LOOP_OF("kind: lognormal, tokens: 500, sigma: 1, most: 3000",
+                  "pools: {rollout-gpus: 8, hybrid: true}, sync: broadcast, "
+                  "mode: {kind: asynchronous, staleness: 1}"));
+  g_assert_cmpint(ahead.samples_moved, >, 0);
+  g_assert_cmpint(ahead.samples_dropped, ==, 0);
 }
 
 /* The same responses as a closed batch of the workload serving, whose engines are replayed step by
@@ -103,6 +190,19 @@ static void test_over_sampling(void) {
   g_assert_cmpfloat(cut.rollout_s, <, all.rollout_s);
 }
 
+/* Resumed instead, nothing that was written is lost, and some responses span two versions. */
+static void test_unfinished(void) {
+  const OrrPostTrainingResult cut = run(LOOP_OF(SPREAD, "mode: {over-sampling: 0.5}"));
+  const OrrPostTrainingResult kept =
+      run(LOOP_OF(SPREAD, "mode: {over-sampling: 0.5, unfinished: resume}"));
+  g_assert_cmpint(kept.samples_dropped, ==, 0);
+  g_assert_cmpint(kept.samples_resumed, >, 0);
+  g_assert_cmpfloat(kept.staleness_most, >=, 1);
+  g_assert_cmpfloat(cut.staleness_most, ==, 0);
+  /* long responses come later instead of never */
+  g_assert_cmpfloat(kept.response_tokens_mean, >, cut.response_tokens_mean);
+}
+
 /* Half of the groups are filtered: about twice as many are rolled out. */
 static void test_filtered(void) {
   const OrrPostTrainingResult r = run(LOOP("algorithm: {kind: dapo, filtered: 0.5}, epochs: 1"));
@@ -114,6 +214,41 @@ static void test_critic(void) {
   const OrrPostTrainingResult r = run(LOOP("algorithm: ppo"));
   g_assert_cmpfloat_with_epsilon(r.critic_update_s, r.update_s, 1e-12);
   g_assert_cmpfloat_with_epsilon(r.values_s, r.old_log_probs_s, 1e-12);
+}
+
+static const OrrPostTrainingMemoryRow *memory_of(const OrrOutcome *outcome, const char *phase) {
+  for (guint i = 0; i < outcome->post_training_memories->len; i++) {
+    const OrrPostTrainingMemoryRow *row =
+        &g_array_index(outcome->post_training_memories, OrrPostTrainingMemoryRow, i);
+    if (strcmp(row->phase, phase) == 0) return row;
+  }
+  g_error("no memory of phase %s", phase);
+}
+
+/* Models of their own take their own time, and their states stay on the GPU or do not. */
+static void test_roles(void) {
+  g_autoptr(OrrOutcome) same = run_all(LOOP("algorithm: ppo, offload: all"));
+  g_autoptr(OrrOutcome) host = run_all(
+      LOOP("algorithm: ppo, offload: all, critic: {state: host}, reference: {state: host}"));
+  g_autoptr(OrrOutcome) large =
+      run_all(LOOP("algorithm: ppo, offload: all, critic: {model: llama-3.1-8b}, "
+                   "reward: {model: llama-3.2-3b}"));
+  const OrrPostTrainingResult *a = &same->result.post_training, *b = &host->result.post_training,
+                              *c = &large->result.post_training;
+  const double state = memory_of(same, "update")->state_bytes,
+               alone = memory_of(host, "update")->state_bytes;
+  /* on the GPU: actor and critic of one size, and the reference's weights */
+  g_assert_cmpfloat(state, >, 2 * alone);
+  g_assert_cmpfloat(state, <, 3 * alone);
+  /* a critic's state comes before its values and goes after its update: once each way */
+  const double there_s = b->values_s - a->values_s,
+               back_s = b->critic_update_s - a->critic_update_s;
+  g_assert_cmpfloat(there_s, >, 0);
+  g_assert_cmpfloat_with_epsilon(there_s, back_s, 1e-9);
+  g_assert_cmpfloat(c->critic_update_s, >, 3 * a->critic_update_s);
+  g_assert_cmpfloat(c->rewards_s, >, a->reference_s);
+  g_assert_cmpfloat(a->rewards_s, ==, 0);
+  g_assert_cmpfloat_with_epsilon(c->update_s, a->update_s, 1e-9);
 }
 
 /* A tool of 10 s between two turns: rollouts take at least that longer. Two turns of half the
@@ -155,6 +290,10 @@ static void test_bad(void) {
   refuses(LOOP("sync: broadcast"), "sync broadcast: it sends to GPUs of their own");
   refuses(LOOP("mode: {staleness: 1}"), "has no staleness");
   refuses(LOOP("mode: {streaming: 8}"), "trains while rollouts run");
+  refuses(LOOP("mode: {unfinished: resume}"), "set mode.over-sampling");
+  refuses(LOOP("pools: {hybrid: true}"), "is for two pools");
+  refuses(LOOP(APART ", critic: {state: disk}"), "state");
+  refuses(LOOP("algorithm: ppo, critic: {model: llama-3.1-8b, tp: 3}"), "tp * pp * dp");
   refuses(HEAD "workload: {kind: post-training, prompts: 1, response: {tokens: 9}, "
                "rollout: {parallel: {tp: 3}}, update: {batch: {global: 1}}}\n",
           "not whole engines");
@@ -163,6 +302,12 @@ static void test_bad(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/post-training/in-turns", test_in_turns);
+  g_test_add_func("/post-training/waits", test_waits);
+  g_test_add_func("/post-training/waits-for-verifier", test_waits_for_verifier);
+  g_test_add_func("/post-training/slower-pool", test_slower_pool);
+  g_test_add_func("/post-training/hybrid", test_hybrid);
+  g_test_add_func("/post-training/unfinished", test_unfinished);
+  g_test_add_func("/post-training/roles", test_roles);
   g_test_add_func("/post-training/as-serving", test_as_serving);
   g_test_add_func("/post-training/ahead", test_ahead);
   g_test_add_func("/post-training/over-sampling", test_over_sampling);

@@ -7,13 +7,18 @@
  *   groups launched < (version + 1 + staleness) prompts          (AReaL, arXiv 2505.24298, eq. 3)
  *
  * with staleness 0 in synchronous mode, where the groups beyond `prompts` of a step are those of
- * over-sampling. The trainer takes `prompts` groups for a step in the order in which they were
+ * over-sampling: what has not ended when enough have is dropped, or goes on with the next weights
+ * (APRIL, arXiv 2509.18521). The trainer takes `prompts` groups for a step in the order in which they were
  * scored, or with streaming some at a time, computes its passes, and sends the weights. On
  * shared GPUs it begins when the last rollout of the step has ended.
  *
  * While weights move, replicas stop. After it they go on with their caches (keep), compute their
  * caches again with the new weights (recompute), or had to finish what they had begun before
- * (drain).
+ * (drain). Engines on shared GPUs lose their caches when they go to sleep.
+ *
+ * With helpers, the trainer's GPUs roll out, too, while the trainer waits. When the trainer has
+ * enough groups they stop, and what they have not finished goes on in the other pool, whose engines
+ * compute its cache again.
  */
 #ifndef ORR_LOOP_SIM_H
 #define ORR_LOOP_SIM_H
@@ -31,12 +36,16 @@ extern const char *const orr_loop_on_update_words[];
 typedef enum { ORR_LOOP_BY_SAMPLE, ORR_LOOP_BY_GROUP } OrrLoopRoute;
 extern const char *const orr_loop_route_words[];
 
+typedef enum { ORR_LOOP_DROP, ORR_LOOP_RESUME } OrrLoopUnfinished;
+extern const char *const orr_loop_unfinished_words[];
+
 typedef struct {
   int kind;            /* OrrLoopKind */
   double staleness;    /* batches; asynchronous: above 0 */
   int on_update;       /* OrrLoopOnUpdate */
   gint64 streaming;    /* groups that the trainer takes at once; 0: those of a step */
   double oversampling; /* further groups, as a fraction; synchronous */
+  int unfinished;      /* of over-sampling: OrrLoopUnfinished */
   int route;           /* OrrLoopRoute */
 } OrrLoopMode;
 
@@ -63,6 +72,7 @@ typedef enum {
   ORR_LOOP_PHASE_DATA,
   ORR_LOOP_PHASE_OLD_LOG_PROBS,
   ORR_LOOP_PHASE_REFERENCE,
+  ORR_LOOP_PHASE_REWARDS,
   ORR_LOOP_PHASE_VALUES,
   ORR_LOOP_PHASE_CRITIC,
   ORR_LOOP_PHASE_UPDATE,
@@ -71,9 +81,30 @@ typedef enum {
 } OrrLoopPhase;
 extern const char *const orr_loop_phase_words[]; /* "rollout-wait", "switch", ... */
 
+/* What an engine of the rollout pool does: loop_pools.c. */
+typedef enum {
+  ORR_LOOP_POOL_BUSY,
+  ORR_LOOP_POOL_TAIL,
+  ORR_LOOP_POOL_TOOLS,
+  ORR_LOOP_POOL_VERIFIER,
+  ORR_LOOP_POOL_TRAINER,
+  ORR_LOOP_POOL_SWITCH,
+  ORR_LOOP_POOL_SYNC,
+  ORR_N_LOOP_POOL_STATES
+} OrrLoopPoolState;
+extern const char *const orr_loop_pool_words[]; /* "rollout", "tail", ... */
+
+/* A pass over the samples of a step, by a model that is not the actor or as the actor. */
+typedef struct {
+  gboolean is_there;
+  OrrPassTime time;
+  OrrPassShape shape;
+  double load_s; /* its state between host memory and the GPUs, per batch */
+} OrrLoopPass;
+
 typedef struct {
   OrrRolloutSpeed *speed;
-  guint replicas;
+  guint replicas, helpers; /* engines of the pool; on the trainer's GPUs beside it */
   gboolean is_colocated;
   gboolean shares_prompt;
   gint64 steps, prompts, samples;
@@ -83,11 +114,9 @@ typedef struct {
   OrrLoopTurns turns;
   OrrLoopVerifier verifier;
   OrrLoopCosts costs;
-  OrrPassShape shape;
-  OrrPassTime forward, update;
+  OrrLoopPass update, old_log_probs, reference, rewards, values, critic; /* critic: its update */
   gint64 mini_batch; /* samples of an optimizer step */
   gint64 epochs;
-  gboolean old_pass, reference_pass, has_critic;
   double filtered;
   double sync_s, to_update_s, to_rollout_s;
   guint64 seed;
@@ -112,14 +141,39 @@ typedef struct {
 } OrrLoopSpan;
 
 typedef struct {
-  GArray *steps; /* of OrrLoopStep */
-  GArray *spans; /* of OrrLoopSpan: the trainer's */
+  OrrLoopPoolState state;
+  gint64 step;
+  double begin_s, end_s;
+} OrrLoopPoolSpan;
+
+/* An engine runs without a break. */
+typedef struct {
+  guint engine;
+  double begin_s, end_s;
+} OrrLoopEngineSpan;
+
+/* What is under way at some time. */
+typedef struct {
+  double at_s;
+  gint64 busy, running, waiting, at_tools, ready; /* engines; sequences of all; groups */
+} OrrLoopLoad;
+
+typedef struct {
+  GArray *steps;        /* of OrrLoopStep */
+  GArray *spans;        /* of OrrLoopSpan: the trainer's */
+  GArray *pool_spans;   /* of OrrLoopPoolSpan: the rollout pool's */
+  GArray *engine_spans; /* of OrrLoopEngineSpan, in the order of their ends */
+  GArray *loads;        /* of OrrLoopLoad, at most 2,000 */
+  /* engine-seconds of the pool from counted_s on, the end of the first of several steps */
+  double pool_s[ORR_N_LOOP_POOL_STATES], counted_s;
   double end_s;
-  double busy_s, watt_s, sequence_s; /* of all replicas: OrrRolloutTotals */
+  double busy_s, watt_s, sequence_s; /* OrrRolloutTotals: the pool's, all, the pool's */
+  double helped_s;                   /* busy seconds of the helpers */
   double trainer_j;                  /* of the trainer's GPUs, on top of static power */
   double decoded, prompted;
   gint64 preemptions, filtered, dropped; /* times; groups; samples */
-  gint64 staleness[16];                  /* samples by versions, the last: that or more */
+  gint64 resumed, moved; /* samples: stopped for new weights; from helpers to the pool */
+  gint64 staleness[16];  /* samples by versions, the last: that or more */
   guint64 events;
 } OrrLoopHistory;
 

@@ -4,6 +4,7 @@
 #include "workloads/post_training/post_training.h"
 
 #include "workloads/post_training/post_training_compile.h"
+#include "workloads/post_training/post_training_parts.h"
 
 #define D "%" G_GINT64_FORMAT
 
@@ -26,9 +27,12 @@ static const OrrField mode_fields[] = {
         "a whole step.",
         .min = 0, .max = 1e6),
     ORR_FIELD_REAL(OrrLoopMode, "over-sampling", oversampling, ORR_UNIT_FRACTION, "0",
-                   "Synchronous: groups beyond `prompts`, as a fraction of it; what has not ended "
-                   "when enough have is dropped.",
+                   "Synchronous: groups beyond `prompts`, as a fraction of it; the step ends when "
+                   "`prompts` have.",
                    .min = 0, .max = 10),
+    ORR_FIELD_WORD(OrrLoopMode, "unfinished", unfinished, orr_loop_unfinished_words, "drop",
+                   "What over-sampling leaves unfinished: drop, or resume it with the next "
+                   "weights (partial rollouts)."),
     ORR_FIELD_WORD(OrrLoopMode, "route", route, orr_loop_route_words, "sample",
                    "What is dealt to the engine with the fewest sequences: each sample, or each "
                    "group, whose prompt is then computed once."),
@@ -71,6 +75,9 @@ static const OrrField pool_fields[] = {
     ORR_FIELD_SECTION(OrrPostTrainingPools, "rollout-device", rollout_device, &orr_device_table,
                       NULL, "The device of rollouts; absent: the cluster's.", .document = "device",
                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_BOOL(OrrPostTrainingPools, "hybrid", hybrid, "false",
+                   "The trainer's GPUs roll out, too, from a step's begin until the trainer has "
+                   "its first batch; what they have not finished moves to the others."),
 };
 static const OrrFieldTable pool_table = ORR_FIELD_TABLE(
     "post-training-pools", "Which GPUs do what.", OrrPostTrainingPools, pool_fields);
@@ -86,6 +93,26 @@ static const OrrField cost_fields[] = {
 };
 static const OrrFieldTable cost_table = ORR_FIELD_TABLE(
     "post-training-driver", "What the process in the middle takes.", OrrLoopCosts, cost_fields);
+
+static const char *const state_words[] = {"gpu", "host", NULL};
+
+static const OrrField role_fields[] = {
+    ORR_FIELD_SECTION(OrrPostTrainingRole, "model", model, &orr_model_table, NULL,
+                      "Its model; absent: the actor's.", .document = "model",
+                      .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_INT(OrrPostTrainingRole, "tp", tp, "0", "Tensor parallelism; 0: the actor's.",
+                  .min = 0, .max = 1e6),
+    ORR_FIELD_INT(OrrPostTrainingRole, "pp", pp, "0", "Pipeline stages; 0: the actor's.", .min = 0,
+                  .max = 1e6),
+    ORR_FIELD_INT(OrrPostTrainingRole, "ep", ep, "0", "Expert parallelism; 0: the actor's.",
+                  .min = 0, .max = 1e6),
+    ORR_FIELD_WORD(OrrPostTrainingRole, "state", state, state_words, "gpu",
+                   "Where its weights, and a critic's optimizer, lie while others compute: host "
+                   "saves memory, and copies take time."),
+};
+static const OrrFieldTable role_table =
+    ORR_FIELD_TABLE("post-training-role", "A model beside the actor, on the trainer's GPUs.",
+                    OrrPostTrainingRole, role_fields);
 
 static const OrrField fields[] = {
     ORR_WORKLOAD_STACK_FIELD(OrrPostTraining),
@@ -129,6 +156,13 @@ static const OrrField fields[] = {
     ORR_FIELD_WORD(OrrPostTraining, "packing", packing, orr_pass_packing_words, "packed",
                    "packed: samples fill micro-batches of update.sequence tokens; padded: "
                    "update.batch.micro samples, each as long as the longest."),
+    ORR_FIELD_SECTION(OrrPostTraining, "critic", critic, &role_table, "{}",
+                      "The critic, where the algorithm has one."),
+    ORR_FIELD_SECTION(OrrPostTraining, "reference", reference, &role_table, "{}",
+                      "The reference model, where the algorithm computes its log-probabilities."),
+    ORR_FIELD_SECTION(OrrPostTraining, "reward", reward, &role_table, "{}",
+                      "A reward model, which scores all responses on the trainer's GPUs; without a "
+                      "model the verifier alone scores."),
     ORR_FIELD_SECTION(OrrPostTraining, "rollout", rollout, &orr_serving_table, "{}",
                       "The engines, as a workload of kind serving describes them; what comes and "
                       "how much is up to the loop."),
@@ -156,16 +190,34 @@ static void check_mode(const OrrPostTraining *p, OrrPlace place, OrrDiags *diags
                     "mode asynchronous rolls out while it trains: set pools.rollout-gpus");
   if (mode->kind == ORR_LOOP_ASYNCHRONOUS && mode->oversampling > 0)
     orr_diags_error(diags, at, "mode.over-sampling is for synchronous rollouts");
+  if (mode->unfinished == ORR_LOOP_RESUME && mode->oversampling <= 0)
+    orr_diags_error(diags, at,
+                    "mode.unfinished: resume is for what over-sampling leaves: set "
+                    "mode.over-sampling above 0");
   if (mode->streaming > 0 && is_shared)
     orr_diags_error(diags, at, "mode.streaming trains while rollouts run: set pools.rollout-gpus");
+}
+
+static void check_hybrid(const OrrPostTraining *p, gint64 all, OrrPlace at, OrrDiags *diags) {
+  const gint64 engine = orr_post_training_engine_gpus(p), own = p->pools.rollout_gpus;
+  if (!p->pools.hybrid) return;
+  if (own == 0)
+    orr_diags_error(diags, at,
+                    "pools.hybrid is for two pools: set pools.rollout-gpus; without it all GPUs "
+                    "take turns");
+  else if (own < all && (all - own) % engine != 0)
+    orr_diags_error(diags, at,
+                    "pools.hybrid: the " D " GPUs that train are not whole engines of " D " GPUs",
+                    all - own, engine);
+  if (p->pools.rollout_device.name)
+    orr_diags_error(diags, at, "pools.hybrid: all engines are equal: leave out rollout-device");
 }
 
 static void check_pools(const OrrPostTraining *p, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   const OrrWeightSync *sync = (const OrrWeightSync *)(gconstpointer)p->sync.entry;
   const gint64 all = orr_cluster_n_gpus(cluster), own = p->pools.rollout_gpus;
-  const gint64 engine =
-      p->rollout.parallel.tp * p->rollout.parallel.pp * MAX(p->rollout.parallel.dp_attention, 1);
+  const gint64 engine = orr_post_training_engine_gpus(p);
   const OrrPlace at = orr_node_place_in(place, "pools");
   if (own >= all)
     orr_diags_error(
@@ -178,6 +230,7 @@ static void check_pools(const OrrPostTraining *p, const OrrCluster *cluster, Orr
   if (own == 0 && p->pools.rollout_device.name)
     orr_diags_error(diags, at,
                     "pools.rollout-device needs GPUs of its own: set pools.rollout-gpus");
+  check_hybrid(p, all, at, diags);
   const char *refusal = own > 0 ? sync->refuses_apart : sync->refuses_shared;
   if (refusal)
     orr_diags_error(diags, orr_node_place_in(place, "sync"), "sync %s: %s", sync->entry.name,
@@ -211,6 +264,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
 static void work_free(OrrWork *base) {
   OrrPostTrainingWork *work = (OrrPostTrainingWork *)base;
   orr_loop_sim_free(work->history);
+  if (work->memory) g_array_unref(work->memory);
   g_free(work->missing);
   g_free(work);
 }

@@ -19,8 +19,9 @@
  *
  * What it is made of:
  *  - a step of an engine by its batch and its contexts: serving_cost.h (rollout_speed.h);
- *  - forward passes and updates: replays of two training steps that differ in their micro-batches,
- *    a line through them (pass_time.h);
+ *  - forward passes and updates of the actor and of the models beside it: replays of two training
+ *    steps that differ in their micro-batches, a line through them (post_training_parts.h);
+ *  - what a GPU holds meanwhile: post_training_memory.h;
  *  - weights from trainer to engines: replays of collectives (weight_syncs/);
  *  - the loop: an event simulation of all replicas, the verifier and the trainer (loop_sim.h).
  */
@@ -36,10 +37,24 @@
 
 G_BEGIN_DECLS
 
+/* fp32 master weights and two moments, and gradients in fp32; 16-bit weights. */
+#define ORR_RL_OPTIMIZER_BYTES 16.0
+#define ORR_RL_WEIGHT_BYTES 2.0
+
 typedef struct {
   gint64 rollout_gpus;      /* 0: rollouts and updates take turns on all GPUs */
   OrrDevice rollout_device; /* unnamed: the cluster's */
+  gboolean hybrid;          /* the trainer's GPUs roll out, too, while the trainer waits */
 } OrrPostTrainingPools;
+
+typedef enum { ORR_ROLE_ON_GPU, ORR_ROLE_ON_HOST } OrrPostTrainingState;
+
+/* A model beside the actor, on the trainer's GPUs. */
+typedef struct {
+  OrrModel model;    /* unnamed: the actor's */
+  gint64 tp, pp, ep; /* 0: as update.parallel */
+  int state;         /* OrrPostTrainingState: where its state lies while others compute */
+} OrrPostTrainingRole;
 
 typedef struct {
   char *stack;
@@ -58,9 +73,16 @@ typedef struct {
   int offload;    /* OrrPostTrainingOffload */
   double wake_s;  /* of an engine, and of putting it to sleep */
   gboolean quantized_sync;
+  OrrPostTrainingRole critic, reference, reward; /* reward: unnamed: the verifier alone */
   OrrServing rollout;
   OrrTraining update;
 } OrrPostTraining;
+
+/* What a GPU holds in a phase. */
+typedef struct {
+  const char *pool, *phase, *role; /* static */
+  double state_bytes, working_bytes, process_bytes, total_bytes, capacity_bytes;
+} OrrPostTrainingMemory;
 
 /* What leaves the GPUs while they roll out, where both share them. */
 typedef enum { ORR_OFFLOAD_NOTHING, ORR_OFFLOAD_OPTIMIZER, ORR_OFFLOAD_ALL } OrrPostTrainingOffload;
@@ -69,8 +91,10 @@ typedef struct {
   OrrWork work;            /* first */
   OrrPostTraining params;  /* points into the scenario: not owned */
   OrrLoopHistory *history; /* what happened */
+  GArray *memory;          /* of OrrPostTrainingMemory */
+  gboolean keeps_spans;
   gint64 rollout_gpus, update_gpus;
-  guint replicas;
+  guint replicas, helpers;
   double sync_bytes;                   /* of the weights, as they are sent */
   double rollout_bytes, update_bytes;  /* memory of a GPU: engine's weights and cache; peak */
   double kv_tokens;                    /* that a replica's cache holds */

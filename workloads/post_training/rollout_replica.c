@@ -16,6 +16,7 @@ typedef struct {
 
 struct OrrRolloutReplica {
   const OrrRolloutContext *context;
+  guint number;
   GArray *running;    /* of Running: a heap by end */
   GQueue waiting;     /* of OrrRolloutSample * */
   GArray *joining;    /* of guint32: whose prompts this segment computes */
@@ -183,10 +184,16 @@ static double steps_to_run(OrrRolloutReplica *r) {
 
 static void end_segment(void *user);
 
+static void set_active(OrrRolloutReplica *r, gboolean is_active) {
+  if (r->is_active == is_active) return;
+  r->is_active = is_active;
+  if (r->context->busy) r->context->busy(r->context->user, r->number, is_active);
+}
+
 static void schedule(OrrRolloutReplica *r, double seconds) {
   Tick *tick = g_new(Tick, 1);
   *tick = (Tick){r, ++r->generation};
-  r->is_active = TRUE;
+  set_active(r, TRUE);
   orr_engine_after(r->context->engine, seconds, end_segment, tick);
 }
 
@@ -265,7 +272,7 @@ static void end_segment(void *user) {
   if (is_stale) return;
   const guint n = r->running->len;
   const double gained = r->steps * orr_rollout_speed_gain(r->context->speed);
-  r->is_active = FALSE;
+  set_active(r, FALSE);
   r->totals.busy_s += r->seconds;
   r->totals.watt_s += r->seconds * r->watts;
   r->totals.sequence_s += r->seconds * (n + r->joining->len);
@@ -290,9 +297,10 @@ static void shorten(OrrRolloutReplica *r) {
 
 /* --- From outside --- */
 
-OrrRolloutReplica *orr_rollout_replica_new(const OrrRolloutContext *context) {
+OrrRolloutReplica *orr_rollout_replica_new(const OrrRolloutContext *context, guint number) {
   OrrRolloutReplica *r = g_new0(OrrRolloutReplica, 1);
   r->context = context;
+  r->number = number;
   r->running = g_array_new(FALSE, FALSE, sizeof(Running));
   r->joining = g_array_new(FALSE, FALSE, sizeof(guint32));
   r->groups = g_hash_table_new(NULL, NULL);
@@ -336,6 +344,44 @@ void orr_rollout_replica_sweep(OrrRolloutReplica *r) {
   shorten(r);
 }
 
+/* The segment ends now: sequences keep the steps that are over, and prompts are computed again. */
+static void abort_segment(OrrRolloutReplica *r) {
+  if (!r->is_active) return;
+  const double passed_s = orr_engine_now(r->context->engine) - r->begin_s;
+  const gboolean computes = r->joining->len > 0;
+  const double steps = computes ? 0 : floor(fmin(passed_s / r->seconds, 1) * r->steps + 1e-9);
+  const double gained = steps * orr_rollout_speed_gain(r->context->speed) * r->running->len;
+  r->generation++; /* the end of the segment is not heard */
+  set_active(r, FALSE);
+  r->totals.busy_s += passed_s;
+  r->totals.watt_s += passed_s * r->watts;
+  r->totals.sequence_s += passed_s * (r->running->len + r->joining->len);
+  r->totals.decoded += gained;
+  r->keys += gained;
+  r->counter += steps * orr_rollout_speed_gain(r->context->speed);
+}
+
+void orr_rollout_replica_empty(OrrRolloutReplica *r, GPtrArray *ret_samples) {
+  OrrRolloutSample *sample;
+  abort_segment(r);
+  r->evictions++;
+  finish_due(r);
+  for (guint i = 0; i < r->joining->len; i++) {
+    sample = sample_of(r, g_array_index(r->joining, guint32, i));
+    release(r, sample);
+    g_ptr_array_add(ret_samples, sample);
+  }
+  g_array_set_size(r->joining, 0);
+  while (r->running->len > 0) {
+    const Running one = pop(r);
+    leave(r, &one);
+    g_ptr_array_add(ret_samples, sample_of(r, one.id));
+  }
+  while ((sample = g_queue_pop_head(&r->waiting)) != NULL) g_ptr_array_add(ret_samples, sample);
+  for (guint i = 0; i < ret_samples->len; i++)
+    ((OrrRolloutSample *)ret_samples->pdata[i])->cached = 0;
+}
+
 void orr_rollout_replica_pause(OrrRolloutReplica *r) {
   r->is_paused = TRUE;
   shorten(r);
@@ -349,6 +395,10 @@ void orr_rollout_replica_resume(OrrRolloutReplica *r, gboolean is_lost) {
 
 guint orr_rollout_replica_load(const OrrRolloutReplica *r) {
   return r->running->len + r->joining->len + r->waiting.length;
+}
+
+guint orr_rollout_replica_running(const OrrRolloutReplica *r) {
+  return r->running->len + r->joining->len;
 }
 
 const OrrRolloutTotals *orr_rollout_replica_totals(const OrrRolloutReplica *r) {

@@ -42,6 +42,8 @@ typedef struct {
   gboolean shares_prompt; /* prefix caching */
   /* a turn of @sample has ended */
   void (*ended)(void *user, OrrRolloutSample *sample);
+  /* the engine with this number begins to run, or has nothing to run; NULL: nobody asks */
+  void (*busy)(void *user, guint number, gboolean is_busy);
   void *user;
 } OrrRolloutContext;
 
@@ -52,18 +54,22 @@ typedef struct {
   gint64 preemptions;
 } OrrRolloutTotals;
 
-OrrRolloutReplica *orr_rollout_replica_new(const OrrRolloutContext *context);
+OrrRolloutReplica *orr_rollout_replica_new(const OrrRolloutContext *context, guint number);
 void orr_rollout_replica_free(gpointer replica);
 
 void orr_rollout_replica_add(OrrRolloutReplica *replica, OrrRolloutSample *sample);
 /* Drops the sequences for which is_dropped is set; they do not end. */
 void orr_rollout_replica_sweep(OrrRolloutReplica *replica);
+/* Takes all sequences from a paused replica, without their caches, into @ret_samples. What it runs
+ * now is lost, but for whole steps. */
+void orr_rollout_replica_empty(OrrRolloutReplica *replica, GPtrArray *ret_samples);
 /* The replica stops after the step that runs. */
 void orr_rollout_replica_pause(OrrRolloutReplica *replica);
 /* It goes on; with @is_lost its caches are computed again, as their weights are old. */
 void orr_rollout_replica_resume(OrrRolloutReplica *replica, gboolean is_lost);
-guint orr_rollout_replica_load(
-    const OrrRolloutReplica *replica); /* sequences, waiting or running */
+/* Sequences, waiting or running; those that run. */
+guint orr_rollout_replica_load(const OrrRolloutReplica *replica);
+guint orr_rollout_replica_running(const OrrRolloutReplica *replica);
 const OrrRolloutTotals *orr_rollout_replica_totals(const OrrRolloutReplica *replica);
 
 G_END_DECLS

@@ -1,10 +1,12 @@
 /*
- * post_training_rows.c - means over the steps, and the rows of each.
+ * post_training_rows.c - means over the steps, and the rows of each; time lines are in
+ * post_training_spans.c.
  */
 #include "sim/run/answer/post_training_rows.h"
 
 #include <math.h>
 
+#include "sim/run/answer/post_training_spans.h"
 #include "workloads/post_training/post_training.h"
 
 static const OrrLoopStep *step_at(const OrrPostTrainingWork *work, guint i) {
@@ -35,19 +37,27 @@ static void add_steps(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   }
 }
 
-static void add_phases(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
+static void add_stalenesses(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   const OrrLoopHistory *history = work->history;
-  for (guint i = 0; i < history->spans->len; i++) {
-    const OrrLoopSpan *span = &g_array_index(history->spans, OrrLoopSpan, i);
-    const OrrPostTrainingPhaseRow row = {.step = span->step,
-                                         .phase = (char *)orr_loop_phase_words[span->phase],
-                                         .begin_s = span->begin_s,
-                                         .end_s = span->end_s};
-    g_array_append_val(outcome->post_training_phases, row);
-  }
   for (guint age = 0; age < G_N_ELEMENTS(history->staleness); age++) {
     const OrrPostTrainingStalenessRow row = {age, history->staleness[age]};
     if (row.samples > 0) g_array_append_val(outcome->post_training_stalenesses, row);
+  }
+}
+
+static void add_memory(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->memory->len; i++) {
+    const OrrPostTrainingMemory *m = &g_array_index(work->memory, OrrPostTrainingMemory, i);
+    const OrrPostTrainingMemoryRow row = {.pool = (char *)m->pool,
+                                          .phase = (char *)m->phase,
+                                          .role = (char *)m->role,
+                                          .state_bytes = m->state_bytes,
+                                          .working_bytes = m->working_bytes,
+                                          .process_bytes = m->process_bytes,
+                                          .total_bytes = m->total_bytes,
+                                          .capacity_bytes = m->capacity_bytes,
+                                          .fits = m->total_bytes <= m->capacity_bytes};
+    g_array_append_val(outcome->post_training_memories, row);
   }
 }
 
@@ -79,8 +89,9 @@ static Sums sum_steps(const OrrPostTrainingWork *work, OrrPostTrainingResult *r)
 
 static void fill_phases(const Sums *sums, OrrPostTrainingResult *r) {
   double *const members[ORR_N_LOOP_PHASES] = {
-      &r->rollout_wait_s, &r->switch_s,        &r->data_s,   &r->old_log_probs_s, &r->reference_s,
-      &r->values_s,       &r->critic_update_s, &r->update_s, &r->weight_sync_s};
+      &r->rollout_wait_s, &r->switch_s,     &r->data_s,   &r->old_log_probs_s,
+      &r->reference_s,    &r->rewards_s,    &r->values_s, &r->critic_update_s,
+      &r->update_s,       &r->weight_sync_s};
   for (int phase = 0; phase < ORR_N_LOOP_PHASES; phase++)
     *members[phase] = sums->phase_s[phase] / (double)sums->n;
   const double idle_s = sums->phase_s[ORR_LOOP_PHASE_WAITING] +
@@ -93,7 +104,10 @@ static void fill_rollouts(const OrrPostTrainingWork *work, OrrPostTrainingResult
   r->rollout_busy = history->busy_s / (history->end_s * work->replicas);
   r->rollout_sequences = history->busy_s > 0 ? history->sequence_s / history->busy_s : 0;
   r->computed_again = history->decoded > 0 ? history->prompted / history->decoded : 0;
+  r->rollout_help = work->helpers > 0 ? history->helped_s / (history->end_s * work->helpers) : NAN;
   r->preemptions = history->preemptions;
+  r->samples_resumed = history->resumed;
+  r->samples_moved = history->moved;
   r->groups_filtered = history->filtered;
   r->samples_dropped = history->dropped;
   r->rollout_memory_bytes = work->rollout_bytes;
@@ -101,6 +115,47 @@ static void fill_rollouts(const OrrPostTrainingWork *work, OrrPostTrainingResult
   r->weight_sync_bytes = work->sync_bytes;
   r->energy_j_per_step = work->gpu_energy_j / (double)history->steps->len;
   r->gpu_power_mean_w = work->gpu_energy_j / history->end_s;
+}
+
+/* --- Who waits for whom --- */
+
+static void add_pool_row(OrrOutcome *outcome, const char *pool, const char *state, double seconds,
+                         double gpus) {
+  const double step_s = outcome->result.post_training.step_time_s;
+  const OrrPostTrainingPoolRow row = {.pool = (char *)pool,
+                                      .state = (char *)state,
+                                      .seconds = seconds,
+                                      .fraction = seconds / step_s,
+                                      .gpu_seconds = seconds * gpus};
+  if (seconds > 0) g_array_append_val(outcome->post_training_pools, row);
+}
+
+static void add_trainer_pool(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
+  const OrrPostTrainingResult *r = &outcome->result.post_training;
+  const double gpus = (double)work->update_gpus;
+  const double waits_s = r->rollout_wait_s + r->data_s + r->switch_s + r->weight_sync_s;
+  add_pool_row(outcome, "trainer", "busy", r->step_time_s - waits_s, gpus);
+  add_pool_row(outcome, "trainer", "rollouts", r->rollout_wait_s, gpus);
+  add_pool_row(outcome, "trainer", "driver", r->data_s, gpus);
+  add_pool_row(outcome, "trainer", "switch", r->switch_s, gpus);
+  add_pool_row(outcome, "trainer", "weight-sync", r->weight_sync_s, gpus);
+}
+
+static void add_rollout_pool(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
+  const OrrLoopHistory *history = work->history;
+  const double steps = (double)(history->steps->len - first_counted(work));
+  for (int state = 0; state < ORR_N_LOOP_POOL_STATES; state++)
+    add_pool_row(outcome, "rollouts",
+                 state == ORR_LOOP_POOL_BUSY ? "busy" : orr_loop_pool_words[state],
+                 history->pool_s[state] / work->replicas / steps, (double)work->rollout_gpus);
+}
+
+static gboolean fits(const OrrPostTrainingWork *work) {
+  for (guint i = 0; i < work->memory->len; i++) {
+    const OrrPostTrainingMemory *m = &g_array_index(work->memory, OrrPostTrainingMemory, i);
+    if (m->total_bytes > m->capacity_bytes) return FALSE;
+  }
+  return TRUE;
 }
 
 static void fill_result(const OrrReplayed *replayed, OrrPostTrainingResult *r) {
@@ -117,7 +172,7 @@ static void fill_result(const OrrReplayed *replayed, OrrPostTrainingResult *r) {
   r->staleness_mean = sums.staleness / n;
   fill_phases(&sums, r);
   fill_rollouts(work, r);
-  r->fits = work->update_bytes <= replayed->cluster->device.memory_bytes;
+  r->fits = fits(work);
   r->rollout_gpus = work->rollout_gpus;
   r->update_gpus = work->update_gpus;
   r->replicas = work->replicas;
@@ -146,13 +201,17 @@ void orr_post_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrPostTrainingWork *work = (const OrrPostTrainingWork *)replayed->work;
   fill_result(replayed, &outcome->result.post_training);
   add_steps(work, outcome);
-  add_phases(work, outcome);
+  add_trainer_pool(work, outcome);
+  add_rollout_pool(work, outcome);
+  add_memory(work, outcome);
+  add_stalenesses(work, outcome);
+  orr_post_training_spans(work, outcome);
   add_warnings(work, outcome);
 }
 
 char *orr_post_training_rows_explain(const OrrOutcome *outcome) {
   const OrrPostTrainingResult *r = &outcome->result.post_training;
-  const double passes_s = r->old_log_probs_s + r->reference_s + r->values_s;
+  const double passes_s = r->old_log_probs_s + r->reference_s + r->rewards_s + r->values_s;
   return g_strdup_printf("rollout wait %.0f %%, passes %.0f %%, update %.0f %%, weights %.0f %% of "
                          "a step",
                          100 * r->rollout_wait_s / r->step_time_s, 100 * passes_s / r->step_time_s,

@@ -1,0 +1,296 @@
+/*
+ * loop_trainer.c - phases of the trainer, the weights after them, and engines on its GPUs.
+ *
+ *   wait | switch | data | old-log-probs | reference | rewards | values | critic | update | sync
+ *
+ * A batch's phases are known when it begins, so they are recorded at once, one after the other.
+ */
+#include <math.h>
+
+#include "workloads/post_training/loop_state.h"
+
+static void add_phase(OrrLoop *loop, OrrLoopPhase phase, double begin_s, double seconds) {
+  if (seconds <= 0) return;
+  const OrrLoopSpan span = {phase, loop->history->steps->len, begin_s, begin_s + seconds};
+  g_array_append_val(loop->history->spans, span);
+  loop->step.phase_s[phase] += seconds;
+}
+
+/* --- Taking groups --- */
+
+static gint64 trained_at_once(const OrrLoopInput *input) {
+  return input->mode.streaming > 0 ? MIN(input->mode.streaming, input->prompts) : input->prompts;
+}
+
+static void take_sample(OrrLoop *loop, const OrrRolloutSample *sample, GArray *tokens) {
+  const gint64 length = sample->context;
+  const gint64 age = loop->version - sample->version;
+  OrrLoopStep *step = &loop->step;
+  g_array_append_val(tokens, length);
+  step->tokens += (double)length;
+  step->samples++;
+  step->response_tokens += sample->response;
+  step->longest = MAX(step->longest, sample->response);
+  step->staleness += (double)age;
+  step->stalest = fmax(step->stalest, (double)age);
+  loop->history->staleness[CLAMP(age, 0, 15)]++;
+}
+
+/* The next @n groups' samples, which are forgotten. */
+static GArray *take(OrrLoop *loop, gint64 n) {
+  GArray *tokens = g_array_new(FALSE, FALSE, sizeof(gint64));
+  for (gint64 i = 0; i < n; i++) {
+    const guint number = GPOINTER_TO_UINT(g_queue_pop_head(&loop->ready));
+    const OrrLoopGroup *group = &g_array_index(loop->groups, OrrLoopGroup, number);
+    for (guint k = 0; k < (guint)loop->input->samples; k++) {
+      take_sample(loop, orr_loop_sample(loop, group->first + k), tokens);
+      g_clear_pointer(&loop->context.samples->pdata[group->first + k], g_free);
+    }
+  }
+  loop->taken += n;
+  return tokens;
+}
+
+/* Groups beyond those that the step needs: what they wrote is thrown away. */
+static void drop_unfinished(OrrLoop *loop) {
+  gboolean any = FALSE;
+  for (guint i = 0; i < loop->groups->len; i++) {
+    OrrLoopGroup *group = &g_array_index(loop->groups, OrrLoopGroup, i);
+    if (group->n_left == 0 || group->is_gone) continue;
+    group->is_gone = any = TRUE;
+    loop->launched--;
+    for (guint k = 0; k < (guint)loop->input->samples; k++) {
+      OrrRolloutSample *sample = orr_loop_sample(loop, group->first + k);
+      sample->is_dropped = TRUE;
+      loop->history->dropped++;
+    }
+  }
+  for (GList *link; (link = g_queue_peek_tail_link(&loop->ready)) &&
+                    loop->ready.length > (guint)loop->input->prompts;) {
+    g_queue_delete_link(&loop->ready, link);
+    loop->launched--;
+  }
+  loop->in_flight = 0;
+  for (guint i = 0; any && i < loop->replicas->len; i++)
+    orr_rollout_replica_sweep(orr_loop_replica(loop, i));
+}
+
+/* They stop where they are, and go on with the next weights. */
+static void stop_unfinished(OrrLoop *loop) {
+  loop->stops = TRUE;
+  loop->history->resumed += loop->in_flight;
+  for (guint i = 0; i < loop->replicas->len; i++)
+    orr_rollout_replica_pause(orr_loop_replica(loop, i));
+}
+
+static void end_rollouts(OrrLoop *loop) {
+  const OrrLoopMode *mode = &loop->input->mode;
+  const gboolean is_synchronous = mode->kind == ORR_LOOP_SYNCHRONOUS;
+  loop->step.rollout_s = orr_loop_now(loop) - loop->step.begin_s;
+  loop->step.tail_s = is_synchronous && !isnan(loop->nine_tenths_s)
+                          ? orr_loop_now(loop) - loop->nine_tenths_s
+                          : NAN;
+  if (!is_synchronous || mode->oversampling <= 0) return;
+  if (mode->unfinished == ORR_LOOP_RESUME)
+    stop_unfinished(loop);
+  else
+    drop_unfinished(loop);
+}
+
+/* --- Helpers --- */
+
+/* What helpers have not finished goes on in the rollout pool. */
+static void stop_helpers(OrrLoop *loop) {
+  g_autoptr(GPtrArray) samples = g_ptr_array_new();
+  loop->helpers_up = FALSE;
+  loop->waking++;
+  for (guint i = loop->input->replicas; i < loop->replicas->len; i++) {
+    orr_rollout_replica_pause(orr_loop_replica(loop, i));
+    orr_rollout_replica_empty(orr_loop_replica(loop, i), samples);
+  }
+  loop->history->moved += samples->len;
+  for (guint i = 0; i < samples->len; i++) {
+    OrrRolloutSample *sample = samples->pdata[i];
+    if (sample->is_dropped) continue;
+    sample->replica = orr_loop_least_loaded(loop);
+    orr_rollout_replica_add(orr_loop_replica(loop, sample->replica), sample);
+  }
+}
+
+typedef struct {
+  OrrLoop *loop;
+  guint waking;
+} Waking;
+
+static void helpers_awake(void *user) {
+  const Waking waking = *(Waking *)user;
+  g_free(user);
+  if (waking.waking != waking.loop->waking || waking.loop->is_over) return;
+  orr_loop_pools_touch(waking.loop);
+  for (guint i = waking.loop->input->replicas; i < waking.loop->replicas->len; i++)
+    orr_rollout_replica_resume(orr_loop_replica(waking.loop, i), FALSE);
+}
+
+void orr_loop_wake_helpers(OrrLoop *loop) {
+  if (loop->input->helpers == 0 || loop->trainer != TRAINER_IDLE || loop->is_over) return;
+  Waking *waking = g_new(Waking, 1);
+  *waking = (Waking){loop, ++loop->waking};
+  loop->helpers_up = TRUE;
+  orr_engine_after(loop->engine, loop->input->to_rollout_s, helpers_awake, waking);
+}
+
+/* --- Passes and updates --- */
+
+/* Optimizer steps over @tokens, one mini-batch after the other; adds their joules. */
+static double update_s(const OrrLoopInput *input, const OrrLoopPass *pass, const GArray *tokens,
+                       double *joules) {
+  const OrrPassTime *time = &pass->time;
+  double sum_s = 0;
+  if (!pass->is_there) return 0;
+  for (guint from = 0; from < tokens->len; from += (guint)input->mini_batch) {
+    const guint n = MIN((guint)input->mini_batch, tokens->len - from);
+    g_autoptr(GArray) part = g_array_new(FALSE, FALSE, sizeof(gint64));
+    g_array_append_vals(part, &g_array_index(tokens, gint64, from), n);
+    const double m = orr_pass_time_micro_batches(&pass->shape, part);
+    sum_s += time->fixed_s + time->each_s * m;
+    *joules += (time->fixed_j + time->each_j * m) * (double)input->epochs;
+  }
+  return pass->load_s + sum_s * (double)input->epochs;
+}
+
+static double pass_s(const OrrLoopPass *pass, const GArray *tokens, double *joules) {
+  if (!pass->is_there) return 0;
+  const double m = orr_pass_time_micro_batches(&pass->shape, tokens);
+  *joules += pass->time.fixed_j + pass->time.each_j * m;
+  return pass->load_s + pass->time.fixed_s + pass->time.each_s * m;
+}
+
+/* Records the phases of @tokens, one after the other from now on; their sum. */
+static double compute(OrrLoop *loop, const GArray *tokens, double switch_s) {
+  const OrrLoopInput *input = loop->input;
+  double *j = &loop->history->trainer_j;
+  const struct {
+    OrrLoopPhase phase;
+    double seconds;
+  } phases[] = {
+      {ORR_LOOP_PHASE_SWITCH, switch_s},
+      {ORR_LOOP_PHASE_DATA, input->costs.sample_s * tokens->len + input->costs.batch_s},
+      {ORR_LOOP_PHASE_OLD_LOG_PROBS, pass_s(&input->old_log_probs, tokens, j)},
+      {ORR_LOOP_PHASE_REFERENCE, pass_s(&input->reference, tokens, j)},
+      {ORR_LOOP_PHASE_REWARDS, pass_s(&input->rewards, tokens, j)},
+      {ORR_LOOP_PHASE_VALUES, pass_s(&input->values, tokens, j)},
+      {ORR_LOOP_PHASE_CRITIC, update_s(input, &input->critic, tokens, j)},
+      {ORR_LOOP_PHASE_UPDATE, update_s(input, &input->update, tokens, j)},
+  };
+  const double begin_s = orr_loop_now(loop);
+  double at_s = begin_s;
+  for (guint i = 0; i < G_N_ELEMENTS(phases); i++) {
+    add_phase(loop, phases[i].phase, at_s, phases[i].seconds);
+    at_s += phases[i].seconds;
+  }
+  return at_s - begin_s;
+}
+
+static void wait_ended(OrrLoop *loop) {
+  add_phase(loop, ORR_LOOP_PHASE_WAITING, loop->idle_since_s,
+            orr_loop_now(loop) - loop->idle_since_s);
+}
+
+static void trained(void *user);
+
+void orr_loop_train(OrrLoop *loop) {
+  const OrrLoopInput *input = loop->input;
+  const gint64 needed = MIN(trained_at_once(input), input->prompts - loop->taken);
+  if (loop->trainer != TRAINER_IDLE || (gint64)loop->ready.length < needed || loop->is_over) return;
+  orr_loop_pools_touch(loop);
+  const gboolean is_first = loop->taken == 0, switches = loop->helpers_up || input->is_colocated;
+  if (loop->taken + needed == input->prompts) end_rollouts(loop);
+  wait_ended(loop);
+  g_autoptr(GArray) tokens = take(loop, needed);
+  loop->trainer = TRAINER_BUSY;
+  if (loop->helpers_up) stop_helpers(loop);
+  orr_engine_after(loop->engine,
+                   compute(loop, tokens, is_first && switches ? input->to_update_s : 0), trained,
+                   loop);
+}
+
+static gboolean is_drained(const OrrLoop *loop) {
+  return loop->input->mode.on_update != ORR_LOOP_DRAIN || loop->in_flight == 0 || loop->stops;
+}
+
+static void send_weights(OrrLoop *loop);
+
+void orr_loop_look_again(OrrLoop *loop) {
+  if (loop->trainer == TRAINER_DRAINING && is_drained(loop)) send_weights(loop);
+}
+
+static void trained(void *user) {
+  OrrLoop *loop = user;
+  orr_loop_pools_touch(loop);
+  loop->idle_since_s = orr_loop_now(loop);
+  loop->trainer = TRAINER_IDLE;
+  if (loop->taken < loop->input->prompts) {
+    orr_loop_train(loop);
+    return;
+  }
+  loop->trainer = TRAINER_DRAINING;
+  orr_loop_look_again(loop);
+}
+
+/* --- Weights --- */
+
+static void end_step(OrrLoop *loop) {
+  OrrLoopStep *step = &loop->step;
+  step->end_s = orr_loop_now(loop);
+  if (step->samples > 0) step->staleness /= (double)step->samples;
+  g_array_append_val(loop->history->steps, *step);
+  *step = (OrrLoopStep){.begin_s = orr_loop_now(loop)};
+  loop->taken = loop->ended = 0;
+  loop->nine_tenths_s = NAN;
+  loop->version++;
+  if (loop->history->steps->len == 1 && loop->input->steps > 1) orr_loop_pools_restart(loop);
+}
+
+/* Engines go on; the next step has begun. */
+static void awake(void *user) {
+  OrrLoop *loop = user;
+  const OrrLoopInput *input = loop->input;
+  orr_loop_pools_touch(loop);
+  end_step(loop);
+  loop->idle_since_s = orr_loop_now(loop);
+  loop->trainer = TRAINER_IDLE;
+  loop->stops = loop->is_waking = FALSE;
+  if ((gint64)loop->history->steps->len >= input->steps) {
+    loop->is_over = TRUE;
+    loop->history->end_s = orr_loop_now(loop);
+    return; /* replicas stay paused, so the engine runs dry */
+  }
+  const gboolean is_lost = input->mode.on_update == ORR_LOOP_RECOMPUTE || input->is_colocated;
+  for (guint i = 0; i < input->replicas; i++)
+    orr_rollout_replica_resume(orr_loop_replica(loop, i), is_lost);
+  if (loop->ready.length < (guint)trained_at_once(input)) orr_loop_wake_helpers(loop);
+  orr_loop_launch(loop);
+  orr_loop_train(loop);
+}
+
+static void sent(void *user) {
+  OrrLoop *loop = user;
+  orr_loop_pools_touch(loop);
+  if (!loop->input->is_colocated || loop->input->to_rollout_s <= 0) {
+    awake(loop);
+    return;
+  }
+  loop->is_waking = TRUE;
+  add_phase(loop, ORR_LOOP_PHASE_SWITCH, orr_loop_now(loop), loop->input->to_rollout_s);
+  orr_engine_after(loop->engine, loop->input->to_rollout_s, awake, loop);
+}
+
+static void send_weights(OrrLoop *loop) {
+  orr_loop_pools_touch(loop);
+  loop->trainer = TRAINER_SENDING;
+  wait_ended(loop);
+  add_phase(loop, ORR_LOOP_PHASE_SYNC, orr_loop_now(loop), loop->input->sync_s);
+  for (guint i = 0; i < loop->replicas->len; i++)
+    orr_rollout_replica_pause(orr_loop_replica(loop, i));
+  orr_engine_after(loop->engine, loop->input->sync_s, sent, loop);
+}

@@ -1,0 +1,78 @@
+/*
+ * post_training_parts.h - the workloads that a post-training workload is made of, on the GPUs on
+ * which they run, and what replays of them take.
+ *
+ * A pass over m micro-batches takes fixed + m each seconds. Both come from two replays, of one and
+ * of two rounds of micro-batches:
+ *
+ *   line      replays                         whose
+ *   update    training steps                  the actor; a critic of its own shape
+ *   forward   evaluation steps                the actor; reference, reward model, critic
+ *
+ * A role without a model or a split of its own has the actor's lines.
+ */
+#ifndef ORR_POST_TRAINING_PARTS_H
+#define ORR_POST_TRAINING_PARTS_H
+
+#include "workloads/parts.h"
+#include "workloads/post_training/post_training.h"
+
+G_BEGIN_DECLS
+
+/* The lines, in the order in which they are replayed. */
+typedef enum {
+  ORR_LINE_UPDATE,
+  ORR_LINE_FORWARD,
+  ORR_LINE_REFERENCE,
+  ORR_LINE_REWARDS,
+  ORR_LINE_VALUES,
+  ORR_LINE_CRITIC,
+  ORR_N_LINES
+} OrrPostTrainingLine;
+
+/* What two replays of a line gave. */
+typedef struct {
+  OrrPassTime time;
+  OrrPassShape shape;
+  /* of the fullest GPU: its peak; weights, gradients and optimizer state; what the process holds
+   * besides (CUDA context, buffers of NCCL and cuBLAS) */
+  double peak_bytes, state_bytes, process_bytes;
+  OrrPostTrainingLine as; /* the line that it shares, or itself */
+  gboolean is_there;
+} OrrPostTrainingPass;
+
+typedef struct {
+  const OrrPostTraining *params; /* borrowed, as are the pointers of the copies below */
+  const OrrModel *model;
+  OrrModel models[ORR_N_LINES];                      /* settled */
+  OrrCluster rollout_cluster, update_cluster, whole; /* whole: weights travel on it */
+  OrrServing rollout;
+  OrrTraining trainings[ORR_N_LINES][2];
+  gint64 dp[ORR_N_LINES];
+  OrrPostTrainingPass passes[ORR_N_LINES];
+} OrrPostTrainingParts;
+
+OrrPostTrainingParts *orr_post_training_parts_new(const OrrPostTraining *params,
+                                                  const OrrModel *model, const OrrCluster *cluster);
+void orr_post_training_parts_free(OrrPostTrainingParts *parts); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrPostTrainingParts, orr_post_training_parts_free)
+
+/* Checks the parts as the workloads that they are. */
+void orr_post_training_parts_check(const OrrPostTrainingParts *parts, OrrPlace place,
+                                   OrrDiags *diags);
+/* Replays all lines and fills parts->passes. */
+gboolean orr_post_training_parts_replay(OrrPostTrainingParts *parts, const OrrParts *runs,
+                                        GError **error);
+
+gint64 orr_post_training_engine_gpus(const OrrPostTraining *params);
+/* The role whose pass it is; NULL: the actor. */
+const OrrPostTrainingRole *orr_post_training_role(const OrrPostTraining *params,
+                                                  OrrPostTrainingLine line);
+/* Ranks of the actor's trainer that hold different shards of a weight. */
+gint64 orr_post_training_shard_ranks(const OrrPostTrainingParts *parts);
+/* Bytes per second between a GPU and its host. */
+double orr_post_training_host_link(const OrrPostTrainingParts *parts);
+
+G_END_DECLS
+
+#endif
