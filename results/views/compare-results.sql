@@ -1,5 +1,5 @@
 -- What differs in the results of two runs? Results that are 0 in both are skipped.
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus, cost_per_gpu_hour, cost_per_step, cost_per_million_tokens, cost_per_run); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_gpu_hour, cost_per_million_input_tokens, cost_per_million_output_tokens, saturated, n_gpus, replicas)
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus, cost_per_gpu_hour, cost_per_step, cost_per_million_tokens, cost_per_run); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_gpu_hour, cost_per_million_input_tokens, cost_per_million_output_tokens, saturated, n_gpus, replicas); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s, rollout_busy, rollout_sequences, rollout_help, trainer_busy, staleness_mean, staleness_most, computed_again, preemptions, samples_dropped, samples_resumed, rollout_memory_bytes, update_memory_bytes, fits, energy_j_per_step, gpu_power_mean_w, rollout_gpus, update_gpus, replicas, n_gpus)
 -- takes: other (the run to compare with; the previous run of the same kind when not given)
 -- rows-from: two runs of training, serving or collectives
 -- metric: name of the result
@@ -16,6 +16,7 @@ WITH pair AS (
 training AS (SELECT t.* FROM training_result t JOIN pair ON t.run_id IN (pair.this, pair.other)),
 collectives AS (SELECT c.* FROM collectives_result c JOIN pair ON c.run_id IN (pair.this, pair.other)),
 serving AS (SELECT s.* FROM serving_result s JOIN pair ON s.run_id IN (pair.this, pair.other)),
+post AS (SELECT p.* FROM post_training_result p JOIN pair ON p.run_id IN (pair.this, pair.other)),
 fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 1, 'training_result', 'iteration_time_s', iteration_time_s FROM training UNION ALL
   SELECT run_id, 2, 'training_result', 'tokens_per_s', tokens_per_s FROM training UNION ALL
@@ -64,7 +65,42 @@ fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 45, 'training_result', 'cost_per_million_tokens', cost_per_million_tokens FROM training UNION ALL
   SELECT run_id, 46, 'training_result', 'cost_per_run', cost_per_run FROM training UNION ALL
   SELECT run_id, 47, 'serving_result', 'cost_per_gpu_hour', cost_per_gpu_hour FROM serving UNION ALL
-  SELECT run_id, 48, 'serving_result', 'cost_per_million_input_tokens', cost_per_million_input_tokens FROM serving
+  SELECT run_id, 48, 'serving_result', 'cost_per_million_input_tokens', cost_per_million_input_tokens FROM serving UNION ALL
+  SELECT run_id, 49, 'post_training_result', 'step_time_s', step_time_s FROM post UNION ALL
+  SELECT run_id, 50, 'post_training_result', 'tokens_per_s', tokens_per_s FROM post UNION ALL
+  SELECT run_id, 51, 'post_training_result', 'tokens_per_s_per_gpu', tokens_per_s_per_gpu FROM post UNION ALL
+  SELECT run_id, 52, 'post_training_result', 'samples_per_s', samples_per_s FROM post UNION ALL
+  SELECT run_id, 53, 'post_training_result', 'rollout_s', rollout_s FROM post UNION ALL
+  SELECT run_id, 54, 'post_training_result', 'rollout_tail', rollout_tail FROM post UNION ALL
+  SELECT run_id, 55, 'post_training_result', 'rollout_wait_s', rollout_wait_s FROM post UNION ALL
+  SELECT run_id, 56, 'post_training_result', 'switch_s', switch_s FROM post UNION ALL
+  SELECT run_id, 57, 'post_training_result', 'data_s', data_s FROM post UNION ALL
+  SELECT run_id, 58, 'post_training_result', 'old_log_probs_s', old_log_probs_s FROM post UNION ALL
+  SELECT run_id, 59, 'post_training_result', 'reference_s', reference_s FROM post UNION ALL
+  SELECT run_id, 60, 'post_training_result', 'rewards_s', rewards_s FROM post UNION ALL
+  SELECT run_id, 61, 'post_training_result', 'values_s', values_s FROM post UNION ALL
+  SELECT run_id, 62, 'post_training_result', 'critic_update_s', critic_update_s FROM post UNION ALL
+  SELECT run_id, 63, 'post_training_result', 'update_s', update_s FROM post UNION ALL
+  SELECT run_id, 64, 'post_training_result', 'weight_sync_s', weight_sync_s FROM post UNION ALL
+  SELECT run_id, 65, 'post_training_result', 'rollout_busy', rollout_busy FROM post UNION ALL
+  SELECT run_id, 66, 'post_training_result', 'rollout_sequences', rollout_sequences FROM post UNION ALL
+  SELECT run_id, 67, 'post_training_result', 'rollout_help', rollout_help FROM post UNION ALL
+  SELECT run_id, 68, 'post_training_result', 'trainer_busy', trainer_busy FROM post UNION ALL
+  SELECT run_id, 69, 'post_training_result', 'staleness_mean', staleness_mean FROM post UNION ALL
+  SELECT run_id, 70, 'post_training_result', 'staleness_most', staleness_most FROM post UNION ALL
+  SELECT run_id, 71, 'post_training_result', 'computed_again', computed_again FROM post UNION ALL
+  SELECT run_id, 72, 'post_training_result', 'preemptions', preemptions FROM post UNION ALL
+  SELECT run_id, 73, 'post_training_result', 'samples_dropped', samples_dropped FROM post UNION ALL
+  SELECT run_id, 74, 'post_training_result', 'samples_resumed', samples_resumed FROM post UNION ALL
+  SELECT run_id, 75, 'post_training_result', 'rollout_memory_bytes', rollout_memory_bytes FROM post UNION ALL
+  SELECT run_id, 76, 'post_training_result', 'update_memory_bytes', update_memory_bytes FROM post UNION ALL
+  SELECT run_id, 77, 'post_training_result', 'fits', fits FROM post UNION ALL
+  SELECT run_id, 78, 'post_training_result', 'energy_j_per_step', energy_j_per_step FROM post UNION ALL
+  SELECT run_id, 79, 'post_training_result', 'gpu_power_mean_w', gpu_power_mean_w FROM post UNION ALL
+  SELECT run_id, 80, 'post_training_result', 'rollout_gpus', rollout_gpus FROM post UNION ALL
+  SELECT run_id, 81, 'post_training_result', 'update_gpus', update_gpus FROM post UNION ALL
+  SELECT run_id, 82, 'post_training_result', 'replicas', replicas FROM post UNION ALL
+  SELECT run_id, 83, 'post_training_result', 'n_gpus', n_gpus FROM post
 ),
 side AS (
   SELECT

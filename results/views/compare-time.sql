@@ -1,9 +1,9 @@
 -- Where did the time change between two runs, by kind of time?
--- reads: time_kind(lane, category, seconds); lane(lane, multiplicity); serving_result(queue_mean_s, ttft_mean_s, e2e_mean_s)
+-- reads: time_kind(lane, category, seconds); lane(lane, multiplicity); serving_result(queue_mean_s, ttft_mean_s, e2e_mean_s); post_training_result(rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s)
 -- takes: other (the run to compare with; the previous run of the same kind when not given)
--- rows-from: two training or serving runs
--- category: the kind of time; for serving: queue (until a step first computes the request), prefill (from then to the first token) and decode (the rest)
--- other_s: training: seconds of the iteration in the other run, mean over all ranks; serving: seconds of a request, mean over all requests
+-- rows-from: two runs of training, serving or post-training
+-- category: the kind of time; for serving: queue (until a step first computes the request), prefill (from then to the first token) and decode (the rest); for post-training: the trainer's phases
+-- other_s: training: seconds of the iteration in the other run, mean over all ranks; serving: seconds of a request, mean over all requests; post-training: seconds of a step, mean over steps
 -- this_s: the same in this run
 -- change_s: seconds by which this run takes longer; 0 where the difference is below 1e-9 of the whole, the precision of the sums
 -- share_percent: change_s as a percentage of the change of the whole; empty where the whole did not change
@@ -29,6 +29,26 @@ mean AS (
   FROM pair
   JOIN serving_result s ON s.run_id IN (pair.this, pair.other)
   CROSS JOIN (SELECT 1 AS k, 'queue' AS category UNION ALL SELECT 2, 'prefill' UNION ALL SELECT 3, 'decode') AS part
+  UNION ALL
+  SELECT p.run_id, 'rollout-wait', p.rollout_wait_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'switch', p.switch_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'data', p.data_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'old-log-probs', p.old_log_probs_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'reference', p.reference_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'rewards', p.rewards_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'values', p.values_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'critic-update', p.critic_update_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'update', p.update_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT p.run_id, 'weight-sync', p.weight_sync_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
 ),
 side AS (
   SELECT

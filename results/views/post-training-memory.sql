@@ -1,5 +1,6 @@
 -- What fills a GPU's memory in each phase of post-training?
 -- reads: post_training_memory(pool, phase, role, state_bytes, working_bytes, process_bytes, total_bytes, capacity_bytes, fits)
+-- rows-from: post-training runs
 -- pool: rollouts or trainer
 -- phase: the phase
 -- role: who is at work: engine, actor, reference, reward or critic

@@ -1,5 +1,6 @@
 -- Who waits for whom in post-training?
 -- reads: post_training_pool(pool, state, seconds, fraction, gpu_seconds)
+-- rows-from: post-training runs
 -- pool: trainer or rollouts
 -- state: busy, or what the pool waits for; tail: other engines still run
 -- seconds: time per step, mean; of the rollouts over all engines

@@ -1,6 +1,7 @@
 -- How do batches thin out, and how long do engines stand still?
 -- reads: post_training_load(at_s, engines_busy, running, waiting, at_tools, groups_ready)
 -- reads: post_training_result(replicas)
+-- rows-from: post-training runs
 -- series: one series, all engines
 -- at_s: when, seconds
 -- busy_percent: percentage of the engines that run

@@ -202,7 +202,8 @@ OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint6
     g_autofree OrrLikenessRow *row = orr_sweep_likeness_read(store, runs[i], &failed);
     if (!row && !failed) {
       all->note = g_strdup_printf("run %" G_GINT64_FORMAT " does not say what it is like: it is of "
-                                  "an earlier version, or a point that its sweep did not show",
+                                  "an earlier version, a point that its sweep did not show, or of "
+                                  "a kind of which nothing was measured",
                                   runs[i]);
       return g_steal_pointer(&all);
     }

@@ -167,12 +167,6 @@ static gboolean recall_likeness(const OrrSweepReport *report, OrrStore *store, O
   return FALSE;
 }
 
-static gboolean has_likenesses(OrrStore *store) {
-  g_autoptr(OrrAnswer) answer =
-      orr_store_query(store, "SELECT 1 FROM sqlite_schema WHERE name = 'likeness'", 0, NULL);
-  return answer && answer->rows->len > 0;
-}
-
 static OrrBands *open_bands(OrrSweepReport *report, const OrrSweepPlan *plan) {
   g_autoptr(GError) reason = NULL;
   OrrBands *bands = orr_bands_new(plan->library, plan->base->workload.entry->name, &reason);
@@ -186,7 +180,7 @@ gboolean orr_sweep_bands_fill(OrrSweepReport *report, const OrrSweepPlan *plan, 
                               GError **error) {
   Term terms[ORR_SWEEP_MOST_OBJECTIVES] = {0};
   GArray *const lists[] = {report->best, report->front};
-  OrrStore *from = store && has_likenesses(store) ? store : NULL;
+  OrrStore *from = store && orr_sweep_likeness_is_stored(store) ? store : NULL;
   if (report->best->len == 0) return TRUE;
   g_autoptr(OrrBands) bands = open_bands(report, plan);
   for (guint i = 0; i < report->n_objectives; i++)

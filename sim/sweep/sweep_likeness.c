@@ -66,7 +66,14 @@ static char *select_sql(gint64 run) {
   return g_string_free(sql, FALSE);
 }
 
+gboolean orr_sweep_likeness_is_stored(OrrStore *store) {
+  g_autoptr(OrrAnswer) answer =
+      orr_store_query(store, "SELECT 1 FROM sqlite_schema WHERE name = 'likeness'", 0, NULL);
+  return answer && answer->rows->len > 0;
+}
+
 OrrLikenessRow *orr_sweep_likeness_read(OrrStore *store, gint64 run, GError **error) {
+  if (!orr_sweep_likeness_is_stored(store)) return NULL;
   g_autofree char *sql = select_sql(run);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
   if (!answer || answer->rows->len == 0) return NULL;

@@ -27,6 +27,8 @@ gboolean orr_sweep_likeness_pack(const OrrLikenessRow *row, OrrSweepLikeness *re
 /* Newly allocated, with interned texts; NULL where @packed is all zero. */
 OrrLikenessRow *orr_sweep_likeness_unpack(const OrrSweepLikeness *packed);
 
+/* Whether any run of @store has one: kinds of workload without measured rows have none. */
+gboolean orr_sweep_likeness_is_stored(OrrStore *store);
 /* Reads the row of run @run, newly allocated; NULL without an @error set: it has none. */
 OrrLikenessRow *orr_sweep_likeness_read(OrrStore *store, gint64 run, GError **error);
 

@@ -50,7 +50,7 @@ for name in $("$orrery" list plots | awk '{ print $1 }'); do
   front) db=s.db ;;
   latency-cdf | rate-goodput | serving-timeline) db=serving.db ;;
   campaign-progress) db=campaign.db ;;
-  rollout-load) db=rl.db ;;
+  rollout-load | splits) db=rl.db ;;
   *) db="r.db --run 1" ;;
   esac
   if ! command -v gnuplot > /dev/null; then skip "plot $name" "gnuplot is not installed"; continue; fi
