@@ -11,6 +11,13 @@
 
 G_BEGIN_DECLS
 
+/* Collectives of another job on the same machine, which run while a part does. */
+typedef struct {
+  const void *params; /* of orr_collective_bench_table */
+  gint64 gpus;
+  const OrrChoice *placement; /* of orr_job_placement_registry */
+} OrrPartTraffic;
+
 /* A workload on a cluster of its own; all of it outlives the call. */
 typedef struct {
   const char *name; /* for messages: "update" */
@@ -18,6 +25,9 @@ typedef struct {
   const void *params;
   const OrrModel *model;
   const OrrCluster *cluster;
+  /* NULL: nothing; else it is placed first, and the part gets the first @gpus of the others */
+  const OrrPartTraffic *beside;
+  gint64 gpus;
 } OrrPart;
 
 /* training: a step. collectives: one call of the only size. */

@@ -9,6 +9,9 @@
 #include "sim/base/fault.h"
 #include "sim/run/children.h"
 #include "sim/run/simulate.h"
+#include "sim/run/simulate_jobs.h"
+#include "topologies/job_placement.h"
+#include "workloads/collectives/collective_bench.h"
 
 struct OrrPartRuns {
   OrrParts parts;
@@ -120,11 +123,40 @@ static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
   return times;
 }
 
+/* The part as a job, and the traffic beside it as another, which is placed first. */
+static gboolean replay_beside(const Task *task, const OrrPart *part, const OrrScenario *own,
+                              OrrPartTimes *ret_times, GError **error) {
+  OrrJobSpec traffic = {
+      .name = "traffic",
+      .workload = {.entry = &orr_collectives_kind.entry, .params = (void *)part->beside->params},
+      .gpus = part->beside->gpus,
+      .placement = *part->beside->placement};
+  OrrJobSpec job = {
+      .name = (char *)part->name,
+      .model = *part->model,
+      .has_model = TRUE,
+      .workload = {.entry = &part->kind->entry, .params = (void *)part->params},
+      .gpus = part->gpus,
+      .placement = {.entry = orr_registry_find(&orr_job_placement_registry, "packed")}};
+  g_autoptr(GPtrArray) jobs = g_ptr_array_new();
+  g_ptr_array_add(jobs, &traffic);
+  g_ptr_array_add(jobs, &job);
+  OrrScenario scenario = *own;
+  scenario.workload = (OrrChoice){0};
+  scenario.jobs = jobs;
+  scenario.fidelity = ORR_FIDELITY_AUTO;
+  g_autoptr(GPtrArray) answers =
+      orr_simulate_jobs(task->runs->machine->library, &scenario, FALSE, error);
+  if (answers) *ret_times = take(part, ((const OrrJobOutcome *)answers->pdata[1])->outcome);
+  return answers != NULL;
+}
+
 static gboolean replay_one(const Task *task, const OrrPart *part, OrrPartTimes *ret_times,
                            GError **error) {
   static const OrrSimulation whole;
   const Own *own = own_of(task->runs, part->cluster, error);
   if (!own) return FALSE;
+  if (part->beside) return replay_beside(task, part, &own->scenario, ret_times, error);
   OrrScenario scenario = own->scenario;
   scenario.model = *part->model;
   scenario.workload = (OrrChoice){.entry = &part->kind->entry, .params = (void *)part->params};

@@ -62,6 +62,28 @@ static void test_in_turns(void) {
   g_assert_cmpfloat_with_epsilon(slow.switch_s - fast.switch_s, 4, 1e-9);
 }
 
+/* --- Weights beside another job --- */
+
+/* Both jobs have two nodes under each of two leaves, whose two uplinks of 50 GB/s carry 96 GB/s
+ * together (nic-efficiency 0.96). A broadcast crosses them once, and two equal ones get a half
+ * each, so that the weights take as long again as their bytes take there. */
+static void test_contended(void) {
+#define BESIDE(size)                                                                               \
+  "schema: scenario/1\nname: contended\nmodel: llama-3.2-1b\n"                                     \
+  "cluster: {base: dgx-h100-superpod, nodes: 8, max-nodes: 8, "                                    \
+  "fabric: {kind: fat-tree, levels: 2, radix: 40, oversubscription: 16}}\n"                        \
+  "workload: {kind: post-training, prompts: 32, samples: 4, response: {tokens: 200}, "             \
+  "pools: {rollout-gpus: 31}, sync: {kind: broadcast, bucket: 4 GiB}, "                            \
+  "beside: {gpus: 32, placement: {kind: explicit, gpus: [16-31, 48-63]}, "                         \
+  "traffic: {collective: broadcast, begin: " size ", end: " size "}}, "                            \
+  "rollout: {" ENGINE "}, update: {batch: {global: 64}, sequence: 4096}}\n"
+  const OrrPostTrainingResult alone = run(BESIDE("1 KiB")), both = run(BESIDE("2471628800 B"));
+  g_assert_cmpfloat(alone.weight_sync_bytes, ==, 2471628800);
+  g_assert_cmpfloat_with_epsilon(
+      (both.weight_sync_s - alone.weight_sync_s) / (alone.weight_sync_bytes / 96e9), 1, 1e-3);
+  g_assert_cmpint(both.n_gpus, ==, 32);
+}
+
 /* --- Pools --- */
 
 static double seconds_of(const OrrOutcome *outcome, const char *pool, const char *state) {
@@ -292,6 +314,8 @@ static void test_bad(void) {
   refuses(LOOP("mode: {streaming: 8}"), "trains while rollouts run");
   refuses(LOOP("mode: {unfinished: resume}"), "set mode.over-sampling");
   refuses(LOOP("pools: {hybrid: true}"), "is for two pools");
+  refuses(LOOP(APART ", beside: {gpus: 16}"), "beside.gpus 16 leaves no GPU");
+  refuses(LOOP("beside: {gpus: 8}"), "sync ipc sends nothing");
   refuses(LOOP(APART ", critic: {state: disk}"), "state");
   refuses(LOOP("algorithm: ppo, critic: {model: llama-3.1-8b, tp: 3}"), "tp * pp * dp");
   refuses(HEAD "workload: {kind: post-training, prompts: 1, response: {tokens: 9}, "
@@ -302,6 +326,7 @@ static void test_bad(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/post-training/in-turns", test_in_turns);
+  g_test_add_func("/post-training/contended", test_contended);
   g_test_add_func("/post-training/waits", test_waits);
   g_test_add_func("/post-training/waits-for-verifier", test_waits_for_verifier);
   g_test_add_func("/post-training/slower-pool", test_slower_pool);

@@ -114,6 +114,20 @@ static const OrrFieldTable role_table =
     ORR_FIELD_TABLE("post-training-role", "A model beside the actor, on the trainer's GPUs.",
                     OrrPostTrainingRole, role_fields);
 
+static const OrrField beside_fields[] = {
+    ORR_FIELD_INT(OrrPostTrainingBeside, "gpus", gpus, "0",
+                  "GPUs of the cluster that another job has; 0: there is none.", .min = 0,
+                  .max = 1e6),
+    ORR_FIELD_CHOICE(OrrPostTrainingBeside, "placement", placement, &orr_job_placement_registry,
+                     "spread", "Which GPUs those are; the rest are this workload's, in order."),
+    ORR_FIELD_SECTION(OrrPostTrainingBeside, "traffic", traffic, &orr_collective_bench_table,
+                      "{collective: all-to-all, begin: 1 GiB, end: 1 GiB}",
+                      "What it sends while weights are broadcast; it should outlast a message."),
+};
+static const OrrFieldTable beside_table =
+    ORR_FIELD_TABLE("post-training-beside", "Another job on the same fabric.",
+                    OrrPostTrainingBeside, beside_fields);
+
 static const OrrField fields[] = {
     ORR_WORKLOAD_STACK_FIELD(OrrPostTraining),
     ORR_FIELD_CHOICE(OrrPostTraining, "algorithm", algorithm, &orr_rl_algorithm_registry, "grpo",
@@ -156,6 +170,8 @@ static const OrrField fields[] = {
     ORR_FIELD_WORD(OrrPostTraining, "packing", packing, orr_pass_packing_words, "packed",
                    "packed: samples fill micro-batches of update.sequence tokens; padded: "
                    "update.batch.micro samples, each as long as the longest."),
+    ORR_FIELD_SECTION(OrrPostTraining, "beside", beside, &beside_table, "{}",
+                      "Another job on the same fabric."),
     ORR_FIELD_SECTION(OrrPostTraining, "critic", critic, &role_table, "{}",
                       "The critic, where the algorithm has one."),
     ORR_FIELD_SECTION(OrrPostTraining, "reference", reference, &role_table, "{}",
@@ -216,12 +232,12 @@ static void check_hybrid(const OrrPostTraining *p, gint64 all, OrrPlace at, OrrD
 static void check_pools(const OrrPostTraining *p, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   const OrrWeightSync *sync = (const OrrWeightSync *)(gconstpointer)p->sync.entry;
-  const gint64 all = orr_cluster_n_gpus(cluster), own = p->pools.rollout_gpus;
+  const gint64 all = orr_post_training_own_gpus(p, cluster), own = p->pools.rollout_gpus;
   const gint64 engine = orr_post_training_engine_gpus(p);
   const OrrPlace at = orr_node_place_in(place, "pools");
   if (own >= all)
-    orr_diags_error(
-        diags, at, "pools.rollout-gpus " D " leaves no GPU to train: the cluster has " D, own, all);
+    orr_diags_error(diags, at, "pools.rollout-gpus " D " leaves no GPU to train: there are " D, own,
+                    all);
   else if ((own > 0 ? own : all) % engine != 0)
     orr_diags_error(diags, at,
                     D " GPUs to roll out are not whole engines of tp * pp * dp-attention = " D
@@ -246,12 +262,26 @@ static void check_lengths(const OrrPostTraining *p, OrrPlace place, OrrDiags *di
     orr_lengths_check(all[i].lengths, all[i].key, orr_node_place_in(place, all[i].key), diags);
 }
 
+static void check_beside(const OrrPostTraining *p, const OrrCluster *cluster, OrrPlace place,
+                         OrrDiags *diags) {
+  const OrrWeightSync *sync = (const OrrWeightSync *)(gconstpointer)p->sync.entry;
+  const OrrPlace at = orr_node_place_in(place, "beside");
+  if (p->beside.gpus >= orr_cluster_n_gpus(cluster))
+    orr_diags_error(diags, at, "beside.gpus " D " leaves no GPU: the cluster has " D,
+                    p->beside.gpus, orr_cluster_n_gpus(cluster));
+  else if (p->beside.gpus > 0 && !sync->sends)
+    orr_diags_error(diags, at,
+                    "beside: sync %s sends nothing over the fabric: there is nothing to slow",
+                    sync->entry.name);
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrPostTraining *p = data;
   const guint before = orr_diags_n_errors(diags);
   check_mode(p, place, diags);
-  check_pools(p, cluster, place, diags);
+  check_beside(p, cluster, place, diags);
+  if (orr_diags_n_errors(diags) == before) check_pools(p, cluster, place, diags);
   check_lengths(p, place, diags);
   if (p->rollout.load.entry || p->rollout.groups)
     orr_diags_error(diags, orr_node_place_in(place, "rollout"),

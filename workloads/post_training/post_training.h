@@ -28,6 +28,8 @@
 #ifndef ORR_POST_TRAINING_H
 #define ORR_POST_TRAINING_H
 
+#include "topologies/job_placement.h"
+#include "workloads/collectives/collective_bench.h"
 #include "workloads/lengths.h"
 #include "workloads/post_training/algorithms/rl_algorithm.h"
 #include "workloads/post_training/loop_sim.h"
@@ -46,6 +48,13 @@ typedef struct {
   OrrDevice rollout_device; /* unnamed: the cluster's */
   gboolean hybrid;          /* the trainer's GPUs roll out, too, while the trainer waits */
 } OrrPostTrainingPools;
+
+/* Another job on the machine, whose traffic runs while weights move. */
+typedef struct {
+  gint64 gpus;         /* 0: nobody */
+  OrrChoice placement; /* of orr_job_placement_registry */
+  OrrCollectiveBench traffic;
+} OrrPostTrainingBeside;
 
 typedef enum { ORR_ROLE_ON_GPU, ORR_ROLE_ON_HOST } OrrPostTrainingState;
 
@@ -74,6 +83,7 @@ typedef struct {
   double wake_s;  /* of an engine, and of putting it to sleep */
   gboolean quantized_sync;
   OrrPostTrainingRole critic, reference, reward; /* reward: unnamed: the verifier alone */
+  OrrPostTrainingBeside beside;
   OrrServing rollout;
   OrrTraining update;
 } OrrPostTraining;

@@ -62,14 +62,25 @@ static gboolean replay_sync(const OrrPostTrainingParts *parts, const OrrParts *r
   const gboolean gathers = sync->gathers && shards > 1;
   OrrCollectiveBench calls[] = {call_of(ORR_ALL_GATHER, message, shards),
                                 call_of(ORR_BROADCAST, message, load.rollout_gpus + 1)};
+  const OrrPostTrainingBeside *other = &parts->params->beside;
+  const OrrPartTraffic traffic = {&other->traffic, other->gpus, &other->placement};
   OrrPart list[2];
   OrrPartTimes times[2] = {{0}, {0}};
   guint n = 0;
   if (gathers)
-    list[n++] =
-        (OrrPart){"sync", &orr_collectives_kind, &calls[0], parts->model, &parts->update_cluster};
+    list[n++] = (OrrPart){.name = "sync",
+                          .kind = &orr_collectives_kind,
+                          .params = &calls[0],
+                          .model = parts->model,
+                          .cluster = &parts->update_cluster};
   if (sync->sends)
-    list[n++] = (OrrPart){"sync", &orr_collectives_kind, &calls[1], parts->model, &parts->whole};
+    list[n++] = (OrrPart){.name = "sync",
+                          .kind = &orr_collectives_kind,
+                          .params = &calls[1],
+                          .model = parts->model,
+                          .cluster = &parts->whole,
+                          .beside = other->gpus > 0 ? &traffic : NULL,
+                          .gpus = load.rollout_gpus + 1};
   const gboolean ok = n == 0 || runs->replay(runs->user, list, n, times, error);
   for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
     orr_field_clear(&orr_collective_bench_table, &calls[i]);
@@ -203,7 +214,7 @@ OrrWork *orr_post_training_compile(const void *data, const OrrWorld *world, GErr
   work->work = (OrrWork){.kind = &orr_post_training_kind,
                          .program = orr_program_new(),
                          .fidelity = ORR_FIDELITY_FOLDED,
-                         .n_gpus = orr_cluster_n_gpus(world->cluster)};
+                         .n_gpus = orr_post_training_own_gpus(params, world->cluster)};
   work->rollout_gpus = orr_cluster_n_gpus(&parts->rollout_cluster);
   work->update_gpus = orr_cluster_n_gpus(&parts->update_cluster);
   work->replicas = (guint)parts->rollout.replicas;

@@ -18,8 +18,12 @@ static OrrCluster first_gpus(const OrrCluster *cluster, gint64 gpus) {
   return part;
 }
 
+gint64 orr_post_training_own_gpus(const OrrPostTraining *p, const OrrCluster *cluster) {
+  return orr_cluster_n_gpus(cluster) - p->beside.gpus;
+}
+
 static gint64 rollout_gpus(const OrrPostTraining *p, const OrrCluster *cluster) {
-  return p->pools.rollout_gpus > 0 ? p->pools.rollout_gpus : orr_cluster_n_gpus(cluster);
+  return p->pools.rollout_gpus > 0 ? p->pools.rollout_gpus : orr_post_training_own_gpus(p, cluster);
 }
 
 gint64 orr_post_training_engine_gpus(const OrrPostTraining *p) {
@@ -163,7 +167,7 @@ static void fill_line(OrrPostTrainingParts *parts, OrrPostTrainingLine line) {
 OrrPostTrainingParts *orr_post_training_parts_new(const OrrPostTraining *p, const OrrModel *model,
                                                   const OrrCluster *cluster) {
   OrrPostTrainingParts *parts = g_new0(OrrPostTrainingParts, 1);
-  const gint64 all = orr_cluster_n_gpus(cluster);
+  const gint64 all = orr_post_training_own_gpus(p, cluster);
   parts->params = p;
   parts->model = model;
   parts->whole = *cluster;
@@ -271,8 +275,11 @@ gboolean orr_post_training_parts_replay(OrrPostTrainingParts *parts, const OrrPa
   guint n = 0;
   for (OrrPostTrainingLine line = 0; line < ORR_N_LINES; line++)
     for (int i = 0; i < 2 && is_needed(parts, line); i++)
-      list[n++] = (OrrPart){line_names[line], &orr_training_kind, &parts->trainings[line][i],
-                            &parts->models[line], &parts->update_cluster};
+      list[n++] = (OrrPart){.name = line_names[line],
+                            .kind = &orr_training_kind,
+                            .params = &parts->trainings[line][i],
+                            .model = &parts->models[line],
+                            .cluster = &parts->update_cluster};
   if (!runs->replay(runs->user, list, n, times, error)) return FALSE;
   n = 0;
   for (OrrPostTrainingLine line = 0; line < ORR_N_LINES; line++) {

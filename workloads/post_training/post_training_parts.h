@@ -64,6 +64,8 @@ void orr_post_training_parts_check(const OrrPostTrainingParts *parts, OrrPlace p
 gboolean orr_post_training_parts_replay(OrrPostTrainingParts *parts, const OrrParts *runs,
                                         GError **error);
 
+/* GPUs of both pools; of an engine. */
+gint64 orr_post_training_own_gpus(const OrrPostTraining *params, const OrrCluster *cluster);
 gint64 orr_post_training_engine_gpus(const OrrPostTraining *params);
 /* The role whose pass it is; NULL: the actor. */
 const OrrPostTrainingRole *orr_post_training_role(const OrrPostTraining *params,
