@@ -64,6 +64,7 @@ typedef struct {
 /* Of the framework's driver. */
 typedef struct {
   double sample_s, batch_s; /* per sample; per batch that the trainer takes */
+  double pass_s, update_s; /* within phases: per sample and pass or update; per update of a batch */
 } OrrLoopCosts;
 
 typedef enum {

@@ -145,6 +145,7 @@ void orr_loop_wake_helpers(OrrLoop *loop) {
 static double update_s(const OrrLoopInput *input, const OrrLoopPass *pass, const GArray *tokens,
                        double *joules) {
   const OrrPassTime *time = &pass->time;
+  const double driver_s = input->costs.update_s + input->costs.pass_s * tokens->len;
   double sum_s = 0;
   if (!pass->is_there) return 0;
   for (guint from = 0; from < tokens->len; from += (guint)input->mini_batch) {
@@ -155,14 +156,16 @@ static double update_s(const OrrLoopInput *input, const OrrLoopPass *pass, const
     sum_s += time->fixed_s + time->each_s * m;
     *joules += (time->fixed_j + time->each_j * m) * (double)input->epochs;
   }
-  return pass->load_s + sum_s * (double)input->epochs;
+  return driver_s + pass->load_s + sum_s * (double)input->epochs;
 }
 
-static double pass_s(const OrrLoopPass *pass, const GArray *tokens, double *joules) {
+static double pass_s(const OrrLoopInput *input, const OrrLoopPass *pass, const GArray *tokens,
+                     double *joules) {
   if (!pass->is_there) return 0;
   const double m = orr_pass_time_micro_batches(&pass->shape, tokens);
   *joules += pass->time.fixed_j + pass->time.each_j * m;
-  return pass->load_s + pass->time.fixed_s + pass->time.each_s * m;
+  return input->costs.pass_s * tokens->len + pass->load_s + pass->time.fixed_s +
+         pass->time.each_s * m;
 }
 
 /* Records the phases of @tokens, one after the other from now on; their sum. */
@@ -175,10 +178,10 @@ static double compute(OrrLoop *loop, const GArray *tokens, double switch_s) {
   } phases[] = {
       {ORR_LOOP_PHASE_SWITCH, switch_s},
       {ORR_LOOP_PHASE_DATA, input->costs.sample_s * tokens->len + input->costs.batch_s},
-      {ORR_LOOP_PHASE_OLD_LOG_PROBS, pass_s(&input->old_log_probs, tokens, j)},
-      {ORR_LOOP_PHASE_REFERENCE, pass_s(&input->reference, tokens, j)},
-      {ORR_LOOP_PHASE_REWARDS, pass_s(&input->rewards, tokens, j)},
-      {ORR_LOOP_PHASE_VALUES, pass_s(&input->values, tokens, j)},
+      {ORR_LOOP_PHASE_OLD_LOG_PROBS, pass_s(input, &input->old_log_probs, tokens, j)},
+      {ORR_LOOP_PHASE_REFERENCE, pass_s(input, &input->reference, tokens, j)},
+      {ORR_LOOP_PHASE_REWARDS, pass_s(input, &input->rewards, tokens, j)},
+      {ORR_LOOP_PHASE_VALUES, pass_s(input, &input->values, tokens, j)},
       {ORR_LOOP_PHASE_CRITIC, update_s(input, &input->critic, tokens, j)},
       {ORR_LOOP_PHASE_UPDATE, update_s(input, &input->update, tokens, j)},
   };

@@ -90,6 +90,13 @@ static const OrrField cost_fields[] = {
                    "The driver's time per batch that the trainer takes: one in a step, more with "
                    "mode.streaming.",
                    .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrLoopCosts, "pass", pass_s, ORR_UNIT_SECONDS, "0 s",
+                   "Its time per response and pass or update, counted with that phase: sending the "
+                   "batch to the trainer's processes and gathering their answers.",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrLoopCosts, "update", update_s, ORR_UNIT_SECONDS, "0 s",
+                   "Its time per update of a batch, counted with the update.",
+                   .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable cost_table = ORR_FIELD_TABLE(
     "post-training-driver", "What the process in the middle takes.", OrrLoopCosts, cost_fields);

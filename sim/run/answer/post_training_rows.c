@@ -94,6 +94,7 @@ static void fill_phases(const Sums *sums, OrrPostTrainingResult *r) {
       &r->update_s,       &r->weight_sync_s};
   for (int phase = 0; phase < ORR_N_LOOP_PHASES; phase++)
     *members[phase] = sums->phase_s[phase] / (double)sums->n;
+  r->batch_wait_s = r->rollout_wait_s + r->data_s;
   const double idle_s = sums->phase_s[ORR_LOOP_PHASE_WAITING] +
                         sums->phase_s[ORR_LOOP_PHASE_SWITCH] + sums->phase_s[ORR_LOOP_PHASE_SYNC];
   r->trainer_busy = 1 - idle_s / sums->seconds;
