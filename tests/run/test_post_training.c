@@ -106,7 +106,8 @@ static OrrOutcome *run_all(const char *text) {
 
 #define APART "pools: {rollout-gpus: 8}, sync: broadcast"
 
-/* What each pool does and waits for adds up to a step; in turns, each waits while the other works. */
+/* What each pool does and waits for adds up to a step; in turns, each waits while the other
+ * works. */
 static void test_waits(void) {
   g_autoptr(OrrOutcome) outcome = run_all(LOOP(APART));
   const OrrPostTrainingResult *r = &outcome->result.post_training;
@@ -314,6 +315,11 @@ static void test_bad(void) {
   refuses(LOOP("mode: {streaming: 8}"), "trains while rollouts run");
   refuses(LOOP("mode: {unfinished: resume}"), "set mode.over-sampling");
   refuses(LOOP("pools: {hybrid: true}"), "is for two pools");
+  refuses(
+      "schema: scenario/1\nname: large\ncluster: {base: dgx-h100-superpod, nodes: 2}\n"
+      "model: llama-3.1-70b\nworkload: {kind: post-training, prompts: 1, response: {tokens: 9}, "
+      "pools: {rollout-gpus: 8}, sync: broadcast, update: {batch: {global: 1}}}\n",
+      "model llama-3.1-70b does not fit");
   refuses(LOOP(APART ", beside: {gpus: 16}"), "beside.gpus 16 leaves no GPU");
   refuses(LOOP("beside: {gpus: 8}"), "sync ipc sends nothing");
   refuses(LOOP(APART ", critic: {state: disk}"), "state");

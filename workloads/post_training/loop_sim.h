@@ -8,9 +8,9 @@
  *
  * with staleness 0 in synchronous mode, where the groups beyond `prompts` of a step are those of
  * over-sampling: what has not ended when enough have is dropped, or goes on with the next weights
- * (APRIL, arXiv 2509.18521). The trainer takes `prompts` groups for a step in the order in which they were
- * scored, or with streaming some at a time, computes its passes, and sends the weights. On
- * shared GPUs it begins when the last rollout of the step has ended.
+ * (APRIL, arXiv 2509.18521). The trainer takes `prompts` groups for a step in the order in which
+ * they were scored, or with streaming some at a time, computes its passes, and sends the weights.
+ * On shared GPUs it begins when the last rollout of the step has ended.
  *
  * While weights move, replicas stop. After it they go on with their caches (keep), compute their
  * caches again with the new weights (recompute), or had to finish what they had begun before

@@ -222,7 +222,7 @@ static void check_mode(const OrrPostTraining *p, OrrPlace place, OrrDiags *diags
 }
 
 static void check_hybrid(const OrrPostTraining *p, gint64 all, OrrPlace at, OrrDiags *diags) {
-  const gint64 engine = orr_post_training_engine_gpus(p), own = p->pools.rollout_gpus;
+  const gint64 engine = orr_post_training_parts_engine_gpus(p), own = p->pools.rollout_gpus;
   if (!p->pools.hybrid) return;
   if (own == 0)
     orr_diags_error(diags, at,
@@ -239,8 +239,8 @@ static void check_hybrid(const OrrPostTraining *p, gint64 all, OrrPlace at, OrrD
 static void check_pools(const OrrPostTraining *p, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   const OrrWeightSync *sync = (const OrrWeightSync *)(gconstpointer)p->sync.entry;
-  const gint64 all = orr_post_training_own_gpus(p, cluster), own = p->pools.rollout_gpus;
-  const gint64 engine = orr_post_training_engine_gpus(p);
+  const gint64 all = orr_post_training_parts_own_gpus(p, cluster), own = p->pools.rollout_gpus;
+  const gint64 engine = orr_post_training_parts_engine_gpus(p);
   const OrrPlace at = orr_node_place_in(place, "pools");
   if (own >= all)
     orr_diags_error(diags, at, "pools.rollout-gpus " D " leaves no GPU to train: there are " D, own,

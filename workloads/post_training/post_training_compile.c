@@ -47,8 +47,8 @@ static OrrWeightLoad load_of(const OrrPostTrainingParts *parts) {
                          .tensors = orr_weight_sync_tensors(parts->model),
                          .trainer_gpus = orr_cluster_n_gpus(&parts->update_cluster),
                          .rollout_gpus = orr_cluster_n_gpus(&parts->rollout_cluster),
-                         .engine_gpus = orr_post_training_engine_gpus(p),
-                         .host_link_bytes_per_s = orr_post_training_host_link(parts),
+                         .engine_gpus = orr_post_training_parts_engine_gpus(p),
+                         .host_link_bytes_per_s = orr_post_training_parts_host_link(parts),
                          .memory_bytes_per_s = parts->rollout_cluster.device.memory_bytes_per_s};
 }
 
@@ -58,7 +58,7 @@ static gboolean replay_sync(const OrrPostTrainingParts *parts, const OrrParts *r
   const OrrWeightSyncParams *own = parts->params->sync.params;
   const OrrWeightLoad load = load_of(parts);
   const double message = orr_weight_sync_message_bytes(own, &load);
-  const gint64 shards = orr_post_training_shard_ranks(parts);
+  const gint64 shards = orr_post_training_parts_shard_ranks(parts);
   const gboolean gathers = sync->gathers && shards > 1;
   OrrCollectiveBench calls[] = {call_of(ORR_ALL_GATHER, message, shards),
                                 call_of(ORR_BROADCAST, message, load.rollout_gpus + 1)};
@@ -102,7 +102,8 @@ static void fill_switch(const OrrPostTrainingParts *parts, OrrLoopInput *input) 
                       : p->offload == ORR_OFFLOAD_OPTIMIZER ? ORR_RL_OPTIMIZER_BYTES
                                                             : 0;
   const double bytes = orr_model_parameters(parts->model) * each / gpus;
-  input->to_update_s = input->to_rollout_s = p->wake_s + bytes / orr_post_training_host_link(parts);
+  input->to_update_s = input->to_rollout_s =
+      p->wake_s + bytes / orr_post_training_parts_host_link(parts);
 }
 
 /* --- The loop --- */
@@ -110,14 +111,14 @@ static void fill_switch(const OrrPostTrainingParts *parts, OrrLoopInput *input) 
 /* A role whose state lies in host memory comes before its phases; what it trained goes back. */
 static OrrLoopPass pass_of(const OrrPostTrainingParts *parts, OrrPostTrainingLine line) {
   const OrrPostTrainingPass *pass = &parts->passes[line];
-  const OrrPostTrainingRole *role = orr_post_training_role(parts->params, line);
+  const OrrPostTrainingRole *role = orr_post_training_parts_role(parts->params, line);
   const OrrPostTrainingLine owner = line == ORR_LINE_VALUES ? ORR_LINE_CRITIC : line;
   const double bytes =
       role && role->state == ORR_ROLE_ON_HOST ? parts->passes[owner].state_bytes : 0;
   return (OrrLoopPass){.is_there = pass->is_there,
                        .time = pass->time,
                        .shape = pass->shape,
-                       .load_s = bytes / orr_post_training_host_link(parts)};
+                       .load_s = bytes / orr_post_training_parts_host_link(parts)};
 }
 
 static void fill_passes(const OrrPostTrainingParts *parts, OrrLoopInput *input) {
@@ -134,7 +135,7 @@ static void fill_input(const OrrPostTrainingParts *parts, OrrRolloutSpeed *speed
   const OrrPostTraining *p = parts->params;
   const OrrRlAlgorithm *algorithm = (const OrrRlAlgorithm *)(gconstpointer)p->algorithm.entry;
   const OrrRlPasses *passes = p->algorithm.params;
-  const gint64 engine = orr_post_training_engine_gpus(p);
+  const gint64 engine = orr_post_training_parts_engine_gpus(p);
   *input = (OrrLoopInput){
       .speed = speed,
       .replicas = (guint)parts->rollout.replicas,
@@ -214,7 +215,7 @@ OrrWork *orr_post_training_compile(const void *data, const OrrWorld *world, GErr
   work->work = (OrrWork){.kind = &orr_post_training_kind,
                          .program = orr_program_new(),
                          .fidelity = ORR_FIDELITY_FOLDED,
-                         .n_gpus = orr_post_training_own_gpus(params, world->cluster)};
+                         .n_gpus = orr_post_training_parts_own_gpus(params, world->cluster)};
   work->rollout_gpus = orr_cluster_n_gpus(&parts->rollout_cluster);
   work->update_gpus = orr_cluster_n_gpus(&parts->update_cluster);
   work->replicas = (guint)parts->rollout.replicas;

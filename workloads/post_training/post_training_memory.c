@@ -14,7 +14,7 @@ static const char *const phases[ORR_N_LINES] = {"update",  "old-log-probs", "ref
                                                 "rewards", "values",        "critic-update"};
 
 static gboolean is_on_gpu(const OrrPostTrainingParts *parts, OrrPostTrainingLine line) {
-  const OrrPostTrainingRole *role = orr_post_training_role(parts->params, line);
+  const OrrPostTrainingRole *role = orr_post_training_parts_role(parts->params, line);
   return !role || role->state == ORR_ROLE_ON_GPU;
 }
 
@@ -62,8 +62,9 @@ static double left_behind(const OrrPostTrainingParts *parts) {
   if (p->offload == ORR_OFFLOAD_ALL) return 0;
   const double gpus = (double)orr_cluster_n_gpus(&parts->update_cluster);
   const double parameters = orr_model_parameters(parts->model);
-  double sum = parameters * ORR_RL_WEIGHT_BYTES / (double)orr_post_training_shard_ranks(parts) +
-               (p->offload == ORR_OFFLOAD_NOTHING ? parameters * ORR_RL_OPTIMIZER_BYTES / gpus : 0);
+  double sum =
+      parameters * ORR_RL_WEIGHT_BYTES / (double)orr_post_training_parts_shard_ranks(parts) +
+      (p->offload == ORR_OFFLOAD_NOTHING ? parameters * ORR_RL_OPTIMIZER_BYTES / gpus : 0);
   for (guint i = 1; i < G_N_ELEMENTS(owners); i++)
     if (parts->passes[owners[i]].is_there && is_on_gpu(parts, owners[i]))
       sum += parts->passes[owners[i]].state_bytes;

@@ -18,25 +18,26 @@ static OrrCluster first_gpus(const OrrCluster *cluster, gint64 gpus) {
   return part;
 }
 
-gint64 orr_post_training_own_gpus(const OrrPostTraining *p, const OrrCluster *cluster) {
+gint64 orr_post_training_parts_own_gpus(const OrrPostTraining *p, const OrrCluster *cluster) {
   return orr_cluster_n_gpus(cluster) - p->beside.gpus;
 }
 
 static gint64 rollout_gpus(const OrrPostTraining *p, const OrrCluster *cluster) {
-  return p->pools.rollout_gpus > 0 ? p->pools.rollout_gpus : orr_post_training_own_gpus(p, cluster);
+  return p->pools.rollout_gpus > 0 ? p->pools.rollout_gpus
+                                   : orr_post_training_parts_own_gpus(p, cluster);
 }
 
-gint64 orr_post_training_engine_gpus(const OrrPostTraining *p) {
+gint64 orr_post_training_parts_engine_gpus(const OrrPostTraining *p) {
   return p->rollout.parallel.tp * p->rollout.parallel.pp * MAX(p->rollout.parallel.dp_attention, 1);
 }
 
-double orr_post_training_host_link(const OrrPostTrainingParts *parts) {
+double orr_post_training_parts_host_link(const OrrPostTrainingParts *parts) {
   const OrrCluster *cluster = &parts->whole;
   return cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
                                                  : cluster->device.host_link_bytes_per_s;
 }
 
-gint64 orr_post_training_shard_ranks(const OrrPostTrainingParts *parts) {
+gint64 orr_post_training_parts_shard_ranks(const OrrPostTrainingParts *parts) {
   const OrrTraining *t = &parts->params->update;
   const OrrEntry *sharding = t->optimizer.sharding.entry;
   const gint64 all = orr_cluster_n_gpus(&parts->update_cluster);
@@ -46,8 +47,8 @@ gint64 orr_post_training_shard_ranks(const OrrPostTrainingParts *parts) {
 
 /* --- Roles --- */
 
-const OrrPostTrainingRole *orr_post_training_role(const OrrPostTraining *p,
-                                                  OrrPostTrainingLine line) {
+const OrrPostTrainingRole *orr_post_training_parts_role(const OrrPostTraining *p,
+                                                        OrrPostTrainingLine line) {
   const OrrPostTrainingRole *const roles[ORR_N_LINES] = {NULL,       NULL,       &p->reference,
                                                          &p->reward, &p->critic, &p->critic};
   return roles[line];
@@ -74,7 +75,7 @@ static gboolean has_own_shape(const OrrPostTrainingRole *role) {
 }
 
 static OrrPostTrainingLine shared_line(const OrrPostTraining *p, OrrPostTrainingLine line) {
-  if (has_own_shape(orr_post_training_role(p, line))) return line;
+  if (has_own_shape(orr_post_training_parts_role(p, line))) return line;
   return is_training(line) ? ORR_LINE_UPDATE : ORR_LINE_FORWARD;
 }
 
@@ -92,7 +93,7 @@ static void fill_rollout(OrrPostTrainingParts *parts, const OrrCluster *cluster)
   const OrrPostTraining *p = parts->params;
   parts->rollout = p->rollout;
   parts->rollout.load = some_load();
-  parts->rollout.replicas = rollout_gpus(p, cluster) / orr_post_training_engine_gpus(p);
+  parts->rollout.replicas = rollout_gpus(p, cluster) / orr_post_training_parts_engine_gpus(p);
   parts->rollout.requests = p->prompts * p->samples;
   parts->rollout.input = p->prompt;
   parts->rollout.output = p->response;
@@ -147,8 +148,8 @@ static void fill_line(OrrPostTrainingParts *parts, OrrPostTrainingLine line) {
   const OrrPostTraining *p = parts->params;
   OrrTraining t = p->update;
   t.steps = 1;
-  split_as(&t.parallel, orr_post_training_role(p, line));
-  if (has_own_shape(orr_post_training_role(p, line))) split_evenly(&t);
+  split_as(&t.parallel, orr_post_training_parts_role(p, line));
+  if (has_own_shape(orr_post_training_parts_role(p, line))) split_evenly(&t);
   if (!is_training(line)) as_evaluation(&t);
   if (t.sequence == 0) t.sequence = longest_of(parts);
   if (p->packing == ORR_PASS_PACKED) fill_documents(parts, &t);
@@ -167,7 +168,7 @@ static void fill_line(OrrPostTrainingParts *parts, OrrPostTrainingLine line) {
 OrrPostTrainingParts *orr_post_training_parts_new(const OrrPostTraining *p, const OrrModel *model,
                                                   const OrrCluster *cluster) {
   OrrPostTrainingParts *parts = g_new0(OrrPostTrainingParts, 1);
-  const gint64 all = orr_post_training_own_gpus(p, cluster);
+  const gint64 all = orr_post_training_parts_own_gpus(p, cluster);
   parts->params = p;
   parts->model = model;
   parts->whole = *cluster;
@@ -176,7 +177,7 @@ OrrPostTrainingParts *orr_post_training_parts_new(const OrrPostTraining *p, cons
   parts->update_cluster = first_gpus(cluster, all - p->pools.rollout_gpus);
   fill_rollout(parts, cluster);
   for (OrrPostTrainingLine line = 0; line < ORR_N_LINES; line++) {
-    const OrrPostTrainingRole *role = orr_post_training_role(p, line);
+    const OrrPostTrainingRole *role = orr_post_training_parts_role(p, line);
     g_autoptr(OrrDiags) diags = orr_diags_new(); /* orr_post_training_parts_check reports them */
     parts->models[line] = role && role->model.name ? role->model : *model;
     if (role && role->model.name) orr_model_settle(&parts->models[line], (OrrPlace){0}, diags);
@@ -203,7 +204,7 @@ void orr_post_training_parts_check(const OrrPostTrainingParts *parts, OrrPlace p
   orr_serving_kind.check(&parts->rollout, parts->model, &parts->rollout_cluster,
                          orr_node_place_in(place, "rollout"), diags);
   for (OrrPostTrainingLine line = 0; line < ORR_N_LINES; line++) {
-    const OrrPostTrainingRole *role = orr_post_training_role(p, line);
+    const OrrPostTrainingRole *role = orr_post_training_parts_role(p, line);
     const OrrPlace at = orr_node_place_in(place, key_of(line));
     const guint before = orr_diags_n_errors(diags);
     if (!parts->passes[line].is_there || parts->passes[line].as != line) continue;

@@ -65,15 +65,15 @@ gboolean orr_post_training_parts_replay(OrrPostTrainingParts *parts, const OrrPa
                                         GError **error);
 
 /* GPUs of both pools; of an engine. */
-gint64 orr_post_training_own_gpus(const OrrPostTraining *params, const OrrCluster *cluster);
-gint64 orr_post_training_engine_gpus(const OrrPostTraining *params);
+gint64 orr_post_training_parts_own_gpus(const OrrPostTraining *params, const OrrCluster *cluster);
+gint64 orr_post_training_parts_engine_gpus(const OrrPostTraining *params);
 /* The role whose pass it is; NULL: the actor. */
-const OrrPostTrainingRole *orr_post_training_role(const OrrPostTraining *params,
-                                                  OrrPostTrainingLine line);
+const OrrPostTrainingRole *orr_post_training_parts_role(const OrrPostTraining *params,
+                                                        OrrPostTrainingLine line);
 /* Ranks of the actor's trainer that hold different shards of a weight. */
-gint64 orr_post_training_shard_ranks(const OrrPostTrainingParts *parts);
+gint64 orr_post_training_parts_shard_ranks(const OrrPostTrainingParts *parts);
 /* Bytes per second between a GPU and its host. */
-double orr_post_training_host_link(const OrrPostTrainingParts *parts);
+double orr_post_training_parts_host_link(const OrrPostTrainingParts *parts);
 
 G_END_DECLS
 

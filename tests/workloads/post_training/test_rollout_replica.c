@@ -114,7 +114,7 @@ static double steps(Bench *bench, guint n, double keys, double k) {
   return k * orr_rollout_speed_decode(bench->speed, n, keys + n * (k - 1) / 2);
 }
 
-/* The prompts' step writes a token of each. 19 steps of four at 101 keys each end three; 30 steps of
+/* The prompts' step writes a token of each. 19 steps of four, at 101 keys each, end three; 30 of
  * the last one, at 120 keys, are the tail. */
 static void test_tail(void) {
   static const gint32 tokens[] = {20, 20, 20, 50};
@@ -143,7 +143,7 @@ static void test_shared_prompt(void) {
                                  1e-12);
 }
 
-/* Emptied in the middle of its sixth step of decoding, it gives five tokens and the prompts' one. */
+/* Emptied in its sixth step of decoding, it gives five tokens and the one of the prompts' step. */
 static void empty(void *user) {
   Bench *bench = user;
   g_autoptr(GPtrArray) samples = g_ptr_array_new();
