@@ -56,6 +56,12 @@ static void test_in_turns(void) {
   g_assert_cmpfloat_with_epsilon(r.rollout_tail, 0, 0.02);
   g_assert_cmpfloat(r.response_tokens_mean, ==, 500);
   g_assert_cmpfloat(r.staleness_most, ==, 0);
+  /* the driver's part of a pass is per response, that of an update also per batch */
+  const OrrPostTrainingResult plain = run(LOOP("epochs: 1")),
+                              driven = run(LOOP("driver: {pass: 1 ms, update: 2 s}"));
+  g_assert_cmpfloat_with_epsilon(driven.reference_s - plain.reference_s, 0.128, 1e-9);
+  g_assert_cmpfloat_with_epsilon(driven.update_s - plain.update_s, 2.128, 1e-9);
+  g_assert_cmpfloat_with_epsilon(r.batch_wait_s, r.rollout_wait_s + r.data_s, 1e-12);
   /* engines wake and go to sleep once in a step */
   const OrrPostTrainingResult slow = run(LOOP("wake: 2 s, offload: all"));
   const OrrPostTrainingResult fast = run(LOOP("wake: 0 s, offload: all"));
