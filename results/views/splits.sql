@@ -2,6 +2,7 @@
 -- reads: post_training_result(rollout_gpus, update_gpus, tokens_per_s_per_gpu, step_time_s, trainer_busy, rollout_busy, rollout_sequences, staleness_mean, fits)
 -- reads: param(path, value)
 -- reads: sweep(n_points)
+-- rows-from: sweeps of post-training
 -- series: what else a sweep changes, such as the mode; the scenario's name where nothing else is changed
 -- rollout_gpus: GPUs that roll out
 -- tokens_per_s_per_gpu: tokens that were trained on per second and GPU of both pools
