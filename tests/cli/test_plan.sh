@@ -34,7 +34,7 @@ run run plan-best.yaml --db none --json
 own=$(tr ',' '\n' < said | sed -n 's/.*"tokens_per_s": *//p')
 run run --from-launch line.sh --cluster dgx-h100-superpod --db none --json
 check "the launch line is as fast as the scenario" '[ -n "$own" ] && [ "$(tr "," "\n" < said | sed -n "s/.*\"tokens_per_s\": *//p")" = "$own" ]'
-run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --set sweep.seed=2 --stack torchtitan-2025.06 --precision fp8-current --prices example --db none -o titan.yaml
+run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --stack torchtitan-2025.06 --precision fp8-current --prices example --db none -o titan.yaml
 check "other software, another number format, another file" '[ $status -eq 0 ] && grep -q "sharding: \[fsdp\]" titan.yaml && grep -q "^prices: example" titan-best.yaml && grep -q "^  cost  " said && grep -q "precision: fp8-current" titan-best.yaml'
 rm -f plan*.yaml
 echo mine > mine.yaml
@@ -116,7 +116,7 @@ END
 printf '#!/bin/sh\nexit 0\n' > bin/squeue
 chmod +x bin/sbatch bin/squeue
 on_slurm() { status=0; PATH=$work/bin:$PATH "$orrery" plan "$@" > said 2>&1 || status=$?; }
-training="training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --sequence 4096 --batch-tokens 1M --db slurm.db -o slurm.yaml"
+training="training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --set sweep.seed=2 --sequence 4096 --batch-tokens 1M --db slurm.db -o slurm.yaml"
 on_slurm $training --executor slurm
 check "a plan of training is submitted as a sweep" '[ $status -eq 0 ] && grep -q "without --executor prints the answer from slurm.db" said'
 PATH=$work/bin:$PATH "$orrery" sweep --collect --db slurm.db > said 2>&1

@@ -337,7 +337,7 @@ static void test_launch(void) {
   }
 }
 
-/* Software without a launch line: an engine that casts nothing, roles that it has no options for. */
+/* Software without a launch line: an engine that casts nothing, roles that have no options. */
 static void test_no_launch(void) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   OrrPlanServing asked = question("trtllm-1.0");
