@@ -100,8 +100,8 @@ static void test_scenario(void) {
   drop(draft);
 }
 
-/* A flag that only a pattern knows leaves the option behind it alone (Megatron's --log-throughput in
- * alibaba/Pai-Megatron-Patch); unknown keys are passed over where that is asked for. */
+/* A flag that only a pattern knows leaves the option behind it alone (Megatron's --log-throughput
+ * in alibaba/Pai-Megatron-Patch); unknown keys are passed over where that is asked for. */
 static void test_flags_of_patterns(void) {
   const OrrLaunchOptions options = {
       .cluster = "dgx-a100-superpod", .nodes = 2, .model = "gpt3-1.3b", .skip_unknown = TRUE};

@@ -6,8 +6,8 @@
  *
  * Source: scripts/training, scripts/performance and src/megatron/bridge/{recipes,perf_recipes} of
  * NVIDIA-NeMo/Megatron-Bridge, 0.1 to 0.6; NVIDIA/dgxc-benchmarking starts the second form. What a
- * recipe sets has the keys of Megatron-Bridge's YAML (dialect_nemo.c). Where the recipe was not given,
- * what the line leaves out becomes a question: the layout is the recipe's.
+ * recipe sets has the keys of Megatron-Bridge's YAML (dialect_nemo.c). Where the recipe was not
+ * given, what the line leaves out becomes a question: the layout is the recipe's.
  */
 #include <string.h>
 
@@ -119,8 +119,8 @@ static void set_model(OrrLaunchDraft *draft) {
 
 /* --- Precision --- */
 
-void orr_bridge_precision(OrrLaunchDraft *draft, const char *name, const char *recipe,
-                          const OrrLaunchSetting *source) {
+void orr_dialect_bridge_precision(OrrLaunchDraft *draft, const char *name, const char *recipe,
+                                  const OrrLaunchSetting *source) {
   static const struct {
     const char *words; /* in their name: any */
     const char *recipe;
@@ -167,7 +167,7 @@ static void finish(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, "compute-dtype");
   set_model(draft);
   ask_layout(draft);
-  if (dtype) orr_bridge_precision(draft, dtype, text_of(draft, "fp8-recipe"), source);
+  if (dtype) orr_dialect_bridge_precision(draft, dtype, text_of(draft, "fp8-recipe"), source);
 }
 
 const OrrLaunchDialect orr_dialect_bridge = {

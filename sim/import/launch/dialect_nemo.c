@@ -225,7 +225,7 @@ static void set_precision(OrrLaunchDraft *draft) {
   const gboolean is_bf16 = setting && strstr(setting->value, "bf16");
   const gboolean is_fp16 = setting && !is_bf16 && strstr(setting->value, "16");
   if (setting && (strstr(setting->value, "fp8") || strstr(setting->value, "nvfp4")))
-    orr_bridge_precision(draft, setting->value, NULL, setting);
+    orr_dialect_bridge_precision(draft, setting->value, NULL, setting);
   else if (is_bf16 || is_fp16)
     orr_launch_translate_add(draft, is_bf16 ? "bf16" : "fp16", "true", setting);
   if (!is_on(draft, "model.fp8")) return;

@@ -41,8 +41,8 @@ OrrLaunchSource *orr_launch_form_add_text(OrrLaunchDraft *draft, const char *nam
  * not given. */
 OrrLaunchSource *orr_launch_form_source(OrrLaunchDraft *draft, const char *path);
 
-/* Reads the configs among the sources that no other has read: all but launch lines, and those of the
- * form @but (NULL: none). */
+/* Reads the configs among the sources that no other has read: all but launch lines, and those of
+ * the form @but (NULL: none). */
 void orr_launch_form_read_configs(OrrLaunchDraft *draft, const char *but);
 
 /* Reads every source that no other has read, in the order in which they were given, launch lines
