@@ -192,7 +192,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrNode) tree = orr_scenario_tree(library, args[0], diags);
   orr_show_diags(diags);
   if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return 2;
-  const OrrCapacityQuery query = {fraction, tolerance, (guint)seeds, confidence, 0};
+  const OrrCapacityQuery query = {.fraction = fraction,
+                                  .tolerance = tolerance,
+                                  .seeds = (guint)seeds,
+                                  .confidence = confidence};
   g_autoptr(OrrCapacity) capacity = orr_capacity_find(library, tree, &query, error);
   if (!capacity) return orr_fault_exit_status(error ? *error : NULL);
   (as_json ? print_json : print_text)(capacity);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "sim/base/yaml.h"
+
 static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace place,
                               OrrDiags *diags) {
   const OrrNode *tree = orr_library_borrow(library, "device", name, place, diags);
@@ -56,10 +58,25 @@ static gboolean find_profile(OrrLibrary *library, OrrMachine *machine, OrrDiags 
   return machine->profile && load_measured_on(library, machine, diags);
 }
 
+/* Whether the file @path says that it is a document of @kind. */
+static gboolean is_of_kind(const char *path, const char *kind) {
+  g_autoptr(OrrDiags) unread = orr_diags_new(); /* whoever reads the document reports its faults */
+  g_autoptr(OrrNode) root = orr_yaml_read_file(path, unread);
+  const OrrNode *schema = root ? orr_node_get(root, "schema") : NULL;
+  return schema && schema->kind == ORR_NODE_SCALAR && g_str_has_prefix(schema->text, kind);
+}
+
+/* A path names the same file, whatever the kind that is looked for: the file says its kind. */
+static void keep_its_kind(char **profile_path, char **device_path) {
+  if (!*profile_path || !*device_path || strcmp(*profile_path, *device_path) != 0) return;
+  g_clear_pointer(is_of_kind(*profile_path, "profile/") ? device_path : profile_path, g_free);
+}
+
 gboolean orr_machine_load(OrrLibrary *library, const char *name, OrrMachine *ret_machine,
                           OrrDiags *diags) {
   g_autofree char *profile_path = orr_library_path(library, "profile", name);
   g_autofree char *device_path = orr_library_path(library, "device", name);
+  keep_its_kind(&profile_path, &device_path);
   *ret_machine = (OrrMachine){NULL};
   if (device_path && !profile_path)
     return own_device(library, name, ret_machine, diags) &&

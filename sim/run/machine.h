@@ -23,9 +23,10 @@ typedef struct {
   OrrDevice *named;
 } OrrMachine;
 
-/* Loads @name: a device with its profile, or a profile with its device. The device of a profile is
- * the device of the same name; without one, the device that its rows were measured on. FALSE with
- * the reason in @diags. In both cases *@ret_machine is fit for orr_machine_clear. */
+/* Loads @name, which can be a path: a device with its profile, or a profile with its device. The
+ * device of a profile is the device of the same name; without one, the device that its rows were
+ * measured on. FALSE with the reason in @diags. In both cases *@ret_machine is fit for
+ * orr_machine_clear. */
 gboolean orr_machine_load(OrrLibrary *library, const char *name, OrrMachine *ret_machine,
                           OrrDiags *diags);
 /* The machine of @device, which must outlive it and may differ from the library's device of the
