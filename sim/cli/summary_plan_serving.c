@@ -61,12 +61,13 @@ static void print_searched(const OrrPlanServingAnswer *answer) {
   guint by[ORR_N_PLAN_STATUSES] = {0};
   for (guint i = 0; i < answer->layouts->len; i++)
     by[g_array_index(answer->layouts, OrrPlanLayout, i).status]++;
-  printf("  searched      %u layouts in %.1f s: %u cannot run, %u are too slow for one request, %u "
-         "are worse than the best, %u were measured",
-         answer->layouts->len, answer->seconds, by[ORR_PLAN_REFUSED], by[ORR_PLAN_LATE],
-         by[ORR_PLAN_PRUNED], by[ORR_PLAN_MEASURED]);
+  printf(
+      "  searched      %u layout%s in %.1f s: %u cannot run, %u too slow for one request, %u worse "
+      "than the best, %u measured",
+      answer->layouts->len, answer->layouts->len == 1 ? "" : "s", answer->seconds,
+      by[ORR_PLAN_REFUSED], by[ORR_PLAN_LATE], by[ORR_PLAN_PRUNED], by[ORR_PLAN_MEASURED]);
   if (by[ORR_PLAN_FAILED]) printf(", %u failed", by[ORR_PLAN_FAILED]);
-  if (answer->n_known) printf(" (%u were known)", answer->n_known);
+  if (answer->n_known) printf(" (%u known before)", answer->n_known);
   printf("\n");
 }
 

@@ -44,12 +44,15 @@ check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
 "$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > swept 2>&1 || not_ok "sweep"
 rl="--set workload.prompts=16 --set workload.steps=2"
 "$orrery" run rl-agents-qwen3-8b-64-h100 $rl --spans all --trace rl.json --db rl.db > said 2>&1 || not_ok "post-training run"
+"$orrery" plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 500 --output 50 --ttft 1s --tpot 50ms \
+  --precision bf16 --kv-cache bf16 --aggregated --db plan.db -o best.yaml > said 2>&1 || not_ok "plan"
 for name in $("$orrery" list plots | awk '{ print $1 }'); do
   case $name in
   measured-simulated) db=v.db ;;
   front) db=s.db ;;
   latency-cdf | rate-goodput | serving-timeline) db=serving.db ;;
   campaign-progress) db=campaign.db ;;
+  plan-pareto) db=plan.db ;;
   rollout-load | splits) db=rl.db ;;
   *) db="r.db --run 1" ;;
   esac
