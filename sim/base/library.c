@@ -39,6 +39,7 @@ const OrrDocumentKind orr_document_kinds[] = {
     {"cluster", "clusters", "topologies/clusters", TRUE},
     {"model", "models", "models/zoo", TRUE},
     {"failures", "failures", "workloads/campaign/failures", TRUE},
+    {"policy", "policies", "workloads/cluster_jobs/policies", TRUE},
     {"prices", "prices", "topologies/prices", TRUE},
     {"profile", "profiles", "calibration/profiles", FALSE},
     {"workload", "workloads", "workloads/recipes", TRUE},

@@ -54,6 +54,7 @@ const OrrCatalog orr_catalogs[] = {
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
     {"plots", "plot", "plots of a results database", NULL, NULL},
     {"failures", "failures", "published rates of failures, for campaigns", "failures", NULL},
+    {"policies", "policy", "schedulers of jobs, with their defaults", "policy", NULL},
     {"prices", "prices", "what GPUs, networks and energy cost: an example", "prices", NULL},
     {"profiles", "profile", "measured kernels of devices", "profile", NULL},
     {"routers", "router", "how requests are assigned to engines", NULL, &orr_router_registry},

@@ -16,6 +16,7 @@
 #include "topologies/fabric.h"
 #include "topologies/prices.h"
 #include "workloads/campaign/failures.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/stack.h"
 
 /* --- Facts --- */
@@ -147,11 +148,21 @@ static char *failures_fact(const void *data) {
                          failures->source ? failures->source : "");
 }
 
+static void settle_policy(void *data, OrrPlace place, OrrDiags *diags) {
+  orr_cluster_policy_check(data, NULL, place, diags);
+}
+
+static char *policy_fact(const void *data) {
+  const OrrClusterPolicy *policy = data;
+  return g_strdup(policy->source ? policy->source : policy->order.entry->sentence);
+}
+
 static const OrrDocumentCode codes[] = {
     {"device", &orr_device_table, NULL, device_fact, NULL},
     {"cluster", &orr_cluster_table, settle_cluster, cluster_fact, cluster_describe},
     {"model", &orr_model_table, settle_model, model_fact, model_describe},
     {"failures", &orr_failures_table, settle_failures, failures_fact, NULL},
+    {"policy", &orr_cluster_policy_table, settle_policy, policy_fact, NULL},
     {"prices", &orr_prices_table, settle_prices, prices_fact, NULL},
     {"profile", &orr_profile_table, NULL, profile_fact, profile_describe},
     {"workload", &workload_table, NULL, workload_fact, NULL},

@@ -30,6 +30,8 @@ static void add_policy(GString *out, const OrrScenario *scenario) {
                                                              : "strict");
   if (policy->backfill != ORR_BACKFILL_NONE)
     g_string_append_printf(out, ", %s backfill", orr_backfill_words[policy->backfill]);
+  const guint n_queues = policy->queues->len;
+  if (n_queues > 0) g_string_append_printf(out, ", %u queue%s", n_queues, n_queues == 1 ? "" : "s");
   g_string_append_c(out, '\n');
 }
 

@@ -1,5 +1,5 @@
 /*
- * cluster_jobs.c - the document of a cluster of jobs, and its entry.
+ * cluster_jobs.c - the document of a cluster of jobs, and its entry; its policy: cluster_policy.c.
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
@@ -8,42 +8,17 @@
 
 #include "sim/base/fault.h"
 
-static const OrrField preemption_fields[] = {
-    ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
-                   "Work from one checkpoint to the next, of jobs whose trace has no "
-                   "checkpoint_s: a preempted job loses what it worked since the last; 0 s: "
-                   "nothing is lost.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
-    ORR_FIELD_REAL(OrrClusterPreemption, "restart", restart_s, ORR_UNIT_SECONDS, "0 s",
-                   "Time that a preempted job takes to run again, of jobs whose trace has no "
-                   "restart_s.",
-                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
-    ORR_FIELD_WORD(OrrClusterPreemption, "charge", charge, orr_charge_words, "preempted",
-                   "Who pays: preempted jobs; or, at every event, all running ones their restart, "
-                   "as simulators do that start every job again."),
+static const OrrField kind_fields[] = {
+    ORR_FIELD_TEXT(OrrClusterKind, "name", name, NULL, "The kind, as a trace has it: v100."),
+    ORR_FIELD_INT(OrrClusterKind, "nodes", nodes, NULL, "Its nodes.", .min = 1, .max = 1e6),
+    ORR_FIELD_INT(OrrClusterKind, "gpus", gpus, "0", "GPUs of a node; 0: the cluster's.", .min = 0,
+                  .max = 1e4),
+    ORR_FIELD_REAL(OrrClusterKind, "speed", speed, ORR_UNIT_NONE, "1",
+                   "Work of a job per time, relative to its run time in the trace.",
+                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = 1e6),
 };
-static const OrrFieldTable preemption_table =
-    ORR_FIELD_TABLE("cluster-preemption", "What it costs a job to be stopped for another.",
-                    OrrClusterPreemption, preemption_fields);
-
-static const OrrField policy_fields[] = {
-    ORR_FIELD_CHOICE(OrrClusterPolicy, "order", order, &orr_gang_order_registry, "fifo",
-                     "The order in which waiting jobs are tried."),
-    ORR_FIELD_CHOICE(OrrClusterPolicy, "placement", placement, &orr_gang_placement_registry,
-                     "first-fit", "The choice of nodes for a gang."),
-    ORR_FIELD_WORD(OrrClusterPolicy, "blocked", blocked, orr_blocked_words, "wait",
-                   "A job that does not fit: the jobs after it wait, too (strict order), or are "
-                   "tried (skip)."),
-    ORR_FIELD_WORD(OrrClusterPolicy, "backfill", backfill, orr_backfill_words, "none",
-                   "Jobs that may start before the first waiting one: none; easy: those that do "
-                   "not delay its promised start; conservative: those that delay no promise, which "
-                   "every job has."),
-    ORR_FIELD_SECTION(OrrClusterPolicy, "preemption", preemption, &preemption_table, "{}",
-                      "What it costs a job to be stopped for another."),
-};
-static const OrrFieldTable policy_table =
-    ORR_FIELD_TABLE("cluster-policy", "How a cluster decides which job starts, and where.",
-                    OrrClusterPolicy, policy_fields);
+static const OrrFieldTable kind_table =
+    ORR_FIELD_TABLE("cluster-kind", "Nodes with one kind of GPU.", OrrClusterKind, kind_fields);
 
 static const OrrField fields[] = {
     ORR_WORKLOAD_STACK_FIELD(OrrClusterJobs),
@@ -54,26 +29,62 @@ static const OrrField fields[] = {
                    "library's, or from the working directory."),
     ORR_FIELD_TEXT(OrrClusterJobs, "queue", queue, "all",
                    "Only the jobs of this queue of the trace, as if they had the cluster alone."),
-    ORR_FIELD_SECTION(OrrClusterJobs, "policy", policy, &policy_table, "{}",
-                      "The scheduler's policy."),
+    ORR_FIELD_SECTION(OrrClusterJobs, "policy", policy, &orr_cluster_policy_table, "{}",
+                      "The scheduler's policy, by name (slurm, kueue, ...) or inline.",
+                      .document = "policy"),
+    ORR_FIELD_SECTIONS(OrrClusterJobs, "kinds", kinds, &kind_table, "[]",
+                       "Kinds of GPUs, node after node; empty: one, the cluster's."),
+    ORR_FIELD_TEXT(OrrClusterJobs, "throughputs", throughputs, "",
+                   "How fast each model trains on each kind and number of GPUs: a CSV with model, "
+                   "gpus (or scale_factor), gpu_type, steps_per_s; empty: kinds differ by their "
+                   "speed alone."),
+    ORR_FIELD_REAL(OrrClusterJobs, "node-cpus", node_cpus, ORR_UNIT_NONE, "0",
+                   "CPUs of a node, which jobs with a column cpus share, counted over the "
+                   "cluster; 0: not counted.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_FIELD_REAL(OrrClusterJobs, "node-memory", node_memory_bytes, ORR_UNIT_BYTES, "0 B",
+                   "Memory of a node, the same with a column memory_gb; 0 B: not counted.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e16),
 };
 const OrrFieldTable orr_cluster_jobs_table = ORR_FIELD_TABLE(
     "cluster-jobs", "The jobs of a trace on a cluster, under a policy.", OrrClusterJobs, fields);
 
+/* NULL-terminated; the names are the document's. */
+static const char **kind_names(const OrrClusterJobs *jobs) {
+  const char **names = g_new0(const char *, jobs->kinds->len + 1);
+  for (guint k = 0; k < jobs->kinds->len; k++)
+    names[k] = ((const OrrClusterKind *)jobs->kinds->pdata[k])->name;
+  return names;
+}
+
+static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+                        OrrDiags *diags) {
+  gint64 gpus = 0;
+  for (guint k = 0; k < jobs->kinds->len; k++) {
+    const OrrClusterKind *kind = jobs->kinds->pdata[k];
+    gpus += kind->nodes * (kind->gpus > 0 ? kind->gpus : cluster->node.gpus);
+  }
+  if (jobs->kinds->len > ORR_GANG_KINDS)
+    orr_diags_error(diags, place, "kinds: there are %u, want at most %d", jobs->kinds->len,
+                    ORR_GANG_KINDS);
+  if (jobs->kinds->len > 0 && gpus != orr_cluster_n_gpus(cluster))
+    orr_diags_error(diags, place,
+                    "kinds have %" G_GINT64_FORMAT " GPUs and the cluster %" G_GINT64_FORMAT
+                    ": want as many",
+                    gpus, orr_cluster_n_gpus(cluster));
+  if (jobs->kinds->len > 1 && jobs->policy.backfill != ORR_BACKFILL_NONE)
+    orr_diags_error(diags, place,
+                    "policy.backfill promises starts from run times, which differ by kind: want "
+                    "none with several kinds");
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
-  const OrrClusterPolicy *policy = &((const OrrClusterJobs *)data)->policy;
-  const OrrGangOrder *order = (const OrrGangOrder *)(gconstpointer)policy->order.entry;
+  const OrrClusterJobs *jobs = data;
   (void)model;
-  if (policy->backfill != ORR_BACKFILL_NONE && order->preempts)
-    orr_diags_error(diags, place,
-                    "policy.order %s preempts, so there is no promise that backfill could keep: "
-                    "want backfill none, or an order that does not preempt (fifo, sjf)",
-                    order->entry.name);
-  if (policy->backfill != ORR_BACKFILL_NONE && policy->blocked == ORR_BLOCKED_SKIP)
-    orr_diags_error(diags, place,
-                    "policy.blocked skip passes over the jobs that backfill protects: want one of "
-                    "both");
+  g_autofree const char **kinds = kind_names(jobs);
+  orr_cluster_policy_check(&jobs->policy, kinds, place, diags);
+  check_kinds(jobs, cluster, place, diags);
   if (orr_cluster_n_gpus(cluster) % cluster->node.gpus != 0)
     orr_diags_error(diags, place,
                     "a cluster of jobs has whole nodes: want gpus of nodes x %" G_GINT64_FORMAT,
@@ -96,12 +107,13 @@ static char *find(const char *path, char *const *folders, GError **error) {
 /* Takes out the jobs that no empty cluster could start. */
 static void drop_too_large(OrrClusterWork *work) {
   GArray *jobs = work->trace->jobs;
+  OrrGangProbe *probe = orr_gang_probe_new(&work->rules);
   guint kept = 0;
   for (guint i = 0; i < jobs->len; i++) {
     const OrrGangJob job = g_array_index(jobs, OrrGangJob, i);
-    if (job.gpus <= work->rules.n_nodes * work->rules.gpus_per_node)
-      g_array_index(jobs, OrrGangJob, kept++) = job;
+    if (orr_gang_probe_fits(probe, &job)) g_array_index(jobs, OrrGangJob, kept++) = job;
   }
+  orr_gang_probe_free(probe);
   work->n_too_large = jobs->len - kept;
   g_array_set_size(jobs, kept);
 }
@@ -109,21 +121,84 @@ static void drop_too_large(OrrClusterWork *work) {
 static void work_free(OrrWork *data) {
   OrrClusterWork *work = (OrrClusterWork *)data;
   orr_job_trace_free(work->trace);
+  g_array_unref(work->kinds);
   g_free(work);
 }
 
-static OrrGangRules rules_of(const OrrClusterPolicy *policy, const OrrCluster *cluster) {
-  return (OrrGangRules){
+static GArray *kinds_of(const OrrClusterJobs *params, const OrrCluster *cluster) {
+  GArray *kinds = g_array_new(FALSE, FALSE, sizeof(OrrGangKind));
+  for (guint k = 0; k < params->kinds->len; k++) {
+    const OrrClusterKind *of = params->kinds->pdata[k];
+    const OrrGangKind kind = {of->name, (guint)of->nodes,
+                              of->gpus > 0 ? of->gpus : cluster->node.gpus};
+    g_array_append_val(kinds, kind);
+  }
+  return kinds;
+}
+
+static gint64 us_of(double seconds) { return llround(seconds * ORR_GANG_US_PER_S); }
+
+static void add_preemption(OrrGangRules *rules, const OrrClusterPreemption *preemption) {
+  rules->charge = (OrrCharge)preemption->charge;
+  rules->restart_us = us_of(preemption->restart_s);
+  rules->checkpoint_us = us_of(preemption->checkpoint_s);
+  rules->take = (OrrTake)preemption->take;
+  rules->mode = (OrrPreemptMode)preemption->mode;
+  rules->min_run_us = us_of(preemption->min_run_s);
+  for (guint i = 0; preemption->victims[i] && i < ORR_GANG_VICTIMS; i++)
+    for (int word = 0; orr_victim_words[word]; word++)
+      if (strcmp(preemption->victims[i], orr_victim_words[word]) == 0)
+        rules->victims[rules->n_victims++] = word;
+}
+
+static OrrGangRules rules_of(const OrrClusterJobs *params, const OrrCluster *cluster,
+                             const GArray *kinds) {
+  const OrrClusterPolicy *policy = &params->policy;
+  const guint n_nodes = (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus);
+  OrrGangRules rules = {
       .order = (const OrrGangOrder *)(gconstpointer)policy->order.entry,
       .order_params = policy->order.params,
       .placement = (const OrrGangPlacement *)(gconstpointer)policy->placement.entry,
+      .placement_params = policy->placement.params,
       .blocked = (OrrBlocked)policy->blocked,
       .backfill = (OrrBackfill)policy->backfill,
-      .charge = (OrrCharge)policy->preemption.charge,
-      .restart_us = llround(policy->preemption.restart_s * ORR_GANG_US_PER_S),
-      .checkpoint_us = llround(policy->preemption.checkpoint_s * ORR_GANG_US_PER_S),
-      .n_nodes = (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus),
-      .gpus_per_node = cluster->node.gpus};
+      .n_nodes = n_nodes,
+      .gpus_per_node = cluster->node.gpus,
+      .kinds = (const OrrGangKind *)(gconstpointer)kinds->data,
+      .n_kinds = kinds->len,
+      .by_speed = policy->kind_choice == 1,
+      .queues = policy->queues,
+      .between = (OrrBetween)policy->between,
+      .cpus = n_nodes * params->node_cpus,
+      .memory_bytes = n_nodes * params->node_memory_bytes,
+      .period_us = us_of(policy->period_s),
+      .depth = (guint)policy->depth,
+      .limit_us = us_of(policy->limit_s),
+      .reclaim = (OrrReclaim)(policy->reclaim + 1),
+      .window = {us_of(policy->window.ahead_s), us_of(policy->window.resolution_s),
+                 us_of(policy->window.interval_s), (guint)policy->window.depth}};
+  add_preemption(&rules, &policy->preemption);
+  return rules;
+}
+
+/* Every job has its queue among the policy's. */
+static gboolean check_queues(const OrrClusterWork *work, const OrrClusterPolicy *policy,
+                             GError **error) {
+  OrrGangQueues queues;
+  const gint64 none = 0;
+  const char *missing = NULL;
+  orr_gang_queues_init(&queues, policy->queues, NULL, &none, 0);
+  for (guint i = 0; i < work->trace->jobs->len && !missing; i++) {
+    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
+    if (orr_gang_queues_find(&queues, job->queue) < 0) missing = job->queue;
+  }
+  orr_gang_queues_clear(&queues);
+  if (!missing) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "workload.policy.queues: the trace has jobs of queue '%s', which is not a queue "
+              "without others below it: list it, or one named default",
+              missing);
+  return FALSE;
 }
 
 /* A file that cannot be read, too, is the document's error: it names the file. */
@@ -139,6 +214,18 @@ static OrrJobTrace *read_trace(const OrrClusterJobs *params, const char *path, G
   return trace;
 }
 
+static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, const OrrWorld *world,
+                        GError **error) {
+  if (!check_queues(work, &params->policy, error)) return FALSE;
+  for (guint i = 0; i < work->trace->jobs->len; i++)
+    for (guint k = 0; k < params->kinds->len; k++)
+      g_array_index(work->trace->jobs, OrrGangJob, i).rates[k] =
+          ((const OrrClusterKind *)params->kinds->pdata[k])->speed;
+  (void)world;
+  drop_too_large(work);
+  return TRUE;
+}
+
 static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
   const OrrClusterJobs *params = data;
   g_autofree char *path = find(params->jobs, world->folders, error);
@@ -151,10 +238,11 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   work->work.fidelity = ORR_FIDELITY_FULL;
   work->work.n_gpus = orr_cluster_n_gpus(world->cluster);
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  work->rules = rules_of(&params->policy, world->cluster);
+  work->kinds = kinds_of(params, world->cluster);
+  work->rules = rules_of(params, world->cluster, work->kinds);
   work->trace = trace;
-  drop_too_large(work);
-  if (orr_program_seal(work->work.program, error)) return &work->work;
+  if (prepare(work, params, world, error) && orr_program_seal(work->work.program, error))
+    return &work->work;
   orr_work_free(&work->work);
   return NULL;
 }

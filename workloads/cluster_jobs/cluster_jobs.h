@@ -21,12 +21,29 @@
 
 G_BEGIN_DECLS
 
-/* What a preemption costs a job whose trace does not say. */
+/* Who is preempted, and what that costs a job whose trace does not say. */
 typedef struct {
   double checkpoint_s; /* work from one checkpoint to the next; 0: nothing is lost */
   double restart_s;
-  int charge; /* OrrCharge */
+  int charge;     /* OrrCharge */
+  int take;       /* OrrTake */
+  int mode;       /* OrrPreemptMode */
+  char **victims; /* of orr_victim_words */
+  double min_run_s;
 } OrrClusterPreemption;
+
+/* Of backfill by window. */
+typedef struct {
+  double ahead_s, resolution_s, interval_s;
+  gint64 depth;
+} OrrClusterWindow;
+
+/* A kind of GPU of the cluster. */
+typedef struct {
+  char *name;
+  gint64 nodes, gpus; /* gpus of a node; 0: the cluster's */
+  double speed;       /* of every job, relative to its run time in the trace */
+} OrrClusterKind;
 
 typedef struct {
   OrrChoice order;     /* OrrGangOrder */
@@ -34,6 +51,15 @@ typedef struct {
   int blocked;         /* OrrBlocked */
   int backfill;        /* OrrBackfill */
   OrrClusterPreemption preemption;
+  char *name, *source; /* of a policy in the library */
+  GPtrArray *queues;   /* of OrrGangQueueParams */
+  int between;         /* OrrBetween */
+  int kind_choice;
+  int reclaim; /* OrrReclaim - 1 */
+  double limit_s;
+  OrrClusterWindow window;
+  double period_s;
+  gint64 depth;
 } OrrClusterPolicy;
 
 typedef struct {
@@ -41,17 +67,25 @@ typedef struct {
   char *jobs;
   char *queue; /* only its jobs; "all" */
   OrrClusterPolicy policy;
+  GPtrArray *kinds; /* of OrrClusterKind; empty: one kind, the cluster's nodes */
+  char *throughputs;
+  double node_cpus, node_memory_bytes;
 } OrrClusterJobs;
 
 typedef struct {
   OrrWork work; /* first */
   OrrGangRules rules;
   OrrJobTrace *trace;
-  guint n_too_large; /* jobs left out: they ask for more GPUs than the cluster has */
+  guint n_too_large; /* jobs left out: no empty cluster could start them */
+  GArray *kinds;     /* of OrrGangKind, what rules.kinds points to */
   OrrGangTotals totals;
 } OrrClusterWork;
 
+extern const OrrFieldTable orr_cluster_policy_table; /* documents of kind policy, too */
 extern const OrrFieldTable orr_cluster_jobs_table;
+/* Findings about a policy alone. */
+void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const *kinds,
+                              OrrPlace place, OrrDiags *diags);
 extern const OrrWorkloadKind orr_cluster_jobs_kind;
 
 G_END_DECLS

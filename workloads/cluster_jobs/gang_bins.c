@@ -5,13 +5,14 @@
 
 #include <string.h>
 
-extern const OrrGangPlacement orr_gang_best_fit, orr_gang_count, orr_gang_first_fit,
-    orr_gang_worst_fit;
+extern const OrrGangPlacement orr_gang_best_fit, orr_gang_blocks, orr_gang_count, orr_gang_fgd,
+    orr_gang_fewest_domains, orr_gang_first_fit, orr_gang_worst_fit;
 
 /* Alphabetical. To add one, see gang_bins.h. */
-static const OrrEntry *const entries[] = {&orr_gang_best_fit.entry, &orr_gang_count.entry,
-                                          &orr_gang_first_fit.entry, &orr_gang_worst_fit.entry,
-                                          NULL};
+static const OrrEntry *const entries[] = {&orr_gang_best_fit.entry,  &orr_gang_blocks.entry,
+                                          &orr_gang_count.entry,     &orr_gang_fewest_domains.entry,
+                                          &orr_gang_fgd.entry,       &orr_gang_first_fit.entry,
+                                          &orr_gang_worst_fit.entry, NULL};
 const OrrRegistry orr_gang_placement_registry = {"placement of gangs", entries};
 
 void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size) {
@@ -67,4 +68,36 @@ gboolean orr_gang_bins_place(const OrrGangBins *bins, gint64 gpus, OrrGangPick p
   if (one == G_MAXUINT) return FALSE;
   add_share(shares, one, rest);
   return TRUE;
+}
+
+gint64 orr_gang_bins_free(const OrrGangBins *bins, guint first, guint n) {
+  gint64 sum = 0;
+  for (guint i = first; i < first + n; i++) sum += bins->free[i];
+  return sum;
+}
+
+guint orr_gang_bins_empty(const OrrGangBins *bins, guint first, guint n) {
+  guint sum = 0;
+  for (guint i = first; i < first + n; i++) sum += bins->free[i] == bins->size;
+  return sum;
+}
+
+gboolean orr_gang_bins_place_within(const OrrGangBins *bins, guint first, guint n, gint64 gpus,
+                                    OrrGangPick pick, GArray *shares) {
+  OrrGangBins view = *bins;
+  view.n = n;
+  view.n_free = orr_gang_bins_free(bins, first, n);
+  view.free = bins->free + first;
+  if (!orr_gang_bins_place(&view, gpus, pick, shares)) return FALSE;
+  for (guint i = 0; i < shares->len; i++) g_array_index(shares, OrrGangShare, i).bin += first;
+  return TRUE;
+}
+
+guint orr_gang_bins_pick_best(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
+  guint best = G_MAXUINT;
+  for (guint i = 0; i < bins->n; i++)
+    if (bins->free[i] >= gpus && (best == G_MAXUINT || bins->free[i] < bins->free[best]) &&
+        !orr_gang_bins_holds(taken, i))
+      best = i;
+  return best;
 }

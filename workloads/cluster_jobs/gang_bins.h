@@ -19,6 +19,8 @@ typedef struct {
   gint64 size; /* GPUs of a node */
   gint64 n_free;
   gint64 *free; /* by node */
+  /* Fraction of the jobs by GPUs that they need on one node, 1 to size; NULL: not known. */
+  const double *popular;
 } OrrGangBins;
 
 typedef struct {
@@ -27,6 +29,9 @@ typedef struct {
   /* Sets @shares (of OrrGangShare) to the place of a gang of @gpus; FALSE: it does not fit. Does
    * not change @bins. */
   gboolean (*place)(const OrrGangBins *bins, gint64 gpus, GArray *shares);
+  /* The same for placements with parameters, instead. */
+  gboolean (*place_job)(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
+                        GArray *shares);
 } OrrGangPlacement;
 
 extern const OrrRegistry orr_gang_placement_registry;
@@ -46,6 +51,14 @@ typedef guint (*OrrGangPick)(const OrrGangBins *bins, gint64 gpus, const GArray 
  * nodes, the first that are empty, and @pick chooses one more for the rest. */
 gboolean orr_gang_bins_place(const OrrGangBins *bins, gint64 gpus, OrrGangPick pick,
                              GArray *shares);
+/* The same on the nodes @first to @first + @n - 1 only. */
+gboolean orr_gang_bins_place_within(const OrrGangBins *bins, guint first, guint n, gint64 gpus,
+                                    OrrGangPick pick, GArray *shares);
+/* Of nodes @first to @first + @n - 1: the free GPUs. */
+gint64 orr_gang_bins_free(const OrrGangBins *bins, guint first, guint n);
+guint orr_gang_bins_empty(const OrrGangBins *bins, guint first, guint n); /* whole free nodes */
+/* The node on which the fewest GPUs stay free. */
+guint orr_gang_bins_pick_best(const OrrGangBins *bins, gint64 gpus, const GArray *taken);
 /* Whether @shares holds node @bin. */
 gboolean orr_gang_bins_holds(const GArray *shares, guint bin);
 

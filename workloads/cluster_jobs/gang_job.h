@@ -8,12 +8,17 @@
 #define ORR_GANG_JOB_H
 
 #include <glib.h>
+#include <math.h>
 
 G_BEGIN_DECLS
 
 #define ORR_GANG_US_PER_S 1e6
 /* The longest time that a trace may state, in seconds (30 years), so that sums do not overflow. */
 #define ORR_GANG_MOST_S 1e9
+
+/* What jobs ask for besides nodes: counted over the whole cluster. */
+enum { ORR_GANG_GPUS, ORR_GANG_CPUS, ORR_GANG_MEMORY, ORR_GANG_RESOURCES };
+enum { ORR_GANG_KINDS = 8 }; /* most kinds of GPUs of a cluster */
 
 /* Where a gang sits: @gpus of node @bin. */
 typedef struct {
@@ -31,7 +36,14 @@ typedef struct {
   double priority;      /* the higher, the earlier; 0 where the trace has none */
   gint64 run_us;        /* set by a run: its work, or the limit if that is less */
   gint64 gpus;
-  guint account; /* of its user, where the order goes by usage (gang_account.h) */
+  double cpus, memory_bytes;    /* of the whole gang; 0: not stated */
+  gint64 asked_gpus;            /* set by a run: gpus as the trace has them */
+  gint64 min_gpus, max_gpus;    /* of an elastic gang; 0: gpus */
+  gint64 segment;               /* nodes that must share a block; 0: the placement's */
+  double steps;                 /* of its training; 0: not stated */
+  const char *after;            /* ids of jobs that must have ended, "1|2"; NULL or "": none */
+  double rates[ORR_GANG_KINDS]; /* work per time on each kind of GPU; 0: it cannot run there */
+  guint account;                /* of its user, where the order goes by usage (gang_account.h) */
   /* What a run finds. While it waits, @left_us is what remains; while it runs, @end_us says. */
   gint64 left_us, first_start_us, end_us; /* first_start_us -1: it has not started */
   gint64 promised_us;                     /* the first start that backfill promised; -1: none */
@@ -39,6 +51,13 @@ typedef struct {
   gint64 done_us;                         /* work that no preemption can take back */
   gint64 overhead_us;                     /* run time beyond the work: restarts, work done again */
   guint preemptions;
+  guint queue_index;     /* in the tree of queues */
+  guint kind;            /* of its GPUs while it runs */
+  guint n_after;         /* jobs that it still waits for */
+  gint64 since_us;       /* its last start */
+  double rate;           /* work per time while it runs; 1 on the trace's own machine */
+  gboolean is_cancelled; /* preempted for good */
+  gboolean is_suspended; /* preempted; it keeps its place in memory and goes on there */
   gboolean is_running;
   GArray *shares; /* of OrrGangShare, while it runs; NULL: it never ran */
   guint n_nodes;  /* of its last start */
@@ -52,7 +71,9 @@ static inline gint64 orr_gang_job_estimate_us(const OrrGangJob *job) {
 
 /* What is left of the work of @job at @now_us. */
 static inline gint64 orr_gang_job_left_us(const OrrGangJob *job, gint64 now_us) {
-  return job->is_running ? job->end_us - now_us : job->left_us;
+  if (!job->is_running) return job->left_us;
+  const gint64 time_us = job->end_us - now_us;
+  return job->rate == 1 ? time_us : llround((double)time_us * job->rate);
 }
 
 /* GPU-microseconds that @job has received until @now_us, overheads included. */

@@ -67,7 +67,8 @@ static guint cut(OrrGangPlan *plan, gint64 at_us) {
 static void change(OrrGangPlan *plan, const GArray *shares, gint64 from_us, gint64 to_us,
                    int sign) {
   if (to_us <= from_us) return;
-  const guint first = cut(plan, from_us), last = cut(plan, to_us);
+  const guint first = cut(plan, from_us),
+              last = to_us == G_MAXINT64 ? plan->steps->len : cut(plan, to_us);
   for (guint i = first; i < last; i++) orr_gang_bins_add(&step_at(plan, i)->bins, shares, sign);
 }
 
@@ -79,10 +80,10 @@ static void take_least(OrrGangBins *least, const OrrGangBins *bins) {
   }
 }
 
-/* Whether @job fits from step @first on for its estimate; then sim->shares says where. */
-static gboolean fits_from(OrrGangSim *sim, const OrrGangJob *job, guint first, gint64 start_us) {
-  OrrGangPlan *plan = sim->plan;
-  const gint64 end_us = start_us + orr_gang_job_estimate_us(job);
+/* Whether @job fits from step @first on for @length_us; then sim->shares says where. */
+static gboolean fits_from(OrrGangSim *sim, OrrGangPlan *plan, const OrrGangJob *job, guint first,
+                          gint64 length_us) {
+  const gint64 end_us = step_at(plan, first)->at_us + length_us;
   orr_gang_bins_copy(&plan->least, &step_at(plan, first)->bins);
   for (guint i = first; i < plan->steps->len; i++) {
     const Step *step = step_at(plan, i);
@@ -97,7 +98,7 @@ static gboolean fits_from(OrrGangSim *sim, const OrrGangJob *job, guint first, g
 static void promise(OrrGangSim *sim, OrrGangJob *job) {
   OrrGangPlan *plan = sim->plan;
   guint i = cut(plan, sim->now_us);
-  while (!fits_from(sim, job, i, step_at(plan, i)->at_us)) i++;
+  while (!fits_from(sim, plan, job, i, orr_gang_job_estimate_us(job))) i++;
   job->planned_us = step_at(plan, i)->at_us;
   if (job->promised_us < 0) job->promised_us = job->planned_us;
   if (!job->shares) job->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
@@ -145,4 +146,27 @@ void orr_gang_plan_pass(OrrGangSim *sim) {
     orr_gang_sim_start(sim, job);
   }
   g_ptr_array_set_size(sim->waiting, (int)kept);
+}
+
+/* --- For plans that are made anew at every pass (gang_window.c) --- */
+
+void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim) {
+  g_array_set_size(plan->steps, 1);
+  step_at(plan, 0)->at_us = sim->now_us;
+  orr_gang_bins_copy(&step_at(plan, 0)->bins, &sim->bins);
+}
+
+void orr_gang_plan_free_at(OrrGangPlan *plan, const GArray *shares, gint64 at_us) {
+  change(plan, shares, at_us, G_MAXINT64, 1);
+}
+
+void orr_gang_plan_take(OrrGangPlan *plan, const GArray *shares, gint64 from_us, gint64 to_us) {
+  change(plan, shares, from_us, to_us, -1);
+}
+
+gint64 orr_gang_plan_find(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,
+                          gint64 length_us, gint64 until_us) {
+  for (guint i = 0; i < plan->steps->len && step_at(plan, i)->at_us <= until_us; i++)
+    if (fits_from(sim, plan, job, i, length_us)) return step_at(plan, i)->at_us;
+  return G_MAXINT64;
 }

@@ -5,9 +5,7 @@
  * Only the keys of running jobs have changed since the last pass, so the queue is still sorted: the
  * running jobs are sorted and merged into it.
  *
- * A preemption costs the work since the last checkpoint and a restart:
- *
- *   left = work - work at the last checkpoint + restart
+ * What a preemption costs: gang_preempt.c.
  *
  * With `charge: events` every job that runs pays the restart at every event instead, as simulators
  * do that empty the cluster and start all jobs again (Muri, SIGCOMM 2022).
@@ -38,25 +36,6 @@ static void stop(OrrGangSim *sim, OrrGangJob *job) {
 
 static gint64 stated(gint64 of_job_us, gint64 of_policy_us) {
   return of_job_us >= 0 ? of_job_us : of_policy_us;
-}
-
-/* More run time, which does not count as work. */
-static void charge(OrrGangJob *job, gint64 more_us) {
-  job->left_us += more_us;
-  job->overhead_us += more_us;
-}
-
-/* What it has worked since its last checkpoint is lost, and its next start takes the restart. A job
- * that is stopped within a restart has nothing to lose and begins it again. */
-static void preempt(OrrGangSim *sim, OrrGangJob *job) {
-  const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
-  const gint64 checkpoint_us = stated(job->checkpoint_us, sim->rules->checkpoint_us);
-  const gint64 worked_us = job->run_us - job->left_us;
-  const gint64 kept_us = checkpoint_us > 0 ? worked_us - worked_us % checkpoint_us : worked_us;
-  job->preemptions++;
-  sim->totals.preemptions++;
-  job->done_us = MAX(job->done_us, kept_us);
-  charge(job, job->run_us - job->done_us + restart_us - job->left_us);
 }
 
 /* Every running job pays at every event, moved or not: at most the time since the last event. */
@@ -97,7 +76,7 @@ void orr_gang_repack(OrrGangSim *sim) {
       job->preemptions++;
       sim->totals.preemptions++;
     } else {
-      preempt(sim, job); /* its key may change: the queue is sorted again */
+      orr_gang_preempt_charge(sim, job); /* its key may change: the queue is sorted again */
     }
   }
   if (!charges_all) g_ptr_array_sort_with_data(sim->waiting, compare, sim);

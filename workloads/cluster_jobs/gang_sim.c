@@ -5,11 +5,11 @@
 
 #include "workloads/cluster_jobs/gang_sim_private.h"
 
-const char *const orr_backfill_words[] = {"none", "easy", "conservative", NULL};
+const char *const orr_backfill_words[] = {"none", "easy", "conservative", "window", NULL};
 const char *const orr_blocked_words[] = {"wait", "skip", NULL};
 const char *const orr_charge_words[] = {"preempted", "events", NULL};
 
-static int compare_fifo(const OrrGangJob *a, const OrrGangJob *b) {
+int orr_gang_sim_compare_fifo(const OrrGangJob *a, const OrrGangJob *b) {
   if (a->submit_us != b->submit_us) return a->submit_us < b->submit_us ? -1 : 1;
   if (a->number != b->number) return a->number < b->number ? -1 : 1;
   return a < b ? -1 : a > b; /* the order of the array */
@@ -27,11 +27,24 @@ static double key_of(const OrrGangSim *sim, const OrrGangJob *job) {
 int orr_gang_sim_compare(const OrrGangSim *sim, const OrrGangJob *a, const OrrGangJob *b) {
   const double key_a = key_of(sim, a), key_b = key_of(sim, b);
   if (key_a != key_b) return key_a < key_b ? -1 : 1;
-  return compare_fifo(a, b);
+  return orr_gang_sim_compare_fifo(a, b);
+}
+
+gboolean orr_gang_sim_place(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job) {
+  const OrrGangPlacement *placement = sim->rules->placement;
+  return placement->place_job
+             ? placement->place_job(bins, job, sim->rules->placement_params, sim->shares)
+             : placement->place(bins, job->gpus, sim->shares);
 }
 
 gboolean orr_gang_sim_fits(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job) {
-  return job->gpus <= bins->n_free && sim->rules->placement->place(bins, job->gpus, sim->shares);
+  if (job->gpus > bins->n_free) return FALSE;
+  if (sim->n_kinds == 1) return orr_gang_sim_place(sim, bins, job);
+  guint kinds[ORR_GANG_KINDS];
+  const guint n = orr_gang_sim_kinds(sim, job, kinds);
+  for (guint i = 0; i < n; i++)
+    if (orr_gang_sim_fits_kind(sim, bins, job, kinds[i])) return TRUE;
+  return FALSE;
 }
 
 /* Inserts by binary search, so that the running jobs stay in the order of their ends. */
@@ -40,8 +53,9 @@ void orr_gang_sim_add_running(OrrGangSim *sim, OrrGangJob *job) {
   while (low < high) {
     const guint middle = (low + high) / 2;
     const OrrGangJob *other = sim->running->pdata[middle];
-    const gboolean is_before =
-        other->end_us != job->end_us ? other->end_us < job->end_us : compare_fifo(other, job) < 0;
+    const gboolean is_before = other->end_us != job->end_us
+                                   ? other->end_us < job->end_us
+                                   : orr_gang_sim_compare_fifo(other, job) < 0;
     if (is_before)
       low = middle + 1;
     else
@@ -57,15 +71,31 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   orr_gang_bins_add(&sim->bins, job->shares, -1);
   job->n_nodes = job->shares->len;
   job->is_running = TRUE;
-  job->end_us = sim->now_us + job->left_us;
+  job->is_suspended = FALSE;
+  orr_gang_kinds_begin(sim, job);
   if (job->first_start_us < 0) job->first_start_us = sim->now_us;
   if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, 1);
+  if (sim->tree.all) orr_gang_queues_run(&sim->tree, job->queue_index, job, 1);
   orr_gang_sim_add_running(sim, job);
+}
+
+/* Gives back what @job holds, without a word on its work. */
+static void release(OrrGangSim *sim, OrrGangJob *job) {
+  orr_gang_bins_add(&sim->bins, job->shares, 1);
+  if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, -1);
+  if (sim->tree.all) orr_gang_queues_run(&sim->tree, job->queue_index, job, -1);
+}
+
+void orr_gang_sim_leave(OrrGangSim *sim, OrrGangJob *job) {
+  release(sim, job);
+  job->left_us = orr_gang_job_left_us(job, sim->now_us);
+  job->is_running = FALSE;
+  g_ptr_array_remove(sim->running, job); /* keeps the order */
 }
 
 /* --- Queue --- */
 
-static void submit(OrrGangSim *sim, OrrGangJob *job) {
+void orr_gang_sim_queue(OrrGangSim *sim, OrrGangJob *job) {
   guint low = 0, high = sim->waiting->len;
   while (low < high) {
     const guint middle = (low + high) / 2;
@@ -82,8 +112,9 @@ static void submit(OrrGangSim *sim, OrrGangJob *job) {
 /* Starts what fits, in order. A job that does not fit ends the pass, or is passed over. */
 static void pass(OrrGangSim *sim) {
   const gboolean skips = sim->rules->blocked == ORR_BLOCKED_SKIP;
+  const guint most = sim->rules->depth > 0 ? sim->rules->depth : G_MAXUINT;
   guint kept = 0, i = 0;
-  for (; i < sim->waiting->len && sim->bins.n_free > 0; i++) {
+  for (; i < sim->waiting->len && sim->bins.n_free > 0 && i < most; i++) {
     OrrGangJob *job = sim->waiting->pdata[i];
     if (orr_gang_sim_fits(sim, &sim->bins, job))
       orr_gang_sim_start(sim, job);
@@ -101,7 +132,19 @@ static int compare_waiting(gconstpointer a, gconstpointer b, gpointer sim) {
   return orr_gang_sim_compare(sim, *(OrrGangJob *const *)a, *(OrrGangJob *const *)b);
 }
 
+/* Backfill by window, at multiples of its interval. */
+static void fill_window(OrrGangSim *sim) {
+  const gint64 interval_us = sim->rules->window.interval_us;
+  if (sim->rules->backfill != ORR_BACKFILL_WINDOW) return;
+  sim->fills_due = interval_us > 0 && sim->now_us % interval_us != 0;
+  if (!sim->fills_due && sim->waiting->len > 0) orr_gang_window_pass(sim);
+}
+
 static void schedule(OrrGangSim *sim) {
+  const gint64 period_us = sim->rules->period_us;
+  sim->is_due = TRUE;
+  if (period_us > 0 && sim->now_us % period_us != 0) return;
+  sim->is_due = FALSE;
   if (sim->accounts.all && sim->waiting->len > 1) {
     orr_gang_accounts_rank(&sim->accounts, sim->now_us);
     g_ptr_array_sort_with_data(sim->waiting, compare_waiting, sim);
@@ -110,21 +153,24 @@ static void schedule(OrrGangSim *sim) {
     orr_gang_repack(sim);
   else if (sim->plan)
     orr_gang_plan_pass(sim);
+  else if (sim->tree.all)
+    orr_gang_queue_pass(sim);
   else
     pass(sim);
+  fill_window(sim);
 }
 
 /* --- Events --- */
 
 static void end_job(OrrGangSim *sim, OrrGangJob *job) {
-  orr_gang_bins_add(&sim->bins, job->shares, 1);
-  if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, -1);
+  release(sim, job);
   job->is_running = FALSE;
   job->left_us = 0;
   sim->totals.overhead += (double)job->gpus * (double)job->overhead_us;
   if (sim->plan && job->first_start_us + orr_gang_job_estimate_us(job) > sim->now_us)
     orr_gang_plan_ended_early(sim, job);
   g_clear_pointer(&job->shares, g_array_unref);
+  orr_gang_after_ended(sim, job);
 }
 
 static void end_jobs(OrrGangSim *sim) {
@@ -146,8 +192,19 @@ static gint64 next_change_us(const OrrGangSim *sim) {
   return next_us;
 }
 
+static gint64 multiple_us(gint64 now_us, gint64 period_us, gboolean is_due) {
+  return is_due && period_us > 0 ? (now_us + period_us - 1) / period_us * period_us : G_MAXINT64;
+}
+
+/* With passes at multiples of a period: the next one, if something has happened. */
+static gint64 next_pass_us(const OrrGangSim *sim) {
+  return MIN(multiple_us(sim->now_us, sim->rules->period_us, sim->is_due),
+             multiple_us(sim->now_us, sim->rules->window.interval_us, sim->fills_due));
+}
+
 static gint64 next_event_us(const OrrGangSim *sim, const GArray *jobs, guint submitted) {
-  gint64 next_us = next_change_us(sim);
+  gint64 next_us = MIN(next_change_us(sim), orr_gang_victims_next_us(sim));
+  next_us = MIN(next_us, next_pass_us(sim));
   if (submitted < jobs->len)
     next_us = MIN(next_us, g_array_index(jobs, OrrGangJob, submitted).submit_us);
   if (sim->running->len > 0)
@@ -165,19 +222,29 @@ static void advance(OrrGangSim *sim, gint64 to_us) {
   sim->totals.events++;
 }
 
+/* Jobs that waited for one which has ended. */
+static void join(OrrGangSim *sim) {
+  for (guint i = 0; i < sim->requeued->len; i++) orr_gang_sim_queue(sim, sim->requeued->pdata[i]);
+  g_ptr_array_set_size(sim->requeued, 0);
+}
+
 static void loop(OrrGangSim *sim, GArray *jobs) {
   guint submitted = 0;
   sim->now_us = sim->totals.begin_us;
-  while (submitted < jobs->len || sim->running->len > 0) {
+  orr_gang_after_open(sim, jobs);
+  while (submitted < jobs->len || sim->running->len > 0 ||
+         (sim->rules->period_us > 0 && sim->is_due) || sim->fills_due) {
     advance(sim, next_event_us(sim, jobs, submitted));
     end_jobs(sim);
+    join(sim);
     for (; submitted < jobs->len; submitted++) {
       OrrGangJob *job = &g_array_index(jobs, OrrGangJob, submitted);
       if (job->submit_us > sim->now_us) break;
-      submit(sim, job);
+      if (job->n_after == 0) orr_gang_sim_queue(sim, job);
     }
     schedule(sim);
   }
+  orr_gang_after_close(sim);
   sim->totals.end_us = sim->now_us;
 }
 
@@ -191,41 +258,126 @@ static void open_accounts(OrrGangSim *sim, GArray *jobs) {
     sim->most_priority = fmax(sim->most_priority, g_array_index(jobs, OrrGangJob, i).priority);
 }
 
-static void reset(GArray *jobs) {
+static void reset(GArray *jobs, gint64 most_us) {
   for (guint i = 0; i < jobs->len; i++) {
     OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
-    const gint64 limit_us = job->limit_us;
-    job->run_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
+    job->run_us = job->limit_us > 0 ? MIN(job->work_us, job->limit_us) : job->work_us;
+    if (most_us > 0) job->run_us = MIN(job->run_us, most_us);
     job->left_us = job->run_us;
     job->first_start_us = job->promised_us = -1;
-    job->preemptions = 0;
+    job->preemptions = job->n_after = 0;
     job->done_us = job->overhead_us = 0;
+    job->is_cancelled = job->is_suspended = FALSE;
+    job->rate = 1;
+    if (job->asked_gpus > 0) job->gpus = job->asked_gpus;
+    job->asked_gpus = job->gpus;
   }
 }
 
+/* Queues, where the rules need them. */
+static void open_tree(OrrGangSim *sim) {
+  const OrrGangRules *rules = sim->rules;
+  if ((!rules->queues || rules->queues->len == 0) && rules->take == ORR_TAKE_NEVER &&
+      !(rules->cpus > 0) && !(rules->memory_bytes > 0))
+    return;
+  const char *names[ORR_GANG_KINDS] = {0};
+  gint64 gpus[ORR_GANG_KINDS];
+  for (guint k = 0; k < sim->n_kinds; k++) {
+    names[k] = sim->kinds[k].name;
+    gpus[k] = sim->kinds[k].n_nodes * sim->kinds[k].gpus_per_node;
+  }
+  orr_gang_queues_init(&sim->tree, rules->queues, names, gpus, sim->n_kinds);
+  sim->tree.capacity[ORR_GANG_CPUS] = rules->cpus;
+  sim->tree.capacity[ORR_GANG_MEMORY] = rules->memory_bytes;
+  sim->is_blocked = g_new0(gboolean, sim->tree.n);
+}
+
+/* What jobs need on one node, for placements that go by it. */
+static void count_sizes(OrrGangSim *sim, const GArray *jobs) {
+  const gint64 most = sim->bins.size;
+  sim->popular = g_new0(double, most + 1);
+  for (guint i = 0; i < jobs->len; i++)
+    sim->popular[MIN(g_array_index(jobs, OrrGangJob, i).gpus, most)] += 1.0 / jobs->len;
+  sim->bins.popular = sim->later.popular = sim->popular;
+}
+
+/* A job's queue is found once. */
+static guint queue_of(const OrrGangSim *sim, const OrrGangJob *job) {
+  const int queue = orr_gang_queues_find(&sim->tree, job->queue ? job->queue : "");
+  g_assert_cmpint(queue, >=, 0); /* cluster_jobs.c has checked it */
+  return (guint)queue;
+}
+
+static void find_queues(const OrrGangSim *sim, GArray *jobs) {
+  for (guint i = 0; sim->tree.all && i < jobs->len; i++) {
+    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    job->queue_index = queue_of(sim, job);
+  }
+}
+
+static void sim_init(OrrGangSim *sim, const OrrGangRules *rules) {
+  *sim = (OrrGangSim){.rules = rules};
+  orr_gang_kinds_open(sim);
+  sim->waiting = g_ptr_array_new();
+  sim->running = g_ptr_array_new();
+  sim->merged = g_ptr_array_new();
+  sim->requeued = g_ptr_array_new();
+  sim->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
+  sim->victims = g_array_new(FALSE, FALSE, sizeof(OrrGangJob *));
+  open_tree(sim);
+  if (rules->backfill == ORR_BACKFILL_CONSERVATIVE) sim->plan = orr_gang_plan_new(sim);
+}
+
+static void sim_clear(OrrGangSim *sim) {
+  orr_gang_accounts_clear(&sim->accounts);
+  orr_gang_queues_clear(&sim->tree);
+  orr_gang_plan_free(sim->plan);
+  orr_gang_plan_free(sim->window);
+  g_free(sim->is_blocked);
+  g_free(sim->popular);
+  g_array_unref(sim->victims);
+  g_array_unref(sim->shares);
+  g_ptr_array_unref(sim->requeued);
+  g_ptr_array_unref(sim->merged);
+  g_ptr_array_unref(sim->running);
+  g_ptr_array_unref(sim->waiting);
+  orr_gang_bins_clear(&sim->later);
+  orr_gang_bins_clear(&sim->bins);
+}
+
 void orr_gang_sim_run(const OrrGangRules *rules, GArray *jobs, OrrGangTotals *ret_totals) {
-  OrrGangSim sim = {.rules = rules};
-  const gboolean is_count = rules->placement->is_count;
-  const guint n = is_count ? 1 : rules->n_nodes;
-  const gint64 size = is_count ? rules->n_nodes * rules->gpus_per_node : rules->gpus_per_node;
-  orr_gang_bins_init(&sim.bins, n, size);
-  orr_gang_bins_init(&sim.later, n, size);
-  sim.waiting = g_ptr_array_new();
-  sim.running = g_ptr_array_new();
-  sim.merged = g_ptr_array_new();
-  sim.shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
-  if (rules->backfill == ORR_BACKFILL_CONSERVATIVE) sim.plan = orr_gang_plan_new(&sim);
+  OrrGangSim sim;
+  sim_init(&sim, rules);
   if (jobs->len > 0) sim.totals.begin_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
-  reset(jobs);
+  reset(jobs, rules->limit_us);
   open_accounts(&sim, jobs);
+  find_queues(&sim, jobs);
+  count_sizes(&sim, jobs);
   loop(&sim, jobs);
   *ret_totals = sim.totals;
-  orr_gang_accounts_clear(&sim.accounts);
-  orr_gang_plan_free(sim.plan);
-  g_array_unref(sim.shares);
-  g_ptr_array_unref(sim.merged);
-  g_ptr_array_unref(sim.running);
-  g_ptr_array_unref(sim.waiting);
-  orr_gang_bins_clear(&sim.later);
-  orr_gang_bins_clear(&sim.bins);
+  sim_clear(&sim);
+}
+
+/* --- Probe --- */
+
+struct OrrGangProbe {
+  OrrGangSim sim;
+};
+
+OrrGangProbe *orr_gang_probe_new(const OrrGangRules *rules) {
+  OrrGangProbe *probe = g_new0(OrrGangProbe, 1);
+  sim_init(&probe->sim, rules);
+  return probe;
+}
+
+gboolean orr_gang_probe_fits(OrrGangProbe *probe, const OrrGangJob *job) {
+  if (!probe->sim.tree.all) return orr_gang_sim_fits(&probe->sim, &probe->sim.bins, job);
+  OrrGangJob of_queue = *job;
+  of_queue.queue_index = queue_of(&probe->sim, job);
+  return orr_gang_queue_pass_fits(&probe->sim, &of_queue);
+}
+
+void orr_gang_probe_free(OrrGangProbe *probe) {
+  sim_clear(&probe->sim);
+  g_free(probe);
 }

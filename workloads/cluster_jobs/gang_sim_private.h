@@ -14,24 +14,73 @@ typedef struct OrrGangPlan OrrGangPlan; /* gang_plan.c */
 typedef struct {
   const OrrGangRules *rules;
   OrrGangBins bins;
-  gint64 now_us, span_us;   /* span: since the event before */
-  GPtrArray *waiting;       /* of OrrGangJob, in the order of the policy */
-  GPtrArray *running;       /* of OrrGangJob, by end, then FIFO */
-  GPtrArray *merged;        /* scratch of a repack */
-  GArray *shares;           /* scratch */
-  OrrGangBins later;        /* scratch of EASY */
-  OrrGangAccounts accounts; /* all NULL: the order does not go by usage */
+  OrrGangKind kinds[ORR_GANG_KINDS];             /* one where the rules name none */
+  guint n_kinds, first_bins[ORR_GANG_KINDS + 1]; /* bins of kind k: first_bins[k], ... */
+  gint64 now_us, span_us;                        /* span: since the event before */
+  GPtrArray *waiting;                            /* of OrrGangJob, in the order of the policy */
+  GPtrArray *running;                            /* of OrrGangJob, by end, then FIFO */
+  GPtrArray *merged;                             /* scratch of a repack */
+  GArray *shares;                                /* scratch */
+  OrrGangBins later;                             /* scratch of EASY */
+  OrrGangAccounts accounts;                      /* all NULL: the order does not go by usage */
   double most_priority;
-  OrrGangPlan *plan; /* conservative backfill; NULL: other */
+  OrrGangPlan *plan;      /* conservative backfill; NULL: other */
+  OrrGangQueues tree;     /* of queues; all NULL: neither queues nor victims */
+  double *popular;        /* gang_bins.h */
+  GArray *victims;        /* of OrrGangJob *, scratch of a preemption */
+  GPtrArray *requeued;    /* preempted in this pass */
+  gboolean *is_blocked;   /* by queue, in a pass */
+  OrrGangPlan *window;    /* gang_window.c; NULL: not yet */
+  gboolean fills_due;     /* something happened since the last backfill by window */
+  gboolean is_due;        /* something happened since the last pass */
+  GHashTable *dependents; /* a job to those that wait for it (gang_after.c); NULL: none */
   OrrGangTotals totals;
 } OrrGangSim;
 
+/* < 0: @a comes first; by submission only. */
+int orr_gang_sim_compare_fifo(const OrrGangJob *a, const OrrGangJob *b);
 /* < 0: @a comes first. */
 int orr_gang_sim_compare(const OrrGangSim *sim, const OrrGangJob *a, const OrrGangJob *b);
 gboolean orr_gang_sim_fits(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job);
 /* Starts @job at sim->shares, which orr_gang_sim_fits has set. It is no longer in the queue. */
 void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job);
 void orr_gang_sim_add_running(OrrGangSim *sim, OrrGangJob *job);
+
+gboolean orr_gang_sim_place(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job);
+/* Whether @job fits on kind @kind; then sim->shares says where. */
+gboolean orr_gang_sim_fits_kind(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job,
+                                guint kind);
+/* Kinds that @job may have, the first to be tried first; returns their number. */
+guint orr_gang_sim_kinds(const OrrGangSim *sim, const OrrGangJob *job, guint kinds[ORR_GANG_KINDS]);
+void orr_gang_sim_queue(OrrGangSim *sim, OrrGangJob *job); /* puts it among those that wait */
+void orr_gang_sim_leave(OrrGangSim *sim, OrrGangJob *job); /* takes it from those that run */
+
+/* gang_kinds.c */
+void orr_gang_kinds_open(OrrGangSim *sim); /* sets kinds and makes the bins */
+/* Sets kind, rate, start and end of @job, which starts at its shares. */
+void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job);
+
+/* gang_preempt.c: what a preemption does to a job. */
+void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job); /* @job has been stopped */
+void orr_gang_preempt(OrrGangSim *sim, OrrGangJob *job);        /* stops it, as the mode says */
+/* GPU time that @job would lose now. */
+double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job);
+
+/* gang_victims.c: finds running jobs whose GPUs @job may take, preempts them and starts it. FALSE:
+ * there are none, and nothing has changed. */
+gboolean orr_gang_victims_take(OrrGangSim *sim, OrrGangJob *job);
+/* When a running job may become a victim next; G_MAXINT64: never. */
+gint64 orr_gang_victims_next_us(const OrrGangSim *sim);
+
+void orr_gang_queue_pass(OrrGangSim *sim);
+/* Whether @job fits its queue's limits and the nodes; then sim->shares says where. */
+gboolean orr_gang_queue_pass_fits(OrrGangSim *sim, const OrrGangJob *job);
+
+/* gang_after.c: jobs that wait for others. */
+void orr_gang_after_open(OrrGangSim *sim, GArray *jobs);
+void orr_gang_after_close(OrrGangSim *sim);
+/* @job has ended: those that waited for it alone, and have been submitted, join the queue. */
+void orr_gang_after_ended(OrrGangSim *sim, const OrrGangJob *job);
 
 /* The passes. Easy is called with the index of the first waiting job, which does not fit. */
 void orr_gang_easy_pass(OrrGangSim *sim, guint head);
@@ -42,6 +91,15 @@ void orr_gang_plan_free(OrrGangPlan *plan);
 void orr_gang_plan_add(OrrGangSim *sim, OrrGangJob *job); /* promises a start to a new job */
 /* @job has ended before its estimate: what it held is free, and promises move earlier. */
 void orr_gang_plan_ended_early(OrrGangSim *sim, const OrrGangJob *job);
+void orr_gang_window_pass(OrrGangSim *sim);
+/* Begins a plan with what is free now; adds what is freed and taken later; finds the first time
+ * until @until_us at which @job fits for @length_us, and sets sim->shares to the place (G_MAXINT64:
+ * there is none). */
+void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim);
+void orr_gang_plan_free_at(OrrGangPlan *plan, const GArray *shares, gint64 at_us);
+void orr_gang_plan_take(OrrGangPlan *plan, const GArray *shares, gint64 from_us, gint64 to_us);
+gint64 orr_gang_plan_find(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,
+                          gint64 length_us, gint64 until_us);
 void orr_gang_plan_pass(OrrGangSim *sim); /* starts the jobs that are promised now */
 
 G_END_DECLS

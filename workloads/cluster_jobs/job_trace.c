@@ -51,7 +51,13 @@ static gboolean check(const OrrJobLine *line, OrrPlace place, OrrDiags *diags) {
                {"the time limit", line->limit_s, ORR_GANG_MOST_S},
                {"the time of a restart", fmax(line->restart_s, 0), ORR_GANG_MOST_S},
                {"the interval of checkpoints", fmax(line->checkpoint_s, 0), ORR_GANG_MOST_S},
-               {"the number of GPUs", line->gpus, MOST_GPUS}};
+               {"the number of GPUs", line->gpus, MOST_GPUS},
+               {"min_gpus", line->min_gpus, line->gpus},
+               {"max_gpus", line->max_gpus, MOST_GPUS},
+               {"the segment", line->segment, MOST_GPUS},
+               {"the number of CPUs", line->cpus, 1e9},
+               {"the memory", line->memory_gb, 1e12},
+               {"the number of steps", line->steps, 1e15}};
   for (guint i = 0; i < G_N_ELEMENTS(times); i++)
     if (!(times[i].value >= 0 && times[i].value <= times[i].most)) {
       orr_diags_error(diags, place, "%s is %g: want 0 to %g", times[i].what, times[i].value,
@@ -104,7 +110,14 @@ void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace plac
                           .restart_us = stated_us(line->restart_s),
                           .checkpoint_us = stated_us(line->checkpoint_s),
                           .priority = line->priority,
-                          .gpus = (gint64)line->gpus};
+                          .gpus = (gint64)line->gpus,
+                          .cpus = line->cpus,
+                          .memory_bytes = line->memory_gb * 1e9,
+                          .min_gpus = (gint64)line->min_gpus,
+                          .max_gpus = (gint64)line->max_gpus,
+                          .segment = (gint64)line->segment,
+                          .steps = line->steps,
+                          .after = kept(trace, line->after)};
   g_array_append_val(trace->jobs, job);
 }
 

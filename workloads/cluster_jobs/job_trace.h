@@ -31,6 +31,8 @@ typedef struct {
   double gpus;
   double restart_s, checkpoint_s; /* -1: not stated */
   double priority;
+  double cpus, memory_gb, min_gpus, max_gpus, segment, steps; /* 0: not stated */
+  const char *after;                                          /* NULL: none */
 } OrrJobLine;
 
 /* A line that states nothing: every optional member at what stands for that. */

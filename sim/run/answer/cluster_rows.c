@@ -185,7 +185,10 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
   for (guint i = 0; i < work->trace->assumed->len; i++)
     warn(outcome, "the trace has %s", (char *)work->trace->assumed->pdata[i]);
   if (work->n_too_large > 0)
-    warn(outcome, "%u jobs ask for more GPUs than the cluster has: left out", work->n_too_large);
+    warn(outcome, "%u jobs ask for more GPUs than the cluster%s has: left out", work->n_too_large,
+         work->rules.queues->len > 0 || work->rules.placement->place_job
+             ? ", their queue or one domain"
+             : "");
   if (work->trace->n_without_gpus > 0)
     warn(outcome, "%u jobs use no GPU: left out", work->trace->n_without_gpus);
   if (r->offered_load > 1)

@@ -51,27 +51,36 @@ static GArray *random_jobs(guint64 seed, guint n) {
 
 typedef struct {
   OrrGangRules rules;
-  void *params;
-  const OrrFieldTable *table;
+  void *params, *placement_params;
+  const OrrFieldTable *table, *placement_table;
 } Policy;
+
+static void *defaults_of(const OrrEntry *entry) {
+  if (!entry->params) return NULL;
+  void *params = g_malloc0(entry->params->size);
+  orr_field_defaults(entry->params, params);
+  return params;
+}
 
 static Policy policy_of(const OrrEntry *order, const OrrEntry *placement) {
   Policy policy = {.rules = {.order = (const OrrGangOrder *)(gconstpointer)order,
                              .placement = (const OrrGangPlacement *)(gconstpointer)placement,
                              .n_nodes = N_NODES,
                              .gpus_per_node = N_GPUS},
-                   .table = order->params};
-  if (order->params) {
-    policy.params = g_malloc0(order->params->size);
-    orr_field_defaults(order->params, policy.params);
-    policy.rules.order_params = policy.params;
-  }
+                   .params = defaults_of(order),
+                   .placement_params = defaults_of(placement),
+                   .table = order->params,
+                   .placement_table = placement->params};
+  policy.rules.order_params = policy.params;
+  policy.rules.placement_params = policy.placement_params;
   return policy;
 }
 
 static void policy_clear(Policy *policy) {
   if (policy->table) orr_field_clear(policy->table, policy->params);
+  if (policy->placement_table) orr_field_clear(policy->placement_table, policy->placement_params);
   g_free(policy->params);
+  g_free(policy->placement_params);
 }
 
 /* --- Invariants --- */
@@ -80,7 +89,8 @@ static void policy_clear(Policy *policy) {
 static void check_jobs(const GArray *jobs, const OrrGangRules *rules, const OrrGangTotals *totals) {
   /* EASY promises to the first waiting job, which a shorter one replaces under SJF. */
   const gboolean keeps_promises =
-      rules->backfill == ORR_BACKFILL_CONSERVATIVE || strcmp(rules->order->entry.name, "fifo") == 0;
+      rules->backfill != ORR_BACKFILL_WINDOW && (rules->backfill == ORR_BACKFILL_CONSERVATIVE ||
+                                                 strcmp(rules->order->entry.name, "fifo") == 0);
   double asked = 0;
   for (guint i = 0; i < jobs->len; i++) {
     const OrrGangJob *job = job_at(jobs, i);
@@ -144,10 +154,12 @@ static void test_invariants(void) {
               (blocked == ORR_BLOCKED_SKIP || policy.rules.order->preempts))
             continue; /* refused (cluster_jobs.c) */
           policy.rules.backfill = (OrrBackfill)backfill;
+          policy.rules.window = (OrrGangWindow){500, 7, 10, 50};
           policy.rules.blocked = (OrrBlocked)blocked;
           for (int charge = 0; charge <= policy.rules.order->preempts; charge++) {
             policy.rules.charge = (OrrCharge)charge;
-            for (guint64 seed = 1; seed <= 5; seed++) check_policy(&policy.rules, seed);
+            for (guint64 seed = 1; seed <= (backfill == ORR_BACKFILL_WINDOW ? 1 : 3); seed++)
+              check_policy(&policy.rules, seed);
           }
         }
       policy_clear(&policy);

@@ -6,17 +6,8 @@
  */
 #include "workloads/cluster_jobs/gang_bins.h"
 
-static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
-  guint best = G_MAXUINT;
-  for (guint i = 0; i < bins->n; i++)
-    if (bins->free[i] >= gpus && (best == G_MAXUINT || bins->free[i] < bins->free[best]) &&
-        !orr_gang_bins_holds(taken, i))
-      best = i;
-  return best;
-}
-
 static gboolean place(const OrrGangBins *bins, gint64 gpus, GArray *shares) {
-  return orr_gang_bins_place(bins, gpus, pick, shares);
+  return orr_gang_bins_place(bins, gpus, orr_gang_bins_pick_best, shares);
 }
 
 const OrrGangPlacement orr_gang_best_fit = {

@@ -6,7 +6,9 @@
  *
  * submit_s and duration_s are required; `work_s` is another name for duration_s. Without gpus a job
  * takes one; without job_id its line counts; an empty limit_s means no limit, an
- * empty restart_s or checkpoint_s the policy's. Further columns are ignored.
+ * empty restart_s or checkpoint_s the policy's. For some policies: cpus, memory_gb (of the gang),
+ * min_gpus, max_gpus (elastic gangs), segment (nodes that must share a block), steps (of training),
+ * after (ids of jobs that must have ended: 3|5). Further columns are ignored.
  */
 #include <string.h>
 
@@ -15,6 +17,7 @@
 
 typedef struct {
   int id, submit, work, gpus, user, queue, model, limit, restart, checkpoint, priority;
+  int cpus, memory, min_gpus, max_gpus, segment, steps, after;
 } Columns;
 
 /* The place of cell @column: commas inside quotes do not count. */
@@ -64,7 +67,14 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
                        .limit = orr_csv_column(csv, "limit_s"),
                        .restart = orr_csv_column(csv, "restart_s"),
                        .checkpoint = orr_csv_column(csv, "checkpoint_s"),
-                       .priority = orr_csv_column(csv, "priority")};
+                       .priority = orr_csv_column(csv, "priority"),
+                       .cpus = orr_csv_column(csv, "cpus"),
+                       .memory = orr_csv_column(csv, "memory_gb"),
+                       .min_gpus = orr_csv_column(csv, "min_gpus"),
+                       .max_gpus = orr_csv_column(csv, "max_gpus"),
+                       .segment = orr_csv_column(csv, "segment"),
+                       .steps = orr_csv_column(csv, "steps"),
+                       .after = orr_csv_column(csv, "after")};
   if (columns->work < 0) columns->work = orr_csv_column(csv, "work_s");
   if (columns->submit < 0)
     orr_diags_error(diags, header->place, "there is no column submit_s (the header has %u)",
@@ -78,17 +88,25 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
 static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
                      const Columns *columns, OrrDiags *diags) {
   const char *const *cells = (const char *const *)line->cells;
-  OrrJobLine job = {ORR_JOB_LINE_NONE, .id = columns->id < 0 ? NULL : cells[columns->id],
+  OrrJobLine job = {ORR_JOB_LINE_NONE,
+                    .id = columns->id < 0 ? NULL : cells[columns->id],
                     .user = columns->user < 0 ? NULL : cells[columns->user],
                     .queue = columns->queue < 0 ? NULL : cells[columns->queue],
-                    .model = columns->model < 0 ? NULL : cells[columns->model]};
+                    .model = columns->model < 0 ? NULL : cells[columns->model],
+                    .after = columns->after < 0 ? NULL : cells[columns->after]};
   if (number(csv, line, columns->submit, -1, diags, &job.submit_s) &&
       number(csv, line, columns->work, -1, diags, &job.work_s) &&
       number(csv, line, columns->gpus, columns->gpus < 0 ? 1 : -1, diags, &job.gpus) &&
       number(csv, line, columns->limit, 0, diags, &job.limit_s) &&
       optional(csv, line, columns->restart, diags, &job.restart_s) &&
       optional(csv, line, columns->checkpoint, diags, &job.checkpoint_s) &&
-      optional(csv, line, columns->priority, diags, &job.priority))
+      optional(csv, line, columns->priority, diags, &job.priority) &&
+      optional(csv, line, columns->cpus, diags, &job.cpus) &&
+      optional(csv, line, columns->memory, diags, &job.memory_gb) &&
+      optional(csv, line, columns->min_gpus, diags, &job.min_gpus) &&
+      optional(csv, line, columns->max_gpus, diags, &job.max_gpus) &&
+      optional(csv, line, columns->segment, diags, &job.segment) &&
+      optional(csv, line, columns->steps, diags, &job.steps))
     orr_job_trace_add(trace, &job, line->place, diags);
 }
 

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""rules.py ORRERY: hand-worked cases of queues, preemption, placement, dependencies and limits.
+
+A case is a policy, jobs as columns of the trace, and the start and end wanted of each job, with the words that say why.
+The cluster has NODES nodes of 8 GPUs. Times are in seconds. Ends with status 1 where a job differs.
+"""
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+SCENARIO = """schema: scenario/1
+name: rules
+question: When does each job start?
+cluster: {{base: dgx-h100-superpod, nodes: {nodes}}}
+workload: {{kind: cluster, jobs: {trace}, policy: {policy}{more}}}
+"""
+FIVE_THREE = "queues: [{name: a, quota: 5}, {name: b, quota: 3}]"
+CASES = [
+    # name, nodes, policy, columns, jobs, wanted starts, wanted ends (None: not checked)
+    ("quota: a has 5 of 8 GPUs and may borrow 1; b's 3 stay idle", 1,
+     "{queues: [{name: a, quota: 5, borrow: 1}, {name: b, quota: 3}], blocked: skip}",
+     "queue,submit_s,duration_s,gpus", ["a,0,10,4", "a,0,10,2", "a,0,10,1"], [0, 0, 10], None),
+    ("lend: b lends 2 of its 3", 1,
+     "{queues: [{name: a, quota: 5}, {name: b, quota: 3, lend: 2}], blocked: skip}",
+     "queue,submit_s,duration_s,gpus", ["a,0,10,8", "a,0,10,7", "a,0,10,1", "b,0,10,1"],
+     [None, 0, 10, 0], None),
+    ("a blocked job holds back its own queue only", 1,
+     "{" + FIVE_THREE + "}",
+     "queue,submit_s,duration_s,gpus", ["a,0,10,4", "a,1,10,5", "a,2,10,1", "b,3,10,3"], [0, 10, 13, 3], None),
+    ("reclaim over quota: a borrows b's GPUs; the newest of a goes, and is back when b ends", 1,
+     "{queues: [{name: a, quota: 5}, {name: b, quota: 3, reclaim: over-quota}]}",
+     "queue,submit_s,duration_s,gpus", ["a,0,100,4", "a,1,100,4", "b,10,20,2"], [0, 1, 10], [100, 121, 30]),
+    ("reclaim needs lower priority: b's first job waits for the second, which has it, and then borrows", 1,
+     "{queues: [{name: a, quota: 5}, {name: b, quota: 3, reclaim: lower-priority}], order: priority, blocked: skip}",
+     "queue,submit_s,duration_s,gpus,priority", ["a,0,100,8,1", "b,10,20,2,1", "b,20,20,2,2"], [0, 20, 20],
+     [120, 40, 40]),
+    ("a queue never takes beyond its quota: b wants 4 and has 3", 1,
+     "{queues: [{name: a, quota: 5}, {name: b, quota: 3, reclaim: over-quota}]}",
+     "queue,submit_s,duration_s,gpus", ["a,0,100,8", "b,10,20,4"], [0, 100], [100, 120]),
+    ("min-run: nobody is preempted in the first 50 s", 1,
+     "{queues: [{name: a, quota: 5, min-run: 50 s}, {name: b, quota: 3, reclaim: over-quota}]}",
+     "queue,submit_s,duration_s,gpus", ["a,0,100,8", "b,10,20,2"], [0, 50], [120, 70]),
+    ("fair share: 8 GPUs, quota 0 each, weights 1 and 3: b's share is 6, so a keeps 2 until b's jobs end", 1,
+     "{queues: [{name: a, quota: 0}, {name: b, quota: 0, weight: 3}], reclaim: over-fair-share, blocked: skip}",
+     "queue,submit_s,duration_s,gpus", ["a,0,100,2"] * 4 + ["b,10,20,2"] * 4, [0, 0, 0, 0, 10, 10, 10, None],
+     [100, 120, 120, 140, 30, 30, 30, 50]),
+    ("between fair-share: the queue with less goes first", 1,
+     "{" + FIVE_THREE + ", between: fair-share}",
+     "queue,submit_s,duration_s,gpus", ["a,0,10,4", "a,1,10,4", "a,2,10,4", "b,3,10,4"], [0, 1, 11, 10], None),
+    ("take: a job of higher priority preempts; the victim loses nothing without checkpoints", 1,
+     "{order: priority, preemption: {take: lower-priority}}",
+     "submit_s,duration_s,gpus,priority", ["0,100,8,0", "10,20,8,1"], [0, 10], [120, 30]),
+    ("requeue from the last checkpoint, 30 s back, and 5 s to restart", 1,
+     "{order: priority, preemption: {take: lower-priority, checkpoint: 40 s, restart: 5 s}}",
+     "submit_s,duration_s,gpus,priority", ["0,100,8,0", "70,10,8,1"], [0, 70], [145, 80]),
+    ("cancel: the victim ends there", 1,
+     "{order: priority, preemption: {take: lower-priority, mode: cancel}}",
+     "submit_s,duration_s,gpus,priority", ["0,100,8,0", "10,20,8,1"], [0, 10], [10, 30]),
+    ("suspend: it goes on where it was, so it waits for its own node", 2,
+     "{order: priority, preemption: {take: lower-priority, mode: suspend, victims: [newest], restart: 9 s}}",
+     "submit_s,duration_s,gpus,priority", ["0,100,8,1", "1,100,8,0", "10,200,8,2"], [0, 1, 10], [100, 301, 210]),
+    ("shrink: an elastic gang of 8 goes on with 4 at half its speed", 1,
+     "{order: priority, preemption: {take: lower-priority, mode: shrink}}",
+     "submit_s,duration_s,gpus,min_gpus,priority", ["0,100,8,4,0", "20,10,4,,1"], [0, 20], [180, 30]),
+    ("victims: least-lost spares the job that would lose more since its checkpoint", 2,
+     "{order: priority, preemption: {take: lower-priority, checkpoint: 50 s, victims: [least-lost]}}",
+     "submit_s,duration_s,gpus,priority", ["0,1000,8,0", "30,1000,8,0", "60,10,8,1"], [0, 30, 60],
+     [1000 + 10 + 10, 1030, 70]),
+    ("victims that turn out to be needless are spared: one gang of 8 makes room by itself", 2,
+     "{order: priority, preemption: {take: lower-priority, victims: [fewest-gpus]}}",
+     "submit_s,duration_s,gpus,priority", ["0,100,8,0", "1,100,4,0", "2,100,4,5", "10,10,8,1"], [0, 1, 2, 10],
+     [110, 101, 102, 20]),
+    ("a tree: research may use its 6 in any of its queues, and no more", 1,
+     "{queues: [{name: research, quota: 6, borrow: 0}, {name: a, parent: research, quota: 4}, "
+     "{name: b, parent: research, quota: 2}, {name: default, quota: 2}], blocked: skip}",
+     "queue,submit_s,duration_s,gpus", ["a,0,10,6", "b,0,10,1", "c,0,10,2"], [0, 10, 0], None),
+    ("skip starves a gang: 4 GPUs stay free of its 5 while small jobs keep coming (Kueue #534)", 1,
+     "{placement: count, blocked: skip}",
+     "submit_s,duration_s,gpus", ["0,10,4", "1,10,5", "2,10,4", "11,10,4", "13,10,4"], [0, 23, 2, 11, 13], None),
+    ("dominant resource fairness: 9 CPUs, 18 GB: 3 tasks of 1 CPU and 4 GB, 2 of 3 CPUs and 1 GB", 1,
+     "{queues: [{name: a}, {name: b}], between: dominant-share, placement: count}",
+     "queue,submit_s,duration_s,gpus,cpus,memory_gb", ["a,0,10,1,1,4"] * 5 + ["b,0,10,1,3,1"] * 3,
+     [0, 0, 0, 10, 10, 0, 0, 10], None, ", node-cpus: 9, node-memory: 18 GB"),
+    ("Slurm's blocks: 36 nodes in segments of 12 on 3 blocks of 17: one each, so no second gang", 51,
+     "{placement: {kind: blocks, block: 17, segment: 12}}",
+     "submit_s,duration_s,gpus", ["0,10,288", "0,10,96", "0,10,8"], [0, 10, 10], None),
+    ("Slurm's blocks: one segment of 18 nodes never fits; the job is left out", 51,
+     "{placement: {kind: blocks, block: 17}}",
+     "submit_s,duration_s,gpus,segment", ["0,10,144,18", "0,10,8,"], [None, 0], None),
+    ("64 nodes in 15 leaf groups: two gangs of 8 nodes fit in one group each", 64,
+     "{placement: {kind: fewest-domains, groups: [1,1,2,2,2,3,3,3,5,5,6,6,6,8,11], required: group}, blocked: skip}",
+     "submit_s,duration_s,gpus", ["0,10,64"] * 8, [0, 0, 10, 10, 20, 20, 30, 30], None),
+    ("the same groups where they are only preferred: eight gangs", 64,
+     "{placement: {kind: fewest-domains, groups: [1,1,2,2,2,3,3,3,5,5,6,6,6,8,11]}}",
+     "submit_s,duration_s,gpus", ["0,10,64"] * 8, [0] * 8, None),
+    ("fgd: a node with 4 free is worth keeping for gangs of 4; best-fit would break it", 2,
+     "{placement: fgd, blocked: skip}",
+     "submit_s,duration_s,gpus", ["0,50,4", "0,50,2", "1,50,2", "2,50,4"] + ["100,1,4"] * 20, [0, 0, 1, 2] + [None] * 20,
+     None),
+    ("after: job 3 waits for 1 and 2, whatever its place in the queue", 1,
+     "{}",
+     "submit_s,duration_s,gpus,after", ["0,10,2,", "0,20,2,", "1,5,2,1|2", "2,5,2,"], [0, 0, 20, 2], None),
+    ("limit: no job runs longer than 50 s", 1,
+     "{limit: 50 s}",
+     "submit_s,duration_s,gpus", ["0,100,8", "0,10,8"], [0, 50], [50, 60]),
+    ("period: passes at multiples of 10 s", 1,
+     "{period: 10 s}",
+     "submit_s,duration_s,gpus", ["1,12,8", "2,5,8"], [10, 30], [22, 35]),
+    ("depth: a pass tries two jobs, so the third waits though it would fit", 1,
+     "{depth: 2, blocked: skip}",
+     "submit_s,duration_s,gpus", ["0,10,6", "0,10,4", "0,10,4", "0,10,2"], [0, 10, 10, 20], None),
+    ("window: job 3 ends before job 2's start, job 4 would not; on a grid of 7 s job 2 is planned at 14", 1,
+     "{backfill: window, window: {resolution: 7 s, interval: 0 s}}",
+     "submit_s,duration_s,gpus", ["0,10,6", "0,10,7", "0,14,2", "0,15,2"], [0, 14, 0, 24], None),
+    ("window: job 2's start lies beyond the window, so it holds back nobody", 1,
+     "{backfill: window, window: {ahead: 9 s, resolution: 0 s, interval: 0 s}}",
+     "submit_s,duration_s,gpus", ["0,10,6", "0,10,7", "0,15,2"], [0, 15, 0], None),
+    ("window: only the first job in the queue is planned", 1,
+     "{backfill: window, window: {depth: 1, resolution: 0 s, interval: 0 s}}",
+     "submit_s,duration_s,gpus", ["0,10,6", "0,10,7", "0,5,2"], [0, 10, 20], None),
+]
+
+
+def run(orrery, case):
+    """Starts and ends by job number."""
+    name, nodes, policy, columns, jobs = case[:5]
+    with tempfile.TemporaryDirectory() as folder:
+        trace, scenario, database = (os.path.join(folder, name) for name in ("t.csv", "s.yaml", "r.db"))
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write("job_id," + columns + "\n")
+            file.writelines(f"{i + 1},{job}\n" for i, job in enumerate(jobs))
+        with open(scenario, "w", encoding="utf-8") as file:
+            file.write(SCENARIO.format(nodes=nodes, trace=trace, policy=policy, more=case[7] if len(case) > 7 else ""))
+        result = subprocess.run([orrery, "run", scenario, "--db", database], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            print(f"{name}: {result.stderr}")
+            return {}
+        with sqlite3.connect(database) as db:
+            return {int(job): (start, end) for job, start, end in db.execute("SELECT job, start_s, end_s FROM cluster_job")}
+
+
+def check(orrery, case):
+    found, ok = run(orrery, case), True
+    for what, wanted in enumerate((case[5], case[6])):
+        for i, value in enumerate(wanted or []):
+            if value is None:
+                continue
+            have = found.get(i + 1, (None, None))[what]
+            if have is None or abs(have - value) > 1e-6:
+                print(f"{case[0]}: job {i + 1} {('starts', 'ends')[what]} at {have}, want {value}")
+                ok = False
+    return ok
+
+
+def main():
+    bad = [case[0] for case in CASES if not check(sys.argv[1], case)]
+    print(f"{len(CASES) - len(bad)} of {len(CASES)} cases agree")
+    sys.exit(1 if bad else 0)
+
+
+main()

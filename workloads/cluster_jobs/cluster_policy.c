@@ -1,0 +1,145 @@
+/*
+ * cluster_policy.c - the document of a scheduler's policy: inline in a workload, or by name from
+ * policies/.
+ */
+#include <string.h>
+
+#include "workloads/cluster_jobs/cluster_jobs.h"
+
+static const OrrField preemption_fields[] = {
+    ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
+                   "Work from one checkpoint to the next, of jobs whose trace has no "
+                   "checkpoint_s: a preempted job loses what it worked since the last; 0 s: "
+                   "nothing is lost.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_REAL(OrrClusterPreemption, "restart", restart_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time that a preempted job takes to run again, of jobs whose trace has no "
+                   "restart_s.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_WORD(OrrClusterPreemption, "charge", charge, orr_charge_words, "preempted",
+                   "Who pays: preempted jobs; or, at every event, all running ones their restart, "
+                   "as simulators do that start every job again."),
+    ORR_FIELD_WORD(OrrClusterPreemption, "take", take, orr_take_words, "never",
+                   "Whose GPUs a waiting job may take within its queue, with an order that does "
+                   "not preempt by itself: nobody's, or those of running jobs of lower priority."),
+    ORR_FIELD_WORD(OrrClusterPreemption, "mode", mode, orr_preempt_mode_words, "requeue",
+                   "What becomes of the preempted: it waits and goes on from its last checkpoint; "
+                   "is cancelled; is suspended, and goes on where it was; or, if it is elastic, "
+                   "goes on with its fewest GPUs."),
+    ORR_FIELD_TEXTS(OrrClusterPreemption, "victims", victims,
+                    "[borrowing, lowest-priority, newest]",
+                    "Which running jobs are preempted first, by the first criterion in which they "
+                    "differ: borrowing (its queue is above its quota), lowest-priority, newest, "
+                    "least-lost (GPU time since a checkpoint), fewest-gpus, most-gpus."),
+    ORR_FIELD_REAL(OrrClusterPreemption, "min-run", min_run_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time from its start in which no job is preempted; a queue may state more.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+};
+static const OrrFieldTable preemption_table =
+    ORR_FIELD_TABLE("cluster-preemption", "Who is stopped for another job, and what that costs.",
+                    OrrClusterPreemption, preemption_fields);
+
+static const OrrField window_fields[] = {
+    ORR_FIELD_REAL(OrrClusterWindow, "ahead", ahead_s, ORR_UNIT_SECONDS, "1 d",
+                   "Starts later than this are not planned (Slurm's bf_window, 1,440 min).",
+                   .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_REAL(OrrClusterWindow, "resolution", resolution_s, ORR_UNIT_SECONDS, "60 s",
+                   "Ends are rounded up to it (bf_resolution, 60 s); 0 s: exact.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_FIELD_REAL(OrrClusterWindow, "interval", interval_s, ORR_UNIT_SECONDS, "30 s",
+                   "Time from plan to plan (bf_interval, 30 s); 0 s: at every event.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_FIELD_INT(OrrClusterWindow, "depth", depth, "500",
+                  "Jobs that are planned (bf_max_job_test, 500); 0: all.", .min = 0, .max = 1e9),
+};
+static const OrrFieldTable window_table =
+    ORR_FIELD_TABLE("cluster-window", "Backfill by window.", OrrClusterWindow, window_fields);
+
+static const char *const kind_choice_words[] = {"first", "fastest", NULL};
+
+static const char *const reclaim_words[] = {"never", "lower-priority", "over-quota",
+                                            "over-fair-share", NULL};
+
+static const OrrField policy_fields[] = {
+    ORR_FIELD_TEXT(OrrClusterPolicy, "name", name, NULL, "The policy's name in the library.",
+                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_TEXT(OrrClusterPolicy, "source", source, NULL, "Where its settings are from.",
+                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_CHOICE(OrrClusterPolicy, "order", order, &orr_gang_order_registry, "fifo",
+                     "The order in which waiting jobs are tried."),
+    ORR_FIELD_CHOICE(OrrClusterPolicy, "placement", placement, &orr_gang_placement_registry,
+                     "first-fit", "The choice of nodes for a gang."),
+    ORR_FIELD_WORD(OrrClusterPolicy, "blocked", blocked, orr_blocked_words, "wait",
+                   "A job that does not fit: the jobs after it wait, too (strict order), or are "
+                   "tried (skip). With queues: the jobs after it in its queue."),
+    ORR_FIELD_WORD(
+        OrrClusterPolicy, "backfill", backfill, orr_backfill_words, "none",
+        "Jobs that may start before the first waiting one: none; easy: those that do "
+        "not delay its promised start; conservative: those that delay no promise, which "
+        "every job has; window: as Slurm does, by a plan that is made anew every interval."),
+    ORR_FIELD_SECTION(OrrClusterPolicy, "window", window, &window_table, "{}",
+                      "What backfill by window looks at."),
+    ORR_FIELD_SECTION(OrrClusterPolicy, "preemption", preemption, &preemption_table, "{}",
+                      "Who is stopped for another job, and what that costs."),
+    ORR_FIELD_SECTIONS(OrrClusterPolicy, "queues", queues, &orr_gang_queue_table, "[]",
+                       "Queues with quotas, as a tree; empty: one queue, the cluster."),
+    ORR_FIELD_WORD(OrrClusterPolicy, "between", between, orr_between_words, "order",
+                   "Whose turn it is between queues: that of the first job in the order; of the "
+                   "queue with the least of its fair share; or with the least dominant share."),
+    ORR_FIELD_WORD(OrrClusterPolicy, "reclaim", reclaim, reclaim_words, "never",
+                   "What a queue may take from others that states no rule of its own."),
+    ORR_FIELD_REAL(OrrClusterPolicy, "limit", limit_s, ORR_UNIT_SECONDS, "0 s",
+                   "Run time at which any job is stopped, whatever limit it has; 0 s: none.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_WORD(OrrClusterPolicy, "kind-choice", kind_choice, kind_choice_words, "first",
+                   "The kind of GPU for a job: the first of workload.kinds on which it fits, or "
+                   "the fastest."),
+    ORR_FIELD_REAL(OrrClusterPolicy, "period", period_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time from one pass over the queue to the next, if something has happened; "
+                   "0 s: a pass at every event.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_FIELD_INT(OrrClusterPolicy, "depth", depth, "0", "Most jobs that a pass tries; 0: all.",
+                  .min = 0, .max = 1e9),
+};
+const OrrFieldTable orr_cluster_policy_table =
+    ORR_FIELD_TABLE("cluster-policy", "How a cluster decides which job starts, and where.",
+                    OrrClusterPolicy, policy_fields);
+
+static gboolean has_victims(const OrrClusterPolicy *policy) {
+  const OrrGangRules rules = {.queues = policy->queues, .take = (OrrTake)policy->preemption.take};
+  return policy->queues->len > 0 || orr_gang_victims_any(&rules);
+}
+
+static void check_words(const OrrClusterPolicy *policy, OrrPlace place, OrrDiags *diags) {
+  for (guint i = 0; policy->preemption.victims[i]; i++)
+    if (!g_strv_contains(orr_victim_words, policy->preemption.victims[i]))
+      orr_diags_error(diags, place,
+                      "policy.preemption.victims: found '%s', want borrowing, lowest-priority, "
+                      "newest, least-lost, fewest-gpus or most-gpus",
+                      policy->preemption.victims[i]);
+  if (g_strv_length(policy->preemption.victims) > ORR_GANG_VICTIMS)
+    orr_diags_error(diags, place, "policy.preemption.victims: want at most %d", ORR_GANG_VICTIMS);
+}
+
+void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const *kinds,
+                              OrrPlace place, OrrDiags *diags) {
+  const OrrGangOrder *order = (const OrrGangOrder *)(gconstpointer)policy->order.entry;
+  const gboolean fills = policy->backfill != ORR_BACKFILL_NONE;
+  if (fills && order->preempts)
+    orr_diags_error(diags, place,
+                    "policy.order %s preempts, so there is no promise that backfill could keep: "
+                    "want backfill none, or an order that does not preempt (fifo, sjf)",
+                    order->entry.name);
+  if (fills && policy->blocked == ORR_BLOCKED_SKIP)
+    orr_diags_error(diags, place,
+                    "policy.blocked skip passes over the jobs that backfill protects: want one of "
+                    "both");
+  const gboolean promises = fills && policy->backfill != ORR_BACKFILL_WINDOW;
+  if (has_victims(policy) && (promises || order->preempts))
+    orr_diags_error(diags, place,
+                    "policy.queues and preemption.take go with backfill none or window and an "
+                    "order that does not preempt by itself (fifo, priority, fair-share): found %s",
+                    promises ? orr_backfill_words[policy->backfill] : order->entry.name);
+  check_words(policy, place, diags);
+  orr_gang_queues_check(policy->queues, kinds, place, diags);
+}

@@ -1,0 +1,83 @@
+/*
+ * gang_kinds.c - the kinds of GPUs of a cluster: nodes of one kind follow those of another, and a
+ * gang has GPUs of one kind.
+ *
+ *   bins   | v100 v100 | p100 p100 p100 | k80 |
+ *            ^ first_bins[0]  ^ first_bins[1]   ^ [2]
+ *
+ * A placement sees the bins of one kind as a cluster of its own. While a job runs on kind k, its
+ * work passes at rates[k]; without rates, at 1.
+ */
+#include "workloads/cluster_jobs/gang_sim_private.h"
+
+void orr_gang_kinds_open(OrrGangSim *sim) {
+  const OrrGangRules *rules = sim->rules;
+  const gboolean is_count = rules->placement->is_count;
+  const OrrGangKind only = {"", rules->n_nodes, rules->gpus_per_node};
+  sim->n_kinds = MAX(rules->n_kinds, 1);
+  gint64 size = 0;
+  for (guint k = 0; k < sim->n_kinds; k++) {
+    OrrGangKind kind = rules->n_kinds > 0 ? rules->kinds[k] : only;
+    if (is_count) kind = (OrrGangKind){kind.name, 1, kind.n_nodes * kind.gpus_per_node};
+    sim->kinds[k] = kind;
+    sim->first_bins[k + 1] = sim->first_bins[k] + kind.n_nodes;
+    size = MAX(size, kind.gpus_per_node);
+  }
+  orr_gang_bins_init(&sim->bins, sim->first_bins[sim->n_kinds], size);
+  orr_gang_bins_init(&sim->later, sim->first_bins[sim->n_kinds], size);
+  if (sim->n_kinds == 1) return;
+  sim->bins.n_free = 0;
+  for (guint k = 0; k < sim->n_kinds; k++)
+    for (guint i = sim->first_bins[k]; i < sim->first_bins[k + 1]; i++)
+      sim->bins.n_free += sim->bins.free[i] = sim->kinds[k].gpus_per_node;
+}
+
+gboolean orr_gang_sim_fits_kind(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job,
+                                guint kind) {
+  const guint first = sim->first_bins[kind];
+  OrrGangBins view = {.popular = bins->popular,
+                      .n = sim->kinds[kind].n_nodes,
+                      .size = sim->kinds[kind].gpus_per_node,
+                      .n_free = bins->n_free,
+                      .free = bins->free + first};
+  if (sim->n_kinds > 1) {
+    view.n_free = 0;
+    for (guint i = 0; i < view.n; i++) view.n_free += view.free[i];
+  }
+  if (job->gpus > view.n_free || !orr_gang_sim_place(sim, &view, job)) return FALSE;
+  for (guint i = 0; i < sim->shares->len; i++)
+    g_array_index(sim->shares, OrrGangShare, i).bin += first;
+  return TRUE;
+}
+
+static double rate_on(const OrrGangSim *sim, const OrrGangJob *job, guint kind) {
+  return sim->rules->n_kinds > 0 ? job->rates[kind] : 1;
+}
+
+/* Sorted by insertion: there are few, and equal ones keep their order. */
+guint orr_gang_sim_kinds(const OrrGangSim *sim, const OrrGangJob *job,
+                         guint kinds[ORR_GANG_KINDS]) {
+  guint n = 0;
+  for (guint k = 0; k < sim->n_kinds; k++) {
+    if (!(rate_on(sim, job, k) > 0)) continue;
+    guint at = n++;
+    for (;
+         at > 0 && sim->rules->by_speed && rate_on(sim, job, kinds[at - 1]) < rate_on(sim, job, k);
+         at--)
+      kinds[at] = kinds[at - 1];
+    kinds[at] = k;
+  }
+  return n;
+}
+
+void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job) {
+  const guint bin = g_array_index(job->shares, OrrGangShare, 0).bin;
+  job->kind = 0;
+  while (bin >= sim->first_bins[job->kind + 1]) job->kind++;
+  job->rate = rate_on(sim, job, job->kind);
+  if (job->gpus != job->asked_gpus) job->rate *= (double)job->gpus / (double)job->asked_gpus;
+  job->since_us = sim->now_us;
+  const gint64 time_us =
+      job->rate == 1 ? job->left_us : (gint64)ceil((double)job->left_us / job->rate);
+  job->end_us = sim->now_us + time_us;
+}

@@ -1,0 +1,91 @@
+/*
+ * gang_preempt.c - what a preemption does to a gang, by `preemption.mode`.
+ *
+ *   requeue   it waits again, without the work since its last checkpoint; its next start takes
+ *             `restart`:   left = work - work at the last checkpoint + restart
+ *   cancel    it ends here; all its GPU time counts as overhead
+ *   suspend   it keeps its work and waits for the same GPUs (Slurm's SUSPEND: the processes stay
+ *             in memory)
+ *   shrink    an elastic gang goes on at once with its fewest GPUs, after a restart; it has nothing
+ *             to load from a checkpoint, because the members that stay hold its state
+ */
+#include "workloads/cluster_jobs/gang_sim_private.h"
+
+const char *const orr_preempt_mode_words[] = {"requeue", "cancel", "suspend", "shrink", NULL};
+const char *const orr_take_words[] = {"never", "lower-priority", NULL};
+
+static gint64 stated(gint64 of_job_us, gint64 of_policy_us) {
+  return of_job_us >= 0 ? of_job_us : of_policy_us;
+}
+
+static void count(OrrGangSim *sim, OrrGangJob *job) {
+  job->preemptions++;
+  sim->totals.preemptions++;
+}
+
+/* More run time, which does not count as work. */
+static void charge(OrrGangJob *job, gint64 more_us) {
+  job->left_us += more_us;
+  job->overhead_us += more_us;
+}
+
+static gint64 kept_us(const OrrGangSim *sim, const OrrGangJob *job, gint64 left_us) {
+  const gint64 checkpoint_us = stated(job->checkpoint_us, sim->rules->checkpoint_us);
+  const gint64 worked_us = job->run_us - left_us;
+  const gint64 kept = checkpoint_us > 0 ? worked_us - worked_us % checkpoint_us : worked_us;
+  return MAX(job->done_us, kept);
+}
+
+/* A job that is stopped within a restart has nothing to lose and begins it again. */
+void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job) {
+  const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
+  count(sim, job);
+  job->done_us = kept_us(sim, job, job->left_us);
+  charge(job, job->run_us - job->done_us + restart_us - job->left_us);
+}
+
+double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job) {
+  const gint64 left_us = orr_gang_job_left_us(job, sim->now_us);
+  const gint64 worked_us = MAX(job->run_us - left_us, job->done_us);
+  return (double)job->gpus * (double)(worked_us - kept_us(sim, job, left_us));
+}
+
+static void cancel(OrrGangSim *sim, OrrGangJob *job) {
+  const gint64 ran_us = job->run_us + job->overhead_us - job->left_us;
+  sim->totals.overhead += (double)job->gpus * (double)ran_us;
+  job->run_us = 0;
+  job->overhead_us = ran_us;
+  job->left_us = 0;
+  job->end_us = sim->now_us;
+  job->is_cancelled = TRUE;
+  g_clear_pointer(&job->shares, g_array_unref);
+  orr_gang_after_ended(sim, job);
+}
+
+/* Its GPUs are free, and the job that takes them has started: it goes on where there is room. */
+static gboolean shrink(OrrGangSim *sim, OrrGangJob *job) {
+  if (job->min_gpus <= 0 || job->min_gpus >= job->gpus) return FALSE;
+  job->gpus = job->min_gpus;
+  if (!orr_gang_queue_pass_fits(sim, job)) return FALSE;
+  charge(job, stated(job->restart_us, sim->rules->restart_us));
+  count(sim, job);
+  orr_gang_sim_start(sim, job);
+  return TRUE;
+}
+
+void orr_gang_preempt(OrrGangSim *sim, OrrGangJob *job) {
+  const OrrPreemptMode mode = sim->rules->mode;
+  if (mode == ORR_PREEMPT_CANCEL) {
+    count(sim, job);
+    cancel(sim, job);
+    return;
+  }
+  if (mode == ORR_PREEMPT_SHRINK && shrink(sim, job)) return;
+  if (mode == ORR_PREEMPT_SUSPEND) {
+    count(sim, job);
+    job->is_suspended = TRUE;
+  } else {
+    orr_gang_preempt_charge(sim, job);
+  }
+  g_ptr_array_add(sim->requeued, job);
+}

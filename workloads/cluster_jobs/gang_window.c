@@ -1,0 +1,64 @@
+/*
+ * gang_window.c - backfill as Slurm's sched/backfill does it: every `interval` it makes a plan from
+ * nothing. The first `depth` waiting jobs get, in order, the earliest start at which they fit, not
+ * later than `window` from now; those that could start now, start. Later jobs are not looked at.
+ *
+ *   now                                         now + window
+ *    | running --|
+ *    | job 1 ....|########|                      promised, in this plan only
+ *    | job 3 |                                   starts now: it delays neither job 1 nor job 2
+ *    | job 2 .............|####################
+ *
+ * Ends are rounded up to multiples of `resolution` (bf_resolution), so a plan has few steps; a job
+ * may then start later than it could. A job whose start lies beyond the window holds back nobody.
+ */
+#include "workloads/cluster_jobs/gang_sim_private.h"
+
+static gint64 rounded_us(const OrrGangSim *sim, gint64 at_us) {
+  const gint64 step_us = sim->rules->window.resolution_us;
+  if (step_us <= 1) return at_us;
+  return sim->now_us + (at_us - sim->now_us + step_us - 1) / step_us * step_us;
+}
+
+/* Of a running job: what is left of its estimate. */
+static gint64 end_of(const OrrGangSim *sim, const OrrGangJob *job) {
+  const gint64 done_us = job->run_us - orr_gang_job_left_us(job, sim->now_us);
+  const gint64 left_us = orr_gang_job_estimate_us(job) - MAX(done_us, 0);
+  return rounded_us(sim, sim->now_us + MAX(left_us, 1));
+}
+
+static gboolean is_admitted(const OrrGangSim *sim, const OrrGangJob *job) {
+  return !sim->tree.all || orr_gang_queues_admit(&sim->tree, job->queue_index, 0, job->gpus, TRUE);
+}
+
+/* Plans @job; TRUE where it starts now. */
+static gboolean plan_job(OrrGangSim *sim, OrrGangPlan *plan, OrrGangJob *job, gint64 until_us) {
+  const gint64 now_us = sim->now_us, estimate_us = orr_gang_job_estimate_us(job);
+  const gint64 length_us = rounded_us(sim, now_us + estimate_us) - now_us;
+  const gint64 at_us = orr_gang_plan_find(plan, sim, job, length_us, until_us);
+  if (at_us == G_MAXINT64 || (at_us == now_us && !is_admitted(sim, job))) return FALSE;
+  if (job->promised_us < 0) job->promised_us = at_us;
+  orr_gang_plan_take(plan, sim->shares, at_us, at_us + length_us);
+  if (at_us > now_us) return FALSE;
+  orr_gang_sim_start(sim, job);
+  return TRUE;
+}
+
+void orr_gang_window_pass(OrrGangSim *sim) {
+  const OrrGangWindow *window = &sim->rules->window;
+  if (!sim->window) sim->window = orr_gang_plan_new(sim);
+  orr_gang_plan_begin(sim->window, sim);
+  for (guint i = 0; i < sim->running->len; i++) {
+    const OrrGangJob *job = sim->running->pdata[i];
+    orr_gang_plan_free_at(sim->window, job->shares, end_of(sim, job));
+  }
+  guint kept = 0;
+  for (guint i = 0; i < sim->waiting->len; i++) {
+    OrrGangJob *job = sim->waiting->pdata[i];
+    const gboolean is_seen = window->depth == 0 || i < window->depth;
+    if (!is_seen || job->is_suspended ||
+        !plan_job(sim, sim->window, job, sim->now_us + window->ahead_us))
+      sim->waiting->pdata[kept++] = job;
+  }
+  g_ptr_array_set_size(sim->waiting, (int)kept);
+}
