@@ -24,6 +24,11 @@ static void add_times(GString *out, const char *label, const OrrLatencies *times
 
 static void add_policy(GString *out, const OrrScenario *scenario) {
   const OrrClusterPolicy *policy = &((const OrrClusterJobs *)scenario->workload.params)->policy;
+  if (policy->rounds.length_s > 0) {
+    g_string_append_printf(out, "  %-12s  rounds of %g min, %s\n", "policy",
+                           policy->rounds.length_s / 60, policy->rounds.allotment.entry->name);
+    return;
+  }
   g_string_append_printf(out, "  %-12s  %s, %s, %s", "policy", policy->order.entry->name,
                          policy->placement.entry->name,
                          policy->blocked == ORR_BLOCKED_SKIP ? "skips what does not fit"

@@ -17,6 +17,7 @@ cluster: {{base: dgx-h100-superpod, nodes: {nodes}}}
 workload: {{kind: cluster, jobs: {trace}, policy: {policy}{more}}}
 """
 FIVE_THREE = "queues: [{name: a, quota: 5}, {name: b, quota: 3}]"
+TWO_KINDS = ", kinds: [{name: old, nodes: 1}, {name: new, nodes: 1, speed: 2}]"
 CASES = [
     # name, nodes, policy, columns, jobs, wanted starts, wanted ends (None: not checked)
     ("quota: a has 5 of 8 GPUs and may borrow 1; b's 3 stay idle", 1,
@@ -111,6 +112,22 @@ CASES = [
     ("depth: a pass tries two jobs, so the third waits though it would fit", 1,
      "{depth: 2, blocked: skip}",
      "submit_s,duration_s,gpus", ["0,10,6", "0,10,4", "0,10,4", "0,10,2"], [0, 10, 10, 20], None),
+    ("kinds: the first that fits, at its speed", 2,
+     "{}", "submit_s,duration_s,gpus", ["0,10,8", "0,10,8"], [0, 0], [10, 5], TWO_KINDS),
+    ("kinds: the fastest that fits", 2,
+     "{kind-choice: fastest}", "submit_s,duration_s,gpus", ["0,10,8", "0,10,8"], [0, 0], [5, 10], TWO_KINDS),
+    ("quota by kind: a has 4 new GPUs, so its second job gets old ones", 2,
+     "{queues: [{name: a, by-kind: [{kind: new, quota: 4, borrow: 0}]}], kind-choice: fastest}",
+     "queue,submit_s,duration_s,gpus", ["a,0,10,4", "a,0,10,4"], [0, 0], [5, 10], TWO_KINDS),
+    ("rounds of 10 s, one node of each kind: two gangs take turns on the new one, 15 s of work per 20 s", 2,
+     "{rounds: {length: 10 s, reset: 5 s, allotment: max-min}}",
+     "submit_s,duration_s,gpus", ["0,30,8", "0,30,8"], [0, 0], [20, 20], TWO_KINDS),
+    ("tiresias: 8 GPU-s in queue 0; job 1 falls at 2, job 2 and 3 pass it; job 2 falls behind it", 1,
+     "{order: {kind: tiresias, thresholds: [8 s]}, blocked: skip}",
+     "submit_s,duration_s,gpus", ["0,6,4", "1,3,8", "1,1,8"], [0, 2, 3], [8, 10, 4]),
+    ("throughputs: 100 steps of a at 10 a second on new, 4 on old; b knows old only", 2,
+     "{kind-choice: fastest}", "submit_s,duration_s,gpus,model,steps", ["0,1,8,a,100", "0,1,8,b,100", "0,1,8,a,100"],
+     [0, 0, 10], [10, 50, 20], TWO_KINDS + ", throughputs: speeds.csv"),
     ("window: job 3 ends before job 2's start, job 4 would not; on a grid of 7 s job 2 is planned at 14", 1,
      "{backfill: window, window: {resolution: 7 s, interval: 0 s}}",
      "submit_s,duration_s,gpus", ["0,10,6", "0,10,7", "0,14,2", "0,15,2"], [0, 14, 0, 24], None),
@@ -131,6 +148,8 @@ def run(orrery, case):
         with open(trace, "w", encoding="utf-8") as file:
             file.write("job_id," + columns + "\n")
             file.writelines(f"{i + 1},{job}\n" for i, job in enumerate(jobs))
+        with open(os.path.join(folder, "speeds.csv"), "w", encoding="utf-8") as file:
+            file.write("model,gpus,gpu_type,steps_per_s\na,8,new,10\na,8,old,4\nb,8,old,2\n")
         with open(scenario, "w", encoding="utf-8") as file:
             file.write(SCENARIO.format(nodes=nodes, trace=trace, policy=policy, more=case[7] if len(case) > 7 else ""))
         result = subprocess.run([orrery, "run", scenario, "--db", database], capture_output=True, text=True, check=False)

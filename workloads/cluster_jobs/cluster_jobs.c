@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "workloads/cluster_jobs/gang_speeds.h"
 
 static const OrrField kind_fields[] = {
     ORR_FIELD_TEXT(OrrClusterKind, "name", name, NULL, "The kind, as a trace has it: v100."),
@@ -93,14 +94,14 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
 
 /* --- Compilation --- */
 
-static char *find(const char *path, char *const *folders, GError **error) {
+static char *find(const char *key, const char *path, char *const *folders, GError **error) {
   for (; folders && *folders && !g_path_is_absolute(path); folders++) {
     g_autofree char *below =
         strcmp(*folders, ".") == 0 ? g_strdup(path) : g_build_filename(*folders, path, NULL);
     if (g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
   }
   if (g_file_test(path, G_FILE_TEST_EXISTS)) return g_strdup(path);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.jobs: there is no file %s", path);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.%s: there is no file %s", key, path);
   return NULL;
 }
 
@@ -133,6 +134,9 @@ static GArray *kinds_of(const OrrClusterJobs *params, const OrrCluster *cluster)
                               of->gpus > 0 ? of->gpus : cluster->node.gpus};
     g_array_append_val(kinds, kind);
   }
+  const OrrGangKind all = {"", (guint)(orr_cluster_n_gpus(cluster) / cluster->node.gpus),
+                           cluster->node.gpus};
+  if (kinds->len == 0 && params->policy.rounds.length_s > 0) g_array_append_val(kinds, all);
   return kinds;
 }
 
@@ -214,21 +218,41 @@ static OrrJobTrace *read_trace(const OrrClusterJobs *params, const char *path, G
   return trace;
 }
 
+static void set_rates(OrrClusterWork *work, const OrrClusterJobs *params) {
+  for (guint i = 0; i < work->trace->jobs->len; i++)
+    for (guint k = 0; k < work->kinds->len; k++)
+      g_array_index(work->trace->jobs, OrrGangJob, i).rates[k] =
+          params->kinds->len > 0 ? ((const OrrClusterKind *)params->kinds->pdata[k])->speed : 1;
+}
+
+static gboolean apply_speeds(OrrClusterWork *work, const OrrClusterJobs *params,
+                             const OrrWorld *world, GError **error) {
+  if (!*params->throughputs) return TRUE;
+  g_autofree char *path = find("throughputs", params->throughputs, world->folders, error);
+  g_autoptr(OrrGangSpeeds) speeds = path ? orr_gang_speeds_read(path, error) : NULL;
+  if (!speeds) return FALSE;
+  guint n_missing = 0;
+  for (guint i = 0; i < work->trace->jobs->len; i++)
+    n_missing += !orr_gang_speeds_apply(speeds, work->rules.kinds, work->rules.n_kinds,
+                                        &g_array_index(work->trace->jobs, OrrGangJob, i));
+  g_autofree char *text =
+      g_strdup_printf("%u jobs whose model and gang the throughputs lack: left out", n_missing);
+  if (n_missing > 0) orr_job_trace_assume(work->trace, text);
+  return TRUE;
+}
+
 static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, const OrrWorld *world,
                         GError **error) {
   if (!check_queues(work, &params->policy, error)) return FALSE;
-  for (guint i = 0; i < work->trace->jobs->len; i++)
-    for (guint k = 0; k < params->kinds->len; k++)
-      g_array_index(work->trace->jobs, OrrGangJob, i).rates[k] =
-          ((const OrrClusterKind *)params->kinds->pdata[k])->speed;
-  (void)world;
+  set_rates(work, params);
+  if (!apply_speeds(work, params, world, error)) return FALSE;
   drop_too_large(work);
   return TRUE;
 }
 
 static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
   const OrrClusterJobs *params = data;
-  g_autofree char *path = find(params->jobs, world->folders, error);
+  g_autofree char *path = find("jobs", params->jobs, world->folders, error);
   if (!path) return NULL;
   OrrJobTrace *trace = read_trace(params, path, error);
   if (!trace) return NULL;
@@ -240,6 +264,10 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
   work->kinds = kinds_of(params, world->cluster);
   work->rules = rules_of(params, world->cluster, work->kinds);
+  work->rounds = (OrrGangRounds){
+      (const OrrGangAllotment *)(gconstpointer)params->policy.rounds.allotment.entry,
+      us_of(params->policy.rounds.length_s), us_of(params->policy.rounds.reset_s),
+      (guint64)world->seed};
   work->trace = trace;
   if (prepare(work, params, world, error) && orr_program_seal(work->work.program, error))
     return &work->work;
@@ -253,7 +281,10 @@ static gboolean begin(OrrWork *data, const OrrLivePlace *place, GError **error) 
   OrrClusterWork *work = (OrrClusterWork *)data;
   (void)place;
   (void)error;
-  orr_gang_sim_run(&work->rules, work->trace->jobs, &work->totals);
+  if (work->rounds.length_us > 0)
+    orr_gang_rounds_run(&work->rules, &work->rounds, work->trace->jobs, &work->totals);
+  else
+    orr_gang_sim_run(&work->rules, work->trace->jobs, &work->totals);
   return TRUE;
 }
 

@@ -15,6 +15,7 @@
 #ifndef ORR_CLUSTER_JOBS_H
 #define ORR_CLUSTER_JOBS_H
 
+#include "workloads/cluster_jobs/gang_rounds.h"
 #include "workloads/cluster_jobs/gang_sim.h"
 #include "workloads/cluster_jobs/job_trace.h"
 #include "workloads/workload.h"
@@ -38,6 +39,12 @@ typedef struct {
   gint64 depth;
 } OrrClusterWindow;
 
+/* Scheduling in rounds, over kinds of GPUs. */
+typedef struct {
+  double length_s, reset_s; /* length 0: no rounds */
+  OrrChoice allotment;      /* OrrGangAllotment */
+} OrrClusterRounds;
+
 /* A kind of GPU of the cluster. */
 typedef struct {
   char *name;
@@ -58,6 +65,7 @@ typedef struct {
   int reclaim; /* OrrReclaim - 1 */
   double limit_s;
   OrrClusterWindow window;
+  OrrClusterRounds rounds;
   double period_s;
   gint64 depth;
 } OrrClusterPolicy;
@@ -75,6 +83,7 @@ typedef struct {
 typedef struct {
   OrrWork work; /* first */
   OrrGangRules rules;
+  OrrGangRounds rounds; /* length 0: none */
   OrrJobTrace *trace;
   guint n_too_large; /* jobs left out: no empty cluster could start them */
   GArray *kinds;     /* of OrrGangKind, what rules.kinds points to */

@@ -55,6 +55,19 @@ static const OrrField window_fields[] = {
 static const OrrFieldTable window_table =
     ORR_FIELD_TABLE("cluster-window", "Backfill by window.", OrrClusterWindow, window_fields);
 
+static const OrrField rounds_fields[] = {
+    ORR_FIELD_REAL(OrrClusterRounds, "length", length_s, ORR_UNIT_SECONDS, "0 s",
+                   "Length of a round (6 min in Gavel, 2 min in Shockwave); 0 s: no rounds.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
+    ORR_FIELD_CHOICE(OrrClusterRounds, "allotment", allotment, &orr_gang_allotment_registry,
+                     "max-min", "Which fraction of time each job should have each kind of GPU."),
+    ORR_FIELD_REAL(OrrClusterRounds, "reset", reset_s, ORR_UNIT_SECONDS, "1000 s",
+                   "Least time from one computation of these fractions to the next.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e9),
+};
+static const OrrFieldTable rounds_table = ORR_FIELD_TABLE(
+    "cluster-rounds", "Scheduling in rounds over kinds of GPUs.", OrrClusterRounds, rounds_fields);
+
 static const char *const kind_choice_words[] = {"first", "fastest", NULL};
 
 static const char *const reclaim_words[] = {"never", "lower-priority", "over-quota",
@@ -94,6 +107,9 @@ static const OrrField policy_fields[] = {
     ORR_FIELD_WORD(OrrClusterPolicy, "kind-choice", kind_choice, kind_choice_words, "first",
                    "The kind of GPU for a job: the first of workload.kinds on which it fits, or "
                    "the fastest."),
+    ORR_FIELD_SECTION(OrrClusterPolicy, "rounds", rounds, &rounds_table, "{}",
+                      "Rounds in which every GPU is given anew, as Gavel does; with them order, "
+                      "placement, queues and backfill do not apply, and GPUs are counted."),
     ORR_FIELD_REAL(OrrClusterPolicy, "period", period_s, ORR_UNIT_SECONDS, "0 s",
                    "Time from one pass over the queue to the next, if something has happened; "
                    "0 s: a pass at every event.",
@@ -140,6 +156,10 @@ void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const 
                     "policy.queues and preemption.take go with backfill none or window and an "
                     "order that does not preempt by itself (fifo, priority, fair-share): found %s",
                     promises ? orr_backfill_words[policy->backfill] : order->entry.name);
+  if (policy->rounds.length_s > 0 && (fills || has_victims(policy)))
+    orr_diags_error(diags, place,
+                    "policy.rounds goes without backfill, queues and preemption.take: rounds give "
+                    "every GPU anew");
   check_words(policy, place, diags);
   orr_gang_queues_check(policy->queues, kinds, place, diags);
 }

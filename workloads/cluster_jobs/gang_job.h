@@ -52,6 +52,8 @@ typedef struct {
   gint64 overhead_us;                     /* run time beyond the work: restarts, work done again */
   guint preemptions;
   guint queue_index;     /* in the tree of queues */
+  guint level;           /* of an order with turns: its queue, */
+  guint64 turn;          /* and its place there */
   guint kind;            /* of its GPUs while it runs */
   guint n_after;         /* jobs that it still waits for */
   gint64 since_us;       /* its last start */

@@ -36,6 +36,9 @@ typedef struct {
   /* When the key of a running job changes the order next; G_MAXINT64: never. NULL: never for any
    * job. */
   gint64 (*changes_us)(const void *params, const OrrGangJob *job, gint64 now_us);
+  /* Set: jobs have turns in the queues (levels) that this names; a job that enters one joins its
+   * end, and after each pass those that wait are moved behind those that run (gang_repack.c). */
+  guint (*level)(const void *params, const OrrGangJob *job, gint64 now_us);
 } OrrGangOrder;
 
 extern const OrrRegistry orr_gang_order_registry;

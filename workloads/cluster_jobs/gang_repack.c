@@ -49,11 +49,34 @@ static void charge_running(OrrGangSim *sim) {
   }
 }
 
+/* Jobs that have fallen into another queue join its end. */
+static void find_levels(OrrGangSim *sim) {
+  const OrrGangRules *rules = sim->rules;
+  for (guint i = 0; rules->order->level && i < sim->running->len; i++) {
+    OrrGangJob *job = sim->running->pdata[i];
+    const guint level = rules->order->level(rules->order_params, job, sim->now_us);
+    if (level == job->level) continue;
+    job->level = level;
+    job->turn = sim->turns++;
+  }
+}
+
+/* New turns for all: those that run, then those that wait, each in the order they had. */
+static void give_turns(OrrGangSim *sim) {
+  if (!sim->rules->order->level) return;
+  for (int runs = 1; runs >= 0; runs--)
+    for (guint i = 0; i < sim->merged->len; i++) {
+      OrrGangJob *job = sim->merged->pdata[i];
+      if (job->is_running == runs) job->turn = sim->turns++;
+    }
+}
+
 void orr_gang_repack(OrrGangSim *sim) {
   const gboolean skips = sim->rules->blocked == ORR_BLOCKED_SKIP;
   const gboolean charges_all = sim->rules->charge == ORR_CHARGE_EVENTS;
   gboolean is_blocked = FALSE;
   if (charges_all) charge_running(sim);
+  find_levels(sim);
   merge(sim);
   const guint n_run = sim->running->len;
   for (guint i = 0; i < n_run; i++) stop(sim, sim->running->pdata[i]);
@@ -69,6 +92,7 @@ void orr_gang_repack(OrrGangSim *sim) {
     g_ptr_array_add(sim->waiting, job);
     if (!skips) is_blocked = TRUE;
   }
+  give_turns(sim);
   for (guint i = 0; i < n_run; i++) {
     OrrGangJob *job = had_run[i];
     if (job->is_running) continue; /* it runs on, wherever */

@@ -96,6 +96,7 @@ void orr_gang_sim_leave(OrrGangSim *sim, OrrGangJob *job) {
 /* --- Queue --- */
 
 void orr_gang_sim_queue(OrrGangSim *sim, OrrGangJob *job) {
+  job->turn = sim->turns++;
   guint low = 0, high = sim->waiting->len;
   while (low < high) {
     const guint middle = (low + high) / 2;
@@ -265,7 +266,7 @@ static void reset(GArray *jobs, gint64 most_us) {
     if (most_us > 0) job->run_us = MIN(job->run_us, most_us);
     job->left_us = job->run_us;
     job->first_start_us = job->promised_us = -1;
-    job->preemptions = job->n_after = 0;
+    job->preemptions = job->n_after = job->level = 0;
     job->done_us = job->overhead_us = 0;
     job->is_cancelled = job->is_suspended = FALSE;
     job->rate = 1;

@@ -32,6 +32,7 @@ typedef struct {
   gboolean *is_blocked;   /* by queue, in a pass */
   OrrGangPlan *window;    /* gang_window.c; NULL: not yet */
   gboolean fills_due;     /* something happened since the last backfill by window */
+  guint64 turns;          /* given to jobs so far (gang_repack.c) */
   gboolean is_due;        /* something happened since the last pass */
   GHashTable *dependents; /* a job to those that wait for it (gang_after.c); NULL: none */
   OrrGangTotals totals;

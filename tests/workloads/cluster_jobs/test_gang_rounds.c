@@ -1,0 +1,113 @@
+/*
+ * test_gang_rounds.c - shares of time on kinds of GPUs against programs solved by hand, and rounds
+ * under every allotment.
+ */
+#include "workloads/cluster_jobs/gang_rounds.h"
+
+#include "workloads/cluster_jobs/gang_lp.h"
+
+/* Two kinds of one GPU. Job a gains 2 and 1 on them, b 1 and 1. b gains at most 1, by having a GPU
+ * all the time, so t = 1; then a has what is best for it, the first kind: the sum is 3. */
+static void test_two_kinds(void) {
+  const double gain[] = {2, 1, 1, 1}, gpus[] = {1, 1}, capacity[] = {1, 1};
+  const OrrGangLp lp = {2, 2, gain, gpus, capacity};
+  double x[4];
+  g_assert_cmpfloat_with_epsilon(orr_gang_lp_solve(&lp, x), 1, 1e-6);
+  g_assert_cmpfloat_with_epsilon(2 * x[0] + x[1], 2, 1e-6);
+  g_assert_cmpfloat_with_epsilon(x[2] + x[3], 1, 1e-6);
+}
+
+/* One V100 and one K80. Job a is 4 times as fast on the first, b twice. With p of the first for a,
+ * a has 4p + q, b 2 (1 - p) + (1 - q), q <= 1 - p, and b's time is 2 - p - q >= 1 - ... b is on the
+ * second while a is on the first. q = 1 - p: a has 3p + 1, b 2 - p (its time is 1): equal at
+ * p = 1/4, 7/4 each. */
+static void test_swap(void) {
+  const double gain[] = {4, 1, 2, 1}, gpus[] = {1, 1}, capacity[] = {1, 1};
+  const OrrGangLp lp = {2, 2, gain, gpus, capacity};
+  double x[4];
+  g_assert_cmpfloat_with_epsilon(orr_gang_lp_solve(&lp, x), 7.0 / 4, 1e-6);
+  g_assert_cmpfloat_with_epsilon(x[0], 0.25, 1e-6);
+}
+
+/* Three classes of 10 jobs of one GPU each on 6 GPUs: each job a fifth of the time. */
+static void test_crowd(void) {
+  const double gain[] = {1, 1, 1}, gpus[] = {10, 10, 10}, capacity[] = {6};
+  const OrrGangLp lp = {3, 1, gain, gpus, capacity};
+  double x[3];
+  g_assert_cmpfloat_with_epsilon(orr_gang_lp_solve(&lp, x), 0.2, 1e-6);
+}
+
+/* --- Rounds --- */
+
+static const OrrGangKind kinds[] = {{"fast", 2, 4}, {"slow", 3, 4}};
+
+static GArray *random_jobs(guint64 seed, guint n) {
+  OrrRandom random = orr_random_stream(seed, "jobs");
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  gint64 now_us = 0;
+  for (guint i = 0; i < n; i++) {
+    now_us += (gint64)orr_random_below(&random, 300);
+    OrrGangJob job = {.id = "", .user = "", .queue = "", .model = "", .number = i};
+    job.submit_us = now_us;
+    job.work_us = 1 + (gint64)orr_random_below(&random, 3000);
+    job.gpus = 1 << orr_random_below(&random, 4);
+    job.rates[0] = 1;
+    job.rates[1] = job.gpus == 8 || orr_random_below(&random, 5) > 0 ? 0.5 : 0;
+    job.restart_us = (gint64)orr_random_below(&random, 2) * 3;
+    g_array_append_val(jobs, job);
+  }
+  return jobs;
+}
+
+static guint64 digest(const GArray *jobs) {
+  guint64 sum = 0;
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    sum = orr_random_hash3(sum, (guint64)job->first_start_us, (guint64)job->end_us);
+  }
+  return sum;
+}
+
+/* A job has run for between its work and its work at half the rate, and rounding; GPU time adds up;
+ * never more than 20 GPUs at once; a second run is the same. */
+static void check_rounds(const OrrGangAllotment *allotment, guint64 seed) {
+  const OrrGangRules rules = {.kinds = kinds, .n_kinds = 2};
+  const OrrGangRounds how = {allotment, 100, 250, seed};
+  GArray *jobs = random_jobs(seed, 120);
+  OrrGangTotals totals, again;
+  double used = 0;
+  orr_gang_rounds_run(&rules, &how, jobs, &totals);
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    used += (double)job->gpus * (double)(job->run_us + job->overhead_us);
+    g_assert_cmpint(job->run_us, >=, job->work_us);
+    g_assert_cmpint(job->run_us, <=, 2 * job->work_us + 100);
+    g_assert_cmpint(job->first_start_us, >=, job->submit_us);
+    g_assert_cmpint(job->end_us, >=, job->first_start_us + job->run_us);
+  }
+  g_assert_cmpfloat(totals.used, ==, used);
+  g_assert_cmpfloat(totals.used, <=, 20.0 * (double)(totals.end_us - totals.begin_us));
+  const guint64 first = digest(jobs);
+  orr_gang_rounds_run(&rules, &how, jobs, &again);
+  g_assert_cmpuint(first, ==, digest(jobs));
+  g_assert_cmpmem(&totals, sizeof totals, &again, sizeof again);
+  g_array_unref(jobs);
+}
+
+static void test_rounds(void) {
+  for (guint i = 0; orr_gang_allotment_registry.entries[i]; i++)
+    for (guint64 seed = 1; seed <= 10; seed++) {
+      g_test_message("%s", orr_gang_allotment_registry.entries[i]->name);
+      check_rounds((const OrrGangAllotment *)(gconstpointer)orr_gang_allotment_registry.entries[i],
+                   seed);
+    }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/gang_rounds/two-kinds", test_two_kinds);
+  g_test_add_func("/gang_rounds/swap", test_swap);
+  g_test_add_func("/gang_rounds/crowd", test_crowd);
+  g_test_add_func("/gang_rounds/rounds", test_rounds);
+  return g_test_run();
+}

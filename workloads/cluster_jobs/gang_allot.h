@@ -1,0 +1,49 @@
+/*
+ * gang_allot.h - which fraction of time each job should have each kind of GPU: what a scheduler in
+ * rounds goes by (gang_rounds.h).
+ *
+ * An allotment is an entry. It fills fractions for all live jobs; the rounds then give each kind to
+ * the jobs that have had least of their fraction. To add one: write allotments/NAME.c with a `const
+ * OrrGangAllotment` and add it to the array in gang_allot.c and to meson.build;
+ * tests/workloads/cluster_jobs/test_gang_rounds.c walks all.
+ */
+#ifndef ORR_GANG_ALLOT_H
+#define ORR_GANG_ALLOT_H
+
+#include "sim/base/random.h"
+#include "workloads/cluster_jobs/gang_sim.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  guint n, n_kinds;
+  OrrGangJob **jobs;      /* live ones, by submission */
+  const double *capacity; /* GPUs by kind */
+  gint64 now_us;
+  OrrRandom *random;
+  double *x; /* n x n_kinds: in the result of the last time for old jobs, 0 for new ones */
+} OrrGangAllot;
+
+typedef struct {
+  OrrEntry entry;
+  gboolean waits;    /* a job has no GPUs beyond its fraction; FALSE: idle ones go to anybody */
+  gboolean is_blind; /* it does not know which kind is fast, so kinds come in random order */
+  void (*fill)(OrrGangAllot *allot); /* mandatory */
+} OrrGangAllotment;
+
+extern const OrrRegistry orr_gang_allotment_registry;
+
+/* --- shared by allotments --- */
+
+/* Max-min of gain(m, k) = @scale[m] x rate, or @scale[m] where @is_blind: jobs of equal gains and
+ * GPUs are one class (gang_lp.h). */
+void orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale, gboolean is_blind);
+/* In order, whole kinds: jobs keep what they have; the next one gets a kind with room, chosen at
+ * random, or (@is_fastest) the fastest. Stops at the first that fits nowhere. */
+void orr_gang_allot_whole(OrrGangAllot *allot, gboolean is_fastest);
+/* What a job would get if everybody had an equal part of every kind: the rate times the time. */
+double orr_gang_allot_equal(const OrrGangAllot *allot, const OrrGangJob *job);
+
+G_END_DECLS
+
+#endif

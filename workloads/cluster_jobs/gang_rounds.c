@@ -1,0 +1,262 @@
+/*
+ * gang_rounds.c - rounds: arrivals, priorities, one choice for every kind, one step of time.
+ */
+#include "workloads/cluster_jobs/gang_rounds.h"
+
+#include <string.h>
+
+/* What the rounds know of a live job. */
+typedef struct {
+  OrrGangJob *job;
+  guint on, was_on; /* its kind in this round and the last; G_MAXUINT: none */
+  double x[ORR_GANG_KINDS], had[ORR_GANG_KINDS]; /* fractions; time on each kind since the reset */
+  double deficit[ORR_GANG_KINDS];
+  gint64 end_us; /* of its share of this round */
+} Live;
+
+typedef struct {
+  const OrrGangRules *rules;
+  const OrrGangRounds *how;
+  guint n_kinds;
+  double capacity[ORR_GANG_KINDS], had[ORR_GANG_KINDS]; /* had: by all jobs since the reset */
+  GArray *live;                                         /* of Live, by submission */
+  OrrRandom random;
+  gint64 now_us, reset_us; /* reset -1: none yet */
+  gboolean needs_reset;
+  OrrGangTotals totals;
+} Rounds;
+
+static Live *live_at(const Rounds *rounds, guint i) {
+  return &g_array_index(rounds->live, Live, i);
+}
+
+/* --- Fractions --- */
+
+static void allot(Rounds *rounds) {
+  const guint n = rounds->live->len, kinds = rounds->n_kinds;
+  g_autofree OrrGangJob **jobs = g_new(OrrGangJob *, n + 1);
+  g_autofree double *x = g_new0(double, (gsize)n *kinds + 1);
+  for (guint i = 0; i < n; i++) {
+    jobs[i] = live_at(rounds, i)->job;
+    memcpy(x + (gsize)i * kinds, live_at(rounds, i)->x, sizeof(double) * kinds);
+  }
+  OrrGangAllot ask = {n, kinds, jobs, rounds->capacity, rounds->now_us, &rounds->random, x};
+  rounds->how->allotment->fill(&ask);
+  for (guint i = 0; i < n; i++)
+    memcpy(live_at(rounds, i)->x, x + (gsize)i * kinds, sizeof(double) * kinds);
+}
+
+/* From here on every job has had half a round, and what it lacks is carried in its deficit. */
+static void reset(Rounds *rounds) {
+  const double half = (double)rounds->how->length_us / 2;
+  const double since = rounds->reset_us < 0 ? 0 : (double)(rounds->now_us - rounds->reset_us);
+  memset(rounds->had, 0, sizeof rounds->had);
+  for (guint i = 0; i < rounds->live->len; i++) {
+    Live *live = live_at(rounds, i);
+    for (guint k = 0; k < rounds->n_kinds; k++) {
+      live->deficit[k] += live->x[k] * since - (live->had[k] - half);
+      live->had[k] = half;
+      rounds->had[k] += half;
+    }
+  }
+  rounds->reset_us = rounds->now_us;
+  rounds->needs_reset = FALSE;
+  allot(rounds);
+}
+
+/* --- The choice of a round --- */
+
+typedef struct {
+  Live *live;
+  double priority, deficit, x;
+} Bid;
+
+static int compare_bids(gconstpointer a, gconstpointer b) {
+  const Bid *p = a, *q = b;
+  if (p->priority != q->priority) return p->priority > q->priority ? -1 : 1;
+  if (p->deficit != q->deficit) return p->deficit > q->deficit ? -1 : 1;
+  if (p->x != q->x) return p->x > q->x ? -1 : 1;
+  return p->live < q->live ? -1 : p->live > q->live;
+}
+
+static Bid bid_of(const Rounds *rounds, Live *live, guint kind) {
+  const double part = rounds->had[kind] > 0 ? live->had[kind] / rounds->had[kind] : 0;
+  const double x = live->x[kind];
+  return (Bid){live, part > 0 ? x / part : x * 1e9, live->deficit[kind], x};
+}
+
+static void choose_for(Rounds *rounds, guint kind) {
+  const guint n = rounds->live->len;
+  g_autofree Bid *bids = g_new(Bid, n + 1);
+  double room = rounds->capacity[kind];
+  guint n_bids = 0;
+  for (guint i = 0; i < n; i++) {
+    Live *live = live_at(rounds, i);
+    if (live->on == G_MAXUINT && live->job->rates[kind] > 0)
+      bids[n_bids++] = bid_of(rounds, live, kind);
+  }
+  qsort(bids, n_bids, sizeof *bids, compare_bids);
+  for (guint i = 0; i < n_bids; i++) {
+    Live *live = bids[i].live;
+    if (rounds->how->allotment->waits && !(bids[i].priority > 0)) break;
+    if ((double)live->job->gpus > room) continue;
+    room -= (double)live->job->gpus;
+    live->on = kind;
+  }
+}
+
+/* Kinds in their order, which should be the fastest first; in a random one for the blind. */
+static void choose(Rounds *rounds) {
+  guint kinds[ORR_GANG_KINDS];
+  for (guint i = 0; i < rounds->live->len; i++) {
+    Live *live = live_at(rounds, i);
+    live->was_on = live->on;
+    live->on = G_MAXUINT;
+  }
+  for (guint k = 0; k < rounds->n_kinds; k++) kinds[k] = k;
+  for (guint k = rounds->n_kinds; rounds->how->allotment->is_blind && k > 1; k--) {
+    const guint other = (guint)orr_random_below(&rounds->random, k), last = kinds[k - 1];
+    kinds[k - 1] = kinds[other];
+    kinds[other] = last;
+  }
+  for (guint k = 0; k < rounds->n_kinds; k++) choose_for(rounds, kinds[k]);
+}
+
+/* --- Time --- */
+
+/* A job that was elsewhere, or nowhere, starts again. */
+static gint64 restart_of(const Rounds *rounds, const Live *live) {
+  if (live->job->first_start_us < 0 || live->was_on == live->on) return 0;
+  return live->job->restart_us >= 0 ? live->job->restart_us : rounds->rules->restart_us;
+}
+
+/* Runs @live in this round; sets when its part of it ends. */
+static void run_job(Rounds *rounds, Live *live) {
+  OrrGangJob *job = live->job;
+  const gint64 restart_us = MIN(restart_of(rounds, live), rounds->how->length_us);
+  const double rate = job->rates[live->on];
+  const gint64 needed_us = (gint64)ceil((double)job->left_us / rate);
+  const gint64 time_us = MIN(needed_us, rounds->how->length_us - restart_us);
+  if (job->first_start_us < 0) job->first_start_us = rounds->now_us;
+  job->left_us = time_us == needed_us ? 0 : job->left_us - llround((double)time_us * rate);
+  job->run_us += time_us;
+  job->overhead_us += restart_us;
+  live->end_us = rounds->now_us + time_us + restart_us;
+  live->had[live->on] += (double)(time_us + restart_us);
+  rounds->had[live->on] += (double)(time_us + restart_us);
+  rounds->totals.used += (double)job->gpus * (double)(time_us + restart_us);
+  rounds->totals.overhead += (double)job->gpus * (double)restart_us;
+}
+
+static void count_stops(Rounds *rounds) {
+  for (guint i = 0; i < rounds->live->len; i++) {
+    Live *live = live_at(rounds, i);
+    if (live->was_on == G_MAXUINT || live->on == live->was_on) continue;
+    live->job->preemptions++;
+    rounds->totals.preemptions++;
+  }
+}
+
+/* Takes out the jobs that have ended. */
+static void drop_ended(Rounds *rounds) {
+  guint kept = 0;
+  for (guint i = 0; i < rounds->live->len; i++) {
+    const Live live = *live_at(rounds, i);
+    if (live.job->left_us > 0 || live.job->first_start_us < 0) {
+      *live_at(rounds, kept++) = live;
+      continue;
+    }
+    live.job->end_us = live.end_us;
+    rounds->needs_reset = TRUE;
+  }
+  g_array_set_size(rounds->live, kept);
+}
+
+/* One round; FALSE: no job runs in it. */
+static gboolean run_round(Rounds *rounds) {
+  const gint64 begin_us = rounds->now_us;
+  gint64 end_us = begin_us;
+  double held = 0, all = 0;
+  guint n_waiting = 0;
+  choose(rounds);
+  count_stops(rounds);
+  for (guint i = 0; i < rounds->live->len; i++) {
+    Live *live = live_at(rounds, i);
+    if (live->on == G_MAXUINT) {
+      n_waiting++;
+      continue;
+    }
+    run_job(rounds, live);
+    held += (double)live->job->gpus;
+    end_us = MAX(end_us, live->end_us);
+  }
+  rounds->now_us = end_us;
+  for (guint k = 0; k < rounds->n_kinds; k++) all += rounds->capacity[k];
+  if (n_waiting > 0)
+    rounds->totals.free_waiting += (all - held) * (double)(rounds->now_us - begin_us);
+  rounds->totals.most_waiting = MAX(rounds->totals.most_waiting, n_waiting);
+  rounds->totals.events++;
+  drop_ended(rounds);
+  return held > 0;
+}
+
+static void submit(Rounds *rounds, OrrGangJob *job) {
+  Live live = {.job = job, .on = G_MAXUINT, .was_on = G_MAXUINT};
+  for (guint k = 0; k < rounds->n_kinds; k++) live.had[k] = (double)rounds->how->length_us / 2;
+  g_array_append_val(rounds->live, live);
+  rounds->needs_reset = TRUE;
+}
+
+static guint submit_all(Rounds *rounds, GArray *jobs, guint submitted) {
+  for (; submitted < jobs->len; submitted++) {
+    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, submitted);
+    if (job->submit_us > rounds->now_us) break;
+    submit(rounds, job);
+  }
+  return submitted;
+}
+
+static void loop(Rounds *rounds, GArray *jobs) {
+  guint submitted = 0;
+  while (submitted < jobs->len || rounds->live->len > 0) {
+    submitted = submit_all(rounds, jobs, submitted);
+    if (rounds->needs_reset &&
+        (rounds->reset_us < 0 || rounds->now_us - rounds->reset_us >= rounds->how->reset_us))
+      reset(rounds);
+    if (run_round(rounds)) continue;
+    const gint64 next_us = submitted < jobs->len
+                               ? g_array_index(jobs, OrrGangJob, submitted).submit_us
+                               : rounds->now_us;
+    if (rounds->live->len > 0) rounds->reset_us = -1; /* nobody runs: share anew at once */
+    if (rounds->live->len == 0 || !rounds->needs_reset)
+      rounds->now_us = MAX(next_us, rounds->now_us);
+  }
+}
+
+static void prepare(Rounds *rounds, GArray *jobs) {
+  for (guint k = 0; k < rounds->n_kinds; k++)
+    rounds->capacity[k] =
+        (double)rounds->rules->kinds[k].n_nodes * (double)rounds->rules->kinds[k].gpus_per_node;
+  for (guint i = 0; i < jobs->len; i++) {
+    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+    job->left_us = MAX(job->work_us, 1);
+    job->run_us = job->overhead_us = 0;
+    job->first_start_us = job->promised_us = -1;
+    job->preemptions = 0;
+    job->n_nodes = 1;
+  }
+}
+
+void orr_gang_rounds_run(const OrrGangRules *rules, const OrrGangRounds *how, GArray *jobs,
+                         OrrGangTotals *ret_totals) {
+  Rounds rounds = {.rules = rules, .how = how, .n_kinds = rules->n_kinds, .reset_us = -1};
+  rounds.live = g_array_new(FALSE, FALSE, sizeof(Live));
+  rounds.random = orr_random_stream(how->seed, "rounds");
+  prepare(&rounds, jobs);
+  if (jobs->len > 0) rounds.now_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
+  rounds.totals.begin_us = rounds.now_us;
+  loop(&rounds, jobs);
+  rounds.totals.end_us = rounds.now_us;
+  g_array_unref(rounds.live);
+  *ret_totals = rounds.totals;
+}

@@ -1,0 +1,34 @@
+/*
+ * gang_speeds.h - how fast each model trains on each kind and number of GPUs, from a table:
+ *
+ *   model,gpus,gpu_type,steps_per_s
+ *   ResNet-18 (batch size 128),1,v100,69.95
+ *
+ * `scale_factor` is another name of gpus (Gavel's throughput tables).
+ */
+#ifndef ORR_GANG_SPEEDS_H
+#define ORR_GANG_SPEEDS_H
+
+#include "workloads/cluster_jobs/gang_sim.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrGangSpeeds OrrGangSpeeds;
+
+/* NULL with all findings. */
+OrrGangSpeeds *orr_gang_speeds_read(const char *path, GError **error);
+void orr_gang_speeds_free(OrrGangSpeeds *speeds);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrGangSpeeds, orr_gang_speeds_free)
+
+/* Steps per second; 0: not in the table. */
+double orr_gang_speeds_find(const OrrGangSpeeds *speeds, const char *model, gint64 gpus,
+                            const char *kind);
+
+/* Sets the rates of @job on all kinds, relative to the first kind that the table has for its model
+ * and gang; where it states steps, its work is what they take there. FALSE: the table has none. */
+gboolean orr_gang_speeds_apply(const OrrGangSpeeds *speeds, const OrrGangKind *kinds, guint n_kinds,
+                               OrrGangJob *job);
+
+G_END_DECLS
+
+#endif
