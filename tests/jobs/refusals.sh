@@ -17,4 +17,15 @@ refuse "takes no faults" --set 'faults=[{fault: {kind: slow-gpu, gpu: 0, slower:
 refuse "it is a device, not a file" --set workload.jobs=/dev/zero
 refuse "did you mean 'sjf'" --set workload.policy.order=sfj
 refuse "no job of workload.queue" --set workload.queue=none
+refuse "want backfill none, or an order" --set workload.policy.order=tiresias --set workload.policy.backfill=window
+refuse "there is no queue b to be its parent" --set 'workload.policy.queues=[{name: a, parent: b}]'
+refuse "its parents form a circle" --set 'workload.policy.queues=[{name: a, parent: b}, {name: b, parent: a}]'
+refuse "there are two queues a" --set 'workload.policy.queues=[{name: a}, {name: a}]'
+refuse "jobs of queue 'c01'" --set 'workload.policy.queues=[{name: a}]'
+refuse "goes with one kind of GPU" --set workload.policy.elastic=equal --set 'workload.kinds=[{name: a, nodes: 4}, {name: b, nodes: 4}]'
+refuse "kinds have 32 GPUs and the cluster 64" --set 'workload.kinds=[{name: a, nodes: 4}]'
+refuse "found 'oldest', want borrowing" --set 'workload.policy.preemption.victims=[oldest]'
+refuse "goes without backfill" --set 'workload.policy.rounds.length=1 min' --set workload.policy.backfill=easy
+refuse "want one for each" --set workload.jobs=generate --set 'workload.generate={gpus: [1, 2], weights: [1]}'
+refuse "throughputs are by kind of GPU" --set workload.throughputs=none.csv
 echo "1..$n"

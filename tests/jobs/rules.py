@@ -128,6 +128,15 @@ CASES = [
     ("throughputs: 100 steps of a at 10 a second on new, 4 on old; b knows old only", 2,
      "{kind-choice: fastest}", "submit_s,duration_s,gpus,model,steps", ["0,1,8,a,100", "0,1,8,b,100", "0,1,8,a,100"],
      [0, 0, 10], [10, 50, 20], TWO_KINDS + ", throughputs: speeds.csv"),
+    ("elastic, equal: one gang has all 8 GPUs, two have 4 each; 40 GPU-s of work each", 1,
+     "{elastic: equal}", "submit_s,duration_s,gpus,min_gpus,max_gpus", ["0,10,4,1,8", "2,10,4,1,8"], [0, 2], [8, 10]),
+    ("elastic, fastest: with a square root two gangs share equally, and a restart costs 1 s", 1,
+     "{elastic: fastest, scaling: 0.5, preemption: {restart: 1 s}}",
+     "submit_s,duration_s,gpus,min_gpus,max_gpus", ["0,4,2,1,8", "1,4,2,1,8"], [0, 1],
+     [2 + 2 / 2 ** 0.5, None]),
+    ("elastic: speeds of the table, 4 GPUs at 3 steps a second and 8 at 4; size 6 is as fast as 4", 1,
+     "{elastic: fastest}", "submit_s,duration_s,gpus,min_gpus,max_gpus,model,steps", ["0,1,4,4,6,c,30", "0,1,4,4,8,c,30"],
+     [0, 0], [10, 10], ", kinds: [{name: new, nodes: 1}], throughputs: speeds.csv"),
     ("window: job 3 ends before job 2's start, job 4 would not; on a grid of 7 s job 2 is planned at 14", 1,
      "{backfill: window, window: {resolution: 7 s, interval: 0 s}}",
      "submit_s,duration_s,gpus", ["0,10,6", "0,10,7", "0,14,2", "0,15,2"], [0, 14, 0, 24], None),
@@ -149,7 +158,7 @@ def run(orrery, case):
             file.write("job_id," + columns + "\n")
             file.writelines(f"{i + 1},{job}\n" for i, job in enumerate(jobs))
         with open(os.path.join(folder, "speeds.csv"), "w", encoding="utf-8") as file:
-            file.write("model,gpus,gpu_type,steps_per_s\na,8,new,10\na,8,old,4\nb,8,old,2\n")
+            file.write("model,gpus,gpu_type,steps_per_s\na,8,new,10\na,8,old,4\nb,8,old,2\nc,4,new,3\nc,8,new,4\n")
         with open(scenario, "w", encoding="utf-8") as file:
             file.write(SCENARIO.format(nodes=nodes, trace=trace, policy=policy, more=case[7] if len(case) > 7 else ""))
         result = subprocess.run([orrery, "run", scenario, "--db", database], capture_output=True, text=True, check=False)

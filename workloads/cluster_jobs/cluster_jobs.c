@@ -27,7 +27,10 @@ static const OrrField fields[] = {
                    "The trace: a CSV with submit_s, duration_s, gpus; Slurm's sacct -P; the traces "
                    "of Helios, Acme and Philly; or the Standard Workload Format (NAME.swf). A path "
                    "from the document's folder, from one of the "
-                   "library's, or from the working directory."),
+                   "library's, or from the working directory. generate: jobs drawn from the "
+                   "distributions of the key generate."),
+    ORR_FIELD_SECTION(OrrClusterJobs, "generate", generate, &orr_job_generate_table, "{}",
+                      "Arrivals, gangs and run times of drawn jobs, where jobs is generate."),
     ORR_FIELD_TEXT(OrrClusterJobs, "queue", queue, "all",
                    "Only the jobs of this queue of the trace, as if they had the cluster alone."),
     ORR_FIELD_SECTION(OrrClusterJobs, "policy", policy, &orr_cluster_policy_table, "{}",
@@ -73,6 +76,11 @@ static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, O
                     "kinds have %" G_GINT64_FORMAT " GPUs and the cluster %" G_GINT64_FORMAT
                     ": want as many",
                     gpus, orr_cluster_n_gpus(cluster));
+  if (*jobs->throughputs && jobs->kinds->len == 0)
+    orr_diags_error(diags, place,
+                    "throughputs are by kind of GPU: want kinds, with the names of the table");
+  if (jobs->kinds->len > 1 && jobs->policy.elastic != ORR_ELASTIC_NONE)
+    orr_diags_error(diags, place, "policy.elastic goes with one kind of GPU");
   if (jobs->kinds->len > 1 && jobs->policy.backfill != ORR_BACKFILL_NONE)
     orr_diags_error(diags, place,
                     "policy.backfill promises starts from run times, which differ by kind: want "
@@ -86,6 +94,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   g_autofree const char **kinds = kind_names(jobs);
   orr_cluster_policy_check(&jobs->policy, kinds, place, diags);
   check_kinds(jobs, cluster, place, diags);
+  orr_job_generate_check(&jobs->generate, place, diags);
   if (orr_cluster_n_gpus(cluster) % cluster->node.gpus != 0)
     orr_diags_error(diags, place,
                     "a cluster of jobs has whole nodes: want gpus of nodes x %" G_GINT64_FORMAT,
@@ -123,6 +132,7 @@ static void work_free(OrrWork *data) {
   OrrClusterWork *work = (OrrClusterWork *)data;
   orr_job_trace_free(work->trace);
   g_array_unref(work->kinds);
+  orr_gang_speeds_free(work->speeds);
   g_free(work);
 }
 
@@ -178,6 +188,8 @@ static OrrGangRules rules_of(const OrrClusterJobs *params, const OrrCluster *clu
       .period_us = us_of(policy->period_s),
       .depth = (guint)policy->depth,
       .limit_us = us_of(policy->limit_s),
+      .elastic = (OrrElastic)policy->elastic,
+      .scaling = policy->scaling,
       .reclaim = (OrrReclaim)(policy->reclaim + 1),
       .window = {us_of(policy->window.ahead_s), us_of(policy->window.resolution_s),
                  us_of(policy->window.interval_s), (guint)policy->window.depth}};
@@ -225,12 +237,24 @@ static void set_rates(OrrClusterWork *work, const OrrClusterJobs *params) {
           params->kinds->len > 0 ? ((const OrrClusterKind *)params->kinds->pdata[k])->speed : 1;
 }
 
+static gboolean has_run_times(const OrrClusterWork *work, GError **error) {
+  for (guint i = 0; i < work->trace->jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
+    if (job->work_us > 0 || !(job->steps > 0)) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "workload.jobs states steps and no run times: want workload.throughputs");
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean apply_speeds(OrrClusterWork *work, const OrrClusterJobs *params,
                              const OrrWorld *world, GError **error) {
-  if (!*params->throughputs) return TRUE;
+  if (!*params->throughputs) return has_run_times(work, error);
   g_autofree char *path = find("throughputs", params->throughputs, world->folders, error);
-  g_autoptr(OrrGangSpeeds) speeds = path ? orr_gang_speeds_read(path, error) : NULL;
+  OrrGangSpeeds *speeds = path ? orr_gang_speeds_read(path, error) : NULL;
   if (!speeds) return FALSE;
+  work->rules.speeds = work->speeds = speeds;
   guint n_missing = 0;
   for (guint i = 0; i < work->trace->jobs->len; i++)
     n_missing += !orr_gang_speeds_apply(speeds, work->rules.kinds, work->rules.n_kinds,
@@ -250,11 +274,17 @@ static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, cons
   return TRUE;
 }
 
+static OrrJobTrace *jobs_of(const OrrClusterJobs *params, const OrrWorld *world, GError **error) {
+  if (strcmp(params->jobs, "generate") == 0)
+    return orr_job_generate(&params->generate, orr_cluster_n_gpus(world->cluster),
+                            (guint64)world->seed);
+  g_autofree char *path = find("jobs", params->jobs, world->folders, error);
+  return path ? read_trace(params, path, error) : NULL;
+}
+
 static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
   const OrrClusterJobs *params = data;
-  g_autofree char *path = find("jobs", params->jobs, world->folders, error);
-  if (!path) return NULL;
-  OrrJobTrace *trace = read_trace(params, path, error);
+  OrrJobTrace *trace = jobs_of(params, world, error);
   if (!trace) return NULL;
   OrrClusterWork *work = g_new0(OrrClusterWork, 1);
   work->work.kind = &orr_cluster_jobs_kind;

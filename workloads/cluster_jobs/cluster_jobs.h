@@ -17,6 +17,7 @@
 
 #include "workloads/cluster_jobs/gang_rounds.h"
 #include "workloads/cluster_jobs/gang_sim.h"
+#include "workloads/cluster_jobs/job_generate.h"
 #include "workloads/cluster_jobs/job_trace.h"
 #include "workloads/workload.h"
 
@@ -63,6 +64,8 @@ typedef struct {
   int between;         /* OrrBetween */
   int kind_choice;
   int reclaim; /* OrrReclaim - 1 */
+  int elastic; /* OrrElastic */
+  double scaling;
   double limit_s;
   OrrClusterWindow window;
   OrrClusterRounds rounds;
@@ -78,6 +81,7 @@ typedef struct {
   GPtrArray *kinds; /* of OrrClusterKind; empty: one kind, the cluster's nodes */
   char *throughputs;
   double node_cpus, node_memory_bytes;
+  OrrJobGenerate generate; /* where jobs is "generate" */
 } OrrClusterJobs;
 
 typedef struct {
@@ -86,7 +90,8 @@ typedef struct {
   OrrGangRounds rounds; /* length 0: none */
   OrrJobTrace *trace;
   guint n_too_large; /* jobs left out: no empty cluster could start them */
-  GArray *kinds;     /* of OrrGangKind, what rules.kinds points to */
+  OrrGangSpeeds *speeds;
+  GArray *kinds; /* of OrrGangKind, what rules.kinds points to */
   OrrGangTotals totals;
 } OrrClusterWork;
 

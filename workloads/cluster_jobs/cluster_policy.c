@@ -101,6 +101,13 @@ static const OrrField policy_fields[] = {
                    "queue with the least of its fair share; or with the least dominant share."),
     ORR_FIELD_WORD(OrrClusterPolicy, "reclaim", reclaim, reclaim_words, "never",
                    "What a queue may take from others that states no rule of its own."),
+    ORR_FIELD_WORD(OrrClusterPolicy, "elastic", elastic, orr_elastic_words, "none",
+                   "Gangs with min_gpus and max_gpus get a size anew at every event: all their "
+                   "fewest, and what is left equally, or where it speeds up most."),
+    ORR_FIELD_REAL(OrrClusterPolicy, "scaling", scaling, ORR_UNIT_NONE, "1",
+                   "A gang of g GPUs that asked for a works at (g / a) to this power, where no "
+                   "table of throughputs says it.",
+                   .flags = ORR_FIELD_POSITIVE, .min = 0.01, .max = 2),
     ORR_FIELD_REAL(OrrClusterPolicy, "limit", limit_s, ORR_UNIT_SECONDS, "0 s",
                    "Run time at which any job is stopped, whatever limit it has; 0 s: none.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
@@ -156,6 +163,11 @@ void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const 
                     "policy.queues and preemption.take go with backfill none or window and an "
                     "order that does not preempt by itself (fifo, priority, fair-share): found %s",
                     promises ? orr_backfill_words[policy->backfill] : order->entry.name);
+  if (policy->elastic != ORR_ELASTIC_NONE &&
+      (fills || has_victims(policy) || order->preempts || policy->rounds.length_s > 0))
+    orr_diags_error(diags, place,
+                    "policy.elastic goes with an order that does not preempt by itself, and "
+                    "without backfill, queues, preemption.take and rounds");
   if (policy->rounds.length_s > 0 && (fills || has_victims(policy)))
     orr_diags_error(diags, place,
                     "policy.rounds goes without backfill, queues and preemption.take: rounds give "

@@ -56,6 +56,7 @@ typedef struct {
   guint64 turn;          /* and its place there */
   guint kind;            /* of its GPUs while it runs */
   guint n_after;         /* jobs that it still waits for */
+  gint64 held_us;        /* it has held GPUs before its last start */
   gint64 since_us;       /* its last start */
   double rate;           /* work per time while it runs; 1 on the trace's own machine */
   gboolean is_cancelled; /* preempted for good */

@@ -9,6 +9,7 @@
  * work passes at rates[k]; without rates, at 1.
  */
 #include "workloads/cluster_jobs/gang_sim_private.h"
+#include "workloads/cluster_jobs/gang_speeds.h"
 
 void orr_gang_kinds_open(OrrGangSim *sim) {
   const OrrGangRules *rules = sim->rules;
@@ -70,12 +71,25 @@ guint orr_gang_sim_kinds(const OrrGangSim *sim, const OrrGangJob *job,
   return n;
 }
 
+double orr_gang_kinds_speed(const OrrGangSim *sim, const OrrGangJob *job, guint kind, gint64 gpus) {
+  const OrrGangRules *rules = sim->rules;
+  const char *name = sim->kinds[kind].name;
+  if (gpus == job->asked_gpus) return 1;
+  if (rules->speeds && job->model) {
+    const double asked = orr_gang_speeds_find(rules->speeds, job->model, job->asked_gpus, name),
+                 found = orr_gang_speeds_between(rules->speeds, job->model, gpus, name);
+    if (asked > 0 && found > 0) return found / asked;
+  }
+  return pow((double)gpus / (double)job->asked_gpus, rules->scaling > 0 ? rules->scaling : 1);
+}
+
 void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job) {
   const guint bin = g_array_index(job->shares, OrrGangShare, 0).bin;
   job->kind = 0;
   while (bin >= sim->first_bins[job->kind + 1]) job->kind++;
   job->rate = rate_on(sim, job, job->kind);
-  if (job->gpus != job->asked_gpus) job->rate *= (double)job->gpus / (double)job->asked_gpus;
+  if (job->gpus != job->asked_gpus)
+    job->rate *= orr_gang_kinds_speed(sim, job, job->kind, job->gpus);
   job->since_us = sim->now_us;
   const gint64 time_us =
       job->rate == 1 ? job->left_us : (gint64)ceil((double)job->left_us / job->rate);

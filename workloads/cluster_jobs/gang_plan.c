@@ -80,16 +80,19 @@ static void take_least(OrrGangBins *least, const OrrGangBins *bins) {
   }
 }
 
-/* Whether @job fits from step @first on for @length_us; then sim->shares says where. */
+/* Whether @job fits from step @first on for @length_us; then sim->shares says where. Otherwise
+ * @ret_next is the next step from which it could: after the last one with too few GPUs. */
 static gboolean fits_from(OrrGangSim *sim, OrrGangPlan *plan, const OrrGangJob *job, guint first,
-                          gint64 length_us) {
+                          gint64 length_us, guint *ret_next) {
   const gint64 end_us = step_at(plan, first)->at_us + length_us;
+  guint end = first;
+  *ret_next = first + 1;
+  for (; end < plan->steps->len && (end == first || step_at(plan, end)->at_us < end_us); end++)
+    if (step_at(plan, end)->bins.n_free < job->gpus) *ret_next = end + 1;
+  if (*ret_next > first + 1 || step_at(plan, first)->bins.n_free < job->gpus) return FALSE;
   orr_gang_bins_copy(&plan->least, &step_at(plan, first)->bins);
-  for (guint i = first; i < plan->steps->len; i++) {
-    const Step *step = step_at(plan, i);
-    if (i > first && step->at_us >= end_us) break;
-    if (step->bins.n_free < job->gpus) return FALSE;
-    take_least(&plan->least, &step->bins);
+  for (guint i = first; i < end; i++) {
+    take_least(&plan->least, &step_at(plan, i)->bins);
     if (plan->least.n_free < job->gpus) return FALSE;
   }
   return orr_gang_sim_fits(sim, &plan->least, job);
@@ -97,8 +100,8 @@ static gboolean fits_from(OrrGangSim *sim, OrrGangPlan *plan, const OrrGangJob *
 
 static void promise(OrrGangSim *sim, OrrGangJob *job) {
   OrrGangPlan *plan = sim->plan;
-  guint i = cut(plan, sim->now_us);
-  while (!fits_from(sim, plan, job, i, orr_gang_job_estimate_us(job))) i++;
+  guint i = cut(plan, sim->now_us), next;
+  while (!fits_from(sim, plan, job, i, orr_gang_job_estimate_us(job), &next)) i = next;
   job->planned_us = step_at(plan, i)->at_us;
   if (job->promised_us < 0) job->promised_us = job->planned_us;
   if (!job->shares) job->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
@@ -166,7 +169,8 @@ void orr_gang_plan_take(OrrGangPlan *plan, const GArray *shares, gint64 from_us,
 
 gint64 orr_gang_plan_find(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,
                           gint64 length_us, gint64 until_us) {
-  for (guint i = 0; i < plan->steps->len && step_at(plan, i)->at_us <= until_us; i++)
-    if (fits_from(sim, plan, job, i, length_us)) return step_at(plan, i)->at_us;
+  guint next;
+  for (guint i = 0; i < plan->steps->len && step_at(plan, i)->at_us <= until_us; i = next)
+    if (fits_from(sim, plan, job, i, length_us, &next)) return step_at(plan, i)->at_us;
   return G_MAXINT64;
 }

@@ -23,10 +23,23 @@ static void count(OrrGangSim *sim, OrrGangJob *job) {
   sim->totals.preemptions++;
 }
 
-/* More run time, which does not count as work. */
+/* More work to be done at the speed that the job has had, which does not count as such. */
 static void charge(OrrGangJob *job, gint64 more_us) {
   job->left_us += more_us;
-  job->overhead_us += more_us;
+  job->overhead_us += job->rate == 1 ? more_us : llround((double)more_us / job->rate);
+}
+
+/* The work that would be done in the time of a restart. */
+static gint64 restart_work(const OrrGangSim *sim, const OrrGangJob *job) {
+  const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
+  return job->rate == 1 ? restart_us : llround((double)restart_us * job->rate);
+}
+
+void orr_gang_preempt_resize(OrrGangSim *sim, OrrGangJob *job, gint64 gpus) {
+  const double was = orr_gang_kinds_speed(sim, job, job->kind, job->gpus);
+  job->gpus = gpus;
+  job->rate *= orr_gang_kinds_speed(sim, job, job->kind, gpus) / was;
+  charge(job, restart_work(sim, job));
 }
 
 static gint64 kept_us(const OrrGangSim *sim, const OrrGangJob *job, gint64 left_us) {
@@ -38,7 +51,7 @@ static gint64 kept_us(const OrrGangSim *sim, const OrrGangJob *job, gint64 left_
 
 /* A job that is stopped within a restart has nothing to lose and begins it again. */
 void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job) {
-  const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
+  const gint64 restart_us = restart_work(sim, job);
   count(sim, job);
   job->done_us = kept_us(sim, job, job->left_us);
   charge(job, job->run_us - job->done_us + restart_us - job->left_us);
@@ -65,9 +78,11 @@ static void cancel(OrrGangSim *sim, OrrGangJob *job) {
 /* Its GPUs are free, and the job that takes them has started: it goes on where there is room. */
 static gboolean shrink(OrrGangSim *sim, OrrGangJob *job) {
   if (job->min_gpus <= 0 || job->min_gpus >= job->gpus) return FALSE;
+  const gint64 before = job->gpus;
   job->gpus = job->min_gpus;
   if (!orr_gang_queue_pass_fits(sim, job)) return FALSE;
-  charge(job, stated(job->restart_us, sim->rules->restart_us));
+  job->gpus = before;
+  orr_gang_preempt_resize(sim, job, job->min_gpus);
   count(sim, job);
   orr_gang_sim_start(sim, job);
   return TRUE;

@@ -30,6 +30,7 @@ static void merge(OrrGangSim *sim) {
 
 static void stop(OrrGangSim *sim, OrrGangJob *job) {
   job->left_us = orr_gang_job_left_us(job, sim->now_us);
+  job->held_us += sim->now_us - job->since_us;
   job->is_running = FALSE;
   orr_gang_bins_add(&sim->bins, job->shares, 1);
 }

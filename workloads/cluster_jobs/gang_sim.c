@@ -81,6 +81,7 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
 
 /* Gives back what @job holds, without a word on its work. */
 static void release(OrrGangSim *sim, OrrGangJob *job) {
+  job->held_us += sim->now_us - job->since_us;
   orr_gang_bins_add(&sim->bins, job->shares, 1);
   if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, -1);
   if (sim->tree.all) orr_gang_queues_run(&sim->tree, job->queue_index, job, -1);
@@ -150,7 +151,9 @@ static void schedule(OrrGangSim *sim) {
     orr_gang_accounts_rank(&sim->accounts, sim->now_us);
     g_ptr_array_sort_with_data(sim->waiting, compare_waiting, sim);
   }
-  if (sim->rules->order->preempts)
+  if (sim->rules->elastic != ORR_ELASTIC_NONE)
+    orr_gang_elastic_pass(sim);
+  else if (sim->rules->order->preempts)
     orr_gang_repack(sim);
   else if (sim->plan)
     orr_gang_plan_pass(sim);
@@ -168,6 +171,8 @@ static void end_job(OrrGangSim *sim, OrrGangJob *job) {
   job->is_running = FALSE;
   job->left_us = 0;
   sim->totals.overhead += (double)job->gpus * (double)job->overhead_us;
+  if (sim->rules->n_kinds > 0 || job->gpus != job->asked_gpus || sim->rules->elastic)
+    job->run_us = MAX(job->held_us - job->overhead_us, 0); /* not at the trace's speed */
   if (sim->plan && job->first_start_us + orr_gang_job_estimate_us(job) > sim->now_us)
     orr_gang_plan_ended_early(sim, job);
   g_clear_pointer(&job->shares, g_array_unref);
@@ -267,7 +272,7 @@ static void reset(GArray *jobs, gint64 most_us) {
     job->left_us = job->run_us;
     job->first_start_us = job->promised_us = -1;
     job->preemptions = job->n_after = job->level = 0;
-    job->done_us = job->overhead_us = 0;
+    job->done_us = job->overhead_us = job->held_us = 0;
     job->is_cancelled = job->is_suspended = FALSE;
     job->rate = 1;
     if (job->asked_gpus > 0) job->gpus = job->asked_gpus;

@@ -79,6 +79,12 @@ typedef struct {
   guint depth;                                 /* most jobs that are planned; 0: all */
 } OrrGangWindow;
 
+/* Who gets GPUs beyond its fewest (gang_elastic.c). */
+typedef enum { ORR_ELASTIC_NONE, ORR_ELASTIC_EQUAL, ORR_ELASTIC_FASTEST } OrrElastic;
+extern const char *const orr_elastic_words[]; /* "none", "equal", "fastest", NULL */
+
+typedef struct OrrGangSpeeds OrrGangSpeeds; /* gang_speeds.h */
+
 /* Nodes of one kind of GPU, after those of the kinds before. */
 typedef struct {
   const char *name;
@@ -115,6 +121,9 @@ typedef struct {
   gint64 limit_us;           /* run time at which any job is stopped; 0: none */
   OrrReclaim reclaim;        /* of queues that state none; 0: never */
   OrrGangWindow window;
+  OrrElastic elastic;
+  double scaling;              /* of a gang of another size than asked for; 0: 1, in proportion */
+  const OrrGangSpeeds *speeds; /* NULL: no table */
 } OrrGangRules;
 
 /* What a run sums up over time, in GPU-microseconds. */

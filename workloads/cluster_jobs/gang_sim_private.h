@@ -59,11 +59,15 @@ void orr_gang_sim_leave(OrrGangSim *sim, OrrGangJob *job); /* takes it from thos
 /* gang_kinds.c */
 void orr_gang_kinds_open(OrrGangSim *sim); /* sets kinds and makes the bins */
 /* Sets kind, rate, start and end of @job, which starts at its shares. */
+/* The speed of @job with @gpus of kind @kind, relative to the GPUs it asked for on that kind. */
+double orr_gang_kinds_speed(const OrrGangSim *sim, const OrrGangJob *job, guint kind, gint64 gpus);
 void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job);
 
 /* gang_preempt.c: what a preemption does to a job. */
 void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job); /* @job has been stopped */
 void orr_gang_preempt(OrrGangSim *sim, OrrGangJob *job);        /* stops it, as the mode says */
+/* @job, which has been stopped, is to go on with @gpus, after a restart. */
+void orr_gang_preempt_resize(OrrGangSim *sim, OrrGangJob *job, gint64 gpus);
 /* GPU time that @job would lose now. */
 double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job);
 
@@ -73,6 +77,7 @@ gboolean orr_gang_victims_take(OrrGangSim *sim, OrrGangJob *job);
 /* When a running job may become a victim next; G_MAXINT64: never. */
 gint64 orr_gang_victims_next_us(const OrrGangSim *sim);
 
+void orr_gang_elastic_pass(OrrGangSim *sim);
 void orr_gang_queue_pass(OrrGangSim *sim);
 /* Whether @job fits its queue's limits and the nodes; then sim->shares says where. */
 gboolean orr_gang_queue_pass_fits(OrrGangSim *sim, const OrrGangJob *job);

@@ -74,6 +74,15 @@ double orr_gang_speeds_find(const OrrGangSpeeds *speeds, const char *model, gint
   return found ? *found : 0;
 }
 
+double orr_gang_speeds_between(const OrrGangSpeeds *speeds, const char *model, gint64 gpus,
+                               const char *kind) {
+  for (; gpus > 0; gpus--) {
+    const double speed = orr_gang_speeds_find(speeds, model, gpus, kind);
+    if (speed > 0) return speed;
+  }
+  return 0;
+}
+
 gboolean orr_gang_speeds_apply(const OrrGangSpeeds *speeds, const OrrGangKind *kinds, guint n_kinds,
                                OrrGangJob *job) {
   double reference = 0;

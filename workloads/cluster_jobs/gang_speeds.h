@@ -13,8 +13,6 @@
 
 G_BEGIN_DECLS
 
-typedef struct OrrGangSpeeds OrrGangSpeeds;
-
 /* NULL with all findings. */
 OrrGangSpeeds *orr_gang_speeds_read(const char *path, GError **error);
 void orr_gang_speeds_free(OrrGangSpeeds *speeds);
@@ -23,6 +21,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrGangSpeeds, orr_gang_speeds_free)
 /* Steps per second; 0: not in the table. */
 double orr_gang_speeds_find(const OrrGangSpeeds *speeds, const char *model, gint64 gpus,
                             const char *kind);
+
+/* The same for a size that the table may lack: that of the largest smaller gang it has. */
+double orr_gang_speeds_between(const OrrGangSpeeds *speeds, const char *model, gint64 gpus,
+                               const char *kind);
 
 /* Sets the rates of @job on all kinds, relative to the first kind that the table has for its model
  * and gang; where it states steps, its work is what they take there. FALSE: the table has none. */

@@ -44,21 +44,37 @@ static gboolean plan_job(OrrGangSim *sim, OrrGangPlan *plan, OrrGangJob *job, gi
   return TRUE;
 }
 
-void orr_gang_window_pass(OrrGangSim *sim) {
-  const OrrGangWindow *window = &sim->rules->window;
+/* The fewest GPUs that one of the jobs from each place on asks for, of those that are looked at. */
+static gint64 *fewest_from(const OrrGangSim *sim, guint n) {
+  gint64 *fewest = g_new(gint64, n + 1);
+  fewest[n] = G_MAXINT64;
+  for (guint i = n; i-- > 0;)
+    fewest[i] = MIN(fewest[i + 1], ((const OrrGangJob *)sim->waiting->pdata[i])->gpus);
+  return fewest;
+}
+
+static void begin(OrrGangSim *sim) {
   if (!sim->window) sim->window = orr_gang_plan_new(sim);
   orr_gang_plan_begin(sim->window, sim);
   for (guint i = 0; i < sim->running->len; i++) {
     const OrrGangJob *job = sim->running->pdata[i];
     orr_gang_plan_free_at(sim->window, job->shares, end_of(sim, job));
   }
-  guint kept = 0;
-  for (guint i = 0; i < sim->waiting->len; i++) {
+}
+
+/* Ends where none of the jobs left could start now: a plan serves to start jobs, and the next one
+ * begins anew. */
+void orr_gang_window_pass(OrrGangSim *sim) {
+  const OrrGangWindow *window = &sim->rules->window;
+  const guint all = sim->waiting->len, n = window->depth > 0 ? MIN(window->depth, all) : all;
+  g_autofree gint64 *fewest = fewest_from(sim, n);
+  if (fewest[0] > sim->bins.n_free) return;
+  begin(sim);
+  guint kept = 0, i = 0;
+  for (; i < n && fewest[i] <= sim->bins.n_free; i++) {
     OrrGangJob *job = sim->waiting->pdata[i];
-    const gboolean is_seen = window->depth == 0 || i < window->depth;
-    if (!is_seen || job->is_suspended ||
-        !plan_job(sim, sim->window, job, sim->now_us + window->ahead_us))
+    if (job->is_suspended || !plan_job(sim, sim->window, job, sim->now_us + window->ahead_us))
       sim->waiting->pdata[kept++] = job;
   }
-  g_ptr_array_set_size(sim->waiting, (int)kept);
+  if (i > kept) g_ptr_array_remove_range(sim->waiting, kept, i - kept);
 }

@@ -10,19 +10,31 @@
 
 #include "sim/base/fault.h"
 
-extern const OrrJobReader orr_job_reader_csv, orr_job_reader_helios, orr_job_reader_philly,
-    orr_job_reader_sacct, orr_job_reader_swf;
+extern const OrrJobReader orr_job_reader_csv, orr_job_reader_gavel, orr_job_reader_helios,
+    orr_job_reader_philly, orr_job_reader_sacct, orr_job_reader_swf;
 
 /* Alphabetical. To add one, see job_trace.h. */
-static const OrrEntry *const entries[] = {
-    &orr_job_reader_csv.entry,   &orr_job_reader_helios.entry, &orr_job_reader_philly.entry,
-    &orr_job_reader_sacct.entry, &orr_job_reader_swf.entry,    NULL};
+static const OrrEntry *const entries[] = {&orr_job_reader_csv.entry,
+                                          &orr_job_reader_gavel.entry,
+                                          &orr_job_reader_helios.entry,
+                                          &orr_job_reader_philly.entry,
+                                          &orr_job_reader_sacct.entry,
+                                          &orr_job_reader_swf.entry,
+                                          NULL};
 const OrrRegistry orr_job_reader_registry = {"format of jobs", entries};
 
 /* The most GPUs of one job: beyond any cluster, and their sums stay exact. */
 #define MOST_GPUS 1e7
 /* The sum of all run times must stay far below 2^63 us. */
 #define MOST_SUM_S 4e12
+
+OrrJobTrace *orr_job_trace_new(void) {
+  OrrJobTrace *trace = g_new0(OrrJobTrace, 1);
+  trace->jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  trace->texts = g_string_chunk_new(4096);
+  trace->assumed = g_ptr_array_new_with_free_func(g_free);
+  return trace;
+}
 
 void orr_job_trace_free(OrrJobTrace *trace) {
   if (!trace) return;
@@ -191,10 +203,7 @@ static const OrrJobReader *reader_of(const char *path) {
 OrrJobTrace *orr_job_trace_read(const char *path, const OrrJobReader *reader,
                                 const char *only_queue, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrJobTrace) trace = g_new0(OrrJobTrace, 1);
-  trace->jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
-  trace->texts = g_string_chunk_new(4096);
-  trace->assumed = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(OrrJobTrace) trace = orr_job_trace_new();
   trace->only_queue = only_queue;
   if (!reader) reader = reader_of(path);
   if (!reader->read(trace, path, diags, error) || !orr_diags_check(diags, error) ||

@@ -54,6 +54,7 @@ extern const OrrRegistry orr_job_reader_registry;
  * ending the name has, otherwise csv. NULL with all findings. */
 OrrJobTrace *orr_job_trace_read(const char *path, const OrrJobReader *reader,
                                 const char *only_queue, GError **error);
+OrrJobTrace *orr_job_trace_new(void);
 void orr_job_trace_free(OrrJobTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrJobTrace, orr_job_trace_free)
 

@@ -305,10 +305,11 @@ typedef struct {
   gboolean is_even; /* every job takes 1 s */
   enum { WAIT, RESPONSE, THROUGHPUT } answer;
   double wanted;
+  OrrElastic elastic;
 } Theory;
 
 /* closed_forms: Erlang C; Pollaczek-Khinchine; Schrage-Miller; response 1/(1 - load) of all blind
- * policies, so of LAS; strict gangs on two GPUs, which saturate at 8/7 jobs per second. */
+ * policies, so of LAS and of elastic jobs that share all GPUs; strict gangs on two GPUs, which saturate at 8/7 jobs per second. */
 static const Theory theories[] = {
     {"M/M/1", "fifo", 1, 0.8, 1, FALSE, WAIT, 4},
     {"M/M/4", "fifo", 4, 0.9, 1, FALSE, WAIT, 1.9693832},
@@ -316,6 +317,7 @@ static const Theory theories[] = {
     {"M/D/1", "fifo", 1, 0.8, 1, TRUE, WAIT, 2},
     {"SRPT", "srtf", 1, 0.8, 1, FALSE, RESPONSE, 2.3541033},
     {"blind", "las", 1, 0.8, 1, FALSE, RESPONSE, 5},
+    {"elastic", "fifo", 8, 0.1, 1, FALSE, RESPONSE, 5, ORR_ELASTIC_EQUAL},
     {"gangs 0.25", "fifo", 2, 0, 0.25, FALSE, THROUGHPUT, 1.0322581},
     {"gangs 0.5", "fifo", 2, 0, 0.5, FALSE, THROUGHPUT, 8.0 / 7},
     {"gangs 0.9", "fifo", 2, 0, 0.9, FALSE, THROUGHPUT, 1.6806723},
@@ -331,6 +333,10 @@ static GArray *theory_jobs(const Theory *theory, guint64 seed) {
     job.submit_us = llround(now_s * ORR_GANG_US_PER_S);
     job.work_us = llround((theory->is_even ? 1 : exponential(&random)) * ORR_GANG_US_PER_S);
     job.gpus = orr_random_unit(&random) < theory->one ? 1 : 2;
+    if (theory->elastic) { /* all servers, or as few as one: processor sharing */
+      job.gpus = job.max_gpus = theory->servers;
+      job.min_gpus = 1;
+    }
     g_array_append_val(jobs, job);
   }
   return jobs;
@@ -354,6 +360,7 @@ static void check_theory(const Theory *theory) {
                             orr_registry_find(&orr_gang_placement_registry, "count"));
   policy.rules.n_nodes = 1;
   policy.rules.gpus_per_node = theory->servers;
+  policy.rules.elastic = theory->elastic;
   if (policy.params) { /* las: the second queue from 1 s on */
     g_autoptr(GError) error = NULL;
     GArray **thresholds = policy.params;

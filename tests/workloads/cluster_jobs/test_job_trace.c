@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include "workloads/cluster_jobs/job_generate.h"
 
 static OrrJobTrace *read_text(const char *ending, const char *text, const char *queue,
                               char **ret_message) {
@@ -164,6 +165,52 @@ static void test_swf(void) {
   g_assert_cmpstr(job_at(trace, 1)->user, ==, "7");
 }
 
+static void test_gavel(void) {
+  static const char line[] = "ResNet-18 (batch size 128)\tpython3 "
+                             "main.py\timages\t--num_steps\t1\t925982\t4\t1\t-1\t12.5\n";
+  g_autofree char *two = g_strconcat(line, "\n", line, NULL);
+  g_autoptr(OrrJobTrace) trace = read_text(".trace", two, NULL, NULL);
+  g_assert_cmpuint(trace->jobs->len, ==, 2);
+  g_assert_cmpstr(job_at(trace, 1)->model, ==, "ResNet-18 (batch size 128)");
+  g_assert_cmpfloat(job_at(trace, 1)->steps, ==, 925982);
+  g_assert_cmpint(job_at(trace, 1)->gpus, ==, 4);
+  g_assert_cmpint(job_at(trace, 1)->submit_us, ==, 12500000);
+}
+
+/* 20,000 jobs of 1 and 8 GPUs, three to one: 2.75 GPUs in the mean. On 64 GPUs at a load of 0.5 with
+ * run times of 1,000 s the mean gap is 1,000 x 2.75 / 32 = 85.9 s. All means within three standard
+ * deviations: of exponentials 1 / sqrt n. Another load stretches the same jobs. */
+static void test_generate(void) {
+  OrrJobGenerate generate;
+  orr_field_defaults(&orr_job_generate_table, &generate);
+  const double gpus[] = {1, 8}, weights[] = {3, 1};
+  generate.n = 20000;
+  generate.load = 0.5;
+  generate.mean_s = 1000;
+  generate.durations = ORR_DURATIONS_EXPONENTIAL;
+  g_array_set_size(generate.gpus, 0);
+  g_array_append_vals(generate.gpus, gpus, 2);
+  g_array_append_vals(generate.weights, weights, 2);
+  g_autoptr(OrrJobTrace) trace = orr_job_generate(&generate, 64, 1);
+  generate.load = 1;
+  g_autoptr(OrrJobTrace) dense = orr_job_generate(&generate, 64, 1);
+  double run_s = 0, all_gpus = 0;
+  for (guint i = 0; i < trace->jobs->len; i++) {
+    const OrrGangJob *job = &g_array_index(trace->jobs, OrrGangJob, i);
+    const OrrGangJob *same = &g_array_index(dense->jobs, OrrGangJob, i);
+    run_s += (double)job->work_us / ORR_GANG_US_PER_S / generate.n;
+    all_gpus += (double)job->gpus / generate.n;
+    g_assert_cmpint(job->work_us, ==, same->work_us);
+    g_assert_cmpint(ABS(job->submit_us - 2 * same->submit_us), <=, 2);
+  }
+  const OrrGangJob *last = &g_array_index(trace->jobs, OrrGangJob, trace->jobs->len - 1);
+  const double gap_s = (double)last->submit_us / ORR_GANG_US_PER_S / (generate.n - 1);
+  g_assert_cmpfloat(fabs(run_s / 1000 - 1), <, 3 / sqrt(20000));
+  g_assert_cmpfloat(fabs(gap_s / (1000 * 2.75 / 32) - 1), <, 3 / sqrt(20000));
+  g_assert_cmpfloat(fabs(all_gpus - 2.75), <, 3 * 7 * sqrt(3.0 / 16 / 20000));
+  orr_field_clear(&orr_job_generate_table, &generate);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/job_trace/csv", test_csv);
@@ -172,5 +219,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/job_trace/bad-dates", test_bad_dates);
   g_test_add_func("/job_trace/errors", test_errors);
   g_test_add_func("/job_trace/swf", test_swf);
+  g_test_add_func("/job_trace/gavel", test_gavel);
+  g_test_add_func("/job_trace/generate", test_generate);
   return g_test_run();
 }
