@@ -21,6 +21,7 @@
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/autoscalers/autoscaler.h"
 #include "workloads/training/balances/balance.h"
+#include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/training/expert_loads/expert_load.h"
 #include "workloads/training/pipelines/pipeline.h"
@@ -32,6 +33,8 @@
 #include "sim/import/launch/launch.h"
 
 const OrrCatalog orr_catalogs[] = {
+    {"allotments", "allotment", "which part of each kind of GPU a job should have, in rounds", NULL,
+     &orr_gang_allotment_registry},
     {"autoscalers", "autoscaler", "how a fleet decides its number of replicas", NULL,
      &orr_autoscaler_registry},
     {"balances", "balance", "how packed sequences are assigned to replicas", NULL,
@@ -43,6 +46,10 @@ const OrrCatalog orr_catalogs[] = {
      &orr_expert_load_registry},
     {"fabrics", "fabric", "scale-out networks", NULL, &orr_fabric_registry},
     {"faults", "fault", "faults of machines", NULL, &orr_machine_fault_registry},
+    {"gang-placements", "gang-placement", "which nodes a gang gets on a cluster of jobs", NULL,
+     &orr_gang_placement_registry},
+    {"job-orders", "job-order", "which waiting job of a cluster is tried first", NULL,
+     &orr_gang_order_registry},
     {"job-placements", "job-placement", "which GPUs of a shared machine each job gets", NULL,
      &orr_job_placement_registry},
     {"launch-formats", "launch-format", "launch lines and configs that `import launch` reads", NULL,

@@ -8,6 +8,7 @@ exact_NAME.csv          names its trace, queue and cluster in its first line, an
 muri_published.csv      mean completion times of SRTF and SRSF (Zhao et al., SIGCOMM 2022): within 1e-6
 muri_run_*.csv          per job, the same policies and costs: 0.01 s
 muri_testbed_summary.csv  measured on 64 V100: within 3 %, and the order of the policies kept
+shockwave_summary.csv   measured on 32 V100: the order of the policies
 gavel_runs_summary.csv  Gavel's simulator on V100, P100 and K80: means and makespans of max-min within 10 %
 
 Ends with status 1 where something differs by more.
@@ -241,6 +242,34 @@ def check_gavel(orrery, folder, path):
     return ok
 
 
+SHOCKWAVE_ALLOTMENTS = {"max_min_fairness": "max-min-blind", "min_total_duration": "min-makespan"}
+
+
+def run_shockwave(orrery, folder, policy):
+    """Mean completion time and makespan of 120 jobs on 32 GPUs, in rounds of 120 s."""
+    with tempfile.TemporaryDirectory() as work:
+        scenario, database = os.path.join(work, "s.yaml"), os.path.join(work, "r.db")
+        with open(scenario, "w", encoding="utf-8") as file:
+            file.write(SCENARIO % (4, os.path.join(os.path.abspath(folder), "traces", "shockwave.csv")))
+        subprocess.run([orrery, "run", scenario, "--db", database, "--set", "workload.queue='120'", "--set",
+                        "workload.policy.rounds={length: 120 s, allotment: %s}" % SHOCKWAVE_ALLOTMENTS[policy]],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with sqlite3.connect(database) as db:
+            return db.execute("SELECT jct_mean_s, makespan_s FROM cluster_result").fetchone()
+
+
+def check_shockwave(orrery, folder, path):
+    """The measured order of policies; errors are shown: jobs do not change their batch size here."""
+    measured = {row["policy"]: (float(row["avg_jct_s"]), float(row["makespan_s"])) for row in rows(path)
+                if row["mode"] == "physical" and row["policy"] in SHOCKWAVE_ALLOTMENTS}
+    found = {policy: run_shockwave(orrery, folder, policy) for policy in measured}
+    for policy, (mean, makespan) in found.items():
+        errors = [100 * (found[policy][i] / measured[policy][i] - 1) for i in (0, 1)]
+        print(f"shockwave {policy}: mean {mean:.0f} s ({errors[0]:+.1f} %), makespan {makespan:.0f} s ({errors[1]:+.1f} %)")
+    return all(sorted(found, key=lambda p, i=i: found[p][i]) == sorted(measured, key=lambda p, i=i: measured[p][i])
+               for i in (0, 1))
+
+
 def main():
     orrery, folder, only = sys.argv[1], sys.argv[2], sys.argv[3:]
     ok = True
@@ -259,6 +288,8 @@ def main():
             ok &= check_muri_run(orrery, folder, path)
         elif name == "gavel_runs_summary.csv" and (not only or "gavel" in only):
             ok &= check_gavel(orrery, folder, path)
+        elif name == "shockwave_summary.csv" and (not only or "shockwave" in only):
+            ok &= check_shockwave(orrery, folder, path)
         elif name == "muri_testbed_summary.csv" and (not only or "muri" in only):
             ok &= check_muri_testbed(orrery, folder, path)
     sys.exit(0 if ok else 1)

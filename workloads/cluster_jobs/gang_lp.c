@@ -8,8 +8,8 @@
  *   goal 2   [ d ........ ]   [ -sum ]     the sum of gains, in the second phase
  *
  * The rows of t begin at zero, where a pivot does not move anything; each is given a tiny
- * different right side, which breaks ties. Entering columns are those of the largest coefficient, and
- * after many pivots the first positive one (Bland's rule), which cannot cycle.
+ * different right side, which breaks ties. The column of the largest coefficient enters, and after
+ * many pivots the first positive one (Bland's rule), which cannot cycle.
  */
 #include "workloads/cluster_jobs/gang_lp.h"
 

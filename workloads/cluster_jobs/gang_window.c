@@ -44,7 +44,7 @@ static gboolean plan_job(OrrGangSim *sim, OrrGangPlan *plan, OrrGangJob *job, gi
   return TRUE;
 }
 
-/* The fewest GPUs that one of the jobs from each place on asks for, of those that are looked at. */
+/* The fewest GPUs that one of the jobs from each place on asks for. */
 static gint64 *fewest_from(const OrrGangSim *sim, guint n) {
   gint64 *fewest = g_new(gint64, n + 1);
   fewest[n] = G_MAXINT64;

@@ -1,7 +1,7 @@
 /*
  * job_generate.h - jobs that no trace has: arrivals, gangs and run times drawn from distributions.
  *
- *   workload: {jobs: generate, generate: {n: 10000, load: 0.8, gpus: [1, 8, 64], weights: [70, 25, 5]}}
+ *   workload: {jobs: generate, generate: {n: 10000, load: 0.8, gpus: [1, 8], weights: [70, 30]}}
  */
 #ifndef ORR_JOB_GENERATE_H
 #define ORR_JOB_GENERATE_H

@@ -180,6 +180,12 @@ static void warn(OrrOutcome *outcome, const char *format, ...) {
   va_end(args);
 }
 
+static guint count_cancelled(const GArray *jobs) {
+  guint n = 0;
+  for (guint i = 0; i < jobs->len; i++) n += g_array_index(jobs, OrrGangJob, i).is_cancelled;
+  return n;
+}
+
 static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
   const OrrClusterResult *r = &outcome->result.cluster;
   for (guint i = 0; i < work->trace->assumed->len; i++)
@@ -191,6 +197,9 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
              : "");
   if (work->trace->n_without_gpus > 0)
     warn(outcome, "%u jobs use no GPU: left out", work->trace->n_without_gpus);
+  const guint n_cancelled = count_cancelled(work->trace->jobs);
+  if (n_cancelled > 0)
+    warn(outcome, "%u jobs were cancelled by a preemption: their times end there", n_cancelled);
   if (r->offered_load > 1)
     warn(outcome,
          "jobs ask for %.2f times the cluster's GPU time while they are submitted, so waits grow "

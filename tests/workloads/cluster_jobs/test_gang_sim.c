@@ -309,7 +309,8 @@ typedef struct {
 } Theory;
 
 /* closed_forms: Erlang C; Pollaczek-Khinchine; Schrage-Miller; response 1/(1 - load) of all blind
- * policies, so of LAS and of elastic jobs that share all GPUs; strict gangs on two GPUs, which saturate at 8/7 jobs per second. */
+ * policies, so of LAS and of elastic jobs that share all GPUs; strict gangs on two GPUs, which
+ * saturate at 8/7 jobs per second. */
 static const Theory theories[] = {
     {"M/M/1", "fifo", 1, 0.8, 1, FALSE, WAIT, 4},
     {"M/M/4", "fifo", 4, 0.9, 1, FALSE, WAIT, 1.9693832},

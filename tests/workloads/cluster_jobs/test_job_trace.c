@@ -177,8 +177,8 @@ static void test_gavel(void) {
   g_assert_cmpint(job_at(trace, 1)->submit_us, ==, 12500000);
 }
 
-/* 20,000 jobs of 1 and 8 GPUs, three to one: 2.75 GPUs in the mean. On 64 GPUs at a load of 0.5 with
- * run times of 1,000 s the mean gap is 1,000 x 2.75 / 32 = 85.9 s. All means within three standard
+/* 20,000 jobs of 1 and 8 GPUs, three to one: 2.75 GPUs in the mean. On 64 GPUs at a load of 0.5
+ * with run times of 1,000 s the mean gap is 1,000 x 2.75 / 32 = 85.9 s. All means within three standard
  * deviations: of exponentials 1 / sqrt n. Another load stretches the same jobs. */
 static void test_generate(void) {
   OrrJobGenerate generate;
