@@ -166,8 +166,9 @@ static void test_swf(void) {
 }
 
 static void test_gavel(void) {
-  static const char line[] = "ResNet-18 (batch size 128)\tpython3 "
-                             "main.py\timages\t--num_steps\t1\t925982\t4\t1\t-1\t12.5\n";
+  static const char line[] =
+      "ResNet-18 (batch size 128)\tpython3 main.py\timages\t--num_steps\t1\t925982"
+      "\t4\t1\t-1\t12.5\n";
   g_autofree char *two = g_strconcat(line, "\n", line, NULL);
   g_autoptr(OrrJobTrace) trace = read_text(".trace", two, NULL, NULL);
   g_assert_cmpuint(trace->jobs->len, ==, 2);
@@ -178,8 +179,8 @@ static void test_gavel(void) {
 }
 
 /* 20,000 jobs of 1 and 8 GPUs, three to one: 2.75 GPUs in the mean. On 64 GPUs at a load of 0.5
- * with run times of 1,000 s the mean gap is 1,000 x 2.75 / 32 = 85.9 s. All means within three standard
- * deviations: of exponentials 1 / sqrt n. Another load stretches the same jobs. */
+ * with run times of 1,000 s the mean gap is 1,000 x 2.75 / 32 = 85.9 s. All means within three
+ * standard deviations: of exponentials 1 / sqrt n. Another load stretches the same jobs. */
 static void test_generate(void) {
   OrrJobGenerate generate;
   orr_field_defaults(&orr_job_generate_table, &generate);
