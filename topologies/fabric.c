@@ -198,6 +198,12 @@ OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n
   return slice;
 }
 
+OrrFabric *orr_fabric_sharing(const OrrFabric *whole, double share) {
+  OrrFabric *view = view_of(whole);
+  view->taken = 1 - (1 - whole->taken) * share;
+  return view;
+}
+
 void orr_fabric_free(OrrFabric *fabric) {
   if (!fabric) return;
   if (fabric->plan && !fabric->is_view) fabric->kind->plan_free(fabric->plan);
@@ -226,7 +232,7 @@ double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
   if (link < fabric->net_base)
     return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_fraction(fabric);
   return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base) *
-         orr_fabric_switch_fraction(fabric);
+         orr_fabric_switch_fraction(fabric) * (1 - fabric->taken);
 }
 
 const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
@@ -287,7 +293,7 @@ guint orr_fabric_n_orbits(const OrrFabric *fabric) {
   const OrrCluster *cluster = fabric->cluster;
   const gboolean spread =
       cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE;
-  const gboolean whole = !fabric->gpu_of && !fabric->avoid &&
+  const gboolean whole = !fabric->gpu_of && !fabric->avoid && fabric->taken == 0 &&
                          orr_cluster_n_gpus(cluster) == fabric->n_gpus &&
                          orr_cluster_n_built_nodes(cluster) == orr_cluster_n_nodes(cluster);
   if (!spread || !whole || !fabric->plan || !fabric->kind->n_orbits ||

@@ -129,6 +129,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
  * is copied), on the same links with the same numbers. @whole must outlive it. */
 OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus);
 
+/* A view of @whole in which links between switches have @share of their bandwidth, as beside others
+ * who take the rest. @whole must outlive it. */
+OrrFabric *orr_fabric_sharing(const OrrFabric *whole, double share);
+
 const OrrTransport *orr_fabric_transport(const OrrFabric *fabric);
 
 /* A view of @whole whose routes avoid the links in @avoid (keys are fabric links; kept by

@@ -20,6 +20,7 @@ typedef enum {
 struct OrrFabric {
   gint64 *gpu_of;    /* of a slice: its GPUs' numbers in the machine; NULL: not a slice */
   gint64 n_slice;    /* GPUs of the slice */
+  double taken;      /* fraction of switches' links that others have; 0: none */
   gboolean is_view;  /* the plan belongs to another fabric */
   GHashTable *avoid; /* links that routes avoid; NULL: none */
   const OrrCluster *cluster;

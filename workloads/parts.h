@@ -25,9 +25,13 @@ typedef struct {
   const void *params;
   const OrrModel *model;
   const OrrCluster *cluster;
-  /* NULL: nothing; else it is placed first, and the part gets the first @gpus of the others */
+  /* Its GPUs, of the cluster's, in the order of its ranks; NULL: all. Without other jobs there. */
+  const gint64 *gpus;
+  gint64 n_gpus;
+  double switch_share; /* of the bandwidth of links between switches; 0 and 1: all of it */
+  /* NULL: nothing; else it is placed first, and the part gets the first of the other GPUs */
   const OrrPartTraffic *beside;
-  gint64 gpus;
+  gint64 beside_gpus; /* of the part, where something is beside it */
 } OrrPart;
 
 /* training: a step. collectives: one call of the only size. */
@@ -37,6 +41,7 @@ typedef struct {
   /* training: of that, weights, gradients and optimizer; CUDA context, workspace, NCCL's buffers */
   double state_bytes, process_bytes;
   double gpu_energy_j; /* training: of all GPUs in a step; NAN: not known */
+  double switch_use;   /* training: fraction of the busiest link between switches that it uses */
   gint64 events;
 } OrrPartTimes;
 

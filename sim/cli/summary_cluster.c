@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/cli/show.h"
+#include "sim/cli/summary_cluster_more.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
 /* "1,234 s" or "20.6 h": hours from two on. Newly allocated. */
@@ -16,8 +17,9 @@ static char *time_text(double time_s) {
 }
 
 static void add_times(GString *out, const char *label, const OrrLatencies *times) {
-  g_autofree char *mean = time_text(times->mean), *p50 = time_text(times->p50),
-                  *p95 = time_text(times->p95), *p99 = time_text(times->p99);
+  g_autofree char *mean = isnan(times->mean) ? g_strdup("not stated") : time_text(times->mean),
+                  *p50 = time_text(times->p50), *p95 = time_text(times->p95),
+                  *p99 = time_text(times->p99);
   g_string_append_printf(out, "  %-12s  mean %s, p50 %s, p95 %s, p99 %s\n", label, mean, p50, p95,
                          p99);
 }
@@ -74,4 +76,5 @@ void orr_summary_cluster(GString *out, const OrrScenario *scenario, const OrrOut
   if (r->overhead_gpu_hours > 0)
     g_string_append_printf(out, " cost %.0f GPU-hours", r->overhead_gpu_hours);
   g_string_append_c(out, '\n');
+  orr_summary_cluster_add_more(out, scenario, r);
 }

@@ -115,9 +115,15 @@ static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
                           .gpu_energy_j = NAN,
                           .events = outcome->result.collectives.events};
   const OrrTrainingResult *r = &outcome->result.training;
+  double switch_use = 0;
+  for (guint i = 0; i < outcome->links->len; i++) {
+    const OrrLinkRow *row = &g_array_index(outcome->links, OrrLinkRow, i);
+    if (strcmp(row->kind, "fabric") == 0) switch_use = fmax(switch_use, row->utilization);
+  }
   OrrPartTimes times = {.seconds = r->iteration_time_s,
                         .gpu_bytes = r->memory_peak_bytes,
                         .gpu_energy_j = r->gpu_power_mean_w * r->iteration_time_s,
+                        .switch_use = switch_use,
                         .events = r->events};
   add_memory(outcome, &times);
   return times;
@@ -136,7 +142,7 @@ static gboolean replay_beside(const Task *task, const OrrPart *part, const OrrSc
       .model = *part->model,
       .has_model = TRUE,
       .workload = {.entry = &part->kind->entry, .params = (void *)part->params},
-      .gpus = part->gpus,
+      .gpus = part->beside_gpus,
       .placement = {.entry = orr_registry_find(&orr_job_placement_registry, "packed")}};
   g_autoptr(GPtrArray) jobs = g_ptr_array_new();
   g_ptr_array_add(jobs, &traffic);
@@ -151,16 +157,36 @@ static gboolean replay_beside(const Task *task, const OrrPart *part, const OrrSc
   return answers != NULL;
 }
 
+/* The part's own GPUs and bandwidth; NULL: the whole machine, unchanged. */
+static OrrFabric *view_of(const OrrRunWorld *machine, const OrrPart *part) {
+  const gboolean shares = part->switch_share > 0 && part->switch_share < 1;
+  if (!part->gpus && !shares) return NULL;
+  g_autoptr(OrrFabric) sharing =
+      orr_fabric_sharing(machine->fabric, shares ? part->switch_share : 1);
+  return part->gpus ? orr_fabric_slice(sharing, part->gpus, part->n_gpus)
+                    : g_steal_pointer(&sharing);
+}
+
 static gboolean replay_one(const Task *task, const OrrPart *part, OrrPartTimes *ret_times,
                            GError **error) {
-  static const OrrSimulation whole;
+  const OrrSimulation whole = {.is_shared = part->gpus != NULL};
   const Own *own = own_of(task->runs, part->cluster, error);
   if (!own) return FALSE;
   if (part->beside) return replay_beside(task, part, &own->scenario, ret_times, error);
   OrrScenario scenario = own->scenario;
   scenario.model = *part->model;
   scenario.workload = (OrrChoice){.entry = &part->kind->entry, .params = (void *)part->params};
-  g_autoptr(OrrOutcome) outcome = orr_simulate_in(own->machine, &scenario, &whole, error);
+  OrrRunWorld machine = *own->machine; /* borrows */
+  g_autoptr(OrrFabric) view = view_of(own->machine, part);
+  if (view) {
+    machine.fabric = view;
+    machine.plans = NULL; /* they are for the whole machine */
+    if (part->gpus) {
+      scenario.cluster.gpus = part->n_gpus;
+      scenario.fidelity = ORR_FIDELITY_FULL; /* as jobs beside others: nodes may differ */
+    }
+  }
+  g_autoptr(OrrOutcome) outcome = orr_simulate_in(&machine, &scenario, &whole, error);
   if (outcome) *ret_times = take(part, outcome);
   return outcome != NULL;
 }

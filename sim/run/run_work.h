@@ -17,6 +17,7 @@ G_BEGIN_DECLS
 typedef struct {
   gboolean keep_spans;
   gboolean brief;       /* the result alone; rows may be missing */
+  gboolean is_shared;   /* switches' links are replayed, as others may use them (OrrWorld) */
   gboolean whole_steps; /* every step is replayed, also where steps repeat */
   /* Called before a SimGrid engine is made, of which a process has one: a caller that runs many
    * scenarios forks here. FALSE stops this process: the run returns NULL without an error. NULL: go

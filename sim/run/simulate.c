@@ -23,6 +23,7 @@ static OrrWorld world_of(const OrrRunWorld *machine, const OrrScenario *scenario
                     .seed = scenario->seed,
                     .folders = scenario->folders,
                     .shorten = can_shorten ? simulation->shorten : 0,
+                    .is_shared = simulation->is_shared,
                     .keeps_spans = simulation->keep_spans,
                     .plans = machine->plans,
                     .repeats_steps =

@@ -40,6 +40,7 @@ check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
 # --- plot: each name as SVG, PNG and letters, from a database that has what it shows
 "$orrery" run serving-llama-3.1-8b-h100 --set workload.requests=100 --db serving.db > said 2>&1 || not_ok "serving run"
 "$orrery" run campaign-llama-3.1-405b-16384-h100 --set campaign.seeds=2 --set campaign.duration=10d --db campaign.db > said 2>&1 || not_ok "campaign"
+"$orrery" run jobs-itp-64-a100 --set workload.failures.set=rsc-1 --db cluster.db > said 2>&1 || not_ok "cluster of jobs"
 "$orrery" validate megatron-sc21 --db v.db > said 2>&1 || not_ok "validation"
 "$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > swept 2>&1 || not_ok "sweep"
 rl="--set workload.prompts=16 --set workload.steps=2"
@@ -54,6 +55,7 @@ for name in $("$orrery" list plots | awk '{ print $1 }'); do
   campaign-progress) db=campaign.db ;;
   plan-pareto) db=plan.db ;;
   rollout-load | splits) db=rl.db ;;
+  cluster-*) db=cluster.db ;;
   *) db="r.db --run 1" ;;
   esac
   if ! command -v gnuplot > /dev/null; then skip "plot $name" "gnuplot is not installed"; continue; fi
@@ -162,8 +164,8 @@ page serving.db 1 summary bands latencies batch-sizes serving provenance
 pictures serving.db 1 serving-timeline
 page campaign.db 1 summary campaign
 pictures campaign.db 1 campaign-progress
-"$orrery" run jobs-itp-64-a100 --db jobs.db > said 2>&1 || not_ok "jobs"
-page jobs.db 1 summary cluster-waits
+page cluster.db 1 summary cluster-waits cluster-hours
+pictures cluster.db 1 cluster-time
 "$orrery" run rl-grpo-qwen3-30b-a3b-32-h100 --db rl.db > said 2>&1 || not_ok "post-training"
 page rl.db 1 summary post-training bill
 page v.db 1 validation validation-rows

@@ -26,7 +26,7 @@ SCENARIO = """schema: scenario/1
 name: replay
 question: When does each job start?
 cluster: {base: dgx-h100-superpod, nodes: %d}
-workload: {kind: cluster, jobs: %s}
+workload: {kind: cluster, jobs: %s, window: {overloaded: true}}
 """
 # The settings behind the names of the references.
 ORDERS = {
@@ -180,7 +180,7 @@ def check_muri_run(orrery, folder, path):
 
 
 def check_tiresias(orrery, jobs, table, trace):
-    """Their simulator moves jobs between queues at whole seconds, so jobs differ: the mean within 0.5 %."""
+    """Jobs differ, for reasons that are not known: 165 of 400, 339 of 992. The mean within 0.5 %."""
     found = mean_completion(jobs, run_muri(orrery, jobs, {}, "tiresias"))
     wanted = mean_completion(jobs, {row["job_id"]: (0, float(row["las.finish"])) for row in table})
     print(f"muri's tiresias on {trace}: mean {found:.0f} s, theirs {wanted:.0f}, off by {100 * (found / wanted - 1):+.2f} %")

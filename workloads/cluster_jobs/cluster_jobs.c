@@ -49,9 +49,21 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrClusterJobs, "node-memory", node_memory_bytes, ORR_UNIT_BYTES, "0 B",
                    "Memory of a node, the same with a column memory_gb; 0 B: not counted.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e16),
+    ORR_FIELD_CHOICE(OrrClusterJobs, "speed", speed, &orr_gang_speed_registry, "given",
+                     "Run times: the trace's, or as a gang's place lets it."),
+    ORR_FIELD_SECTION(OrrClusterJobs, "failures", failures, &orr_cluster_failures_table, "{}",
+                      "What fails under the jobs."),
+    ORR_FIELD_SECTION(OrrClusterJobs, "window", window, &orr_cluster_window_table, "{}",
+                      "The jobs that statistics count."),
+    ORR_FIELD_SECTION(OrrClusterJobs, "ask", ask, &orr_cluster_ask_table, "{}",
+                      "A job beside those of the trace, whose start is reported."),
 };
 const OrrFieldTable orr_cluster_jobs_table = ORR_FIELD_TABLE(
     "cluster-jobs", "The jobs of a trace on a cluster, under a policy.", OrrClusterJobs, fields);
+
+static const OrrGangSpeedKind *speed_of(const OrrClusterJobs *params) {
+  return (const OrrGangSpeedKind *)(gconstpointer)params->speed.entry;
+}
 
 /* NULL-terminated; the names are the document's. */
 static const char **kind_names(const OrrClusterJobs *jobs) {
@@ -87,6 +99,16 @@ static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, O
                     "none with several kinds");
 }
 
+static void check_sections(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+                           OrrDiags *diags) {
+  const OrrGangSpeedKind *speed = speed_of(jobs);
+  orr_cluster_refuse(jobs, place, diags);
+  if (speed->check)
+    speed->check(jobs->speed.params, cluster, orr_node_place_in(place, "speed"), diags);
+  if (orr_cluster_refuse_has_failures(jobs))
+    orr_failures_check(&jobs->failures.set, orr_node_place_in(place, "failures"), diags);
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
                   OrrPlace place, OrrDiags *diags) {
   const OrrClusterJobs *jobs = data;
@@ -95,6 +117,7 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   orr_cluster_policy_check(&jobs->policy, kinds, place, diags);
   check_kinds(jobs, cluster, place, diags);
   orr_job_generate_check(&jobs->generate, place, diags);
+  check_sections(jobs, cluster, place, diags);
   if (orr_cluster_n_gpus(cluster) % cluster->node.gpus != 0)
     orr_diags_error(diags, place,
                     "a cluster of jobs has whole nodes: want gpus of nodes x %" G_GINT64_FORMAT,
@@ -130,6 +153,10 @@ static void drop_too_large(OrrClusterWork *work) {
 
 static void work_free(OrrWork *data) {
   OrrClusterWork *work = (OrrClusterWork *)data;
+  orr_gang_speed_free(work->rules.speed);
+  orr_gang_failures_free(work->rules.failures);
+  orr_gang_history_free(work->history);
+  orr_gang_map_free(work->map);
   orr_job_trace_free(work->trace);
   g_array_unref(work->kinds);
   orr_gang_speeds_free(work->speeds);
@@ -265,21 +292,46 @@ static gboolean apply_speeds(OrrClusterWork *work, const OrrClusterJobs *params,
   return TRUE;
 }
 
-static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, const OrrWorld *world,
-                        GError **error) {
-  if (!check_queues(work, &params->policy, error)) return FALSE;
-  set_rates(work, params);
-  if (!apply_speeds(work, params, world, error)) return FALSE;
-  drop_too_large(work);
-  return TRUE;
-}
-
 static OrrJobTrace *jobs_of(const OrrClusterJobs *params, const OrrWorld *world, GError **error) {
   if (strcmp(params->jobs, "generate") == 0)
     return orr_job_generate(&params->generate, orr_cluster_n_gpus(world->cluster),
                             (guint64)world->seed);
   g_autofree char *path = find("jobs", params->jobs, world->folders, error);
   return path ? read_trace(params, path, error) : NULL;
+}
+
+static OrrGangFailures *failures_of(const OrrClusterJobs *params, const OrrClusterWork *work,
+                                    gint64 seed) {
+  const OrrGangFailureRules rules = {.set = &params->failures.set,
+                                     .repair_s = params->failures.repair_s,
+                                     .on_failure = (OrrGangOnFailure)params->failures.on_failure,
+                                     .seed = (guint64)(seed + params->failures.seed)};
+  if (!orr_cluster_refuse_has_failures(params)) return NULL;
+  return orr_gang_failures_new(&rules, work->rules.n_nodes, work->rules.gpus_per_node);
+}
+
+/* What the run asks for besides the policy, and keeps. */
+static void equip(OrrClusterWork *work, const OrrClusterJobs *params, const OrrWorld *world) {
+  OrrGangRules *rules = &work->rules;
+  work->map = orr_gang_map_new(world->fabric, rules->n_nodes, rules->gpus_per_node);
+  work->history = orr_gang_history_new();
+  work->overloaded = params->window.overloaded;
+  rules->map = work->map;
+  rules->history = work->history;
+  rules->failures = failures_of(params, work, world->seed);
+  if (!speed_of(params)->is_given)
+    rules->speed = orr_gang_speed_new(speed_of(params), params->speed.params, world, work->map);
+  orr_cluster_sections_window(&params->window, work->trace->jobs->len, &work->first, &work->end);
+}
+
+static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, const OrrWorld *world,
+                        GError **error) {
+  if (!check_queues(work, &params->policy, error)) return FALSE;
+  set_rates(work, params);
+  if (!apply_speeds(work, params, world, error)) return FALSE;
+  drop_too_large(work);
+  equip(work, params, world);
+  return TRUE;
 }
 
 static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
@@ -299,6 +351,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
       us_of(params->policy.rounds.length_s), us_of(params->policy.rounds.reset_s),
       (guint64)world->seed};
   work->trace = trace;
+  orr_cluster_sections_ask(&params->ask, trace);
   if (prepare(work, params, world, error) && orr_program_seal(work->work.program, error))
     return &work->work;
   orr_work_free(&work->work);
@@ -309,13 +362,21 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
 
 static gboolean begin(OrrWork *data, const OrrLivePlace *place, GError **error) {
   OrrClusterWork *work = (OrrClusterWork *)data;
+  OrrGangSpeed *speed = work->rules.speed;
   (void)place;
-  (void)error;
   if (work->rounds.length_us > 0)
     orr_gang_rounds_run(&work->rules, &work->rounds, work->trace->jobs, &work->totals);
   else
     orr_gang_sim_run(&work->rules, work->trace->jobs, &work->totals);
-  return TRUE;
+  if (work->totals.has_given_up)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "jobs fail faster than they work: %" G_GUINT64_FORMAT
+                " failures after %.0f days; set policy.preemption.checkpoint and a shorter restart",
+                work->totals.failures, (double)work->totals.end_us / ORR_GANG_US_PER_S / 86400);
+  if (!speed || !speed->error) return !work->totals.has_given_up;
+  g_clear_error(error);
+  g_propagate_prefixed_error(error, g_steal_pointer(&speed->error), "workload.speed: ");
+  return FALSE;
 }
 
 static gboolean finish(OrrWork *data, GError **error) {

@@ -10,11 +10,12 @@
  * Orders that preempt take a job's GPUs; `policy.preemption` says what that costs.
  *
  * It is an event simulation of its own (gang_sim.h): a job runs for the time that its trace states,
- * wherever its gang sits. Nothing is replayed on links.
+ * or as its place lets it (`speed`, gang_speed.h), for which steps are replayed on links.
  */
 #ifndef ORR_CLUSTER_JOBS_H
 #define ORR_CLUSTER_JOBS_H
 
+#include "workloads/cluster_jobs/cluster_sections.h"
 #include "workloads/cluster_jobs/gang_rounds.h"
 #include "workloads/cluster_jobs/gang_sim.h"
 #include "workloads/cluster_jobs/job_generate.h"
@@ -38,7 +39,7 @@ typedef struct {
 typedef struct {
   double ahead_s, resolution_s, interval_s;
   gint64 depth;
-} OrrClusterWindow;
+} OrrClusterPlanWindow;
 
 /* Scheduling in rounds, over kinds of GPUs. */
 typedef struct {
@@ -67,7 +68,7 @@ typedef struct {
   int elastic; /* OrrElastic */
   double scaling;
   double limit_s;
-  OrrClusterWindow window;
+  OrrClusterPlanWindow window;
   OrrClusterRounds rounds;
   double period_s;
   gint64 depth;
@@ -82,6 +83,10 @@ typedef struct {
   char *throughputs;
   double node_cpus, node_memory_bytes;
   OrrJobGenerate generate; /* where jobs is "generate" */
+  OrrChoice speed;         /* OrrGangSpeedKind */
+  OrrClusterFailures failures;
+  OrrClusterWindow window;
+  OrrClusterAsk ask;
 } OrrClusterJobs;
 
 typedef struct {
@@ -93,6 +98,10 @@ typedef struct {
   OrrGangSpeeds *speeds;
   GArray *kinds; /* of OrrGangKind, what rules.kinds points to */
   OrrGangTotals totals;
+  OrrGangMap *map;
+  OrrGangHistory *history;
+  guint first, end; /* the jobs that statistics count: from first on, before end */
+  gboolean overloaded;
 } OrrClusterWork;
 
 extern const OrrFieldTable orr_cluster_policy_table; /* documents of kind policy, too */
@@ -100,6 +109,9 @@ extern const OrrFieldTable orr_cluster_jobs_table;
 /* Findings about a policy alone. */
 void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const *kinds,
                               OrrPlace place, OrrDiags *diags);
+/* Findings about sections that do not go together (cluster_refuse.c). */
+void orr_cluster_refuse(const OrrClusterJobs *jobs, OrrPlace place, OrrDiags *diags);
+gboolean orr_cluster_refuse_has_failures(const OrrClusterJobs *jobs);
 extern const OrrWorkloadKind orr_cluster_jobs_kind;
 
 G_END_DECLS

@@ -40,20 +40,20 @@ static const OrrFieldTable preemption_table =
                     OrrClusterPreemption, preemption_fields);
 
 static const OrrField window_fields[] = {
-    ORR_FIELD_REAL(OrrClusterWindow, "ahead", ahead_s, ORR_UNIT_SECONDS, "1 d",
+    ORR_FIELD_REAL(OrrClusterPlanWindow, "ahead", ahead_s, ORR_UNIT_SECONDS, "1 d",
                    "Starts later than this are not planned (Slurm's bf_window, 1,440 min).",
                    .flags = ORR_FIELD_POSITIVE, .min = 1e-6, .max = ORR_GANG_MOST_S),
-    ORR_FIELD_REAL(OrrClusterWindow, "resolution", resolution_s, ORR_UNIT_SECONDS, "60 s",
+    ORR_FIELD_REAL(OrrClusterPlanWindow, "resolution", resolution_s, ORR_UNIT_SECONDS, "60 s",
                    "Ends are rounded up to it (bf_resolution, 60 s); 0 s: exact.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
-    ORR_FIELD_REAL(OrrClusterWindow, "interval", interval_s, ORR_UNIT_SECONDS, "30 s",
+    ORR_FIELD_REAL(OrrClusterPlanWindow, "interval", interval_s, ORR_UNIT_SECONDS, "30 s",
                    "Time from plan to plan (bf_interval, 30 s); 0 s: at every event.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e6),
-    ORR_FIELD_INT(OrrClusterWindow, "depth", depth, "500",
+    ORR_FIELD_INT(OrrClusterPlanWindow, "depth", depth, "500",
                   "Jobs that are planned (bf_max_job_test, 500); 0: all.", .min = 0, .max = 1e9),
 };
 static const OrrFieldTable window_table =
-    ORR_FIELD_TABLE("cluster-window", "Backfill by window.", OrrClusterWindow, window_fields);
+    ORR_FIELD_TABLE("cluster-plan-window", "Backfill by window.", OrrClusterPlanWindow, window_fields);
 
 static const OrrField rounds_fields[] = {
     ORR_FIELD_REAL(OrrClusterRounds, "length", length_s, ORR_UNIT_SECONDS, "0 s",

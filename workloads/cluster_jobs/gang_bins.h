@@ -21,6 +21,7 @@ typedef struct {
   gint64 *free; /* by node */
   /* Fraction of the jobs by GPUs that they need on one node, 1 to size; NULL: not known. */
   const double *popular;
+  const struct OrrGangMap *map; /* of the nodes; NULL: not known */
 } OrrGangBins;
 
 typedef struct {

@@ -15,22 +15,20 @@
 static gint64 find_shadow(OrrGangSim *sim, const OrrGangJob *head, GPtrArray *by_estimate) {
   orr_gang_bins_copy(&sim->later, &sim->bins);
   for (guint i = 0; i < by_estimate->len;) {
-    const OrrGangJob *first = by_estimate->pdata[i];
-    const gint64 at_us = first->first_start_us + orr_gang_job_estimate_us(first);
+    const gint64 at_us = orr_gang_job_expected_us(by_estimate->pdata[i]);
     for (; i < by_estimate->len; i++) {
       const OrrGangJob *job = by_estimate->pdata[i];
-      if (job->first_start_us + orr_gang_job_estimate_us(job) > at_us) break;
+      if (orr_gang_job_expected_us(job) > at_us) break;
       orr_gang_bins_add(&sim->later, job->shares, 1);
     }
-    if (orr_gang_sim_fits(sim, &sim->later, head)) return at_us;
+    if (orr_gang_sim_fits(sim, &sim->later, head)) return MAX(at_us, sim->now_us);
   }
   return G_MAXINT64;
 }
 
 static int compare_estimates(gconstpointer a, gconstpointer b) {
   const OrrGangJob *x = *(OrrGangJob *const *)a, *y = *(OrrGangJob *const *)b;
-  const gint64 end_x = x->first_start_us + orr_gang_job_estimate_us(x),
-               end_y = y->first_start_us + orr_gang_job_estimate_us(y);
+  const gint64 end_x = orr_gang_job_expected_us(x), end_y = orr_gang_job_expected_us(y);
   return end_x < end_y ? -1 : end_x > end_y;
 }
 

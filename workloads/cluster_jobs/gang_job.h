@@ -56,14 +56,28 @@ typedef struct {
   guint64 turn;          /* and its place there */
   guint kind;            /* of its GPUs while it runs */
   guint n_after;         /* jobs that it still waits for */
-  gint64 held_us;        /* it has held GPUs before its last start */
-  gint64 since_us;       /* its last start */
-  double rate;           /* work per time while it runs; 1 on the trace's own machine */
+  gint64 started_us;     /* its last start */
+  gint64 since_us;       /* until then its time and energy are booked */
+  gint64 held_us;        /* booked: the time that it had its GPUs */
+  double rate;           /* work per time while it runs, by kind and size of its gang; its place
+                          * slows that down: rate / slow. 1 on the trace's own machine */
   gboolean is_cancelled; /* preempted for good */
   gboolean is_suspended; /* preempted; it keeps its place in memory and goes on there */
   gboolean is_running;
+  gboolean goes_on; /* within a pass that places all anew: it ran until now */
   GArray *shares; /* of OrrGangShare, while it runs; NULL: it never ran */
   guint n_nodes;  /* of its last start */
+  /* What its place does to it (gang_speed.h); 0 and NULL where run times are as given. */
+  double slow; /* times as long as without its place does its work take now */
+  const struct OrrGangPace *pace;
+  gint64 slowed_us;    /* of held_us, what its places took beyond its work; once it has ended */
+  double energy_j;     /* booked: of its GPUs; NAN: not known */
+  gint64 fail_us;      /* its present attempt fails by itself; G_MAXINT64: never */
+  gint64 failed_us;    /* part of overhead_us that is due to failures */
+  guint failures;      /* that stopped it */
+  double demand_begin; /* OrrGangTotals.demand at its submission; -1: not yet in the queue */
+  double demand;       /* the same over its life, once it has ended */
+  guint span; /* its open span in the history, from 1; 0: none */
 } OrrGangJob;
 
 /* The time after which the scheduler counts on its end: the limit, or the true run time; at least
@@ -72,11 +86,21 @@ static inline gint64 orr_gang_job_estimate_us(const OrrGangJob *job) {
   return job->limit_us > 0 ? job->limit_us : MAX(job->work_us, 1);
 }
 
+/* When the scheduler counts on the end of @job, which runs: its first start and the estimate. Of a
+ * job that its place slows or that has failed it knows its limit, counted from its last start, or
+ * its true end. */
+static inline gint64 orr_gang_job_expected_us(const OrrGangJob *job) {
+  if (job->slow == 0 && job->failures == 0)
+    return job->first_start_us + orr_gang_job_estimate_us(job);
+  return job->limit_us > 0 ? job->started_us + job->limit_us : job->end_us;
+}
+
 /* What is left of the work of @job at @now_us. */
 static inline gint64 orr_gang_job_left_us(const OrrGangJob *job, gint64 now_us) {
   if (!job->is_running) return job->left_us;
   const gint64 time_us = job->end_us - now_us;
-  return job->rate == 1 ? time_us : llround((double)time_us * job->rate);
+  const double slow = job->slow > 0 ? job->slow : 1;
+  return job->rate == slow ? time_us : llround((double)time_us * job->rate / slow);
 }
 
 /* GPU-microseconds that @job has received until @now_us, overheads included. */

@@ -26,18 +26,28 @@ void orr_gang_kinds_open(OrrGangSim *sim) {
   }
   orr_gang_bins_init(&sim->bins, sim->first_bins[sim->n_kinds], size);
   orr_gang_bins_init(&sim->later, sim->first_bins[sim->n_kinds], size);
+  sim->n_gpus = sim->bins.n_free;
   if (sim->n_kinds == 1) return;
-  sim->bins.n_free = 0;
+  sim->n_gpus = 0;
   for (guint k = 0; k < sim->n_kinds; k++)
     for (guint i = sim->first_bins[k]; i < sim->first_bins[k + 1]; i++)
-      sim->bins.n_free += sim->bins.free[i] = sim->kinds[k].gpus_per_node;
+      sim->n_gpus += sim->bins.free[i] = sim->kinds[k].gpus_per_node;
+  sim->bins.n_free = sim->n_gpus;
+}
+
+gint64 orr_gang_kinds_largest(const OrrGangSim *sim) {
+  gint64 largest = 0;
+  for (guint k = 0; k < sim->n_kinds; k++)
+    largest = MAX(largest, orr_gang_history_largest(sim->bins.free + sim->first_bins[k],
+                                                    sim->kinds[k].n_nodes,
+                                                    sim->kinds[k].gpus_per_node));
+  return largest;
 }
 
 gboolean orr_gang_sim_fits_kind(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job,
                                 guint kind) {
   const guint first = sim->first_bins[kind];
-  OrrGangBins view = {.popular = bins->popular,
-                      .n = sim->kinds[kind].n_nodes,
+  OrrGangBins view = {.n = sim->kinds[kind].n_nodes,
                       .size = sim->kinds[kind].gpus_per_node,
                       .n_free = bins->n_free,
                       .free = bins->free + first};
@@ -91,6 +101,8 @@ void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job) {
   if (job->gpus != job->asked_gpus)
     job->rate *= orr_gang_kinds_speed(sim, job, job->kind, job->gpus);
   job->since_us = sim->now_us;
+  job->slow = 0; /* orr_gang_pace says, after the pass */
+  job->pace = NULL;
   const gint64 time_us =
       job->rate == 1 ? job->left_us : (gint64)ceil((double)job->left_us / job->rate);
   job->end_us = sim->now_us + time_us;

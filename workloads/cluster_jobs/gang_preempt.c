@@ -18,15 +18,20 @@ static gint64 stated(gint64 of_job_us, gint64 of_policy_us) {
   return of_job_us >= 0 ? of_job_us : of_policy_us;
 }
 
-static void count(OrrGangSim *sim, OrrGangJob *job) {
+void orr_gang_preempt_count(OrrGangSim *sim, OrrGangJob *job) {
   job->preemptions++;
   sim->totals.preemptions++;
+  if (sim->rules->history)
+    orr_gang_history_stop(sim->rules->history, job, sim->now_us, "preempted");
 }
 
-/* More work to be done at the speed that the job has had, which does not count as such. */
-static void charge(OrrGangJob *job, gint64 more_us) {
+/* More work to be done at the speed that the job has had, which does not count as such; returns
+ * what that adds to its run time. */
+static gint64 charge(OrrGangJob *job, gint64 more_us) {
+  const gint64 time_us = job->rate == 1 ? more_us : llround((double)more_us / job->rate);
   job->left_us += more_us;
-  job->overhead_us += job->rate == 1 ? more_us : llround((double)more_us / job->rate);
+  job->overhead_us += time_us;
+  return time_us;
 }
 
 /* The work that would be done in the time of a restart. */
@@ -50,11 +55,14 @@ static gint64 kept_us(const OrrGangSim *sim, const OrrGangJob *job, gint64 left_
 }
 
 /* A job that is stopped within a restart has nothing to lose and begins it again. */
-void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job) {
-  const gint64 restart_us = restart_work(sim, job);
-  count(sim, job);
+gint64 orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job) {
   job->done_us = kept_us(sim, job, job->left_us);
-  charge(job, job->run_us - job->done_us + restart_us - job->left_us);
+  return charge(job, job->run_us - job->done_us + restart_work(sim, job) - job->left_us);
+}
+
+void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job) {
+  orr_gang_preempt_count(sim, job);
+  orr_gang_preempt_lose(sim, job);
 }
 
 double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job) {
@@ -64,13 +72,11 @@ double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job) {
 }
 
 static void cancel(OrrGangSim *sim, OrrGangJob *job) {
-  const gint64 ran_us = job->run_us + job->overhead_us - job->left_us;
-  sim->totals.overhead += (double)job->gpus * (double)ran_us;
-  job->run_us = 0;
-  job->overhead_us = ran_us;
-  job->left_us = 0;
+  job->run_us = job->left_us = 0;
+  job->overhead_us = job->held_us;
   job->end_us = sim->now_us;
   job->is_cancelled = TRUE;
+  orr_gang_sim_close(sim, job, "cancelled");
   g_clear_pointer(&job->shares, g_array_unref);
   orr_gang_after_ended(sim, job);
 }
@@ -83,7 +89,7 @@ static gboolean shrink(OrrGangSim *sim, OrrGangJob *job) {
   if (!orr_gang_queue_pass_fits(sim, job)) return FALSE;
   job->gpus = before;
   orr_gang_preempt_resize(sim, job, job->min_gpus);
-  count(sim, job);
+  orr_gang_preempt_count(sim, job);
   orr_gang_sim_start(sim, job);
   return TRUE;
 }
@@ -91,13 +97,13 @@ static gboolean shrink(OrrGangSim *sim, OrrGangJob *job) {
 void orr_gang_preempt(OrrGangSim *sim, OrrGangJob *job) {
   const OrrPreemptMode mode = sim->rules->mode;
   if (mode == ORR_PREEMPT_CANCEL) {
-    count(sim, job);
+    orr_gang_preempt_count(sim, job);
     cancel(sim, job);
     return;
   }
   if (mode == ORR_PREEMPT_SHRINK && shrink(sim, job)) return;
   if (mode == ORR_PREEMPT_SUSPEND) {
-    count(sim, job);
+    orr_gang_preempt_count(sim, job);
     job->is_suspended = TRUE;
   } else {
     orr_gang_preempt_charge(sim, job);

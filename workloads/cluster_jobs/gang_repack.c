@@ -29,9 +29,10 @@ static void merge(OrrGangSim *sim) {
 }
 
 static void stop(OrrGangSim *sim, OrrGangJob *job) {
+  orr_gang_sim_book(sim, job);
   job->left_us = orr_gang_job_left_us(job, sim->now_us);
-  job->held_us += sim->now_us - job->since_us;
   job->is_running = FALSE;
+  job->goes_on = TRUE;
   orr_gang_bins_add(&sim->bins, job->shares, 1);
 }
 
@@ -96,13 +97,10 @@ void orr_gang_repack(OrrGangSim *sim) {
   give_turns(sim);
   for (guint i = 0; i < n_run; i++) {
     OrrGangJob *job = had_run[i];
+    job->goes_on = FALSE;
     if (job->is_running) continue; /* it runs on, wherever */
-    if (charges_all) {
-      job->preemptions++;
-      sim->totals.preemptions++;
-    } else {
-      orr_gang_preempt_charge(sim, job); /* its key may change: the queue is sorted again */
-    }
+    orr_gang_preempt_count(sim, job);
+    if (!charges_all) orr_gang_preempt_lose(sim, job); /* its key may change: sorted again */
   }
   if (!charges_all) g_ptr_array_sort_with_data(sim->waiting, compare, sim);
 }

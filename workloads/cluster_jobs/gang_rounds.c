@@ -124,6 +124,47 @@ static void choose(Rounds *rounds) {
 
 /* --- Time --- */
 
+/* What happens until @to_us, in which jobs hold their GPUs for @held GPU-microseconds of each kind
+ * and @n_waiting wait for @waiting GPUs. */
+typedef struct {
+  double held[ORR_GANG_KINDS], waiting;
+  guint n_waiting;
+} Course;
+
+static void advance(Rounds *rounds, gint64 to_us, const Course *course) {
+  const double span_us = (double)(to_us - rounds->now_us);
+  OrrGangMoment rates = {.waiting = course->waiting, .jobs_waiting = course->n_waiting};
+  if (!(span_us > 0)) return;
+  for (guint k = 0; k < rounds->n_kinds; k++) {
+    const double held = course->held[k] / span_us, free = rounds->capacity[k] - held;
+    rates.held += held;
+    rates.free += free;
+    rates.largest = fmax(rates.largest, free);
+  }
+  for (guint i = 0; i < rounds->live->len; i++)
+    rounds->totals.demand += (double)live_at(rounds, i)->job->gpus * span_us;
+  rounds->totals.free += rates.free * span_us;
+  rounds->totals.stranded += (rates.free - rates.largest) * span_us;
+  if (rounds->rules->history)
+    orr_gang_history_pass(rounds->rules->history, rounds->now_us, to_us, &rates);
+  rounds->now_us = to_us;
+}
+
+/* Its kind stands for its place: nodes are not seen. */
+static void note_start(const Rounds *rounds, const Live *live) {
+  OrrGangJob *job = live->job;
+  const OrrGangShare share = {live->on, (gint32)job->gpus};
+  if (!rounds->rules->history) return;
+  if (!job->shares) job->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
+  g_array_set_size(job->shares, 0);
+  g_array_append_val(job->shares, share);
+  orr_gang_history_start(rounds->rules->history, job, rounds->now_us);
+}
+
+static void note_stop(const Rounds *rounds, OrrGangJob *job, gint64 at_us, const char *why) {
+  if (rounds->rules->history) orr_gang_history_stop(rounds->rules->history, job, at_us, why);
+}
+
 /* A job that was elsewhere, or nowhere, starts again. */
 static gint64 restart_of(const Rounds *rounds, const Live *live) {
   if (live->job->first_start_us < 0 || live->was_on == live->on) return 0;
@@ -141,7 +182,9 @@ static void run_job(Rounds *rounds, Live *live) {
   job->left_us = time_us == needed_us ? 0 : job->left_us - llround((double)time_us * rate);
   job->run_us += time_us;
   job->overhead_us += restart_us;
+  job->held_us += time_us + restart_us;
   live->end_us = rounds->now_us + time_us + restart_us;
+  note_start(rounds, live);
   live->had[live->on] += (double)(time_us + restart_us);
   rounds->had[live->on] += (double)(time_us + restart_us);
   rounds->totals.used += (double)job->gpus * (double)(time_us + restart_us);
@@ -154,6 +197,7 @@ static void count_stops(Rounds *rounds) {
     if (live->was_on == G_MAXUINT || live->on == live->was_on) continue;
     live->job->preemptions++;
     rounds->totals.preemptions++;
+    if (live->on == G_MAXUINT) note_stop(rounds, live->job, rounds->now_us, "preempted");
   }
 }
 
@@ -167,6 +211,9 @@ static void drop_ended(Rounds *rounds) {
       continue;
     }
     live.job->end_us = live.end_us;
+    live.job->demand = rounds->totals.demand - live.job->demand_begin;
+    note_stop(rounds, live.job, live.end_us, "done");
+    g_clear_pointer(&live.job->shares, g_array_unref);
     rounds->needs_reset = TRUE;
   }
   g_array_set_size(rounds->live, kept);
@@ -177,24 +224,26 @@ static gboolean run_round(Rounds *rounds) {
   const gint64 begin_us = rounds->now_us;
   gint64 end_us = begin_us;
   double held = 0, all = 0;
-  guint n_waiting = 0;
+  Course course = {.n_waiting = 0};
   choose(rounds);
   count_stops(rounds);
   for (guint i = 0; i < rounds->live->len; i++) {
     Live *live = live_at(rounds, i);
     if (live->on == G_MAXUINT) {
-      n_waiting++;
+      course.n_waiting++;
+      course.waiting += (double)live->job->gpus;
       continue;
     }
     run_job(rounds, live);
     held += (double)live->job->gpus;
+    course.held[live->on] += (double)live->job->gpus * (double)(live->end_us - begin_us);
     end_us = MAX(end_us, live->end_us);
   }
-  rounds->now_us = end_us;
+  advance(rounds, end_us, &course);
   for (guint k = 0; k < rounds->n_kinds; k++) all += rounds->capacity[k];
-  if (n_waiting > 0)
+  if (course.n_waiting > 0)
     rounds->totals.free_waiting += (all - held) * (double)(rounds->now_us - begin_us);
-  rounds->totals.most_waiting = MAX(rounds->totals.most_waiting, n_waiting);
+  rounds->totals.most_waiting = MAX(rounds->totals.most_waiting, course.n_waiting);
   rounds->totals.events++;
   drop_ended(rounds);
   return held > 0;
@@ -203,6 +252,7 @@ static gboolean run_round(Rounds *rounds) {
 static void submit(Rounds *rounds, OrrGangJob *job) {
   Live live = {.job = job, .on = G_MAXUINT, .was_on = G_MAXUINT};
   for (guint k = 0; k < rounds->n_kinds; k++) live.had[k] = (double)rounds->how->length_us / 2;
+  job->demand_begin = rounds->totals.demand;
   g_array_append_val(rounds->live, live);
   rounds->needs_reset = TRUE;
 }
@@ -216,8 +266,17 @@ static guint submit_all(Rounds *rounds, GArray *jobs, guint submitted) {
   return submitted;
 }
 
+/* No job runs: until then all that are live wait. */
+static void wait_until(Rounds *rounds, gint64 to_us) {
+  Course course = {.n_waiting = rounds->live->len};
+  for (guint i = 0; i < rounds->live->len; i++)
+    course.waiting += (double)live_at(rounds, i)->job->gpus;
+  advance(rounds, to_us, &course);
+}
+
 static void loop(Rounds *rounds, GArray *jobs) {
   guint submitted = 0;
+  if (rounds->rules->history) rounds->rules->history->begin_us = rounds->now_us;
   while (submitted < jobs->len || rounds->live->len > 0) {
     submitted = submit_all(rounds, jobs, submitted);
     if (rounds->needs_reset &&
@@ -229,7 +288,7 @@ static void loop(Rounds *rounds, GArray *jobs) {
                                : rounds->now_us;
     if (rounds->live->len > 0) rounds->reset_us = -1; /* nobody runs: share anew at once */
     if (rounds->live->len == 0 || !rounds->needs_reset)
-      rounds->now_us = MAX(next_us, rounds->now_us);
+      wait_until(rounds, MAX(next_us, rounds->now_us));
   }
 }
 
@@ -242,7 +301,9 @@ static void prepare(Rounds *rounds, GArray *jobs) {
     job->left_us = MAX(job->work_us, 1);
     job->run_us = job->overhead_us = 0;
     job->first_start_us = job->promised_us = -1;
-    job->preemptions = 0;
+    job->held_us = job->slowed_us = job->failed_us = 0;
+    job->preemptions = job->failures = job->span = 0;
+    job->energy_j = job->demand = 0;
     job->n_nodes = 1;
   }
 }

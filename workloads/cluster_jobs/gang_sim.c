@@ -19,7 +19,7 @@ static double key_of(const OrrGangSim *sim, const OrrGangJob *job) {
   const OrrGangQuestion question = {.params = sim->rules->order_params,
                                     .accounts = &sim->accounts,
                                     .now_us = sim->now_us,
-                                    .n_gpus = (gint64)sim->bins.n * sim->bins.size,
+                                    .n_gpus = sim->n_gpus,
                                     .most_priority = sim->most_priority};
   return sim->rules->order->key(&question, job);
 }
@@ -32,9 +32,12 @@ int orr_gang_sim_compare(const OrrGangSim *sim, const OrrGangJob *a, const OrrGa
 
 gboolean orr_gang_sim_place(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job) {
   const OrrGangPlacement *placement = sim->rules->placement;
+  OrrGangBins seen = *bins;
+  seen.map = sim->rules->map;
+  seen.popular = sim->popular;
   return placement->place_job
-             ? placement->place_job(bins, job, sim->rules->placement_params, sim->shares)
-             : placement->place(bins, job->gpus, sim->shares);
+             ? placement->place_job(&seen, job, sim->rules->placement_params, sim->shares)
+             : placement->place(&seen, job->gpus, sim->shares);
 }
 
 gboolean orr_gang_sim_fits(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job) {
@@ -64,6 +67,14 @@ void orr_gang_sim_add_running(OrrGangSim *sim, OrrGangJob *job) {
   g_ptr_array_insert(sim->running, (int)low, job);
 }
 
+/* An attempt begins; that of a job which a pass has only moved goes on. */
+static void begin_attempt(const OrrGangSim *sim, OrrGangJob *job) {
+  if (job->goes_on) return;
+  job->started_us = sim->now_us;
+  if (sim->rules->failures)
+    job->fail_us = orr_gang_failures_of_job_us(sim->rules->failures, job, sim->now_us);
+}
+
 void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   if (!job->shares) job->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
   g_array_set_size(job->shares, 0);
@@ -73,15 +84,27 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   job->is_running = TRUE;
   job->is_suspended = FALSE;
   orr_gang_kinds_begin(sim, job);
+  begin_attempt(sim, job);
+  sim->waiting_gpus -= (double)job->asked_gpus;
+  if (sim->rules->history) orr_gang_history_start(sim->rules->history, job, sim->now_us);
   if (job->first_start_us < 0) job->first_start_us = sim->now_us;
   if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, 1);
   if (sim->tree.all) orr_gang_queues_run(&sim->tree, job->queue_index, job, 1);
   orr_gang_sim_add_running(sim, job);
 }
 
+void orr_gang_sim_book(const OrrGangSim *sim, OrrGangJob *job) {
+  const gint64 span_us = sim->now_us - job->since_us;
+  job->since_us = sim->now_us;
+  job->held_us += span_us;
+  if (sim->rules->speed && job->pace)
+    job->energy_j +=
+        orr_gang_speed_watts(sim->rules->speed, job) * (double)span_us / ORR_GANG_US_PER_S;
+}
+
 /* Gives back what @job holds, without a word on its work. */
 static void release(OrrGangSim *sim, OrrGangJob *job) {
-  job->held_us += sim->now_us - job->since_us;
+  orr_gang_sim_book(sim, job);
   orr_gang_bins_add(&sim->bins, job->shares, 1);
   if (sim->accounts.all) orr_gang_accounts_run(&sim->accounts, job, sim->now_us, -1);
   if (sim->tree.all) orr_gang_queues_run(&sim->tree, job->queue_index, job, -1);
@@ -96,7 +119,21 @@ void orr_gang_sim_leave(OrrGangSim *sim, OrrGangJob *job) {
 
 /* --- Queue --- */
 
+/* @job joins the queue for the first time. */
+static void enter(OrrGangSim *sim, OrrGangJob *job) {
+  sim->demand += (double)job->asked_gpus;
+  job->demand_begin = sim->totals.demand;
+}
+
+void orr_gang_sim_count_waiting(OrrGangSim *sim) {
+  sim->waiting_gpus = 0;
+  for (guint i = 0; i < sim->waiting->len; i++)
+    sim->waiting_gpus += (double)((const OrrGangJob *)sim->waiting->pdata[i])->asked_gpus;
+}
+
 void orr_gang_sim_queue(OrrGangSim *sim, OrrGangJob *job) {
+  if (job->demand_begin < 0) enter(sim, job);
+  sim->waiting_gpus += (double)job->asked_gpus;
   job->turn = sim->turns++;
   guint low = 0, high = sim->waiting->len;
   while (low < high) {
@@ -161,18 +198,31 @@ static void schedule(OrrGangSim *sim) {
     orr_gang_queue_pass(sim);
   else
     pass(sim);
+  if (sim->tree.all || sim->rules->elastic || sim->rules->order->preempts)
+    orr_gang_sim_count_waiting(sim);
   fill_window(sim);
 }
 
 /* --- Events --- */
 
+void orr_gang_sim_close(OrrGangSim *sim, OrrGangJob *job, const char *why) {
+  const double gpus = (double)job->gpus;
+  job->slowed_us = job->held_us - job->run_us - job->overhead_us;
+  job->demand = sim->totals.demand - job->demand_begin;
+  sim->demand -= (double)job->asked_gpus;
+  sim->totals.overhead += gpus * (double)job->overhead_us;
+  sim->totals.slowed += gpus * (double)job->slowed_us;
+  sim->totals.failed += gpus * (double)job->failed_us;
+  if (sim->rules->history) orr_gang_history_stop(sim->rules->history, job, sim->now_us, why);
+}
+
 static void end_job(OrrGangSim *sim, OrrGangJob *job) {
   release(sim, job);
   job->is_running = FALSE;
   job->left_us = 0;
-  sim->totals.overhead += (double)job->gpus * (double)job->overhead_us;
   if (sim->rules->n_kinds > 0 || job->gpus != job->asked_gpus || sim->rules->elastic)
     job->run_us = MAX(job->held_us - job->overhead_us, 0); /* not at the trace's speed */
+  orr_gang_sim_close(sim, job, "done");
   if (sim->plan && job->first_start_us + orr_gang_job_estimate_us(job) > sim->now_us)
     orr_gang_plan_ended_early(sim, job);
   g_clear_pointer(&job->shares, g_array_unref);
@@ -215,13 +265,32 @@ static gint64 next_event_us(const OrrGangSim *sim, const GArray *jobs, guint sub
     next_us = MIN(next_us, g_array_index(jobs, OrrGangJob, submitted).submit_us);
   if (sim->running->len > 0)
     next_us = MIN(next_us, ((const OrrGangJob *)sim->running->pdata[0])->end_us);
+  if (sim->rules->failures) next_us = MIN(next_us, orr_gang_strike_next_us(sim));
   return next_us;
+}
+
+/* Fragmentation: what is free beyond the largest gang that would start. */
+static void look(OrrGangSim *sim, gint64 to_us) {
+  const double span_us = (double)(to_us - sim->now_us);
+  if (!sim->rules->history || !(span_us > 0)) return;
+  const double free = (double)sim->bins.n_free, largest = (double)orr_gang_kinds_largest(sim);
+  const OrrGangMoment rates = {.held = (double)(sim->n_gpus - sim->n_out) - free,
+                               .waiting = sim->waiting_gpus,
+                               .free = free,
+                               .largest = largest,
+                               .out = (double)sim->n_out,
+                               .jobs_waiting = sim->waiting->len};
+  sim->totals.free += free * span_us;
+  sim->totals.stranded += (free - largest) * span_us;
+  orr_gang_history_pass(sim->rules->history, sim->now_us, to_us, &rates);
 }
 
 static void advance(OrrGangSim *sim, gint64 to_us) {
   const double span_us = (double)(to_us - sim->now_us);
-  const double all = (double)sim->bins.n * (double)sim->bins.size;
-  sim->totals.used += (all - (double)sim->bins.n_free) * span_us;
+  sim->totals.used += (double)(sim->n_gpus - sim->bins.n_free - sim->n_out) * span_us;
+  sim->totals.out += (double)sim->n_out * span_us;
+  sim->totals.demand += sim->demand * span_us;
+  look(sim, to_us);
   if (sim->waiting->len > 0) sim->totals.free_waiting += (double)sim->bins.n_free * span_us;
   sim->span_us = to_us - sim->now_us;
   sim->now_us = to_us;
@@ -234,21 +303,40 @@ static void join(OrrGangSim *sim) {
   g_ptr_array_set_size(sim->requeued, 0);
 }
 
+/* More failures than any campaign of jobs that makes progress has. */
+#define MOST_FAILURES 5000000
+
+/* Whether there is an event to come: jobs may wait with none running while nodes are repaired. */
+static gboolean goes_on(const OrrGangSim *sim, const GArray *jobs, guint submitted) {
+  return submitted < jobs->len || sim->running->len > 0 || sim->fills_due ||
+         (sim->rules->period_us > 0 && sim->is_due) ||
+         (sim->rules->failures && sim->waiting->len > 0);
+}
+
+/* Submits the jobs that are due; returns how many have been. */
+static guint submit(OrrGangSim *sim, GArray *jobs, guint submitted) {
+  for (; submitted < jobs->len; submitted++) {
+    OrrGangJob *job = &g_array_index(jobs, OrrGangJob, submitted);
+    if (job->submit_us > sim->now_us) break;
+    if (job->n_after == 0) orr_gang_sim_queue(sim, job);
+  }
+  return submitted;
+}
+
 static void loop(OrrGangSim *sim, GArray *jobs) {
   guint submitted = 0;
   sim->now_us = sim->totals.begin_us;
+  if (sim->rules->history) sim->rules->history->begin_us = sim->now_us;
   orr_gang_after_open(sim, jobs);
-  while (submitted < jobs->len || sim->running->len > 0 ||
-         (sim->rules->period_us > 0 && sim->is_due) || sim->fills_due) {
+  while (!sim->totals.has_given_up && goes_on(sim, jobs, submitted)) {
     advance(sim, next_event_us(sim, jobs, submitted));
     end_jobs(sim);
     join(sim);
-    for (; submitted < jobs->len; submitted++) {
-      OrrGangJob *job = &g_array_index(jobs, OrrGangJob, submitted);
-      if (job->submit_us > sim->now_us) break;
-      if (job->n_after == 0) orr_gang_sim_queue(sim, job);
-    }
+    if (sim->rules->failures) orr_gang_strike(sim);
+    submitted = submit(sim, jobs, submitted);
     schedule(sim);
+    if (sim->rules->speed) orr_gang_pace(sim);
+    sim->totals.has_given_up = sim->totals.failures > MOST_FAILURES;
   }
   orr_gang_after_close(sim);
   sim->totals.end_us = sim->now_us;
@@ -271,10 +359,14 @@ static void reset(GArray *jobs, gint64 most_us) {
     if (most_us > 0) job->run_us = MIN(job->run_us, most_us);
     job->left_us = job->run_us;
     job->first_start_us = job->promised_us = -1;
-    job->preemptions = job->n_after = job->level = 0;
-    job->done_us = job->overhead_us = job->held_us = 0;
-    job->is_cancelled = job->is_suspended = FALSE;
+    job->preemptions = job->failures = job->n_after = job->level = job->span = 0;
+    job->done_us = job->overhead_us = job->held_us = job->slowed_us = job->failed_us = 0;
+    job->is_cancelled = job->is_suspended = job->goes_on = FALSE;
     job->rate = 1;
+    job->slow = job->energy_j = job->demand = 0;
+    job->demand_begin = -1;
+    job->pace = NULL;
+    job->fail_us = G_MAXINT64;
     if (job->asked_gpus > 0) job->gpus = job->asked_gpus;
     job->asked_gpus = job->gpus;
   }
@@ -304,7 +396,6 @@ static void count_sizes(OrrGangSim *sim, const GArray *jobs) {
   sim->popular = g_new0(double, most + 1);
   for (guint i = 0; i < jobs->len; i++)
     sim->popular[MIN(g_array_index(jobs, OrrGangJob, i).gpus, most)] += 1.0 / jobs->len;
-  sim->bins.popular = sim->later.popular = sim->popular;
 }
 
 /* A job's queue is found once. */

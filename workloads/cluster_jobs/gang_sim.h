@@ -22,8 +22,11 @@
 #define ORR_GANG_SIM_H
 
 #include "workloads/cluster_jobs/gang_bins.h"
+#include "workloads/cluster_jobs/gang_failures.h"
+#include "workloads/cluster_jobs/gang_history.h"
 #include "workloads/cluster_jobs/gang_order.h"
 #include "workloads/cluster_jobs/gang_queue.h"
+#include "workloads/cluster_jobs/gang_speed.h"
 
 G_BEGIN_DECLS
 
@@ -124,6 +127,10 @@ typedef struct {
   OrrElastic elastic;
   double scaling;              /* of a gang of another size than asked for; 0: 1, in proportion */
   const OrrGangSpeeds *speeds; /* NULL: no table */
+  const OrrGangMap *map;     /* NULL: not known */
+  OrrGangSpeed *speed;       /* NULL: run times are as given, whatever the place */
+  OrrGangFailures *failures; /* of this run; NULL: nothing fails */
+  OrrGangHistory *history;   /* that the run fills; NULL: none is kept */
 } OrrGangRules;
 
 /* What a run sums up over time, in GPU-microseconds. */
@@ -132,8 +139,15 @@ typedef struct {
   double used;             /* by running gangs */
   double overhead;         /* of this, for restarts and work that was done again */
   double free_waiting;     /* free while jobs wait: fragmentation and order */
-  guint64 events, preemptions;
+  double slowed;           /* of used: what places took beyond the work */
+  double failed;           /* of overhead: after failures */
+  double out;              /* in repair */
+  double stranded;         /* free, beyond the largest gang that would start */
+  double free;
+  double demand; /* of jobs that run or wait */
+  guint64 events, preemptions, failures, strikes;
   guint most_waiting;
+  gboolean has_given_up; /* too many failures for the jobs to end */
 } OrrGangTotals;
 
 /* Whether a job could start on an empty cluster, once its queue's jobs are gone. */

@@ -35,6 +35,9 @@ typedef struct {
   guint64 turns;          /* given to jobs so far (gang_repack.c) */
   gboolean is_due;        /* something happened since the last pass */
   GHashTable *dependents; /* a job to those that wait for it (gang_after.c); NULL: none */
+  gint64 n_gpus, n_out;   /* of the cluster; of nodes in repair */
+  double demand;          /* GPUs that jobs have asked for which run or wait */
+  double waiting_gpus;    /* the same of jobs that wait */
   OrrGangTotals totals;
 } OrrGangSim;
 
@@ -46,6 +49,18 @@ gboolean orr_gang_sim_fits(OrrGangSim *sim, const OrrGangBins *bins, const OrrGa
 /* Starts @job at sim->shares, which orr_gang_sim_fits has set. It is no longer in the queue. */
 void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job);
 void orr_gang_sim_add_running(OrrGangSim *sim, OrrGangJob *job);
+/* Books the time and the energy of @job, which runs, until now. */
+void orr_gang_sim_book(const OrrGangSim *sim, OrrGangJob *job);
+/* @job, which holds no GPUs, has ended, or was preempted for good: the sums over its life. @why:
+ * gang_history.h. */
+void orr_gang_sim_close(OrrGangSim *sim, OrrGangJob *job, const char *why);
+void orr_gang_sim_count_waiting(OrrGangSim *sim); /* after a pass that has placed all anew */
+
+/* After a pass: the paces of all that run, whose places or neighbours have changed. */
+void orr_gang_pace(OrrGangSim *sim);
+/* Failures and returns of nodes that are due now. */
+void orr_gang_strike(OrrGangSim *sim);
+gint64 orr_gang_strike_next_us(const OrrGangSim *sim);
 
 gboolean orr_gang_sim_place(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job);
 /* Whether @job fits on kind @kind; then sim->shares says where. */
@@ -58,13 +73,19 @@ void orr_gang_sim_leave(OrrGangSim *sim, OrrGangJob *job); /* takes it from thos
 
 /* gang_kinds.c */
 void orr_gang_kinds_open(OrrGangSim *sim); /* sets kinds and makes the bins */
-/* Sets kind, rate, start and end of @job, which starts at its shares. */
+/* The largest gang that would start now on an empty queue. */
+gint64 orr_gang_kinds_largest(const OrrGangSim *sim);
 /* The speed of @job with @gpus of kind @kind, relative to the GPUs it asked for on that kind. */
 double orr_gang_kinds_speed(const OrrGangSim *sim, const OrrGangJob *job, guint kind, gint64 gpus);
+/* Sets kind, rate, start and end of @job, which starts at its shares. */
 void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job);
 
 /* gang_preempt.c: what a preemption does to a job. */
-void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job); /* @job has been stopped */
+void orr_gang_preempt_count(OrrGangSim *sim, OrrGangJob *job); /* it has been stopped */
+/* Work since the last checkpoint is lost, and the next start takes the restart; returns what that
+ * adds to its run time. @job has been stopped. */
+gint64 orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job);
+void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job); /* both */
 void orr_gang_preempt(OrrGangSim *sim, OrrGangJob *job);        /* stops it, as the mode says */
 /* @job, which has been stopped, is to go on with @gpus, after a restart. */
 void orr_gang_preempt_resize(OrrGangSim *sim, OrrGangJob *job, gint64 gpus);

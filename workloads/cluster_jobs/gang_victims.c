@@ -32,7 +32,7 @@ gboolean orr_gang_victims_any(const OrrGangRules *rules) {
 static gint64 safe_until_us(const OrrGangSim *sim, const OrrGangJob *job) {
   const OrrGangQueueParams *params = sim->tree.all[job->queue_index].params;
   const gint64 of_queue_us = params ? llround(params->min_run_s * ORR_GANG_US_PER_S) : 0;
-  return job->since_us + MAX(of_queue_us, sim->rules->min_run_us);
+  return job->started_us + MAX(of_queue_us, sim->rules->min_run_us);
 }
 
 gint64 orr_gang_victims_next_us(const OrrGangSim *sim) {
@@ -102,7 +102,7 @@ static double rank_of(const Wanted *wanted, const OrrGangJob *victim, OrrVictim 
   case ORR_VICTIM_LOWEST_PRIORITY:
     return victim->priority;
   case ORR_VICTIM_NEWEST:
-    return -(double)victim->since_us;
+    return -(double)victim->started_us;
   case ORR_VICTIM_LEAST_LOST:
     return orr_gang_preempt_loss(sim, victim);
   case ORR_VICTIM_FEWEST_GPUS:

@@ -80,7 +80,7 @@ static gboolean replay_sync(const OrrPostTrainingParts *parts, const OrrParts *r
                           .model = parts->model,
                           .cluster = &parts->whole,
                           .beside = other->gpus > 0 ? &traffic : NULL,
-                          .gpus = load.rollout_gpus + 1};
+                          .beside_gpus = load.rollout_gpus + 1};
   const gboolean ok = n == 0 || runs->replay(runs->user, list, n, times, error);
   for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
     orr_field_clear(&orr_collective_bench_table, &calls[i]);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/run/answer/cluster_answers.h"
 #include "sim/run/answer/latencies.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
@@ -24,6 +25,11 @@ static double gpu_hours(const OrrGangJob *job) {
   return (double)job->gpus * seconds(job->run_us) / 3600;
 }
 
+/* The time for which it stood still, and overheads. */
+static double wait_s(const OrrGangJob *job) {
+  return seconds(job->end_us - job->submit_us - job->run_us - job->slowed_us);
+}
+
 /* --- Jobs --- */
 
 static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
@@ -31,16 +37,23 @@ static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
     const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
     const OrrClusterJobRow row = {
         .job = g_string_chunk_insert_const(outcome->names, job->id),
+        .user = g_string_chunk_insert_const(outcome->names, job->user),
         .queue = g_string_chunk_insert_const(outcome->names, job->queue),
         .gpus = job->gpus,
         .submit_s = seconds(job->submit_us),
         .start_s = seconds(job->first_start_us),
         .end_s = seconds(job->end_us),
-        .wait_s = seconds(job->end_us - job->submit_us - job->run_us),
+        .wait_s = wait_s(job),
         .run_s = seconds(job->run_us),
         .overhead_s = seconds(job->overhead_us),
         .promised_s = job->promised_us >= 0 ? seconds(job->promised_us) : NAN,
         .preemptions = job->preemptions,
+        .failures = job->failures,
+        .failed_s = seconds(job->failed_us),
+        .slowed_s = seconds(job->slowed_us),
+        .placement_slowdown = orr_cluster_answers_slowdown(job),
+        .rho = orr_cluster_answers_rho(job, (double)work->work.n_gpus),
+        .energy_kwh = orr_cluster_answers_kwh(work, job),
         .nodes = job->n_nodes,
     };
     g_array_append_val(outcome->cluster_jobs, row);
@@ -71,11 +84,11 @@ static void group_free(gpointer data) {
 
 static void group_add(Group *group, const OrrGangJob *job) {
   const double jct_s = seconds(job->end_us - job->submit_us);
-  const double wait_s = seconds(job->end_us - job->submit_us - job->run_us);
+  const double waited_s = wait_s(job);
   group->n++;
   group->gpu_hours += gpu_hours(job);
   g_array_append_val(group->jct, jct_s);
-  g_array_append_val(group->wait, wait_s);
+  g_array_append_val(group->wait, waited_s);
 }
 
 typedef char *(*NameOf)(const OrrGangJob *job);
@@ -93,7 +106,7 @@ static int compare_names(gconstpointer a, gconstpointer b) {
 static void add_groups(const OrrClusterWork *work, const char *grouping, NameOf name_of,
                        OrrOutcome *outcome) {
   g_autoptr(GHashTable) groups = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, group_free);
-  for (guint i = 0; i < work->trace->jobs->len; i++) {
+  for (guint i = work->first; i < work->end; i++) {
     const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
     char *name = name_of(job);
     Group *group = g_hash_table_lookup(groups, name);
@@ -119,11 +132,11 @@ static void add_groups(const OrrClusterWork *work, const char *grouping, NameOf 
 /* --- The result --- */
 
 /* Jain, Chiu, Hawe 1984: (sum x)^2 / (n sum x^2), of the slow-downs of jobs that have work. */
-static double jain(const GArray *jobs) {
+static double jain(const OrrClusterWork *work) {
   double sum = 0, squares = 0;
   guint n = 0;
-  for (guint i = 0; i < jobs->len; i++) {
-    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+  for (guint i = work->first; i < work->end; i++) {
+    const OrrGangJob *job = &g_array_index(work->trace->jobs, OrrGangJob, i);
     if (job->run_us <= 0) continue;
     const double slow = (double)(job->end_us - job->submit_us) / (double)job->run_us;
     sum += slow;
@@ -143,23 +156,36 @@ static void fill_shares(const OrrClusterWork *work, OrrClusterResult *r) {
   r->useful = span_us > 0 ? (work->totals.used - work->totals.overhead) / (gpus * span_us) : 0;
   r->gpu_hours = work->totals.used / ORR_GANG_US_PER_S / 3600;
   r->overhead_gpu_hours = work->totals.overhead / ORR_GANG_US_PER_S / 3600;
-  double asked_us = 0;
   for (guint i = 0; i < jobs->len; i++) {
     const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
-    asked_us += (double)job->gpus * (double)job->run_us;
     r->n_timed_out += job->run_us < job->work_us;
   }
+}
+
+/* Of the jobs that count, while they are submitted. */
+static double offered_load(const OrrClusterWork *work) {
+  const OrrGangJob *jobs = (const OrrGangJob *)(const void *)work->trace->jobs->data;
+  double asked_us = 0;
+  for (guint i = work->first; i < work->end; i++)
+    asked_us += (double)jobs[i].gpus * (double)jobs[i].run_us;
   const double arrivals_us =
-      jobs->len == 0 ? 0
-                     : (double)(g_array_index(jobs, OrrGangJob, jobs->len - 1).submit_us -
-                                work->totals.begin_us);
-  r->offered_load = arrivals_us > 0 ? asked_us / (gpus * arrivals_us) : NAN;
+      work->end > work->first
+          ? (double)(jobs[work->end - 1].submit_us - jobs[work->first].submit_us)
+          : 0;
+  return arrivals_us > 0 ? asked_us / ((double)work->work.n_gpus * arrivals_us) : NAN;
+}
+
+/* Means over jobs that ask for more than the cluster has grow with their number. */
+static void refuse_means(const OrrClusterWork *work, OrrClusterResult *r) {
+  r->offered_load = offered_load(work);
+  if (r->offered_load > 1 && !work->overloaded) r->jct.mean = r->wait.mean = NAN;
 }
 
 static void fill_result(const OrrClusterWork *work, OrrClusterResult *r) {
   const GArray *jobs = work->trace->jobs;
   Group *all = group_new();
-  for (guint i = 0; i < jobs->len; i++) group_add(all, &g_array_index(jobs, OrrGangJob, i));
+  for (guint i = work->first; i < work->end; i++)
+    group_add(all, &g_array_index(jobs, OrrGangJob, i));
   r->jct = orr_latencies_of(all->jct);
   r->wait = orr_latencies_of(all->wait);
   group_free(all);
@@ -168,8 +194,10 @@ static void fill_result(const OrrClusterWork *work, OrrClusterResult *r) {
   r->preemptions = (gint64)work->totals.preemptions;
   r->most_waiting = work->totals.most_waiting;
   r->events = (gint64)work->totals.events;
-  r->slowdown_jain = jain(jobs);
+  r->n_counted = (gint64)work->end - work->first;
+  r->slowdown_jain = jain(work);
   fill_shares(work, r);
+  refuse_means(work, r);
 }
 
 G_GNUC_PRINTF(2, 3)
@@ -203,8 +231,11 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
   if (r->offered_load > 1)
     warn(outcome,
          "jobs ask for %.2f times the cluster's GPU time while they are submitted, so waits grow "
-         "with the length of the trace",
-         r->offered_load);
+         "with the length of the trace%s",
+         r->offered_load,
+         isnan(r->jct.mean)
+             ? "; means are not stated (workload.window.overloaded: true states them)"
+             : "");
 }
 
 void orr_cluster_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
@@ -213,13 +244,14 @@ void orr_cluster_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   add_jobs(work, outcome);
   add_groups(work, "gpus", size_of, outcome);
   add_groups(work, "queue", queue_of, outcome);
+  orr_cluster_answers(replayed, outcome);
   add_warnings(work, outcome);
 }
 
 char *orr_cluster_rows_explain(const OrrOutcome *outcome) {
   const OrrClusterResult *r = &outcome->result.cluster;
+  const double part = r->jct.mean > 0 ? r->wait.mean / r->jct.mean : 0;
   return g_strdup_printf("waits are %.0f %% of completion times, %.1f %% of GPUs idle while jobs "
                          "wait",
-                         r->jct.mean > 0 ? 100 * r->wait.mean / r->jct.mean : 0,
-                         100 * r->idle_while_waiting);
+                         100 * part, 100 * r->idle_while_waiting);
 }

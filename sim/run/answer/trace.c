@@ -1,7 +1,9 @@
 /*
  * trace.c - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events
  * "X"), which Perfetto and chrome://tracing open. A process is a lane, and its threads are the
- * lane's streams; times are in microseconds. A campaign is one process, whose threads are phases.
+ * lane's streams; times are in microseconds. A campaign is one process, whose threads are phases. A
+ * cluster of jobs is one process per node, on its first 1,000 nodes: its jobs that run side by side
+ * are on threads of their own.
  *
  * An arrow joins each send with its receive ("s" and "f" events of one id). Counters show memory
  * on each stage's first lane, power on the first lane, and the use of the busiest links, which are
@@ -198,6 +200,45 @@ static void add_power(GString *out, const OrrOutcome *outcome) {
   }
 }
 
+enum { MOST_NODES = 1000, MOST_THREADS = 64 };
+
+/* The first thread of a node that is free from @begin_s on; it is then taken until @end_s. */
+static guint free_thread(double *ends, double begin_s, double end_s) {
+  guint thread = 0;
+  while (thread + 1 < MOST_THREADS && ends[thread] > begin_s) thread++;
+  ends[thread] = end_s;
+  return thread;
+}
+
+static void add_cluster_span(GString *out, const OrrClusterSpanRow *row, gint64 node,
+                             guint thread) {
+  g_string_append(out, "{\"ph\":\"X\",\"name\":");
+  add_text(out, row->job);
+  g_string_append_printf(out, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%u", row->why, (int)node, thread);
+  add_number(out, "ts", row->begin_s * 1e6);
+  add_number(out, "dur", (row->end_s - row->begin_s) * 1e6);
+  g_string_append_printf(out, ",\"args\":{\"gpus\":%d,\"here\":%d}},\n", (int)row->gpus,
+                         (int)row->node_gpus);
+}
+
+/* Spans are in the order of their begins. */
+static void add_cluster(GString *out, const OrrOutcome *outcome) {
+  g_autofree double *ends = g_new0(double, MOST_NODES *MOST_THREADS);
+  gint64 n_nodes = 0;
+  for (guint i = 0; i < outcome->cluster_spans->len; i++) {
+    const OrrClusterSpanRow *row = &g_array_index(outcome->cluster_spans, OrrClusterSpanRow, i);
+    for (gint64 node = row->first_node; node <= row->last_node && node < MOST_NODES; node++) {
+      add_cluster_span(out, row, node,
+                       free_thread(&ends[node * MOST_THREADS], row->begin_s, row->end_s));
+      n_nodes = MAX(n_nodes, node + 1);
+    }
+  }
+  for (gint64 node = 0; node < n_nodes; node++) {
+    g_autofree char *name = g_strdup_printf("node %d", (int)node);
+    add_name(out, "process_name", node, 0, name);
+  }
+}
+
 /* A campaign's first seed: one process, a thread for each phase, and counters. */
 static void add_campaign(GString *out, const OrrOutcome *outcome) {
   g_autoptr(GPtrArray) phases = g_ptr_array_new();
@@ -238,6 +279,7 @@ gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError *
   add_power(out, outcome);
   add_links(out, outcome);
   add_campaign(out, outcome);
+  add_cluster(out, outcome);
   for (guint i = 0; i < outcome->lanes->len; i++) {
     const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
     add_name(out, "process_name", lane->lane, 0, lane->name);

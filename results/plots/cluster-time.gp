@@ -1,0 +1,7 @@
+# GPUs held, asked for, free for one gang and in repair, over time.
+set xlabel "days"
+set ylabel "GPUs"
+set yrange [0:*]
+set key tmargin center horizontal maxcols 2
+set grid
+plot for [i = 0:blocks - 1] data index i using 1:2 with steps linewidth 1.5 title columnheader(1)

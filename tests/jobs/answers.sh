@@ -1,0 +1,125 @@
+#!/bin/sh
+# answers.sh ORRERY: what a cluster of jobs answers beyond times: windows, a job that is asked about, places and
+# contention, failures, watts and money, its course over time. TAP.
+orrery=$(realpath "$1") || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+n=0
+check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 20; fi; }
+number() { sed -n "s/.*\"$1\": \([0-9.e+-]*\)[,}].*/\1/p" said | head -n 1; }
+near() { awk -v a="$1" -v b="$2" -v e="$3" 'BEGIN { d = a / b - 1; exit !(d < e && d > -e) }'; }
+query() { "$orrery" query c.db "$1" --csv | tail -n 1; }
+
+# Two jobs of 8 GPUs, each an hour, on one node: the second waits for the first. 16 GPU-hours in 1 s of submissions are
+# more than the node has.
+cat > two.csv <<'END'
+job_id,submit_s,duration_s,gpus,user,queue
+1,0,3600,8,ann,a
+2,1,3600,8,bob,b
+END
+cat > two.yaml <<'END'
+schema: scenario/1
+name: two jobs
+cluster: {base: dgx-h100-superpod, nodes: 1}
+workload: {kind: cluster, jobs: two.csv}
+END
+"$orrery" run two.yaml --db c.db --json > said 2>&1
+check "means over an overloaded window are refused" 'grep -q "\"jct_mean_s\": null" said && [ "$(number jct_p50_s)" != null ]'
+"$orrery" run two.yaml --db none > said 2>&1
+check "and the summary says why" 'grep -q "mean not stated" said && grep -q "workload.window.overloaded" said'
+check "GPU-hours add up to all" '[ "$(query "SELECT round(sum(gpu_hours), 6) = 16 FROM cluster_hours")" = 1 ]'
+check "spans have nodes, begin and end" \
+  '[ "$(query "SELECT group_concat(job || first_node || last_node || CAST(begin_s AS INTEGER)) FROM cluster_span")" = "\"1000,2003600\"" ]'
+check "each queue held half of the time" \
+  '[ "$(query "SELECT min(s) = max(s) FROM (SELECT sum(gpus) AS s FROM cluster_share WHERE grouping = '"'queue'"' GROUP BY name)")" = 1 ]'
+# The demand over the second job's life of 7,199 s is 16 GPUs for 3,599 s and 8 for 3,600 s: 12 of 8.
+check "rho is completion over the run time at an equal part" \
+  'near "$(query "SELECT rho FROM cluster_job WHERE job = 2")" "$(awk "BEGIN { print 7199 / (3600 * (16 * 3599 + 8 * 3600) / 7199 / 8) }")" 1e-6'
+check "without prices and steps there is neither money nor power" \
+  '[ "$(query "SELECT gpu_power_mean_w IS NULL AND energy_kwh IS NULL AND cost_hardware IS NULL FROM cluster_result")" = 1 ]'
+"$orrery" run two.yaml --db none --set workload.window.overloaded=true --json > said 2>&1
+check "asked for, they are stated" 'near "$(number jct_mean_s)" 5399.5 1e-9'
+"$orrery" run two.yaml --db none --set workload.window.warm-up=0.5 --json > said 2>&1
+check "a window counts the jobs after the warm-up" '[ "$(number n_counted)" = 1 ] && near "$(number jct_mean_s)" 7199 1e-9'
+"$orrery" run two.yaml --db none --set 'workload.ask={gpus: 4, work: 1 h, at: 10 min}' --json > said 2>&1
+check "a job that is asked about starts when it would" '[ "$(number asked_start_s)" = 7200 ] && [ "$(number asked_wait_s)" = 6600 ]'
+"$orrery" run two.yaml --db none --set prices=example --json > said 2>&1
+check "a machine of known price costs, without its energy" '[ -n "$(number cost_hardware)" ] && grep -q "\"cost_energy\": null" said'
+"$orrery" run two.yaml --db none --trace t.json > said 2>&1
+check "the time line has both jobs" '[ "$(grep -c "\"ph\":\"X\"" t.json)" = 2 ] && grep -q "node 0" t.json'
+
+# A table: 25 % slower under two leaves. One node each is under one.
+cat > wide.csv <<'END'
+job_id,submit_s,duration_s,gpus
+1,0,1000,64
+END
+cat > wide.yaml <<'END'
+schema: scenario/1
+name: one wide job
+cluster: {base: dgx-h100-superpod, nodes: 8, max-nodes: 8, fabric: {kind: fat-tree, levels: 2, radix: 48, oversubscription: 2}}
+workload: {kind: cluster, jobs: wide.csv, speed: {kind: table, pod: 1.25}}
+END
+"$orrery" run wide.yaml --db none --json > said 2>&1
+check "a table slows a gang under two leaves" '[ "$(number makespan_s)" = 1250 ] && near "$(number placement_slowdown)" 1.25 1e-9'
+
+# Steps: three gangs of one node under each of four leaves, 8 cards each on 16 uplinks a leaf. The same three as `jobs`,
+# replayed together on one fabric, out of step: a gang's mean load on the uplinks says what they cost each other.
+model='model: qwen3-30b-a3b'
+training='parallel: {ep: 16}, sequence: 4096, precision: bf16, recompute: full, optimizer: {kind: adam, sharding: zero-1}'
+fabric='{base: dgx-h100-superpod, nodes: 16, max-nodes: 16, fabric: {kind: fat-tree, levels: 2, radix: 48, oversubscription: 2}}'
+{
+  echo "schema: scenario/1"; echo "name: together"; echo "cluster: $fabric"; echo "jobs:"
+  for i in 0 1 2; do
+    list=""
+    for leaf in 0 1 2 3; do first=$(((leaf * 4 + i) * 8)); list="$list${list:+, }$first-$((first + 7))"; done
+    start=$(awk "BEGIN { print $i * 0.6 + 0.1 * ($i > 1) }")
+    echo "  - {name: j$i, start: $start s, gpus: 32, placement: {kind: explicit, gpus: [$list]}, $model, workload: {kind: training, stack: none, $training, batch: {global: 32, micro: 1}, steps: 10}}"
+  done
+} > together.yaml
+"$orrery" run together.yaml --db none --json > said 2>&1
+truth=$(sed -n 's/.*"job": "j1".*"slowdown": \([0-9.]*\).*/\1/p' said | head -n 1)
+cat > one.yaml <<END
+schema: scenario/1
+name: one of three
+cluster: $fabric
+workload:
+  kind: cluster
+  jobs: spread.csv
+  policy: {blocked: skip, placement: first-fit}
+  speed: {kind: steps, jobs: [{from-gpus: 1, model: gpt3-1.3b, training: {batch: {global: 1, micro: 1}}}, {from-gpus: 16, $model, training: {batch: {global: 1, micro: 1}, $training}}]}
+END
+# Jobs of a node each; those of nodes i, 4 + i, 8 + i, 12 + i end when gang i comes, which lasts to the end.
+awk 'BEGIN {
+  print "job_id,submit_s,duration_s,gpus"
+  for (node = 0; node < 16; node++) print node ",0," (node % 4 == 3 ? 9000 : 10 + 10 * (node % 4)) ",8"
+  for (i = 0; i < 3; i++) print 100 + i "," 5 + i ",1000,32"
+}' > spread.csv
+"$orrery" run one.yaml --db p.db > said 2>&1
+slow=$("$orrery" query p.db "SELECT slowed_s / run_s + 1 FROM cluster_job WHERE job = '101'" --csv | tail -n 1)
+echo "# contention: replayed together $truth, from mean loads $slow" | tee -a said
+check "gangs beside each other slow as in a replay of them together, within 6 %" 'near "$slow" "$truth" 0.06 && awk "BEGIN { exit !($truth > 1.03) }"'
+check "watts and energy are known where steps are" \
+  '[ "$("$orrery" query p.db "SELECT gpu_power_mean_w > 1000 AND energy_kwh > 0 FROM cluster_result" --csv | tail -n 1)" = 1 ]'
+
+# Failures
+"$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 2, scope: node, symptom: crash, repair: 1 min}]}' --set 'workload.policy.preemption={checkpoint: 5 min, restart: 1 min}' --json > said 2>&1
+check "jobs that fail end later, and ETTR says so" '[ "$(number failures)" -gt 0 ] && awk "BEGIN { exit !($(number ettr) < 1 && $(number makespan_s) > 7200) }"'
+cp said first; "$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 2, scope: node, symptom: crash, repair: 1 min}]}' --set 'workload.policy.preemption={checkpoint: 5 min, restart: 1 min}' --json > said 2>&1
+check "the same seed, the same failures" '[ "$(sed "s/\"wall_time_s.*//" first)" = "$(sed "s/\"wall_time_s.*//" said)" ]'
+"$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 3600, scope: node, symptom: crash, transient: true}]}' --set 'workload.policy.preemption={restart: 1 min, checkpoint: 1 h}' > said 2>&1
+status=$?
+check "jobs that can never end are given up, exit 1" '[ $status = 1 ] && grep -q "fail faster than they work" said'
+refuse() { # WORDS OPTION...
+  words=$1
+  shift
+  "$orrery" run two.yaml --db none "$@" > said 2>&1
+  status=$?
+  check "refused: $words" '[ $status = 2 ] && grep -q "$words" said'
+}
+refuse "count sees no nodes" --set workload.policy.placement=count --set 'workload.speed={kind: table, pod: 2}'
+refuse "promises starts" --set workload.policy.backfill=conservative --set workload.failures.set=rsc-1
+refuse "a stack's defaults" --set 'workload.speed={kind: steps, jobs: [{model: gpt3-1.3b, training: {stack: megatron-2022.05, batch: {global: 1, micro: 1}}}]}'
+refuse "its training needs" --set 'workload.speed={kind: steps, jobs: [{model: gpt3-175b, training: {batch: {global: 1, micro: 1}}}]}'
+refuse "from-gpus: 1" --set 'workload.speed={kind: steps, jobs: [{from-gpus: 2, model: gpt3-1.3b, training: {batch: {global: 1, micro: 1}}}]}'
+echo "1..$n"

@@ -1,0 +1,57 @@
+/*
+ * gang_history.h - what happened over time: where each gang sat, and the state of the cluster.
+ *
+ * Spans are one per stretch of a job on the same GPUs. The state is summed in at most 256 equal
+ * intervals: where the run outlasts them, neighbours merge and each is twice as long, so that
+ * memory does not grow with time.
+ */
+#ifndef ORR_GANG_HISTORY_H
+#define ORR_GANG_HISTORY_H
+
+#include "workloads/cluster_jobs/gang_bins.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const OrrGangJob *job;
+  gint64 begin_us, end_us; /* end -1: it runs */
+  guint first_share, n_shares;
+  const char *why; /* it ended: "done", "preempted", "cancelled", "failed", "moved" */
+} OrrGangSpan;
+
+/* Sums over the time of one interval, of GPUs times microseconds. */
+typedef struct {
+  double held, waiting, free, largest, out, jobs_waiting;
+} OrrGangMoment;
+
+enum { ORR_GANG_N_MOMENTS = 256 };
+
+typedef struct {
+  GArray *spans;  /* of OrrGangSpan */
+  GArray *shares; /* of OrrGangShare */
+  OrrGangMoment moments[ORR_GANG_N_MOMENTS];
+  gint64 begin_us, each_us;
+  guint n; /* moments in use */
+} OrrGangHistory;
+
+OrrGangHistory *orr_gang_history_new(void);
+void orr_gang_history_free(OrrGangHistory *history);
+
+/* @job starts on its shares at @now_us, or goes on there. */
+void orr_gang_history_start(OrrGangHistory *history, OrrGangJob *job, gint64 now_us);
+/* It stops; nothing where it does not run. @why: static. */
+void orr_gang_history_stop(OrrGangHistory *history, OrrGangJob *job, gint64 now_us,
+                           const char *why);
+/* From @from_us to @to_us the state was @rates, in GPUs (and jobs). */
+void orr_gang_history_pass(OrrGangHistory *history, gint64 from_us, gint64 to_us,
+                           const OrrGangMoment *rates);
+/* "0-3,7": the nodes of a span; newly allocated. */
+char *orr_gang_history_nodes(const OrrGangHistory *history, const OrrGangSpan *span);
+
+/* The largest gang that would start now on @n nodes of @size GPUs: whole empty nodes, and the rest
+ * on one more. */
+gint64 orr_gang_history_largest(const gint64 *free, guint n, gint64 size);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * gang_speed_steps.c - run times from a training step, replayed on the nodes that a gang got.
+ *
+ *   workload:
+ *     speed:
+ *       kind: steps
+ *       jobs:
+ *         - {from-gpus: 1, model: gpt3-1.3b, training: {batch: {global: 8, micro: 8}}}
+ *         - {from-gpus: 8, model: llama-3.1-8b, training: {parallel: {tp: 8}, ...}}
+ *
+ * The trace says how long a job took, not what it did. Each gang trains the model of the last entry
+ * that its size reaches; `batch.global` is of one data-parallel replica, of which it has as many as
+ * its GPUs hold. The first gang of each class of places is replayed on its own GPUs as a slice of
+ * the machine's fabric: alone, and with a half and a quarter of the bandwidth between switches.
+ *
+ *   slow(place, free) = step(place, free) / step of reference
+ *
+ * The reference is the step on the first GPUs of the reference cluster, or of this machine: a job
+ * takes its traced time there.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "workloads/cluster_jobs/gang_speed.h"
+#include "workloads/parts.h"
+#include "workloads/training/training.h"
+
+typedef struct {
+  gint64 from_gpus;
+  OrrModel model;
+  OrrTraining training;
+} Template;
+
+typedef struct {
+  GPtrArray *jobs; /* of Template */
+  OrrCluster reference;
+} Params;
+
+static const OrrField template_fields[] = {
+    ORR_FIELD_INT(Template, "from-gpus", from_gpus, "1", "The smallest gang that trains this.",
+                  .min = 1, .max = 1e7),
+    ORR_FIELD_SECTION(Template, "model", model, &orr_model_table, NULL, "Its model.",
+                      .document = "model"),
+    ORR_FIELD_SECTION(Template, "training", training, &orr_training_table, NULL,
+                      "Its training, as a workload of kind training describes it; batch.global is "
+                      "of one data-parallel replica, and tp is at most what divides the gang."),
+};
+static const OrrFieldTable template_table = ORR_FIELD_TABLE(
+    "cluster-speed-job", "What gangs of a size do.", Template, template_fields);
+
+static const OrrField fields[] = {
+    ORR_FIELD_SECTIONS(Params, "jobs", jobs, &template_table, NULL,
+                       "What gangs do, by size; the smallest from-gpus must be 1."),
+    ORR_FIELD_SECTION(Params, "reference", reference, &orr_cluster_table, NULL,
+                      "The cluster on whose first GPUs a job takes the time that its trace states; "
+                      "absent: this one.",
+                      .document = "cluster", .flags = ORR_FIELD_OPTIONAL),
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE(
+    "cluster-speed-steps", "Run times from replayed training steps.", Params, fields);
+
+static const Template *template_of(const Params *params, gint64 gpus) {
+  const Template *best = NULL;
+  for (guint i = 0; i < params->jobs->len; i++) {
+    const Template *one = params->jobs->pdata[i];
+    if (one->from_gpus <= gpus && (!best || one->from_gpus > best->from_gpus)) best = one;
+  }
+  return best;
+}
+
+static gint64 common_divisor(gint64 a, gint64 b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+/* The training of a gang of @gpus: a copy that borrows. */
+static OrrTraining training_of(const Template *one, gint64 gpus) {
+  OrrTraining training = one->training;
+  training.parallel.tp = common_divisor(training.parallel.tp, gpus);
+  const gint64 per_replica = training.parallel.tp * training.parallel.pp * training.parallel.cp;
+  training.parallel.dp = 0;
+  training.batch.global_size *= MAX(gpus / per_replica, 1);
+  return training;
+}
+
+static void check(const void *data, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const Params *params = data;
+  (void)cluster;
+  if (!template_of(params, 1))
+    orr_diags_error(diags, place, "speed steps has no job for a gang of 1 GPU: want an entry with "
+                                  "from-gpus: 1");
+  for (guint i = 0; i < params->jobs->len; i++) {
+    Template *one = params->jobs->pdata[i];
+    orr_model_settle(&one->model, place, diags);
+    if (one->training.stack && strcmp(one->training.stack, "none") != 0)
+      orr_diags_error(diags, place, "speed.jobs: a stack's defaults are not laid under a training "
+                                    "here: want stack: none, and its settings by name");
+  }
+}
+
+/* --- Replays --- */
+
+/* The GPUs of a gang: the first of each of its nodes. */
+static GArray *gpus_of(const OrrGangClass *place, gint64 per_node) {
+  GArray *gpus = g_array_new(FALSE, FALSE, sizeof(gint64));
+  for (guint i = 0; i < place->shares->len; i++) {
+    const OrrGangShare *share = &g_array_index(place->shares, OrrGangShare, i);
+    for (gint64 k = 0; k < share->gpus; k++) {
+      const gint64 gpu = share->bin * per_node + k;
+      g_array_append_val(gpus, gpu);
+    }
+  }
+  return gpus;
+}
+
+static GArray *first_gpus(gint64 n) {
+  GArray *gpus = g_array_new(FALSE, FALSE, sizeof(gint64));
+  for (gint64 gpu = 0; gpu < n; gpu++) g_array_append_val(gpus, gpu);
+  return gpus;
+}
+
+typedef struct {
+  const OrrWorld *world;
+  OrrPart part;
+} Replay;
+
+static gboolean replay(const Replay *replay, const GArray *gpus, const double *shares, guint n,
+                       OrrPartTimes *ret_times, GError **error) {
+  OrrPart parts[ORR_GANG_N_FREES];
+  for (guint i = 0; i < n; i++) {
+    parts[i] = replay->part;
+    parts[i].gpus = (const gint64 *)(const void *)gpus->data;
+    parts[i].n_gpus = gpus->len;
+    parts[i].switch_share = shares[i];
+  }
+  const OrrParts *runs = replay->world->parts;
+  return runs->replay(runs->user, parts, n, ret_times, error);
+}
+
+static gboolean reference_s(const Params *params, const Replay *own, gint64 n, double *ret_s,
+                            GError **error) {
+  g_autoptr(GArray) gpus = first_gpus(n);
+  static const double whole = 1;
+  OrrPartTimes times;
+  Replay there = *own;
+  if (params->reference.device.name) there.part.cluster = &params->reference;
+  if (n > orr_cluster_n_gpus(there.part.cluster)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "speed.reference has fewer GPUs than a gang of %" G_GINT64_FORMAT, n);
+    return FALSE;
+  }
+  if (!replay(&there, gpus, &whole, 1, &times, error)) return FALSE;
+  *ret_s = times.seconds;
+  return TRUE;
+}
+
+static const double frees[ORR_GANG_N_FREES] = {1, 0.5, 0.25};
+
+/* A gang in one leaf is replayed once: it sends nothing over the links above. */
+static gboolean replay_all(const Replay *own, const OrrGangClass *place, OrrPartTimes *ret_times,
+                           GError **error) {
+  g_autoptr(GArray) gpus = gpus_of(place, own->world->cluster->node.gpus);
+  const guint n = place->leaves > 1 ? ORR_GANG_N_FREES : 1;
+  if (!replay(own, gpus, frees, n, ret_times, error)) return FALSE;
+  for (guint i = n; i < ORR_GANG_N_FREES; i++) ret_times[i] = ret_times[0];
+  return TRUE;
+}
+
+/* Of the busiest link between switches: its bytes over what it could carry in a step alone. A link
+ * that cannot limit a flow is not replayed, so the most of the three is taken. */
+static double uplink_of(const OrrPartTimes *times) {
+  double most = 0;
+  for (int i = 0; i < ORR_GANG_N_FREES; i++)
+    most = fmax(most, times[i].switch_use * frees[i] * times[i].seconds / times[0].seconds);
+  return fmin(most, 1);
+}
+
+static gboolean check_room(const Replay *own, double gpu_bytes, GError **error) {
+  const double room = own->world->cluster->device.memory_bytes;
+  if (gpu_bytes <= room) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "%s: its training needs %.1f GiB of memory on a GPU, which has %.1f", own->part.name,
+              gpu_bytes / (1 << 30), room / (1 << 30));
+  return FALSE;
+}
+
+static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass *place,
+                     OrrGangPace *ret_pace, GError **error) {
+  const Params *params = data;
+  const Template *one = template_of(params, place->gpus);
+  const OrrTraining training = training_of(one, place->gpus);
+  g_autofree char *name = g_strdup_printf("gang of %" G_GINT64_FORMAT " GPUs", place->gpus);
+  const Replay own = {world, {.name = name,
+                              .kind = &orr_training_kind,
+                              .params = &training,
+                              .model = &one->model,
+                              .cluster = world->cluster}};
+  OrrPartTimes times[ORR_GANG_N_FREES];
+  double whole_s = 0;
+  if (!replay_all(&own, place, times, error) ||
+      !check_room(&own, times[0].gpu_bytes, error) ||
+      !reference_s(params, &own, place->gpus, &whole_s, error))
+    return FALSE;
+  for (int i = 0; i < ORR_GANG_N_FREES; i++) ret_pace->slow[i] = times[i].seconds / whole_s;
+  ret_pace->uplink = place->leaves > 1 ? uplink_of(times) : 0;
+  ret_pace->watts = times[0].gpu_energy_j / times[0].seconds;
+  return TRUE;
+}
+
+const OrrGangSpeedKind orr_gang_speed_steps = {
+    .entry = {"steps", "Run times follow a training step, replayed on the nodes that a gang got.",
+              &table},
+    .check = check,
+    .pace = pace,
+};
