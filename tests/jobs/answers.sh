@@ -42,6 +42,8 @@ check "without prices and steps there is neither money nor power" \
 check "asked for, they are stated" 'near "$(number jct_mean_s)" 5399.5 1e-9'
 "$orrery" run two.yaml --db none --set workload.window.warm-up=0.5 --json > said 2>&1
 check "a window counts the jobs after the warm-up" '[ "$(number n_counted)" = 1 ] && near "$(number jct_mean_s)" 7199 1e-9'
+"$orrery" run two.yaml --db none --set workload.window.cool-down=0.5 --json > said 2>&1
+check "or those before the cool-down" '[ "$(number n_counted)" = 1 ] && near "$(number jct_mean_s)" 3600 1e-9'
 "$orrery" run two.yaml --db none --set 'workload.ask={gpus: 4, work: 1 h, at: 10 min}' --json > said 2>&1
 check "a job that is asked about starts when it would" '[ "$(number asked_start_s)" = 7200 ] && [ "$(number asked_wait_s)" = 6600 ]'
 "$orrery" run two.yaml --db none --set prices=example --json > said 2>&1
