@@ -76,5 +76,5 @@ void orr_summary_cluster(GString *out, const OrrScenario *scenario, const OrrOut
   if (r->overhead_gpu_hours > 0)
     g_string_append_printf(out, " cost %.0f GPU-hours", r->overhead_gpu_hours);
   g_string_append_c(out, '\n');
-  orr_summary_cluster_add_more(out, scenario, r);
+  orr_summary_cluster_more(out, scenario, r);
 }

@@ -70,8 +70,8 @@ static void add_asked(GString *out, const OrrScenario *scenario, const OrrCluste
                            r->asked_wait_s / 3600);
 }
 
-void orr_summary_cluster_add_more(GString *out, const OrrScenario *scenario,
-                                  const OrrClusterResult *r) {
+void orr_summary_cluster_more(GString *out, const OrrScenario *scenario,
+                              const OrrClusterResult *r) {
   const OrrClusterJobs *params = scenario->workload.params;
   const OrrGangSpeedKind *speed = (const OrrGangSpeedKind *)(gconstpointer)params->speed.entry;
   const OrrFailures *set = &params->failures.set;

@@ -10,8 +10,7 @@
 
 G_BEGIN_DECLS
 
-void orr_summary_cluster_add_more(GString *out, const OrrScenario *scenario,
-                                  const OrrClusterResult *r);
+void orr_summary_cluster_more(GString *out, const OrrScenario *scenario, const OrrClusterResult *r);
 
 G_END_DECLS
 

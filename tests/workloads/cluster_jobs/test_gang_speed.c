@@ -60,7 +60,7 @@ static gboolean test_pace(const void *params, const OrrWorld *world, const OrrGa
 }
 static const OrrGangSpeedKind test_speed = {.entry = {"test", "", NULL}, .pace = test_pace};
 
-/* Two gangs of three nodes, two in one leaf and one in the other (leaves of four: nodes 0-3, 4-7).
+/* Two gangs of four nodes, two in each leaf (leaves of four: nodes 0-3, 4-7).
  * The first alone works at speed 1 until 50 s. Then both leave each other at least half of the
  * links: 1.5 s for a second of work. The first has 50 s left and ends at 125 s; by then the second
  * has done 50 of its 100 s, and ends at 175 s. */
@@ -69,14 +69,13 @@ static void test_contention(void) {
   OrrGangSpeed *speed = orr_gang_speed_new(&test_speed, NULL, NULL, map);
   OrrGangRules rules = rules_of("first-fit", N_NODES);
   GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
-  /* one node of leaf 0 is taken for long, so that the gangs are nodes 1-5 and 6-7 with 0 */
   const OrrGangJob all[] = {job_of(1, 0, 20, 8), job_of(2, 0, 100, 16), job_of(3, 50, 100, 16)};
   OrrGangTotals totals;
   rules.map = map;
   rules.speed = speed;
   g_array_append_vals(jobs, all, 3);
   orr_gang_sim_run(&rules, jobs, &totals);
-  /* nodes 0-1; nodes 2-5; then nodes 0-1 and 6-7 */
+  /* on nodes 0-1, 2-5, and then 0-1 and 6-7 */
   g_assert_cmpint(job_at(jobs, 0)->end_us, ==, 20000000);
   g_assert_cmpint(job_at(jobs, 1)->end_us, ==, 125000000);
   g_assert_cmpint(job_at(jobs, 2)->end_us, ==, 175000000);
@@ -98,8 +97,8 @@ static void test_between(void) {
   g_assert_cmpfloat_with_epsilon(orr_gang_speed_slow(&pace, 0.2), 3, 1e-12);
 }
 
-/* Leaves of four nodes; two nodes of leaf 0 and one of leaf 1 are taken. A gang of two nodes goes to
- * leaf 0, which it fills; one of three to leaf 1; one of four takes leaf 1 and one node more. */
+/* Leaves of four nodes; two nodes of leaf 0 and one of leaf 1 are taken. A gang of two nodes goes
+ * to leaf 0, which it fills; one of three to leaf 1; one of four takes leaf 1 and one more. */
 static void test_nearest(void) {
   g_autoptr(OrrGangMap) map = orr_gang_map_regular(N_NODES, 4, N_NODES);
   const OrrGangPlacement *nearest = find(&orr_gang_placement_registry, "nearest");
@@ -209,9 +208,7 @@ static void test_lemons(void) {
   set_free(set);
 }
 
-/* A rack of four nodes fails at once. The gang of one node there moves to a free node with
- * replace-node, at once; with requeue it is the queue's order that decides, and a job that was
- * waiting for that node has it first. */
+/* A rack of four nodes fails at once, and returns at once after its repair. */
 static void test_blast(void) {
   OrrFailures *set = set_new((OrrFailureProcess){.rate_per_hour = 1,
                                                  .scope = ORR_FAILURE_SCOPE_RACK,

@@ -46,8 +46,8 @@ static const OrrField template_fields[] = {
                       "Its training, as a workload of kind training describes it; batch.global is "
                       "of one data-parallel replica, and tp is at most what divides the gang."),
 };
-static const OrrFieldTable template_table = ORR_FIELD_TABLE(
-    "cluster-speed-job", "What gangs of a size do.", Template, template_fields);
+static const OrrFieldTable template_table =
+    ORR_FIELD_TABLE("cluster-speed-job", "What gangs of a size do.", Template, template_fields);
 
 static const OrrField fields[] = {
     ORR_FIELD_SECTIONS(Params, "jobs", jobs, &template_table, NULL,
@@ -85,14 +85,16 @@ static void check(const void *data, const OrrCluster *cluster, OrrPlace place, O
   const Params *params = data;
   (void)cluster;
   if (!template_of(params, 1))
-    orr_diags_error(diags, place, "speed steps has no job for a gang of 1 GPU: want an entry with "
-                                  "from-gpus: 1");
+    orr_diags_error(diags, place,
+                    "speed steps has no job for a gang of 1 GPU: want an entry with "
+                    "from-gpus: 1");
   for (guint i = 0; i < params->jobs->len; i++) {
     Template *one = params->jobs->pdata[i];
     orr_model_settle(&one->model, place, diags);
     if (one->training.stack && strcmp(one->training.stack, "none") != 0)
-      orr_diags_error(diags, place, "speed.jobs: a stack's defaults are not laid under a training "
-                                    "here: want stack: none, and its settings by name");
+      orr_diags_error(diags, place,
+                      "speed.jobs: a stack's defaults are not laid under a training "
+                      "here: want stack: none, and its settings by name");
   }
 }
 
@@ -188,15 +190,15 @@ static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass
   const Template *one = template_of(params, place->gpus);
   const OrrTraining training = training_of(one, place->gpus);
   g_autofree char *name = g_strdup_printf("gang of %" G_GINT64_FORMAT " GPUs", place->gpus);
-  const Replay own = {world, {.name = name,
-                              .kind = &orr_training_kind,
-                              .params = &training,
-                              .model = &one->model,
-                              .cluster = world->cluster}};
+  const Replay own = {world,
+                      {.name = name,
+                       .kind = &orr_training_kind,
+                       .params = &training,
+                       .model = &one->model,
+                       .cluster = world->cluster}};
   OrrPartTimes times[ORR_GANG_N_FREES];
   double whole_s = 0;
-  if (!replay_all(&own, place, times, error) ||
-      !check_room(&own, times[0].gpu_bytes, error) ||
+  if (!replay_all(&own, place, times, error) || !check_room(&own, times[0].gpu_bytes, error) ||
       !reference_s(params, &own, place->gpus, &whole_s, error))
     return FALSE;
   for (int i = 0; i < ORR_GANG_N_FREES; i++) ret_pace->slow[i] = times[i].seconds / whole_s;

@@ -51,8 +51,9 @@ static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass
 }
 
 const OrrGangSpeedKind orr_gang_speed_table = {
-    .entry = {"table", "Multiples of the trace's run times, by the part of the machine that holds "
-                       "the gang.",
+    .entry = {"table",
+              "Multiples of the trace's run times, by the part of the machine that holds "
+              "the gang.",
               &table},
     .pace = pace,
 };
