@@ -28,4 +28,17 @@ refuse "found 'oldest', want borrowing" --set 'workload.policy.preemption.victim
 refuse "goes without backfill" --set 'workload.policy.rounds.length=1 min' --set workload.policy.backfill=easy
 refuse "want one for each" --set workload.jobs=generate --set 'workload.generate={gpus: [1, 2], weights: [1]}'
 refuse "throughputs are by kind of GPU" --set workload.throughputs=none.csv
+# What does not go together (cluster_refuse.c).
+table='workload.speed={kind: table, pod: 2}' kinds='workload.kinds=[{name: a, nodes: 4}, {name: b, nodes: 4}]'
+failures='workload.failures.set={processes: [{component: node, rate-per-hour: 1, scope: node, symptom: crash}]}'
+refuse "changes with the time that a job has run" --set "$table" --set workload.policy.order=tiresias
+refuse "it goes without speed by place" --set "$table" --set 'workload.policy.rounds.length=1 min'
+refuse "it goes without failures" --set "$failures" --set 'workload.policy.rounds.length=1 min'
+refuse "they go without speed by place" --set "$table" --set workload.policy.elastic=equal
+refuse "they go without failures" --set "$failures" --set workload.policy.preemption.mode=shrink
+refuse "kinds have nodes of their own" --set "$table" --set "$kinds"
+refuse "kinds have nodes of their own" --set "$failures" --set "$kinds"
+refuse "restarts all jobs at every event" --set "$table" --set workload.policy.preemption.charge=events
+refuse "which failures would clear" --set "$failures" --set workload.policy.preemption.mode=suspend
+refuse "want fewest-domains" --set "$kinds" --set workload.policy.placement=nearest
 echo "1..$n"

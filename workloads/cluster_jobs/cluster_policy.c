@@ -52,8 +52,8 @@ static const OrrField window_fields[] = {
     ORR_FIELD_INT(OrrClusterPlanWindow, "depth", depth, "500",
                   "Jobs that are planned (bf_max_job_test, 500); 0: all.", .min = 0, .max = 1e9),
 };
-static const OrrFieldTable window_table =
-    ORR_FIELD_TABLE("cluster-plan-window", "Backfill by window.", OrrClusterPlanWindow, window_fields);
+static const OrrFieldTable window_table = ORR_FIELD_TABLE(
+    "cluster-plan-window", "Backfill by window.", OrrClusterPlanWindow, window_fields);
 
 static const OrrField rounds_fields[] = {
     ORR_FIELD_REAL(OrrClusterRounds, "length", length_s, ORR_UNIT_SECONDS, "0 s",

@@ -29,8 +29,8 @@ static void refuse_policy(const OrrClusterJobs *jobs, const char *what, OrrPlace
                     "policy.backfill conservative promises starts that slower runs and failures "
                     "would break: want none, easy or window");
   if (policy->rounds.length_s > 0)
-    orr_diags_error(diags, place,
-                    "policy.rounds counts GPUs and sees no nodes: it goes without %s", what);
+    orr_diags_error(diags, place, "policy.rounds counts GPUs and sees no nodes: it goes without %s",
+                    what);
   if (policy->elastic != ORR_ELASTIC_NONE || policy->preemption.mode == ORR_PREEMPT_SHRINK)
     orr_diags_error(diags, place,
                     "policy.elastic and preemption.mode shrink change the size of gangs: they go "
@@ -44,12 +44,17 @@ static void refuse_policy(const OrrClusterJobs *jobs, const char *what, OrrPlace
 }
 
 static void refuse_preemption(const OrrClusterJobs *jobs, OrrPlace place, OrrDiags *diags) {
+  const OrrGangOrder *order = (const OrrGangOrder *)(gconstpointer)jobs->policy.order.entry;
+  if (has_speed(jobs) && order->changes_us)
+    orr_diags_error(diags, place,
+                    "policy.order %s changes with the time that a job has run, which speed by "
+                    "place stretches: want another order (fifo, srtf, fair-share)",
+                    order->entry.name);
   if (has_speed(jobs) && jobs->policy.preemption.charge == ORR_CHARGE_EVENTS)
     orr_diags_error(diags, place,
                     "policy.preemption.charge events restarts all jobs at every event, wherever "
                     "they are: want preempted where speed goes by the place");
-  if (orr_cluster_refuse_has_failures(jobs) &&
-      jobs->policy.preemption.mode == ORR_PREEMPT_SUSPEND)
+  if (orr_cluster_refuse_has_failures(jobs) && jobs->policy.preemption.mode == ORR_PREEMPT_SUSPEND)
     orr_diags_error(diags, place,
                     "policy.preemption.mode suspend keeps gangs in memory, which failures would "
                     "clear: want requeue or cancel with failures");

@@ -65,8 +65,8 @@ typedef struct {
   gboolean is_suspended; /* preempted; it keeps its place in memory and goes on there */
   gboolean is_running;
   gboolean goes_on; /* within a pass that places all anew: it ran until now */
-  GArray *shares; /* of OrrGangShare, while it runs; NULL: it never ran */
-  guint n_nodes;  /* of its last start */
+  GArray *shares;   /* of OrrGangShare, while it runs; NULL: it never ran */
+  guint n_nodes;    /* of its last start */
   /* What its place does to it (gang_speed.h); 0 and NULL where run times are as given. */
   double slow; /* times as long as without its place does its work take now */
   const struct OrrGangPace *pace;
@@ -77,7 +77,7 @@ typedef struct {
   guint failures;      /* that stopped it */
   double demand_begin; /* OrrGangTotals.demand at its submission; -1: not yet in the queue */
   double demand;       /* the same over its life, once it has ended */
-  guint span; /* its open span in the history, from 1; 0: none */
+  guint span;          /* its open span in the history, from 1; 0: none */
 } OrrGangJob;
 
 /* The time after which the scheduler counts on its end: the limit, or the true run time; at least

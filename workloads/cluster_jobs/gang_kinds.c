@@ -38,9 +38,9 @@ void orr_gang_kinds_open(OrrGangSim *sim) {
 gint64 orr_gang_kinds_largest(const OrrGangSim *sim) {
   gint64 largest = 0;
   for (guint k = 0; k < sim->n_kinds; k++)
-    largest = MAX(largest, orr_gang_history_largest(sim->bins.free + sim->first_bins[k],
-                                                    sim->kinds[k].n_nodes,
-                                                    sim->kinds[k].gpus_per_node));
+    largest =
+        MAX(largest, orr_gang_history_largest(sim->bins.free + sim->first_bins[k],
+                                              sim->kinds[k].n_nodes, sim->kinds[k].gpus_per_node));
   return largest;
 }
 

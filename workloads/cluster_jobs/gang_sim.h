@@ -127,10 +127,10 @@ typedef struct {
   OrrElastic elastic;
   double scaling;              /* of a gang of another size than asked for; 0: 1, in proportion */
   const OrrGangSpeeds *speeds; /* NULL: no table */
-  const OrrGangMap *map;     /* NULL: not known */
-  OrrGangSpeed *speed;       /* NULL: run times are as given, whatever the place */
-  OrrGangFailures *failures; /* of this run; NULL: nothing fails */
-  OrrGangHistory *history;   /* that the run fills; NULL: none is kept */
+  const OrrGangMap *map;       /* NULL: not known */
+  OrrGangSpeed *speed;         /* NULL: run times are as given, whatever the place */
+  OrrGangFailures *failures;   /* of this run; NULL: nothing fails */
+  OrrGangHistory *history;     /* that the run fills; NULL: none is kept */
 } OrrGangRules;
 
 /* What a run sums up over time, in GPU-microseconds. */

@@ -129,7 +129,7 @@ static guint64 digest(const GArray *jobs) {
 }
 
 static void check_policy(const OrrGangRules *rules, guint64 seed) {
-  GArray *jobs = random_jobs(seed, 300);
+  GArray *jobs = random_jobs(seed, 150);
   OrrGangTotals totals, again;
   orr_gang_sim_run(rules, jobs, &totals);
   g_test_message("%s, %s, %s, %s", rules->order->entry.name, rules->placement->entry.name,
@@ -158,8 +158,7 @@ static void test_invariants(void) {
           policy.rules.blocked = (OrrBlocked)blocked;
           for (int charge = 0; charge <= policy.rules.order->preempts; charge++) {
             policy.rules.charge = (OrrCharge)charge;
-            for (guint64 seed = 1; seed <= (backfill == ORR_BACKFILL_WINDOW ? 1 : 2); seed++)
-              check_policy(&policy.rules, seed);
+            check_policy(&policy.rules, 1 + (guint64)((o + p) % 2));
           }
         }
       policy_clear(&policy);
@@ -293,7 +292,7 @@ static void test_age(void) {
 
 /* --- Queueing theory: mean service 1 s --- */
 
-enum { REPLICATIONS = 25, JOBS = 12000, WARM_UP = 2000 };
+enum { REPLICATIONS = 20, JOBS = 6000, WARM_UP = 2000 };
 
 static double exponential(OrrRandom *random) { return -log1p(-orr_random_unit(random)); }
 

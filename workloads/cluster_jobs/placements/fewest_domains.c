@@ -84,7 +84,8 @@ static guint emptiest(const OrrGangBins *bins, const GArray *sizes, const GHashT
 
 static void take_empty(const OrrGangBins *bins, guint first, guint n, gint64 *whole,
                        GArray *shares) {
-  for (guint i = first; i < first + n && *whole > 0; i++) {
+  for (guint i = first; i < first + n; i++) {
+    if (*whole == 0) return;
     if (bins->free[i] < bins->size) continue;
     const OrrGangShare share = {i, (gint32)bins->size};
     g_array_append_val(shares, share);

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""together.py ORRERY: rules of scheduling, speed by place and failures, each with the others, over drawn jobs.
+
+What holds of all: every job ends after its submission; no node has more than its GPUs in use; spans of jobs add up to
+the GPU-hours in use; GPU-hours add up to the cluster's. Ends with status 1 where something does not.
+"""
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+NODES, GPUS = 8, 8
+SCENARIO = """schema: scenario/1
+name: together
+question: Do the parts agree?
+cluster:
+  {base: dgx-h100-superpod, nodes: 8, max-nodes: 8, fabric: {kind: fat-tree, levels: 2, radix: 48, oversubscription: 2}}
+workload: {kind: cluster, jobs: jobs.csv%s}
+"""
+QUEUES = "queues: [{name: a, quota: 40, reclaim: over-quota}, {name: b, quota: 24, reclaim: over-quota}]"
+COSTS = "restart: 5 min, checkpoint: 20 min"
+TABLE = "speed: {kind: table, leaf: 1.1, pod: 1.3}"
+FAILURES = ("failures: {set: {processes: [{component: node, rate-per-hour: 0.02, scope: node, symptom: crash}, "
+            "{component: job, rate-per-hour: 0.1, scope: job, symptom: crash, infant-multiple: 5, infant-for: 5 min}]}, "
+            "repair: 3 h%s}")
+BOTH = TABLE + ", " + FAILURES % ""
+CASES = {  # what is on top of FIFO, and whether it preempts or fails
+    "given": "policy: {}",
+    "nearest, by a table": TABLE + ", policy: {placement: nearest}",
+    "queues and victims": "policy: {%s, blocked: skip, preemption: {%s}}" % (QUEUES, COSTS),
+    "queues, victims, speed and failures": BOTH + ", policy: {%s, blocked: skip, preemption: {%s}}" % (QUEUES, COSTS),
+    "victims that are cancelled": BOTH + ", policy: {%s, preemption: {mode: cancel, %s}}" % (QUEUES, COSTS),
+    "shares, and nodes replaced": FAILURES % ", on-failure: replace-node"
+                                  + ", policy: {%s, between: fair-share, preemption: {%s}}" % (QUEUES, COSTS),
+    "lower priority": BOTH + ", policy: {order: priority, preemption: {take: lower-priority, %s}}" % COSTS,
+    "window": BOTH + ", policy: {backfill: window, preemption: {%s}}" % COSTS,
+    "easy": BOTH + ", policy: {backfill: easy, placement: nearest, preemption: {%s}}" % COSTS,
+    "srtf": BOTH + ", policy: {order: srtf, blocked: skip, preemption: {%s}}" % COSTS,
+    "tiresias": FAILURES % "" + ", policy: {order: tiresias, blocked: skip, preemption: {%s}}" % COSTS,
+    "fair share": BOTH + ", policy: {order: fair-share, preemption: {%s}}" % COSTS,
+    "passes every minute": BOTH + ", policy: {period: 1 min, preemption: {%s}}" % COSTS,
+    "suspended, by a table": TABLE + ", policy: {%s, preemption: {mode: suspend}}" % QUEUES,
+    "conservative and nearest": "policy: {backfill: conservative, placement: nearest}",
+    "kinds": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], policy: {kind-choice: fastest, blocked: skip}",
+    "kinds of other nodes": "kinds: [{name: old, nodes: 8, gpus: 4}, {name: new, nodes: 4, speed: 2}], policy: {blocked: skip}",
+    "elastic": "policy: {elastic: equal, preemption: {restart: 1 min}}",
+    "rounds": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], policy: {rounds: {length: 6 min, allotment: max-min}}",
+}
+
+
+def write_jobs(path):
+    draw = random.Random(7)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("job_id,submit_s,duration_s,gpus,user,queue,priority,min_gpus,max_gpus,after\n")
+        submit = 0
+        for job in range(150):
+            submit += int(draw.expovariate(1 / 900))
+            gpus = draw.choice([1, 1, 2, 4, 8, 8, 16, 24])
+            after = draw.randrange(job) if job and draw.random() < 0.1 else ""
+            file.write(f"{job},{submit},{int(draw.expovariate(1 / 7000)) + 1},{gpus},{draw.choice('xyz')},"
+                       f"{draw.choice('ab')},{draw.randrange(3)},{(gpus + 1) // 2},{gpus * 2},{after}\n")
+
+
+def overlap(spans):
+    """The most GPUs in use at once on one node."""
+    events, most = {}, 0
+    for begin, end, first, last, gpus in spans:
+        for node in range(first, last + 1):
+            events.setdefault(node, []).extend([(begin, 1, gpus), (end, 0, -gpus)])
+    for changes in events.values():
+        used = 0
+        for _, _, gpus in sorted(changes):
+            used += gpus
+            most = max(most, used)
+    return most
+
+
+def problems(db, has_nodes):
+    jobs, makespan, used, useful = db.execute("SELECT n_jobs, makespan_s, gpu_hours, useful FROM cluster_result").fetchone()
+    hours = dict(db.execute("SELECT what, gpu_hours FROM cluster_hours"))
+    all_hours = NODES * GPUS * makespan / 3600
+    if db.execute("SELECT count(*) FROM cluster_job WHERE end_s > submit_s AND start_s >= submit_s").fetchone()[0] != jobs:
+        yield "a job does not end after its submission"
+    if abs(sum(hours.values()) - all_hours) > 1e-6 * all_hours:
+        yield f"GPU-hours add up to {sum(hours.values())} of {all_hours}"
+    yield from (f"{what}: {value} GPU-hours" for what, value in hours.items() if value < -1e-6)
+    if abs(hours["useful"] / all_hours - useful) > 1e-9:
+        yield f"useful: {hours['useful'] / all_hours} by hours, {useful} in the result"
+    if not has_nodes:
+        return
+    spans = db.execute("SELECT begin_s, end_s, first_node, last_node, node_gpus FROM cluster_span").fetchall()
+    held = sum((last - first + 1) * gpus * (end - begin) for begin, end, first, last, gpus in spans) / 3600
+    if abs(held - used) > 1e-6 * used:
+        yield f"spans add up to {held} of {used} GPU-hours"
+    if overlap(spans) > GPUS:
+        yield f"{overlap(spans)} GPUs in use on a node"
+
+
+def main():
+    orrery, ok = os.path.abspath(sys.argv[1]), True
+    for name, more in CASES.items():
+        with tempfile.TemporaryDirectory() as work:
+            write_jobs(os.path.join(work, "jobs.csv"))
+            with open(os.path.join(work, "s.yaml"), "w", encoding="utf-8") as file:
+                file.write(SCENARIO % (", " + more))
+            done = subprocess.run([orrery, "run", "s.yaml", "--db", "r.db"], cwd=work, text=True, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+            found = [done.stdout[-400:]]
+            if done.returncode == 0:
+                with sqlite3.connect(os.path.join(work, "r.db")) as db:
+                    found = list(problems(db, "rounds" not in more))
+                    counts = db.execute("SELECT preemptions, failures FROM cluster_result").fetchone()
+                    print(f"{name}: {counts[0]} preemptions, {counts[1]} failures")
+            print("".join(f"  {text}\n" for text in found), end="")
+            ok &= not found
+    sys.exit(not ok)
+
+
+main()
