@@ -58,7 +58,6 @@ static const Section sections[] = {
      .show = SHOW_PICTURE},
     {.view = "cluster-hours", .heading = "Where the GPU-hours went", .kind = "cluster"},
     {.view = "breakdown", .heading = "Where the time goes"},
-    {.view = "post-training", .heading = "Steps"},
     {.view = "post-training-waits", .heading = "Who waits for whom"},
     {.view = "rollout-load", .heading = "Rollouts over time", .show = SHOW_PICTURE},
     {.view = "staleness", .heading = "Staleness"},

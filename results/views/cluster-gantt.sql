@@ -1,5 +1,6 @@
 -- Which gang sits on which nodes, and when?
 -- reads: cluster_span(job, gpus, begin_s, end_s, first_node, last_node, node_gpus)
+-- rows-from: clusters of jobs
 -- series: size of the gang
 -- first_node: the first of neighbouring nodes
 -- last_node: the last

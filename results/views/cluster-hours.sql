@@ -1,5 +1,6 @@
 -- Where did the GPU-hours of a cluster of jobs go?
 -- reads: cluster_hours(what, gpu_hours, fraction)
+-- rows-from: clusters of jobs
 -- what: useful work, slowed by places, preempted and failed (restarts, work done again), repair, fragments (free while jobs wait), idle
 -- gpu_hours: GPU-hours; below 0 where places are faster than the trace's
 -- percent: of all, from the first submission to the last end

@@ -1,5 +1,6 @@
 -- How does its place slow a gang of a cluster of jobs?
 -- reads: cluster_place(model, gpus, level, leaves, most_in_leaf, starts, slow, slow_half, slow_quarter, uplink, watts)
+-- rows-from: clusters of jobs
 -- model: the trace's model
 -- gpus: of the gang
 -- level: the smallest part of the machine that holds it

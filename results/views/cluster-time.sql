@@ -1,5 +1,6 @@
 -- How full is a cluster of jobs over time, and how fragmented?
 -- reads: cluster_time(begin_s, end_s, held, asked, free, largest_gang, out)
+-- rows-from: clusters of jobs
 -- series: held by gangs; asked for by waiting jobs; largest gang that would start; in repair
 -- day: middle of the interval, on the trace's clock
 -- gpus: mean over the interval
