@@ -27,12 +27,10 @@ typedef struct {
 typedef struct {
   OrrEntry entry;
   gboolean is_count; /* the cluster is one node */
-  /* Sets @shares (of OrrGangShare) to the place of a gang of @gpus; FALSE: it does not fit. Does
-   * not change @bins. */
-  gboolean (*place)(const OrrGangBins *bins, gint64 gpus, GArray *shares);
-  /* The same for placements with parameters, instead. */
-  gboolean (*place_job)(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
-                        GArray *shares);
+  /* Mandatory. Sets @shares (of OrrGangShare) to the place of @job's gang; FALSE: it does not fit.
+   * Does not change @bins. @params: of the entry's table; NULL: it has none. */
+  gboolean (*place)(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
+                    GArray *shares);
 } OrrGangPlacement;
 
 extern const OrrRegistry orr_gang_placement_registry;

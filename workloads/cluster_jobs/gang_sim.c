@@ -35,9 +35,7 @@ gboolean orr_gang_sim_place(OrrGangSim *sim, const OrrGangBins *bins, const OrrG
   OrrGangBins seen = *bins;
   seen.map = sim->rules->map;
   seen.popular = sim->popular;
-  return placement->place_job
-             ? placement->place_job(&seen, job, sim->rules->placement_params, sim->shares)
-             : placement->place(&seen, job->gpus, sim->shares);
+  return placement->place(&seen, job, sim->rules->placement_params, sim->shares);
 }
 
 gboolean orr_gang_sim_fits(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job) {

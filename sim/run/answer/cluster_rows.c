@@ -220,7 +220,7 @@ static void add_warnings(const OrrClusterWork *work, OrrOutcome *outcome) {
     warn(outcome, "the trace has %s", (char *)work->trace->assumed->pdata[i]);
   if (work->n_too_large > 0)
     warn(outcome, "%u jobs ask for more GPUs than the cluster%s has: left out", work->n_too_large,
-         work->rules.queues->len > 0 || work->rules.placement->place_job
+         work->rules.queues->len > 0 || work->rules.placement->entry.params
              ? ", their queue or one domain"
              : "");
   if (work->trace->n_without_gpus > 0)

@@ -113,11 +113,13 @@ static void test_nearest(void) {
     guint first, n_leaves;
   } cases[] = {{8, 2, 1}, {12, 5, 1}, {16, 5, 2}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_assert_true(nearest->place(&bins, cases[i].gpus, shares));
+    const OrrGangJob job = {.gpus = cases[i].gpus};
+    g_assert_true(nearest->place(&bins, &job, NULL, shares));
     g_assert_cmpuint(g_array_index(shares, OrrGangShare, 0).bin, ==, cases[i].first);
     g_assert_cmpuint(orr_gang_map_n_parts(map, shares, ORR_GANG_LEAF), ==, cases[i].n_leaves);
   }
-  g_assert_false(nearest->place(&bins, 24, shares));
+  const OrrGangJob larger = {.gpus = 24};
+  g_assert_false(nearest->place(&bins, &larger, NULL, shares));
   orr_gang_bins_clear(&bins);
 }
 

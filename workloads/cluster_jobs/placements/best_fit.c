@@ -6,8 +6,10 @@
  */
 #include "workloads/cluster_jobs/gang_bins.h"
 
-static gboolean place(const OrrGangBins *bins, gint64 gpus, GArray *shares) {
-  return orr_gang_bins_place(bins, gpus, orr_gang_bins_pick_best, shares);
+static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
+                      GArray *shares) {
+  (void)params;
+  return orr_gang_bins_place(bins, job->gpus, orr_gang_bins_pick_best, shares);
 }
 
 const OrrGangPlacement orr_gang_best_fit = {

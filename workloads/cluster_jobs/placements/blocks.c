@@ -91,8 +91,8 @@ static gboolean place_segment(const OrrGangBins *bins, guint block, Segment segm
   return TRUE;
 }
 
-static gboolean place_job(const OrrGangBins *bins, const OrrGangJob *job, const void *data,
-                          GArray *shares) {
+static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *data,
+                      GArray *shares) {
   const Params *params = data;
   if (job->gpus <= bins->size)
     return orr_gang_bins_place(bins, job->gpus, orr_gang_bins_pick_best, shares);
@@ -111,5 +111,5 @@ static gboolean place_job(const OrrGangBins *bins, const OrrGangJob *job, const 
 const OrrGangPlacement orr_gang_blocks = {
     .entry = {"blocks", "Segments of a gang in blocks of nodes, as Slurm's topology/block.",
               &table},
-    .place_job = place_job,
+    .place = place,
 };

@@ -6,10 +6,12 @@
  */
 #include "workloads/cluster_jobs/gang_bins.h"
 
-static gboolean place(const OrrGangBins *bins, gint64 gpus, GArray *shares) {
+static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
+                      GArray *shares) {
+  (void)params;
   g_array_set_size(shares, 0);
-  if (gpus > bins->n_free) return FALSE;
-  const OrrGangShare share = {0, (gint32)gpus};
+  if (job->gpus > bins->n_free) return FALSE;
+  const OrrGangShare share = {0, (gint32)job->gpus};
   g_array_append_val(shares, share);
   return TRUE;
 }

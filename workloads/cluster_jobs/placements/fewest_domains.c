@@ -112,8 +112,8 @@ static gboolean spread(const OrrGangBins *bins, const GArray *sizes, gint64 gpus
   return TRUE;
 }
 
-static gboolean place_job(const OrrGangBins *bins, const OrrGangJob *job, const void *data,
-                          GArray *shares) {
+static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *data,
+                      GArray *shares) {
   const Params *params = data;
   if (place_in_one(bins, params->groups, job->gpus, shares)) return TRUE;
   if (params->required == GROUP) return FALSE;
@@ -127,5 +127,5 @@ const OrrGangPlacement orr_gang_fewest_domains = {
               "In one group of nodes where one has room, else one pod, else as few groups as it "
               "takes.",
               &table},
-    .place_job = place_job,
+    .place = place,
 };

@@ -11,8 +11,10 @@ static guint pick(const OrrGangBins *bins, gint64 gpus, const GArray *taken) {
   return G_MAXUINT;
 }
 
-static gboolean place(const OrrGangBins *bins, gint64 gpus, GArray *shares) {
-  return orr_gang_bins_place(bins, gpus, pick, shares);
+static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
+                      GArray *shares) {
+  (void)params;
+  return orr_gang_bins_place(bins, job->gpus, pick, shares);
 }
 
 const OrrGangPlacement orr_gang_first_fit = {

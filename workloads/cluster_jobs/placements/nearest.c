@@ -113,11 +113,13 @@ static gboolean place_at(const OrrGangBins *bins, OrrGangLevel level, gint64 gpu
   return least < G_MAXINT64;
 }
 
-static gboolean place(const OrrGangBins *bins, gint64 gpus, GArray *shares) {
+static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
+                      GArray *shares) {
+  (void)params;
   const Part all = {bins, ORR_GANG_ACROSS, 0};
-  if (!bins->map || gpus <= bins->size) return place_in(&all, gpus, shares);
+  if (!bins->map || job->gpus <= bins->size) return place_in(&all, job->gpus, shares);
   for (int level = ORR_GANG_DOMAIN; level <= ORR_GANG_ACROSS; level++)
-    if (place_at(bins, (OrrGangLevel)level, gpus, shares)) return TRUE;
+    if (place_at(bins, (OrrGangLevel)level, job->gpus, shares)) return TRUE;
   return FALSE;
 }
 
