@@ -36,7 +36,7 @@ packages:
 
 # The same tests under the address and undefined-behaviour sanitizers, but for those of documents, in a build of their own.
 # -O1 builds in three fifths of the time of -O2 and runs a tenth slower. Programs get the same addresses in every run where
-# that is allowed: a finding then repeats, and none lands on what the address sanitizer keeps for itself.
+# that is allowed, so that a finding repeats.
 FIXED = $(shell setarch -R true 2> /dev/null && echo setarch -R)
 sanitize: setup
 	@test -f build-sanitize/build.ninja || \
