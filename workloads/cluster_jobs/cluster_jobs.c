@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/cluster_jobs/gang_speeds.h"
+#include "workloads/cluster_jobs/gang_throughputs.h"
 
 static const OrrField kind_fields[] = {
     ORR_FIELD_TEXT(OrrClusterKind, "name", name, NULL, "The kind, as a trace has it: v100."),
@@ -159,7 +159,7 @@ static void work_free(OrrWork *data) {
   orr_gang_map_free(work->map);
   orr_job_trace_free(work->trace);
   g_array_unref(work->kinds);
-  orr_gang_speeds_free(work->speeds);
+  orr_gang_throughputs_free(work->speeds);
   g_free(work);
 }
 
@@ -279,13 +279,13 @@ static gboolean apply_speeds(OrrClusterWork *work, const OrrClusterJobs *params,
                              const OrrWorld *world, GError **error) {
   if (!*params->throughputs) return has_run_times(work, error);
   g_autofree char *path = find("throughputs", params->throughputs, world->folders, error);
-  OrrGangSpeeds *speeds = path ? orr_gang_speeds_read(path, error) : NULL;
+  OrrGangThroughputs *speeds = path ? orr_gang_throughputs_read(path, error) : NULL;
   if (!speeds) return FALSE;
   work->rules.speeds = work->speeds = speeds;
   guint n_missing = 0;
   for (guint i = 0; i < work->trace->jobs->len; i++)
-    n_missing += !orr_gang_speeds_apply(speeds, work->rules.kinds, work->rules.n_kinds,
-                                        &g_array_index(work->trace->jobs, OrrGangJob, i));
+    n_missing += !orr_gang_throughputs_apply(speeds, work->rules.kinds, work->rules.n_kinds,
+                                             &g_array_index(work->trace->jobs, OrrGangJob, i));
   g_autofree char *text =
       g_strdup_printf("%u jobs whose model and gang the throughputs lack: left out", n_missing);
   if (n_missing > 0) orr_job_trace_assume(work->trace, text);

@@ -95,7 +95,7 @@ typedef struct {
   OrrGangRounds rounds; /* length 0: none */
   OrrJobTrace *trace;
   guint n_too_large; /* jobs left out: no empty cluster could start them */
-  OrrGangSpeeds *speeds;
+  OrrGangThroughputs *speeds;
   GArray *kinds; /* of OrrGangKind, what rules.kinds points to */
   OrrGangTotals totals;
   OrrGangMap *map;

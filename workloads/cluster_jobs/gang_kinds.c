@@ -9,7 +9,7 @@
  * work passes at rates[k]; without rates, at 1.
  */
 #include "workloads/cluster_jobs/gang_sim_private.h"
-#include "workloads/cluster_jobs/gang_speeds.h"
+#include "workloads/cluster_jobs/gang_throughputs.h"
 
 void orr_gang_kinds_open(OrrGangSim *sim) {
   const OrrGangRules *rules = sim->rules;
@@ -86,8 +86,9 @@ double orr_gang_kinds_speed(const OrrGangSim *sim, const OrrGangJob *job, guint 
   const char *name = sim->kinds[kind].name;
   if (gpus == job->asked_gpus) return 1;
   if (rules->speeds && job->model) {
-    const double asked = orr_gang_speeds_find(rules->speeds, job->model, job->asked_gpus, name),
-                 found = orr_gang_speeds_between(rules->speeds, job->model, gpus, name);
+    const double asked =
+                     orr_gang_throughputs_find(rules->speeds, job->model, job->asked_gpus, name),
+                 found = orr_gang_throughputs_between(rules->speeds, job->model, gpus, name);
     if (asked > 0 && found > 0) return found / asked;
   }
   return pow((double)gpus / (double)job->asked_gpus, rules->scaling > 0 ? rules->scaling : 1);

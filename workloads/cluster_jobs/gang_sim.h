@@ -86,7 +86,7 @@ typedef struct {
 typedef enum { ORR_ELASTIC_NONE, ORR_ELASTIC_EQUAL, ORR_ELASTIC_FASTEST } OrrElastic;
 extern const char *const orr_elastic_words[]; /* "none", "equal", "fastest", NULL */
 
-typedef struct OrrGangSpeeds OrrGangSpeeds; /* gang_speeds.h */
+typedef struct OrrGangThroughputs OrrGangThroughputs; /* gang_throughputs.h */
 
 /* Nodes of one kind of GPU, after those of the kinds before. */
 typedef struct {
@@ -125,12 +125,12 @@ typedef struct {
   OrrReclaim reclaim;        /* of queues that state none; 0: never */
   OrrGangWindow window;
   OrrElastic elastic;
-  double scaling;              /* of a gang of another size than asked for; 0: 1, in proportion */
-  const OrrGangSpeeds *speeds; /* NULL: no table */
-  const OrrGangMap *map;       /* NULL: not known */
-  OrrGangSpeed *speed;         /* NULL: run times are as given, whatever the place */
-  OrrGangFailures *failures;   /* of this run; NULL: nothing fails */
-  OrrGangHistory *history;     /* that the run fills; NULL: none is kept */
+  double scaling; /* of a gang of another size than asked for; 0: 1, in proportion */
+  const OrrGangThroughputs *speeds; /* NULL: no table */
+  const OrrGangMap *map;            /* NULL: not known */
+  OrrGangSpeed *speed;              /* NULL: run times are as given, whatever the place */
+  OrrGangFailures *failures;        /* of this run; NULL: nothing fails */
+  OrrGangHistory *history;          /* that the run fills; NULL: none is kept */
 } OrrGangRules;
 
 /* What a run sums up over time, in GPU-microseconds. */

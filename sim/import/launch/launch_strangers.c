@@ -12,8 +12,8 @@ static const char write_one[] = "write a scenario ('orrery new training'), and o
 
 static const struct {
   const char *name;
-  const char *keys;  /* of a config, "a.b" lies deeper; any of them tells */
-  const char *words; /* parts of a command's words; any of them tells */
+  const char *keys;  /* of a config, "a.b" lies deeper; any of them is enough */
+  const char *words; /* parts of a command's words; any of them is enough */
   const char *remedy;
   gboolean is_on_trainer; /* takes the arguments of a trainer that is read, beside its own */
 } strangers[] = {

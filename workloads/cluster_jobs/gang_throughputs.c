@@ -1,15 +1,15 @@
 /*
- * gang_speeds.c - reads a table of training speeds and looks them up.
+ * gang_throughputs.c - reads a table of training speeds and looks them up.
  */
-#include "workloads/cluster_jobs/gang_speeds.h"
+#include "workloads/cluster_jobs/gang_throughputs.h"
 
 #include "sim/base/csv.h"
 
-struct OrrGangSpeeds {
+struct OrrGangThroughputs {
   GHashTable *by_key; /* "model\ngpus\nkind" to double */
 };
 
-void orr_gang_speeds_free(OrrGangSpeeds *speeds) {
+void orr_gang_throughputs_free(OrrGangThroughputs *speeds) {
   if (!speeds) return;
   g_hash_table_unref(speeds->by_key);
   g_free(speeds);
@@ -36,7 +36,7 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
   return FALSE;
 }
 
-static void add_line(OrrGangSpeeds *speeds, const OrrCsv *csv, const OrrCsvLine *line,
+static void add_line(OrrGangThroughputs *speeds, const OrrCsv *csv, const OrrCsvLine *line,
                      const Columns *columns, OrrDiags *diags) {
   double gpus, speed;
   if (!orr_csv_number(csv, line, columns->gpus, diags, &gpus) ||
@@ -52,11 +52,11 @@ static void add_line(OrrGangSpeeds *speeds, const OrrCsv *csv, const OrrCsvLine 
                       g_memdup2(&speed, sizeof speed));
 }
 
-OrrGangSpeeds *orr_gang_speeds_read(const char *path, GError **error) {
+OrrGangThroughputs *orr_gang_throughputs_read(const char *path, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
   if (!csv) return NULL;
-  g_autoptr(OrrGangSpeeds) speeds = g_new0(OrrGangSpeeds, 1);
+  g_autoptr(OrrGangThroughputs) speeds = g_new0(OrrGangThroughputs, 1);
   speeds->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
   Columns columns;
   if (find_columns(csv, &columns, diags))
@@ -67,27 +67,27 @@ OrrGangSpeeds *orr_gang_speeds_read(const char *path, GError **error) {
   return orr_diags_check(diags, error) ? g_steal_pointer(&speeds) : NULL;
 }
 
-double orr_gang_speeds_find(const OrrGangSpeeds *speeds, const char *model, gint64 gpus,
-                            const char *kind) {
+double orr_gang_throughputs_find(const OrrGangThroughputs *speeds, const char *model, gint64 gpus,
+                                 const char *kind) {
   g_autofree char *key = key_of(model, gpus, kind);
   const double *found = g_hash_table_lookup(speeds->by_key, key);
   return found ? *found : 0;
 }
 
-double orr_gang_speeds_between(const OrrGangSpeeds *speeds, const char *model, gint64 gpus,
-                               const char *kind) {
+double orr_gang_throughputs_between(const OrrGangThroughputs *speeds, const char *model,
+                                    gint64 gpus, const char *kind) {
   for (; gpus > 0; gpus--) {
-    const double speed = orr_gang_speeds_find(speeds, model, gpus, kind);
+    const double speed = orr_gang_throughputs_find(speeds, model, gpus, kind);
     if (speed > 0) return speed;
   }
   return 0;
 }
 
-gboolean orr_gang_speeds_apply(const OrrGangSpeeds *speeds, const OrrGangKind *kinds, guint n_kinds,
-                               OrrGangJob *job) {
+gboolean orr_gang_throughputs_apply(const OrrGangThroughputs *speeds, const OrrGangKind *kinds,
+                                    guint n_kinds, OrrGangJob *job) {
   double reference = 0;
   for (guint k = 0; k < n_kinds; k++) {
-    const double speed = orr_gang_speeds_find(speeds, job->model, job->gpus, kinds[k].name);
+    const double speed = orr_gang_throughputs_find(speeds, job->model, job->gpus, kinds[k].name);
     if (!(reference > 0)) reference = speed;
     job->rates[k] = reference > 0 ? speed / reference : 0;
   }
