@@ -46,6 +46,10 @@ static const OrrField fields[] = {
                    "Clocks locked at this fraction of the full clock (nvidia-smi -lgc); 1: not "
                    "locked. The model holds down to half the clock.",
                    .min = 0.5, .max = 1),
+    ORR_FIELD_REAL(OrrDevicePower, "voltage-floor", voltage_floor, ORR_UNIT_FRACTION, "0",
+                   "Clock, as a fraction of the full one, below which the voltage no longer falls; "
+                   "0: it falls with the clock all the way.",
+                   .max = 1),
 };
 
 const OrrFieldTable orr_device_power_table =
@@ -53,7 +57,8 @@ const OrrFieldTable orr_device_power_table =
 
 double orr_device_power_link_j(const OrrDevicePower *power, double bytes, double time_s) {
   if (time_s <= 0 || !orr_device_power_is_known(power)) return 0;
-  const double clock = power->clock > 0 ? power->clock : 1, square = clock * clock;
+  const double clock = power->clock > 0 ? power->clock : 1;
+  const double voltage = orr_device_power_voltage(power, clock), square = voltage * voltage;
   return power->active_w * square * clock * time_s +
          (power->scale_up_j_per_byte + 2 * power->memory_j_per_byte +
           2 * power->on_chip_j_per_byte * square) *
@@ -65,9 +70,20 @@ double orr_device_power_limit_w(const OrrDevicePower *power, double tdp_watts) {
   return tdp_watts > 0 ? fmin(power->cap_w, tdp_watts) : power->cap_w;
 }
 
+double orr_device_power_voltage(const OrrDevicePower *power, double clock) {
+  return fmin(fmax(clock, power->voltage_floor), 1);
+}
+
+double orr_device_power_clock_at(const OrrDevicePower *power, double fraction) {
+  const double lowest = power->voltage_floor;
+  if (fraction >= lowest * lowest * lowest) return fmin(cbrt(fraction), 1);
+  return fraction / (lowest * lowest);
+}
+
 double orr_device_power_static_at_w(const OrrDevicePower *power, double clock) {
   if (!(power->idle_w > 0 && clock > 0 && clock < 1)) return power->static_w;
-  return power->idle_w + (power->static_w - power->idle_w) * clock * clock * clock;
+  const double voltage = orr_device_power_voltage(power, clock);
+  return power->idle_w + (power->static_w - power->idle_w) * clock * voltage * voltage;
 }
 
 double orr_device_power_static_w(const OrrDevicePower *power) {

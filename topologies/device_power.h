@@ -8,8 +8,11 @@
  * run instructions other than products, u the fraction of the format's peak rate that the tensor
  * cores reach at full clock, p the clock relative to it (cost_power.c, cost_energy.c of
  * calibration/cost). A board on which nothing has run for some seconds lowers its clocks and draws
- * `idle`. Locked clocks lower the static power towards it, as the cube of p: what clock trees take
- * falls as frequency times voltage squared.
+ * `idle`.
+ *
+ * Dynamic power is clock times voltage squared. The voltage falls in proportion to the clock down
+ * to `voltage-floor`, and stays there below it: p^3 above the floor f, p f^2 below. Locked clocks
+ * lower the static power towards `idle` in the same way, which is what clock trees take.
  *
  * `cap` and `clock` are what an operator sets (nvidia-smi -pl and -lgc), not what the board is.
  *
@@ -36,6 +39,7 @@ typedef struct {
   double host_link_j_per_byte; /* over PCIe or C2C */
   double cap_w;                /* the operator's limit, below the board's own; 0: none */
   double clock;                /* clocks locked at this fraction of the full clock; 1: not locked */
+  double voltage_floor;        /* the voltage does not fall below this clock, a fraction; 0: none */
 } OrrDevicePower;
 
 extern const OrrFieldTable orr_device_power_table;
@@ -43,6 +47,14 @@ extern const OrrFieldTable orr_device_power_table;
 /* Whether energy can be computed: the section states the static and the tensor power, and what a
  * byte of memory takes. */
 gboolean orr_device_power_is_known(const OrrDevicePower *power);
+
+/* The voltage at @clock, both as fractions of the full ones; its square is what a FLOP, or a byte
+ * on the chip, takes of its energy at full clock. */
+double orr_device_power_voltage(const OrrDevicePower *power, double clock);
+
+/* The clock, a fraction of the full one, at which dynamic power is @fraction of that at full
+ * clock. */
+double orr_device_power_clock_at(const OrrDevicePower *power, double fraction);
 
 /* The static power at @clock, a fraction of the full one; and at the locked clock. */
 double orr_device_power_static_at_w(const OrrDevicePower *power, double clock);

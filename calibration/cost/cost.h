@@ -67,9 +67,13 @@ char *orr_cost_asides(const OrrCostModel *model);
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 
 /* The same in a long run of such operators, under the board's power limit (cost_power.c).
- * Training and serving steps use it. Never less than the burst cost; `how` is unchanged. */
+ * Training uses it. Never less than the burst cost; `how` is unchanged. */
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
-/* Applies the power limit to @burst, a cost of @op found another way. */
+/* The same among others, whose joules are added up and stretched together
+ * (orr_cost_energy_stretch): at the clock that the limit leaves. Serving steps use it: their
+ * kernels take less than the milliseconds over which a board averages its power. */
+OrrCost orr_cost_among(const OrrCostModel *model, const OrrOperator *op);
+/* Applies that clock to @burst, a cost of @op found another way. */
 OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst);
 
 /* The load of the fullest rank: pairs of a token and an expert, and experts with at least one

@@ -24,12 +24,12 @@
  * A collective reads each byte that it sends from device memory, and its peer writes it: two bytes
  * of memory for each one sent.
  *
- * At locked clocks (a fraction p of the full one) a FLOP, or a byte on the chip, takes p^2 of its
- * energy, by the voltage; `active` and `simt` fall with the cube of p.
+ * At locked clocks (a fraction p of the full one, at the voltage v: device_power.h) a FLOP, or a
+ * byte on the chip, takes v^2 of its energy; `active` and `simt` fall with p v^2.
  *
  * The limit holds for the sum of what a board does (orr_cost_energy_limited). Kernels that wait for
  * memory keep their time as the clock falls, and their work on the chip takes the square of the
- * clock of its energy, down to half the clock (an assumption). Where that is still too much, all
+ * voltage of its energy, down to half the clock (an assumption). Where that is still too much, all
  * takes longer (orr_cost_energy_stretch).
  */
 #include "calibration/cost/cost_energy.h"
@@ -53,6 +53,12 @@ double orr_cost_energy_limit_w(const OrrCostModel *model) {
 static double clock_of(const OrrCostModel *model) {
   const double clock = model->device->power.clock;
   return clock > 0 ? clock : 1;
+}
+
+/* What a FLOP or a byte on the chip takes at @clock, of its energy at full clock. */
+static double squared_voltage(const OrrCostModel *model, double clock) {
+  const double voltage = orr_device_power_voltage(&model->device->power, clock);
+  return voltage * voltage;
 }
 
 /* Watts that the board's limit leaves for work at @clock. */
@@ -94,28 +100,35 @@ static double walked_bytes(const OrrCostModel *model, const OrrOperator *op) {
   return op->bytes + widened_part * weights * (2 - each);
 }
 
-static double cubed_clock(const OrrCostModel *model) {
-  const double clock = clock_of(model);
-  return clock * clock * clock;
+/* What a kernel that runs takes at the locked clock, of its power at full clock. */
+static double running(const OrrCostModel *model) {
+  return clock_of(model) * squared_voltage(model, clock_of(model));
 }
 
 OrrJoules orr_cost_energy_operator(const OrrCostModel *model, const OrrOperator *op,
                                    double time_s) {
   const OrrDevicePower *power = &model->device->power;
   if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
-  const double clock = clock_of(model), peak_s = peak_seconds(model, op);
-  const double tensor_j =
-      fmin(power->tensor_w * clock * clock * peak_s, left_w(model, clock) * time_s);
-  const double on_chip_j = power->on_chip_j_per_byte * clock * clock * walked_bytes(model, op);
-  return (OrrJoules){.compute =
-                         power->active_w * cubed_clock(model) * time_s + tensor_j + on_chip_j,
+  const double square = squared_voltage(model, clock_of(model));
+  const double tensor_j = fmin(power->tensor_w * square * peak_seconds(model, op),
+                               left_w(model, clock_of(model)) * time_s);
+  const double on_chip_j = power->on_chip_j_per_byte * square * walked_bytes(model, op);
+  return (OrrJoules){.compute = power->active_w * running(model) * time_s + tensor_j + on_chip_j,
                      .memory = power->memory_j_per_byte * op->bytes};
 }
 
 OrrJoules orr_cost_energy_busy(const OrrCostModel *model, double time_s) {
   const OrrDevicePower *power = &model->device->power;
   if (time_s <= 0 || !orr_device_power_is_known(power)) return (OrrJoules){0};
-  return (OrrJoules){.compute = (power->active_w + power->simt_w) * cubed_clock(model) * time_s};
+  return (OrrJoules){.compute = (power->active_w + power->simt_w) * running(model) * time_s};
+}
+
+double orr_cost_energy_busy_stretch(const OrrCostModel *model) {
+  const OrrDevicePower *power = &model->device->power;
+  const double wanted_w = power->active_w + power->simt_w, left = left_w(model, 1);
+  if (!orr_device_power_is_known(power)) return 1 / clock_of(model);
+  const double reached = wanted_w > left ? orr_device_power_clock_at(power, left / wanted_w) : 1;
+  return 1 / fmax(fmin(reached, clock_of(model)), ORR_COST_ENERGY_SLOWEST_CLOCK);
 }
 
 OrrJoules orr_cost_energy_link(const OrrCostModel *model, double bytes, double time_s) {
@@ -124,8 +137,12 @@ OrrJoules orr_cost_energy_link(const OrrCostModel *model, double bytes, double t
 
 double orr_cost_energy_stretch(const OrrCostModel *model, OrrJoules joules, double time_s) {
   const double clock = clock_of(model), least = fmin(ORR_COST_ENERGY_LEAST_CLOCK, clock);
-  const double lower = least / clock, most_j = left_w(model, least) * time_s;
-  const double least_j = joules.memory + joules.network + joules.compute * lower * lower;
+  const double lower = squared_voltage(model, least) / squared_voltage(model, clock);
+  const double active_w = model->device->power.active_w * running(model);
+  const double active_j = fmin(active_w * time_s, joules.compute);
+  const double most_j = left_w(model, least) * time_s;
+  const double compute_j = (joules.compute - active_j * (1 - least / clock)) * lower;
+  const double least_j = joules.memory + joules.network + compute_j;
   return most_j > 0 && least_j > most_j ? least_j / most_j : 1;
 }
 

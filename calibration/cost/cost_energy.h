@@ -32,6 +32,9 @@ static inline void orr_joules_add(OrrJoules *sum, OrrJoules joules, double times
 /* Below this fraction of the full clock multiprocessors no longer keep the memory busy. */
 #define ORR_COST_ENERGY_LEAST_CLOCK 0.5
 
+/* The clock, as such a fraction, where the limit is below the board's idle power. */
+#define ORR_COST_ENERGY_SLOWEST_CLOCK 0.1
+
 /* The board's limit in force, watts; 0: none is known. */
 double orr_cost_energy_limit_w(const OrrCostModel *model);
 
@@ -44,6 +47,10 @@ OrrJoules orr_cost_energy_operator(const OrrCostModel *model, const OrrOperator 
 /* Of kernels that keep the multiprocessors busy for @time_s without products, such as the sorts of
  * a sampler. */
 OrrJoules orr_cost_energy_busy(const OrrCostModel *model, double time_s);
+
+/* How many times as long such kernels take as at full clock: at locked clocks, or under a limit
+ * that they would exceed. */
+double orr_cost_energy_busy_stretch(const OrrCostModel *model);
 
 /* Of a collective's kernel on one rank: @bytes leave it over its scale-up links in @time_s. */
 OrrJoules orr_cost_energy_link(const OrrCostModel *model, double bytes, double time_s);

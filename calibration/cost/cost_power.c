@@ -11,7 +11,8 @@
  *                                               t = row / p
  *
  * Dynamic power is rate times voltage squared, and near the top of its range the voltage rises with
- * the clock: hence the cube. `power.static`, `power.tensor` and `tdp` are the device's;
+ * the clock: hence the cube. Below the clock `power.voltage-floor`, f, the voltage stays, and power
+ * falls as p f^2 only. `power.static`, `power.tensor` and `tdp` are the device's;
  * `--set cluster.device.power.cap=500W` caps the board. A kernel that waits for memory has a small
  * u and keeps its time: the memory's clock does not fall.
  *
@@ -44,8 +45,6 @@
 #include "calibration/cost/cost_energy.h"
 #include "calibration/cost/cost_private.h"
 
-static const double least_clock = 0.1; /* where the limit is below the board's idle power */
-
 /* E[max of n] of standard normal draws: the normal quantile at (n - 3/8) / (n + 1/4) (Blom
  * 1958), by bisection. */
 static double worst_of(gint64 n) {
@@ -66,7 +65,8 @@ double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_pe
   const OrrDevicePower *power = &model->device->power;
   double wanted_w = power->tensor_w * used * worst, left_w = limit - power->static_w;
   if (limit <= 0 || wanted_w <= left_w) return 1;
-  return fmax(cbrt(left_w / wanted_w), least_clock);
+  return fmax(orr_device_power_clock_at(power, fmax(left_w / wanted_w, 0)),
+              ORR_COST_ENERGY_SLOWEST_CLOCK);
 }
 
 /* How many times as long a kernel takes at locked clocks as at full ones. */
@@ -87,11 +87,15 @@ OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCo
       op->kind == ORR_OPERATOR_MEMORY
           ? 1
           : orr_cost_clock(model, (OrrDtype)op->dtype, op->flops / burst.time_s, op->fleet);
-  const double time_s = burst.time_s * fmax(1 / clock, locked_stretch(model, op));
-  const OrrJoules joules = orr_cost_energy_operator(model, op, time_s);
-  return (OrrCost){time_s * orr_cost_energy_stretch(model, joules, time_s), burst.how};
+  return (OrrCost){burst.time_s * fmax(1 / clock, locked_stretch(model, op)), burst.how};
+}
+
+OrrCost orr_cost_among(const OrrCostModel *model, const OrrOperator *op) {
+  return orr_cost_limited(model, op, orr_cost_operator(model, op));
 }
 
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op) {
-  return orr_cost_limited(model, op, orr_cost_operator(model, op));
+  const OrrCost cost = orr_cost_among(model, op);
+  const OrrJoules joules = orr_cost_energy_operator(model, op, cost.time_s);
+  return (OrrCost){cost.time_s * orr_cost_energy_stretch(model, joules, cost.time_s), cost.how};
 }

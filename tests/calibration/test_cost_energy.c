@@ -103,15 +103,15 @@ static void test_limited(void) {
   g_assert_cmpfloat(orr_joules_sum(orr_cost_energy_limited(model, wanted, 3)), ==, 850);
 }
 
-/* 100 W are left for a copy at 1 TB/s that wants 200 W of memory and, at half the clock, 50 / 4 W
- * of multiprocessors: it takes 2.125 times as long. 300 W are enough, and it keeps its time. */
+/* 100 W are left for a copy at 1 TB/s that wants 200 W of memory and, at half the clock, 50 / 8 W
+ * of the running kernel: it takes 2.0625 times as long. 300 W are enough, and it keeps its time. */
 static void test_stretch(void) {
   g_autoptr(OrrProfile) profile = sample_profile(text);
   const OrrDevice low = device_of(200), high = device_of(400);
   g_autoptr(OrrCostModel) capped = model_of(profile, &low);
   g_autoptr(OrrCostModel) model = model_of(profile, &high);
   const OrrJoules joules = {.compute = 50, .memory = 200};
-  assert_near(orr_cost_energy_stretch(capped, joules, 1), 2.125, 1e-12);
+  assert_near(orr_cost_energy_stretch(capped, joules, 1), 2.0625, 1e-12);
   g_assert_cmpfloat(orr_cost_energy_stretch(model, joules, 1), ==, 1);
   const OrrOperator copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e12, 0);
   g_assert_cmpfloat(orr_cost_sustained(model, &copy).time_s, ==,
@@ -170,6 +170,39 @@ static void test_clock(void) {
   }
 }
 
+/* With a voltage that stays below 0.8 of the clock, FLOPs and bytes take 0.64 of their energy at
+ * every lower clock; the running kernel and the sampler fall with the clock. */
+static void test_voltage_floor(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  OrrDevice device = device_of(0);
+  device.power.voltage_floor = 0.8;
+  OrrOperator copy = product(1e15, 0);
+  copy.bytes = 1e12;
+  for (double p = 0.5; p <= 0.8; p += 0.1) {
+    device.power.clock = p;
+    g_autoptr(OrrCostModel) model = model_of(profile, &device);
+    const OrrOperator big = product(1e15, 1e14);
+    assert_near(orr_cost_energy_operator(model, &big, 1 / p).compute, (800 + 50) * 0.64, 1e-9);
+    assert_near(orr_cost_energy_operator(model, &copy, 1).compute, 0.64 * (50 * p + 120), 1e-9);
+    assert_near(orr_cost_energy_busy(model, 1).compute, 80 * 0.64 * p, 1e-12);
+    assert_near(orr_cost_energy_busy_stretch(model), 1 / p, 1e-12);
+  }
+}
+
+/* Sorts want 80 W. A limit that leaves 40 W of it has them at the clock of half the power. */
+static void test_busy_stretch(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  const OrrDevice low = device_of(140), high = device_of(180);
+  OrrDevice floored = low;
+  floored.power.voltage_floor = 0.9;
+  g_autoptr(OrrCostModel) capped = model_of(profile, &low);
+  g_autoptr(OrrCostModel) model = model_of(profile, &high);
+  g_autoptr(OrrCostModel) stiff = model_of(profile, &floored);
+  assert_near(orr_cost_energy_busy_stretch(capped), cbrt(2), 1e-12);
+  g_assert_cmpfloat(orr_cost_energy_busy_stretch(model), ==, 1);
+  assert_near(orr_cost_energy_busy_stretch(stiff), 0.81 / 0.5, 1e-12);
+}
+
 /* A board that draws 60 W idle keeps an eighth of the other 40 W at half the clock. */
 static void test_static(void) {
   OrrDevice device = device_of(0);
@@ -202,6 +235,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost-energy/stretch", test_stretch);
   g_test_add_func("/cost-energy/caps", test_caps);
   g_test_add_func("/cost-energy/clock", test_clock);
+  g_test_add_func("/cost-energy/voltage-floor", test_voltage_floor);
+  g_test_add_func("/cost-energy/busy-stretch", test_busy_stretch);
   g_test_add_func("/cost-energy/static", test_static);
   g_test_add_func("/cost-energy/cap", test_cap);
   return g_test_run();

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "workloads/serving/cost/drafter.h"
+#include "workloads/serving/cost/serving_joules.h"
 
 enum { RUNGS_PER_OCTAVE = 16, N_RUNGS = 21 * RUNGS_PER_OCTAVE, PROMPT_RUNGS = 8 };
 
@@ -15,6 +16,7 @@ typedef struct {
 
 struct OrrRolloutSpeed {
   const OrrServing *params;
+  const OrrCostModel *model;
   OrrWork *work; /* compiled, never run: what an engine holds */
   OrrServingCost *cost;
   OrrDrafter *drafter; /* NULL: nothing is drafted */
@@ -62,6 +64,7 @@ OrrRolloutSpeed *orr_rollout_speed_new(const OrrServing *params, const OrrWorld 
                                        GError **error) {
   g_autoptr(OrrRolloutSpeed) speed = g_new0(OrrRolloutSpeed, 1);
   speed->params = params;
+  speed->model = world->cost;
   speed->decodes = g_ptr_array_new_with_free_func(g_free);
   speed->prompts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
   speed->work = orr_serving_kind.compile(params, world, error);
@@ -105,6 +108,9 @@ static OrrStepShape shape_of(const OrrRolloutSpeed *speed, double n, double keys
 
 static OrrStepTime step_time(OrrRolloutSpeed *speed, const OrrStepShape *shape) {
   OrrStepTime time = orr_serving_cost_step(speed->cost, shape);
+  const OrrJoules sampling =
+      orr_serving_joules_sampling(&speed->params->engine.host, speed->model, shape->sequences);
+  orr_joules_add(&time.joules, sampling, 1);
   if (!speed->drafter) return time;
   const OrrStepTime draft = orr_drafter_step(speed->drafter, shape);
   time.gpu_s += draft.gpu_s;
@@ -128,7 +134,8 @@ static Rung ask(OrrRolloutSpeed *speed, double n, double keys, double chunk) {
   const OrrStepTime time = step_time(speed, &shape);
   const double drafter_s = speed->drafter ? orr_drafter_host_s(speed->drafter, shape.sequences) : 0;
   const double host_s = (host->step_s + host->sequence_s * shape.sequences + drafter_s) /
-                        group_of(speed)->cluster.node.host.cpu_speed;
+                            group_of(speed)->cluster.node.host.cpu_speed +
+                        orr_serving_joules_sampling_more_s(host, speed->model, shape.sequences);
   const double gpu_s = fmax(time.gpu_s, (double)params->parallel.pp * time.stage_s);
   const double engine_s =
       host->async ? fmax(gpu_s + host->exposed * host_s, host_s) : gpu_s + host_s;

@@ -176,10 +176,11 @@ static void test_speed(void) {
   g_assert_cmpfloat(int8->result.serving.ttft.mean, <, 0.75 * a->ttft.mean);
 }
 
-/* H100: products at u = 0.75 to 0.9 of the peak want 150 + 920 u W, so that 350 instead of 700 W
- * leave a clock of ((350 - 150) / (min(700, 150 + 920 u) - 150))^(1/3) = 0.66 to 0.71 of what it
- * was: prompts of 16,384 tokens take up to 1.5 times as long, what waits for memory in them the
- * same. Single sequences that decode wait for memory alone. */
+/* H100: products at u = 0.75 to 0.9 of the peak want 920 u W. 700 W leave 550 W of them, a clock of
+ * 0.93 to 0.87; 350 W leave 200 W, and below 0.78 of the clock the voltage stays: a clock of 200 /
+ * (920 u 0.78^2) = 0.48 to 0.40. So prompts of 16,384 tokens take up to 0.87 / 0.40 = 2.2 times as
+ * long, what waits for memory in them the same. Single sequences that decode wait for memory alone.
+ */
 static void test_power_limit(void) {
   static const char alone[] =
       "workload.input={tokens: 16384};workload.output={tokens: 20};workload.requests=5;"
@@ -191,8 +192,8 @@ static void test_power_limit(void) {
   const OrrServingResult *slow = &a->result.serving, *fast = &b->result.serving;
   g_test_message("ttft %g and %g s, tpot %g and %g s", slow->ttft.mean, fast->ttft.mean,
                  slow->tpot.mean, fast->tpot.mean);
-  g_assert_cmpfloat(slow->ttft.mean, >, 1.3 * fast->ttft.mean);
-  g_assert_cmpfloat(slow->ttft.mean, <, 1.0 / 0.66 * fast->ttft.mean);
+  g_assert_cmpfloat(slow->ttft.mean, >, 1.6 * fast->ttft.mean);
+  g_assert_cmpfloat(slow->ttft.mean, <, 2.2 * fast->ttft.mean);
   g_assert_cmpfloat_with_epsilon(slow->tpot.mean, fast->tpot.mean, 1e-9);
 }
 

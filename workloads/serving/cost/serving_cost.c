@@ -156,7 +156,7 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
     return answer;
   OrrOperator ours = *op;
   ours.library = (guint8)cost->params.kernels;
-  return orr_cost_sustained(model, &ours);
+  return orr_cost_among(model, &ours);
 }
 
 static void sum_operators(OrrServingCost *cost, Piece *piece) {

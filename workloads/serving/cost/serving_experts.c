@@ -39,7 +39,7 @@ static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op,
   orr_cost_moe_load(&op->moe, &pairs, &active);
   const double tokens = MIN((double)op->moe.tokens, pairs), hidden = (double)op->moe.hidden;
   const double wide = orr_dtype_bytes(activations), narrow = orr_dtype_bytes((OrrDtype)op->dtype);
-  OrrCost sum = orr_grouped_experts(model, op, activations, orr_cost_sustained);
+  OrrCost sum = orr_grouped_experts(model, op, activations, orr_cost_among);
   add_move(model, "permute", (tokens * wide + pairs * narrow) * hidden, &sum);
   add_move(model, "unpermute", (tokens + pairs) * wide * hidden, &sum);
   return sum;
@@ -49,7 +49,7 @@ static OrrCost faster(OrrCost a, OrrCost b) { return b.time_s < a.time_s ? b : a
 
 static OrrCost measured_cost(const OrrCostModel *model, const OrrOperator *op,
                              OrrDtype activations) {
-  const OrrCost fused = orr_cost_sustained(model, op);
+  const OrrCost fused = orr_cost_among(model, op);
   if (!is_narrow(op)) return fused;
   const OrrCost grouped = grouped_cost(model, op, activations);
   if (!holds(model, op) && holds_products(model, op)) return grouped;

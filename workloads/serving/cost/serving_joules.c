@@ -3,6 +3,8 @@
  */
 #include "workloads/serving/cost/serving_joules.h"
 
+#include <math.h>
+
 #include "workloads/serving/cost/serving_collectives.h"
 
 OrrJoules orr_serving_joules_operator(const OrrServingCostParams *params, const OrrOperator *op,
@@ -28,6 +30,20 @@ OrrJoules orr_serving_joules_core(const OrrServingCostParams *params,
                               work.keys * stored * orr_dtype_bytes(shard->kv) +
                               work.tokens * n * (d + value) * orr_dtype_bytes(shard->activations)};
   return orr_cost_energy_operator(params->world->cost, &op, time_s);
+}
+
+static double sampling_s(const OrrServingHost *host, guint n) {
+  return fmin(host->sampling_s, host->sequence_s) * n;
+}
+
+OrrJoules orr_serving_joules_sampling(const OrrServingHost *host, const OrrCostModel *model,
+                                      guint n) {
+  return orr_cost_energy_busy(model, sampling_s(host, n) * orr_cost_energy_busy_stretch(model));
+}
+
+double orr_serving_joules_sampling_more_s(const OrrServingHost *host, const OrrCostModel *model,
+                                          guint n) {
+  return sampling_s(host, n) * (orr_cost_energy_busy_stretch(model) - 1);
 }
 
 void orr_serving_joules_stretch(const OrrServingCostParams *params, OrrStepTime *time) {

@@ -5,6 +5,7 @@
 #define ORR_SERVING_JOULES_H
 
 #include "workloads/serving/cost/serving_cost.h"
+#include "workloads/serving/serving.h"
 
 G_BEGIN_DECLS
 
@@ -23,6 +24,14 @@ typedef struct {
 OrrJoules orr_serving_joules_core(const OrrServingCostParams *params,
                                   const OrrInferenceHeads *heads, OrrServingCoreWork work,
                                   double time_s);
+
+/* What the GPUs take to sample @n tokens, where the stack says that they do it (host.sampling):
+ * joules of one rank, and seconds beyond those that the host's time has, which are at full
+ * clock. */
+OrrJoules orr_serving_joules_sampling(const OrrServingHost *host, const OrrCostModel *model,
+                                      guint n);
+double orr_serving_joules_sampling_more_s(const OrrServingHost *host, const OrrCostModel *model,
+                                          guint n);
 
 /* Lengthens a step under a cap that lower clocks do not reach. */
 void orr_serving_joules_stretch(const OrrServingCostParams *params, OrrStepTime *time);

@@ -3,6 +3,7 @@
  * batch needs before it begins.
  *
  *   host = (step + sequence * sequences) / speed of the node's CPU
+ *          + what sampling on the GPUs takes beyond that below their full clock
  *   step = GPUs + host, with asynchronous scheduling max(GPUs + exposed * host, host)
  *   move = bytes of swapped requests, of blocks in host memory and of adapters / host link
  *          + latency + bytes / bandwidth of each tier below host memory
@@ -10,14 +11,8 @@
  */
 #include <math.h>
 
+#include "workloads/serving/cost/serving_joules.h"
 #include "workloads/serving/replica/serving_run.h"
-
-/* The host's time has it, the boards' energy too. */
-static OrrJoules sampling_joules(const OrrServingRun *run, guint group, const OrrStepShape *shape) {
-  const OrrServingHost *host = &run->work->params.engine.host;
-  const OrrCostModel *cost = run->worlds[group].cost;
-  return orr_cost_energy_busy(cost, fmin(host->sampling_s, host->sequence_s) * shape->sequences);
-}
 
 OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
                                       const OrrStepShape *shape) {
@@ -28,7 +23,9 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
   time.comm_s += draft.comm_s;
   time.attention_s += draft.attention_s;
   orr_joules_add(&time.joules, draft.joules, 1);
-  orr_joules_add(&time.joules, sampling_joules(run, group, shape), 1);
+  const OrrJoules sampling = orr_serving_joules_sampling(&run->work->params.engine.host,
+                                                         run->worlds[group].cost, shape->sequences);
+  orr_joules_add(&time.joules, sampling, 1);
   return time;
 }
 
@@ -59,7 +56,8 @@ double orr_serving_run_host_seconds(const OrrServingRun *run, guint group, guint
   const OrrServingHost *host = &run->work->params.engine.host;
   return (host->step_s + host->sequence_s * sequences +
           orr_drafter_host_s(run->drafters[group], sequences)) /
-         orr_serving_run_cpu_speed(run, group);
+             orr_serving_run_cpu_speed(run, group) +
+         orr_serving_joules_sampling_more_s(host, run->worlds[group].cost, sequences);
 }
 
 double orr_serving_run_step_seconds(const OrrServingRun *run, double gpu_s, double host_s) {
