@@ -202,6 +202,7 @@ void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   check_nics(cluster, place, diags);
   orr_host_shape_check(&cluster->node.host, cluster->node.gpus, place, diags);
   orr_storage_check(&cluster->storage, place, diags);
+  orr_node_power_check(cluster, place, diags);
   if (orr_diags_n_errors(diags) != n_before) return;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 0, &error); /* a plan costs microseconds */
   if (!fabric)

@@ -193,7 +193,7 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   g_autoptr(OrrBill) bill = orr_bill_new(fabric);
   g_autofree char *counts = orr_bill_text(bill);
   g_string_append(text, counts);
-  g_autofree char *rated = orr_cluster_power_text(fabric, cluster);
-  if (rated) g_string_append_printf(text, LABEL "%s\n", "rated at", rated);
+  g_autofree char *power = orr_cluster_power_text(fabric, cluster);
+  g_string_append(text, power);
   return g_string_free(text, FALSE);
 }

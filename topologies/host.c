@@ -13,6 +13,8 @@ static const OrrField fields[] = {
                    "Speed of one core of it, relative to a Xeon Platinum 8480C, on which the host "
                    "times of software stacks are stated.",
                    .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrHostShape, "cores", cores, "0",
+                  "Cores of a node, all sockets together; 0: unknown.", .min = 0, .max = 1e5),
     ORR_FIELD_WORD(
         OrrHostShape, "network-path", network_path, path_words, "apart",
         "What network traffic crosses inside the node. apart: only its NIC; switch: also its GPU's "

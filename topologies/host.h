@@ -51,6 +51,7 @@ typedef enum { ORR_NETWORK_APART, ORR_NETWORK_SWITCH, ORR_NETWORK_BRIDGE } OrrNe
 typedef struct {
   char *cpu;
   double cpu_speed;       /* of one core; a Xeon Platinum 8480C's is 1 */
+  gint64 cores;           /* of all sockets; 0: unknown */
   int network_path;       /* OrrNetworkPath */
   gint64 gpus_per_switch; /* 0: no PCIe switches are modelled */
   double switch_bytes_per_s;

@@ -88,11 +88,11 @@ static void add_energy(GString *out, const OrrOutcome *outcome) {
   const OrrTrainingResult *result = &outcome->result.training;
   if (isnan(result->gpu_power_mean_w)) return;
   g_autofree char *mean = orr_quantity_format(result->gpu_power_mean_w, ORR_UNIT_WATTS),
-                  *machine = orr_quantity_format(result->machine.all_w, ORR_UNIT_WATTS);
+                  *machine = orr_quantity_format(result->machine.all_w, ORR_UNIT_WATTS),
+                  *left_out = orr_cluster_power_left_out(&result->machine);
   const gboolean is_known = !isnan(result->machine.all_w);
   add(out, "energy", "%.3g J per token; GPUs draw %s%s%s%s", result->energy_j_per_token, mean,
-      is_known ? ", the machine " : "", is_known ? machine : "",
-      is_known && isnan(result->machine.network_w) ? " without its network" : "");
+      is_known ? ", the machine " : "", is_known ? machine : "", is_known ? left_out : "");
 }
 
 /* Appends a line only when steps take different times, which are known as well as their mean. */

@@ -44,11 +44,11 @@ static void add_failures(GString *out, const OrrCampaignResult *r) {
 static void add_energy(GString *out, const OrrCampaignResult *r) {
   if (isnan(r->gpu_power_mean_w)) return;
   g_autofree char *gpus = orr_quantity_format(r->gpu_power_mean_w, ORR_UNIT_WATTS),
-                  *machine = orr_quantity_format(r->machine.all_w, ORR_UNIT_WATTS);
+                  *machine = orr_quantity_format(r->machine.all_w, ORR_UNIT_WATTS),
+                  *left_out = orr_cluster_power_left_out(&r->machine);
   const gboolean is_known = !isnan(r->machine.all_w);
   add(out, "energy", "%.3g J per token kept; GPUs draw %s%s%s%s", r->energy_j_per_token, gpus,
-      is_known ? ", the machine " : "", is_known ? machine : "",
-      is_known && isnan(r->machine.network_w) ? " without its network" : "");
+      is_known ? ", the machine " : "", is_known ? machine : "", is_known ? left_out : "");
 }
 
 /* The causes that lose most time, over all phases; rows of a cause stand together. */

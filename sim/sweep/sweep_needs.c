@@ -12,8 +12,16 @@
 
 #include "sim/sweep/sweep_axis.h"
 
-/* A number at a path; any price; a rent or a purchase; the price of a kWh; its carbon. */
-typedef enum { NEEDS_PATH, NEEDS_PRICES, NEEDS_HARDWARE, NEEDS_KWH, NEEDS_CARBON } Need;
+/* A number at a path; any price; a rent or a purchase; the price of a kWh; its carbon; what nodes
+ * draw besides their GPUs, by a meter or by parts. */
+typedef enum {
+  NEEDS_PATH,
+  NEEDS_PRICES,
+  NEEDS_HARDWARE,
+  NEEDS_KWH,
+  NEEDS_CARBON,
+  NEEDS_NODES
+} Need;
 
 static const struct {
   const char *result; /* as expressions name it */
@@ -38,7 +46,9 @@ static const struct {
     {"carbon-kg-per-day", NEEDS_CARBON, "prices.carbon-grams-per-kwh", "grams of CO2 per kWh"},
     {"carbon-g-per-million-tokens", NEEDS_CARBON, "prices.carbon-grams-per-kwh",
      "grams of CO2 per kWh"},
-    {"machine-power-mean-w", NEEDS_PATH, "cluster.power.rest-busy",
+    {"machine-power-mean-w", NEEDS_NODES, "cluster.power.rest-busy",
+     "what nodes draw besides their GPUs"},
+    {"nodes-power-mean-w", NEEDS_NODES, "cluster.power.rest-busy",
      "what nodes draw besides their GPUs"},
 };
 
@@ -84,6 +94,9 @@ static gboolean is_given(const OrrSweepPlan *plan, Need need, const char *path) 
     return prices->kwh > 0;
   case NEEDS_CARBON:
     return prices->carbon_grams_per_kwh > 0;
+  case NEEDS_NODES:
+    return orr_cluster_power_knows_nodes(&plan->base->cluster.power) ||
+           any_axis_below(plan, "cluster.power.parts");
   default:
     return is_number_given(plan, path);
   }
@@ -116,7 +129,7 @@ static void check_power(const OrrSweepPlan *plan, const char *name, OrrPlace pla
                     "%s is not known at any point without a power model of device %s: set "
                     "cluster.device.power%s",
                     name, plan->base->cluster.device.name, but);
-  else if (has_meter(plan, name) && !is_given(plan, NEEDS_PATH, rest))
+  else if (has_meter(plan, name) && !is_given(plan, NEEDS_NODES, rest))
     orr_diags_error(diags, place,
                     "%s is not known at any point without what nodes draw besides their GPUs: set "
                     "%s%s",

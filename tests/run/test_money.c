@@ -190,8 +190,9 @@ static void test_machine(void) {
   assert_near(r->money.carbon_kg_per_day, r->machine.all_w * 24 / 1e6 * 1.5 * 100);
   assert_near(s->money.energy_per_gpu_hour, s->machine.all_w / 3 / 1000 * 1.5 * 0.5);
   g_auto(GStrv) parts = g_strsplit(TRAINING, "max-nodes: 4", 2);
-  g_autofree char *text =
-      g_strconcat(parts[0], "max-nodes: 4, power: {rest-busy: 0 W}", parts[1], NULL);
+  g_autofree char *text = g_strconcat(
+      parts[0], "max-nodes: 4, power: {rest-busy: 0 W, parts: {cpu-idle: 0 W, cpu-busy: 0 W}}",
+      parts[1], NULL);
   g_autoptr(OrrOutcome) unknown = run(text, prices);
   g_assert_true(isnan(unknown->result.training.money.energy_per_gpu_hour));
   g_assert_true(isnan(unknown->result.training.cost_per_step));

@@ -10,6 +10,7 @@
 #include "workloads/training/comm/training_plan.h"
 #include "workloads/training/comm/training_run_time.h"
 #include "workloads/training/cost/training_costs.h"
+#include "workloads/training/cost/training_host.h"
 #include "workloads/training/cost/training_power.h"
 #include "workloads/training/emit/training_limit.h"
 #include "workloads/training/emit/training_program.h"
@@ -219,6 +220,7 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
   work->power = orr_training_power(&costs, job);
+  training->host_s = orr_training_host_s(&costs, job);
   note_flops(training, job, costs.packed);
   if (compiled) note_memory(training, job, TRUE);
   orr_training_costs_clear(&costs);

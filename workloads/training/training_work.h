@@ -100,6 +100,7 @@ typedef struct {
   double hardware_flops; /* likewise, with recomputation */
   double peak_flops;     /* of one GPU */
   double padding;        /* fraction of the tokens that belong to no document */
+  double host_s;         /* of CPU cores per step and rank, mean: launches, preparing data */
   /* One layer: compute, tensor-parallel collectives and recomputation. */
   double layer_forward_s, layer_backward_s;
   gint64 costs_outside; /* operator kinds whose cost lies outside the measured range */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "sim/run/answer/machine_rows.h"
 #include "sim/run/answer/money.h"
 #include "workloads/campaign/campaign_sim.h"
 
@@ -28,25 +29,16 @@ static double boards_w(const OrrCluster *cluster, double gpus, double spares, do
   return busy * healthy_w + (1 - busy) * gpus * static_w + spares * idle_w;
 }
 
-static double known(double watts) { return isnan(watts) ? 0 : watts; }
-
-/* Without rest-busy the healthy step's nodes are NAN, and so are these. */
-static OrrMachinePower machine_of(const OrrCluster *cluster, const OrrCampaignDraw *draw,
-                                  double busy, double nodes, double spares, double gpus_w) {
-  const double idle_w = cluster->power.rest_idle_w;
-  OrrMachinePower machine = draw->machine;
-  machine.nodes_w = busy * draw->machine.nodes_w + ((1 - busy) * nodes + spares) * idle_w;
-  machine.all_w = gpus_w + machine.nodes_w + known(machine.network_w) + known(machine.storage_w);
-  return machine;
-}
-
 void orr_campaign_costs(const OrrCluster *cluster, const OrrPrices *prices, gint64 spares,
                         const OrrCampaignDraw *draw, OrrOutcome *outcome) {
   OrrCampaignResult *r = &outcome->result.campaign;
   const double gpus = (double)r->n_gpus, each = (double)cluster->node.gpus;
   const double spare_gpus = (double)spares * each, busy = busy_of(outcome);
   r->gpu_power_mean_w = boards_w(cluster, gpus, spare_gpus, busy, draw->gpus_w);
-  r->machine = machine_of(cluster, draw, busy, gpus / each, (double)spares, r->gpu_power_mean_w);
+  const double waiting = (1 - busy) * gpus / each + (double)spares;
+  r->machine =
+      orr_cluster_power_interrupted(cluster, &draw->machine, busy, waiting, r->gpu_power_mean_w);
+  orr_machine_rows_add(cluster, &r->machine, outcome);
   r->energy_j_per_token = r->gpu_power_mean_w / r->tokens_per_s;
   const double held = gpus + spare_gpus;
   const OrrMoneyQuestion question = {.prices = prices,

@@ -4,7 +4,7 @@
  *   GPUs    a healthy step's mean power while the job trains or trains again what a rollback took;
  *           static power in all other time, in which they wait; spares: idle power, or static where
  *           idle is not stated
- *   nodes   a healthy step's in the same time; rest-idle in all other time and for spares
+ *   nodes   a healthy step's in the same time; idle in all other time, and spares'
  *   network, storage   as in a healthy step
  *   cost    of all GPUs, spares included, for the campaign's time (money.h)
  *

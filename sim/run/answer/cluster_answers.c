@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "sim/run/answer/latencies.h"
+#include "sim/run/answer/machine_rows.h"
 
 #define US_PER_HOUR (ORR_GANG_US_PER_S * 3600)
 #define JOULES_PER_KWH 3.6e6
@@ -283,12 +284,14 @@ static void fill_money(const OrrReplayed *replayed, double useful_hours, OrrClus
 }
 
 static void fill_power(const OrrReplayed *replayed, const OrrClusterWork *work,
-                       OrrClusterResult *r) {
+                       OrrOutcome *outcome) {
+  OrrClusterResult *r = &outcome->result.cluster;
   const OrrGangTotals *t = &work->totals;
   const double span_s = seconds(t->end_us - t->begin_us);
   r->gpu_power_mean_w = gpu_watts(replayed, work, span_s);
-  r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster,
-                                         (double)work->work.n_gpus, r->gpu_power_mean_w);
+  const OrrMachineLoad load = {(double)work->work.n_gpus, r->gpu_power_mean_w, 0};
+  r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
+  orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
   r->energy_kwh = r->machine.all_w * span_s / JOULES_PER_KWH;
   fill_money(replayed, (t->used - t->overhead - t->slowed) / US_PER_HOUR, r);
 }
@@ -309,7 +312,7 @@ void orr_cluster_answers(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_rho(work, r);
   fill_efficiency(work, r);
   fill_asked(work, r);
-  fill_power(replayed, work, r);
+  fill_power(replayed, work, outcome);
   add_all_hours(work, outcome);
   add_times(work, outcome);
   add_spans(work, outcome);

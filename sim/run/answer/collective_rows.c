@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "sim/run/answer/link_time.h"
+#include "sim/run/answer/machine_rows.h"
 #include "sim/run/answer/money.h"
 #include "workloads/collectives/collective_bench.h"
 
@@ -70,7 +71,8 @@ static void fill_result(const OrrBenchWork *work, OrrOutcome *outcome) {
 }
 
 /* A rank sends what the bus bandwidth counts: for a ring exactly. */
-static void fill_energy(const OrrReplayed *replayed, OrrCollectivesResult *r) {
+static void fill_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  OrrCollectivesResult *r = &outcome->result.collectives;
   const OrrDevicePower *power = &replayed->cluster->device.power;
   const double limit_w = orr_device_power_limit_w(power, replayed->cluster->device.tdp_watts);
   const double sent_bytes = r->busbw_bytes_per_s * r->time_s;
@@ -80,8 +82,9 @@ static void fill_energy(const OrrReplayed *replayed, OrrCollectivesResult *r) {
                             ? gpus * (limit_w > 0 ? fmin(board_w, limit_w) : board_w)
                             : NAN;
   r->energy_j_per_call = r->gpu_power_mean_w * r->time_s;
-  r->machine =
-      orr_cluster_power_machine(replayed->fabric, replayed->cluster, gpus, r->gpu_power_mean_w);
+  const OrrMachineLoad load = {gpus, r->gpu_power_mean_w, 0};
+  r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
+  orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
 }
 
 static void fill_money(const OrrReplayed *replayed, OrrCollectivesResult *r) {
@@ -126,7 +129,7 @@ void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
     g_array_append_val(outcome->collectives, row);
   }
   fill_result(work, outcome);
-  fill_energy(replayed, &outcome->result.collectives);
+  fill_energy(replayed, outcome);
   fill_money(replayed, &outcome->result.collectives);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "sim/run/answer/latencies.h"
+#include "sim/run/answer/machine_rows.h"
 #include "sim/run/answer/money.h"
 #include "sim/run/answer/serving_energy.h"
 #include "workloads/serving/serving.h"
@@ -250,12 +251,21 @@ static double hardware_per_s(const OrrReplayed *replayed, const OrrServingWork *
   return per_s;
 }
 
+/* Cores of hosts that are busy, mean over the run. */
+static double host_cores(const OrrServingWork *work) {
+  double busy_s = 0;
+  for (gint64 i = 0; i < work->params.replicas; i++) busy_s += work->replicas[i].host_busy_s;
+  return work->end_s > 0 ? busy_s / work->end_s : 0;
+}
+
 static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
-                       OrrServingResult *result) {
+                       OrrOutcome *outcome) {
+  OrrServingResult *result = &outcome->result.serving;
   double gpus = 0;
   const double hardware = hardware_per_s(replayed, work, &gpus);
-  result->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, gpus,
-                                              result->gpu_power_mean_w);
+  const OrrMachineLoad load = {gpus, result->gpu_power_mean_w, host_cores(work)};
+  result->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
+  orr_machine_rows_add(replayed->cluster, &result->machine, outcome);
   const OrrMoneyQuestion question = {.prices = replayed->prices,
                                      .gpus = gpus,
                                      .hardware_per_s = hardware,
@@ -440,7 +450,7 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_from_replicas(work, result);
   fill_encoders(work, result);
   orr_serving_energy(work, outcome);
-  fill_money(replayed, work, result);
+  fill_money(replayed, work, outcome);
   fill_errors(work, result);
   counted_clear(&counted);
   result->saturated = is_saturated(work);

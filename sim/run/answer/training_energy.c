@@ -15,6 +15,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/run/answer/machine_rows.h"
+#include "workloads/training/training_work.h"
+
 typedef struct {
   double end_s;
   OrrJoules bins[ORR_POWER_BINS];
@@ -146,7 +149,9 @@ void orr_training_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
   r->gpu_power_peak_w = n_gpus * (power->static_w + peak_of(replayed)) + unknown;
   r->energy_j_per_step = r->gpu_power_mean_w * r->iteration_time_s;
   r->energy_j_per_token = r->gpu_power_mean_w / r->tokens_per_s;
-  r->machine =
-      orr_cluster_power_machine(replayed->fabric, replayed->cluster, n_gpus, r->gpu_power_mean_w);
+  const double host_s = ((const OrrTrainingWork *)replayed->work)->host_s;
+  const OrrMachineLoad load = {n_gpus, r->gpu_power_mean_w, n_gpus * host_s / r->iteration_time_s};
+  r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
+  orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
   fill_swing(outcome->powers, r);
 }

@@ -44,8 +44,9 @@ void orr_replica_open_front(OrrReplica *replica) {
 static double queue_job(OrrReplica *replica, const OrrRequest *request, double at_s,
                         double seconds) {
   double *free_s = &replica->front_free_s[request->id % (guint)front_of(replica)->processes];
-  *free_s = fmax(*free_s, at_s) +
-            seconds / orr_serving_run_cpu_speed(replica->run, replica->books->group);
+  const double job_s = seconds / orr_serving_run_cpu_speed(replica->run, replica->books->group);
+  replica->books->host_busy_s += job_s;
+  *free_s = fmax(*free_s, at_s) + job_s;
   return *free_s;
 }
 

@@ -132,8 +132,8 @@ static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *s
                                                      shape->sequences),
                gpu_s = time.gpu_s + extra_s;
   const double step_s = orr_serving_run_step_seconds(replica->run, gpu_s, host_s);
-  Step step = {begin_s + step_s,      gpu_s,       time.comm_s, step_s - gpu_s,
-               (gint64)shape->tokens, shape->chunk};
+  Step step = {begin_s + step_s,      gpu_s,        time.comm_s, step_s - gpu_s,
+               (gint64)shape->tokens, shape->chunk, host_s};
   step.joules = orr_replica_joules(replica, time.joules, step_s);
   return step;
 }
@@ -149,6 +149,7 @@ static void count_work(OrrReplica *replica, guint n_steps) {
     replica->books->busy_s += step->gpu_s;
     replica->books->comm_s += step->comm_s;
     replica->books->host_s += step->wait_s;
+    replica->books->host_busy_s += step->host_s;
     replica->books->tokens += step->tokens;
     orr_replica_note_energy(replica, &(OrrReplicaDraw){begin_s, step->end_s, step->chunk,
                                                        (double)step->tokens, step->joules});
@@ -339,7 +340,7 @@ static void launch(OrrReplica *replica) {
     Step longest = {now_s};
     OrrJoules joules = {0};
     gint64 tokens = 0;
-    double chunk = 0;
+    double chunk = 0, host_s = 0;
     orr_serving_run_sum_experts(replica->run, replica->books->group, replica->cores,
                                 replica->n_cores);
     for (guint i = 0; i < replica->n_cores; i++) {
@@ -350,11 +351,13 @@ static void launch(OrrReplica *replica) {
                     orr_serving_run_move_seconds(replica->run, replica->books->group, core));
       tokens += step.tokens;
       chunk += step.chunk;
+      host_s += step.host_s;
       orr_joules_add(&joules, step.joules, 1);
       if (step.end_s >= longest.end_s) longest = step;
     }
     longest.tokens = tokens;
     longest.chunk = chunk;
+    longest.host_s = host_s;
     longest.joules = joules;
     g_array_set_size(replica->ends, 0);
     g_array_append_val(replica->ends, longest);

@@ -66,7 +66,8 @@ static InFlight *take_batches(OrrReplica *replica) {
 /* Where a stage's time goes. */
 typedef struct {
   double stage_s, busy_s, comm_s, host_s;
-  OrrJoules joules; /* of the core's GPUs, all stages */
+  double host_busy_s; /* of the engine core for the batch */
+  OrrJoules joules;   /* of the core's GPUs, all stages */
 } Stage;
 
 static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
@@ -76,7 +77,7 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
       orr_serving_run_host_seconds(replica->run, replica->books->group, core->shape.sequences);
   const double stage_s = orr_serving_run_step_seconds(replica->run, time.stage_s, host_s) +
                          orr_serving_run_move_seconds(replica->run, replica->books->group, core);
-  Stage stage = {stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s};
+  Stage stage = {stage_s, time.gpu_s / pp, time.comm_s / pp, stage_s - time.stage_s, host_s};
   stage.joules = orr_replica_joules(replica, time.joules, stage_s);
   return stage;
 }
@@ -85,6 +86,7 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
 static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
   Stage longest = {0};
   OrrJoules joules = {0};
+  double host_busy_s = 0;
   if (replica->n_cores > 1)
     orr_serving_run_sum_experts(replica->run, replica->books->group, replica->cores,
                                 replica->n_cores);
@@ -94,11 +96,13 @@ static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
     const Stage stage = stage_of(replica, core);
     if (stage.stage_s >= longest.stage_s) longest = stage;
     orr_joules_add(&joules, stage.joules, 1);
+    host_busy_s += stage.host_busy_s;
     ret_shape->tokens += core->shape.tokens;
     ret_shape->chunk += core->shape.chunk;
     ret_shape->decodes += core->shape.decodes;
   }
   longest.joules = joules;
+  longest.host_busy_s = host_busy_s;
   return longest;
 }
 
@@ -119,6 +123,7 @@ void orr_replica_pipeline_launch(OrrReplica *replica) {
   replica->books->busy_s += stage.busy_s;
   replica->books->comm_s += stage.comm_s;
   replica->books->host_s += stage.host_s;
+  replica->books->host_busy_s += stage.host_busy_s;
   replica->books->tokens += (gint64)shape.tokens;
   orr_replica_note_energy(replica, &(OrrReplicaDraw){begin_s, begin_s + stage.stage_s, shape.chunk,
                                                      shape.tokens, stage.joules});
