@@ -266,8 +266,8 @@ char *orr_cluster_power_text(const OrrFabric *fabric, const OrrCluster *cluster)
   add_boards(text, cluster, sums);
   add_node_parts(text, cluster, sums);
   const gboolean is_known = add_network(text, bill, power, network);
-  g_string_append_printf(text, "%-15s  %-12s %10s %10s %12s %10.1f %10.1f\n", "machine", "",
-                         "", "", "", (sums[0] + network[0]) / 1000, (sums[1] + network[1]) / 1000);
+  g_string_append_printf(text, "%-15s  %-12s %10s %10s %12s %10.1f %10.1f\n", "machine", "", "", "",
+                         "", (sums[0] + network[0]) / 1000, (sums[1] + network[1]) / 1000);
   add_rating(text, cluster, network[1], is_known);
   return g_string_free(text, FALSE);
 }

@@ -40,8 +40,9 @@ typedef struct {
   double gpu_bytes; /* training: peak of the fullest GPU */
   /* training: of that, weights, gradients and optimizer; CUDA context, workspace, NCCL's buffers */
   double state_bytes, process_bytes;
-  double gpu_energy_j; /* training: of all GPUs in a step; NAN: not known */
-  double switch_use;   /* training: fraction of the busiest link between switches that it uses */
+  double gpu_energy_j;  /* training: of all GPUs in a step; NAN: not known */
+  OrrJoules gpu_joules; /* training: of that, what is not static power */
+  double switch_use;    /* training: fraction of the busiest link between switches that it uses */
   gint64 events;
 } OrrPartTimes;
 

@@ -1,5 +1,5 @@
 -- How many switches, cables, optics and watts does the machine of each run take?
--- reads: bill(item, count, ports, ports_used); training_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w); serving_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w)
+-- reads: bill(item, count, ports, ports_used); training_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w); serving_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w); post_training_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w); collectives_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w); campaign_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w); cluster_result(n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w)
 -- rows-from: runs of training, serving, collectives and post-training, up to :run
 -- run: the run
 -- scenario: the scenario's name
@@ -34,6 +34,19 @@ WITH counts AS (
   FROM bill
   WHERE run_id <= :run
   GROUP BY run_id
+),
+drawn AS (
+  SELECT run_id, n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w FROM training_result
+  UNION ALL
+  SELECT run_id, n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w FROM serving_result
+  UNION ALL
+  SELECT run_id, n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w FROM post_training_result
+  UNION ALL
+  SELECT run_id, n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w FROM collectives_result
+  UNION ALL
+  SELECT run_id, n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w FROM campaign_result
+  UNION ALL
+  SELECT run_id, n_gpus, gpu_power_mean_w, nodes_power_mean_w, network_power_mean_w, machine_power_mean_w FROM cluster_result
 )
 SELECT
   c.run_id AS run,
@@ -48,13 +61,12 @@ SELECT
   c.cables,
   c.optics,
   c.storage_servers,
-  coalesce(t.n_gpus, s.n_gpus) AS job_gpus,
-  coalesce(t.gpu_power_mean_w, s.gpu_power_mean_w) / 1e3 AS gpu_kw,
-  coalesce(t.nodes_power_mean_w, s.nodes_power_mean_w) / 1e3 AS nodes_kw,
-  coalesce(t.network_power_mean_w, s.network_power_mean_w) / 1e3 AS network_kw,
-  coalesce(t.machine_power_mean_w, s.machine_power_mean_w) / 1e3 AS machine_kw
+  d.n_gpus AS job_gpus,
+  d.gpu_power_mean_w / 1e3 AS gpu_kw,
+  d.nodes_power_mean_w / 1e3 AS nodes_kw,
+  d.network_power_mean_w / 1e3 AS network_kw,
+  d.machine_power_mean_w / 1e3 AS machine_kw
 FROM counts c
 JOIN run ON run.id = c.run_id
-LEFT JOIN training_result t ON t.run_id = c.run_id
-LEFT JOIN serving_result s ON s.run_id = c.run_id
+LEFT JOIN drawn d ON d.run_id = c.run_id
 ORDER BY c.run_id DESC;

@@ -1,6 +1,6 @@
 -- What do the job's GPUs draw over time?
 -- reads: power(begin_s, end_s, watts, compute_w, memory_w, network_w, idle_w)
--- rows-from: training runs with spans, and serving runs
+-- rows-from: training runs with spans, serving runs, and post-training
 -- series: what draws it, from below: static power, links, memory, and all together
 -- at_s: when an interval begins, seconds
 -- kw: power up to and including the series, all GPUs of the job, kW

@@ -52,9 +52,14 @@ static void add_money(GString *out, const OrrScenario *scenario, const OrrCluste
   add_part(text, r->cost_energy, "for energy");
   if (!isnan(r->cost_per_useful_gpu_hour))
     g_string_append_printf(text, ", %.3g per useful GPU-hour", r->cost_per_useful_gpu_hour);
-  if (text->len == 0) return;
-  add_label(out, "cost");
-  g_string_append_printf(out, "%s%s\n", scenario->prices.currency, text->str + 1);
+  if (text->len > 0) {
+    add_label(out, "cost");
+    g_string_append_printf(out, "%s%s\n", scenario->prices.currency, text->str + 1);
+  }
+  if (isnan(r->carbon_kg)) return;
+  g_autofree char *carbon = orr_show_count((gint64)(r->carbon_kg + 0.5));
+  add_label(out, "carbon");
+  g_string_append_printf(out, "%s kg of CO2\n", carbon);
 }
 
 static void add_asked(GString *out, const OrrScenario *scenario, const OrrClusterResult *r) {

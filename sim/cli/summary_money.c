@@ -19,20 +19,36 @@ static void add_line(GString *out, const char *what, const char *text) {
   if (*text) g_string_append_printf(out, "  %-12s  %s\n", what, text);
 }
 
+static gboolean is_of(const OrrOutcome *outcome, const OrrFieldTable *table) {
+  return outcome->kind->result == table;
+}
+
+/* NULL: jobs of a trace have a line of their own. */
+static const OrrMoney *money_of(const OrrOutcome *outcome) {
+  const OrrResult *result = &outcome->result;
+  if (is_of(outcome, &orr_training_result_table)) return &result->training.money;
+  if (is_of(outcome, &orr_serving_result_table)) return &result->serving.money;
+  if (is_of(outcome, &orr_campaign_result_table)) return &result->campaign.money;
+  if (is_of(outcome, &orr_collectives_result_table)) return &result->collectives.money;
+  return is_of(outcome, &orr_post_training_result_table) ? &result->post_training.money : NULL;
+}
+
 static char *cost_text(const OrrOutcome *outcome, const OrrMoney *money, const char *currency) {
   g_autoptr(GString) text = g_string_new(NULL);
   g_autofree char *hour = g_strdup_printf("%s per GPU-hour", currency);
-  const gboolean is_training = outcome->kind->result == &orr_training_result_table;
+  const OrrServingResult *serving = &outcome->result.serving;
+  const OrrPostTrainingResult *loop = &outcome->result.post_training;
   add_part(text, money->per_gpu_hour, hour);
   add_part(text, money->per_day, "per day");
-  if (is_training) {
+  if (is_of(outcome, &orr_training_result_table)) {
     add_part(text, outcome->result.training.cost_per_step, "per step");
     add_part(text, money->per_million_tokens, "per million tokens");
-  } else {
-    add_part(text, outcome->result.serving.cost_per_million_input_tokens,
-             "per million input tokens");
-    add_part(text, outcome->result.serving.cost_per_million_output_tokens,
-             "per million output tokens");
+  } else if (is_of(outcome, &orr_post_training_result_table)) {
+    add_part(text, loop->cost_per_step, "per step");
+    add_part(text, loop->cost_per_million_response_tokens, "per million response tokens");
+  } else if (is_of(outcome, &orr_serving_result_table)) {
+    add_part(text, serving->cost_per_million_input_tokens, "per million input tokens");
+    add_part(text, serving->cost_per_million_output_tokens, "per million output tokens");
   }
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
@@ -50,12 +66,22 @@ static char *missing_text(const OrrScenario *scenario, const OrrMoney *money) {
                          money->hardware_per_gpu_hour, prices->currency, missing);
 }
 
-static void add_run(GString *out, const OrrTrainingResult *r, const char *currency) {
+/* @all: "all its tokens". */
+static void add_run(GString *out, double days, double cost, const char *currency, const char *all) {
   g_autoptr(GString) text = g_string_new(NULL);
-  g_autofree char *per = g_strdup_printf("%s for all its tokens", currency);
-  add_part(text, r->run_days, "days");
-  add_part(text, r->cost_per_run, per);
+  g_autofree char *per = g_strdup_printf("%s for %s", currency, all);
+  add_part(text, days, "days");
+  add_part(text, cost, per);
   add_line(out, "run", text->str);
+}
+
+static void add_runs(GString *out, const OrrOutcome *outcome, const char *currency) {
+  const OrrTrainingResult *training = &outcome->result.training;
+  const OrrPostTrainingResult *loop = &outcome->result.post_training;
+  if (is_of(outcome, &orr_training_result_table))
+    add_run(out, training->run_days, training->cost_per_run, currency, "all its tokens");
+  if (is_of(outcome, &orr_post_training_result_table))
+    add_run(out, loop->run_days, loop->cost_per_run, currency, "all its steps");
 }
 
 static void add_campaign(GString *out, const OrrCampaignResult *r, const char *currency) {
@@ -68,18 +94,17 @@ static void add_campaign(GString *out, const OrrCampaignResult *r, const char *c
 }
 
 void orr_summary_money(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
-  const gboolean is_training = outcome->kind->result == &orr_training_result_table;
-  const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
   const OrrPrices *prices = &scenario->prices;
-  if (outcome->kind->result == &orr_campaign_result_table)
+  const OrrMoney *money = money_of(outcome);
+  if (is_of(outcome, &orr_campaign_result_table))
     add_campaign(out, &outcome->result.campaign, prices->currency);
-  if (is_training) add_run(out, &outcome->result.training, prices->currency);
-  if (!orr_prices_given(prices) || (!is_training && !is_serving)) return;
-  const OrrMoney *money =
-      is_training ? &outcome->result.training.money : &outcome->result.serving.money;
+  add_runs(out, outcome, prices->currency);
+  if (!orr_prices_given(prices) || !money) return;
   g_autofree char *cost = isnan(money->per_gpu_hour) ? missing_text(scenario, money)
                                                      : cost_text(outcome, money, prices->currency);
-  if (orr_prices_has_hardware(prices) || prices->kwh > 0) add_line(out, "cost", cost);
+  const gboolean has_line = is_of(outcome, &orr_campaign_result_table);
+  if (!has_line && (orr_prices_has_hardware(prices) || prices->kwh > 0))
+    add_line(out, "cost", cost);
   g_autoptr(GString) carbon = g_string_new(NULL);
   add_part(carbon, money->carbon_kg_per_day, "kg of CO2 per day");
   add_part(carbon, money->carbon_g_per_million_tokens, "g per million tokens");

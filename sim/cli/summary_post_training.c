@@ -85,6 +85,38 @@ static void add_waits(GString *out, const OrrOutcome *outcome) {
   if (*comma) g_string_append_c(out, '\n');
 }
 
+/* Of each role, the actor's passes and updates together. */
+static void add_roles(GString *out, const GArray *rows) {
+  static const char *const roles[] = {"engine", "actor", "reference", "reward", "critic"};
+  double all_j = 0;
+  const char *separator = " (";
+  for (guint i = 0; i < rows->len; i++)
+    all_j += g_array_index(rows, OrrPostTrainingEnergyRow, i).joules;
+  for (guint k = 0; k < G_N_ELEMENTS(roles); k++) {
+    double joules = 0;
+    for (guint i = 0; i < rows->len; i++) {
+      const OrrPostTrainingEnergyRow *row = &g_array_index(rows, OrrPostTrainingEnergyRow, i);
+      if (g_strcmp0(row->role, roles[k]) == 0) joules += row->joules;
+    }
+    if (joules == 0) continue;
+    g_string_append_printf(out, "%s%s %.0f %%", separator, roles[k], 100 * joules / all_j);
+    separator = ", ";
+  }
+  g_string_append_c(out, ')');
+}
+
+static void add_energy(GString *out, const OrrOutcome *outcome) {
+  const OrrPostTrainingResult *r = &outcome->result.post_training;
+  if (isnan(r->gpu_power_mean_w)) return;
+  g_autofree char *left_out = orr_cluster_power_left_out(&r->machine);
+  g_string_append_printf(out, "  %-12s  %.3g kW of GPUs, %.3g MJ per step", "energy",
+                         r->gpu_power_mean_w / 1e3, r->energy_j_per_step / 1e6);
+  add_roles(out, outcome->post_training_energies);
+  if (!isnan(r->machine.all_w))
+    g_string_append_printf(out, "; the machine %.3g kW%s", r->machine.all_w / 1e3, left_out);
+  g_string_append_c(out, '\n');
+}
+
 void orr_summary_post_training(GString *out, const OrrScenario *scenario,
                                const OrrOutcome *outcome) {
   const OrrPostTrainingResult *r = &outcome->result.post_training;
@@ -98,7 +130,5 @@ void orr_summary_post_training(GString *out, const OrrScenario *scenario,
   g_string_append_printf(out, "  %-12s  engine %.1f GiB, trainer %.1f GiB at the peak%s\n",
                          "memory", r->rollout_memory_bytes / 0x1p30,
                          r->update_memory_bytes / 0x1p30, r->fits ? "" : ": it does not fit");
-  if (!isnan(r->gpu_power_mean_w))
-    g_string_append_printf(out, "  %-12s  %.3g kW of GPUs, %.3g MJ per step\n", "energy",
-                           r->gpu_power_mean_w / 1e3, r->energy_j_per_step / 1e6);
+  add_energy(out, outcome);
 }

@@ -171,6 +171,9 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   print_reasons(report->refused, "not simulated", "points");
   for (guint i = 0; i < report->n_objectives; i++)
     printf("  objective     %s\n", report->objectives[i]);
+  if (report->best->len == 0 && report->by_status[ORR_POINT_OK] > 0)
+    printf("  best          none: no point has a value of %s\n",
+           report->n_objectives > 1 ? "all objectives" : "the objective");
   print_points(report, report->best, "best");
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
   print_band_notes(report);

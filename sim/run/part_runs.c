@@ -109,10 +109,19 @@ static void add_memory(const OrrOutcome *outcome, OrrPartTimes *times) {
   }
 }
 
+/* Of a step; the result has them of the whole replay. */
+static OrrJoules joules_of(const OrrTrainingResult *r) {
+  const OrrJoules all = {r->gpu_energy_compute_j, r->gpu_energy_memory_j, r->gpu_energy_network_j};
+  OrrJoules step = {0};
+  orr_joules_add(&step, all, r->energy_j_per_step / (orr_joules_sum(all) + r->gpu_energy_idle_j));
+  return step;
+}
+
 static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
   if (strcmp(part->kind->entry.name, "collectives") == 0)
     return (OrrPartTimes){.seconds = g_array_index(outcome->nccl_tests, OrrNcclTestRow, 0).time_s,
                           .gpu_energy_j = NAN,
+                          .gpu_joules = {NAN, NAN, NAN},
                           .events = outcome->result.collectives.events};
   const OrrTrainingResult *r = &outcome->result.training;
   double switch_use = 0;
@@ -123,6 +132,7 @@ static OrrPartTimes take(const OrrPart *part, const OrrOutcome *outcome) {
   OrrPartTimes times = {.seconds = r->iteration_time_s,
                         .gpu_bytes = r->memory_peak_bytes,
                         .gpu_energy_j = r->gpu_power_mean_w * r->iteration_time_s,
+                        .gpu_joules = joules_of(r),
                         .switch_use = switch_use,
                         .events = r->events};
   add_memory(outcome, &times);

@@ -13,14 +13,15 @@
 #include "sim/sweep/sweep_axis.h"
 
 /* A number at a path; any price; a rent or a purchase; the price of a kWh; its carbon; what nodes
- * draw besides their GPUs, by a meter or by parts. */
+ * draw besides their GPUs, by a meter or by parts; jobs whose steps are replayed. */
 typedef enum {
   NEEDS_PATH,
   NEEDS_PRICES,
   NEEDS_HARDWARE,
   NEEDS_KWH,
   NEEDS_CARBON,
-  NEEDS_NODES
+  NEEDS_NODES,
+  NEEDS_STEPS
 } Need;
 
 static const struct {
@@ -36,10 +37,16 @@ static const struct {
     {"cost-per-step", NEEDS_PRICES, "prices", "prices"},
     {"cost-per-run", NEEDS_PRICES, "prices", "prices"},
     {"cost-per-run", NEEDS_PATH, "workload.run-tokens", "the tokens of the run"},
+    {"cost-per-run", NEEDS_PATH, "workload.run-steps", "the steps of the run"},
     {"run-days", NEEDS_PATH, "workload.run-tokens", "the tokens of the run"},
+    {"run-days", NEEDS_PATH, "workload.run-steps", "the steps of the run"},
     {"cost-per-million-tokens", NEEDS_PRICES, "prices", "prices"},
     {"cost-per-million-input-tokens", NEEDS_PRICES, "prices", "prices"},
     {"cost-per-million-output-tokens", NEEDS_PRICES, "prices", "prices"},
+    {"cost-per-million-response-tokens", NEEDS_PRICES, "prices", "prices"},
+    {"cost-per-useful-gpu-hour", NEEDS_PRICES, "prices", "prices"},
+    {"cost-hardware", NEEDS_HARDWARE, "prices.gpu-hour", "a rent or a price of purchase"},
+    {"cost-energy", NEEDS_KWH, "prices.kwh", "a price of a kWh"},
     {"hardware-cost-per-gpu-hour", NEEDS_HARDWARE, "prices.gpu-hour",
      "a rent or a price of purchase"},
     {"energy-cost-per-gpu-hour", NEEDS_KWH, "prices.kwh", "a price of a kWh"},
@@ -48,6 +55,13 @@ static const struct {
      "grams of CO2 per kWh"},
     {"machine-power-mean-w", NEEDS_NODES, "cluster.power.rest-busy",
      "what nodes draw besides their GPUs"},
+    {"carbon-kg", NEEDS_CARBON, "prices.carbon-grams-per-kwh", "grams of CO2 per kWh"},
+    {"carbon-kg", NEEDS_STEPS, "workload.speed", "the power of replayed steps"},
+    {"energy-kwh", NEEDS_NODES, "cluster.power.rest-busy", "what nodes draw besides their GPUs"},
+    {"energy-kwh", NEEDS_STEPS, "workload.speed", "the power of replayed steps"},
+    {"cost-energy", NEEDS_STEPS, "workload.speed", "the power of replayed steps"},
+    {"gpu-power-mean-w", NEEDS_STEPS, "workload.speed", "the power of replayed steps"},
+    {"machine-power-mean-w", NEEDS_STEPS, "workload.speed", "the power of replayed steps"},
     {"nodes-power-mean-w", NEEDS_NODES, "cluster.power.rest-busy",
      "what nodes draw besides their GPUs"},
 };
@@ -75,11 +89,21 @@ static gboolean any_axis_below(const OrrSweepPlan *plan, const char *path) {
   return FALSE;
 }
 
+/* Of jobs, whose places take their steps' times; other workloads have no such choice. */
+static gboolean are_steps_replayed(const OrrSweepPlan *plan, const char *path) {
+  void *data = NULL;
+  const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, path, &data);
+  if (!field || field->kind != ORR_FIELD_CHOICE) return TRUE;
+  const OrrChoice *choice = (const OrrChoice *)(const void *)((const char *)data + field->offset);
+  return g_str_equal(choice->entry->name, "steps");
+}
+
+/* A path that this kind of workload does not have is nothing to give. */
 static gboolean is_number_given(const OrrSweepPlan *plan, const char *path) {
   double value = 0;
   void *data = NULL;
   const OrrField *field = orr_field_assign_member(&orr_scenario_table, plan->base, path, &data);
-  return field && orr_field_number(field, data, &value) && value > 0;
+  return !field || (orr_field_number(field, data, &value) && value > 0);
 }
 
 static gboolean is_given(const OrrSweepPlan *plan, Need need, const char *path) {
@@ -97,6 +121,8 @@ static gboolean is_given(const OrrSweepPlan *plan, Need need, const char *path) 
   case NEEDS_NODES:
     return orr_cluster_power_knows_nodes(&plan->base->cluster.power) ||
            any_axis_below(plan, "cluster.power.parts");
+  case NEEDS_STEPS:
+    return are_steps_replayed(plan, path);
   default:
     return is_number_given(plan, path);
   }
@@ -112,6 +138,17 @@ static gboolean has_meter(const OrrSweepPlan *plan, const char *name) {
   return g_str_has_prefix(name, "energy-cost-") || g_str_has_prefix(name, "carbon-") ||
          ((g_str_equal(name, "cost") || g_str_has_prefix(name, "cost-")) &&
           plan->base->prices.kwh > 0);
+}
+
+/* Points keep no spans, of which the power of a training run over time is read. */
+static void check_spans(const OrrSweepPlan *plan, const char *name, OrrPlace place,
+                        OrrDiags *diags) {
+  if (plan->kind->result == &orr_training_result_table &&
+      (g_str_equal(name, "power-swing-w") || g_str_equal(name, "power-ramp-w-per-s")))
+    orr_diags_error(diags, place,
+                    "%s is not known at any point: points keep no spans, of which it is read; "
+                    "'orrery run' reports it",
+                    name);
 }
 
 static gboolean needs_power(const OrrSweepPlan *plan, const char *name) {
@@ -145,8 +182,10 @@ void orr_sweep_needs_check(const OrrSweepPlan *plan, const OrrExpression *expres
       if (g_str_equal(needs[i].result, name) && !is_given(plan, needs[i].need, needs[i].path))
         orr_diags_error(diags, place, "%s is not known at any point without %s: set %s", name,
                         needs[i].what, needs[i].path);
-    if (slot >= plan->first_result && slot < plan->first_derived)
+    if (slot >= plan->first_result && slot < plan->first_derived) {
       check_power(plan, name, place, diags);
+      check_spans(plan, name, place, diags);
+    }
   }
 }
 

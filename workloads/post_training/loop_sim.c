@@ -162,6 +162,7 @@ static OrrLoopHistory *history_new(void) {
   history->pool_spans = g_array_new(FALSE, FALSE, sizeof(OrrLoopPoolSpan));
   history->engine_spans = g_array_new(FALSE, FALSE, sizeof(OrrLoopEngineSpan));
   history->loads = g_array_new(FALSE, FALSE, sizeof(OrrLoopLoad));
+  history->power = orr_power_time_new();
   return history;
 }
 
@@ -199,6 +200,7 @@ static void loop_init(OrrLoop *loop, const OrrLoopInput *input, OrrEngine *engin
   loop->context = (OrrRolloutContext){.engine = engine,
                                       .speed = input->speed,
                                       .samples = g_ptr_array_new_with_free_func(g_free),
+                                      .power = loop->history->power,
                                       .shares_prompt = input->shares_prompt,
                                       .ended = ended,
                                       .busy = busy,
@@ -227,7 +229,7 @@ static void add_totals(OrrLoop *loop) {
     const OrrRolloutTotals *totals = orr_rollout_replica_totals(orr_loop_replica(loop, i));
     const gboolean helps = i >= loop->input->replicas;
     *(helps ? &history->helped_s : &history->busy_s) += totals->busy_s;
-    history->watt_s += totals->watt_s;
+    orr_joules_add(helps ? &history->helpers_j : &history->pool_j, totals->joules, 1);
     if (!helps) history->sequence_s += totals->sequence_s;
     history->decoded += totals->decoded;
     history->prompted += totals->prompted;
@@ -261,6 +263,7 @@ OrrLoopHistory *orr_loop_sim(const OrrLoopInput *input, GError **error) {
 
 void orr_loop_sim_free(OrrLoopHistory *history) {
   if (!history) return;
+  g_free(history->power);
   g_array_unref(history->steps);
   g_array_unref(history->spans);
   g_array_unref(history->pool_spans);

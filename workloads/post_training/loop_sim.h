@@ -26,6 +26,7 @@
 #include "workloads/lengths.h"
 #include "workloads/post_training/pass_time.h"
 #include "workloads/post_training/rollout_speed.h"
+#include "workloads/serving/power_time.h"
 
 G_BEGIN_DECLS
 
@@ -168,9 +169,11 @@ typedef struct {
   /* engine-seconds of the pool from counted_s on, the end of the first of several steps */
   double pool_s[ORR_N_LOOP_POOL_STATES], counted_s;
   double end_s;
-  double busy_s, watt_s, sequence_s; /* OrrRolloutTotals: the pool's, all, the pool's */
-  double helped_s;                   /* busy seconds of the helpers */
-  double trainer_j;                  /* of the trainer's GPUs, on top of static power */
+  double busy_s, sequence_s; /* OrrRolloutTotals of the pool */
+  double helped_s;           /* busy seconds of the helpers */
+  /* On top of static power: of the pool, of the helpers, of the trainer by phase; all over time. */
+  OrrJoules pool_j, helpers_j, phase_j[ORR_N_LOOP_PHASES];
+  OrrPowerTime *power;
   double decoded, prompted;
   gint64 preemptions, filtered, dropped; /* times; groups; samples */
   gint64 resumed, moved; /* samples: stopped for new weights; from helpers to the pool */

@@ -141,9 +141,14 @@ void orr_loop_wake_helpers(OrrLoop *loop) {
 
 /* --- Passes and updates --- */
 
+static void add_joules(const OrrPassTime *time, double m, double times, OrrJoules *joules) {
+  orr_joules_add(joules, time->fixed_j, times);
+  orr_joules_add(joules, time->each_j, times * m);
+}
+
 /* Optimizer steps over @tokens, one mini-batch after the other; adds their joules. */
 static double update_s(const OrrLoopInput *input, const OrrLoopPass *pass, const GArray *tokens,
-                       double *joules) {
+                       OrrJoules *joules) {
   const OrrPassTime *time = &pass->time;
   const double driver_s = input->costs.update_s + input->costs.pass_s * tokens->len;
   double sum_s = 0;
@@ -154,41 +159,50 @@ static double update_s(const OrrLoopInput *input, const OrrLoopPass *pass, const
     g_array_append_vals(part, &g_array_index(tokens, gint64, from), n);
     const double m = orr_pass_time_micro_batches(&pass->shape, part);
     sum_s += time->fixed_s + time->each_s * m;
-    *joules += (time->fixed_j + time->each_j * m) * (double)input->epochs;
+    add_joules(time, m, (double)input->epochs, joules);
   }
   return driver_s + pass->load_s + sum_s * (double)input->epochs;
 }
 
 static double pass_s(const OrrLoopInput *input, const OrrLoopPass *pass, const GArray *tokens,
-                     double *joules) {
+                     OrrJoules *joules) {
   if (!pass->is_there) return 0;
   const double m = orr_pass_time_micro_batches(&pass->shape, tokens);
-  *joules += pass->time.fixed_j + pass->time.each_j * m;
+  add_joules(&pass->time, m, 1, joules);
   return input->costs.pass_s * tokens->len + pass->load_s + pass->time.fixed_s +
          pass->time.each_s * m;
+}
+
+static void draw(OrrLoopHistory *history, OrrLoopPhase phase, double at_s, double seconds,
+                 OrrJoules joules) {
+  orr_joules_add(&history->phase_j[phase], joules, 1);
+  if (seconds > 0) orr_power_time_add(history->power, at_s, at_s + seconds, joules);
 }
 
 /* Records the phases of @tokens, one after the other from now on; their sum. */
 static double compute(OrrLoop *loop, const GArray *tokens, double switch_s) {
   const OrrLoopInput *input = loop->input;
-  double *j = &loop->history->trainer_j;
+  OrrJoules j[ORR_N_LOOP_PHASES] = {0};
   const struct {
     OrrLoopPhase phase;
     double seconds;
   } phases[] = {
       {ORR_LOOP_PHASE_SWITCH, switch_s},
       {ORR_LOOP_PHASE_DATA, input->costs.sample_s * tokens->len + input->costs.batch_s},
-      {ORR_LOOP_PHASE_OLD_LOG_PROBS, pass_s(input, &input->old_log_probs, tokens, j)},
-      {ORR_LOOP_PHASE_REFERENCE, pass_s(input, &input->reference, tokens, j)},
-      {ORR_LOOP_PHASE_REWARDS, pass_s(input, &input->rewards, tokens, j)},
-      {ORR_LOOP_PHASE_VALUES, pass_s(input, &input->values, tokens, j)},
-      {ORR_LOOP_PHASE_CRITIC, update_s(input, &input->critic, tokens, j)},
-      {ORR_LOOP_PHASE_UPDATE, update_s(input, &input->update, tokens, j)},
+      {ORR_LOOP_PHASE_OLD_LOG_PROBS,
+       pass_s(input, &input->old_log_probs, tokens, &j[ORR_LOOP_PHASE_OLD_LOG_PROBS])},
+      {ORR_LOOP_PHASE_REFERENCE,
+       pass_s(input, &input->reference, tokens, &j[ORR_LOOP_PHASE_REFERENCE])},
+      {ORR_LOOP_PHASE_REWARDS, pass_s(input, &input->rewards, tokens, &j[ORR_LOOP_PHASE_REWARDS])},
+      {ORR_LOOP_PHASE_VALUES, pass_s(input, &input->values, tokens, &j[ORR_LOOP_PHASE_VALUES])},
+      {ORR_LOOP_PHASE_CRITIC, update_s(input, &input->critic, tokens, &j[ORR_LOOP_PHASE_CRITIC])},
+      {ORR_LOOP_PHASE_UPDATE, update_s(input, &input->update, tokens, &j[ORR_LOOP_PHASE_UPDATE])},
   };
   const double begin_s = orr_loop_now(loop);
   double at_s = begin_s;
   for (guint i = 0; i < G_N_ELEMENTS(phases); i++) {
     add_phase(loop, phases[i].phase, at_s, phases[i].seconds);
+    draw(loop->history, phases[i].phase, at_s, phases[i].seconds, j[phases[i].phase]);
     at_s += phases[i].seconds;
   }
   return at_s - begin_s;

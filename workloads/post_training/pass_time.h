@@ -14,7 +14,7 @@
 #ifndef ORR_PASS_TIME_H
 #define ORR_PASS_TIME_H
 
-#include <glib.h>
+#include "calibration/cost/cost_energy.h"
 
 G_BEGIN_DECLS
 
@@ -26,8 +26,8 @@ typedef enum { ORR_PASS_PACKED, ORR_PASS_PADDED } OrrPassPacking;
 extern const char *const orr_pass_packing_words[]; /* "packed", "padded", NULL */
 
 typedef struct {
-  double fixed_s, each_s; /* a step without micro-batches; a micro-batch */
-  double fixed_j, each_j; /* of all GPUs, on top of static power; 0: not known */
+  double fixed_s, each_s;    /* a step without micro-batches; a micro-batch */
+  OrrJoules fixed_j, each_j; /* of all GPUs, on top of static power; 0: not known */
 } OrrPassTime;
 
 typedef struct {

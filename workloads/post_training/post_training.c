@@ -150,6 +150,10 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(OrrPostTraining, "steps", steps, "3",
                   "Steps to simulate; the first is not part of the means where there are more.",
                   .min = 1, .max = 1e5),
+    ORR_FIELD_REAL(OrrPostTraining, "run-steps", run_steps, ORR_UNIT_NONE, NULL,
+                   "Steps of the whole run, of which those here are a sample: for run_days and "
+                   "cost_per_run; absent: neither is computed.",
+                   .flags = ORR_FIELD_OPTIONAL | ORR_FIELD_POSITIVE),
     ORR_FIELD_INT(OrrPostTraining, "epochs", epochs, "1", "Updates over the samples of a step.",
                   .min = 1, .max = 1000),
     ORR_FIELD_SECTION(OrrPostTraining, "mode", mode, &mode_table, "{}",

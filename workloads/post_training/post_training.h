@@ -69,6 +69,7 @@ typedef struct {
   char *stack;
   OrrChoice algorithm; /* of orr_rl_algorithm_registry */
   gint64 prompts, samples, steps;
+  double run_steps; /* of the whole run; 0: not asked */
   OrrLengths prompt, response;
   OrrLoopMode mode;
   OrrLoopTurns turns;
@@ -105,12 +106,14 @@ typedef struct {
   gboolean keeps_spans;
   gint64 rollout_gpus, update_gpus;
   guint replicas, helpers;
-  double sync_bytes;                   /* of the weights, as they are sent */
-  double rollout_bytes, update_bytes;  /* memory of a GPU: engine's weights and cache; peak */
-  double kv_tokens;                    /* that a replica's cache holds */
-  double gpu_energy_j;                 /* of all GPUs over all steps; NAN: not known */
-  char *missing;                       /* kernels without rows in the profile; NULL: none */
-  double trust_s[ORR_HOW_OUTSIDE + 1]; /* seconds of rollout steps by how they are known */
+  double sync_bytes;                  /* of the weights, as they are sent */
+  double rollout_bytes, update_bytes; /* memory of a GPU: engine's weights and cache; peak */
+  double kv_tokens;                   /* that a replica's cache holds */
+  /* of the rollouts' own GPUs, and of the trainer's; NAN: a device has no power model */
+  double rollout_static_w, update_static_w;
+  const char *rollout_device, *update_device; /* interned */
+  char *missing;                              /* kernels without rows in the profile; NULL: none */
+  double trust_s[ORR_HOW_OUTSIDE + 1];        /* seconds of rollout steps by how they are known */
 } OrrPostTrainingWork;
 
 extern const OrrFieldTable orr_post_training_table;

@@ -158,16 +158,17 @@ static void fill_input(const OrrPostTrainingParts *parts, OrrRolloutSpeed *speed
       .seed = seed};
 }
 
-/* Static power all the time, and what engines and trainer draw on top of it. */
-static double energy_j(const OrrPostTrainingParts *parts, const OrrLoopHistory *history) {
+/* What GPUs draw whether or not they compute. GPUs that both share count as the trainer's. */
+static void fill_static(const OrrPostTrainingParts *parts, OrrPostTrainingWork *work) {
   const OrrDevice *train = &parts->update_cluster.device, *roll = &parts->rollout_cluster.device;
-  if (!orr_device_power_is_known(&train->power) || !orr_device_power_is_known(&roll->power))
-    return NAN;
-  const gint64 own = parts->params->pools.rollout_gpus;
+  const gboolean is_known =
+      orr_device_power_is_known(&train->power) && orr_device_power_is_known(&roll->power);
+  const double own = (double)parts->params->pools.rollout_gpus;
   const double trainer = (double)orr_cluster_n_gpus(&parts->update_cluster);
-  return history->end_s * (orr_device_power_static_w(&train->power) * trainer +
-                           orr_device_power_static_w(&roll->power) * (double)own) +
-         history->watt_s + history->trainer_j;
+  work->rollout_static_w = is_known ? orr_device_power_static_w(&roll->power) * own : NAN;
+  work->update_static_w = is_known ? orr_device_power_static_w(&train->power) * trainer : NAN;
+  work->rollout_device = g_intern_string(roll->name);
+  work->update_device = g_intern_string(train->name);
 }
 
 static gboolean run_loop(OrrPostTrainingParts *parts, const OrrWorld *world,
@@ -197,7 +198,7 @@ static gboolean run_loop(OrrPostTrainingParts *parts, const OrrWorld *world,
   if (!work->history) return FALSE;
   work->missing = orr_rollout_speed_missing(speed);
   memcpy(work->trust_s, orr_rollout_speed_trust(speed), sizeof work->trust_s);
-  work->gpu_energy_j = energy_j(parts, work->history);
+  fill_static(parts, work);
   return TRUE;
 }
 

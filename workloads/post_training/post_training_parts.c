@@ -219,20 +219,22 @@ void orr_post_training_parts_check(const OrrPostTrainingParts *parts, OrrPlace p
 
 /* --- Replays --- */
 
+/* The line through a step with @m micro-batches, @once_j, and one with twice as many, @twice_j. */
+static void split_j(double m, double once_j, double twice_j, double *ret_fixed, double *ret_each) {
+  *ret_each = fmax(twice_j - once_j, 0) / m;
+  *ret_fixed = fmax(once_j - m * *ret_each, 0);
+}
+
 static OrrPassTime time_of(const OrrPostTrainingParts *parts, double m, const OrrPartTimes *once,
                            const OrrPartTimes *twice) {
-  const OrrDevice *device = &parts->update_cluster.device;
-  const double static_w = orr_device_power_static_w(&device->power) *
-                          (double)orr_cluster_n_gpus(&parts->update_cluster);
-  const gboolean has_power = orr_device_power_is_known(&device->power);
-  const double j1 = has_power ? once->gpu_energy_j - static_w * once->seconds : 0,
-               j2 = has_power ? twice->gpu_energy_j - static_w * twice->seconds : 0;
   const double each_s = fmax(twice->seconds - once->seconds, 0) / m;
-  const double each_j = fmax(j2 - j1, 0) / m;
-  return (OrrPassTime){.fixed_s = fmax(once->seconds - m * each_s, 0),
-                       .each_s = each_s,
-                       .fixed_j = fmax(j1 - m * each_j, 0),
-                       .each_j = each_j};
+  OrrPassTime time = {.fixed_s = fmax(once->seconds - m * each_s, 0), .each_s = each_s};
+  if (!orr_device_power_is_known(&parts->update_cluster.device.power)) return time;
+  const OrrJoules a = once->gpu_joules, b = twice->gpu_joules;
+  split_j(m, a.compute, b.compute, &time.fixed_j.compute, &time.each_j.compute);
+  split_j(m, a.memory, b.memory, &time.fixed_j.memory, &time.each_j.memory);
+  split_j(m, a.network, b.network, &time.fixed_j.network, &time.each_j.network);
+  return time;
 }
 
 static void fill_pass(OrrPostTrainingParts *parts, OrrPostTrainingLine line,

@@ -29,7 +29,7 @@ struct OrrRolloutReplica {
   guint32 generation, order, evictions;
   /* the segment */
   double begin_s, seconds, steps;
-  double watts;
+  OrrJoules watts; /* joules per second */
   OrrRolloutTotals totals;
 };
 
@@ -221,7 +221,7 @@ static void begin(OrrRolloutReplica *r) {
     r->steps = ceil(tokens / budget);
     each = orr_rollout_speed_prompt(speed, n, tokens / r->steps);
     if (n > 0) each += orr_rollout_speed_decode(speed, n, r->keys);
-    r->watts = 0;
+    r->watts = (OrrJoules){0};
   } else {
     r->steps = steps_to_run(r);
     const guint now = r->running->len; /* the cache may have pushed some out */
@@ -264,6 +264,15 @@ static void finish_due(OrrRolloutReplica *r) {
   }
 }
 
+/* For @seconds from the begin of the segment. */
+static void draw(OrrRolloutReplica *r, double seconds) {
+  OrrJoules joules = {0};
+  orr_joules_add(&joules, r->watts, seconds);
+  orr_joules_add(&r->totals.joules, joules, 1);
+  if (seconds > 0 && r->context->power)
+    orr_power_time_add(r->context->power, r->begin_s, r->begin_s + seconds, joules);
+}
+
 static void end_segment(void *user) {
   Tick *tick = user;
   OrrRolloutReplica *r = tick->replica;
@@ -274,7 +283,7 @@ static void end_segment(void *user) {
   const double gained = r->steps * orr_rollout_speed_gain(r->context->speed);
   set_active(r, FALSE);
   r->totals.busy_s += r->seconds;
-  r->totals.watt_s += r->seconds * r->watts;
+  draw(r, r->seconds);
   r->totals.sequence_s += r->seconds * (n + r->joining->len);
   r->keys += gained * n;
   r->totals.decoded += gained * n;
@@ -354,7 +363,7 @@ static void abort_segment(OrrRolloutReplica *r) {
   r->generation++; /* the end of the segment is not heard */
   set_active(r, FALSE);
   r->totals.busy_s += passed_s;
-  r->totals.watt_s += passed_s * r->watts;
+  draw(r, passed_s);
   r->totals.sequence_s += passed_s * (r->running->len + r->joining->len);
   r->totals.decoded += gained;
   r->keys += gained;

@@ -17,6 +17,7 @@
 
 #include "sim/engine/engine.h"
 #include "workloads/post_training/rollout_speed.h"
+#include "workloads/serving/power_time.h"
 
 G_BEGIN_DECLS
 
@@ -39,6 +40,7 @@ typedef struct {
   OrrEngine *engine;
   OrrRolloutSpeed *speed;
   GPtrArray *samples;     /* of OrrRolloutSample *, by id */
+  OrrPowerTime *power;    /* what all draw on top of static power; NULL: nobody asks */
   gboolean shares_prompt; /* prefix caching */
   /* a turn of @sample has ended */
   void (*ended)(void *user, OrrRolloutSample *sample);
@@ -48,7 +50,8 @@ typedef struct {
 } OrrRolloutContext;
 
 typedef struct {
-  double busy_s, watt_s;    /* time with any sequence; watts above static times seconds */
+  double busy_s;            /* time with any sequence */
+  OrrJoules joules;         /* on top of static power */
   double decoded, prompted; /* tokens written; tokens computed of prompts and of lost caches */
   double sequence_s;        /* sequences times seconds */
   gint64 preemptions;

@@ -11,7 +11,8 @@
 enum { RUNGS_PER_OCTAVE = 16, N_RUNGS = 21 * RUNGS_PER_OCTAVE, PROMPT_RUNGS = 8 };
 
 typedef struct {
-  double seconds, watts;
+  double seconds;
+  OrrJoules watts; /* of all GPUs, joules per second */
 } Rung;
 
 struct OrrRolloutSpeed {
@@ -141,8 +142,9 @@ static Rung ask(OrrRolloutSpeed *speed, double n, double keys, double chunk) {
       host->async ? fmax(gpu_s + host->exposed * host_s, host_s) : gpu_s + host_s;
   const double seconds = fmax(engine_s, front_end_s(speed, n));
   const double gpus = (double)(params->parallel.tp * MAX(params->parallel.dp_attention, 1));
-  return (Rung){seconds,
-                orr_joules_sum(time.joules) * gpus * (double)params->parallel.pp / seconds};
+  Rung rung = {.seconds = seconds};
+  orr_joules_add(&rung.watts, time.joules, gpus * (double)params->parallel.pp / seconds);
+  return rung;
 }
 
 /* --- Ladders --- */
@@ -166,16 +168,18 @@ static Rung between(OrrRolloutSpeed *speed, guint n, double keys) {
                to = exp2((double)(low + 1) / RUNGS_PER_OCTAVE);
   const double part = (mean - from) / (to - from);
   const Rung *a = rung_of(speed, n, low), *b = rung_of(speed, n, low + 1);
-  return (Rung){a->seconds + part * (b->seconds - a->seconds),
-                a->watts + part * (b->watts - a->watts)};
+  Rung rung = {.seconds = a->seconds + part * (b->seconds - a->seconds)};
+  orr_joules_add(&rung.watts, a->watts, 1 - part);
+  orr_joules_add(&rung.watts, b->watts, part);
+  return rung;
 }
 
 double orr_rollout_speed_decode(OrrRolloutSpeed *speed, guint n, double keys) {
   return between(speed, n, keys).seconds;
 }
 
-double orr_rollout_speed_watts(OrrRolloutSpeed *speed, guint n, double keys) {
-  return n > 0 ? between(speed, n, keys).watts : 0;
+OrrJoules orr_rollout_speed_watts(OrrRolloutSpeed *speed, guint n, double keys) {
+  return n > 0 ? between(speed, n, keys).watts : (OrrJoules){0};
 }
 
 static double prompt_rung(OrrRolloutSpeed *speed, gint64 n_rung, gint64 rung) {

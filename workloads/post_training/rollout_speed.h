@@ -46,8 +46,9 @@ double orr_rollout_speed_budget(const OrrRolloutSpeed *speed);
 gint64 orr_rollout_speed_longest(const OrrRolloutSpeed *speed);   /* tokens of a sequence */
 double orr_rollout_speed_gpu_bytes(const OrrRolloutSpeed *speed); /* weights and cache of a GPU */
 
-/* Power of a replica's GPUs on top of static power while it decodes so: watts; 0: not known. */
-double orr_rollout_speed_watts(OrrRolloutSpeed *speed, guint n, double keys);
+/* Power of a replica's GPUs on top of static power while it decodes so: joules per second;
+ * 0: not known. */
+OrrJoules orr_rollout_speed_watts(OrrRolloutSpeed *speed, guint n, double keys);
 
 char *orr_rollout_speed_missing(OrrRolloutSpeed *speed); /* as orr_serving_cost_missing */
 const double *orr_rollout_speed_trust(const OrrRolloutSpeed *speed); /* of ORR_HOW_OUTSIDE + 1 */

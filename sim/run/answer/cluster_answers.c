@@ -269,15 +269,17 @@ static double gpu_watts(const OrrReplayed *replayed, const OrrClusterWork *work,
 
 static void fill_money(const OrrReplayed *replayed, double useful_hours, OrrClusterResult *r) {
   const OrrPrices *prices = replayed->prices;
-  r->cost_hardware = r->cost_energy = r->cost_per_useful_gpu_hour = NAN;
+  r->cost_hardware = r->cost_energy = r->cost_per_useful_gpu_hour = r->carbon_kg = NAN;
   if (!prices || !orr_prices_given(prices)) return;
   const gboolean has_hardware = orr_prices_has_hardware(prices), has_energy = prices->kwh > 0;
   g_autoptr(OrrBill) bill = orr_bill_new(replayed->fabric);
   const double hours = (double)replayed->work->n_gpus * r->makespan_s / 3600;
   if (has_hardware)
     r->cost_hardware = orr_prices_gpu_hour(prices, bill, replayed->cluster->device.name) * hours;
-  if (has_energy)
-    r->cost_energy = r->energy_kwh * (prices->pue > 0 ? prices->pue : 1) * prices->kwh;
+  const double meter_kwh = r->energy_kwh * (prices->pue > 0 ? prices->pue : 1);
+  if (has_energy) r->cost_energy = meter_kwh * prices->kwh;
+  if (prices->carbon_grams_per_kwh > 0)
+    r->carbon_kg = meter_kwh * prices->carbon_grams_per_kwh / 1000;
   if (has_hardware || has_energy)
     r->cost_per_useful_gpu_hour =
         ((has_hardware ? r->cost_hardware : 0) + (has_energy ? r->cost_energy : 0)) / useful_hours;

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "sim/run/answer/post_training_energy.h"
 #include "sim/run/answer/post_training_spans.h"
 #include "workloads/post_training/post_training.h"
 
@@ -114,8 +115,6 @@ static void fill_rollouts(const OrrPostTrainingWork *work, OrrPostTrainingResult
   r->rollout_memory_bytes = work->rollout_bytes;
   r->update_memory_bytes = work->update_bytes;
   r->weight_sync_bytes = work->sync_bytes;
-  r->energy_j_per_step = work->gpu_energy_j / (double)history->steps->len;
-  r->gpu_power_mean_w = work->gpu_energy_j / history->end_s;
 }
 
 /* --- Who waits for whom --- */
@@ -159,7 +158,8 @@ static gboolean fits(const OrrPostTrainingWork *work) {
   return TRUE;
 }
 
-static void fill_result(const OrrReplayed *replayed, OrrPostTrainingResult *r) {
+static void fill_result(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  OrrPostTrainingResult *r = &outcome->result.post_training;
   const OrrPostTrainingWork *work = (const OrrPostTrainingWork *)replayed->work;
   const Sums sums = sum_steps(work, r);
   const double n = (double)sums.n;
@@ -173,6 +173,7 @@ static void fill_result(const OrrReplayed *replayed, OrrPostTrainingResult *r) {
   r->staleness_mean = sums.staleness / n;
   fill_phases(&sums, r);
   fill_rollouts(work, r);
+  orr_post_training_energy(replayed, sums.responses / sums.seconds, outcome);
   r->fits = fits(work);
   r->rollout_gpus = work->rollout_gpus;
   r->update_gpus = work->update_gpus;
@@ -200,7 +201,7 @@ static void add_warnings(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
 
 void orr_post_training_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrPostTrainingWork *work = (const OrrPostTrainingWork *)replayed->work;
-  fill_result(replayed, &outcome->result.post_training);
+  fill_result(replayed, outcome);
   add_steps(work, outcome);
   add_trainer_pool(work, outcome);
   add_rollout_pool(work, outcome);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "sim/run/answer/machine_rows.h"
+#include "sim/run/answer/power_swing.h"
 #include "workloads/training/training_work.h"
 
 typedef struct {
@@ -112,19 +113,6 @@ void orr_training_energy_add_power(const OrrReplayed *replayed, OrrOutcome *outc
   }
 }
 
-static void fill_swing(const GArray *powers, OrrTrainingResult *r) {
-  double least = INFINITY, most = -INFINITY, change = NAN, last = NAN;
-  for (guint i = 0; i < powers->len; i++) {
-    const OrrPowerRow *row = &g_array_index(powers, OrrPowerRow, i);
-    least = fmin(least, row->watts);
-    most = fmax(most, row->watts);
-    change = fmax(change, fabs(row->watts - last) / (row->end_s - row->begin_s));
-    last = row->watts;
-  }
-  r->power_swing_w = powers->len > 0 ? most - least : NAN;
-  r->power_ramp_w_per_s = change;
-}
-
 static double peak_of(const OrrReplayed *replayed) {
   double mean[ORR_N_TIMES], peak_w = 0;
   orr_ledger_mean(replayed->ledger, mean);
@@ -153,5 +141,5 @@ void orr_training_energy(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrMachineLoad load = {n_gpus, r->gpu_power_mean_w, n_gpus * host_s / r->iteration_time_s};
   r->machine = orr_cluster_power_machine(replayed->fabric, replayed->cluster, &load);
   orr_machine_rows_add(replayed->cluster, &r->machine, outcome);
-  fill_swing(outcome->powers, r);
+  orr_power_swing(outcome->powers, &r->power_swing_w, &r->power_ramp_w_per_s);
 }
