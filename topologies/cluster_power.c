@@ -35,7 +35,7 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrClusterPower, "cap", cap_w, ORR_UNIT_WATTS, "0 W",
                    "Cap on what cap-nodes nodes draw, boards and all, as a rack's supplies set it; "
-                   "0: none. Boards share evenly what it leaves; needs rest-busy.",
+                   "0: none. Boards share evenly what it leaves; needs rest-busy or parts.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrClusterPower, "cap-nodes", cap_nodes, "1", "Nodes that share cap.", .min = 1,
                   .max = 1e6),
@@ -153,29 +153,39 @@ char *orr_cluster_power_left_out(const OrrMachinePower *machine) {
   return g_string_free(text, FALSE);
 }
 
+/* What a node draws beside its boards when these are at their limit, which take no part in it. */
+static double busy_rest_w(const OrrCluster *cluster) {
+  const OrrNodeLoad busy = {.load = 1};
+  return orr_node_power_draw(cluster, &busy).rest_w;
+}
+
+/* Without a meter the rest of a node lacks what its supplies lose for the boards. */
 double orr_cluster_power_board_cap_w(const OrrCluster *cluster) {
   const OrrClusterPower *power = &cluster->power;
+  const double efficiency = power->parts.efficiency;
+  const gboolean is_metered = power->rest_busy_w > 0;
   if (!(power->cap_w > 0)) return 0;
-  return (power->cap_w / (double)power->cap_nodes - power->rest_busy_w) /
-         (double)cluster->node.gpus;
+  const double left_w = power->cap_w / (double)power->cap_nodes - busy_rest_w(cluster);
+  return left_w * (is_metered || !(efficiency > 0) ? 1 : efficiency) / (double)cluster->node.gpus;
 }
 
 void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const OrrClusterPower *power = &cluster->power;
   OrrDevicePower *board = &cluster->device.power;
   if (!(power->cap_w > 0)) return;
-  if (!(power->rest_busy_w > 0)) {
+  if (!orr_cluster_power_knows_nodes(power)) {
     orr_diags_error(diags, place,
-                    "power.cap needs power.rest-busy: what a busy node draws without its boards");
+                    "power.cap needs power.rest-busy or power.parts: what a busy node draws "
+                    "without its boards");
     return;
   }
-  const double node_w = power->cap_w / (double)power->cap_nodes;
   const double board_w = orr_cluster_power_board_cap_w(cluster);
   if (board_w <= board->static_w)
     orr_diags_error(diags, place,
                     "power.cap leaves %.0f W for a node: its rest draws %.0f W when busy and each "
                     "of its %" G_GINT64_FORMAT " boards %.0f W before it computes",
-                    node_w, power->rest_busy_w, cluster->node.gpus, board->static_w);
+                    power->cap_w / (double)power->cap_nodes, busy_rest_w(cluster),
+                    cluster->node.gpus, board->static_w);
   else if (!(board->cap_w > 0) || board_w < board->cap_w)
     board->cap_w = board_w;
 }

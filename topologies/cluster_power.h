@@ -19,6 +19,9 @@
  *
  *   cap of a board = (cap / cap-nodes - rest-busy) / GPUs of a node
  *
+ * Without rest-busy the parts at full load take its place, and the supplies' efficiency comes off
+ * what is left.
+ *
  * Section `power` of a cluster document; without it nothing is known of the machine's power.
  */
 #ifndef ORR_CLUSTER_POWER_H
@@ -82,7 +85,7 @@ gboolean orr_cluster_power_knows_nodes(const OrrClusterPower *power);
  * is. Newly allocated. */
 char *orr_cluster_power_left_out(const OrrMachinePower *machine);
 
-/* What a rack's cap leaves for each board, watts; 0: there is no cap. Needs rest_busy_w. */
+/* What a rack's cap leaves for each board, watts; 0: there is no cap. Needs the nodes' rest. */
 double orr_cluster_power_board_cap_w(const OrrCluster *cluster);
 
 /* Puts the boards' part of the rack's cap into the device's cap where it is the lower one. Adds a

@@ -246,8 +246,9 @@ static void test_refused(void) {
   refuse("cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 4 kW}}\n",
          "power.cap leaves 4000 W for a node: its rest draws 2800 W when busy and each of its 8 "
          "boards 150 W before it computes");
-  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 8 kW, rest-busy: 0 W}}\n",
-         "power.cap needs power.rest-busy");
+  refuse("cluster: {base: dgx-h100-superpod, nodes: 2, power: {cap: 8 kW, rest-busy: 0 W, "
+         "parts: {cpu-idle: 0 W, cpu-busy: 0 W}}}\n",
+         "power.cap needs power.rest-busy or power.parts");
   refuse("cluster: {base: dgx-h100-superpod, nodes: 2, device: {base: h100-sxm, power: {clock: "
          "0.3}}}\n",
          "clock");

@@ -119,6 +119,19 @@ static void test_left_out(void) {
   g_assert_cmpstr(nothing, ==, "");
 }
 
+/* 4 kW for two nodes. A meter's 1,000 W leave 1,000 W for 4 boards. By parts a busy node without
+ * host time draws 50 + 40 + 40 + 60 + 80 + 120 = 390 W out of its supplies, and 2,000 W at the plug
+ * are 1,600 there: 1,210 for the boards. */
+static void test_cap(void) {
+  FIXTURE(metered, 1, BOARD, "power.rest-busy", "1000 W", "power.cap", "4 kW", "power.cap-nodes",
+          "2");
+  FIXTURE(parts, 1, BOARD, PARTS, "power.cap", "4 kW", "power.cap-nodes", "2");
+  FIXTURE(none, 1, BOARD, PARTS);
+  assert_near(orr_cluster_power_board_cap_w(&metered.cluster), 250);
+  assert_near(orr_cluster_power_board_cap_w(&parts.cluster), 302.5);
+  g_assert_cmpfloat(orr_cluster_power_board_cap_w(&none.cluster), ==, 0);
+}
+
 static void test_text(void) {
   FIXTURE(fixture, 1, BOARD, PARTS, "power.rated", "2 kW");
   g_autofree char *text = orr_cluster_power_text(fixture.fabric, &fixture.cluster);
@@ -155,6 +168,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/node-power/ends", test_ends);
   g_test_add_func("/node-power/machine", test_machine);
   g_test_add_func("/node-power/left-out", test_left_out);
+  g_test_add_func("/node-power/cap", test_cap);
   g_test_add_func("/node-power/text", test_text);
   g_test_add_func("/node-power/refusals", test_refusals);
   return g_test_run();
