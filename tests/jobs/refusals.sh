@@ -31,7 +31,6 @@ refuse "throughputs are by kind of GPU" --set workload.throughputs=none.csv
 # What does not go together (cluster_refuse.c).
 table='workload.speed={kind: table, pod: 2}' kinds='workload.kinds=[{name: a, nodes: 4}, {name: b, nodes: 4}]'
 failures='workload.failures.set={processes: [{component: node, rate-per-hour: 1, scope: node, symptom: crash}]}'
-refuse "changes with the time that a job has run" --set "$table" --set workload.policy.order=tiresias
 refuse "it goes without speed by place" --set "$table" --set 'workload.policy.rounds.length=1 min'
 refuse "it goes without failures" --set "$failures" --set 'workload.policy.rounds.length=1 min'
 refuse "they go without speed by place" --set "$table" --set workload.policy.elastic=equal

@@ -44,12 +44,6 @@ static void refuse_policy(const OrrClusterJobs *jobs, const char *what, OrrPlace
 }
 
 static void refuse_preemption(const OrrClusterJobs *jobs, OrrPlace place, OrrDiags *diags) {
-  const OrrGangOrder *order = (const OrrGangOrder *)(gconstpointer)jobs->policy.order.entry;
-  if (has_speed(jobs) && order->changes_us)
-    orr_diags_error(diags, place,
-                    "policy.order %s changes with the time that a job has run, which speed by "
-                    "place stretches: want another order (fifo, srtf, fair-share)",
-                    order->entry.name);
   if (has_speed(jobs) && jobs->policy.preemption.charge == ORR_CHARGE_EVENTS)
     orr_diags_error(diags, place,
                     "policy.preemption.charge events restarts all jobs at every event, wherever "

@@ -103,10 +103,11 @@ static inline gint64 orr_gang_job_left_us(const OrrGangJob *job, gint64 now_us) 
   return job->rate == slow ? time_us : llround((double)time_us * job->rate / slow);
 }
 
-/* GPU-microseconds that @job has received until @now_us, overheads included. */
+/* GPU-microseconds that @job has received until @now_us, overheads included: the time for which it
+ * had its GPUs, whatever its place made of it. So it grows by `gpus` per microsecond, exactly. */
 static inline double orr_gang_job_attained(const OrrGangJob *job, gint64 now_us) {
-  const gint64 all_us = job->run_us + job->overhead_us;
-  return (double)job->gpus * (double)(all_us - orr_gang_job_left_us(job, now_us));
+  const gint64 span_us = job->is_running ? now_us - job->since_us : 0;
+  return (double)job->gpus * (double)(job->held_us + span_us);
 }
 
 G_END_DECLS

@@ -97,6 +97,45 @@ static void test_between(void) {
   g_assert_cmpfloat_with_epsilon(orr_gang_speed_slow(&pace, 0.2), 3, 1e-12);
 }
 
+/* Every place makes a second of work take 2.5 s. */
+static gboolean slow_pace(const void *params, const OrrWorld *world, const OrrGangClass *place,
+                          OrrGangPace *ret_pace, GError **error) {
+  (void)params;
+  (void)world;
+  (void)place;
+  (void)error;
+  *ret_pace = (OrrGangPace){.slow = {2.5, 2.5, 2.5}, .watts = NAN};
+  return TRUE;
+}
+static const OrrGangSpeedKind slow_speed = {.entry = {"slow", "", NULL}, .pace = slow_pace};
+
+/* One node of 4 GPUs, and a threshold of 80 GPU-seconds, which a job has received after 20 s there.
+ * The first job does 8 of its 100 s of work until 20 s, then falls. The second, submitted at 5 s,
+ * does 8 of its 10 s until 40 s and falls behind the first, which needs 92 x 2.5 s more; its last
+ * 2 s of work take from 270 to 275 s. */
+static void test_attained(void) {
+  g_autoptr(OrrGangMap) map = orr_gang_map_regular(1, 1, 1);
+  OrrGangSpeed *speed = orr_gang_speed_new(&slow_speed, NULL, NULL, map);
+  OrrGangRules rules = rules_of("first-fit", 1);
+  g_autoptr(GArray) thresholds = g_array_new(FALSE, FALSE, sizeof(double));
+  const double threshold = 80;
+  g_array_append_val(thresholds, threshold);
+  rules.order = find(&orr_gang_order_registry, "las");
+  rules.order_params = &thresholds; /* its only parameter */
+  rules.map = map;
+  rules.speed = speed;
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  const OrrGangJob all[] = {job_of(1, 0, 100, 4), job_of(2, 5, 10, 4)};
+  OrrGangTotals totals;
+  g_array_append_vals(jobs, all, 2);
+  orr_gang_sim_run(&rules, jobs, &totals);
+  g_assert_cmpint(job_at(jobs, 0)->end_us, ==, 270000000);
+  g_assert_cmpint(job_at(jobs, 1)->first_start_us, ==, 20000000);
+  g_assert_cmpint(job_at(jobs, 1)->end_us, ==, 275000000);
+  jobs_free(jobs);
+  orr_gang_speed_free(speed);
+}
+
 /* Leaves of four nodes; two nodes of leaf 0 and one of leaf 1 are taken. A gang of two nodes goes
  * to leaf 0, which it fills; one of three to leaf 1; one of four takes leaf 1 and one more. */
 static void test_nearest(void) {
@@ -344,6 +383,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/gang_speed/contention", test_contention);
   g_test_add_func("/gang_speed/between", test_between);
+  g_test_add_func("/gang_speed/attained", test_attained);
   g_test_add_func("/gang_speed/nearest", test_nearest);
   g_test_add_func("/gang_speed/ettr", test_ettr);
   g_test_add_func("/gang_speed/young", test_young);
