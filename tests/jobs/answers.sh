@@ -120,7 +120,6 @@ refuse() { # WORDS OPTION...
   check "refused: $words" '[ $status = 2 ] && grep -q "$words" said'
 }
 refuse "count sees no nodes" --set workload.policy.placement=count --set 'workload.speed={kind: table, pod: 2}'
-refuse "promises starts" --set workload.policy.backfill=conservative --set workload.failures.set=rsc-1
 refuse "a stack's defaults" --set 'workload.speed={kind: steps, jobs: [{model: gpt3-1.3b, training: {stack: megatron-2022.05, batch: {global: 1, micro: 1}}}]}'
 refuse "its training needs" --set 'workload.speed={kind: steps, jobs: [{model: gpt3-175b, training: {batch: {global: 1, micro: 1}}}]}'
 refuse "from-gpus: 1" --set 'workload.speed={kind: steps, jobs: [{from-gpus: 2, model: gpt3-1.3b, training: {batch: {global: 1, micro: 1}}}]}'

@@ -33,11 +33,8 @@ table='workload.speed={kind: table, pod: 2}' kinds='workload.kinds=[{name: a, no
 failures='workload.failures.set={processes: [{component: node, rate-per-hour: 1, scope: node, symptom: crash}]}'
 refuse "it goes without speed by place" --set "$table" --set 'workload.policy.rounds.length=1 min'
 refuse "it goes without failures" --set "$failures" --set 'workload.policy.rounds.length=1 min'
-refuse "they go without speed by place" --set "$table" --set workload.policy.elastic=equal
-refuse "they go without failures" --set "$failures" --set workload.policy.preemption.mode=shrink
-refuse "kinds have nodes of their own" --set "$table" --set "$kinds"
-refuse "kinds have nodes of their own" --set "$failures" --set "$kinds"
+refuse "speed by place wants kinds with 8 GPUs per node" --set "$table" \
+  --set 'workload.kinds=[{name: a, nodes: 8, gpus: 4}, {name: b, nodes: 4}]'
 refuse "restarts all jobs at every event" --set "$table" --set workload.policy.preemption.charge=events
-refuse "which failures would clear" --set "$failures" --set workload.policy.preemption.mode=suspend
 refuse "want fewest-domains" --set "$kinds" --set workload.policy.placement=nearest
 echo "1..$n"

@@ -44,6 +44,20 @@ CASES = {  # what is on top of FIFO, and whether it preempts or fails
     "passes every minute": BOTH + ", policy: {period: 1 min, preemption: {%s}}" % COSTS,
     "suspended, by a table": TABLE + ", policy: {%s, preemption: {mode: suspend}}" % QUEUES,
     "conservative and nearest": "policy: {backfill: conservative, placement: nearest}",
+    "conservative, speed and failures": BOTH + ", policy: {backfill: conservative, preemption: {%s}}" % COSTS,
+    "conservative on equal places": "speed: table, policy: {backfill: conservative}",
+    "elastic, speed and failures": BOTH + ", policy: {elastic: equal, preemption: {%s}}" % COSTS,
+    "elastic by gain, failures": FAILURES % ", on-failure: replace-node"
+                                 + ", policy: {elastic: fastest, scaling: 0.8, preemption: {%s}}" % COSTS,
+    "victims that shrink": BOTH + ", policy: {%s, blocked: skip, preemption: {mode: shrink, %s}}" % (QUEUES, COSTS),
+    "failures that shrink": (TABLE + ", " + FAILURES % ", on-failure: shrink"
+                             + ", policy: {blocked: skip, preemption: {%s}}" % COSTS),
+    "suspended, and failures": BOTH + ", policy: {%s, preemption: {mode: suspend, %s}}" % (QUEUES, COSTS),
+    "kinds and failures": ("kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], " + BOTH
+                           + ", policy: {kind-choice: fastest, blocked: skip, preemption: {%s}}" % COSTS),
+    "kinds of other nodes and failures": ("kinds: [{name: old, nodes: 8, gpus: 4}, {name: new, nodes: 4, speed: 2}], "
+                                          + FAILURES % ", on-failure: replace-node"
+                                          + ", policy: {blocked: skip, preemption: {%s}}" % COSTS),
     "kinds": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], policy: {kind-choice: fastest, blocked: skip}",
     "kinds of other nodes": "kinds: [{name: old, nodes: 8, gpus: 4}, {name: new, nodes: 4, speed: 2}], policy: {blocked: skip}",
     "elastic": "policy: {elastic: equal, preemption: {restart: 1 min}}",

@@ -102,7 +102,7 @@ static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, O
 static void check_sections(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
                            OrrDiags *diags) {
   const OrrGangSpeedKind *speed = speed_of(jobs);
-  orr_cluster_refuse(jobs, place, diags);
+  orr_cluster_refuse(jobs, cluster, place, diags);
   if (speed->check)
     speed->check(jobs->speed.params, cluster, orr_node_place_in(place, "speed"), diags);
   if (orr_cluster_refuse_has_failures(jobs))
@@ -300,14 +300,31 @@ static OrrJobTrace *jobs_of(const OrrClusterJobs *params, const OrrWorld *world,
   return path ? read_trace(params, path, error) : NULL;
 }
 
+/* GPUs by node, and the most of one. */
+static GArray *node_sizes(const GArray *kinds, gint64 *ret_largest) {
+  GArray *sizes = g_array_new(FALSE, FALSE, sizeof(gint64));
+  *ret_largest = 0;
+  for (guint k = 0; k < kinds->len; k++) {
+    const OrrGangKind *kind = &g_array_index(kinds, OrrGangKind, k);
+    for (guint i = 0; i < kind->n_nodes; i++) g_array_append_val(sizes, kind->gpus_per_node);
+    *ret_largest = MAX(*ret_largest, kind->gpus_per_node);
+  }
+  return sizes;
+}
+
 static OrrGangFailures *failures_of(const OrrClusterJobs *params, const OrrClusterWork *work,
                                     gint64 seed) {
-  const OrrGangFailureRules rules = {.set = &params->failures.set,
-                                     .repair_s = params->failures.repair_s,
-                                     .on_failure = (OrrGangOnFailure)params->failures.on_failure,
-                                     .seed = (guint64)(seed + params->failures.seed)};
+  OrrGangFailureRules rules = {.set = &params->failures.set,
+                               .repair_s = params->failures.repair_s,
+                               .on_failure = (OrrGangOnFailure)params->failures.on_failure,
+                               .seed = (guint64)(seed + params->failures.seed)};
   if (!orr_cluster_refuse_has_failures(params)) return NULL;
-  return orr_gang_failures_new(&rules, work->rules.n_nodes, work->rules.gpus_per_node);
+  if (work->kinds->len == 0)
+    return orr_gang_failures_new(&rules, work->rules.n_nodes, work->rules.gpus_per_node);
+  gint64 largest = 0;
+  g_autoptr(GArray) sizes = node_sizes(work->kinds, &largest);
+  rules.sizes = (const gint64 *)(const void *)sizes->data;
+  return orr_gang_failures_new(&rules, sizes->len, largest);
 }
 
 /* What the run asks for besides the policy, and keeps. */

@@ -110,7 +110,8 @@ extern const OrrFieldTable orr_cluster_jobs_table;
 void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const *kinds,
                               OrrPlace place, OrrDiags *diags);
 /* Findings about sections that do not go together (cluster_refuse.c). */
-void orr_cluster_refuse(const OrrClusterJobs *jobs, OrrPlace place, OrrDiags *diags);
+void orr_cluster_refuse(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+                        OrrDiags *diags);
 gboolean orr_cluster_refuse_has_failures(const OrrClusterJobs *jobs);
 extern const OrrWorkloadKind orr_cluster_jobs_kind;
 

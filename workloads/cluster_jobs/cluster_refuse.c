@@ -1,9 +1,9 @@
 /*
  * cluster_refuse.c - sections of a cluster of jobs that do not go together.
  *
- *   speed, failures       need nodes that are seen, of one kind, and promises that may be late
- *   speed                 is a gang's at the size that the trace has, so gangs keep theirs
- *   failures              stop gangs that run: none that stands by in memory, none that shrinks
+ *   speed, failures       need nodes that are seen: neither placement count nor rounds
+ *   speed                 is that of a place on the cluster's fabric: kinds have its nodes
+ *   charge events         is an artefact of simulators that know no places
  *   placement nearest     goes by the nodes of the cluster's fabric
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
@@ -24,23 +24,19 @@ static void refuse_policy(const OrrClusterJobs *jobs, const char *what, OrrPlace
     orr_diags_error(diags, place,
                     "policy.placement count sees no nodes, so a place has no speed and a node no "
                     "failures: want another placement");
-  if (policy->backfill == ORR_BACKFILL_CONSERVATIVE)
-    orr_diags_error(diags, place,
-                    "policy.backfill conservative promises starts that slower runs and failures "
-                    "would break: want none, easy or window");
   if (policy->rounds.length_s > 0)
     orr_diags_error(diags, place, "policy.rounds counts GPUs and sees no nodes: it goes without %s",
                     what);
-  if (policy->elastic != ORR_ELASTIC_NONE || policy->preemption.mode == ORR_PREEMPT_SHRINK)
-    orr_diags_error(diags, place,
-                    "policy.elastic and preemption.mode shrink change the size of gangs: they go "
-                    "without %s",
-                    what);
-  if (jobs->kinds->len > 0)
-    orr_diags_error(diags, place,
-                    "kinds have nodes of their own, which the cluster's fabric does not know: they "
-                    "go without %s",
-                    what);
+}
+
+/* Kinds whose nodes are the cluster's have places on its fabric. */
+static gboolean has_own_nodes(const OrrClusterJobs *jobs, const OrrCluster *cluster) {
+  gboolean found = FALSE;
+  for (guint k = 0; k < jobs->kinds->len; k++) {
+    const gint64 gpus = ((const OrrClusterKind *)jobs->kinds->pdata[k])->gpus;
+    found |= gpus > 0 && gpus != cluster->node.gpus;
+  }
+  return found;
 }
 
 static void refuse_preemption(const OrrClusterJobs *jobs, OrrPlace place, OrrDiags *diags) {
@@ -48,20 +44,25 @@ static void refuse_preemption(const OrrClusterJobs *jobs, OrrPlace place, OrrDia
     orr_diags_error(diags, place,
                     "policy.preemption.charge events restarts all jobs at every event, wherever "
                     "they are: want preempted where speed goes by the place");
-  if (orr_cluster_refuse_has_failures(jobs) && jobs->policy.preemption.mode == ORR_PREEMPT_SUSPEND)
-    orr_diags_error(diags, place,
-                    "policy.preemption.mode suspend keeps gangs in memory, which failures would "
-                    "clear: want requeue or cancel with failures");
 }
 
-void orr_cluster_refuse(const OrrClusterJobs *jobs, OrrPlace place, OrrDiags *diags) {
-  const gboolean has_failures = orr_cluster_refuse_has_failures(jobs);
-  if (has_speed(jobs) || has_failures)
-    refuse_policy(jobs, has_speed(jobs) ? "speed by place" : "failures", place, diags);
-  refuse_preemption(jobs, place, diags);
-  const char *placement = jobs->policy.placement.entry->name;
-  if (jobs->kinds->len > 0 && g_str_equal(placement, "nearest"))
+static void refuse_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+                         OrrDiags *diags) {
+  if (has_speed(jobs) && has_own_nodes(jobs, cluster))
+    orr_diags_error(diags, place,
+                    "kinds have nodes of their own, which the cluster's fabric does not know: "
+                    "speed by place wants kinds with %" G_GINT64_FORMAT " GPUs per node",
+                    cluster->node.gpus);
+  if (jobs->kinds->len > 0 && g_str_equal(jobs->policy.placement.entry->name, "nearest"))
     orr_diags_error(diags, place,
                     "policy.placement nearest goes by the cluster's fabric, which does not know "
                     "the nodes of kinds: want fewest-domains, with groups of nodes");
+}
+
+void orr_cluster_refuse(const OrrClusterJobs *jobs, const OrrCluster *cluster, OrrPlace place,
+                        OrrDiags *diags) {
+  if (has_speed(jobs) || orr_cluster_refuse_has_failures(jobs))
+    refuse_policy(jobs, has_speed(jobs) ? "speed by place" : "failures", place, diags);
+  refuse_preemption(jobs, place, diags);
+  refuse_kinds(jobs, cluster, place, diags);
 }

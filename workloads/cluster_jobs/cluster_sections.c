@@ -14,9 +14,9 @@ static const OrrField failure_fields[] = {
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_WORD(OrrClusterFailures, "on-failure", on_failure, orr_gang_on_failure_words,
                    "requeue",
-                   "A job that loses a node: it goes back to the queue, or keeps the others where "
-                   "a free node can take the place. It restarts from its last checkpoint "
-                   "(policy.preemption)."),
+                   "A job that loses a node: it goes back to the queue; or keeps the others where "
+                   "a free node can take the place; or goes on with those, if they are at least "
+                   "its min_gpus. It restarts from its last checkpoint (policy.preemption)."),
     ORR_FIELD_INT(OrrClusterFailures, "seed", seed, "0",
                   "Seed of the failures, added to the scenario's.", .min = 0, .max = 1e9),
 };

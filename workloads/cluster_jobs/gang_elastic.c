@@ -50,7 +50,7 @@ static GArray *collect(OrrGangSim *sim) {
 }
 
 static gint64 give_fewest(const OrrGangSim *sim, GArray *all) {
-  gint64 left = (gint64)sim->bins.n * sim->bins.size;
+  gint64 left = sim->n_gpus - sim->n_out;
   for (guint i = 0; i < all->len; i++) {
     Sized *sized = &g_array_index(all, Sized, i);
     if (fewest(sized->job) <= left)
@@ -102,16 +102,28 @@ static gboolean start(OrrGangSim *sim, const Sized *sized) {
   return FALSE;
 }
 
+/* Attempts go on where gangs are moved or resized. */
+static void leave_all(OrrGangSim *sim) {
+  for (guint i = 0; i < sim->running->len; i++)
+    ((OrrGangJob *)sim->running->pdata[i])->goes_on = TRUE;
+  while (sim->running->len > 0) orr_gang_sim_leave(sim, sim->running->pdata[0]);
+}
+
 void orr_gang_elastic_pass(OrrGangSim *sim) {
   g_autoptr(GArray) all = collect(sim);
   give_rest(sim, all, give_fewest(sim, all));
-  while (sim->running->len > 0) orr_gang_sim_leave(sim, sim->running->pdata[0]);
+  leave_all(sim);
   g_ptr_array_set_size(sim->waiting, 0);
   for (guint i = 0; i < all->len; i++) {
     const Sized *sized = &g_array_index(all, Sized, i);
-    if (sized->gpus > 0 && start(sim, sized)) continue;
+    const gboolean starts = sized->gpus > 0 && start(sim, sized);
+    sized->job->goes_on = FALSE;
+    if (starts) continue;
+    if (sized->before > 0) {
+      sized->job->gpus = sized->before;
+      orr_gang_preempt_charge(sim, sized->job);
+    }
     sized->job->gpus = fewest(sized->job);
-    if (sized->before > 0) orr_gang_preempt_charge(sim, sized->job);
     g_ptr_array_add(sim->waiting, sized->job);
   }
 }

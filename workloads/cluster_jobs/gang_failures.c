@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-const char *const orr_gang_on_failure_words[] = {"requeue", "replace-node", NULL};
+const char *const orr_gang_on_failure_words[] = {"requeue", "replace-node", "shrink", NULL};
 
 typedef struct {
   const OrrFailureProcess *process;
@@ -17,7 +17,7 @@ typedef struct {
 struct OrrGangFailures {
   OrrGangFailureRules rules;
   guint n_nodes;
-  gint64 gpus_per_node;
+  gint64 gpus_per_node, *sizes; /* sizes: by node; NULL: all have as many */
   Process *processes;
   guint n_processes, n_lemons;
   double weight; /* of all nodes: their number, with lemons by their multiple */
@@ -62,6 +62,8 @@ OrrGangFailures *orr_gang_failures_new(const OrrGangFailureRules *rules, guint n
   OrrGangFailures *failures = g_new0(OrrGangFailures, 1);
   const OrrFailureLemons *lemons = &rules->set->lemons;
   failures->rules = *rules;
+  failures->rules.sizes = NULL;
+  if (rules->sizes) failures->sizes = g_memdup2(rules->sizes, sizeof(gint64) * n_nodes);
   failures->n_nodes = n_nodes;
   failures->gpus_per_node = gpus_per_node;
   failures->n_lemons = (guint)llround(lemons->fraction * n_nodes);
@@ -79,6 +81,7 @@ void orr_gang_failures_free(OrrGangFailures *failures) {
   if (!failures) return;
   g_free(failures->processes);
   g_free(failures->back_us);
+  g_free(failures->sizes);
   g_free(failures);
 }
 
@@ -130,9 +133,17 @@ gboolean orr_gang_failures_strike(OrrGangFailures *failures, gint64 now_us,
   return TRUE;
 }
 
+/* Whether it strikes one of the GPUs that the node has, of as many as the largest nodes have. */
+static gboolean hits(OrrGangFailures *failures, const OrrFailureProcess *p, guint32 node) {
+  if (!failures->sizes || p->scope != ORR_FAILURE_SCOPE_GPU) return TRUE;
+  const double gpu = orr_random_unit(&failures->places) * (double)failures->gpus_per_node;
+  return gpu < (double)failures->sizes[node];
+}
+
 gboolean orr_gang_failures_counts(OrrGangFailures *failures, const OrrGangStrike *strike,
                                   gint64 age_us) {
   const OrrFailureProcess *p = failures->processes[strike->process].process;
+  if (!hits(failures, p, strike->first)) return FALSE;
   if (!(p->infant > 1)) return TRUE;
   const gboolean is_young = (double)age_us < p->infant_s * ORR_GANG_US_PER_S;
   const double at = orr_random_unit(&failures->places); /* drawn always: streams do not shift */
@@ -162,6 +173,10 @@ void orr_gang_failures_return(OrrGangFailures *failures, gint64 now_us, GArray *
 
 gboolean orr_gang_failures_is_out(const OrrGangFailures *failures, guint node) {
   return failures->back_us[node] > 0;
+}
+
+gint64 orr_gang_failures_back_us(const OrrGangFailures *failures, guint node) {
+  return failures->back_us[node];
 }
 
 /* The hazard of an attempt: infant r t for its first seconds, then r t. */

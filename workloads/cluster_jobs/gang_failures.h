@@ -8,6 +8,7 @@
  *
  *   lemons    a node is struck in proportion to its weight: 1, or `multiple`
  *   young     where no job on the part is young, one strike in `infant-multiple` counts
+ *   sizes     a node with fewer GPUs than others counts in proportion, where GPUs fail
  *
  * Processes of a job are drawn for each attempt when it starts: rate r, and infant-multiple r in
  * its first `infant-for`.
@@ -24,14 +25,19 @@
 
 G_BEGIN_DECLS
 
-typedef enum { ORR_GANG_FAIL_REQUEUE, ORR_GANG_FAIL_REPLACE } OrrGangOnFailure;
-extern const char *const orr_gang_on_failure_words[]; /* "requeue", "replace-node", NULL */
+typedef enum {
+  ORR_GANG_FAIL_REQUEUE,
+  ORR_GANG_FAIL_REPLACE,
+  ORR_GANG_FAIL_SHRINK
+} OrrGangOnFailure;
+extern const char *const orr_gang_on_failure_words[]; /* "requeue", "replace-node", "shrink" */
 
 typedef struct {
   const OrrFailures *set;
   double repair_s; /* of processes that state none */
   OrrGangOnFailure on_failure;
   guint64 seed;
+  const gint64 *sizes; /* GPUs by node; NULL: all have as many */
 } OrrGangFailureRules;
 
 typedef struct {
@@ -43,6 +49,7 @@ typedef struct {
 
 typedef struct OrrGangFailures OrrGangFailures;
 
+/* @gpus_per_node: of the largest nodes. */
 OrrGangFailures *orr_gang_failures_new(const OrrGangFailureRules *rules, guint n_nodes,
                                        gint64 gpus_per_node);
 void orr_gang_failures_free(OrrGangFailures *failures);
@@ -62,6 +69,8 @@ void orr_gang_failures_take(OrrGangFailures *failures, const OrrGangStrike *stri
 /* Appends the nodes whose repair has ended by @now_us, and puts them in service. */
 void orr_gang_failures_return(OrrGangFailures *failures, gint64 now_us, GArray *ret_back);
 gboolean orr_gang_failures_is_out(const OrrGangFailures *failures, guint node);
+/* When @node, which is out, returns. */
+gint64 orr_gang_failures_back_us(const OrrGangFailures *failures, guint node);
 /* When the attempt of @job that starts at @now_us fails by itself; G_MAXINT64: never. */
 gint64 orr_gang_failures_of_job_us(const OrrGangFailures *failures, const OrrGangJob *job,
                                    gint64 now_us);

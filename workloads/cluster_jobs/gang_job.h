@@ -70,14 +70,19 @@ typedef struct {
   /* What its place does to it (gang_speed.h); 0 and NULL where run times are as given. */
   double slow; /* times as long as without its place does its work take now */
   const struct OrrGangPace *pace;
-  gint64 slowed_us;    /* of held_us, what its places took beyond its work; once it has ended */
-  double energy_j;     /* booked: of its GPUs; NAN: not known */
-  gint64 fail_us;      /* its present attempt fails by itself; G_MAXINT64: never */
-  gint64 failed_us;    /* part of overhead_us that is due to failures */
-  guint failures;      /* that stopped it */
-  double demand_begin; /* OrrGangTotals.demand at its submission; -1: not yet in the queue */
-  double demand;       /* the same over its life, once it has ended */
-  guint span;          /* its open span in the history, from 1; 0: none */
+  gint64 slowed_us; /* of held_us, what its places took beyond its work; once it has ended */
+  double paced_us;  /* booked: the same, as its paces had it */
+  /* The same sums in GPUs x time, of gangs that change their size. */
+  double held_gpu_us, overhead_gpu_us, failed_gpu_us, paced_gpu_us;
+  gint64 restart_us_due;  /* time that its next start takes first, */
+  gint64 restart_work_us; /* and what left_us has for that */
+  double energy_j;        /* booked: of its GPUs; NAN: not known */
+  gint64 fail_us;         /* its present attempt fails by itself; G_MAXINT64: never */
+  gint64 failed_us;       /* part of overhead_us that is due to failures */
+  guint failures;         /* that stopped it */
+  double demand_begin;    /* OrrGangTotals.demand at its submission; -1: not yet in the queue */
+  double demand;          /* the same over its life, once it has ended */
+  guint span;             /* its open span in the history, from 1; 0: none */
 } OrrGangJob;
 
 /* The time after which the scheduler counts on its end: the limit, or the true run time; at least

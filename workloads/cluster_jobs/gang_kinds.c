@@ -84,7 +84,9 @@ guint orr_gang_sim_kinds(const OrrGangSim *sim, const OrrGangJob *job,
 double orr_gang_kinds_speed(const OrrGangSim *sim, const OrrGangJob *job, guint kind, gint64 gpus) {
   const OrrGangRules *rules = sim->rules;
   const char *name = sim->kinds[kind].name;
+  double own = 1;
   if (gpus == job->asked_gpus) return 1;
+  if (rules->speed && orr_gang_speed_resized(rules->speed, job, gpus, &own)) return own;
   if (rules->speeds && job->model) {
     const double asked =
                      orr_gang_throughputs_find(rules->speeds, job->model, job->asked_gpus, name),

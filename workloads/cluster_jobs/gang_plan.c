@@ -6,6 +6,11 @@
  * that ends before its estimate makes room; then each waiting job, in the order of its promise, is
  * taken out and put back at the earliest start, which is never later than before.
  *
+ * Where ends move, because places slow jobs or nodes fail, a promise rests on what the scheduler
+ * counts on now: the ends that it expects (gang_job.h) and the returns of nodes in repair. At every
+ * pass the plan is made from nothing, in the order of the policy, in which promises were made; a
+ * failed job comes back to its place there. Such a promise may slip.
+ *
  * A step holds all nodes, so the memory is nodes x waiting jobs.
  */
 #include "workloads/cluster_jobs/gang_sim_private.h"
@@ -110,7 +115,12 @@ static void promise(OrrGangSim *sim, OrrGangJob *job) {
   change(plan, job->shares, job->planned_us, job->planned_us + orr_gang_job_estimate_us(job), -1);
 }
 
+static gboolean ends_move(const OrrGangSim *sim) {
+  return sim->rules->speed || sim->rules->failures;
+}
+
 void orr_gang_plan_add(OrrGangSim *sim, OrrGangJob *job) {
+  if (ends_move(sim)) return; /* the pass plans it */
   const guint now = cut(sim->plan, sim->now_us);
   if (now > 0) g_array_remove_range(sim->plan->steps, 0, now);
   promise(sim, job);
@@ -124,6 +134,7 @@ static int compare_promises(gconstpointer a, gconstpointer b) {
 }
 
 void orr_gang_plan_ended_early(OrrGangSim *sim, const OrrGangJob *job) {
+  if (ends_move(sim)) return;
   change(sim->plan, job->shares, sim->now_us, job->first_start_us + orr_gang_job_estimate_us(job),
          1);
   g_autoptr(GPtrArray) jobs = g_ptr_array_copy(sim->waiting, NULL, NULL);
@@ -136,8 +147,49 @@ void orr_gang_plan_ended_early(OrrGangSim *sim, const OrrGangJob *job) {
   }
 }
 
+static void begin_from_now(OrrGangSim *sim) {
+  orr_gang_plan_begin(sim->plan, sim);
+  for (guint i = 0; i < sim->running->len; i++) {
+    const OrrGangJob *job = sim->running->pdata[i];
+    const gint64 end_us = MAX(orr_gang_job_expected_us(job), sim->now_us + 1);
+    orr_gang_plan_free_at(sim->plan, job->shares, end_us);
+  }
+  for (guint node = 0; sim->rules->failures && node < sim->bins.n; node++) {
+    if (!orr_gang_failures_is_out(sim->rules->failures, node)) continue;
+    g_autoptr(GArray) whole = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
+    const OrrGangShare share = {node, (gint32)sim->bins.size};
+    g_array_append_val(whole, share);
+    orr_gang_plan_free_at(sim->plan, whole, orr_gang_failures_back_us(sim->rules->failures, node));
+  }
+}
+
+/* Plans @job; TRUE where it starts now. */
+static gboolean plan_again(OrrGangSim *sim, OrrGangJob *job) {
+  const gint64 length_us = orr_gang_job_estimate_us(job), now_us = sim->now_us;
+  job->planned_us = orr_gang_plan_find(sim->plan, sim, job, length_us, G_MAXINT64);
+  if (job->promised_us < 0) job->promised_us = job->planned_us;
+  orr_gang_plan_take(sim->plan, sim->shares, job->planned_us, job->planned_us + length_us);
+  if (job->planned_us > now_us) return FALSE;
+  orr_gang_sim_start(sim, job);
+  return TRUE;
+}
+
+static void plan_all_again(OrrGangSim *sim) {
+  guint kept = 0;
+  if (sim->waiting->len == 0) return;
+  begin_from_now(sim);
+  for (guint i = 0; i < sim->waiting->len; i++)
+    if (!plan_again(sim, sim->waiting->pdata[i]))
+      sim->waiting->pdata[kept++] = sim->waiting->pdata[i];
+  g_ptr_array_set_size(sim->waiting, (int)kept);
+}
+
 void orr_gang_plan_pass(OrrGangSim *sim) {
   guint kept = 0;
+  if (ends_move(sim)) {
+    plan_all_again(sim);
+    return;
+  }
   for (guint i = 0; i < sim->waiting->len; i++) {
     OrrGangJob *job = sim->waiting->pdata[i];
     if (job->planned_us > sim->now_us) {

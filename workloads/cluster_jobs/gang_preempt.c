@@ -31,13 +31,16 @@ static gint64 charge(OrrGangJob *job, gint64 more_us) {
   const gint64 time_us = job->rate == 1 ? more_us : llround((double)more_us / job->rate);
   job->left_us += more_us;
   job->overhead_us += time_us;
+  job->overhead_gpu_us += (double)job->gpus * (double)time_us;
   return time_us;
 }
 
-/* The work that would be done in the time of a restart. */
-static gint64 restart_work(const OrrGangSim *sim, const OrrGangJob *job) {
+/* The work that would be done in the time of a restart, which the next start settles. */
+static gint64 restart_work(const OrrGangSim *sim, OrrGangJob *job) {
   const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
-  return job->rate == 1 ? restart_us : llround((double)restart_us * job->rate);
+  job->restart_us_due = restart_us;
+  job->restart_work_us = job->rate == 1 ? restart_us : llround((double)restart_us * job->rate);
+  return job->restart_work_us;
 }
 
 void orr_gang_preempt_resize(OrrGangSim *sim, OrrGangJob *job, gint64 gpus) {
@@ -74,6 +77,8 @@ double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job) {
 static void cancel(OrrGangSim *sim, OrrGangJob *job) {
   job->run_us = job->left_us = 0;
   job->overhead_us = job->held_us;
+  job->overhead_gpu_us = job->held_gpu_us;
+  job->paced_us = job->paced_gpu_us = 0;
   job->end_us = sim->now_us;
   job->is_cancelled = TRUE;
   orr_gang_sim_close(sim, job, "cancelled");

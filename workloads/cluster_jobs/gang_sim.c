@@ -73,6 +73,19 @@ static void begin_attempt(const OrrGangSim *sim, OrrGangJob *job) {
     job->fail_us = orr_gang_failures_of_job_us(sim->rules->failures, job, sim->now_us);
 }
 
+/* The restart was counted as work at the speed of the gang that was stopped; it takes its time at
+ * the speed of the gang that starts. */
+static void settle_restart(const OrrGangSim *sim, OrrGangJob *job) {
+  const gint64 due_us = job->restart_us_due;
+  const gint64 more_us = due_us > 0 && job->rate != 1
+                             ? llround((double)due_us * job->rate) - job->restart_work_us
+                             : due_us - job->restart_work_us;
+  job->restart_us_due = job->restart_work_us = 0;
+  if (more_us == 0) return;
+  job->left_us += more_us;
+  job->end_us = sim->now_us + (gint64)ceil((double)job->left_us / job->rate);
+}
+
 void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   if (!job->shares) job->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
   g_array_set_size(job->shares, 0);
@@ -82,6 +95,7 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   job->is_running = TRUE;
   job->is_suspended = FALSE;
   orr_gang_kinds_begin(sim, job);
+  settle_restart(sim, job);
   begin_attempt(sim, job);
   sim->waiting_gpus -= (double)job->asked_gpus;
   if (sim->rules->history) orr_gang_history_start(sim->rules->history, job, sim->now_us);
@@ -93,8 +107,12 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
 
 void orr_gang_sim_book(const OrrGangSim *sim, OrrGangJob *job) {
   const gint64 span_us = sim->now_us - job->since_us;
+  const double paced_us = job->slow > 0 ? (double)span_us * (1 - 1 / job->slow) : 0;
   job->since_us = sim->now_us;
   job->held_us += span_us;
+  job->paced_us += paced_us;
+  job->held_gpu_us += (double)job->gpus * (double)span_us;
+  job->paced_gpu_us += (double)job->gpus * paced_us;
   if (sim->rules->speed && job->pace)
     job->energy_j +=
         orr_gang_speed_watts(sim->rules->speed, job) * (double)span_us / ORR_GANG_US_PER_S;
@@ -203,14 +221,23 @@ static void schedule(OrrGangSim *sim) {
 
 /* --- Events --- */
 
-void orr_gang_sim_close(OrrGangSim *sim, OrrGangJob *job, const char *why) {
+static gboolean was_resized(const OrrGangSim *sim, const OrrGangJob *job) {
+  return sim->rules->elastic != ORR_ELASTIC_NONE || job->gpus != job->asked_gpus;
+}
+
+static void add_totals(OrrGangSim *sim, const OrrGangJob *job) {
   const double gpus = (double)job->gpus;
+  const gboolean by_size = was_resized(sim, job);
+  sim->totals.overhead += by_size ? job->overhead_gpu_us : gpus * (double)job->overhead_us;
+  sim->totals.slowed += by_size ? job->paced_gpu_us : gpus * (double)job->slowed_us;
+  sim->totals.failed += by_size ? job->failed_gpu_us : gpus * (double)job->failed_us;
+}
+
+void orr_gang_sim_close(OrrGangSim *sim, OrrGangJob *job, const char *why) {
   job->slowed_us = job->held_us - job->run_us - job->overhead_us;
   job->demand = sim->totals.demand - job->demand_begin;
   sim->demand -= (double)job->asked_gpus;
-  sim->totals.overhead += gpus * (double)job->overhead_us;
-  sim->totals.slowed += gpus * (double)job->slowed_us;
-  sim->totals.failed += gpus * (double)job->failed_us;
+  add_totals(sim, job);
   if (sim->rules->history) orr_gang_history_stop(sim->rules->history, job, sim->now_us, why);
 }
 
@@ -218,8 +245,8 @@ static void end_job(OrrGangSim *sim, OrrGangJob *job) {
   release(sim, job);
   job->is_running = FALSE;
   job->left_us = 0;
-  if (sim->rules->n_kinds > 0 || job->gpus != job->asked_gpus || sim->rules->elastic)
-    job->run_us = MAX(job->held_us - job->overhead_us, 0); /* not at the trace's speed */
+  if (sim->rules->n_kinds > 0 || was_resized(sim, job)) /* not at the trace's speed */
+    job->run_us = MAX(job->held_us - job->overhead_us - llround(job->paced_us), 0);
   orr_gang_sim_close(sim, job, "done");
   if (sim->plan && job->first_start_us + orr_gang_job_estimate_us(job) > sim->now_us)
     orr_gang_plan_ended_early(sim, job);
@@ -361,7 +388,9 @@ static void reset(GArray *jobs, gint64 most_us) {
     job->done_us = job->overhead_us = job->held_us = job->slowed_us = job->failed_us = 0;
     job->is_cancelled = job->is_suspended = job->goes_on = FALSE;
     job->rate = 1;
-    job->slow = job->energy_j = job->demand = 0;
+    job->slow = job->energy_j = job->demand = job->paced_us = 0;
+    job->held_gpu_us = job->overhead_gpu_us = job->failed_gpu_us = job->paced_gpu_us = 0;
+    job->restart_us_due = job->restart_work_us = 0;
     job->demand_begin = -1;
     job->pace = NULL;
     job->fail_us = G_MAXINT64;

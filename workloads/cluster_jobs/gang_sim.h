@@ -10,7 +10,8 @@
  *  2. A gang starts, stops and is preempted as a whole.
  *  3. With strict order and no backfill, no job starts before one that precedes it.
  *  4. EASY: the start promised to the first waiting job never moves later.
- *  5. Conservative: no waiting job's promised start moves later.
+ *  5. Conservative: no waiting job's promised start moves later, unless ends do: where places slow
+ *     jobs or nodes fail.
  *  6. No queue has more GPUs than its quota and what it may borrow; what a queue may not lend, no
  *     other queue has.
  *  7. A job ends after it has run for its work, whatever interrupted it, or at its limit, and for

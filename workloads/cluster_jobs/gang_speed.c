@@ -24,6 +24,7 @@ OrrGangSpeed *orr_gang_speed_new(const OrrGangSpeedKind *kind, const void *param
   const guint n_leaves = map->n_parts[ORR_GANG_LEAF];
   *speed = (OrrGangSpeed){.kind = kind, .params = params, .world = world, .map = map};
   speed->answers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, answer_free);
+  speed->sizes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
   speed->in_order = g_ptr_array_new();
   speed->loads = g_new0(double, n_leaves + 1);
   speed->crossing = g_new0(guint, n_leaves + 1);
@@ -36,6 +37,7 @@ void orr_gang_speed_free(OrrGangSpeed *speed) {
   if (!speed) return;
   g_ptr_array_unref(speed->in_order);
   g_hash_table_unref(speed->answers);
+  g_hash_table_unref(speed->sizes);
   g_clear_error(&speed->error);
   g_free(speed->loads);
   g_free(speed->crossing);
@@ -61,14 +63,15 @@ static OrrGangAnswer *ask(OrrGangSpeed *speed, const OrrGangClass *place) {
 
 const OrrGangPace *orr_gang_speed_pace(OrrGangSpeed *speed, const OrrGangJob *job) {
   const OrrGangMap *map = speed->map;
-  OrrGangClass place = {.model = job->model, .gpus = job->gpus, .nodes = job->shares->len};
+  OrrGangClass place = {
+      .model = job->model, .gpus = job->gpus, .asked = job->asked_gpus, .nodes = job->shares->len};
   place.level = orr_gang_map_level(map, job->shares);
   place.leaves = power_of_two(orr_gang_map_n_parts(map, job->shares, ORR_GANG_LEAF));
   place.shares = job->shares;
   place.most_in_leaf = orr_gang_map_most(map, job->shares, ORR_GANG_LEAF);
-  g_autofree char *key =
-      g_strdup_printf("%s\n%" G_GINT64_FORMAT " %d %u %" G_GINT64_FORMAT, place.model, place.gpus,
-                      place.level, place.leaves, place.most_in_leaf);
+  g_autofree char *key = g_strdup_printf(
+      "%s\n%" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %d %u %" G_GINT64_FORMAT, place.model,
+      place.gpus, place.asked, place.level, place.leaves, place.most_in_leaf);
   OrrGangAnswer *answer = g_hash_table_lookup(speed->answers, key);
   if (!answer) {
     answer = ask(speed, &place);
@@ -76,6 +79,29 @@ const OrrGangPace *orr_gang_speed_pace(OrrGangSpeed *speed, const OrrGangJob *jo
   }
   answer->n_starts++;
   return &answer->pace;
+}
+
+static double ask_size(OrrGangSpeed *speed, const OrrGangClass *place) {
+  double found = 1;
+  if (!speed->error)
+    speed->kind->resized(speed->params, speed->world, place, &found, &speed->error);
+  return found;
+}
+
+gboolean orr_gang_speed_resized(OrrGangSpeed *speed, const OrrGangJob *job, gint64 gpus,
+                                double *ret_speed) {
+  if (!speed->kind->resized) return FALSE;
+  const OrrGangClass place = {.model = job->model, .gpus = gpus, .asked = job->asked_gpus};
+  g_autofree char *key = g_strdup_printf("%s\n%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, place.model,
+                                         place.gpus, place.asked);
+  const double *known = g_hash_table_lookup(speed->sizes, key);
+  if (!known) {
+    const double found = ask_size(speed, &place);
+    known = g_memdup2(&found, sizeof found);
+    g_hash_table_insert(speed->sizes, g_steal_pointer(&key), (gpointer)known);
+  }
+  *ret_speed = *known;
+  return TRUE;
 }
 
 double orr_gang_speed_slow(const OrrGangPace *pace, double free) {

@@ -32,6 +32,7 @@ enum { ORR_GANG_N_FREES = 3 }; /* alone, half of the links between switches, a q
 typedef struct {
   const char *model; /* of the trace */
   gint64 gpus;
+  gint64 asked; /* GPUs that the trace has: an elastic gang may have others */
   guint nodes;
   OrrGangLevel level;
   guint leaves;
@@ -55,6 +56,10 @@ typedef struct {
   /* Fills @ret_pace. FALSE with @error. */
   gboolean (*pace)(const void *params, const OrrWorld *world, const OrrGangClass *place,
                    OrrGangPace *ret_pace, GError **error);
+  /* Work per time at the reference of a gang with @place's gpus, relative to one with the GPUs it
+   * asked for. FALSE with @error. Optional: the policy's scaling says it. */
+  gboolean (*resized)(const void *params, const OrrWorld *world, const OrrGangClass *place,
+                      double *ret_speed, GError **error);
 } OrrGangSpeedKind;
 
 extern const OrrRegistry orr_gang_speed_registry;
@@ -73,6 +78,7 @@ struct OrrGangSpeed {
   const OrrGangMap *map;
   double static_w;     /* of a GPU that waits for its network; 0: not known */
   GHashTable *answers; /* key text -> OrrGangAnswer */
+  GHashTable *sizes;   /* key text -> double: speeds of other sizes than asked for */
   GPtrArray *in_order; /* of OrrGangAnswer, as asked; borrowed */
   GError *error;       /* the first class that could not be answered */
   double *loads;       /* by leaf; scratch */
@@ -87,6 +93,10 @@ void orr_gang_speed_free(OrrGangSpeed *speed);
 const OrrGangPace *orr_gang_speed_pace(OrrGangSpeed *speed, const OrrGangJob *job);
 /* Seconds per second of work where a fraction @free of the links between switches is left. */
 double orr_gang_speed_slow(const OrrGangPace *pace, double free);
+/* The speed of @job with @gpus, relative to the GPUs that it asked for, where its kind of speed
+ * knows it; FALSE: it does not. */
+gboolean orr_gang_speed_resized(OrrGangSpeed *speed, const OrrGangJob *job, gint64 gpus,
+                                double *ret_speed);
 /* What the GPUs of @job draw at its present pace: a longer step has the same energy and waits. NAN:
  * not known. */
 double orr_gang_speed_watts(const OrrGangSpeed *speed, const OrrGangJob *job);

@@ -136,6 +136,48 @@ static void test_attained(void) {
   orr_gang_speed_free(speed);
 }
 
+/* Work per time of half a gang: 0.8 of the whole one's. */
+static gboolean slow_resized(const void *params, const OrrWorld *world, const OrrGangClass *place,
+                             double *ret_speed, GError **error) {
+  (void)params;
+  (void)world;
+  (void)error;
+  *ret_speed = place->gpus * 2 == place->asked ? 0.8 : 0.1;
+  return TRUE;
+}
+static const OrrGangSpeedKind sized_speed = {
+    .entry = {"sized", "", NULL}, .pace = slow_pace, .resized = slow_resized};
+
+/* Two elastic gangs of 1 to 4 GPUs on 4, where a second of work takes 2.5 s. The first does 40 of
+ * its 100 s alone until 100 s. Then both have 2 GPUs and work at half / 2.5 = 0.2 of the speed, or,
+ * as the kind of speed knows it, 0.8 / 2.5 = 0.32: the second ends 10 / 0.2 = 50 s later (31.25 s),
+ * and the first has 50 s left at 1 / 2.5. */
+static void run_elastic(const OrrGangSpeedKind *kind, gint64 second_us) {
+  g_autoptr(OrrGangMap) map = orr_gang_map_regular(1, 1, 1);
+  OrrGangSpeed *speed = orr_gang_speed_new(kind, NULL, NULL, map);
+  OrrGangRules rules = rules_of("first-fit", 1);
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  OrrGangJob all[] = {job_of(1, 0, 100, 4), job_of(2, 100, 10, 4)};
+  OrrGangTotals totals;
+  all[0].min_gpus = all[1].min_gpus = 1;
+  rules.elastic = ORR_ELASTIC_EQUAL;
+  rules.map = map;
+  rules.speed = speed;
+  g_array_append_vals(jobs, all, 2);
+  orr_gang_sim_run(&rules, jobs, &totals);
+  g_assert_cmpint(job_at(jobs, 1)->end_us, ==, 100000000 + second_us);
+  g_assert_cmpint(job_at(jobs, 0)->end_us, ==, 100000000 + second_us + 125000000);
+  /* both had all GPUs for 1.5 of 2.5 s in vain */
+  g_assert_cmpfloat_with_epsilon(totals.slowed / totals.used, 0.6, 1e-9);
+  jobs_free(jobs);
+  orr_gang_speed_free(speed);
+}
+
+static void test_elastic(void) {
+  run_elastic(&slow_speed, 50000000);
+  run_elastic(&sized_speed, 31250000);
+}
+
 /* Leaves of four nodes; two nodes of leaf 0 and one of leaf 1 are taken. A gang of two nodes goes
  * to leaf 0, which it fills; one of three to leaf 1; one of four takes leaf 1 and one more. */
 static void test_nearest(void) {
@@ -206,6 +248,111 @@ static void test_ettr(void) {
   g_test_message("ETTR %.4f, closed form %.4f", n * tau / found_s, n * tau / expected_s);
   g_assert_cmpfloat_with_epsilon(found_s / expected_s, 1, 0.01);
   jobs_free(jobs);
+  orr_gang_failures_free(failures);
+  set_free(set);
+}
+
+/* When nodes are struck first and next; a set that is drawn again with its seed gives the same. */
+typedef struct {
+  OrrFailures *set;
+  OrrGangFailureRules rules;
+  OrrGangFailures *failures;
+  gint64 first_us, next_us; /* strikes */
+} Struck;
+
+static void struck_init(Struck *struck, OrrGangOnFailure on_failure, guint n_nodes) {
+  struck->set = set_new((OrrFailureProcess){.rate_per_hour = 0.01,
+                                            .scope = ORR_FAILURE_SCOPE_NODE,
+                                            .repair_s = 3.6e6,
+                                            .repair = ORR_FAILURE_REPAIR_FIXED},
+                        (OrrFailureLemons){0});
+  struck->rules =
+      (OrrGangFailureRules){.set = struck->set, .repair_s = 1, .on_failure = on_failure, .seed = 1};
+  struck->failures = orr_gang_failures_new(&struck->rules, n_nodes, N_GPUS);
+  OrrGangFailures *twin = orr_gang_failures_new(&struck->rules, n_nodes, N_GPUS);
+  OrrGangStrike strike;
+  struck->first_us = orr_gang_failures_next_us(twin);
+  g_assert_true(orr_gang_failures_strike(twin, struck->first_us, &strike));
+  struck->next_us = orr_gang_failures_next_us(twin);
+  orr_gang_failures_free(twin);
+}
+
+static void struck_clear(Struck *struck) {
+  orr_gang_failures_free(struck->failures);
+  set_free(struck->set);
+}
+
+/* A gang of two nodes, with a checkpoint every 300 s of work, loses one of them t seconds after it
+ * started. It goes on with the other at half its speed, once it has taken 100 s to restart:
+ *
+ *   end = t + 100 + 2 (work - 300 floor(t / 300)) */
+static void test_shrink(void) {
+  Struck struck;
+  struck_init(&struck, ORR_GANG_FAIL_SHRINK, 2);
+  OrrGangRules rules = rules_of("first-fit", 2);
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  OrrGangJob job = job_of(1, 0, 0, 2 * N_GPUS);
+  OrrGangTotals totals;
+  job.work_us = struck.first_us + 600000000;
+  job.min_gpus = N_GPUS;
+  rules.failures = struck.failures;
+  rules.checkpoint_us = 300000000;
+  rules.restart_us = 100000000;
+  g_array_append_val(jobs, job);
+  orr_gang_sim_run(&rules, jobs, &totals);
+  const gint64 left_us = job.work_us - struck.first_us / 300000000 * 300000000;
+  const gint64 end_us = struck.first_us + 100000000 + 2 * left_us;
+  g_assert_cmpint(end_us, <, struck.next_us); /* no other strike */
+  g_assert_cmpint(job_at(jobs, 0)->end_us, ==, end_us);
+  g_assert_cmpint(job_at(jobs, 0)->gpus, ==, N_GPUS);
+  jobs_free(jobs);
+  struck_clear(&struck);
+}
+
+/* Two nodes; a gang of both is suspended, until a strike, for one of higher priority that runs on.
+ * The suspended gang loses what it worked since its last checkpoint, though it does not run: it
+ * ends one repair after the strike, plus what it then has left. */
+static void test_suspended(void) {
+  Struck struck;
+  struck_init(&struck, ORR_GANG_FAIL_REQUEUE, 2);
+  OrrGangRules rules = rules_of("first-fit", 2);
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  OrrGangJob all[] = {job_of(1, 0, 1000, 2 * N_GPUS), job_of(2, 450, 0, N_GPUS)};
+  OrrGangTotals totals;
+  all[1].work_us = struck.first_us; /* it would end 450 s after the strike */
+  all[1].priority = 1;
+  rules.order = find(&orr_gang_order_registry, "priority");
+  rules.take = ORR_TAKE_LOWER_PRIORITY;
+  rules.mode = ORR_PREEMPT_SUSPEND;
+  rules.failures = struck.failures;
+  rules.checkpoint_us = 300000000;
+  g_array_append_vals(jobs, all, 2);
+  orr_gang_sim_run(&rules, jobs, &totals);
+  const OrrGangJob *suspended = job_at(jobs, 0);
+  g_assert_cmpuint(suspended->preemptions, ==, 1);
+  g_assert_cmpuint(suspended->failures, >=, 1);
+  g_assert_cmpint(suspended->failed_us, >=, 150000000); /* 300 of 450 s are kept */
+  g_assert_cmpint(suspended->run_us, ==, 1000000000);
+  g_assert_cmpint(suspended->held_us, ==, suspended->run_us + suspended->overhead_us);
+  jobs_free(jobs);
+  struck_clear(&struck);
+}
+
+/* GPUs fail; one node has eight of them and one has four: two of three strikes are the first's. */
+static void test_sizes(void) {
+  static const gint64 sizes[] = {8, 4};
+  OrrFailures *set = set_new(
+      (OrrFailureProcess){.rate_per_hour = 0.01, .scope = ORR_FAILURE_SCOPE_GPU, .repair_s = 60},
+      (OrrFailureLemons){0});
+  const OrrGangFailureRules failing = {.set = set, .repair_s = 1, .seed = 1, .sizes = sizes};
+  OrrGangFailures *failures = orr_gang_failures_new(&failing, 2, 8);
+  guint n[2] = {0};
+  OrrGangStrike strike = {0};
+  for (guint i = 0; i < 10000; i++) {
+    g_assert_true(orr_gang_failures_strike(failures, G_MAXINT64 / 4, &strike));
+    if (orr_gang_failures_counts(failures, &strike, G_MAXINT64)) n[strike.first]++;
+  }
+  g_assert_cmpfloat_with_epsilon((double)n[0] / (n[0] + n[1]), 2.0 / 3, 0.02); /* 3 s.d. */
   orr_gang_failures_free(failures);
   set_free(set);
 }
@@ -293,6 +440,43 @@ static GArray *random_jobs(guint64 seed, guint n) {
   return jobs;
 }
 
+static gboolean even_pace(const void *params, const OrrWorld *world, const OrrGangClass *place,
+                          OrrGangPace *ret_pace, GError **error) {
+  (void)params;
+  (void)world;
+  (void)place;
+  (void)error;
+  *ret_pace = (OrrGangPace){.slow = {1, 1, 1}, .watts = NAN};
+  return TRUE;
+}
+static const OrrGangSpeedKind even_speed = {.entry = {"even", "", NULL}, .pace = even_pace};
+
+/* Where every place is as fast as the trace's, a plan made anew at every pass promises and starts
+ * what the plan does that is kept from pass to pass. */
+static void test_conservative(void) {
+  for (guint64 seed = 1; seed <= 10; seed++) {
+    g_autoptr(OrrGangMap) map = orr_gang_map_regular(N_NODES, 4, N_NODES);
+    OrrGangSpeed *speed = orr_gang_speed_new(&even_speed, NULL, NULL, map);
+    OrrGangRules rules = rules_of("first-fit", N_NODES);
+    GArray *kept = random_jobs(seed, 200), *anew = random_jobs(seed, 200);
+    OrrGangTotals totals;
+    rules.blocked = ORR_BLOCKED_WAIT;
+    rules.backfill = ORR_BACKFILL_CONSERVATIVE;
+    orr_gang_sim_run(&rules, kept, &totals);
+    rules.map = map;
+    rules.speed = speed;
+    orr_gang_sim_run(&rules, anew, &totals);
+    for (guint i = 0; i < kept->len; i++) {
+      g_assert_cmpint(job_at(kept, i)->first_start_us, ==, job_at(anew, i)->first_start_us);
+      g_assert_cmpint(job_at(kept, i)->promised_us, ==, job_at(anew, i)->promised_us);
+      g_assert_cmpint(job_at(anew, i)->first_start_us, <=, job_at(anew, i)->promised_us);
+    }
+    jobs_free(kept);
+    jobs_free(anew);
+    orr_gang_speed_free(speed);
+  }
+}
+
 typedef struct {
   OrrGangTotals totals;
   guint64 digest;
@@ -365,9 +549,9 @@ static void test_random(void) {
   static const char *const orders[] = {"fifo", "sjf", "srtf"};
   guint64 failures = 0;
   for (guint o = 0; o < G_N_ELEMENTS(orders); o++)
-    for (int backfill = 0; backfill <= (o < 2 ? ORR_BACKFILL_EASY : 0); backfill++)
-      for (int on_failure = 0; on_failure < 2; on_failure++)
-        for (guint64 seed = 1; seed <= 5; seed++) {
+    for (int backfill = 0; backfill <= (o < 2 ? ORR_BACKFILL_CONSERVATIVE : 0); backfill++)
+      for (int on_failure = 0; on_failure <= ORR_GANG_FAIL_SHRINK; on_failure++)
+        for (guint64 seed = 1; seed <= 3; seed++) {
           const Result one =
               run_all(orders[o], (OrrBackfill)backfill, (OrrGangOnFailure)on_failure, seed);
           const Result again =
@@ -383,12 +567,17 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/gang_speed/contention", test_contention);
   g_test_add_func("/gang_speed/between", test_between);
+  g_test_add_func("/gang_speed/elastic", test_elastic);
+  g_test_add_func("/gang_speed/shrink", test_shrink);
+  g_test_add_func("/gang_speed/suspended", test_suspended);
+  g_test_add_func("/gang_speed/sizes", test_sizes);
   g_test_add_func("/gang_speed/attained", test_attained);
   g_test_add_func("/gang_speed/nearest", test_nearest);
   g_test_add_func("/gang_speed/ettr", test_ettr);
   g_test_add_func("/gang_speed/young", test_young);
   g_test_add_func("/gang_speed/lemons", test_lemons);
   g_test_add_func("/gang_speed/blast", test_blast);
+  g_test_add_func("/gang_speed/conservative", test_conservative);
   g_test_add_func("/gang_speed/random", test_random);
   return g_test_run();
 }

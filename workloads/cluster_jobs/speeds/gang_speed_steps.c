@@ -15,6 +15,11 @@
  *
  *   slow(place, free) = step(place, free) / step of reference
  *
+ * An elastic gang that has other GPUs than it asked for keeps its model and the batch of each
+ * replica, so its speed is samples per second at the reference:
+ *
+ *   speed(g) = batch(g) / step of reference(g), relative to the GPUs asked for
+ *
  * The reference is the step on the first GPUs of the reference cluster, or of this machine: a job
  * takes its traced time there.
  */
@@ -184,10 +189,39 @@ static gboolean check_room(const Replay *own, double gpu_bytes, GError **error) 
   return FALSE;
 }
 
+/* Samples per second of a gang of @gpus at the reference. */
+static gboolean samples_per_s(const Params *params, const OrrWorld *world, const Template *one,
+                              gint64 gpus, double *ret_speed, GError **error) {
+  const OrrTraining training = training_of(one, gpus);
+  g_autofree char *name = g_strdup_printf("gang of %" G_GINT64_FORMAT " GPUs", gpus);
+  const Replay own = {world,
+                      {.name = name,
+                       .kind = &orr_training_kind,
+                       .params = &training,
+                       .model = &one->model,
+                       .cluster = world->cluster}};
+  double step_s = 0;
+  if (!reference_s(params, &own, gpus, &step_s, error)) return FALSE;
+  *ret_speed = (double)training.batch.global_size / step_s;
+  return TRUE;
+}
+
+static gboolean resized(const void *data, const OrrWorld *world, const OrrGangClass *place,
+                        double *ret_speed, GError **error) {
+  const Params *params = data;
+  const Template *one = template_of(params, place->asked);
+  double asked = 0, found = 0;
+  if (!samples_per_s(params, world, one, place->asked, &asked, error) ||
+      !samples_per_s(params, world, one, place->gpus, &found, error))
+    return FALSE;
+  *ret_speed = found / asked;
+  return TRUE;
+}
+
 static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass *place,
                      OrrGangPace *ret_pace, GError **error) {
   const Params *params = data;
-  const Template *one = template_of(params, place->gpus);
+  const Template *one = template_of(params, place->asked);
   const OrrTraining training = training_of(one, place->gpus);
   g_autofree char *name = g_strdup_printf("gang of %" G_GINT64_FORMAT " GPUs", place->gpus);
   const Replay own = {world,
@@ -212,4 +246,5 @@ const OrrGangSpeedKind orr_gang_speed_steps = {
               &table},
     .check = check,
     .pace = pace,
+    .resized = resized,
 };
