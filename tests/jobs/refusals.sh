@@ -12,6 +12,11 @@ refuse() { # WORDS OPTION...
   esac
 }
 refuse "there is no promise that backfill could keep" --set workload.policy.order=srtf --set workload.policy.backfill=easy
+refuse "knows no quotas" --set workload.policy.backfill=conservative --set 'workload.policy.queues=[{name: c01}]'
+refuse "want between order" --set workload.policy.order=srtf --set 'workload.policy.queues=[{name: c01}]' \
+  --set workload.policy.between=fair-share
+refuse "found backfill easy" --set workload.policy.backfill=easy --set 'workload.policy.queues=[{name: c01, reclaim: over-quota}]'
+refuse "found srtf" --set workload.policy.order=srtf --set workload.policy.preemption.take=lower-priority
 refuse "want one of" --set workload.policy.blocked=skip --set workload.policy.backfill=conservative
 refuse "takes no faults" --set 'faults=[{fault: {kind: slow-gpu, gpu: 0, slower: 2}, at: 1 s}]'
 refuse "it is a device, not a file" --set workload.jobs=/dev/zero

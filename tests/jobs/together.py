@@ -53,6 +53,10 @@ CASES = {  # what is on top of FIFO, and whether it preempts or fails
     "failures that shrink": (TABLE + ", " + FAILURES % ", on-failure: shrink"
                              + ", policy: {blocked: skip, preemption: {%s}}" % COSTS),
     "suspended, and failures": BOTH + ", policy: {%s, preemption: {mode: suspend, %s}}" % (QUEUES, COSTS),
+    "easy over queues": BOTH + ", policy: {queues: [{name: a, quota: 40}, {name: b, quota: 24}], backfill: easy, "
+                        "preemption: {%s}}" % COSTS,
+    "srtf over queues": BOTH + ", policy: {queues: [{name: a, quota: 40}, {name: b, quota: 24}], order: srtf, "
+                        "blocked: skip, preemption: {%s}}" % COSTS,
     "kinds and failures": ("kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], " + BOTH
                            + ", policy: {kind-choice: fastest, blocked: skip, preemption: {%s}}" % COSTS),
     "kinds of other nodes and failures": ("kinds: [{name: old, nodes: 8, gpus: 4}, {name: new, nodes: 4, speed: 2}], "

@@ -129,8 +129,36 @@ const OrrFieldTable orr_cluster_policy_table =
                     OrrClusterPolicy, policy_fields);
 
 static gboolean has_victims(const OrrClusterPolicy *policy) {
-  const OrrGangRules rules = {.queues = policy->queues, .take = (OrrTake)policy->preemption.take};
-  return policy->queues->len > 0 || orr_gang_victims_any(&rules);
+  const OrrGangRules rules = {.queues = policy->queues,
+                              .take = (OrrTake)policy->preemption.take,
+                              .reclaim = (OrrReclaim)(policy->reclaim + 1)};
+  return orr_gang_victims_any(&rules);
+}
+
+static gboolean has_tree(const OrrClusterPolicy *policy) {
+  return policy->queues->len > 0 || has_victims(policy);
+}
+
+/* Queues and victims beside promises, and beside orders that preempt. */
+static void check_queues(const OrrClusterPolicy *policy, const OrrGangOrder *order, OrrPlace place,
+                         OrrDiags *diags) {
+  const gboolean is_easy = policy->backfill == ORR_BACKFILL_EASY;
+  const char *found = is_easy ? "backfill easy" : order->entry.name;
+  if (policy->backfill == ORR_BACKFILL_CONSERVATIVE &&
+      (policy->queues->len > 0 || has_victims(policy)))
+    orr_diags_error(diags, place,
+                    "policy.backfill conservative promises nodes and knows no quotas: want none, "
+                    "easy or window with queues and preemption.take");
+  if (!is_easy && !order->preempts) return;
+  if (has_victims(policy))
+    orr_diags_error(diags, place,
+                    "policy.reclaim and preemption.take go with backfill none or window and an "
+                    "order that does not preempt by itself (fifo, priority, fair-share): found %s",
+                    found);
+  if (policy->queues->len > 0 && policy->between != ORR_BETWEEN_ORDER)
+    orr_diags_error(diags, place,
+                    "policy.between: %s goes by the order of all queues' jobs: want between order",
+                    found);
 }
 
 static void check_words(const OrrClusterPolicy *policy, OrrPlace place, OrrDiags *diags) {
@@ -157,18 +185,13 @@ void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const 
     orr_diags_error(diags, place,
                     "policy.blocked skip passes over the jobs that backfill protects: want one of "
                     "both");
-  const gboolean promises = fills && policy->backfill != ORR_BACKFILL_WINDOW;
-  if (has_victims(policy) && (promises || order->preempts))
-    orr_diags_error(diags, place,
-                    "policy.queues and preemption.take go with backfill none or window and an "
-                    "order that does not preempt by itself (fifo, priority, fair-share): found %s",
-                    promises ? orr_backfill_words[policy->backfill] : order->entry.name);
+  check_queues(policy, order, place, diags);
   if (policy->elastic != ORR_ELASTIC_NONE &&
-      (fills || has_victims(policy) || order->preempts || policy->rounds.length_s > 0))
+      (fills || has_tree(policy) || order->preempts || policy->rounds.length_s > 0))
     orr_diags_error(diags, place,
                     "policy.elastic goes with an order that does not preempt by itself, and "
                     "without backfill, queues, preemption.take and rounds");
-  if (policy->rounds.length_s > 0 && (fills || has_victims(policy)))
+  if (policy->rounds.length_s > 0 && (fills || has_tree(policy)))
     orr_diags_error(diags, place,
                     "policy.rounds goes without backfill, queues and preemption.take: rounds give "
                     "every GPU anew");

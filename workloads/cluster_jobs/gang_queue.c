@@ -164,6 +164,12 @@ void orr_gang_queues_init(OrrGangQueues *queues, const GPtrArray *params, const 
   queues->capacity[ORR_GANG_GPUS] = (double)all;
 }
 
+void orr_gang_queues_copy(OrrGangQueues *queues, const OrrGangQueues *from) {
+  OrrGangQueue *all = queues->all ? queues->all : g_new(OrrGangQueue, from->n);
+  *queues = *from;
+  queues->all = memcpy(all, from->all, sizeof(OrrGangQueue) * from->n);
+}
+
 void orr_gang_queues_clear(OrrGangQueues *queues) { g_clear_pointer(&queues->all, g_free); }
 
 int orr_gang_queues_find(const OrrGangQueues *queues, const char *name) {

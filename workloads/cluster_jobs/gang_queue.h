@@ -98,6 +98,8 @@ void orr_gang_queues_check(const GPtrArray *params, const char *const *kinds, Or
 void orr_gang_queues_init(OrrGangQueues *queues, const GPtrArray *params, const char *const *kinds,
                           const gint64 *kind_gpus, guint n_kinds);
 void orr_gang_queues_clear(OrrGangQueues *queues);
+/* @queues is zero, or a copy of the same tree. */
+void orr_gang_queues_copy(OrrGangQueues *queues, const OrrGangQueues *from);
 
 /* The queue called @name; without one the queue `default`; -1: neither. The root where there are no
  * queues. */

@@ -13,6 +13,10 @@
  *                    largest fraction that a queue has of the cluster's GPUs, CPUs or memory
  *
  * A preempted job may fit elsewhere, so the pass is repeated after a preemption.
+ *
+ * With backfill `easy` jobs start in order until one finds no room; that one is promised a start at
+ * which both its queue's limits and the nodes have room, and later jobs of all queues may start
+ * that do not delay it (gang_easy.c).
  */
 #include <string.h>
 
@@ -24,9 +28,9 @@ enum { MOST_PASSES = 10 };
 
 /* --- Room --- */
 
-static gboolean has_resources(const OrrGangSim *sim, const OrrGangJob *job) {
-  const OrrGangQueue *root = &sim->tree.all[0];
-  const double *capacity = sim->tree.capacity;
+static gboolean has_resources(const OrrGangQueues *tree, const OrrGangJob *job) {
+  const OrrGangQueue *root = &tree->all[0];
+  const double *capacity = tree->capacity;
   if (capacity[ORR_GANG_CPUS] > 0 &&
       root->resources[ORR_GANG_CPUS] + job->cpus > capacity[ORR_GANG_CPUS])
     return FALSE;
@@ -35,26 +39,32 @@ static gboolean has_resources(const OrrGangSim *sim, const OrrGangJob *job) {
 }
 
 /* A suspended gang goes on where it was. */
-static gboolean fits_again(OrrGangSim *sim, const OrrGangJob *job) {
+static gboolean fits_again(OrrGangSim *sim, const OrrGangRoom *room, const OrrGangJob *job) {
   for (guint i = 0; i < job->shares->len; i++) {
     const OrrGangShare *share = &g_array_index(job->shares, OrrGangShare, i);
-    if (sim->bins.free[share->bin] < share->gpus) return FALSE;
+    if (room->bins->free[share->bin] < share->gpus) return FALSE;
   }
   g_array_set_size(sim->shares, 0);
   g_array_append_vals(sim->shares, job->shares->data, job->shares->len);
-  return orr_gang_queues_admit(&sim->tree, job->queue_index, job->kind, job->gpus, TRUE);
+  return orr_gang_queues_admit(room->tree, job->queue_index, job->kind, job->gpus, TRUE);
+}
+
+gboolean orr_gang_queue_pass_fits_in(OrrGangSim *sim, const OrrGangRoom *room,
+                                     const OrrGangJob *job, gboolean borrows) {
+  guint kinds[ORR_GANG_KINDS];
+  if (!has_resources(room->tree, job)) return FALSE;
+  if (job->is_suspended) return fits_again(sim, room, job);
+  const guint n = orr_gang_sim_kinds(sim, job, kinds);
+  for (guint i = 0; i < n; i++)
+    if (orr_gang_queues_admit(room->tree, job->queue_index, kinds[i], job->gpus, borrows) &&
+        orr_gang_sim_fits_kind(sim, room->bins, job, kinds[i]))
+      return TRUE;
+  return FALSE;
 }
 
 gboolean orr_gang_queue_pass_fits(OrrGangSim *sim, const OrrGangJob *job) {
-  guint kinds[ORR_GANG_KINDS];
-  if (!has_resources(sim, job)) return FALSE;
-  if (job->is_suspended) return fits_again(sim, job);
-  const guint n = orr_gang_sim_kinds(sim, job, kinds);
-  for (guint i = 0; i < n; i++)
-    if (orr_gang_queues_admit(&sim->tree, job->queue_index, kinds[i], job->gpus, TRUE) &&
-        orr_gang_sim_fits_kind(sim, &sim->bins, job, kinds[i]))
-      return TRUE;
-  return FALSE;
+  const OrrGangRoom now = {&sim->tree, &sim->bins};
+  return orr_gang_queue_pass_fits_in(sim, &now, job, TRUE);
 }
 
 static gboolean try(OrrGangSim *sim, OrrGangJob *job) {
@@ -79,6 +89,13 @@ static void pass_in_order(OrrGangSim *sim) {
     sim->waiting->pdata[kept++] = job;
   }
   g_ptr_array_set_size(sim->waiting, (int)kept);
+}
+
+static void pass_easy(OrrGangSim *sim) {
+  guint n = 0;
+  while (n < sim->waiting->len && try(sim, sim->waiting->pdata[n])) n++;
+  if (n > 0) g_ptr_array_remove_range(sim->waiting, 0, n);
+  if (sim->waiting->len > 0 && sim->bins.n_free > 0) orr_gang_easy_pass(sim, 0);
 }
 
 /* The waiting jobs queue by queue: those of queue q begin at jobs[first[q]], the next one to be
@@ -188,7 +205,9 @@ void orr_gang_queue_pass(OrrGangSim *sim) {
   for (guint n = 0; n < MOST_PASSES && sim->waiting->len > 0; n++) {
     memset(sim->is_blocked, 0, sizeof(gboolean) * sim->tree.n);
     if (sim->tree.n > 1) find_shares(sim);
-    if (sim->rules->between == ORR_BETWEEN_ORDER || sim->tree.n == 1)
+    if (sim->rules->backfill == ORR_BACKFILL_EASY)
+      pass_easy(sim);
+    else if (sim->rules->between == ORR_BETWEEN_ORDER || sim->tree.n == 1)
       pass_in_order(sim);
     else
       pass_by_share(sim);

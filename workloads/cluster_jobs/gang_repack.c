@@ -5,11 +5,16 @@
  * Only the keys of running jobs have changed since the last pass, so the queue is still sorted: the
  * running jobs are sorted and merged into it.
  *
+ * With queues each queue first gets what is its own: jobs are placed in order while they stay
+ * within quotas. Then those that are left, in order, may borrow what others leave idle.
+ *
  * What a preemption costs: gang_preempt.c.
  *
  * With `charge: events` every job that runs pays the restart at every event instead, as simulators
  * do that empty the cluster and start all jobs again (Muri, SIGCOMM 2022).
  */
+#include <string.h>
+
 #include "workloads/cluster_jobs/gang_sim_private.h"
 
 static int compare(gconstpointer a, gconstpointer b, gpointer sim) {
@@ -34,6 +39,7 @@ static void stop(OrrGangSim *sim, OrrGangJob *job) {
   job->is_running = FALSE;
   job->goes_on = TRUE;
   orr_gang_bins_add(&sim->bins, job->shares, 1);
+  if (sim->tree.all) orr_gang_queues_run(&sim->tree, job->queue_index, job, -1);
 }
 
 static gint64 stated(gint64 of_job_us, gint64 of_policy_us) {
@@ -73,10 +79,40 @@ static void give_turns(OrrGangSim *sim) {
     }
 }
 
-void orr_gang_repack(OrrGangSim *sim) {
+static gboolean fits(OrrGangSim *sim, const OrrGangJob *job, gboolean borrows) {
+  const OrrGangRoom now = {&sim->tree, &sim->bins};
+  if (!sim->tree.all) return orr_gang_sim_fits(sim, &sim->bins, job);
+  return orr_gang_queue_pass_fits_in(sim, &now, job, borrows);
+}
+
+/* Starts the jobs that find room. A job that does not holds back those after it in its queue
+ * (blocked: wait). */
+static void place(OrrGangSim *sim, gboolean borrows) {
   const gboolean skips = sim->rules->blocked == ORR_BLOCKED_SKIP;
+  gboolean one = FALSE, *is_blocked = sim->tree.all ? sim->is_blocked : &one;
+  memset(is_blocked, 0, sizeof(gboolean) * MAX(sim->tree.n, 1));
+  for (guint i = 0; i < sim->merged->len; i++) {
+    OrrGangJob *job = sim->merged->pdata[i];
+    const guint queue = sim->tree.all ? job->queue_index : 0;
+    if (job->is_running || is_blocked[queue]) continue;
+    if (fits(sim, job, borrows))
+      orr_gang_sim_start(sim, job);
+    else if (!skips)
+      is_blocked[queue] = TRUE;
+  }
+}
+
+static void place_all(OrrGangSim *sim) {
+  if (sim->tree.n > 1) place(sim, FALSE);
+  place(sim, TRUE);
+  g_ptr_array_set_size(sim->waiting, 0);
+  for (guint i = 0; i < sim->merged->len; i++)
+    if (!((const OrrGangJob *)sim->merged->pdata[i])->is_running)
+      g_ptr_array_add(sim->waiting, sim->merged->pdata[i]);
+}
+
+void orr_gang_repack(OrrGangSim *sim) {
   const gboolean charges_all = sim->rules->charge == ORR_CHARGE_EVENTS;
-  gboolean is_blocked = FALSE;
   if (charges_all) charge_running(sim);
   find_levels(sim);
   merge(sim);
@@ -84,16 +120,7 @@ void orr_gang_repack(OrrGangSim *sim) {
   for (guint i = 0; i < n_run; i++) stop(sim, sim->running->pdata[i]);
   g_autofree OrrGangJob **had_run = g_memdup2(sim->running->pdata, sizeof(gpointer) * n_run);
   g_ptr_array_set_size(sim->running, 0);
-  g_ptr_array_set_size(sim->waiting, 0);
-  for (guint i = 0; i < sim->merged->len; i++) {
-    OrrGangJob *job = sim->merged->pdata[i];
-    if (!is_blocked && orr_gang_sim_fits(sim, &sim->bins, job)) {
-      orr_gang_sim_start(sim, job);
-      continue;
-    }
-    g_ptr_array_add(sim->waiting, job);
-    if (!skips) is_blocked = TRUE;
-  }
+  place_all(sim);
   give_turns(sim);
   for (guint i = 0; i < n_run; i++) {
     OrrGangJob *job = had_run[i];

@@ -455,6 +455,7 @@ static void sim_init(OrrGangSim *sim, const OrrGangRules *rules) {
 static void sim_clear(OrrGangSim *sim) {
   orr_gang_accounts_clear(&sim->accounts);
   orr_gang_queues_clear(&sim->tree);
+  orr_gang_queues_clear(&sim->later_tree);
   orr_gang_plan_free(sim->plan);
   orr_gang_plan_free(sim->window);
   g_free(sim->is_blocked);

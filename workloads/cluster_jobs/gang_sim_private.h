@@ -21,7 +21,8 @@ typedef struct {
   GPtrArray *running;                            /* of OrrGangJob, by end, then FIFO */
   GPtrArray *merged;                             /* scratch of a repack */
   GArray *shares;                                /* scratch */
-  OrrGangBins later;                             /* scratch of EASY */
+  OrrGangBins later;                             /* scratch of EASY: nodes, */
+  OrrGangQueues later_tree;                      /* and queues, at the promised start */
   OrrGangAccounts accounts;                      /* all NULL: the order does not go by usage */
   double most_priority;
   OrrGangPlan *plan;      /* conservative backfill; NULL: other */
@@ -100,6 +101,14 @@ gint64 orr_gang_victims_next_us(const OrrGangSim *sim);
 
 void orr_gang_elastic_pass(OrrGangSim *sim);
 void orr_gang_queue_pass(OrrGangSim *sim);
+/* The room that queues and nodes have, now or later. */
+typedef struct {
+  const OrrGangQueues *tree;
+  const OrrGangBins *bins;
+} OrrGangRoom;
+/* Whether @job fits there, by borrowing from other queues or (@borrows FALSE) without. */
+gboolean orr_gang_queue_pass_fits_in(OrrGangSim *sim, const OrrGangRoom *room,
+                                     const OrrGangJob *job, gboolean borrows);
 /* Whether @job fits its queue's limits and the nodes; then sim->shares says where. */
 gboolean orr_gang_queue_pass_fits(OrrGangSim *sim, const OrrGangJob *job);
 

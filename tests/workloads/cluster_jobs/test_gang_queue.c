@@ -247,6 +247,78 @@ static void test_reclaim(void) {
       }
 }
 
+static const OrrGangOrder *order_of(const char *name) {
+  return (const OrrGangOrder *)(gconstpointer)orr_registry_find(&orr_gang_order_registry, name);
+}
+
+/* EASY over the jobs of all queues, in the order of submission: no queue exceeds its limits, and
+ * the start promised to the first waiting job never slips. Some jobs overtake it. */
+static void test_promises(void) {
+  g_autoptr(GPtrArray) queues = limited_queues(ORR_RECLAIM_NEVER);
+  for (guint n = 0; n < 10; n++) {
+    GArray *jobs = random_jobs(n + 1);
+    OrrGangRules rules = rules_of(n % 2 ? "count" : "best-fit", queues);
+    OrrGangTotals totals;
+    guint n_promised = 0, n_overtakes = 0;
+    gint64 last_us = 0;
+    rules.order = order_of("fifo");
+    rules.backfill = ORR_BACKFILL_EASY;
+    orr_gang_sim_run(&rules, jobs, &totals);
+    for (guint i = 0; i < jobs->len; i++) {
+      const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+      const gint64 at_us = job->first_start_us;
+      if (job->promised_us >= 0) g_assert_cmpint(at_us, <=, job->promised_us);
+      n_promised += job->promised_us >= 0;
+      n_overtakes += at_us < last_us;
+      last_us = MAX(last_us, at_us);
+      g_assert_cmpint(held_at(jobs, "", at_us), <=, N_NODES * N_GPUS);
+      g_assert_cmpint(held_at(jobs, "a", at_us), <=, 26);
+      g_assert_cmpint(held_at(jobs, "b", at_us), <=, 14);
+      g_assert_cmpint(held_at(jobs, "c", at_us), <=, 30);
+    }
+    g_assert_cmpuint(n_promised, >, 20);
+    g_assert_cmpuint(n_overtakes, >, 20);
+    jobs_free(jobs);
+  }
+}
+
+/* GPUs of the jobs of @queue at @at_us, by what the run kept. */
+static gint64 held_by_spans(const OrrGangHistory *history, const char *queue, gint64 at_us) {
+  gint64 sum = 0;
+  for (guint i = 0; i < history->spans->len; i++) {
+    const OrrGangSpan *span = &g_array_index(history->spans, OrrGangSpan, i);
+    if (span->begin_us <= at_us && at_us < span->end_us && strcmp(queue, span->job->queue) == 0)
+      sum += span->job->gpus;
+  }
+  return sum;
+}
+
+/* Orders that preempt: no queue exceeds its limits, and every job ends after its work and what
+ * preemptions cost it. */
+static void test_order_preempts(void) {
+  static const char *const orders[] = {"srtf", "srsf", "priority-preempt"};
+  g_autoptr(GPtrArray) queues = limited_queues(ORR_RECLAIM_NEVER);
+  for (guint n = 0; n < 6; n++) {
+    GArray *jobs = random_jobs(n + 1);
+    OrrGangRules rules = rules_of(n % 2 ? "count" : "best-fit", queues);
+    OrrGangTotals totals;
+    rules.order = order_of(orders[n % 3]);
+    rules.blocked = n / 3 % 2 ? ORR_BLOCKED_SKIP : ORR_BLOCKED_WAIT;
+    rules.history = orr_gang_history_new();
+    orr_gang_sim_run(&rules, jobs, &totals);
+    for (guint i = 0; i < jobs->len; i++) {
+      const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
+      g_assert_cmpint(job->held_us, ==, job->run_us + job->overhead_us);
+      g_assert_cmpint(held_by_spans(rules.history, "a", job->first_start_us), <=, 26);
+      g_assert_cmpint(held_by_spans(rules.history, "b", job->first_start_us), <=, 14);
+      g_assert_cmpint(held_by_spans(rules.history, "c", job->first_start_us), <=, 30);
+    }
+    g_assert_cmpuint(totals.preemptions, >, 20);
+    orr_gang_history_free(rules.history);
+    jobs_free(jobs);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/gang_queue/cohort", test_cohort);
@@ -255,5 +327,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_queue/fill-invariants", test_fill_invariants);
   g_test_add_func("/gang_queue/limits", test_limits);
   g_test_add_func("/gang_queue/reclaim", test_reclaim);
+  g_test_add_func("/gang_queue/promises", test_promises);
+  g_test_add_func("/gang_queue/order-preempts", test_order_preempts);
   return g_test_run();
 }
