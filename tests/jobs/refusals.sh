@@ -31,6 +31,8 @@ refuse "goes with one kind of GPU" --set workload.policy.elastic=equal --set 'wo
 refuse "kinds have 32 GPUs and the cluster 64" --set 'workload.kinds=[{name: a, nodes: 4}]'
 refuse "found 'oldest', want borrowing" --set 'workload.policy.preemption.victims=[oldest]'
 refuse "goes without backfill" --set 'workload.policy.rounds.length=1 min' --set workload.policy.backfill=easy
+refuse "charges restarts and no checkpoints" --set 'workload.policy.rounds.length=1 min' \
+  --set 'workload.policy.preemption.checkpoint-cost=1 s'
 refuse "want one for each" --set workload.jobs=generate --set 'workload.generate={gpus: [1, 2], weights: [1]}'
 refuse "throughputs are by kind of GPU" --set workload.throughputs=none.csv
 # What does not go together (cluster_refuse.c).

@@ -44,6 +44,9 @@ CASES = {  # what is on top of FIFO, and whether it preempts or fails
     "passes every minute": BOTH + ", policy: {period: 1 min, preemption: {%s}}" % COSTS,
     "suspended, by a table": TABLE + ", policy: {%s, preemption: {mode: suspend}}" % QUEUES,
     "conservative and nearest": "policy: {backfill: conservative, placement: nearest}",
+    "checkpoints that take time": (TABLE + ", " + FAILURES % ", detection: 2 min"
+                                   + ", policy: {blocked: skip, preemption: {%s, checkpoint-cost: 1 min}}" % COSTS),
+    "elastic, with checkpoints": (BOTH + ", policy: {elastic: equal, preemption: {%s, checkpoint-cost: 1 min}}" % COSTS),
     "conservative, speed and failures": BOTH + ", policy: {backfill: conservative, preemption: {%s}}" % COSTS,
     "conservative on equal places": "speed: table, policy: {backfill: conservative}",
     "elastic, speed and failures": BOTH + ", policy: {elastic: equal, preemption: {%s}}" % COSTS,

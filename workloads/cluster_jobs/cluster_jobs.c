@@ -183,6 +183,7 @@ static void add_preemption(OrrGangRules *rules, const OrrClusterPreemption *pree
   rules->charge = (OrrCharge)preemption->charge;
   rules->restart_us = us_of(preemption->restart_s);
   rules->checkpoint_us = us_of(preemption->checkpoint_s);
+  rules->checkpoint_cost_us = us_of(preemption->checkpoint_cost_s);
   rules->take = (OrrTake)preemption->take;
   rules->mode = (OrrPreemptMode)preemption->mode;
   rules->min_run_us = us_of(preemption->min_run_s);
@@ -316,6 +317,7 @@ static OrrGangFailures *failures_of(const OrrClusterJobs *params, const OrrClust
                                     gint64 seed) {
   OrrGangFailureRules rules = {.set = &params->failures.set,
                                .repair_s = params->failures.repair_s,
+                               .detection_us = us_of(params->failures.detection_s),
                                .on_failure = (OrrGangOnFailure)params->failures.on_failure,
                                .seed = (guint64)(seed + params->failures.seed)};
   if (!orr_cluster_refuse_has_failures(params)) return NULL;

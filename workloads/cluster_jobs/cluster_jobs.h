@@ -27,7 +27,7 @@ G_BEGIN_DECLS
 /* Who is preempted, and what that costs a job whose trace does not say. */
 typedef struct {
   double checkpoint_s; /* work from one checkpoint to the next; 0: nothing is lost */
-  double restart_s;
+  double checkpoint_cost_s, restart_s;
   int charge;     /* OrrCharge */
   int take;       /* OrrTake */
   int mode;       /* OrrPreemptMode */

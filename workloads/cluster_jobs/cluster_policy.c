@@ -12,6 +12,11 @@ static const OrrField preemption_fields[] = {
                    "checkpoint_s: a preempted job loses what it worked since the last; 0 s: "
                    "nothing is lost.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_REAL(OrrClusterPreemption, "checkpoint-cost", checkpoint_cost_s, ORR_UNIT_SECONDS,
+                   "0 s",
+                   "Time that each checkpoint takes, in which the job does not work, of jobs whose "
+                   "trace has no checkpoint_cost_s.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_REAL(OrrClusterPreemption, "restart", restart_s, ORR_UNIT_SECONDS, "0 s",
                    "Time that a preempted job takes to run again, of jobs whose trace has no "
                    "restart_s.",
@@ -195,6 +200,10 @@ void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const 
     orr_diags_error(diags, place,
                     "policy.rounds goes without backfill, queues and preemption.take: rounds give "
                     "every GPU anew");
+  if (policy->rounds.length_s > 0 && policy->preemption.checkpoint_cost_s > 0)
+    orr_diags_error(diags, place,
+                    "policy.rounds charges restarts and no checkpoints: want "
+                    "preemption.checkpoint-cost 0 s");
   check_words(policy, place, diags);
   orr_gang_queues_check(policy->queues, kinds, place, diags);
 }

@@ -12,6 +12,10 @@ static const OrrField failure_fields[] = {
     ORR_FIELD_REAL(OrrClusterFailures, "repair", repair_s, ORR_UNIT_SECONDS, "86400 s",
                    "Mean time until a node is back, where the set does not say.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_REAL(OrrClusterFailures, "detection", detection_s, ORR_UNIT_SECONDS, "0 s",
+                   "Time from a failure until it is noticed, in which a job's GPUs do nothing, of "
+                   "jobs whose trace has no detection_s.",
+                   .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
     ORR_FIELD_WORD(OrrClusterFailures, "on-failure", on_failure, orr_gang_on_failure_words,
                    "requeue",
                    "A job that loses a node: it goes back to the queue; or keeps the others where "
@@ -73,6 +77,8 @@ void orr_cluster_sections_ask(const OrrClusterAsk *ask, OrrJobTrace *trace) {
                           .limit_us = llround(ask->limit_s * ORR_GANG_US_PER_S),
                           .restart_us = -1,
                           .checkpoint_us = -1,
+                          .checkpoint_cost_us = -1,
+                          .detection_us = -1,
                           .priority = ask->priority,
                           .gpus = ask->gpus};
   guint at = 0;

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   OrrFailures set; /* no processes: nothing fails */
-  double repair_s;
+  double repair_s, detection_s;
   int on_failure; /* OrrGangOnFailure */
   gint64 seed;
 } OrrClusterFailures;

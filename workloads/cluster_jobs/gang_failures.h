@@ -35,6 +35,7 @@ extern const char *const orr_gang_on_failure_words[]; /* "requeue", "replace-nod
 typedef struct {
   const OrrFailures *set;
   double repair_s; /* of processes that state none */
+  gint64 detection_us;
   OrrGangOnFailure on_failure;
   guint64 seed;
   const gint64 *sizes; /* GPUs by node; NULL: all have as many */

@@ -33,8 +33,12 @@ typedef struct {
   gint64 limit_us;                       /* time limit, at which it is stopped; 0: none */
   gint64 restart_us;    /* it takes to run again after a preemption; -1: the policy's */
   gint64 checkpoint_us; /* work from checkpoint to checkpoint; 0: none is lost; -1: the policy's */
-  double priority;      /* the higher, the earlier; 0 where the trace has none */
-  gint64 run_us;        /* set by a run: its work, or the limit if that is less */
+  gint64 checkpoint_cost_us; /* the time that one takes; -1: the policy's */
+  gint64 detection_us; /* from a failure until it is noticed; -1: as workload.failures has it */
+  double priority;     /* the higher, the earlier; 0 where the trace has none */
+  gint64 run_us;       /* set by a run: its work, or the limit if that is less */
+  gint64 saving_us;    /* set by a run: what its checkpoints take, on top of that */
+  gint64 saved_us;     /* part of overhead_us, once it has ended: checkpoints that counted */
   gint64 gpus;
   double cpus, memory_bytes;    /* of the whole gang; 0: not stated */
   gint64 asked_gpus;            /* set by a run: gpus as the trace has them */
@@ -88,7 +92,7 @@ typedef struct {
 /* The time after which the scheduler counts on its end: the limit, or the true run time; at least
  * one microsecond, so that a job without work has a place in a plan. */
 static inline gint64 orr_gang_job_estimate_us(const OrrGangJob *job) {
-  return job->limit_us > 0 ? job->limit_us : MAX(job->work_us, 1);
+  return job->limit_us > 0 ? job->limit_us : MAX(job->work_us + job->saving_us, 1);
 }
 
 /* When the scheduler counts on the end of @job, which runs: its first start and the estimate. Of a

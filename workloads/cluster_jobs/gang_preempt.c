@@ -1,6 +1,11 @@
 /*
  * gang_preempt.c - what a preemption does to a gang, by `preemption.mode`.
  *
+ * A checkpoint may take time, `checkpoint-cost`: then a job does its work in cycles, of which the
+ * last has none. What is done counts from the end of a cycle on.
+ *
+ *   |-- checkpoint --|cost|-- checkpoint --|cost|-- rest --|
+ *
  *   requeue   it waits again, without the work since its last checkpoint; its next start takes
  *             `restart`:   left = work - work at the last checkpoint + restart
  *   cancel    it ends here; all its GPU time counts as overhead
@@ -35,9 +40,10 @@ static gint64 charge(OrrGangJob *job, gint64 more_us) {
   return time_us;
 }
 
-/* The work that would be done in the time of a restart, which the next start settles. */
-static gint64 restart_work(const OrrGangSim *sim, OrrGangJob *job) {
-  const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us);
+/* The work that would be done in the time of a restart, which the next start settles, and
+ * @more_us. */
+static gint64 restart_work(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us) {
+  const gint64 restart_us = stated(job->restart_us, sim->rules->restart_us) + more_us;
   job->restart_us_due = restart_us;
   job->restart_work_us = job->rate == 1 ? restart_us : llround((double)restart_us * job->rate);
   return job->restart_work_us;
@@ -47,35 +53,54 @@ void orr_gang_preempt_resize(OrrGangSim *sim, OrrGangJob *job, gint64 gpus) {
   const double was = orr_gang_kinds_speed(sim, job, job->kind, job->gpus);
   job->gpus = gpus;
   job->rate *= orr_gang_kinds_speed(sim, job, job->kind, gpus) / was;
-  charge(job, restart_work(sim, job));
+  charge(job, restart_work(sim, job, 0));
 }
 
+/* Its work and its checkpoints. */
+static gint64 whole_us(const OrrGangJob *job) { return job->run_us + job->saving_us; }
+
+/* What is kept of both: up to the end of the last checkpoint. */
 static gint64 kept_us(const OrrGangSim *sim, const OrrGangJob *job, gint64 left_us) {
   const gint64 checkpoint_us = stated(job->checkpoint_us, sim->rules->checkpoint_us);
-  const gint64 worked_us = job->run_us - left_us;
-  const gint64 kept = checkpoint_us > 0 ? worked_us - worked_us % checkpoint_us : worked_us;
+  const gint64 cost_us = stated(job->checkpoint_cost_us, sim->rules->checkpoint_cost_us);
+  const gint64 worked_us = whole_us(job) - left_us;
+  const gint64 kept =
+      checkpoint_us > 0 ? worked_us - worked_us % (checkpoint_us + cost_us) : worked_us;
   return MAX(job->done_us, kept);
 }
 
+void orr_gang_preempt_plan_checkpoints(const OrrGangRules *rules, OrrGangJob *job,
+                                       gint64 limit_us) {
+  const gint64 checkpoint_us = stated(job->checkpoint_us, rules->checkpoint_us);
+  const gint64 cost_us = stated(job->checkpoint_cost_us, rules->checkpoint_cost_us);
+  job->saving_us = 0;
+  if (checkpoint_us <= 0 || cost_us <= 0 || job->run_us <= 0) return;
+  job->saving_us = (job->run_us - 1) / checkpoint_us * cost_us;
+  const gint64 cycle_us = checkpoint_us + cost_us;
+  if (limit_us <= 0 || whole_us(job) <= limit_us) return;
+  job->run_us = limit_us / cycle_us * checkpoint_us + MIN(limit_us % cycle_us, checkpoint_us);
+  job->saving_us = limit_us - job->run_us;
+}
+
 /* A job that is stopped within a restart has nothing to lose and begins it again. */
-gint64 orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job) {
+gint64 orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us) {
   job->done_us = kept_us(sim, job, job->left_us);
-  return charge(job, job->run_us - job->done_us + restart_work(sim, job) - job->left_us);
+  return charge(job, whole_us(job) - job->done_us + restart_work(sim, job, more_us) - job->left_us);
 }
 
 void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job) {
   orr_gang_preempt_count(sim, job);
-  orr_gang_preempt_lose(sim, job);
+  orr_gang_preempt_lose(sim, job, 0);
 }
 
 double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job) {
   const gint64 left_us = orr_gang_job_left_us(job, sim->now_us);
-  const gint64 worked_us = MAX(job->run_us - left_us, job->done_us);
+  const gint64 worked_us = MAX(whole_us(job) - left_us, job->done_us);
   return (double)job->gpus * (double)(worked_us - kept_us(sim, job, left_us));
 }
 
 static void cancel(OrrGangSim *sim, OrrGangJob *job) {
-  job->run_us = job->left_us = 0;
+  job->run_us = job->saving_us = job->left_us = 0;
   job->overhead_us = job->held_us;
   job->overhead_gpu_us = job->held_gpu_us;
   job->paced_us = job->paced_gpu_us = 0;

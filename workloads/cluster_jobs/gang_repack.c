@@ -127,7 +127,7 @@ void orr_gang_repack(OrrGangSim *sim) {
     job->goes_on = FALSE;
     if (job->is_running) continue; /* it runs on, wherever */
     orr_gang_preempt_count(sim, job);
-    if (!charges_all) orr_gang_preempt_lose(sim, job); /* its key may change: sorted again */
+    if (!charges_all) orr_gang_preempt_lose(sim, job, 0); /* its key may change: sorted again */
   }
   if (!charges_all) g_ptr_array_sort_with_data(sim->waiting, compare, sim);
 }

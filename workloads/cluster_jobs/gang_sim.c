@@ -225,10 +225,19 @@ static gboolean was_resized(const OrrGangSim *sim, const OrrGangJob *job) {
   return sim->rules->elastic != ORR_ELASTIC_NONE || job->gpus != job->asked_gpus;
 }
 
+/* GPU time of its checkpoints: their part of what is neither lost nor slowed. */
+static double saved_by_size(const OrrGangJob *job) {
+  const double rest = job->held_gpu_us - job->overhead_gpu_us - job->paced_gpu_us;
+  return job->saved_us > 0 ? rest * (double)job->saved_us / (double)(job->saved_us + job->run_us)
+                           : 0;
+}
+
 static void add_totals(OrrGangSim *sim, const OrrGangJob *job) {
   const double gpus = (double)job->gpus;
   const gboolean by_size = was_resized(sim, job);
-  sim->totals.overhead += by_size ? job->overhead_gpu_us : gpus * (double)job->overhead_us;
+  const double saved = by_size ? saved_by_size(job) : gpus * (double)job->saved_us;
+  sim->totals.saved += saved;
+  sim->totals.overhead += by_size ? job->overhead_gpu_us + saved : gpus * (double)job->overhead_us;
   sim->totals.slowed += by_size ? job->paced_gpu_us : gpus * (double)job->slowed_us;
   sim->totals.failed += by_size ? job->failed_gpu_us : gpus * (double)job->failed_us;
 }
@@ -241,12 +250,25 @@ void orr_gang_sim_close(OrrGangSim *sim, OrrGangJob *job, const char *why) {
   if (sim->rules->history) orr_gang_history_stop(sim->rules->history, job, sim->now_us, why);
 }
 
+/* Its time at work and at checkpoints, where that is not at the trace's speed: these keep their
+ * proportion. */
+static void settle_work(const OrrGangSim *sim, OrrGangJob *job) {
+  job->saved_us = job->saving_us;
+  if (sim->rules->n_kinds > 0 || was_resized(sim, job)) {
+    const gint64 both_us = MAX(job->held_us - job->overhead_us - llround(job->paced_us), 0);
+    const double part =
+        job->saving_us > 0 ? (double)job->saving_us / (double)(job->run_us + job->saving_us) : 0;
+    job->saved_us = llround((double)both_us * part);
+    job->run_us = both_us - job->saved_us;
+  }
+  job->overhead_us += job->saved_us;
+}
+
 static void end_job(OrrGangSim *sim, OrrGangJob *job) {
   release(sim, job);
   job->is_running = FALSE;
   job->left_us = 0;
-  if (sim->rules->n_kinds > 0 || was_resized(sim, job)) /* not at the trace's speed */
-    job->run_us = MAX(job->held_us - job->overhead_us - llround(job->paced_us), 0);
+  settle_work(sim, job);
   orr_gang_sim_close(sim, job, "done");
   if (sim->plan && job->first_start_us + orr_gang_job_estimate_us(job) > sim->now_us)
     orr_gang_plan_ended_early(sim, job);
@@ -377,12 +399,20 @@ static void open_accounts(OrrGangSim *sim, GArray *jobs) {
     sim->most_priority = fmax(sim->most_priority, g_array_index(jobs, OrrGangJob, i).priority);
 }
 
-static void reset(GArray *jobs, gint64 most_us) {
+/* The time at which a job is stopped, its own limit or the policy's; 0: none. */
+static gint64 limit_of(const OrrGangRules *rules, const OrrGangJob *job) {
+  if (job->limit_us <= 0 || rules->limit_us <= 0) return MAX(job->limit_us, rules->limit_us);
+  return MIN(job->limit_us, rules->limit_us);
+}
+
+static void reset(const OrrGangRules *rules, GArray *jobs) {
   for (guint i = 0; i < jobs->len; i++) {
     OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
-    job->run_us = job->limit_us > 0 ? MIN(job->work_us, job->limit_us) : job->work_us;
-    if (most_us > 0) job->run_us = MIN(job->run_us, most_us);
-    job->left_us = job->run_us;
+    const gint64 limit_us = limit_of(rules, job);
+    job->run_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
+    orr_gang_preempt_plan_checkpoints(rules, job, limit_us);
+    job->saved_us = 0;
+    job->left_us = job->run_us + job->saving_us;
     job->first_start_us = job->promised_us = -1;
     job->preemptions = job->failures = job->n_after = job->level = job->span = 0;
     job->done_us = job->overhead_us = job->held_us = job->slowed_us = job->failed_us = 0;
@@ -474,7 +504,7 @@ void orr_gang_sim_run(const OrrGangRules *rules, GArray *jobs, OrrGangTotals *re
   OrrGangSim sim;
   sim_init(&sim, rules);
   if (jobs->len > 0) sim.totals.begin_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
-  reset(jobs, rules->limit_us);
+  reset(rules, jobs);
   open_accounts(&sim, jobs);
   find_queues(&sim, jobs);
   count_sizes(&sim, jobs);

@@ -104,7 +104,7 @@ typedef struct {
   OrrBlocked blocked;
   OrrBackfill backfill;
   OrrCharge charge; /* whom a preemption costs: the preempted, or at every event all that run on */
-  gint64 restart_us, checkpoint_us; /* of jobs whose trace does not state them */
+  gint64 restart_us, checkpoint_us, checkpoint_cost_us; /* of jobs whose trace has none */
   guint n_nodes;
   gint64 gpus_per_node;
   /* What follows may stay zero: one kind, no queues, no preemption but the order's. */
@@ -142,6 +142,7 @@ typedef struct {
   double free_waiting;     /* free while jobs wait: fragmentation and order */
   double slowed;           /* of used: what places took beyond the work */
   double failed;           /* of overhead: after failures */
+  double saved;            /* of overhead: checkpoints */
   double out;              /* in repair */
   double stranded;         /* free, beyond the largest gang that would start */
   double free;

@@ -83,9 +83,11 @@ void orr_gang_kinds_begin(const OrrGangSim *sim, OrrGangJob *job);
 
 /* gang_preempt.c: what a preemption does to a job. */
 void orr_gang_preempt_count(OrrGangSim *sim, OrrGangJob *job); /* it has been stopped */
-/* Work since the last checkpoint is lost, and the next start takes the restart; returns what that
- * adds to its run time. @job has been stopped. */
-gint64 orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job);
+/* Work since the last checkpoint is lost, and the next start takes the restart and @more_us;
+ * returns what that adds to its run time. @job has been stopped. */
+gint64 orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us);
+/* Sets what the checkpoints of @job take, so that with them it ends within @limit_us (0: none). */
+void orr_gang_preempt_plan_checkpoints(const OrrGangRules *rules, OrrGangJob *job, gint64 limit_us);
 void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job); /* both */
 void orr_gang_preempt(OrrGangSim *sim, OrrGangJob *job);        /* stops it, as the mode says */
 /* @job, which has been stopped, is to go on with @gpus, after a restart. */

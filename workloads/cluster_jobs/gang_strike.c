@@ -2,7 +2,7 @@
  * gang_strike.c - failures and repairs in the event loop (gang_failures.h).
  *
  * A job that a failure stops goes back to the queue with the work of its last checkpoint, and takes
- * its restart when it runs again.
+ * its restart when it runs again, after the time that passed until the failure was noticed.
  *
  *   requeue        it waits like any other job
  *   replace-node   it keeps its other nodes and restarts at once where free nodes can replace the
@@ -27,7 +27,10 @@ static void lose(OrrGangSim *sim, OrrGangJob *job) {
   job->failures++;
   job->fail_us = G_MAXINT64;
   sim->totals.failures++;
-  const gint64 lost_us = orr_gang_preempt_lose(sim, job);
+  const gint64 unseen_us = job->detection_us >= 0
+                               ? job->detection_us
+                               : orr_gang_failures_rules(sim->rules->failures)->detection_us;
+  const gint64 lost_us = orr_gang_preempt_lose(sim, job, unseen_us);
   job->failed_us += lost_us;
   job->failed_gpu_us += (double)job->gpus * (double)lost_us;
 }

@@ -24,7 +24,8 @@ static gint64 rounded_us(const OrrGangSim *sim, gint64 at_us) {
 static gint64 end_of(const OrrGangSim *sim, const OrrGangJob *job) {
   if (job->slow > 0 || job->failures > 0)
     return rounded_us(sim, MAX(orr_gang_job_expected_us(job), sim->now_us + 1));
-  const gint64 done_us = job->run_us - orr_gang_job_left_us(job, sim->now_us);
+  const gint64 whole_us = job->run_us + job->saving_us;
+  const gint64 done_us = whole_us - orr_gang_job_left_us(job, sim->now_us);
   const gint64 left_us = orr_gang_job_estimate_us(job) - MAX(done_us, 0);
   return rounded_us(sim, sim->now_us + MAX(left_us, 1));
 }

@@ -29,14 +29,15 @@ typedef struct {
   const char *id, *user, *queue, *model; /* NULL: none */
   double submit_s, work_s, limit_s;      /* limit_s 0: none */
   double gpus;
-  double restart_s, checkpoint_s; /* -1: not stated */
+  double restart_s, checkpoint_s, checkpoint_cost_s, detection_s; /* -1: not stated */
   double priority;
   double cpus, memory_gb, min_gpus, max_gpus, segment, steps; /* 0: not stated */
   const char *after;                                          /* NULL: none */
 } OrrJobLine;
 
 /* A line that states nothing: every optional member at what stands for that. */
-#define ORR_JOB_LINE_NONE .restart_s = -1, .checkpoint_s = -1
+#define ORR_JOB_LINE_NONE                                                                          \
+  .restart_s = -1, .checkpoint_s = -1, .checkpoint_cost_s = -1, .detection_s = -1
 
 typedef struct {
   OrrEntry entry;

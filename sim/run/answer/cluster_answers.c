@@ -3,7 +3,7 @@
  *
  * GPU-hours from the first submission to the last end:
  *
- *   all = useful + slowed + preempted + failed + repair + fragments + idle
+ *   all = useful + slowed + checkpoints + preempted + failed + repair + fragments + idle
  *
  * Watts: GPUs of gangs as their steps were replayed, the others idle; the machine around them as
  * its document says (cluster_power.h). Where a place has no replayed step, nothing is known.
@@ -90,7 +90,8 @@ static void add_all_hours(const OrrClusterWork *work, OrrOutcome *outcome) {
   const double all = (double)work->work.n_gpus * (double)(t->end_us - t->begin_us);
   add_hours(outcome, "useful", t->used - t->overhead - t->slowed, all);
   add_hours(outcome, "slowed", t->slowed, all);
-  add_hours(outcome, "preempted", t->overhead - t->failed, all);
+  add_hours(outcome, "checkpoints", t->saved, all);
+  add_hours(outcome, "preempted", t->overhead - t->failed - t->saved, all);
   add_hours(outcome, "failed", t->failed, all);
   add_hours(outcome, "repair", t->out, all);
   add_hours(outcome, "fragments", t->free_waiting, all);

@@ -50,6 +50,7 @@ static void add_jobs(const OrrClusterWork *work, OrrOutcome *outcome) {
         .preemptions = job->preemptions,
         .failures = job->failures,
         .failed_s = seconds(job->failed_us),
+        .checkpoint_s = seconds(job->saved_us),
         .slowed_s = seconds(job->slowed_us),
         .placement_slowdown = orr_cluster_answers_slowdown(job),
         .rho = orr_cluster_answers_rho(job, (double)work->work.n_gpus),

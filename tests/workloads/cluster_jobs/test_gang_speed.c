@@ -220,36 +220,67 @@ static void set_free(OrrFailures *set) {
   g_free(set);
 }
 
-/* One job on all nodes, with checkpoints every tau and restarts of R, under failures at rate L that
- * leave the nodes in service. Daly 2006, equation 13, with checkpoints that take no time:
- *
- *   E[T] = work / tau x e^(L R) (e^(L tau) - 1) / L
- *
- * L tau = 0.4 and L R = 0.1; 100,000 intervals, so that one standard deviation is 0.3 %. */
-static void test_ettr(void) {
-  const double tau = 1000, restart = 250, rate = 0.4 / tau, n = 100000;
+typedef struct {
+  double tau, cost, restart, detection; /* seconds */
+} Saving;
+
+/* One job on all nodes with n intervals of work, under failures at @rate per second that leave the
+ * nodes in service: its time in seconds. */
+static double time_under_failures(const Saving *saving, double rate, double n) {
   OrrFailures *set = set_new((OrrFailureProcess){.rate_per_hour = rate * 3600 / N_NODES,
                                                  .scope = ORR_FAILURE_SCOPE_NODE,
                                                  .transient = TRUE},
                              (OrrFailureLemons){0});
-  const OrrGangFailureRules failing = {.set = set, .repair_s = 1, .seed = 1};
+  const OrrGangFailureRules failing = {
+      .set = set, .repair_s = 1, .seed = 1, .detection_us = llround(saving->detection * 1e6)};
   OrrGangFailures *failures = orr_gang_failures_new(&failing, N_NODES, N_GPUS);
   OrrGangRules rules = rules_of("first-fit", N_NODES);
   GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
-  const OrrGangJob job = job_of(1, 0, n * tau, N_NODES * N_GPUS);
+  OrrGangJob job = job_of(1, 0, n * saving->tau, N_NODES * N_GPUS);
   OrrGangTotals totals;
+  job.checkpoint_cost_us = job.detection_us = -1;
   rules.failures = failures;
-  rules.checkpoint_us = llround(tau * ORR_GANG_US_PER_S);
-  rules.restart_us = llround(restart * ORR_GANG_US_PER_S);
+  rules.checkpoint_us = llround(saving->tau * 1e6);
+  rules.checkpoint_cost_us = llround(saving->cost * 1e6);
+  rules.restart_us = llround(saving->restart * 1e6);
   g_array_append_val(jobs, job);
   orr_gang_sim_run(&rules, jobs, &totals);
-  const double expected_s = n * exp(rate * restart) * (exp(rate * tau) - 1) / rate;
-  const double found_s = (double)totals.end_us / ORR_GANG_US_PER_S;
-  g_test_message("ETTR %.4f, closed form %.4f", n * tau / found_s, n * tau / expected_s);
-  g_assert_cmpfloat_with_epsilon(found_s / expected_s, 1, 0.01);
+  g_assert_cmpint(job_at(jobs, 0)->run_us, ==, job.work_us);
+  g_assert_cmpint(job_at(jobs, 0)->saved_us, ==, ((gint64)n - 1) * rules.checkpoint_cost_us);
   jobs_free(jobs);
   orr_gang_failures_free(failures);
   set_free(set);
+  return (double)totals.end_us / ORR_GANG_US_PER_S;
+}
+
+/* Daly 2006, equation 13, for checkpoints every tau that take d, and restarts of R in all:
+ *
+ *   E[T] = work / tau x e^(L R) (e^(L (tau + d)) - 1) / L
+ *
+ * 100,000 intervals, so that one standard deviation is 0.3 %. The last interval has no checkpoint,
+ * which is 1 / 100,000 of the cost. */
+static void test_daly(void) {
+  static const Saving cases[] = {
+      {1000, 0, 250, 0}, {1000, 100, 250, 0}, {1000, 100, 150, 100}, {400, 50, 0, 30}};
+  const double rate = 0.4 / 1000, n = 100000;
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const Saving *s = &cases[i];
+    const double found_s = time_under_failures(s, rate, n);
+    const double expected_s =
+        n * exp(rate * (s->restart + s->detection)) * (exp(rate * (s->tau + s->cost)) - 1) / rate;
+    g_test_message("ETTR %.4f, closed form %.4f", n * s->tau / found_s, n * s->tau / expected_s);
+    g_assert_cmpfloat_with_epsilon(found_s / expected_s, 1, 0.01);
+  }
+}
+
+/* Young 1974: with checkpoints that take 10 s and a failure every 2,000 s the best interval is near
+ * sqrt(2 x 10 x 2000) = 200 s: a third and three times of it take longer. */
+static void test_young_interval(void) {
+  const Saving best = {200, 10, 30, 0}, often = {67, 10, 30, 0}, seldom = {600, 10, 30, 0};
+  const double work_s = 6e6;
+  const double best_s = time_under_failures(&best, 1.0 / 2000, work_s / 200);
+  g_assert_cmpfloat(best_s, <, 0.98 * time_under_failures(&often, 1.0 / 2000, floor(work_s / 67)));
+  g_assert_cmpfloat(best_s, <, 0.98 * time_under_failures(&seldom, 1.0 / 2000, work_s / 600));
 }
 
 /* When nodes are struck first and next; a set that is drawn again with its seed gives the same. */
@@ -573,7 +604,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_speed/sizes", test_sizes);
   g_test_add_func("/gang_speed/attained", test_attained);
   g_test_add_func("/gang_speed/nearest", test_nearest);
-  g_test_add_func("/gang_speed/ettr", test_ettr);
+  g_test_add_func("/gang_speed/daly", test_daly);
+  g_test_add_func("/gang_speed/young-interval", test_young_interval);
   g_test_add_func("/gang_speed/young", test_young);
   g_test_add_func("/gang_speed/lemons", test_lemons);
   g_test_add_func("/gang_speed/blast", test_blast);

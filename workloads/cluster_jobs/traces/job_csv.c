@@ -6,7 +6,7 @@
  *
  * submit_s and duration_s are required; `work_s` is another name for duration_s. Without gpus a job
  * takes one; without job_id its line counts; an empty limit_s means no limit, an
- * empty restart_s or checkpoint_s the policy's. For some policies: cpus, memory_gb (of the gang),
+ * empty restart_s, checkpoint_s, checkpoint_cost_s or detection_s the policy's. For some policies: cpus, memory_gb (of the gang),
  * min_gpus, max_gpus (elastic gangs), segment (nodes that must share a block), steps (of training),
  * after (ids of jobs that must have ended: 3|5). Further columns are ignored.
  */
@@ -16,8 +16,8 @@
 #include "workloads/cluster_jobs/job_trace.h"
 
 typedef struct {
-  int id, submit, work, gpus, user, queue, model, limit, restart, checkpoint, priority;
-  int cpus, memory, min_gpus, max_gpus, segment, steps, after;
+  int id, submit, work, gpus, user, queue, model, limit, restart, checkpoint, cost, detection;
+  int priority, cpus, memory, min_gpus, max_gpus, segment, steps, after;
 } Columns;
 
 /* The place of cell @column: commas inside quotes do not count. */
@@ -67,6 +67,8 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
                        .limit = orr_csv_column(csv, "limit_s"),
                        .restart = orr_csv_column(csv, "restart_s"),
                        .checkpoint = orr_csv_column(csv, "checkpoint_s"),
+                       .cost = orr_csv_column(csv, "checkpoint_cost_s"),
+                       .detection = orr_csv_column(csv, "detection_s"),
                        .priority = orr_csv_column(csv, "priority"),
                        .cpus = orr_csv_column(csv, "cpus"),
                        .memory = orr_csv_column(csv, "memory_gb"),
@@ -100,6 +102,8 @@ static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *li
       number(csv, line, columns->limit, 0, diags, &job.limit_s) &&
       optional(csv, line, columns->restart, diags, &job.restart_s) &&
       optional(csv, line, columns->checkpoint, diags, &job.checkpoint_s) &&
+      optional(csv, line, columns->cost, diags, &job.checkpoint_cost_s) &&
+      optional(csv, line, columns->detection, diags, &job.detection_s) &&
       optional(csv, line, columns->priority, diags, &job.priority) &&
       optional(csv, line, columns->cpus, diags, &job.cpus) &&
       optional(csv, line, columns->memory, diags, &job.memory_gb) &&
