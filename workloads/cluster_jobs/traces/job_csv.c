@@ -5,10 +5,10 @@
  *   1,0,3600,8,ann,research,gpt2,7200,30,600,10
  *
  * submit_s and duration_s are required; `work_s` is another name for duration_s. Without gpus a job
- * takes one; without job_id its line counts; an empty limit_s means no limit, an
- * empty restart_s, checkpoint_s, checkpoint_cost_s or detection_s the policy's. For some policies: cpus, memory_gb (of the gang),
- * min_gpus, max_gpus (elastic gangs), segment (nodes that must share a block), steps (of training),
- * after (ids of jobs that must have ended: 3|5). Further columns are ignored.
+ * takes one; without job_id its line counts; an empty limit_s means no limit, an empty restart_s,
+ * checkpoint_s, checkpoint_cost_s or detection_s the policy's. For some policies: cpus, memory_gb
+ * (of the gang), min_gpus, max_gpus (elastic gangs), segment (nodes that must share a block), steps
+ * (of training), after (ids of jobs that must have ended: 3|5). Further columns are ignored.
  */
 #include <string.h>
 
