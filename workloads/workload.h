@@ -116,6 +116,9 @@ typedef struct {
 /* A key of a workload that holds another workload, without `kind`. */
 typedef struct {
   const char *key, *kind;
+  /* NULL; or the path of a list whose entries have that key beside a model of their own: such a
+   * workload has a stack where it names one, and no default */
+  const char *list;
 } OrrWorkloadSection;
 
 typedef struct OrrWork

@@ -277,12 +277,45 @@ static void apply_section(OrrLibrary *library, const OrrNode *root, OrrNode *own
   orr_node_set(workload, section->key, whole);
 }
 
+/* The workload at @section's key of one entry of its list, with the entry's own model. One that
+ * names no stack has none. */
+static void apply_entry(OrrLibrary *library, const OrrNode *root, OrrNode *entry,
+                        const OrrWorkloadSection *section, OrrDiags *diags) {
+  const OrrNode *given = entry->kind == ORR_NODE_MAP ? orr_node_get(entry, section->key) : NULL;
+  if (!given || given->kind != ORR_NODE_MAP || !orr_node_get(given, "stack")) return;
+  g_autoptr(OrrNode) own = orr_node_new_map(entry->place);
+  OrrNode *inner = orr_node_copy(given);
+  const OrrNode *model = orr_node_get(entry, "model");
+  orr_node_set(inner, "kind", orr_node_new_scalar(inner->place, section->kind));
+  orr_node_set(own, "workload", inner);
+  if (model) orr_node_set(own, "model", orr_node_copy(model));
+  apply(library, root, own, diags);
+  OrrNode *whole = orr_node_copy(orr_node_get(own, "workload"));
+  orr_node_remove(whole, "kind");
+  orr_node_set(entry, section->key, whole);
+}
+
+static void apply_list(OrrLibrary *library, const OrrNode *root, OrrNode *workload,
+                       const OrrWorkloadSection *section, OrrDiags *diags) {
+  g_auto(GStrv) keys = g_strsplit(section->list, ".", -1);
+  OrrNode *at = workload;
+  for (char **key = keys; *key && at; key++)
+    at = at->kind == ORR_NODE_MAP ? orr_node_get(at, *key) : NULL;
+  for (guint i = 0; at && at->kind == ORR_NODE_LIST && i < orr_node_length(at); i++)
+    apply_entry(library, root, at->items->pdata[i], section, diags);
+}
+
 static void apply_sections(OrrLibrary *library, const OrrNode *root, OrrNode *owner,
                            OrrDiags *diags) {
   const OrrNode *workload = orr_node_get(owner, "workload");
   const OrrWorkloadSection *section =
       workload && workload->kind == ORR_NODE_MAP ? sections_of(workload) : NULL;
-  for (; section && section->key; section++) apply_section(library, root, owner, section, diags);
+  for (; section && section->key; section++) {
+    if (section->list)
+      apply_list(library, root, orr_node_get(owner, "workload"), section, diags);
+    else
+      apply_section(library, root, owner, section, diags);
+  }
 }
 
 /* Replaces the workload of @owner, which is @root, one of its jobs or a section's. */

@@ -104,6 +104,55 @@ check "gangs beside each other slow as in a replay of them together, within 6 %"
 check "watts and energy are known where steps are" \
   '[ "$("$orrery" query p.db "SELECT gpu_power_mean_w > 1000 AND energy_kwh > 0 FROM cluster_result" --csv | tail -n 1)" = 1 ]'
 
+# Trainings by the trace's models, with a stack or without: a gang has the watts of that training alone.
+cat > models.csv <<'END'
+job_id,submit_s,duration_s,gpus,model
+1,0,1000,8,dense
+2,0,1000,8,plain
+3,0,1000,8,
+4,0,1000,64,dense
+END
+shape='parallel: {tp: 8}, batch: {global: 4, micro: 1}, sequence: 4096, recompute: full'
+cat > models.yaml <<END
+schema: scenario/1
+name: by model
+cluster: $fabric
+workload:
+  kind: cluster
+  jobs: models.csv
+  speed:
+    kind: steps
+    jobs:
+      - {for: [dense], model: llama-3.1-8b, training: {stack: megatron-core-26.06, $shape}}
+      - {for: [plain], model: llama-3.1-8b, training: {$shape}}
+      - {model: gpt3-1.3b, training: {batch: {global: 1, micro: 1}}}
+END
+"$orrery" run models.yaml --db m.db > said 2>&1
+place() { "$orrery" query m.db "SELECT $1 FROM cluster_place WHERE model = '$2' AND gpus = $3" --csv | tail -n 1; }
+for stack in megatron-core-26.06 none; do
+  printf 'schema: scenario/1\nname: alone\ncluster: %s\njobs: [{name: a, gpus: 8, model: llama-3.1-8b, workload: {kind: training, stack: %s, %s}}]\n' \
+    "$fabric" $stack "$shape" > alone.yaml
+  "$orrery" run alone.yaml --db none --json > said 2>&1
+  watts=$(number gpu_power_mean_w) name=$([ $stack = none ] && echo plain || echo dense)
+  check "a gang of a model draws what its training draws, stack $stack" 'near "$(place watts $name 8)" "$watts" 1e-9'
+  echo "$watts" >> watts
+done
+check "the stack makes a difference" '[ "$(sort -u watts | wc -l)" = 2 ]'
+check "a model without an entry is that of none" 'awk "BEGIN { exit !($(place watts "" 8) > 1.05 * $(place watts dense 8)) }" && [ "$(place "count(*)" dense 64)" = 1 ]'
+cat > table.yaml <<END
+schema: scenario/1
+name: table by model
+cluster: $fabric
+workload:
+  kind: cluster
+  jobs: models.csv
+  speed: {kind: table, node: 1.5, gpu-power: 300 W, models: [{for: [dense, moe], node: 1.25, pod: 2, gpu-power: 400 W}]}
+END
+rm -f m.db; "$orrery" run table.yaml --db m.db > said 2>&1
+check "a table has levels and watts by model" \
+  '[ "$("$orrery" query m.db "SELECT group_concat(CAST(slowed_s AS INTEGER)) FROM cluster_job" --csv | tail -n 1)" = "\"250,500,500,1000\"" ] &&
+   near "$("$orrery" query m.db "SELECT sum(energy_kwh) FROM cluster_job" --csv | tail -n 1)" "$(awk "BEGIN { print (8 * 400 * 1250 + 2 * 8 * 300 * 1500 + 64 * 400 * 2000) / 3.6e6 }")" 1e-5'
+
 # Failures
 "$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 2, scope: node, symptom: crash, repair: 1 min}]}' --set 'workload.policy.preemption={checkpoint: 5 min, restart: 1 min}' --json > said 2>&1
 check "jobs that fail end later, and ETTR says so" '[ "$(number failures)" -gt 0 ] && awk "BEGIN { exit !($(number ettr) < 1 && $(number makespan_s) > 7200) }"'
@@ -120,7 +169,7 @@ refuse() { # WORDS OPTION...
   check "refused: $words" '[ $status = 2 ] && grep -q "$words" said'
 }
 refuse "count sees no nodes" --set workload.policy.placement=count --set 'workload.speed={kind: table, pod: 2}'
-refuse "a stack's defaults" --set 'workload.speed={kind: steps, jobs: [{model: gpt3-1.3b, training: {stack: megatron-2022.05, batch: {global: 1, micro: 1}}}]}'
+refuse "no entry for model" --set 'workload.speed={kind: steps, jobs: [{for: [bert], model: gpt3-1.3b, training: {batch: {global: 1, micro: 1}}}]}'
 refuse "its training needs" --set 'workload.speed={kind: steps, jobs: [{model: gpt3-175b, training: {batch: {global: 1, micro: 1}}}]}'
 refuse "from-gpus: 1" --set 'workload.speed={kind: steps, jobs: [{from-gpus: 2, model: gpt3-1.3b, training: {batch: {global: 1, micro: 1}}}]}'
 echo "1..$n"

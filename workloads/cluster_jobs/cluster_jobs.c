@@ -415,12 +415,17 @@ static void times(const OrrWork *data, double *ret_end_s, double *ret_answer_s) 
   *ret_answer_s = work->trace->jobs->len > 0 ? sum_s / work->trace->jobs->len : 0;
 }
 
+/* What gangs do where speed goes by their steps (speeds/gang_speed_steps.c). */
+static const OrrWorkloadSection sections[] = {{"training", "training", "speed.jobs"},
+                                              {NULL, NULL, NULL}};
+
 const OrrWorkloadKind orr_cluster_jobs_kind = {
     .entry = {"cluster",
               "Many jobs on one cluster, for weeks: a trace of gangs under a scheduler's policy.",
               &orr_cluster_jobs_table},
     .without_model = TRUE,
     .is_alone = TRUE,
+    .sections = sections,
     .check = check,
     .compile = compile,
     .work_free = work_free,

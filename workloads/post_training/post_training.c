@@ -330,7 +330,7 @@ static void times(const OrrWork *base, double *ret_end_s, double *ret_answer_s) 
 }
 
 static const OrrWorkloadSection sections[] = {
-    {"rollout", "serving"}, {"update", "training"}, {NULL, NULL}};
+    {"rollout", "serving", NULL}, {"update", "training", NULL}, {NULL, NULL, NULL}};
 
 const OrrWorkloadKind orr_post_training_kind = {
     .entry = {"post-training",

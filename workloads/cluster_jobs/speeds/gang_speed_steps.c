@@ -7,11 +7,14 @@
  *       jobs:
  *         - {from-gpus: 1, model: gpt3-1.3b, training: {batch: {global: 8, micro: 8}}}
  *         - {from-gpus: 8, model: llama-3.1-8b, training: {parallel: {tp: 8}, ...}}
+ *         - {for: [bert, gpt2], model: gpt3-350m, training: {stack: megatron-core-26.06, ...}}
  *
  * The trace says how long a job took, not what it did. Each gang trains the model of the last entry
- * that its size reaches; `batch.global` is of one data-parallel replica, of which it has as many as
- * its GPUs hold. The first gang of each class of places is replayed on its own GPUs as a slice of
- * the machine's fabric: alone, and with a half and a quarter of the bandwidth between switches.
+ * that its size reaches: of those for its model in the trace, where there are any, otherwise of
+ * those for no model. A training has the settings of its stack under its own. `batch.global` is of
+ * one data-parallel replica, of which a gang has as many as its GPUs hold. The first gang of each
+ * class of places is replayed on its own GPUs as a slice of the machine's fabric: alone, and with a
+ * half and a quarter of the bandwidth between switches.
  *
  *   slow(place, free) = step(place, free) / step of reference
  *
@@ -24,7 +27,6 @@
  * takes its traced time there.
  */
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
 #include "workloads/cluster_jobs/gang_speed.h"
@@ -32,6 +34,7 @@
 #include "workloads/training/training.h"
 
 typedef struct {
+  char **names; /* of the trace's models; none: all that have no entry */
   gint64 from_gpus;
   OrrModel model;
   OrrTraining training;
@@ -43,20 +46,26 @@ typedef struct {
 } Params;
 
 static const OrrField template_fields[] = {
+    ORR_FIELD_TEXTS(Template, "for", names, "[]",
+                    "Models of the trace (column model) that this stands for; empty: those that "
+                    "no entry names."),
     ORR_FIELD_INT(Template, "from-gpus", from_gpus, "1", "The smallest gang that trains this.",
                   .min = 1, .max = 1e7),
     ORR_FIELD_SECTION(Template, "model", model, &orr_model_table, NULL, "Its model.",
                       .document = "model"),
-    ORR_FIELD_SECTION(Template, "training", training, &orr_training_table, NULL,
-                      "Its training, as a workload of kind training describes it; batch.global is "
-                      "of one data-parallel replica, and tp is at most what divides the gang."),
+    ORR_FIELD_SECTION(
+        Template, "training", training, &orr_training_table, NULL,
+        "Its training, as a workload of kind training describes it; batch.global is "
+        "of one data-parallel replica, and tp and ep are at most what divides the gang."),
 };
 static const OrrFieldTable template_table =
     ORR_FIELD_TABLE("cluster-speed-job", "What gangs of a size do.", Template, template_fields);
 
 static const OrrField fields[] = {
-    ORR_FIELD_SECTIONS(Params, "jobs", jobs, &template_table, NULL,
-                       "What gangs do, by size; the smallest from-gpus must be 1."),
+    ORR_FIELD_SECTIONS(
+        Params, "jobs", jobs, &template_table, NULL,
+        "What gangs do, by their model in the trace and their size: the entry for the "
+        "model with the largest from-gpus that the gang reaches."),
     ORR_FIELD_SECTION(Params, "reference", reference, &orr_cluster_table, NULL,
                       "The cluster on whose first GPUs a job takes the time that its trace states; "
                       "absent: this one.",
@@ -65,13 +74,28 @@ static const OrrField fields[] = {
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "cluster-speed-steps", "Run times from replayed training steps.", Params, fields);
 
-static const Template *template_of(const Params *params, gint64 gpus) {
+/* Of the entries for @name, NULL: for no model, the last that a gang of @gpus reaches. */
+static const Template *largest_of(const Params *params, const char *name, gint64 gpus) {
   const Template *best = NULL;
   for (guint i = 0; i < params->jobs->len; i++) {
     const Template *one = params->jobs->pdata[i];
-    if (one->from_gpus <= gpus && (!best || one->from_gpus > best->from_gpus)) best = one;
+    const char *const *names = (const char *const *)one->names;
+    const gboolean is_for = name ? g_strv_contains(names, name) : !names[0];
+    if (is_for && one->from_gpus <= gpus && (!best || one->from_gpus > best->from_gpus)) best = one;
   }
   return best;
+}
+
+static const Template *template_of(const Params *params, const OrrGangClass *place,
+                                   GError **error) {
+  const Template *own = largest_of(params, place->model ? place->model : "", place->asked);
+  if (!own) own = largest_of(params, NULL, place->asked);
+  if (!own)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "speed.jobs has no entry for model '%s' and a gang of %" G_GINT64_FORMAT
+                " GPUs: want one with from-gpus: 1, for that model or for none",
+                place->model ? place->model : "", place->asked);
+  return own;
 }
 
 static gint64 common_divisor(gint64 a, gint64 b) { return b == 0 ? a : common_divisor(b, a % b); }
@@ -82,6 +106,7 @@ static OrrTraining training_of(const Template *one, gint64 gpus) {
   training.parallel.tp = common_divisor(training.parallel.tp, gpus);
   const gint64 per_replica = training.parallel.tp * training.parallel.pp * training.parallel.cp;
   training.parallel.dp = 0;
+  training.parallel.ep = common_divisor(training.parallel.ep, gpus / training.parallel.pp);
   training.batch.global_size *= MAX(gpus / per_replica, 1);
   return training;
 }
@@ -89,18 +114,16 @@ static OrrTraining training_of(const Template *one, gint64 gpus) {
 static void check(const void *data, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const Params *params = data;
   (void)cluster;
-  if (!template_of(params, 1))
+  gboolean has_names = FALSE;
+  for (guint i = 0; i < params->jobs->len; i++) {
+    Template *one = params->jobs->pdata[i];
+    has_names |= one->names[0] != NULL;
+    orr_model_settle(&one->model, place, diags);
+  }
+  if (!has_names && !largest_of(params, NULL, 1))
     orr_diags_error(diags, place,
                     "speed steps has no job for a gang of 1 GPU: want an entry with "
                     "from-gpus: 1");
-  for (guint i = 0; i < params->jobs->len; i++) {
-    Template *one = params->jobs->pdata[i];
-    orr_model_settle(&one->model, place, diags);
-    if (one->training.stack && strcmp(one->training.stack, "none") != 0)
-      orr_diags_error(diags, place,
-                      "speed.jobs: a stack's defaults are not laid under a training "
-                      "here: want stack: none, and its settings by name");
-  }
 }
 
 /* --- Replays --- */
@@ -189,11 +212,16 @@ static gboolean check_room(const Replay *own, double gpu_bytes, GError **error) 
   return FALSE;
 }
 
+static char *name_of(const Template *one, gint64 gpus) {
+  return g_strdup_printf("%s on %" G_GINT64_FORMAT " GPUs", one->model.name ? one->model.name : "",
+                         gpus);
+}
+
 /* Samples per second of a gang of @gpus at the reference. */
 static gboolean samples_per_s(const Params *params, const OrrWorld *world, const Template *one,
                               gint64 gpus, double *ret_speed, GError **error) {
   const OrrTraining training = training_of(one, gpus);
-  g_autofree char *name = g_strdup_printf("gang of %" G_GINT64_FORMAT " GPUs", gpus);
+  g_autofree char *name = name_of(one, gpus);
   const Replay own = {world,
                       {.name = name,
                        .kind = &orr_training_kind,
@@ -209,9 +237,9 @@ static gboolean samples_per_s(const Params *params, const OrrWorld *world, const
 static gboolean resized(const void *data, const OrrWorld *world, const OrrGangClass *place,
                         double *ret_speed, GError **error) {
   const Params *params = data;
-  const Template *one = template_of(params, place->asked);
+  const Template *one = template_of(params, place, error);
   double asked = 0, found = 0;
-  if (!samples_per_s(params, world, one, place->asked, &asked, error) ||
+  if (!one || !samples_per_s(params, world, one, place->asked, &asked, error) ||
       !samples_per_s(params, world, one, place->gpus, &found, error))
     return FALSE;
   *ret_speed = found / asked;
@@ -221,9 +249,10 @@ static gboolean resized(const void *data, const OrrWorld *world, const OrrGangCl
 static gboolean pace(const void *data, const OrrWorld *world, const OrrGangClass *place,
                      OrrGangPace *ret_pace, GError **error) {
   const Params *params = data;
-  const Template *one = template_of(params, place->asked);
+  const Template *one = template_of(params, place, error);
+  if (!one) return FALSE;
   const OrrTraining training = training_of(one, place->gpus);
-  g_autofree char *name = g_strdup_printf("gang of %" G_GINT64_FORMAT " GPUs", place->gpus);
+  g_autofree char *name = name_of(one, place->gpus);
   const Replay own = {world,
                       {.name = name,
                        .kind = &orr_training_kind,
