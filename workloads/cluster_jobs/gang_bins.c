@@ -19,25 +19,45 @@ void orr_gang_bins_init(OrrGangBins *bins, guint n, gint64 size) {
   *bins = (OrrGangBins){.n = n, .size = size, .n_free = (gint64)n * size};
   bins->free = g_new(gint64, n + 1);
   for (guint i = 0; i < n; i++) bins->free[i] = size;
+  if (n == 1) return;
+  bins->levels = g_new0(guint, size + 1);
+  bins->levels[size] = n;
 }
 
 void orr_gang_bins_clear(OrrGangBins *bins) {
   g_free(bins->free);
+  g_free(bins->levels);
   *bins = (OrrGangBins){0};
 }
 
 void orr_gang_bins_copy(OrrGangBins *bins, const OrrGangBins *from) {
   memcpy(bins->free, from->free, sizeof(gint64) * from->n);
   bins->n_free = from->n_free;
+  if (bins->levels && from->levels)
+    memcpy(bins->levels, from->levels, sizeof(guint) * ((gsize)from->size + 1));
 }
 
 void orr_gang_bins_add(OrrGangBins *bins, const GArray *shares, int sign) {
   for (guint i = 0; i < shares->len; i++) {
     const OrrGangShare *share = &g_array_index(shares, OrrGangShare, i);
-    bins->free[share->bin] += sign * share->gpus;
+    gint64 *free = &bins->free[share->bin];
+    if (bins->levels) bins->levels[*free]--;
+    *free += sign * share->gpus;
     bins->n_free += sign * share->gpus;
-    g_assert(bins->free[share->bin] >= 0 && bins->free[share->bin] <= bins->size);
+    g_assert(*free >= 0 && *free <= bins->size);
+    if (bins->levels) bins->levels[*free]++;
   }
+}
+
+gboolean orr_gang_bins_has_room(const OrrGangBins *bins, gint64 gpus) {
+  if (!bins->levels) return TRUE;
+  const gint64 whole = gpus > bins->size ? gpus / bins->size : 0;
+  const gint64 rest = gpus - whole * bins->size;
+  gint64 n = 0;
+  if (whole > bins->levels[bins->size]) return FALSE;
+  if (rest == 0) return TRUE;
+  for (gint64 free = rest; free <= bins->size; free++) n += bins->levels[free];
+  return n > whole;
 }
 
 gboolean orr_gang_bins_holds(const GArray *shares, guint bin) {

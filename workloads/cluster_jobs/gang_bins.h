@@ -19,6 +19,8 @@ typedef struct {
   gint64 size; /* GPUs of a node */
   gint64 n_free;
   gint64 *free; /* by node */
+  /* How many nodes have 0, 1, ..., size GPUs free; NULL: not kept (one node, or a minimum). */
+  guint *levels;
   /* Fraction of the jobs by GPUs that they need on one node, 1 to size; NULL: not known. */
   const double *popular;
   const struct OrrGangMap *map; /* of the nodes; NULL: not known */
@@ -27,6 +29,8 @@ typedef struct {
 typedef struct {
   OrrEntry entry;
   gboolean is_count; /* the cluster is one node */
+  /* Whatever the order of nodes, a gang fits where orr_gang_bins_has_room says so. */
+  gboolean by_room;
   /* Mandatory. Sets @shares (of OrrGangShare) to the place of @job's gang; FALSE: it does not fit.
    * Does not change @bins. @params: of the entry's table; NULL: it has none. */
   gboolean (*place)(const OrrGangBins *bins, const OrrGangJob *job, const void *params,
@@ -40,6 +44,10 @@ void orr_gang_bins_clear(OrrGangBins *bins);
 void orr_gang_bins_copy(OrrGangBins *bins, const OrrGangBins *from); /* of equal n and size */
 /* Takes the GPUs of @shares (@sign -1), or gives them back (+1). */
 void orr_gang_bins_add(OrrGangBins *bins, const GArray *shares, int sign);
+
+/* Whether a gang of at most a node's GPUs fits on one node, and a larger one on whole nodes and one
+ * more for the rest; TRUE where levels are not kept. */
+gboolean orr_gang_bins_has_room(const OrrGangBins *bins, gint64 gpus);
 
 /* --- shared by placements --- */
 

@@ -32,6 +32,7 @@ void orr_gang_kinds_open(OrrGangSim *sim) {
   for (guint k = 0; k < sim->n_kinds; k++)
     for (guint i = sim->first_bins[k]; i < sim->first_bins[k + 1]; i++)
       sim->n_gpus += sim->bins.free[i] = sim->kinds[k].gpus_per_node;
+  g_clear_pointer(&sim->bins.levels, g_free); /* nodes differ */
   sim->bins.n_free = sim->n_gpus;
 }
 

@@ -39,6 +39,7 @@ OrrGangPlan *orr_gang_plan_new(const OrrGangSim *sim) {
   orr_gang_bins_init(&first.bins, sim->bins.n, sim->bins.size);
   g_array_append_val(plan->steps, first);
   orr_gang_bins_init(&plan->least, sim->bins.n, sim->bins.size);
+  g_clear_pointer(&plan->least.levels, g_free); /* of minima */
   return plan;
 }
 

@@ -40,7 +40,10 @@ gboolean orr_gang_sim_place(OrrGangSim *sim, const OrrGangBins *bins, const OrrG
 
 gboolean orr_gang_sim_fits(OrrGangSim *sim, const OrrGangBins *bins, const OrrGangJob *job) {
   if (job->gpus > bins->n_free) return FALSE;
-  if (sim->n_kinds == 1) return orr_gang_sim_place(sim, bins, job);
+  if (sim->n_kinds == 1) {
+    if (sim->rules->placement->by_room && !orr_gang_bins_has_room(bins, job->gpus)) return FALSE;
+    return orr_gang_sim_place(sim, bins, job);
+  }
   guint kinds[ORR_GANG_KINDS];
   const guint n = orr_gang_sim_kinds(sim, job, kinds);
   for (guint i = 0; i < n; i++)
@@ -490,6 +493,7 @@ static void sim_clear(OrrGangSim *sim) {
   orr_gang_plan_free(sim->window);
   g_free(sim->is_blocked);
   g_free(sim->popular);
+  g_free(sim->refused);
   g_array_unref(sim->victims);
   g_array_unref(sim->shares);
   g_ptr_array_unref(sim->requeued);

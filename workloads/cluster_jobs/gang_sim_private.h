@@ -23,7 +23,9 @@ typedef struct {
   GArray *shares;                                /* scratch */
   OrrGangBins later;                             /* scratch of EASY: nodes, */
   OrrGangQueues later_tree;                      /* and queues, at the promised start */
-  OrrGangAccounts accounts;                      /* all NULL: the order does not go by usage */
+  guint64 *refused,
+      refusals;             /* of EASY: by GPUs, the count of refusals when one was last refused */
+  OrrGangAccounts accounts; /* all NULL: the order does not go by usage */
   double most_priority;
   OrrGangPlan *plan;      /* conservative backfill; NULL: other */
   OrrGangQueues tree;     /* of queues; all NULL: neither queues nor victims */

@@ -17,5 +17,6 @@ const OrrGangPlacement orr_gang_best_fit = {
               "The node that keeps the fewest free GPUs; gangs of several nodes as "
               "first-fit.",
               NULL},
+    .by_room = TRUE,
     .place = place,
 };

@@ -19,5 +19,6 @@ static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void
 const OrrGangPlacement orr_gang_count = {
     .entry = {"count", "Any free GPUs: nodes are not seen, as under a quota in GPUs.", NULL},
     .is_count = TRUE,
+    .by_room = TRUE,
     .place = place,
 };

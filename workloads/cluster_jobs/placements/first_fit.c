@@ -22,5 +22,6 @@ const OrrGangPlacement orr_gang_first_fit = {
               "The first node with enough free GPUs; a gang larger than a node takes whole nodes "
               "and one more for the rest.",
               NULL},
+    .by_room = TRUE,
     .place = place,
 };

@@ -128,5 +128,6 @@ const OrrGangPlacement orr_gang_nearest = {
               "The smallest part of the machine that holds the gang: node, NVLink domain, leaf or "
               "pod; of several the fullest.",
               NULL},
+    .by_room = TRUE,
     .place = place,
 };

@@ -24,5 +24,6 @@ static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void
 const OrrGangPlacement orr_gang_worst_fit = {
     .entry = {"worst-fit", "The node with the most free GPUs; gangs of several nodes as first-fit.",
               NULL},
+    .by_room = TRUE,
     .place = place,
 };
