@@ -20,9 +20,15 @@ typedef struct {
   OrrGangBins bins;
 } Step;
 
+/* What was found for a size: nothing of at least @length_us starts before @at_us. */
+typedef struct {
+  gint64 gpus, length_us, at_us;
+} Bound;
+
 struct OrrGangPlan {
   GArray *steps; /* of Step, by time; the last lasts for ever */
   OrrGangBins least;
+  GArray *bounds; /* of Bound; of a plan from which nothing is given back */
 };
 
 static Step *step_at(const OrrGangPlan *plan, guint i) {
@@ -34,6 +40,7 @@ static void step_clear(gpointer step) { orr_gang_bins_clear(&((Step *)step)->bin
 OrrGangPlan *orr_gang_plan_new(const OrrGangSim *sim) {
   OrrGangPlan *plan = g_new0(OrrGangPlan, 1);
   plan->steps = g_array_new(FALSE, FALSE, sizeof(Step));
+  plan->bounds = g_array_new(FALSE, FALSE, sizeof(Bound));
   g_array_set_clear_func(plan->steps, step_clear);
   Step first = {.at_us = G_MININT64};
   orr_gang_bins_init(&first.bins, sim->bins.n, sim->bins.size);
@@ -47,11 +54,12 @@ void orr_gang_plan_free(OrrGangPlan *plan) {
   if (!plan) return;
   orr_gang_bins_clear(&plan->least);
   g_array_unref(plan->steps);
+  g_array_unref(plan->bounds);
   g_free(plan);
 }
 
-/* The step that begins at @at_us, which is made by cutting the one that covers it. */
-static guint cut(OrrGangPlan *plan, gint64 at_us) {
+/* The step that covers @at_us; the first, if that begins later. */
+static guint find_step(const OrrGangPlan *plan, gint64 at_us) {
   guint low = 0, high = plan->steps->len;
   while (high - low > 1) {
     const guint middle = (low + high) / 2;
@@ -60,6 +68,12 @@ static guint cut(OrrGangPlan *plan, gint64 at_us) {
     else
       high = middle;
   }
+  return low;
+}
+
+/* The step that begins at @at_us, which is made by cutting the one that covers it. */
+static guint cut(OrrGangPlan *plan, gint64 at_us) {
+  const guint low = find_step(plan, at_us);
   const Step *covers = step_at(plan, low);
   if (covers->at_us == at_us) return low;
   Step step = {.at_us = at_us};
@@ -86,6 +100,13 @@ static void take_least(OrrGangBins *least, const OrrGangBins *bins) {
   }
 }
 
+/* Whether a gang of @gpus may fit in step @i: not, where GPUs or whole nodes are too few. */
+static gboolean has_room(const OrrGangSim *sim, const OrrGangPlan *plan, guint i, gint64 gpus) {
+  const OrrGangBins *bins = &step_at(plan, i)->bins;
+  if (bins->n_free < gpus) return FALSE;
+  return !sim->rules->placement->by_room || orr_gang_bins_has_room(bins, gpus);
+}
+
 /* Whether @job fits from step @first on for @length_us; then sim->shares says where. Otherwise
  * @ret_next is the next step from which it could: after the last one with too few GPUs. */
 static gboolean fits_from(OrrGangSim *sim, OrrGangPlan *plan, const OrrGangJob *job, guint first,
@@ -94,8 +115,8 @@ static gboolean fits_from(OrrGangSim *sim, OrrGangPlan *plan, const OrrGangJob *
   guint end = first;
   *ret_next = first + 1;
   for (; end < plan->steps->len && (end == first || step_at(plan, end)->at_us < end_us); end++)
-    if (step_at(plan, end)->bins.n_free < job->gpus) *ret_next = end + 1;
-  if (*ret_next > first + 1 || step_at(plan, first)->bins.n_free < job->gpus) return FALSE;
+    if (!has_room(sim, plan, end, job->gpus)) *ret_next = end + 1;
+  if (*ret_next > first + 1 || !has_room(sim, plan, first, job->gpus)) return FALSE;
   orr_gang_bins_copy(&plan->least, &step_at(plan, first)->bins);
   for (guint i = first; i < end; i++) {
     take_least(&plan->least, &step_at(plan, i)->bins);
@@ -149,19 +170,24 @@ void orr_gang_plan_ended_early(OrrGangSim *sim, const OrrGangJob *job) {
 }
 
 static void begin_from_now(OrrGangSim *sim) {
-  orr_gang_plan_begin(sim->plan, sim);
+  g_autoptr(GArray) freed = g_array_new(FALSE, FALSE, sizeof(OrrGangFreed));
+  g_autoptr(GPtrArray) nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
   for (guint i = 0; i < sim->running->len; i++) {
     const OrrGangJob *job = sim->running->pdata[i];
     const gint64 end_us = MAX(orr_gang_job_expected_us(job), sim->now_us + 1);
-    orr_gang_plan_free_at(sim->plan, job->shares, end_us);
+    const OrrGangFreed one = {end_us, job->shares};
+    g_array_append_val(freed, one);
   }
   for (guint node = 0; sim->rules->failures && node < sim->bins.n; node++) {
     if (!orr_gang_failures_is_out(sim->rules->failures, node)) continue;
-    g_autoptr(GArray) whole = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
+    GArray *whole = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
     const OrrGangShare share = {node, (gint32)sim->bins.size};
+    const OrrGangFreed one = {orr_gang_failures_back_us(sim->rules->failures, node), whole};
     g_array_append_val(whole, share);
-    orr_gang_plan_free_at(sim->plan, whole, orr_gang_failures_back_us(sim->rules->failures, node));
+    g_ptr_array_add(nodes, whole);
+    g_array_append_val(freed, one);
   }
+  orr_gang_plan_begin(sim->plan, sim, freed);
 }
 
 /* Plans @job; TRUE where it starts now. */
@@ -206,24 +232,64 @@ void orr_gang_plan_pass(OrrGangSim *sim) {
 
 /* --- For plans that are made anew at every pass (gang_window.c) --- */
 
-void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim) {
+static int compare_freed(gconstpointer a, gconstpointer b) {
+  const OrrGangFreed *x = a, *y = b;
+  return x->at_us < y->at_us ? -1 : x->at_us > y->at_us;
+}
+
+/* Each step is the one before and what is freed at its time. */
+void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim, GArray *freed) {
+  g_array_set_size(plan->bounds, 0);
   g_array_set_size(plan->steps, 1);
   step_at(plan, 0)->at_us = sim->now_us;
   orr_gang_bins_copy(&step_at(plan, 0)->bins, &sim->bins);
-}
-
-void orr_gang_plan_free_at(OrrGangPlan *plan, const GArray *shares, gint64 at_us) {
-  change(plan, shares, at_us, G_MAXINT64, 1);
+  g_array_sort(freed, compare_freed);
+  for (guint i = 0; i < freed->len; i++) {
+    const OrrGangFreed *one = &g_array_index(freed, OrrGangFreed, i);
+    const guint step = cut(plan, one->at_us);
+    orr_gang_bins_add(&step_at(plan, step)->bins, one->shares, 1);
+  }
 }
 
 void orr_gang_plan_take(OrrGangPlan *plan, const GArray *shares, gint64 from_us, gint64 to_us) {
   change(plan, shares, from_us, to_us, -1);
 }
 
+/* The earliest that earlier searches leave: a plan only fills, so what did not fit before does not
+ * fit now. A start within a step is no better than at its begin: it ends later. */
+static gint64 bound_of(const OrrGangPlan *plan, gint64 gpus, gint64 length_us) {
+  gint64 at_us = G_MININT64;
+  for (guint i = 0; i < plan->bounds->len; i++) {
+    const Bound *bound = &g_array_index(plan->bounds, Bound, i);
+    if (bound->gpus == gpus && bound->length_us <= length_us) at_us = MAX(at_us, bound->at_us);
+  }
+  return at_us;
+}
+
+/* Replaces the bounds that say less. */
+static void add_bound(OrrGangPlan *plan, Bound bound) {
+  for (guint i = plan->bounds->len; i-- > 0;) {
+    const Bound *other = &g_array_index(plan->bounds, Bound, i);
+    if (other->gpus == bound.gpus && other->length_us >= bound.length_us &&
+        other->at_us <= bound.at_us)
+      g_array_remove_index_fast(plan->bounds, i);
+  }
+  g_array_append_val(plan->bounds, bound);
+}
+
 gint64 orr_gang_plan_find(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,
                           gint64 length_us, gint64 until_us) {
+  const gboolean by_size = sim->rules->placement->by_room;
+  const gint64 from_us = by_size ? bound_of(plan, job->gpus, length_us) : G_MININT64;
+  gint64 at_us = G_MAXINT64;
   guint next;
-  for (guint i = 0; i < plan->steps->len && step_at(plan, i)->at_us <= until_us; i = next)
-    if (fits_from(sim, plan, job, i, length_us, &next)) return step_at(plan, i)->at_us;
-  return G_MAXINT64;
+  if (from_us == G_MAXINT64) return at_us;
+  for (guint i = find_step(plan, from_us);
+       i < plan->steps->len && step_at(plan, i)->at_us <= until_us; i = next)
+    if (fits_from(sim, plan, job, i, length_us, &next)) {
+      at_us = step_at(plan, i)->at_us;
+      break;
+    }
+  if (by_size) add_bound(plan, (Bound){job->gpus, length_us, at_us});
+  return at_us;
 }

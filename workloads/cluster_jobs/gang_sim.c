@@ -186,8 +186,22 @@ static void pass(OrrGangSim *sim) {
     orr_gang_easy_pass(sim, 0);
 }
 
-static int compare_waiting(gconstpointer a, gconstpointer b, gpointer sim) {
-  return orr_gang_sim_compare(sim, *(OrrGangJob *const *)a, *(OrrGangJob *const *)b);
+static int compare_keys(gconstpointer a, gconstpointer b) {
+  const OrrGangJob *x = *(OrrGangJob *const *)a, *y = *(OrrGangJob *const *)b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return orr_gang_sim_compare_fifo(x, y);
+}
+
+/* Keys of waiting jobs drift, and often keep their order. */
+static void sort_waiting(OrrGangSim *sim) {
+  gboolean is_sorted = TRUE;
+  for (guint i = 0; i < sim->waiting->len; i++) {
+    OrrGangJob *job = sim->waiting->pdata[i];
+    job->key = key_of(sim, job);
+    is_sorted = is_sorted &&
+                (i == 0 || compare_keys(&sim->waiting->pdata[i - 1], &sim->waiting->pdata[i]) < 0);
+  }
+  if (!is_sorted) g_ptr_array_sort(sim->waiting, compare_keys);
 }
 
 /* Backfill by window, at multiples of its interval. */
@@ -205,7 +219,7 @@ static void schedule(OrrGangSim *sim) {
   sim->is_due = FALSE;
   if (sim->accounts.all && sim->waiting->len > 1) {
     orr_gang_accounts_rank(&sim->accounts, sim->now_us);
-    g_ptr_array_sort_with_data(sim->waiting, compare_waiting, sim);
+    sort_waiting(sim);
   }
   if (sim->rules->elastic != ORR_ELASTIC_NONE)
     orr_gang_elastic_pass(sim);

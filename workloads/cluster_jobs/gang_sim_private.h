@@ -132,11 +132,16 @@ void orr_gang_plan_add(OrrGangSim *sim, OrrGangJob *job); /* promises a start to
 /* @job has ended before its estimate: what it held is free, and promises move earlier. */
 void orr_gang_plan_ended_early(OrrGangSim *sim, const OrrGangJob *job);
 void orr_gang_window_pass(OrrGangSim *sim);
-/* Begins a plan with what is free now; adds what is freed and taken later; finds the first time
- * until @until_us at which @job fits for @length_us, and sets sim->shares to the place (G_MAXINT64:
- * there is none). */
-void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim);
-void orr_gang_plan_free_at(OrrGangPlan *plan, const GArray *shares, gint64 at_us);
+/* GPUs that are free from some time on, later than now. */
+typedef struct {
+  gint64 at_us;
+  const GArray *shares;
+} OrrGangFreed;
+/* Begins a plan with what is free now and what is freed later (@freed, of OrrGangFreed, which is
+ * sorted); adds what is taken; finds the first time until @until_us, the same for all jobs of a
+ * plan, at which @job fits for @length_us, and sets sim->shares to the place (G_MAXINT64: there is
+ * none). */
+void orr_gang_plan_begin(OrrGangPlan *plan, const OrrGangSim *sim, GArray *freed);
 void orr_gang_plan_take(OrrGangPlan *plan, const GArray *shares, gint64 from_us, gint64 to_us);
 gint64 orr_gang_plan_find(OrrGangPlan *plan, OrrGangSim *sim, const OrrGangJob *job,
                           gint64 length_us, gint64 until_us);

@@ -57,12 +57,14 @@ static gint64 *fewest_from(const OrrGangSim *sim, guint n) {
 }
 
 static void begin(OrrGangSim *sim) {
-  if (!sim->window) sim->window = orr_gang_plan_new(sim);
-  orr_gang_plan_begin(sim->window, sim);
+  g_autoptr(GArray) freed = g_array_new(FALSE, FALSE, sizeof(OrrGangFreed));
   for (guint i = 0; i < sim->running->len; i++) {
     const OrrGangJob *job = sim->running->pdata[i];
-    orr_gang_plan_free_at(sim->window, job->shares, end_of(sim, job));
+    const OrrGangFreed one = {end_of(sim, job), job->shares};
+    g_array_append_val(freed, one);
   }
+  if (!sim->window) sim->window = orr_gang_plan_new(sim);
+  orr_gang_plan_begin(sim->window, sim, freed);
 }
 
 /* Ends where none of the jobs left could start now: a plan serves to start jobs, and the next one
