@@ -1,7 +1,7 @@
 -- What differs in the results of two runs? Results that are 0 in both are skipped.
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus, cost_per_gpu_hour, cost_per_step, cost_per_million_tokens, cost_per_run); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_gpu_hour, cost_per_million_input_tokens, cost_per_million_output_tokens, saturated, n_gpus, replicas); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s, rollout_busy, rollout_sequences, rollout_help, trainer_busy, staleness_mean, staleness_most, computed_again, preemptions, samples_dropped, samples_resumed, rollout_memory_bytes, update_memory_bytes, fits, energy_j_per_step, gpu_power_mean_w, rollout_gpus, update_gpus, replicas, n_gpus)
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus, cost_per_gpu_hour, cost_per_step, cost_per_million_tokens, cost_per_run); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_gpu_hour, cost_per_million_input_tokens, cost_per_million_output_tokens, saturated, n_gpus, replicas); cluster_result(jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, makespan_s, utilization, useful, idle_while_waiting, fragmentation, largest_gang, slowdown_jain, rho_mean, rho_max, placement_slowdown, ettr, preemptions, failures, gpu_hours, overhead_gpu_hours, failed_gpu_hours, gpu_power_mean_w, energy_kwh, cost_hardware, cost_energy, cost_per_useful_gpu_hour, most_waiting, n_timed_out, n_left_out, n_jobs, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s, rollout_busy, rollout_sequences, rollout_help, trainer_busy, staleness_mean, staleness_most, computed_again, preemptions, samples_dropped, samples_resumed, rollout_memory_bytes, update_memory_bytes, fits, energy_j_per_step, gpu_power_mean_w, rollout_gpus, update_gpus, replicas, n_gpus)
 -- takes: other (the run to compare with; the previous run of the same kind when not given)
--- rows-from: two runs of training, serving or collectives
+-- rows-from: two runs of training, serving, collectives, post-training or clusters of jobs
 -- metric: name of the result
 -- other: value in the other run
 -- this: value in this run
@@ -17,6 +17,7 @@ training AS (SELECT t.* FROM training_result t JOIN pair ON t.run_id IN (pair.th
 collectives AS (SELECT c.* FROM collectives_result c JOIN pair ON c.run_id IN (pair.this, pair.other)),
 serving AS (SELECT s.* FROM serving_result s JOIN pair ON s.run_id IN (pair.this, pair.other)),
 post AS (SELECT p.* FROM post_training_result p JOIN pair ON p.run_id IN (pair.this, pair.other)),
+cluster AS (SELECT c.* FROM cluster_result c JOIN pair ON c.run_id IN (pair.this, pair.other)),
 fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 1, 'training_result', 'iteration_time_s', iteration_time_s FROM training UNION ALL
   SELECT run_id, 2, 'training_result', 'tokens_per_s', tokens_per_s FROM training UNION ALL
@@ -100,7 +101,41 @@ fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 80, 'post_training_result', 'rollout_gpus', rollout_gpus FROM post UNION ALL
   SELECT run_id, 81, 'post_training_result', 'update_gpus', update_gpus FROM post UNION ALL
   SELECT run_id, 82, 'post_training_result', 'replicas', replicas FROM post UNION ALL
-  SELECT run_id, 83, 'post_training_result', 'n_gpus', n_gpus FROM post
+  SELECT run_id, 83, 'post_training_result', 'n_gpus', n_gpus FROM post UNION ALL
+  SELECT run_id, 84, 'cluster_result', 'jct_mean_s', jct_mean_s FROM cluster UNION ALL
+  SELECT run_id, 85, 'cluster_result', 'jct_p50_s', jct_p50_s FROM cluster UNION ALL
+  SELECT run_id, 86, 'cluster_result', 'jct_p95_s', jct_p95_s FROM cluster UNION ALL
+  SELECT run_id, 87, 'cluster_result', 'jct_p99_s', jct_p99_s FROM cluster UNION ALL
+  SELECT run_id, 88, 'cluster_result', 'wait_mean_s', wait_mean_s FROM cluster UNION ALL
+  SELECT run_id, 89, 'cluster_result', 'wait_p50_s', wait_p50_s FROM cluster UNION ALL
+  SELECT run_id, 90, 'cluster_result', 'wait_p95_s', wait_p95_s FROM cluster UNION ALL
+  SELECT run_id, 91, 'cluster_result', 'wait_p99_s', wait_p99_s FROM cluster UNION ALL
+  SELECT run_id, 92, 'cluster_result', 'makespan_s', makespan_s FROM cluster UNION ALL
+  SELECT run_id, 93, 'cluster_result', 'utilization', utilization FROM cluster UNION ALL
+  SELECT run_id, 94, 'cluster_result', 'useful', useful FROM cluster UNION ALL
+  SELECT run_id, 95, 'cluster_result', 'idle_while_waiting', idle_while_waiting FROM cluster UNION ALL
+  SELECT run_id, 96, 'cluster_result', 'fragmentation', fragmentation FROM cluster UNION ALL
+  SELECT run_id, 97, 'cluster_result', 'largest_gang', largest_gang FROM cluster UNION ALL
+  SELECT run_id, 98, 'cluster_result', 'slowdown_jain', slowdown_jain FROM cluster UNION ALL
+  SELECT run_id, 99, 'cluster_result', 'rho_mean', rho_mean FROM cluster UNION ALL
+  SELECT run_id, 100, 'cluster_result', 'rho_max', rho_max FROM cluster UNION ALL
+  SELECT run_id, 101, 'cluster_result', 'placement_slowdown', placement_slowdown FROM cluster UNION ALL
+  SELECT run_id, 102, 'cluster_result', 'ettr', ettr FROM cluster UNION ALL
+  SELECT run_id, 103, 'cluster_result', 'preemptions', preemptions FROM cluster UNION ALL
+  SELECT run_id, 104, 'cluster_result', 'failures', failures FROM cluster UNION ALL
+  SELECT run_id, 105, 'cluster_result', 'gpu_hours', gpu_hours FROM cluster UNION ALL
+  SELECT run_id, 106, 'cluster_result', 'overhead_gpu_hours', overhead_gpu_hours FROM cluster UNION ALL
+  SELECT run_id, 107, 'cluster_result', 'failed_gpu_hours', failed_gpu_hours FROM cluster UNION ALL
+  SELECT run_id, 108, 'cluster_result', 'gpu_power_mean_w', gpu_power_mean_w FROM cluster UNION ALL
+  SELECT run_id, 109, 'cluster_result', 'energy_kwh', energy_kwh FROM cluster UNION ALL
+  SELECT run_id, 110, 'cluster_result', 'cost_hardware', cost_hardware FROM cluster UNION ALL
+  SELECT run_id, 111, 'cluster_result', 'cost_energy', cost_energy FROM cluster UNION ALL
+  SELECT run_id, 112, 'cluster_result', 'cost_per_useful_gpu_hour', cost_per_useful_gpu_hour FROM cluster UNION ALL
+  SELECT run_id, 113, 'cluster_result', 'most_waiting', most_waiting FROM cluster UNION ALL
+  SELECT run_id, 114, 'cluster_result', 'n_timed_out', n_timed_out FROM cluster UNION ALL
+  SELECT run_id, 115, 'cluster_result', 'n_left_out', n_left_out FROM cluster UNION ALL
+  SELECT run_id, 116, 'cluster_result', 'n_jobs', n_jobs FROM cluster UNION ALL
+  SELECT run_id, 117, 'cluster_result', 'n_gpus', n_gpus FROM cluster
 ),
 side AS (
   SELECT

@@ -1,9 +1,9 @@
 -- Where did the time change between two runs, by kind of time?
--- reads: time_kind(lane, category, seconds); lane(lane, multiplicity); serving_result(queue_mean_s, ttft_mean_s, e2e_mean_s); post_training_result(rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s)
+-- reads: time_kind(lane, category, seconds); lane(lane, multiplicity); serving_result(queue_mean_s, ttft_mean_s, e2e_mean_s); cluster_result(n_gpus); cluster_hours(what, gpu_hours); post_training_result(rollout_wait_s, switch_s, data_s, old_log_probs_s, reference_s, rewards_s, values_s, critic_update_s, update_s, weight_sync_s)
 -- takes: other (the run to compare with; the previous run of the same kind when not given)
--- rows-from: two runs of training, serving or post-training
--- category: the kind of time; for serving: queue (until a step first computes the request), prefill (from then to the first token) and decode (the rest); for post-training: the trainer's phases
--- other_s: training: seconds of the iteration in the other run, mean over all ranks; serving: seconds of a request, mean over all requests; post-training: seconds of a step, mean over steps
+-- rows-from: two runs of training, serving, post-training or clusters of jobs
+-- category: the kind of time; for serving: queue (until a step first computes the request), prefill (from then to the first token) and decode (the rest); for post-training: the trainer's phases; for clusters of jobs: where GPU-hours went
+-- other_s: training: seconds of the iteration in the other run, mean over all ranks; serving: seconds of a request, mean over all requests; post-training: seconds of a step, mean over steps; clusters of jobs: seconds of a GPU from the first submission to the last end, mean over all GPUs
 -- this_s: the same in this run
 -- change_s: seconds by which this run takes longer; 0 where the difference is below 1e-9 of the whole, the precision of the sums
 -- share_percent: change_s as a percentage of the change of the whole; empty where the whole did not change
@@ -49,6 +49,11 @@ mean AS (
   SELECT p.run_id, 'update', p.update_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
   UNION ALL
   SELECT p.run_id, 'weight-sync', p.weight_sync_s FROM pair JOIN post_training_result p ON p.run_id IN (pair.this, pair.other)
+  UNION ALL
+  SELECT h.run_id, h.what, 3600.0 * h.gpu_hours / c.n_gpus
+  FROM pair
+  JOIN cluster_result c ON c.run_id IN (pair.this, pair.other)
+  JOIN cluster_hours h ON h.run_id = c.run_id
 ),
 side AS (
   SELECT

@@ -153,6 +153,12 @@ check "a table has levels and watts by model" \
   '[ "$("$orrery" query m.db "SELECT group_concat(CAST(slowed_s AS INTEGER)) FROM cluster_job" --csv | tail -n 1)" = "\"250,500,500,1000\"" ] &&
    near "$("$orrery" query m.db "SELECT sum(energy_kwh) FROM cluster_job" --csv | tail -n 1)" "$(awk "BEGIN { print (8 * 400 * 1250 + 2 * 8 * 300 * 1500 + 64 * 400 * 2000) / 3.6e6 }")" 1e-5'
 
+# Two policies side by side.
+rm -f m.db; "$orrery" run two.yaml --db m.db > said 2>&1; "$orrery" run two.yaml --db m.db --set workload.policy.order=srtf --set 'workload.jobs=generate' --set 'workload.generate={n: 50}' > said 2>&1
+"$orrery" compare m.db 1 2 > said 2>&1
+check "compare has completion, utilisation and where GPU-hours went" \
+  'grep -q "^jct_p50_s  *5399.5 " said && grep -q "^utilization " said && grep -Eq "^useful +7200 " said'
+
 # Failures
 "$orrery" run two.yaml --db none --set 'workload.failures.set={processes: [{component: node, rate-per-hour: 2, scope: node, symptom: crash, repair: 1 min}]}' --set 'workload.policy.preemption={checkpoint: 5 min, restart: 1 min}' --json > said 2>&1
 check "jobs that fail end later, and ETTR says so" '[ "$(number failures)" -gt 0 ] && awk "BEGIN { exit !($(number ettr) < 1 && $(number makespan_s) > 7200) }"'
