@@ -334,6 +334,8 @@ static void equip(OrrClusterWork *work, const OrrClusterJobs *params, const OrrW
   OrrGangRules *rules = &work->rules;
   work->map = orr_gang_map_new(world->fabric, rules->n_nodes, rules->gpus_per_node);
   work->history = orr_gang_history_new();
+  for (guint i = 0; i < work->trace->jobs->len; i++)
+    g_array_index(work->trace->jobs, OrrGangJob, i).index = i;
   work->overloaded = params->window.overloaded;
   rules->map = work->map;
   rules->history = work->history;

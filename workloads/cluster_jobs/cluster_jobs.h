@@ -89,7 +89,7 @@ typedef struct {
   OrrClusterAsk ask;
 } OrrClusterJobs;
 
-typedef struct {
+typedef struct OrrClusterWork {
   OrrWork work; /* first */
   OrrGangRules rules;
   OrrGangRounds rounds; /* length 0: none */

@@ -5,10 +5,14 @@
 
 #include <string.h>
 
+const char *const orr_gang_why_words[] = {"",       "done",  "preempted", "cancelled",
+                                          "failed", "moved", NULL};
+
 OrrGangHistory *orr_gang_history_new(void) {
   OrrGangHistory *history = g_new0(OrrGangHistory, 1);
   history->spans = g_array_new(FALSE, FALSE, sizeof(OrrGangSpan));
-  history->shares = g_array_new(FALSE, FALSE, sizeof(OrrGangShare));
+  history->runs = g_array_new(FALSE, FALSE, sizeof(OrrGangRun));
+  history->place = g_array_new(FALSE, FALSE, sizeof(OrrGangRun));
   history->each_us = 1;
   return history;
 }
@@ -16,21 +20,42 @@ OrrGangHistory *orr_gang_history_new(void) {
 void orr_gang_history_free(OrrGangHistory *history) {
   if (!history) return;
   g_array_unref(history->spans);
-  g_array_unref(history->shares);
+  g_array_unref(history->runs);
+  g_array_unref(history->place);
   g_free(history);
 }
 
 /* --- Spans --- */
 
-static gboolean is_there(const OrrGangHistory *history, const OrrGangSpan *span,
-                         const OrrGangJob *job) {
-  return span->n_shares == job->shares->len &&
-         memcmp(&g_array_index(history->shares, OrrGangShare, span->first_share), job->shares->data,
-                sizeof(OrrGangShare) * span->n_shares) == 0;
+/* Sets history->place to the nodes of @job. */
+static void find_place(OrrGangHistory *history, const OrrGangJob *job) {
+  const OrrGangShare *all = (const OrrGangShare *)(const void *)job->shares->data;
+  g_array_set_size(history->place, 0);
+  for (guint i = 0; i < job->shares->len;) {
+    OrrGangRun run = {all[i].bin, 1, all[i].gpus};
+    while (i + run.n < job->shares->len && all[i + run.n].bin == run.first + run.n &&
+           all[i + run.n].gpus == run.gpus)
+      run.n++;
+    g_array_append_val(history->place, run);
+    i += run.n;
+  }
+}
+
+static gboolean is_there(const OrrGangHistory *history, const OrrGangSpan *span) {
+  return span->n_runs == history->place->len &&
+         memcmp(&g_array_index(history->runs, OrrGangRun, span->first_run), history->place->data,
+                sizeof(OrrGangRun) * span->n_runs) == 0;
 }
 
 static OrrGangSpan *open_span(const OrrGangHistory *history, const OrrGangJob *job) {
   return job->span > 0 ? &g_array_index(history->spans, OrrGangSpan, job->span - 1) : NULL;
+}
+
+static guint index_of_why(const char *why) {
+  guint i = 0;
+  while (orr_gang_why_words[i] && strcmp(orr_gang_why_words[i], why) != 0) i++;
+  g_assert(orr_gang_why_words[i]);
+  return i;
 }
 
 void orr_gang_history_stop(OrrGangHistory *history, OrrGangJob *job, gint64 now_us,
@@ -39,35 +64,23 @@ void orr_gang_history_stop(OrrGangHistory *history, OrrGangJob *job, gint64 now_
   job->span = 0;
   if (!span) return;
   span->end_us = now_us;
-  span->why = why;
+  span->why = index_of_why(why) & 0xFF;
 }
 
 void orr_gang_history_start(OrrGangHistory *history, OrrGangJob *job, gint64 now_us) {
   const OrrGangSpan *open = open_span(history, job);
-  if (open && is_there(history, open, job)) return;
+  find_place(history, job);
+  if (open && is_there(history, open)) return;
   orr_gang_history_stop(history, job, now_us, "moved");
-  const OrrGangSpan span = {.job = job,
+  const OrrGangSpan span = {.job = job->index,
+                            .gpus = (gint32)job->gpus,
                             .begin_us = now_us,
                             .end_us = -1,
-                            .first_share = history->shares->len,
-                            .n_shares = job->shares->len,
-                            .why = ""};
-  g_array_append_vals(history->shares, job->shares->data, job->shares->len);
+                            .first_run = history->runs->len,
+                            .n_runs = history->place->len & 0xFFFFFF};
+  g_array_append_vals(history->runs, history->place->data, history->place->len);
   g_array_append_val(history->spans, span);
   job->span = history->spans->len;
-}
-
-char *orr_gang_history_nodes(const OrrGangHistory *history, const OrrGangSpan *span) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  const OrrGangShare *all = &g_array_index(history->shares, OrrGangShare, span->first_share);
-  for (guint i = 0; i < span->n_shares;) {
-    guint n = 1;
-    while (i + n < span->n_shares && all[i + n].bin == all[i].bin + n) n++;
-    g_string_append_printf(text, "%s%u", text->len ? "," : "", all[i].bin);
-    if (n > 1) g_string_append_printf(text, "-%u", all[i].bin + n - 1);
-    i += n;
-  }
-  return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 /* --- The cluster over time --- */

@@ -87,6 +87,7 @@ typedef struct {
   guint failures;         /* that stopped it */
   double demand_begin;    /* OrrGangTotals.demand at its submission; -1: not yet in the queue */
   double demand;          /* the same over its life, once it has ended */
+  guint index;            /* in the trace */
   guint span;             /* its open span in the history, from 1; 0: none */
 } OrrGangJob;
 

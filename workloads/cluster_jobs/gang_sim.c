@@ -429,6 +429,7 @@ static void reset(const OrrGangRules *rules, GArray *jobs) {
     job->run_us = limit_us > 0 ? MIN(job->work_us, limit_us) : job->work_us;
     orr_gang_preempt_plan_checkpoints(rules, job, limit_us);
     job->saved_us = 0;
+    job->index = i;
     job->left_us = job->run_us + job->saving_us;
     job->first_start_us = job->promised_us = -1;
     job->preemptions = job->failures = job->n_after = job->level = job->span = 0;

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/run/answer/cluster_spans.h"
 #include "sim/run/answer/latencies.h"
 #include "sim/run/answer/machine_rows.h"
 
@@ -122,39 +123,6 @@ static void add_times(const OrrClusterWork *work, OrrOutcome *outcome) {
   }
 }
 
-static const OrrGangShare *shares_of(const OrrGangHistory *history, const OrrGangSpan *span) {
-  return &g_array_index(history->shares, OrrGangShare, span->first_share);
-}
-
-static void add_span(const OrrGangHistory *history, const OrrGangSpan *span, OrrOutcome *outcome) {
-  const OrrGangShare *all = shares_of(history, span);
-  for (guint i = 0; i < span->n_shares;) {
-    guint n = 1;
-    while (i + n < span->n_shares && all[i + n].bin == all[i].bin + n &&
-           all[i + n].gpus == all[i].gpus)
-      n++;
-    const OrrClusterSpanRow row = {.job =
-                                       g_string_chunk_insert_const(outcome->names, span->job->id),
-                                   .gpus = span->job->gpus,
-                                   .begin_s = seconds(span->begin_us),
-                                   .end_s = seconds(span->end_us),
-                                   .first_node = all[i].bin,
-                                   .last_node = all[i].bin + n - 1,
-                                   .node_gpus = all[i].gpus,
-                                   .why = (char *)span->why};
-    g_array_append_val(outcome->cluster_spans, row);
-    i += n;
-  }
-}
-
-static void add_spans(const OrrClusterWork *work, OrrOutcome *outcome) {
-  const OrrGangHistory *history = work->history;
-  if (work->rules.placement->is_count || work->rounds.length_us > 0)
-    return; /* nodes are not seen */
-  for (guint i = 0; i < history->spans->len; i++)
-    add_span(history, &g_array_index(history->spans, OrrGangSpan, i), outcome);
-}
-
 enum { N_PARTS = 100, MOST_NAMES = 15 };
 
 typedef struct {
@@ -168,8 +136,8 @@ static void hold(Holder *holder, const OrrGangSpan *span, gint64 begin_us, doubl
     const double from = fmax((double)(span->begin_us - begin_us), i * each_us);
     const double to = fmin((double)(span->end_us - begin_us), (i + 1) * each_us);
     if (to <= from) break;
-    holder->parts[i] += (double)span->job->gpus * (to - from);
-    holder->all += (double)span->job->gpus * (to - from);
+    holder->parts[i] += (double)span->gpus * (to - from);
+    holder->all += (double)span->gpus * (to - from);
   }
 }
 
@@ -189,7 +157,7 @@ static GPtrArray *holders_of(const OrrClusterWork *work, const char *(*name_of)(
   GPtrArray *holders = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; i < work->history->spans->len; i++) {
     const OrrGangSpan *span = &g_array_index(work->history->spans, OrrGangSpan, i);
-    const char *name = name_of(span->job);
+    const char *name = name_of(job_at(work, span->job));
     Holder *holder = g_hash_table_lookup(known, name);
     if (!holder) {
       holder = g_new0(Holder, 1);
@@ -318,7 +286,8 @@ void orr_cluster_answers(const OrrReplayed *replayed, OrrOutcome *outcome) {
   fill_power(replayed, work, outcome);
   add_all_hours(work, outcome);
   add_times(work, outcome);
-  add_spans(work, outcome);
+  if (!work->rules.placement->is_count && work->rounds.length_us == 0) /* nodes are seen */
+    outcome->job_spans = orr_cluster_spans_new(work, outcome->names);
   add_shares(work, "queue", queue_of, outcome);
   add_shares(work, "user", user_of, outcome);
   add_places(work, outcome);

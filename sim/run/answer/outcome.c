@@ -4,6 +4,7 @@
  */
 #include "sim/run/answer/outcome.h"
 
+#include "sim/run/answer/cluster_spans.h"
 #include "sim/run/answer/run_kind.h"
 
 static const struct {
@@ -33,6 +34,7 @@ void orr_outcome_free(OrrOutcome *outcome) {
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(*array_at(outcome, i));
   g_array_unref(outcome->span_labels);
   if (outcome->label_seconds) g_array_unref(outcome->label_seconds);
+  orr_cluster_spans_free(outcome->job_spans);
   g_string_chunk_free(outcome->names);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);
@@ -87,6 +89,7 @@ gboolean orr_outcome_store_rows(const OrrOutcome *outcome, OrrStore *store, GErr
     const GArray *rows = *array_at(outcome, i);
     if (!orr_store_add_rows(store, arrays[i].table, rows->data, rows->len, error)) return FALSE;
   }
+  if (!orr_cluster_spans_store(outcome->job_spans, store, error)) return FALSE;
   if (!store_trust(outcome, store, error)) return FALSE;
   if (outcome->job && !orr_store_add_row(store, &orr_job_table, outcome->job, error)) return FALSE;
   for (guint i = 0; i < outcome->warnings->len; i++) {

@@ -22,8 +22,10 @@ typedef struct OrrOutcome {
 #include "sim/run/answer/rows.inc"
   /* Beside the rows of `span`, for who divides them further: the label of each, and
    * OrrWork.label_seconds. */
-  GArray *span_labels;               /* of guint32 */
-  GArray *label_seconds;             /* NULL: no spans */
+  GArray *span_labels;   /* of guint32 */
+  GArray *label_seconds; /* NULL: no spans */
+  /* The rows of cluster_span, instead of an array of them (cluster_spans.h); NULL: none. */
+  struct OrrClusterSpans *job_spans;
   GStringChunk *names;               /* of links: a machine has too many to intern them for good */
   GPtrArray *warnings;               /* of char *: e.g. costs outside the measured range */
   double trust[ORR_HOW_OUTSIDE + 1]; /* serving: seconds of steps by OrrHow */

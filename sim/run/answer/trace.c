@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/run/answer/cluster_spans.h"
 #include "sim/run/answer/outcome.h"
 
 static void add_text(GString *out, const char *text) {
@@ -221,19 +222,27 @@ static void add_cluster_span(GString *out, const OrrClusterSpanRow *row, gint64 
                          (int)row->node_gpus);
 }
 
+typedef struct {
+  GString *out;
+  double *ends; /* by node and thread */
+  gint64 n_nodes;
+} Nodes;
+
+static void add_to_nodes(const OrrClusterSpanRow *row, void *user) {
+  Nodes *nodes = user;
+  for (gint64 node = row->first_node; node <= row->last_node && node < MOST_NODES; node++) {
+    double *ends = &nodes->ends[node * MOST_THREADS];
+    add_cluster_span(nodes->out, row, node, free_thread(ends, row->begin_s, row->end_s));
+    nodes->n_nodes = MAX(nodes->n_nodes, node + 1);
+  }
+}
+
 /* Spans are in the order of their begins. */
 static void add_cluster(GString *out, const OrrOutcome *outcome) {
   g_autofree double *ends = g_new0(double, MOST_NODES *MOST_THREADS);
-  gint64 n_nodes = 0;
-  for (guint i = 0; i < outcome->cluster_spans->len; i++) {
-    const OrrClusterSpanRow *row = &g_array_index(outcome->cluster_spans, OrrClusterSpanRow, i);
-    for (gint64 node = row->first_node; node <= row->last_node && node < MOST_NODES; node++) {
-      add_cluster_span(out, row, node,
-                       free_thread(&ends[node * MOST_THREADS], row->begin_s, row->end_s));
-      n_nodes = MAX(n_nodes, node + 1);
-    }
-  }
-  for (gint64 node = 0; node < n_nodes; node++) {
+  Nodes nodes = {.out = out, .ends = ends};
+  orr_cluster_spans_each(outcome->job_spans, add_to_nodes, &nodes);
+  for (gint64 node = 0; node < nodes.n_nodes; node++) {
     g_autofree char *name = g_strdup_printf("node %d", (int)node);
     add_name(out, "process_name", node, 0, name);
   }

@@ -283,12 +283,14 @@ static void test_promises(void) {
 }
 
 /* GPUs of the jobs of @queue at @at_us, by what the run kept. */
-static gint64 held_by_spans(const OrrGangHistory *history, const char *queue, gint64 at_us) {
+static gint64 held_by_spans(const OrrGangHistory *history, const GArray *jobs, const char *queue,
+                            gint64 at_us) {
   gint64 sum = 0;
   for (guint i = 0; i < history->spans->len; i++) {
     const OrrGangSpan *span = &g_array_index(history->spans, OrrGangSpan, i);
-    if (span->begin_us <= at_us && at_us < span->end_us && strcmp(queue, span->job->queue) == 0)
-      sum += span->job->gpus;
+    const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, span->job);
+    if (span->begin_us <= at_us && at_us < span->end_us && strcmp(queue, job->queue) == 0)
+      sum += span->gpus;
   }
   return sum;
 }
@@ -309,9 +311,9 @@ static void test_order_preempts(void) {
     for (guint i = 0; i < jobs->len; i++) {
       const OrrGangJob *job = &g_array_index(jobs, OrrGangJob, i);
       g_assert_cmpint(job->held_us, ==, job->run_us + job->overhead_us);
-      g_assert_cmpint(held_by_spans(rules.history, "a", job->first_start_us), <=, 26);
-      g_assert_cmpint(held_by_spans(rules.history, "b", job->first_start_us), <=, 14);
-      g_assert_cmpint(held_by_spans(rules.history, "c", job->first_start_us), <=, 30);
+      g_assert_cmpint(held_by_spans(rules.history, jobs, "a", job->first_start_us), <=, 26);
+      g_assert_cmpint(held_by_spans(rules.history, jobs, "b", job->first_start_us), <=, 14);
+      g_assert_cmpint(held_by_spans(rules.history, jobs, "c", job->first_start_us), <=, 30);
     }
     g_assert_cmpuint(totals.preemptions, >, 20);
     orr_gang_history_free(rules.history);

@@ -1,0 +1,87 @@
+/*
+ * cluster_spans.c - makes a row for each run of neighbouring nodes of a span.
+ */
+#include "sim/run/answer/cluster_spans.h"
+
+#include "workloads/cluster_jobs/cluster_jobs.h"
+
+struct OrrClusterSpans {
+  GArray *spans, *runs; /* of OrrGangSpan, of OrrGangRun */
+  const char **jobs;    /* ids by index */
+};
+
+OrrClusterSpans *orr_cluster_spans_new(const OrrClusterWork *work, GStringChunk *names) {
+  OrrClusterSpans *own = g_new0(OrrClusterSpans, 1);
+  const GArray *jobs = work->trace->jobs;
+  own->spans = g_array_ref(work->history->spans);
+  own->runs = g_array_ref(work->history->runs);
+  own->jobs = g_new0(const char *, jobs->len + 1);
+  for (guint i = 0; i < jobs->len; i++)
+    own->jobs[i] = g_string_chunk_insert_const(names, g_array_index(jobs, OrrGangJob, i).id);
+  return own;
+}
+
+void orr_cluster_spans_free(OrrClusterSpans *spans) {
+  if (!spans) return;
+  g_array_unref(spans->spans);
+  g_array_unref(spans->runs);
+  g_free(spans->jobs);
+  g_free(spans);
+}
+
+static double seconds(gint64 us) { return (double)us / ORR_GANG_US_PER_S; }
+
+static OrrClusterSpanRow row_of(const OrrClusterSpans *spans, const OrrGangSpan *span,
+                                const OrrGangRun *run) {
+  return (OrrClusterSpanRow){.job = (char *)spans->jobs[span->job],
+                             .gpus = span->gpus,
+                             .begin_s = seconds(span->begin_us),
+                             .end_s = seconds(span->end_us),
+                             .first_node = run->first,
+                             .last_node = run->first + run->n - 1,
+                             .node_gpus = run->gpus,
+                             .why = (char *)orr_gang_why_words[span->why]};
+}
+
+void orr_cluster_spans_each(const OrrClusterSpans *spans, OrrOnClusterSpan call, void *user) {
+  for (guint i = 0; spans && i < spans->spans->len; i++) {
+    const OrrGangSpan *span = &g_array_index(spans->spans, OrrGangSpan, i);
+    for (guint k = 0; k < span->n_runs; k++) {
+      const OrrClusterSpanRow row =
+          row_of(spans, span, &g_array_index(spans->runs, OrrGangRun, span->first_run + k));
+      call(&row, user);
+    }
+  }
+}
+
+/* --- Storing --- */
+
+enum { BATCH = 256 };
+
+typedef struct {
+  OrrStore *store;
+  OrrClusterSpanRow rows[BATCH];
+  guint n;
+  GError *error;
+} Batch;
+
+static void flush(Batch *batch) {
+  if (!batch->error)
+    orr_store_add_rows(batch->store, &orr_cluster_span_table, batch->rows, batch->n, &batch->error);
+  batch->n = 0;
+}
+
+static void add(const OrrClusterSpanRow *row, void *user) {
+  Batch *batch = user;
+  batch->rows[batch->n++] = *row;
+  if (batch->n == BATCH) flush(batch);
+}
+
+gboolean orr_cluster_spans_store(const OrrClusterSpans *spans, OrrStore *store, GError **error) {
+  Batch batch = {.store = store};
+  orr_cluster_spans_each(spans, add, &batch);
+  if (batch.n > 0) flush(&batch);
+  if (!batch.error) return TRUE;
+  g_propagate_error(error, batch.error);
+  return FALSE;
+}
