@@ -117,6 +117,8 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
   orr_cluster_policy_check(&jobs->policy, kinds, place, diags);
   check_kinds(jobs, cluster, place, diags);
   orr_job_generate_check(&jobs->generate, place, diags);
+  if (jobs->generate.models == ORR_JOB_MODELS_THROUGHPUTS && !*jobs->throughputs)
+    orr_diags_error(diags, place, "generate.models throughputs: want workload.throughputs");
   check_sections(jobs, cluster, place, diags);
   if (orr_cluster_n_gpus(cluster) % cluster->node.gpus != 0)
     orr_diags_error(diags, place,
@@ -276,13 +278,17 @@ static gboolean has_run_times(const OrrClusterWork *work, GError **error) {
   return TRUE;
 }
 
-static gboolean apply_speeds(OrrClusterWork *work, const OrrClusterJobs *params,
-                             const OrrWorld *world, GError **error) {
-  if (!*params->throughputs) return has_run_times(work, error);
+static gboolean read_speeds(OrrClusterWork *work, const OrrClusterJobs *params,
+                            const OrrWorld *world, GError **error) {
+  if (!*params->throughputs) return TRUE;
   g_autofree char *path = find("throughputs", params->throughputs, world->folders, error);
-  OrrGangThroughputs *speeds = path ? orr_gang_throughputs_read(path, error) : NULL;
-  if (!speeds) return FALSE;
-  work->rules.speeds = work->speeds = speeds;
+  work->rules.speeds = work->speeds = path ? orr_gang_throughputs_read(path, error) : NULL;
+  return work->speeds != NULL;
+}
+
+static gboolean apply_speeds(OrrClusterWork *work, GError **error) {
+  const OrrGangThroughputs *speeds = work->speeds;
+  if (!speeds) return has_run_times(work, error);
   guint n_missing = 0;
   for (guint i = 0; i < work->trace->jobs->len; i++)
     n_missing += !orr_gang_throughputs_apply(speeds, work->rules.kinds, work->rules.n_kinds,
@@ -293,10 +299,14 @@ static gboolean apply_speeds(OrrClusterWork *work, const OrrClusterJobs *params,
   return TRUE;
 }
 
-static OrrJobTrace *jobs_of(const OrrClusterJobs *params, const OrrWorld *world, GError **error) {
+static OrrJobTrace *jobs_of(const OrrClusterJobs *params, const OrrWorld *world,
+                            const OrrClusterWork *work, GError **error) {
+  const OrrJobGround ground = {.n_gpus = orr_cluster_n_gpus(world->cluster),
+                               .seed = (guint64)world->seed,
+                               .speeds = work->speeds,
+                               .kind = work->rules.n_kinds > 0 ? work->rules.kinds[0].name : ""};
   if (strcmp(params->jobs, "generate") == 0)
-    return orr_job_generate(&params->generate, orr_cluster_n_gpus(world->cluster),
-                            (guint64)world->seed);
+    return orr_job_generate(&params->generate, &ground, error);
   g_autofree char *path = find("jobs", params->jobs, world->folders, error);
   return path ? read_trace(params, path, error) : NULL;
 }
@@ -349,7 +359,7 @@ static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, cons
                         GError **error) {
   if (!check_queues(work, &params->policy, error)) return FALSE;
   set_rates(work, params);
-  if (!apply_speeds(work, params, world, error)) return FALSE;
+  if (!apply_speeds(work, error)) return FALSE;
   drop_too_large(work);
   equip(work, params, world);
   return TRUE;
@@ -357,8 +367,6 @@ static gboolean prepare(OrrClusterWork *work, const OrrClusterJobs *params, cons
 
 static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
   const OrrClusterJobs *params = data;
-  OrrJobTrace *trace = jobs_of(params, world, error);
-  if (!trace) return NULL;
   OrrClusterWork *work = g_new0(OrrClusterWork, 1);
   work->work.kind = &orr_cluster_jobs_kind;
   work->work.program = orr_program_new();
@@ -371,9 +379,10 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
       (const OrrGangAllotment *)(gconstpointer)params->policy.rounds.allotment.entry,
       us_of(params->policy.rounds.length_s), us_of(params->policy.rounds.reset_s),
       (guint64)world->seed};
-  work->trace = trace;
-  orr_cluster_sections_ask(&params->ask, trace);
-  if (prepare(work, params, world, error) && orr_program_seal(work->work.program, error))
+  if (read_speeds(work, params, world, error)) work->trace = jobs_of(params, world, work, error);
+  if (work->trace) orr_cluster_sections_ask(&params->ask, work->trace);
+  if (work->trace && prepare(work, params, world, error) &&
+      orr_program_seal(work->work.program, error))
     return &work->work;
   orr_work_free(&work->work);
   return NULL;

@@ -67,7 +67,8 @@ static const OrrField rounds_fields[] = {
     ORR_FIELD_CHOICE(OrrClusterRounds, "allotment", allotment, &orr_gang_allotment_registry,
                      "max-min", "Which fraction of time each job should have each kind of GPU."),
     ORR_FIELD_REAL(OrrClusterRounds, "reset", reset_s, ORR_UNIT_SECONDS, "1000 s",
-                   "Least time from one computation of these fractions to the next.",
+                   "Least time from one computation of these fractions to the next (1,920 s in "
+                   "Gavel's simulator, 1,000 s in Shockwave's).",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = 1e9),
 };
 static const OrrFieldTable rounds_table = ORR_FIELD_TABLE(

@@ -7,27 +7,47 @@
 
 #include "workloads/cluster_jobs/gang_lp.h"
 
-extern const OrrGangAllotment orr_allot_fifo, orr_allot_fifo_fastest, orr_allot_max_min,
-    orr_allot_max_min_blind, orr_allot_min_makespan;
+extern const OrrGangAllotment orr_allot_fifo, orr_allot_fifo_fastest, orr_allot_fifo_gavel,
+    orr_allot_max_min, orr_allot_max_min_blind, orr_allot_min_makespan;
 
 /* Alphabetical. To add one, see gang_allot.h. */
-static const OrrEntry *const entries[] = {
-    &orr_allot_fifo.entry,          &orr_allot_fifo_fastest.entry, &orr_allot_max_min.entry,
-    &orr_allot_max_min_blind.entry, &orr_allot_min_makespan.entry, NULL};
+static const OrrEntry *const entries[] = {&orr_allot_fifo.entry,
+                                          &orr_allot_fifo_fastest.entry,
+                                          &orr_allot_fifo_gavel.entry,
+                                          &orr_allot_max_min.entry,
+                                          &orr_allot_max_min_blind.entry,
+                                          &orr_allot_min_makespan.entry,
+                                          NULL};
 const OrrRegistry orr_gang_allotment_registry = {"allotment of kinds", entries};
 
-static double all_gpus(const OrrGangAllot *allot) {
+double orr_gang_allot_gpus(const OrrGangAllot *allot) {
   double sum = 0;
   for (guint k = 0; k < allot->n_kinds; k++) sum += allot->capacity[k];
   return sum;
 }
 
 double orr_gang_allot_equal(const OrrGangAllot *allot, const OrrGangJob *job) {
-  const double all = all_gpus(allot);
+  const double all = orr_gang_allot_gpus(allot);
   const double time = fmin(1, all / ((double)allot->n * (double)job->gpus));
   double sum = 0;
   for (guint k = 0; k < allot->n_kinds; k++) sum += job->rates[k] * time * allot->capacity[k] / all;
   return sum;
+}
+
+gboolean orr_gang_allot_runs(const OrrGangAllot *allot, const OrrGangJob *job, guint kind) {
+  return job->rates[kind] > 0 && (double)job->gpus <= allot->capacity[kind];
+}
+
+void orr_gang_allot_spread(OrrGangAllot *allot, const double *time) {
+  for (guint i = 0; i < allot->n; i++) {
+    double *x = allot->x + (gsize)i * allot->n_kinds;
+    double gpus = 0;
+    for (guint k = 0; k < allot->n_kinds; k++) {
+      x[k] = orr_gang_allot_runs(allot, allot->jobs[i], k) ? allot->capacity[k] : 0;
+      gpus += x[k];
+    }
+    for (guint k = 0; k < allot->n_kinds && gpus > 0; k++) x[k] *= time[i] / gpus;
+  }
 }
 
 /* --- Max-min --- */
@@ -60,16 +80,14 @@ static void classify(Classes *classes, guint i, const double *gain, const OrrGan
 
 /* A job of many GPUs counts as many of one: its gain is multiplied by them (Gavel, section 4.1). A
  * kind on which it cannot run gains less than nothing. */
-static void gains_of(const OrrGangAllot *allot, guint i, double scale, gboolean is_blind,
+static void gains_of(const OrrGangAllot *allot, guint i, double scale,
                      double gain[ORR_GANG_KINDS]) {
   const OrrGangJob *job = allot->jobs[i];
-  for (guint k = 0; k < allot->n_kinds; k++) {
-    const gboolean fits = job->rates[k] > 0 && (double)job->gpus <= allot->capacity[k];
-    gain[k] = fits ? (is_blind ? 1 : job->rates[k]) * scale * (double)job->gpus : -1;
-  }
+  for (guint k = 0; k < allot->n_kinds; k++)
+    gain[k] = orr_gang_allot_runs(allot, job, k) ? job->rates[k] * scale * (double)job->gpus : -1;
 }
 
-void orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale, gboolean is_blind) {
+double orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale) {
   const guint n = allot->n, kinds = allot->n_kinds;
   Classes classes = {.n_kinds = kinds,
                      .of = g_new(guint, n + 1),
@@ -78,18 +96,19 @@ void orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale, gboolean i
                      .a = g_new(const OrrGangJob *, n + 1)};
   for (guint i = 0; i < n; i++) {
     double gain[ORR_GANG_KINDS];
-    gains_of(allot, i, scale[i], is_blind, gain);
+    gains_of(allot, i, scale[i], gain);
     classify(&classes, i, gain, allot->jobs[i]);
   }
   const OrrGangLp lp = {classes.n, kinds, classes.gain, classes.gpus, allot->capacity};
   g_autofree double *x = g_new(double, (gsize)classes.n *kinds + 1);
-  orr_gang_lp_solve(&lp, x);
+  const double least = orr_gang_lp_solve(&lp, x);
   for (guint i = 0; i < n; i++)
     memcpy(allot->x + (gsize)i * kinds, x + (gsize)classes.of[i] * kinds, sizeof(double) * kinds);
   g_free(classes.of);
   g_free(classes.gain);
   g_free(classes.gpus);
   g_free(classes.a);
+  return least;
 }
 
 /* --- Whole kinds --- */

@@ -10,10 +10,17 @@
 #ifndef ORR_GANG_ALLOT_H
 #define ORR_GANG_ALLOT_H
 
+#include "sim/base/mersenne.h"
 #include "sim/base/random.h"
 #include "workloads/cluster_jobs/gang_sim.h"
 
 G_BEGIN_DECLS
+
+/* A job that has ended since fractions were last computed, and the kind that it had most of. */
+typedef struct {
+  const OrrGangJob *job;
+  guint kind;
+} OrrGangLeft;
 
 typedef struct {
   guint n, n_kinds;
@@ -21,6 +28,10 @@ typedef struct {
   const double *capacity; /* GPUs by kind */
   gint64 now_us;
   OrrRandom *random;
+  OrrMersenne *mersenne;    /* of the same seed, as simulators in Python have it */
+  const OrrGangKind *kinds; /* their names */
+  const OrrGangLeft *left;  /* by submission */
+  guint n_left;
   double *x; /* n x n_kinds: in the result of the last time for old jobs, 0 for new ones */
 } OrrGangAllot;
 
@@ -35,9 +46,15 @@ extern const OrrRegistry orr_gang_allotment_registry;
 
 /* --- shared by allotments --- */
 
-/* Max-min of gain(m, k) = @scale[m] x rate, or @scale[m] where @is_blind: jobs of equal gains and
- * GPUs are one class (gang_lp.h). */
-void orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale, gboolean is_blind);
+/* Max-min of gain(m, k) = @scale[m] x rate x GPUs: jobs of equal gains and GPUs are one class
+ * (gang_lp.h). Returns the least of all gains. */
+double orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale);
+/* Time @time[m] of each job, of all kinds on which it can run, in proportion to their GPUs: what a
+ * scheduler gives that does not see kinds. */
+void orr_gang_allot_spread(OrrGangAllot *allot, const double *time);
+/* Whether @job can run on @kind: it has a speed there, and the kind has GPUs enough. */
+gboolean orr_gang_allot_runs(const OrrGangAllot *allot, const OrrGangJob *job, guint kind);
+double orr_gang_allot_gpus(const OrrGangAllot *allot); /* of all kinds */
 /* In order, whole kinds: jobs keep what they have; the next one gets a kind with room, chosen at
  * random, or (@is_fastest) the fastest. Stops at the first that fits nowhere. */
 void orr_gang_allot_whole(OrrGangAllot *allot, gboolean is_fastest);

@@ -20,7 +20,9 @@ typedef struct {
   guint n_kinds;
   double capacity[ORR_GANG_KINDS], had[ORR_GANG_KINDS]; /* had: by all jobs since the reset */
   GArray *live;                                         /* of Live, by submission */
+  GArray *left; /* of OrrGangLeft: jobs that have ended since the last reset */
   OrrRandom random;
+  OrrMersenne mersenne;
   gint64 now_us, reset_us; /* reset -1: none yet */
   gboolean needs_reset;
   OrrGangTotals totals;
@@ -32,6 +34,11 @@ static Live *live_at(const Rounds *rounds, guint i) {
 
 /* --- Fractions --- */
 
+static int compare_left(gconstpointer a, gconstpointer b) {
+  const OrrGangLeft *p = a, *q = b;
+  return p->job < q->job ? -1 : p->job > q->job;
+}
+
 static void allot(Rounds *rounds) {
   const guint n = rounds->live->len, kinds = rounds->n_kinds;
   g_autofree OrrGangJob **jobs = g_new(OrrGangJob *, n + 1);
@@ -40,8 +47,20 @@ static void allot(Rounds *rounds) {
     jobs[i] = live_at(rounds, i)->job;
     memcpy(x + (gsize)i * kinds, live_at(rounds, i)->x, sizeof(double) * kinds);
   }
-  OrrGangAllot ask = {n, kinds, jobs, rounds->capacity, rounds->now_us, &rounds->random, x};
+  g_array_sort(rounds->left, compare_left);
+  OrrGangAllot ask = {.n = n,
+                      .n_kinds = kinds,
+                      .jobs = jobs,
+                      .capacity = rounds->capacity,
+                      .now_us = rounds->now_us,
+                      .random = &rounds->random,
+                      .mersenne = &rounds->mersenne,
+                      .kinds = rounds->rules->kinds,
+                      .left = (const OrrGangLeft *)(gconstpointer)rounds->left->data,
+                      .n_left = rounds->left->len,
+                      .x = x};
   rounds->how->allotment->fill(&ask);
+  g_array_set_size(rounds->left, 0);
   for (guint i = 0; i < n; i++)
     memcpy(live_at(rounds, i)->x, x + (gsize)i * kinds, sizeof(double) * kinds);
 }
@@ -59,7 +78,8 @@ static void reset(Rounds *rounds) {
       rounds->had[k] += half;
     }
   }
-  rounds->reset_us = rounds->now_us;
+  rounds->reset_us =
+      rounds->now_us > 0 ? rounds->now_us : -1; /* Gavel takes second 0 for no reset */
   rounds->needs_reset = FALSE;
   allot(rounds);
 }
@@ -171,13 +191,21 @@ static gint64 restart_of(const Rounds *rounds, const Live *live) {
   return live->job->restart_us >= 0 ? live->job->restart_us : rounds->rules->restart_us;
 }
 
+/* Whole steps of @job within @time_us; all of it where a step is longer, or not known. */
+static gint64 whole_steps_us(const OrrGangJob *job, double rate, gint64 time_us) {
+  const double step_us = job->steps > 0 ? (double)job->work_us / job->steps / rate : 0;
+  const double whole = step_us > 0 ? floor((double)time_us / step_us + 1e-9) : 0;
+  return whole >= 1 ? llround(whole * step_us) : time_us;
+}
+
 /* Runs @live in this round; sets when its part of it ends. */
 static void run_job(Rounds *rounds, Live *live) {
   OrrGangJob *job = live->job;
   const gint64 restart_us = MIN(restart_of(rounds, live), rounds->how->length_us);
   const double rate = job->rates[live->on];
   const gint64 needed_us = (gint64)ceil((double)job->left_us / rate);
-  const gint64 time_us = MIN(needed_us, rounds->how->length_us - restart_us);
+  const gint64 room_us = whole_steps_us(job, rate, rounds->how->length_us - restart_us);
+  const gint64 time_us = MIN(needed_us, room_us);
   if (job->first_start_us < 0) job->first_start_us = rounds->now_us;
   job->left_us = time_us == needed_us ? 0 : job->left_us - llround((double)time_us * rate);
   job->run_us += time_us;
@@ -201,6 +229,13 @@ static void count_stops(Rounds *rounds) {
   }
 }
 
+static void note_left(Rounds *rounds, const Live *live) {
+  OrrGangLeft left = {live->job, 0};
+  for (guint k = 1; k < rounds->n_kinds; k++)
+    if (live->x[k] > live->x[left.kind]) left.kind = k;
+  g_array_append_val(rounds->left, left);
+}
+
 /* Takes out the jobs that have ended. */
 static void drop_ended(Rounds *rounds) {
   guint kept = 0;
@@ -214,6 +249,7 @@ static void drop_ended(Rounds *rounds) {
     live.job->demand = rounds->totals.demand - live.job->demand_begin;
     note_stop(rounds, live.job, live.end_us, "done");
     g_clear_pointer(&live.job->shares, g_array_unref);
+    note_left(rounds, &live);
     rounds->needs_reset = TRUE;
   }
   g_array_set_size(rounds->live, kept);
@@ -312,12 +348,15 @@ void orr_gang_rounds_run(const OrrGangRules *rules, const OrrGangRounds *how, GA
                          OrrGangTotals *ret_totals) {
   Rounds rounds = {.rules = rules, .how = how, .n_kinds = rules->n_kinds, .reset_us = -1};
   rounds.live = g_array_new(FALSE, FALSE, sizeof(Live));
+  rounds.left = g_array_new(FALSE, FALSE, sizeof(OrrGangLeft));
   rounds.random = orr_random_stream(how->seed, "rounds");
+  orr_mersenne_init(&rounds.mersenne, how->seed);
   prepare(&rounds, jobs);
   if (jobs->len > 0) rounds.now_us = g_array_index(jobs, OrrGangJob, 0).submit_us;
   rounds.totals.begin_us = rounds.now_us;
   loop(&rounds, jobs);
   rounds.totals.end_us = rounds.now_us;
+  g_array_unref(rounds.left);
   g_array_unref(rounds.live);
   *ret_totals = rounds.totals;
 }

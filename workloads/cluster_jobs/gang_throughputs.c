@@ -7,16 +7,28 @@
 
 struct OrrGangThroughputs {
   GHashTable *by_key; /* "model\ngpus\nkind" to double */
+  GPtrArray *models;  /* of char *, each once, in the order of the table; then NULL */
 };
 
 void orr_gang_throughputs_free(OrrGangThroughputs *speeds) {
   if (!speeds) return;
   g_hash_table_unref(speeds->by_key);
+  g_ptr_array_unref(speeds->models);
   g_free(speeds);
 }
 
 static char *key_of(const char *model, gint64 gpus, const char *kind) {
   return g_strdup_printf("%s\n%" G_GINT64_FORMAT "\n%s", model, gpus, kind);
+}
+
+const char *const *orr_gang_throughputs_models(const OrrGangThroughputs *speeds) {
+  return (const char *const *)(gconstpointer)speeds->models->pdata;
+}
+
+static void note_model(OrrGangThroughputs *speeds, const char *model) {
+  for (guint i = 0; i < speeds->models->len; i++)
+    if (g_str_equal(speeds->models->pdata[i], model)) return;
+  g_ptr_array_add(speeds->models, g_strdup(model));
 }
 
 typedef struct {
@@ -47,6 +59,7 @@ static void add_line(OrrGangThroughputs *speeds, const OrrCsv *csv, const OrrCsv
                     gpus, speed);
     return;
   }
+  note_model(speeds, line->cells[columns->model]);
   g_hash_table_insert(speeds->by_key,
                       key_of(line->cells[columns->model], (gint64)gpus, line->cells[columns->kind]),
                       g_memdup2(&speed, sizeof speed));
@@ -58,12 +71,14 @@ OrrGangThroughputs *orr_gang_throughputs_read(const char *path, GError **error) 
   if (!csv) return NULL;
   g_autoptr(OrrGangThroughputs) speeds = g_new0(OrrGangThroughputs, 1);
   speeds->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+  speeds->models = g_ptr_array_new_with_free_func(g_free);
   Columns columns;
   if (find_columns(csv, &columns, diags))
     for (guint i = 0; i < csv->lines->len; i++) {
       const OrrCsvLine *line = csv->lines->pdata[i];
       if (line->cells) add_line(speeds, csv, line, &columns, diags);
     }
+  g_ptr_array_add(speeds->models, NULL);
   return orr_diags_check(diags, error) ? g_steal_pointer(&speeds) : NULL;
 }
 

@@ -18,6 +18,9 @@ OrrGangThroughputs *orr_gang_throughputs_read(const char *path, GError **error);
 void orr_gang_throughputs_free(OrrGangThroughputs *speeds);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrGangThroughputs, orr_gang_throughputs_free)
 
+/* The models of the table, in its order; NULL-terminated. */
+const char *const *orr_gang_throughputs_models(const OrrGangThroughputs *speeds);
+
 /* Steps per second; 0: not in the table. */
 double orr_gang_throughputs_find(const OrrGangThroughputs *speeds, const char *model, gint64 gpus,
                                  const char *kind);

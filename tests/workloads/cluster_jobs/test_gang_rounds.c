@@ -6,6 +6,8 @@
 
 #include "workloads/cluster_jobs/gang_lp.h"
 
+extern const OrrGangAllotment orr_allot_fifo_gavel, orr_allot_max_min_blind;
+
 /* Two kinds of one GPU. Job a gains 2 and 1 on them, b 1 and 1. b gains at most 1, by having a GPU
  * all the time, so t = 1; then a has what is best for it, the first kind: the sum is 3. */
 static void test_two_kinds(void) {
@@ -35,6 +37,82 @@ static void test_crowd(void) {
   const OrrGangLp lp = {3, 1, gain, gpus, capacity};
   double x[3];
   g_assert_cmpfloat_with_epsilon(orr_gang_lp_solve(&lp, x), 0.2, 1e-6);
+}
+
+/* --- Allotments by hand --- */
+
+enum { MOST = 8 };
+
+/* Jobs of @gpus, as fast on every kind. */
+typedef struct {
+  OrrGangJob jobs[MOST];
+  OrrGangJob *of[MOST];
+  double x[MOST * 3];
+  OrrRandom random;
+  OrrMersenne mersenne;
+  OrrGangAllot ask;
+} Case;
+
+static const OrrGangKind by_name[] = {{"k80", 2, 1}, {"p100", 2, 1}, {"v100", 2, 1}};
+static const double two_each[] = {2, 2, 2};
+
+static void case_init(Case *c, const gint64 *gpus, guint n, guint64 seed) {
+  *c = (Case){.ask = {.n = n, .n_kinds = 3, .capacity = two_each, .kinds = by_name}};
+  for (guint i = 0; i < n; i++) {
+    c->jobs[i] = (OrrGangJob){.gpus = gpus[i], .rates = {1, 1, 1}, .work_us = 100, .left_us = 100};
+    c->of[i] = &c->jobs[i];
+  }
+  c->random = orr_random_stream(seed, "rounds");
+  orr_mersenne_init(&c->mersenne, seed);
+  c->ask.jobs = c->of;
+  c->ask.random = &c->random;
+  c->ask.mersenne = &c->mersenne;
+  c->ask.x = c->x;
+}
+
+static void assert_kinds(const Case *c, const int *kinds) {
+  for (guint i = 0; i < c->ask.n; i++)
+    for (int k = 0; k < 3; k++) g_assert_cmpfloat(c->x[i * 3 + k], ==, k == kinds[i] ? 1 : 0);
+}
+
+/* Python's randrange(3) of seed 0 gives 1, 1, 0: jobs 0 and 1 fill the V100, and the second strikes
+ * the P100 (number 1) off the list k80, p100, v100. Two kinds are left, the V100 with no room: jobs
+ * 2 and 3, of one GPU, fit on the K80 and get the V100, whose room falls to -2, never to 0 again,
+ * so it stays. Job 4, of three GPUs, fits nowhere and stops the rest. */
+static void test_fifo_gavel(void) {
+  Case c;
+  case_init(&c, (const gint64[]){1, 1, 1, 1, 3, 1}, 6, 0);
+  orr_allot_fifo_gavel.fill(&c.ask);
+  assert_kinds(&c, (const int[]){2, 2, 2, 2, -1, -1});
+}
+
+/* The V100 has jobs 0 and 3; job 1 had it and has ended, job 2 had the K80 and has ended. Job 1's
+ * hand-over sees the V100 with one GPU free, since job 3 comes later: job 4 gets it, a third on two
+ * GPUs. Job 2's gives the K80 to job 5, of two GPUs. Then P100 has room, and job 6 gets it. */
+static void test_hand_over(void) {
+  Case c;
+  const OrrGangLeft left[] = {{&c.jobs[1], 2}, {&c.jobs[2], 0}};
+  case_init(&c, (const gint64[]){1, 1, 1, 1, 1, 2, 1}, 7, 0);
+  OrrGangJob *live[] = {&c.jobs[0], &c.jobs[3], &c.jobs[4], &c.jobs[5], &c.jobs[6]};
+  c.ask.n = 5;
+  c.ask.jobs = live;
+  c.ask.left = left;
+  c.ask.n_left = 2;
+  c.x[0 * 3 + 2] = c.x[1 * 3 + 2] = 1;
+  orr_allot_fifo_gavel.fill(&c.ask);
+  assert_kinds(&c, (const int[]){2, 2, 2, 0, 1});
+}
+
+/* Six GPUs: a job of one is content with its own, and three gangs of two share the other five: 5/3
+ * GPUs each, 5/6 of the time, a third of it on each kind. */
+static void test_blind(void) {
+  Case c;
+  case_init(&c, (const gint64[]){1, 2, 2, 2}, 4, 0);
+  orr_allot_max_min_blind.fill(&c.ask);
+  for (guint k = 0; k < 3; k++) {
+    g_assert_cmpfloat_with_epsilon(c.x[k], 1.0 / 3, 1e-12);
+    g_assert_cmpfloat_with_epsilon(c.x[3 + k], 5.0 / 18, 1e-12);
+  }
 }
 
 /* --- Rounds --- */
@@ -108,6 +186,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_rounds/two-kinds", test_two_kinds);
   g_test_add_func("/gang_rounds/swap", test_swap);
   g_test_add_func("/gang_rounds/crowd", test_crowd);
+  g_test_add_func("/gang_rounds/fifo-gavel", test_fifo_gavel);
+  g_test_add_func("/gang_rounds/hand-over", test_hand_over);
+  g_test_add_func("/gang_rounds/blind", test_blind);
   g_test_add_func("/gang_rounds/rounds", test_rounds);
   return g_test_run();
 }

@@ -192,9 +192,10 @@ static void test_generate(void) {
   g_array_set_size(generate.gpus, 0);
   g_array_append_vals(generate.gpus, gpus, 2);
   g_array_append_vals(generate.weights, weights, 2);
-  g_autoptr(OrrJobTrace) trace = orr_job_generate(&generate, 64, 1);
+  const OrrJobGround ground = {.n_gpus = 64, .seed = 1};
+  g_autoptr(OrrJobTrace) trace = orr_job_generate(&generate, &ground, NULL);
   generate.load = 1;
-  g_autoptr(OrrJobTrace) dense = orr_job_generate(&generate, 64, 1);
+  g_autoptr(OrrJobTrace) dense = orr_job_generate(&generate, &ground, NULL);
   double run_s = 0, all_gpus = 0;
   for (guint i = 0; i < trace->jobs->len; i++) {
     const OrrGangJob *job = &g_array_index(trace->jobs, OrrGangJob, i);
@@ -212,6 +213,92 @@ static void test_generate(void) {
   orr_field_clear(&orr_job_generate_table, &generate);
 }
 
+/* Four of five jobs are drawn between 10^1.5 and 10^3 minutes: a mean of 968.4 / (1.5 ln 10) =
+ * 280.4 minutes; the others between 10^3 and 10^4: 9000 / ln 10 = 3908.7. In all 1,006.0 minutes.
+ * The variance of the mean of 20,000 jobs: E[X^2] = 0.8 (10^6 - 10^3) / (3 ln 10) + 0.2 (10^8 -
+ * 10^6) / (2 ln 10) = 4.415e6 minutes squared, less the mean's square: a standard deviation of
+ * 1,845 / sqrt(20,000) = 13.0 minutes. The load follows from this mean, whatever `mean` says. */
+static void test_philly(void) {
+  OrrJobGenerate generate;
+  const OrrJobGround ground = {.n_gpus = 8, .seed = 1};
+  orr_field_defaults(&orr_job_generate_table, &generate);
+  generate.n = 20000;
+  generate.load = 0.5;
+  generate.durations = ORR_DURATIONS_PHILLY;
+  generate.arrivals = ORR_ARRIVALS_EVEN;
+  g_array_set_size(generate.gpus, 1);
+  g_autoptr(OrrJobTrace) trace = orr_job_generate(&generate, &ground, NULL);
+  double minutes = 0;
+  for (guint i = 0; i < trace->jobs->len; i++)
+    minutes += (double)job_at(trace, i)->work_us / ORR_GANG_US_PER_S / 60 / 20000;
+  g_assert_cmpfloat(fabs(minutes - 1006.0), <, 3 * 13.0);
+  g_assert_cmpfloat_with_epsilon((double)job_at(trace, 1)->submit_us / ORR_GANG_US_PER_S / 60,
+                                 1006.04 / 4, 0.01);
+  orr_field_clear(&orr_job_generate_table, &generate);
+}
+
+static OrrGangThroughputs *throughputs(const char *text) {
+  g_autofree char *path = NULL;
+  g_autoptr(GError) error = NULL;
+  g_assert_true(g_close(g_file_open_tmp("speeds-XXXXXX.csv", &path, &error), NULL));
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+  OrrGangThroughputs *speeds = orr_gang_throughputs_read(path, &error);
+  g_assert_no_error(error);
+  g_unlink(path);
+  return speeds;
+}
+
+/* What a few lines of Python print that draw with its module random as Gavel's generate_job does,
+ * at seed 0, one job per hour, 70, 10, 15 and 5 % of 1, 2, 4 and 8 GPUs, and the models A and B, of
+ * which only A runs on several GPUs. */
+static void test_python_numbers(void) {
+  static const struct {
+    double submit_s, gpus, work_s, speed;
+    const char *model;
+  } wanted[] = {{0, 8, 68344.35010595087, 9, "A"},
+                {978.344291641206, 1, 31016.60914593223, 3, "B"},
+                {3807.099310116383, 1, 2146.6088374387864, 2, "A"},
+                {5470.17078262555, 8, 30454.776390792507, 9, "A"}};
+  const double gpus[] = {1, 2, 4, 8}, weights[] = {70, 10, 15, 5};
+  g_autoptr(OrrGangThroughputs) speeds =
+      throughputs("model,gpus,gpu_type,steps_per_s\nA,1,v,2\nA,2,v,4\nA,4,v,5\nA,8,v,9\nB,1,v,3\n");
+  const OrrJobGround ground = {.n_gpus = 8, .seed = 0, .speeds = speeds, .kind = "v"};
+  OrrJobGenerate generate;
+  orr_field_defaults(&orr_job_generate_table, &generate);
+  generate.n = 4;
+  generate.gap_s = 3600;
+  generate.durations = ORR_DURATIONS_PHILLY;
+  generate.numbers = ORR_JOB_NUMBERS_PYTHON;
+  generate.models = ORR_JOB_MODELS_THROUGHPUTS;
+  g_array_set_size(generate.gpus, 0);
+  g_array_append_vals(generate.gpus, gpus, 4);
+  g_array_append_vals(generate.weights, weights, 4);
+  g_autoptr(OrrJobTrace) trace = orr_job_generate(&generate, &ground, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(wanted); i++) {
+    g_assert_cmpint(job_at(trace, i)->submit_us, ==, llround(wanted[i].submit_s * 1e6));
+    g_assert_cmpint(job_at(trace, i)->gpus, ==, (gint64)wanted[i].gpus);
+    g_assert_cmpint(job_at(trace, i)->work_us, ==, llround(wanted[i].work_s * 1e6));
+    g_assert_cmpstr(job_at(trace, i)->model, ==, wanted[i].model);
+    g_assert_cmpfloat_with_epsilon(job_at(trace, i)->steps, wanted[i].work_s * wanted[i].speed,
+                                   1e-6);
+  }
+  orr_field_clear(&orr_job_generate_table, &generate);
+}
+
+/* A gang that no model of the table has is an error, not a draw without end. */
+static void test_no_model(void) {
+  g_autoptr(OrrGangThroughputs) speeds =
+      throughputs("model,gpus,gpu_type,steps_per_s\nA,1,v,2\nA,2,v,0\n");
+  const OrrJobGround ground = {.n_gpus = 8, .seed = 0, .speeds = speeds, .kind = "v"};
+  g_autoptr(GError) error = NULL;
+  OrrJobGenerate generate;
+  orr_field_defaults(&orr_job_generate_table, &generate);
+  generate.models = ORR_JOB_MODELS_THROUGHPUTS;
+  g_assert_null(orr_job_generate(&generate, &ground, &error));
+  g_assert_nonnull(strstr(error->message, "no model for 2 GPUs of kind 'v'"));
+  orr_field_clear(&orr_job_generate_table, &generate);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/job_trace/csv", test_csv);
@@ -222,5 +309,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/job_trace/swf", test_swf);
   g_test_add_func("/job_trace/gavel", test_gavel);
   g_test_add_func("/job_trace/generate", test_generate);
+  g_test_add_func("/job_trace/philly", test_philly);
+  g_test_add_func("/job_trace/python-numbers", test_python_numbers);
+  g_test_add_func("/job_trace/no-model", test_no_model);
   return g_test_run();
 }

@@ -12,7 +12,7 @@
 static void fill(OrrGangAllot *allot) {
   g_autofree double *scale = g_new(double, allot->n + 1);
   for (guint i = 0; i < allot->n; i++) scale[i] = 1 / orr_gang_allot_equal(allot, allot->jobs[i]);
-  orr_gang_allot_max_min(allot, scale, FALSE);
+  orr_gang_allot_max_min(allot, scale);
 }
 
 const OrrGangAllotment orr_allot_max_min = {

@@ -14,7 +14,7 @@ static void fill(OrrGangAllot *allot) {
   for (guint i = 0; i < allot->n; i++) most = fmax(most, (double)allot->jobs[i]->left_us);
   for (guint i = 0; i < allot->n; i++)
     scale[i] = most / fmax((double)allot->jobs[i]->left_us, 1) / (double)allot->jobs[i]->gpus;
-  orr_gang_allot_max_min(allot, scale, FALSE);
+  orr_gang_allot_max_min(allot, scale);
 }
 
 const OrrGangAllotment orr_allot_min_makespan = {
