@@ -378,7 +378,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   work->rounds = (OrrGangRounds){
       (const OrrGangAllotment *)(gconstpointer)params->policy.rounds.allotment.entry,
       us_of(params->policy.rounds.length_s), us_of(params->policy.rounds.reset_s),
-      (guint64)world->seed};
+      us_of(params->policy.rounds.start_s), (guint64)world->seed};
   if (read_speeds(work, params, world, error)) work->trace = jobs_of(params, world, work, error);
   if (work->trace) orr_cluster_sections_ask(&params->ask, work->trace);
   if (work->trace && prepare(work, params, world, error) &&

@@ -43,8 +43,8 @@ typedef struct {
 
 /* Scheduling in rounds, over kinds of GPUs. */
 typedef struct {
-  double length_s, reset_s; /* length 0: no rounds */
-  OrrChoice allotment;      /* OrrGangAllotment */
+  double length_s, reset_s, start_s; /* length 0: no rounds */
+  OrrChoice allotment;               /* OrrGangAllotment */
 } OrrClusterRounds;
 
 /* A kind of GPU of the cluster. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "workloads/cluster_jobs/gang_lp.h"
+#include "workloads/cluster_jobs/gang_phases.h"
 
 extern const OrrGangAllotment orr_allot_fifo, orr_allot_fifo_fastest, orr_allot_fifo_gavel,
     orr_allot_max_min, orr_allot_max_min_blind, orr_allot_min_makespan;
@@ -48,6 +49,13 @@ void orr_gang_allot_spread(OrrGangAllot *allot, const double *time) {
     }
     for (guint k = 0; k < allot->n_kinds && gpus > 0; k++) x[k] *= time[i] / gpus;
   }
+}
+
+double orr_gang_allot_left_us(const OrrGangJob *job) {
+  if (!job->phases) return fmax((double)job->left_us, 1);
+  const double time = orr_gang_phases_time(job->phases);
+  const double first_us = (double)MAX(job->work_us, 1) / time; /* all of it, at the first speed */
+  return fmax(first_us * orr_gang_phases_seen(job->phases, (double)job->left_us / first_us), 1);
 }
 
 /* --- Max-min --- */

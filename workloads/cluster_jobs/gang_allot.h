@@ -58,6 +58,9 @@ double orr_gang_allot_gpus(const OrrGangAllot *allot); /* of all kinds */
 /* In order, whole kinds: jobs keep what they have; the next one gets a kind with room, chosen at
  * random, or (@is_fastest) the fastest. Stops at the first that fits nowhere. */
 void orr_gang_allot_whole(OrrGangAllot *allot, gboolean is_fastest);
+/* The run time on its first kind that is left of @job, as a scheduler sees it: at its present
+ * speed, whatever is to come. */
+double orr_gang_allot_left_us(const OrrGangJob *job);
 /* What a job would get if everybody had an equal part of every kind: the rate times the time. */
 double orr_gang_allot_equal(const OrrGangAllot *allot, const OrrGangJob *job);
 

@@ -40,11 +40,12 @@ typedef struct {
   gint64 saving_us;    /* set by a run: what its checkpoints take, on top of that */
   gint64 saved_us;     /* part of overhead_us, once it has ended: checkpoints that counted */
   gint64 gpus;
-  double cpus, memory_bytes;    /* of the whole gang; 0: not stated */
-  gint64 asked_gpus;            /* set by a run: gpus as the trace has them */
-  gint64 min_gpus, max_gpus;    /* of an elastic gang; 0: gpus */
-  gint64 segment;               /* nodes that must share a block; 0: the placement's */
-  double steps;                 /* of its training; 0: not stated */
+  double cpus, memory_bytes;          /* of the whole gang; 0: not stated */
+  gint64 asked_gpus;                  /* set by a run: gpus as the trace has them */
+  gint64 min_gpus, max_gpus;          /* of an elastic gang; 0: gpus */
+  gint64 segment;                     /* nodes that must share a block; 0: the placement's */
+  double steps;                       /* of its training; 0: not stated */
+  const struct OrrGangPhases *phases; /* its speed as it goes on; NULL: constant */
   const char *after;            /* ids of jobs that must have ended, "1|2"; NULL or "": none */
   double rates[ORR_GANG_KINDS]; /* work per time on each kind of GPU; 0: it cannot run there */
   guint account;                /* of its user, where the order goes by usage (gang_account.h) */

@@ -5,13 +5,16 @@
 
 #include <string.h>
 
+#include "workloads/cluster_jobs/gang_phases.h"
+
 /* What the rounds know of a live job. */
 typedef struct {
   OrrGangJob *job;
   guint on, was_on; /* its kind in this round and the last; G_MAXUINT: none */
   double x[ORR_GANG_KINDS], had[ORR_GANG_KINDS]; /* fractions; time on each kind since the reset */
   double deficit[ORR_GANG_KINDS];
-  gint64 end_us; /* of its share of this round */
+  gint64 end_us;   /* of its share of this round */
+  gboolean is_new; /* it came since fractions were last computed */
 } Live;
 
 typedef struct {
@@ -72,6 +75,7 @@ static void reset(Rounds *rounds) {
   memset(rounds->had, 0, sizeof rounds->had);
   for (guint i = 0; i < rounds->live->len; i++) {
     Live *live = live_at(rounds, i);
+    live->is_new = FALSE;
     for (guint k = 0; k < rounds->n_kinds; k++) {
       live->deficit[k] += live->x[k] * since - (live->had[k] - half);
       live->had[k] = half;
@@ -140,6 +144,8 @@ static void choose(Rounds *rounds) {
     kinds[other] = last;
   }
   for (guint k = 0; k < rounds->n_kinds; k++) choose_for(rounds, kinds[k]);
+  for (guint i = 0; i < rounds->live->len; i++)
+    if (live_at(rounds, i)->is_new) live_at(rounds, i)->on = G_MAXUINT;
 }
 
 /* --- Time --- */
@@ -187,13 +193,26 @@ static void note_stop(const Rounds *rounds, OrrGangJob *job, gint64 at_us, const
 
 /* A job that was elsewhere, or nowhere, starts again. */
 static gint64 restart_of(const Rounds *rounds, const Live *live) {
-  if (live->job->first_start_us < 0 || live->was_on == live->on) return 0;
-  return live->job->restart_us >= 0 ? live->job->restart_us : rounds->rules->restart_us;
+  const gint64 start_us = rounds->how->start_us;
+  if (live->was_on == live->on) return 0;
+  if (live->job->first_start_us < 0) return start_us;
+  return start_us +
+         (live->job->restart_us >= 0 ? live->job->restart_us : rounds->rules->restart_us);
+}
+
+/* Time left over that at its first speed. */
+static double left_of(const OrrGangJob *job) {
+  return (double)job->left_us / (double)MAX(job->work_us, 1) * orr_gang_phases_time(job->phases);
+}
+
+static guint phase_of(const OrrGangJob *job) {
+  return job->phases && job->left_us > 0 ? orr_gang_phases_index(job->phases, left_of(job)) : 0;
 }
 
 /* Whole steps of @job within @time_us; all of it where a step is longer, or not known. */
 static gint64 whole_steps_us(const OrrGangJob *job, double rate, gint64 time_us) {
-  const double step_us = job->steps > 0 ? (double)job->work_us / job->steps / rate : 0;
+  const double step_us =
+      job->steps > 0 && !job->phases ? (double)job->work_us / job->steps / rate : 0;
   const double whole = step_us > 0 ? floor((double)time_us / step_us + 1e-9) : 0;
   return whole >= 1 ? llround(whole * step_us) : time_us;
 }
@@ -207,7 +226,9 @@ static void run_job(Rounds *rounds, Live *live) {
   const gint64 room_us = whole_steps_us(job, rate, rounds->how->length_us - restart_us);
   const gint64 time_us = MIN(needed_us, room_us);
   if (job->first_start_us < 0) job->first_start_us = rounds->now_us;
+  const guint phase = phase_of(job);
   job->left_us = time_us == needed_us ? 0 : job->left_us - llround((double)time_us * rate);
+  if (phase_of(job) != phase) rounds->needs_reset = TRUE;
   job->run_us += time_us;
   job->overhead_us += restart_us;
   job->held_us += time_us + restart_us;
@@ -286,7 +307,7 @@ static gboolean run_round(Rounds *rounds) {
 }
 
 static void submit(Rounds *rounds, OrrGangJob *job) {
-  Live live = {.job = job, .on = G_MAXUINT, .was_on = G_MAXUINT};
+  Live live = {.job = job, .on = G_MAXUINT, .was_on = G_MAXUINT, .is_new = TRUE};
   for (guint k = 0; k < rounds->n_kinds; k++) live.had[k] = (double)rounds->how->length_us / 2;
   job->demand_begin = rounds->totals.demand;
   g_array_append_val(rounds->live, live);

@@ -12,8 +12,9 @@
  *   priority(m, k) = x(m, k) / f(m, k)      f: what m has had of all time on k since the last reset
  *
  * A job that ends leaves its GPUs idle until the round ends; the round ends early when all its jobs
- * have ended. Jobs that come wait for the next round. Fractions are computed anew after a job came
- * or ended, but not more often than every `reset`; the time had since begins at half a round.
+ * have ended. Fractions are computed anew after a job came, ended, or changed its speed, but not
+ * more often than every `reset`; the time had since begins at half a round. A job that came since
+ * has no fraction and does not run, and what would be its GPUs by priority stays idle, as in Gavel.
  *
  * Invariants: at most a kind's GPUs are held in a round, by whole gangs on one kind; a job runs
  * until its work is done, at its kind's rate; a run repeats.
@@ -30,11 +31,12 @@ G_BEGIN_DECLS
 typedef struct {
   const OrrGangAllotment *allotment;
   gint64 length_us, reset_us;
+  gint64 start_us; /* a job takes it in a round after one in which it did not run */
   guint64 seed;
 } OrrGangRounds;
 
 /* As orr_gang_sim_run: @rules gives kinds and the cost of a restart, which a job pays when it did
- * not run in the round before, on the same kind. */
+ * not run in the round before, on the same kind; @rounds the cost of any start, the first, too. */
 void orr_gang_rounds_run(const OrrGangRules *rules, const OrrGangRounds *rounds, GArray *jobs,
                          OrrGangTotals *ret_totals);
 

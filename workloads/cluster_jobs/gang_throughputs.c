@@ -4,6 +4,7 @@
 #include "workloads/cluster_jobs/gang_throughputs.h"
 
 #include "sim/base/csv.h"
+#include "workloads/cluster_jobs/gang_phases.h"
 
 struct OrrGangThroughputs {
   GHashTable *by_key; /* "model\ngpus\nkind" to double */
@@ -107,6 +108,7 @@ gboolean orr_gang_throughputs_apply(const OrrGangThroughputs *speeds, const OrrG
     job->rates[k] = reference > 0 ? speed / reference : 0;
   }
   if (!(reference > 0)) return FALSE;
-  if (job->steps > 0) job->work_us = llround(job->steps / reference * ORR_GANG_US_PER_S);
+  const double time = job->phases ? orr_gang_phases_time(job->phases) : 1;
+  if (job->steps > 0) job->work_us = llround(job->steps / reference * time * ORR_GANG_US_PER_S);
   return TRUE;
 }

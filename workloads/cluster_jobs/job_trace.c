@@ -33,6 +33,7 @@ OrrJobTrace *orr_job_trace_new(void) {
   trace->jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
   trace->texts = g_string_chunk_new(4096);
   trace->assumed = g_ptr_array_new_with_free_func(g_free);
+  trace->phases = g_ptr_array_new_with_free_func((GDestroyNotify)orr_gang_phases_free);
   return trace;
 }
 
@@ -45,6 +46,7 @@ void orr_job_trace_free(OrrJobTrace *trace) {
   g_array_unref(trace->jobs);
   g_string_chunk_free(trace->texts);
   g_ptr_array_unref(trace->assumed);
+  g_ptr_array_unref(trace->phases);
   g_free(trace);
 }
 
@@ -113,13 +115,14 @@ void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace plac
     trace->n_without_gpus++;
     return;
   }
+  const double work_s = line->work_s * (line->phases ? orr_gang_phases_time(line->phases) : 1);
   const OrrGangJob job = {.id = kept(trace, line->id),
                           .user = kept(trace, line->user),
                           .queue = kept(trace, queue),
                           .model = kept(trace, line->model),
                           .number = number_of(trace, line->id),
                           .submit_us = llround(line->submit_s * ORR_GANG_US_PER_S),
-                          .work_us = llround(line->work_s * ORR_GANG_US_PER_S),
+                          .work_us = llround(work_s * ORR_GANG_US_PER_S),
                           .limit_us = llround(line->limit_s * ORR_GANG_US_PER_S),
                           .restart_us = stated_us(line->restart_s),
                           .checkpoint_us = stated_us(line->checkpoint_s),
@@ -133,6 +136,7 @@ void orr_job_trace_add(OrrJobTrace *trace, const OrrJobLine *line, OrrPlace plac
                           .max_gpus = (gint64)line->max_gpus,
                           .segment = (gint64)line->segment,
                           .steps = line->steps,
+                          .phases = line->phases,
                           .after = kept(trace, line->after)};
   g_array_append_val(trace->jobs, job);
 }

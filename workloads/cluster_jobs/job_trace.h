@@ -12,12 +12,14 @@
 #include "sim/base/diag.h"
 #include "sim/base/registry.h"
 #include "workloads/cluster_jobs/gang_job.h"
+#include "workloads/cluster_jobs/gang_phases.h"
 
 G_BEGIN_DECLS
 
 typedef struct {
   GArray *jobs;           /* of OrrGangJob, in FIFO order once read */
   GStringChunk *texts;    /* of the jobs' names */
+  GPtrArray *phases;      /* of OrrGangPhases *, of jobs whose speed changes */
   GPtrArray *assumed;     /* of char *: what the trace lacks, and what is taken instead */
   gboolean is_dated;      /* submissions are dates: the first becomes 0 */
   const char *only_queue; /* other queues' jobs are left out; NULL or "": none */
@@ -33,6 +35,7 @@ typedef struct {
   double priority;
   double cpus, memory_gb, min_gpus, max_gpus, segment, steps; /* 0: not stated */
   const char *after;                                          /* NULL: none */
+  const OrrGangPhases *phases;                                /* NULL: none; the trace takes it */
 } OrrJobLine;
 
 /* A line that states nothing: every optional member at what stands for that. */

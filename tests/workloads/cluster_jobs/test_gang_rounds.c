@@ -5,6 +5,7 @@
 #include "workloads/cluster_jobs/gang_rounds.h"
 
 #include "workloads/cluster_jobs/gang_lp.h"
+#include "workloads/cluster_jobs/gang_phases.h"
 
 extern const OrrGangAllotment orr_allot_fifo_gavel, orr_allot_max_min_blind;
 
@@ -115,6 +116,49 @@ static void test_blind(void) {
   }
 }
 
+/* --- Phases --- */
+
+/* A quarter of the work at speed 1, a half at 1.5, a quarter at 2: 1/4 + 1/3 + 1/8 = 17/24 of the
+ * time. When 1/8 is left, the last phase begins, and 1/4 of the work at 2 is seen: 1/8. When a
+ * little more is left, it is seen at 1.5: 1/4 over 1.5 = 1/6. */
+static void test_phases(void) {
+  g_autoptr(OrrGangPhases) phases = orr_gang_phases_read("0.25:1.5|0.75:2");
+  g_assert_nonnull(phases);
+  g_assert_cmpfloat_with_epsilon(orr_gang_phases_time(phases), 17.0 / 24, 1e-12);
+  g_assert_cmpuint(orr_gang_phases_index(phases, 17.0 / 24), ==, 0);
+  g_assert_cmpuint(orr_gang_phases_index(phases, 0.125), ==, 2);
+  g_assert_cmpuint(orr_gang_phases_index(phases, 0.126), ==, 1);
+  g_assert_cmpfloat_with_epsilon(orr_gang_phases_seen(phases, 0.125), 0.125, 1e-12);
+  g_assert_cmpfloat_with_epsilon(orr_gang_phases_seen(phases, 0.125 + 1e-9), 1.0 / 6, 1e-6);
+  g_assert_cmpfloat_with_epsilon(orr_gang_phases_seen(phases, 17.0 / 24), 1, 1e-12);
+  const char *const wrong[] = {"0.5", "0.5:", "0:2", "1:2", "0.5:2|0.5:3", "0.5:0", "0.5:2x"};
+  for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) g_assert_null(orr_gang_phases_read(wrong[i]));
+}
+
+/* Rounds of 100 from 1 on: a job of 240 that takes 17/24 of it, 170, pays a start in the first
+ * round only and ends at 181. A second one comes at 50 and has no fraction until 150 have passed
+ * since the computation at 1: not in the round from 101, which ends with the first job at 181. */
+static void test_start(void) {
+  static const OrrGangKind one = {"", 1, 2};
+  g_autoptr(OrrGangPhases) phases = orr_gang_phases_read("0.25:1.5|0.75:2");
+  const OrrGangRules rules = {.kinds = &one, .n_kinds = 1};
+  const OrrGangRounds how = {
+      .allotment = &orr_allot_max_min_blind, .length_us = 100, .reset_us = 150, .start_us = 10};
+  g_autoptr(GArray) jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  OrrGangJob job = {.id = "a", .gpus = 1, .work_us = 170, .submit_us = 1, .phases = phases};
+  job.rates[0] = 1;
+  g_array_append_val(jobs, job);
+  job = (OrrGangJob){.id = "b", .gpus = 1, .work_us = 30, .submit_us = 50, .rates = {1}};
+  g_array_append_val(jobs, job);
+  OrrGangTotals totals;
+  orr_gang_rounds_run(&rules, &how, jobs, &totals);
+  const OrrGangJob *a = &g_array_index(jobs, OrrGangJob, 0), *b = a + 1;
+  g_assert_cmpint(a->end_us, ==, 181);
+  g_assert_cmpint(b->first_start_us, ==, 181);
+  g_assert_cmpint(b->end_us, ==, 221);
+  g_assert_cmpint(b->overhead_us, ==, 10);
+}
+
 /* --- Rounds --- */
 
 static const OrrGangKind kinds[] = {{"fast", 2, 4}, {"slow", 3, 4}};
@@ -150,7 +194,7 @@ static guint64 digest(const GArray *jobs) {
  * never more than 20 GPUs at once; a second run is the same. */
 static void check_rounds(const OrrGangAllotment *allotment, guint64 seed) {
   const OrrGangRules rules = {.kinds = kinds, .n_kinds = 2};
-  const OrrGangRounds how = {allotment, 100, 250, seed};
+  const OrrGangRounds how = {allotment, 100, 250, (gint64)(seed % 2) * 3, seed};
   GArray *jobs = random_jobs(seed, 120);
   OrrGangTotals totals, again;
   double used = 0;
@@ -189,6 +233,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_rounds/fifo-gavel", test_fifo_gavel);
   g_test_add_func("/gang_rounds/hand-over", test_hand_over);
   g_test_add_func("/gang_rounds/blind", test_blind);
+  g_test_add_func("/gang_rounds/phases", test_phases);
+  g_test_add_func("/gang_rounds/start", test_start);
   g_test_add_func("/gang_rounds/rounds", test_rounds);
   return g_test_run();
 }

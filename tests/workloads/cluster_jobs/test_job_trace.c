@@ -137,6 +137,7 @@ static void test_errors(void) {
       {".csv", "submit_s,duration_s\n0,-1\n", ":2:1: error: the run time is -1: want 0 to 1e+09"},
       {".csv", "submit_s,duration_s,gpus\n0,1,1.5\n", "number of GPUs is 1.5: want a whole"},
       {".csv", "submit_s,duration_s,gpus\n0,1,\n", ":2:5: error: gpus is ''"},
+      {".csv", "submit_s,duration_s,phases\n0,1,0.5:2|0.4:3\n", ":2:5: error: phases is not"},
       {".csv", "submit_s,duration_s\n", "no job"},
       {".csv", "submit_s,duration_s\n0\n", ":2:1: error: 1 cells, but the header has 2"},
       {".swf", "; c\n1 2 3\n", ":2:1: error: 3 fields: want 18"},
@@ -148,6 +149,16 @@ static void test_errors(void) {
     g_assert_null(read_text(bad[i].ending, bad[i].text, NULL, &message));
     if (!strstr(message, bad[i].wanted)) g_error("'%s' lacks '%s'", message, bad[i].wanted);
   }
+}
+
+/* 24 s at the first speed take 17/24 of it (test_gang_rounds.c). */
+static void test_job_phases(void) {
+  g_autoptr(OrrJobTrace) trace =
+      read_text(".csv", "submit_s,duration_s,phases\n0,24,0.25:1.5|0.75:2\n1,5,\n", NULL, NULL);
+  g_assert_cmpint(job_at(trace, 0)->work_us, ==, 17000000);
+  g_assert_nonnull(job_at(trace, 0)->phases);
+  g_assert_cmpint(job_at(trace, 1)->work_us, ==, 5000000);
+  g_assert_null(job_at(trace, 1)->phases);
 }
 
 static void test_swf(void) {
@@ -306,6 +317,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/job_trace/dated", test_dated);
   g_test_add_func("/job_trace/bad-dates", test_bad_dates);
   g_test_add_func("/job_trace/errors", test_errors);
+  g_test_add_func("/job_trace/phases", test_job_phases);
   g_test_add_func("/job_trace/swf", test_swf);
   g_test_add_func("/job_trace/gavel", test_gavel);
   g_test_add_func("/job_trace/generate", test_generate);

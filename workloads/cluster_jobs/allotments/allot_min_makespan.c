@@ -11,9 +11,9 @@
 static void fill(OrrGangAllot *allot) {
   g_autofree double *scale = g_new(double, allot->n + 1);
   double most = 1;
-  for (guint i = 0; i < allot->n; i++) most = fmax(most, (double)allot->jobs[i]->left_us);
+  for (guint i = 0; i < allot->n; i++) most = fmax(most, orr_gang_allot_left_us(allot->jobs[i]));
   for (guint i = 0; i < allot->n; i++)
-    scale[i] = most / fmax((double)allot->jobs[i]->left_us, 1) / (double)allot->jobs[i]->gpus;
+    scale[i] = most / orr_gang_allot_left_us(allot->jobs[i]) / (double)allot->jobs[i]->gpus;
   orr_gang_allot_max_min(allot, scale);
 }
 

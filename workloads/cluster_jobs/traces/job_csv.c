@@ -8,7 +8,8 @@
  * takes one; without job_id its line counts; an empty limit_s means no limit, an empty restart_s,
  * checkpoint_s, checkpoint_cost_s or detection_s the policy's. For some policies: cpus, memory_gb
  * (of the gang), min_gpus, max_gpus (elastic gangs), segment (nodes that must share a block), steps
- * (of training), after (ids of jobs that must have ended: 3|5). Further columns are ignored.
+ * (of training), after (ids of jobs that must have ended: 3|5), phases (from a fraction of the work
+ * on, times as fast as at first: 0.25:1.5|0.75:2, gang_phases.h). Further columns are ignored.
  */
 #include <string.h>
 
@@ -17,7 +18,7 @@
 
 typedef struct {
   int id, submit, work, gpus, user, queue, model, limit, restart, checkpoint, cost, detection;
-  int priority, cpus, memory, min_gpus, max_gpus, segment, steps, after;
+  int priority, cpus, memory, min_gpus, max_gpus, segment, steps, after, phases;
 } Columns;
 
 /* The place of cell @column: commas inside quotes do not count. */
@@ -76,7 +77,8 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
                        .max_gpus = orr_csv_column(csv, "max_gpus"),
                        .segment = orr_csv_column(csv, "segment"),
                        .steps = orr_csv_column(csv, "steps"),
-                       .after = orr_csv_column(csv, "after")};
+                       .after = orr_csv_column(csv, "after"),
+                       .phases = orr_csv_column(csv, "phases")};
   if (columns->work < 0) columns->work = orr_csv_column(csv, "work_s");
   if (columns->submit < 0)
     orr_diags_error(diags, header->place, "there is no column submit_s (the header has %u)",
@@ -85,6 +87,20 @@ static gboolean find_columns(const OrrCsv *csv, Columns *columns, OrrDiags *diag
     orr_diags_error(diags, header->place, "there is no column duration_s (the header has %u)",
                     g_strv_length(csv->header));
   return columns->submit >= 0 && columns->work >= 0;
+}
+
+static gboolean read_phases(OrrJobTrace *trace, const OrrCsvLine *line, int column, OrrDiags *diags,
+                            OrrJobLine *job) {
+  if (column < 0 || !*line->cells[column]) return TRUE;
+  OrrGangPhases *phases = orr_gang_phases_read(line->cells[column]);
+  job->phases = phases;
+  if (phases)
+    g_ptr_array_add(trace->phases, phases);
+  else
+    orr_diags_error(diags, cell_place(line, column),
+                    "phases is not FROM:SPEED|..., fractions of the work in rising order between 0 "
+                    "and 1, each with a speed from 0.001 to 1000 relative to the first");
+  return phases != NULL;
 }
 
 static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
@@ -110,7 +126,8 @@ static void add_line(OrrJobTrace *trace, const OrrCsv *csv, const OrrCsvLine *li
       optional(csv, line, columns->min_gpus, diags, &job.min_gpus) &&
       optional(csv, line, columns->max_gpus, diags, &job.max_gpus) &&
       optional(csv, line, columns->segment, diags, &job.segment) &&
-      optional(csv, line, columns->steps, diags, &job.steps))
+      optional(csv, line, columns->steps, diags, &job.steps) &&
+      read_phases(trace, line, columns->phases, diags, &job))
     orr_job_trace_add(trace, &job, line->place, diags);
 }
 
