@@ -3,18 +3,23 @@
  */
 #include "workloads/cluster_jobs/gang_allot.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "workloads/cluster_jobs/gang_lp.h"
 #include "workloads/cluster_jobs/gang_phases.h"
 
-extern const OrrGangAllotment orr_allot_fifo, orr_allot_fifo_fastest, orr_allot_fifo_gavel,
+extern const OrrGangAllotment orr_allot_allox, orr_allot_fifo, orr_allot_fifo_fastest,
+    orr_allot_fifo_gavel, orr_allot_finish_time_fair, orr_allot_finish_time_fair_blind,
     orr_allot_max_min, orr_allot_max_min_blind, orr_allot_min_makespan;
 
 /* Alphabetical. To add one, see gang_allot.h. */
-static const OrrEntry *const entries[] = {&orr_allot_fifo.entry,
+static const OrrEntry *const entries[] = {&orr_allot_allox.entry,
+                                          &orr_allot_fifo.entry,
                                           &orr_allot_fifo_fastest.entry,
                                           &orr_allot_fifo_gavel.entry,
+                                          &orr_allot_finish_time_fair.entry,
+                                          &orr_allot_finish_time_fair_blind.entry,
                                           &orr_allot_max_min.entry,
                                           &orr_allot_max_min_blind.entry,
                                           &orr_allot_min_makespan.entry,
@@ -49,6 +54,39 @@ void orr_gang_allot_spread(OrrGangAllot *allot, const double *time) {
     }
     for (guint k = 0; k < allot->n_kinds && gpus > 0; k++) x[k] *= time[i] / gpus;
   }
+}
+
+/* --- Without a look at kinds --- */
+
+static int compare_gpus(gconstpointer a, gconstpointer b) {
+  const double p = *(const double *)a, q = *(const double *)b;
+  return p < q ? -1 : p > q;
+}
+
+/* Content jobs hold gpus(m) GPUs all the time, the others t each: fills the level in the order of
+ * gangs, which is that in which jobs are content. */
+static double level(const OrrGangAllot *allot) {
+  g_autofree double *gpus = g_new(double, allot->n + 1);
+  for (guint i = 0; i < allot->n; i++) gpus[i] = (double)allot->jobs[i]->gpus;
+  qsort(gpus, allot->n, sizeof *gpus, compare_gpus);
+  double left = orr_gang_allot_gpus(allot);
+  for (guint i = 0; i < allot->n; i++) {
+    const double equal = left / (allot->n - i);
+    if (equal < gpus[i]) return equal;
+    left -= gpus[i];
+  }
+  return G_MAXDOUBLE;
+}
+
+void orr_gang_allot_blind_times(const OrrGangAllot *allot, double *ret_time) {
+  const double t = level(allot);
+  for (guint i = 0; i < allot->n; i++) ret_time[i] = fmin(1, t / (double)allot->jobs[i]->gpus);
+}
+
+void orr_gang_allot_blind(OrrGangAllot *allot) {
+  g_autofree double *time = g_new(double, allot->n + 1);
+  orr_gang_allot_blind_times(allot, time);
+  orr_gang_allot_spread(allot, time);
 }
 
 double orr_gang_allot_left_us(const OrrGangJob *job) {

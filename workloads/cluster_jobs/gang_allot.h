@@ -52,6 +52,10 @@ double orr_gang_allot_max_min(OrrGangAllot *allot, const double *scale);
 /* Time @time[m] of each job, of all kinds on which it can run, in proportion to their GPUs: what a
  * scheduler gives that does not see kinds. */
 void orr_gang_allot_spread(OrrGangAllot *allot, const double *time);
+/* Max-min fair time, whatever the kind (allotments/allot_max_min_blind.c); the first only says how
+ * much of its time each job has. */
+void orr_gang_allot_blind_times(const OrrGangAllot *allot, double *ret_time);
+void orr_gang_allot_blind(OrrGangAllot *allot);
 /* Whether @job can run on @kind: it has a speed there, and the kind has GPUs enough. */
 gboolean orr_gang_allot_runs(const OrrGangAllot *allot, const OrrGangJob *job, guint kind);
 double orr_gang_allot_gpus(const OrrGangAllot *allot); /* of all kinds */

@@ -4,10 +4,14 @@
  */
 #include "workloads/cluster_jobs/gang_rounds.h"
 
+#include <string.h>
+
 #include "workloads/cluster_jobs/gang_lp.h"
+#include "workloads/cluster_jobs/gang_matching.h"
 #include "workloads/cluster_jobs/gang_phases.h"
 
-extern const OrrGangAllotment orr_allot_fifo_gavel, orr_allot_max_min_blind;
+extern const OrrGangAllotment orr_allot_allox, orr_allot_fifo_gavel, orr_allot_finish_time_fair,
+    orr_allot_finish_time_fair_blind, orr_allot_max_min_blind;
 
 /* Two kinds of one GPU. Job a gains 2 and 1 on them, b 1 and 1. b gains at most 1, by having a GPU
  * all the time, so t = 1; then a has what is best for it, the first kind: the sum is 3. */
@@ -114,6 +118,87 @@ static void test_blind(void) {
     g_assert_cmpfloat_with_epsilon(c.x[k], 1.0 / 3, 1e-12);
     g_assert_cmpfloat_with_epsilon(c.x[3 + k], 5.0 / 18, 1e-12);
   }
+}
+
+/* --- Matching --- */
+
+/* The best of all assignments of @n rows to @m columns, from row @i on. */
+static double best_cost(guint n, guint m, const double *cost, guint i, guint used) {
+  double best = i == n ? 0 : G_MAXDOUBLE;
+  for (guint j = 0; i < n && j < m; j++)
+    if (!(used & 1U << j))
+      best = fmin(best, cost[i * m + j] + best_cost(n, m, cost, i + 1, used | 1U << j));
+  return best;
+}
+
+/* 300 random matrices of up to 5 x 7, whole numbers with many ties, against all assignments. */
+static void test_matching(void) {
+  OrrRandom random = orr_random_stream(1, "matching");
+  for (guint trial = 0; trial < 300; trial++) {
+    const guint n = 1 + (guint)orr_random_below(&random, 5);
+    const guint m = n + (guint)orr_random_below(&random, 3);
+    double cost[35], sum = 0;
+    guint column[5], used = 0;
+    for (guint i = 0; i < n * m; i++) cost[i] = (double)orr_random_below(&random, 6);
+    orr_gang_matching_solve(n, m, cost, column);
+    for (guint i = 0; i < n; i++) {
+      g_assert_false(used & 1U << column[i]);
+      used |= 1U << column[i];
+      sum += cost[i * m + column[i]];
+    }
+    g_assert_cmpfloat(sum, ==, best_cost(n, m, cost, 0, 0));
+  }
+}
+
+/* One GPU of each kind; p100 is slow. Job a takes 10 on v100 and 12 on p100, b 10 and 100, c 4 on
+ * v100 and cannot run on p100. On p100 alone: a, 12. On v100: c before b, 4 + 14. In all 30; with
+ * a and c on v100 and b on p100, 4 + 14 + 100. So c starts on v100 and a on p100; b waits. */
+static void test_allox(void) {
+  Case c;
+  static const double one_each[] = {0, 1, 1};
+  case_init(&c, (const gint64[]){1, 1, 1}, 3, 0);
+  const double rates[][3] = {{0, 10.0 / 12, 1}, {0, 0.1, 1}, {0, 0, 1}};
+  const gint64 work[] = {10, 10, 4};
+  c.ask.capacity = one_each;
+  for (guint i = 0; i < 3; i++) {
+    memcpy(c.jobs[i].rates, rates[i], sizeof rates[i]);
+    c.jobs[i].work_us = c.jobs[i].left_us = work[i];
+  }
+  orr_allot_allox.fill(&c.ask);
+  assert_kinds(&c, (const int[]){1, -1, 2});
+}
+
+/* Two jobs on one GPU of one kind. Alone in its half, each would have 1/2 of the time. a has waited
+ * for 100 and has 100 left: 300 in its half; b is new and has 100 left: 200. With fractions x and
+ * 1 - x, rho is (100 + 100 / x) / 300 and 100 / (1 - x) / 200. At x = 1/2 both are 1, so nobody can
+ * be better off, and both allotments give halves. */
+static void check_halves(const OrrGangAllotment *allotment) {
+  static const double only[] = {0, 0, 1};
+  Case c;
+  case_init(&c, (const gint64[]){1, 1}, 2, 0);
+  c.ask.capacity = only;
+  c.ask.now_us = 100;
+  c.jobs[1].submit_us = 100;
+  allotment->fill(&c.ask);
+  g_assert_cmpfloat_with_epsilon(c.x[2], 0.5, 1e-3);
+  g_assert_cmpfloat_with_epsilon(c.x[5], 0.5, 1e-3);
+}
+
+/* Two kinds of one GPU. Fair: half of each for both. a: rates 1 and 2, b: 1 and 1; 100 left, new.
+ * Fair throughputs 3/2 and 1. rho is fair / throughput: with a on the second kind all the time and
+ * b on the first, a has 3/4 and b 1; b cannot have more than 1, so rho is 1, and a has what is left
+ * for it: at least its 3/2. */
+static void test_finish_time(void) {
+  static const double two[] = {0, 1, 1};
+  Case c;
+  check_halves(&orr_allot_finish_time_fair);
+  check_halves(&orr_allot_finish_time_fair_blind);
+  case_init(&c, (const gint64[]){1, 1}, 2, 0);
+  c.ask.capacity = two;
+  c.jobs[0].rates[2] = 2;
+  orr_allot_finish_time_fair.fill(&c.ask);
+  g_assert_cmpfloat_with_epsilon(c.x[4] + c.x[5], 1, 1e-2);
+  g_assert_cmpfloat_with_epsilon(c.x[1] + 2 * c.x[2], 2, 2e-2);
 }
 
 /* --- Phases --- */
@@ -233,6 +318,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/gang_rounds/fifo-gavel", test_fifo_gavel);
   g_test_add_func("/gang_rounds/hand-over", test_hand_over);
   g_test_add_func("/gang_rounds/blind", test_blind);
+  g_test_add_func("/gang_rounds/matching", test_matching);
+  g_test_add_func("/gang_rounds/allox", test_allox);
+  g_test_add_func("/gang_rounds/finish-time", test_finish_time);
   g_test_add_func("/gang_rounds/phases", test_phases);
   g_test_add_func("/gang_rounds/start", test_start);
   g_test_add_func("/gang_rounds/rounds", test_rounds);

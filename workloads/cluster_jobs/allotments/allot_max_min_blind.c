@@ -12,36 +12,9 @@
  *
  *   workload: {policy: {rounds: {length: 6 min, allotment: max-min-blind}}}
  */
-#include <stdlib.h>
-
 #include "workloads/cluster_jobs/gang_allot.h"
 
-static int compare(gconstpointer a, gconstpointer b) {
-  const double p = *(const double *)a, q = *(const double *)b;
-  return p < q ? -1 : p > q;
-}
-
-/* Content jobs hold gpus(m) GPUs all the time, the others t each: fills the level in the order of
- * gangs, which is that in which jobs are content. */
-static double level(const OrrGangAllot *allot) {
-  g_autofree double *gpus = g_new(double, allot->n + 1);
-  for (guint i = 0; i < allot->n; i++) gpus[i] = (double)allot->jobs[i]->gpus;
-  qsort(gpus, allot->n, sizeof *gpus, compare);
-  double left = orr_gang_allot_gpus(allot);
-  for (guint i = 0; i < allot->n; i++) {
-    const double equal = left / (allot->n - i);
-    if (equal < gpus[i]) return equal;
-    left -= gpus[i];
-  }
-  return G_MAXDOUBLE;
-}
-
-static void fill(OrrGangAllot *allot) {
-  g_autofree double *time = g_new(double, allot->n + 1);
-  const double t = level(allot);
-  for (guint i = 0; i < allot->n; i++) time[i] = fmin(1, t / (double)allot->jobs[i]->gpus);
-  orr_gang_allot_spread(allot, time);
-}
+static void fill(OrrGangAllot *allot) { orr_gang_allot_blind(allot); }
 
 const OrrGangAllotment orr_allot_max_min_blind = {
     .entry = {"max-min-blind", "Every job has the same GPU time, of whatever kind.", NULL},
