@@ -81,8 +81,8 @@ static const OrrFieldTable rounds_table = ORR_FIELD_TABLE(
 
 static const char *const kind_choice_words[] = {"first", "fastest", NULL};
 
-static const char *const reclaim_words[] = {"never", "lower-priority", "over-quota",
-                                            "over-fair-share", NULL};
+static const char *const reclaim_words[] = {"never",           "lower-priority", "over-quota",
+                                            "over-fair-share", "fair-sharing",   NULL};
 
 static const OrrField policy_fields[] = {
     ORR_FIELD_TEXT(OrrClusterPolicy, "name", name, NULL, "The policy's name in the library.",

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const orr_reclaim_words[] = {"policy",     "never",           "lower-priority",
-                                         "over-quota", "over-fair-share", NULL};
+const char *const orr_reclaim_words[] = {
+    "policy", "never", "lower-priority", "over-quota", "over-fair-share", "fair-sharing", NULL};
 
 #define LIMIT(type_, key_, member_, sentence_)                                                     \
   ORR_FIELD_INT(type_, key_, member_, "-1", sentence_, .min = -1, .max = 1e9)
@@ -49,7 +49,8 @@ static const OrrField fields[] = {
                    "What it may take from other queues while it has less than its quota (its fair "
                    "share with over-fair-share): as policy.reclaim says; nothing; jobs of lower "
                    "priority of queues above their quota; any job of such queues; any job of "
-                   "queues above their fair share."),
+                   "queues above their fair share; or, by Kueue's fair sharing, any job of queues "
+                   "that borrow more for their weight."),
 };
 const OrrFieldTable orr_gang_queue_table =
     ORR_FIELD_TABLE("cluster-queue", "A queue, or a group of queues.", OrrGangQueueParams, fields);
@@ -252,6 +253,16 @@ gboolean orr_gang_queues_is_over_share(const OrrGangQueues *queues, guint i, gui
   for (int at = (int)i; at > 0 && !is_above(queues, at, other); at = queues->all[at].parent)
     if ((double)queues->all[at].held > queues->all[at].share + 1e-9) return TRUE;
   return FALSE;
+}
+
+double orr_gang_queues_excess(const OrrGangQueues *queues, guint i, guint other, gint64 more) {
+  guint top = i;
+  for (int at = (int)i; at > 0 && !is_above(queues, at, other); at = queues->all[at].parent)
+    top = (guint)at;
+  const OrrGangQueue *queue = &queues->all[top];
+  const double gpus = (double)MAX(0, queue->held + more - queue->slots[0].quota);
+  const double weight = queue->params ? queue->params->weight : 1;
+  return gpus > 0 ? gpus / weight : 0;
 }
 
 /* --- Fair shares --- */

@@ -43,9 +43,10 @@ enum { ORR_GANG_SLOTS = ORR_GANG_KINDS + 1 };
 typedef enum {
   ORR_RECLAIM_POLICY, /* as the policy says */
   ORR_RECLAIM_NEVER,
-  ORR_RECLAIM_LOWER_PRIORITY, /* jobs of lower priority, of queues above their quota */
-  ORR_RECLAIM_OVER_QUOTA,     /* any job of queues above their quota */
-  ORR_RECLAIM_OVER_FAIR_SHARE /* any job of queues above their fair share */
+  ORR_RECLAIM_LOWER_PRIORITY,  /* jobs of lower priority, of queues above their quota */
+  ORR_RECLAIM_OVER_QUOTA,      /* any job of queues above their quota */
+  ORR_RECLAIM_OVER_FAIR_SHARE, /* any job of queues above their fair share */
+  ORR_RECLAIM_FAIR_SHARING     /* any job of queues that borrow more, for their weight (Kueue) */
 } OrrReclaim;
 extern const char *const orr_reclaim_words[]; /* "policy", "never", ..., NULL */
 
@@ -118,6 +119,9 @@ void orr_gang_queues_run(OrrGangQueues *queues, guint i, const OrrGangJob *job, 
 gboolean orr_gang_queues_borrows(const OrrGangQueues *queues, guint i, guint other);
 /* The same with fair shares, @gpus less. */
 gboolean orr_gang_queues_is_over_share(const OrrGangQueues *queues, guint i, guint other);
+/* GPUs beyond its quota over its weight, of queue @i or of the highest queue above it that is not
+ * above @other, if it had @more: what Kueue's fair sharing compares. */
+double orr_gang_queues_excess(const OrrGangQueues *queues, guint i, guint other, gint64 more);
 /* Fills `share` of all queues from `held` and `asked`. */
 void orr_gang_queues_share(OrrGangQueues *queues);
 

@@ -8,6 +8,8 @@
  * As Kueue does it: victims are taken in the order of `preemption.victims` until the job fits; then
  * from the last to the first each is spared without which it fits still.
  *
+ * With fair-sharing the next victim is of the queue with the largest share, as things then stand.
+ *
  *   candidates   v1 v2 v3 v4 ...    in the order of victims
  *   taken        v1 v2 v3           the job fits
  *   spared          v2              it fits without v2, too
@@ -20,6 +22,12 @@ const char *const orr_victim_words[] = {"borrowing",   "lowest-priority", "newes
 static OrrReclaim reclaim_of(const OrrGangRules *rules, const OrrGangQueueParams *queue) {
   const OrrReclaim own = (OrrReclaim)queue->reclaim;
   return own != ORR_RECLAIM_POLICY ? own : rules->reclaim;
+}
+
+/* Without queues there is nobody to reclaim from. */
+static OrrReclaim reclaim_of_job(const OrrGangSim *sim, const OrrGangJob *job) {
+  const OrrGangQueueParams *params = sim->tree.all[job->queue_index].params;
+  return params ? reclaim_of(sim->rules, params) : ORR_RECLAIM_NEVER;
 }
 
 gboolean orr_gang_victims_any(const OrrGangRules *rules) {
@@ -62,10 +70,27 @@ static gboolean is_within_share(const OrrGangSim *sim, const OrrGangJob *job) {
   return (double)(queue->held + job->gpus) <= queue->share + 1e-9;
 }
 
-static gboolean may_reclaim(const OrrGangSim *sim, const OrrGangJob *job,
-                            const OrrGangJob *victim) {
+/* Kueue's strategies of fair sharing, one after the other. A share is what a queue borrows, over its
+ * weight. */
+typedef enum {
+  FINAL_SHARE,   /* LessThanOrEqualToFinalShare: ours with the job <= theirs without the victim */
+  INITIAL_SHARE, /* LessThanInitialShare: ours with the job < theirs with the victim */
+  STRATEGIES
+} Strategy;
+
+static gboolean is_fair(const OrrGangSim *sim, const OrrGangJob *job, const OrrGangJob *victim,
+                        Strategy strategy) {
   const guint own = job->queue_index, other = victim->queue_index;
-  switch (reclaim_of(sim->rules, sim->tree.all[own].params)) {
+  const double ours = orr_gang_queues_excess(&sim->tree, own, other, job->gpus);
+  const double initial = orr_gang_queues_excess(&sim->tree, other, own, 0);
+  if (strategy == INITIAL_SHARE) return ours < initial;
+  return initial > 0 && ours <= orr_gang_queues_excess(&sim->tree, other, own, -victim->gpus);
+}
+
+static gboolean may_reclaim(const OrrGangSim *sim, const OrrGangJob *job, const OrrGangJob *victim,
+                            Strategy strategy) {
+  const guint own = job->queue_index, other = victim->queue_index;
+  switch (reclaim_of_job(sim, job)) {
   case ORR_RECLAIM_LOWER_PRIORITY:
     return victim->priority < job->priority && is_within(sim, job) &&
            orr_gang_queues_borrows(&sim->tree, other, own);
@@ -73,6 +98,8 @@ static gboolean may_reclaim(const OrrGangSim *sim, const OrrGangJob *job,
     return is_within(sim, job) && orr_gang_queues_borrows(&sim->tree, other, own);
   case ORR_RECLAIM_OVER_FAIR_SHARE:
     return is_within_share(sim, job) && orr_gang_queues_is_over_share(&sim->tree, other, own);
+  case ORR_RECLAIM_FAIR_SHARING:
+    return is_fair(sim, job, victim, strategy);
   case ORR_RECLAIM_POLICY:
   case ORR_RECLAIM_NEVER:
   default:
@@ -81,11 +108,12 @@ static gboolean may_reclaim(const OrrGangSim *sim, const OrrGangJob *job,
 }
 
 /* As things stand, with the victims before it gone. */
-static gboolean may_take(const OrrGangSim *sim, const OrrGangJob *job, const OrrGangJob *victim) {
+static gboolean may_take(const OrrGangSim *sim, const OrrGangJob *job, const OrrGangJob *victim,
+                         Strategy strategy) {
   if (safe_until_us(sim, victim) > sim->now_us) return FALSE;
   if (victim->queue_index == job->queue_index)
     return sim->rules->take == ORR_TAKE_LOWER_PRIORITY && victim->priority < job->priority;
-  return may_reclaim(sim, job, victim);
+  return may_reclaim(sim, job, victim, strategy);
 }
 
 typedef struct {
@@ -138,16 +166,56 @@ static void suppose(OrrGangSim *sim, const OrrGangJob *victim, int sign) {
   orr_gang_queues_run(&sim->tree, victim->queue_index, victim, -sign);
 }
 
-/* Takes victims away until @job fits; FALSE with all of them back. */
-static gboolean take_away(OrrGangSim *sim, OrrGangJob *job, const GPtrArray *candidates) {
-  g_array_set_size(sim->victims, 0);
+static gboolean take_one(OrrGangSim *sim, const OrrGangJob *job, OrrGangJob *victim) {
+  suppose(sim, victim, 1);
+  g_array_append_val(sim->victims, victim);
+  return orr_gang_queue_pass_fits(sim, job);
+}
+
+static gboolean take_in_order(OrrGangSim *sim, const OrrGangJob *job, const GPtrArray *candidates) {
+  for (guint i = 0; i < candidates->len; i++)
+    if (may_take(sim, job, candidates->pdata[i], FINAL_SHARE) &&
+        take_one(sim, job, candidates->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* The first candidate of the queue with the largest share; a job of the own queue before all. */
+static guint next_fair(const OrrGangSim *sim, const OrrGangJob *job, const GPtrArray *candidates,
+                       Strategy strategy) {
+  guint best = G_MAXUINT;
+  double most = -1;
   for (guint i = 0; i < candidates->len; i++) {
-    OrrGangJob *victim = candidates->pdata[i];
-    if (!may_take(sim, job, victim)) continue;
-    suppose(sim, victim, 1);
-    g_array_append_val(sim->victims, victim);
-    if (orr_gang_queue_pass_fits(sim, job)) return TRUE;
+    const OrrGangJob *victim = candidates->pdata[i];
+    if (!victim || !may_take(sim, job, victim, strategy)) continue;
+    const double share =
+        victim->queue_index == job->queue_index
+            ? INFINITY
+            : orr_gang_queues_excess(&sim->tree, victim->queue_index, job->queue_index, 0);
+    if (share <= most) continue;
+    best = i;
+    most = share;
   }
+  return best;
+}
+
+static gboolean take_fairly(OrrGangSim *sim, const OrrGangJob *job, GPtrArray *candidates) {
+  for (Strategy strategy = FINAL_SHARE; strategy < STRATEGIES; strategy++)
+    for (guint i; (i = next_fair(sim, job, candidates, strategy)) != G_MAXUINT;) {
+      OrrGangJob *victim = candidates->pdata[i];
+      candidates->pdata[i] = NULL;
+      if (take_one(sim, job, victim)) return TRUE;
+    }
+  return FALSE;
+}
+
+/* Takes victims away until @job fits; FALSE with all of them back. */
+static gboolean take_away(OrrGangSim *sim, OrrGangJob *job, GPtrArray *candidates) {
+  const OrrReclaim reclaim = reclaim_of_job(sim, job);
+  g_array_set_size(sim->victims, 0);
+  if (reclaim == ORR_RECLAIM_FAIR_SHARING ? take_fairly(sim, job, candidates)
+                                          : take_in_order(sim, job, candidates))
+    return TRUE;
   for (guint i = 0; i < sim->victims->len; i++) suppose(sim, victim_at(sim, i), -1);
   return FALSE;
 }
@@ -166,7 +234,8 @@ static void spare(OrrGangSim *sim, const OrrGangJob *job) {
 static GPtrArray *find_candidates(OrrGangSim *sim, const OrrGangJob *job) {
   GPtrArray *candidates = g_ptr_array_new();
   for (guint i = 0; i < sim->running->len; i++)
-    if (may_take(sim, job, sim->running->pdata[i]))
+    if (may_take(sim, job, sim->running->pdata[i], FINAL_SHARE) ||
+        may_take(sim, job, sim->running->pdata[i], INITIAL_SHARE))
       g_ptr_array_add(candidates, sim->running->pdata[i]);
   Wanted wanted = {sim, job};
   g_ptr_array_sort_with_data(candidates, compare, &wanted);
