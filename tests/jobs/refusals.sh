@@ -34,6 +34,7 @@ refuse "goes without backfill" --set 'workload.policy.rounds.length=1 min' --set
 refuse "charges restarts and no checkpoints" --set 'workload.policy.rounds.length=1 min' \
   --set 'workload.policy.preemption.checkpoint-cost=1 s'
 refuse "want one for each" --set workload.jobs=generate --set 'workload.generate={gpus: [1, 2], weights: [1]}'
+refuse "want queues or preemption.take with it" --set workload.policy.preemption.consolidate=4
 refuse "want workload.throughputs" --set workload.jobs=generate --set 'workload.generate={models: throughputs}'
 refuse "does not draw lognormal" --set workload.jobs=generate --set 'workload.generate={numbers: python}'
 refuse "throughputs are by kind of GPU" --set workload.throughputs=none.csv

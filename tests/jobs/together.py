@@ -35,6 +35,12 @@ CASES = {  # what is on top of FIFO, and whether it preempts or fails
     "shares, and nodes replaced": FAILURES % ", on-failure: replace-node"
                                   + ", policy: {%s, between: fair-share, preemption: {%s}}" % (QUEUES, COSTS),
     "lower priority": BOTH + ", policy: {order: priority, preemption: {take: lower-priority, %s}}" % COSTS,
+    "consolidation": BOTH + ", policy: {order: priority, placement: worst-fit, blocked: skip, "
+                     "preemption: {take: lower-priority, consolidate: 8, %s}}" % COSTS,
+    "consolidation between queues": "policy: {%s, placement: worst-fit, blocked: skip, preemption: {consolidate: 8, %s}}"
+                                    % (QUEUES, COSTS),
+    "fair sharing": BOTH + ", policy: {%s, blocked: skip, preemption: {%s}}"
+                    % (QUEUES.replace("over-quota", "fair-sharing"), COSTS),
     "window": BOTH + ", policy: {backfill: window, preemption: {%s}}" % COSTS,
     "easy": BOTH + ", policy: {backfill: easy, placement: nearest, preemption: {%s}}" % COSTS,
     "srtf": BOTH + ", policy: {order: srtf, blocked: skip, preemption: {%s}}" % COSTS,
@@ -68,6 +74,10 @@ CASES = {  # what is on top of FIFO, and whether it preempts or fails
     "kinds": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], policy: {kind-choice: fastest, blocked: skip}",
     "kinds of other nodes": "kinds: [{name: old, nodes: 8, gpus: 4}, {name: new, nodes: 4, speed: 2}], policy: {blocked: skip}",
     "elastic": "policy: {elastic: equal, preemption: {restart: 1 min}}",
+    "rounds, finish-time-fair": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], "
+                                "policy: {rounds: {length: 6 min, allotment: finish-time-fair, start: 1 min}}",
+    "rounds, allox": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], "
+                     "policy: {rounds: {length: 6 min, allotment: allox}}",
     "rounds": "kinds: [{name: old, nodes: 5}, {name: new, nodes: 3, speed: 2}], policy: {rounds: {length: 6 min, allotment: max-min}}",
 }
 

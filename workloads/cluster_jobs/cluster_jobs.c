@@ -93,6 +93,8 @@ static void check_kinds(const OrrClusterJobs *jobs, const OrrCluster *cluster, O
                     "throughputs are by kind of GPU: want kinds, with the names of the table");
   if (jobs->kinds->len > 1 && jobs->policy.elastic != ORR_ELASTIC_NONE)
     orr_diags_error(diags, place, "policy.elastic goes with one kind of GPU");
+  if (jobs->kinds->len > 1 && jobs->policy.preemption.consolidate > 0)
+    orr_diags_error(diags, place, "policy.preemption.consolidate goes with one kind of GPU");
   if (jobs->kinds->len > 1 && jobs->policy.backfill != ORR_BACKFILL_NONE)
     orr_diags_error(diags, place,
                     "policy.backfill promises starts from run times, which differ by kind: want "
@@ -189,6 +191,7 @@ static void add_preemption(OrrGangRules *rules, const OrrClusterPreemption *pree
   rules->take = (OrrTake)preemption->take;
   rules->mode = (OrrPreemptMode)preemption->mode;
   rules->min_run_us = us_of(preemption->min_run_s);
+  rules->consolidate = (guint)preemption->consolidate;
   for (guint i = 0; preemption->victims[i] && i < ORR_GANG_VICTIMS; i++)
     for (int word = 0; orr_victim_words[word]; word++)
       if (strcmp(preemption->victims[i], orr_victim_words[word]) == 0)

@@ -33,6 +33,7 @@ typedef struct {
   int mode;       /* OrrPreemptMode */
   char **victims; /* of orr_victim_words */
   double min_run_s;
+  gint64 consolidate; /* pods */
 } OrrClusterPreemption;
 
 /* Of backfill by window. */

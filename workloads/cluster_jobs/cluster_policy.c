@@ -39,6 +39,11 @@ static const OrrField preemption_fields[] = {
     ORR_FIELD_REAL(OrrClusterPreemption, "min-run", min_run_s, ORR_UNIT_SECONDS, "0 s",
                    "Time from its start in which no job is preempted; a queue may state more.",
                    .flags = ORR_FIELD_UNSIGNED, .min = 0, .max = ORR_GANG_MOST_S),
+    ORR_FIELD_INT(OrrClusterPreemption, "consolidate", consolidate, "0",
+                  "Most pods, one for each node of a gang, that move to other nodes so that a "
+                  "waiting job fits into GPUs that are free but scattered; each moved job pays its "
+                  "restart (KAI: 16); 0: none moves.",
+                  .min = 0, .max = 1e6),
 };
 static const OrrFieldTable preemption_table =
     ORR_FIELD_TABLE("cluster-preemption", "Who is stopped for another job, and what that costs.",
@@ -161,10 +166,11 @@ static void check_queues(const OrrClusterPolicy *policy, const OrrGangOrder *ord
                     "policy.backfill conservative promises nodes and knows no quotas: want none, "
                     "easy or window with queues and preemption.take");
   if (!is_easy && !order->preempts) return;
-  if (has_victims(policy))
+  if (has_victims(policy) || policy->preemption.consolidate > 0)
     orr_diags_error(diags, place,
-                    "policy.reclaim and preemption.take go with backfill none or window and an "
-                    "order that does not preempt by itself (fifo, priority, fair-share): found %s",
+                    "policy.reclaim, preemption.take and preemption.consolidate go with backfill "
+                    "none or window and an order that does not preempt by itself (fifo, priority, "
+                    "fair-share): found %s",
                     found);
   if (policy->queues->len > 0 && policy->between != ORR_BETWEEN_ORDER)
     orr_diags_error(diags, place,
@@ -197,6 +203,10 @@ void orr_cluster_policy_check(const OrrClusterPolicy *policy, const char *const 
                     "policy.blocked skip passes over the jobs that backfill protects: want one of "
                     "both");
   check_queues(policy, order, place, diags);
+  if (policy->preemption.consolidate > 0 && !has_tree(policy))
+    orr_diags_error(diags, place,
+                    "policy.preemption.consolidate moves jobs as a preemption does: want queues or "
+                    "preemption.take with it");
   if (policy->elastic != ORR_ELASTIC_NONE &&
       (fills || has_tree(policy) || order->preempts || policy->rounds.length_s > 0))
     orr_diags_error(diags, place,

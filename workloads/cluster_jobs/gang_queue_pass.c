@@ -72,6 +72,7 @@ static gboolean try(OrrGangSim *sim, OrrGangJob *job) {
     orr_gang_sim_start(sim, job);
     return TRUE;
   }
+  if (sim->rules->consolidate > 0 && orr_gang_consolidate(sim, job)) return TRUE;
   return orr_gang_victims_any(sim->rules) && orr_gang_victims_take(sim, job);
 }
 

@@ -119,6 +119,7 @@ typedef struct {
   int victims[ORR_GANG_VICTIMS]; /* OrrVictim */
   guint n_victims;
   gint64 min_run_us;         /* from its start no job is preempted for so long */
+  guint consolidate;         /* most pods that move to make room for one job; 0: none */
   double cpus, memory_bytes; /* of the cluster, for dominant shares; 0: not counted */
   gint64 period_us;          /* from pass to pass over the queue; 0: at every event */
   guint depth;               /* most jobs that a pass tries; 0: all */

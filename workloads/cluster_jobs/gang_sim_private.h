@@ -102,6 +102,10 @@ double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job);
 gboolean orr_gang_victims_take(OrrGangSim *sim, OrrGangJob *job);
 /* When a running job may become a victim next; G_MAXINT64: never. */
 gint64 orr_gang_victims_next_us(const OrrGangSim *sim);
+/* Until then its min-run protects @job. */
+gint64 orr_gang_victims_safe_until_us(const OrrGangSim *sim, const OrrGangJob *job);
+/* gang_consolidate.c: moves running jobs until @job fits, and starts it. FALSE: nothing changed. */
+gboolean orr_gang_consolidate(OrrGangSim *sim, OrrGangJob *job);
 
 void orr_gang_elastic_pass(OrrGangSim *sim);
 void orr_gang_queue_pass(OrrGangSim *sim);

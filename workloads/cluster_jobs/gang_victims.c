@@ -37,7 +37,7 @@ gboolean orr_gang_victims_any(const OrrGangRules *rules) {
   return any;
 }
 
-static gint64 safe_until_us(const OrrGangSim *sim, const OrrGangJob *job) {
+gint64 orr_gang_victims_safe_until_us(const OrrGangSim *sim, const OrrGangJob *job) {
   const OrrGangQueueParams *params = sim->tree.all[job->queue_index].params;
   const gint64 of_queue_us = params ? llround(params->min_run_s * ORR_GANG_US_PER_S) : 0;
   return job->started_us + MAX(of_queue_us, sim->rules->min_run_us);
@@ -47,7 +47,7 @@ gint64 orr_gang_victims_next_us(const OrrGangSim *sim) {
   gint64 next_us = G_MAXINT64;
   if (!sim->tree.all || sim->waiting->len == 0 || !orr_gang_victims_any(sim->rules)) return next_us;
   for (guint i = 0; i < sim->running->len; i++) {
-    const gint64 at_us = safe_until_us(sim, sim->running->pdata[i]);
+    const gint64 at_us = orr_gang_victims_safe_until_us(sim, sim->running->pdata[i]);
     if (at_us > sim->now_us) next_us = MIN(next_us, at_us);
   }
   return next_us;
@@ -70,7 +70,7 @@ static gboolean is_within_share(const OrrGangSim *sim, const OrrGangJob *job) {
   return (double)(queue->held + job->gpus) <= queue->share + 1e-9;
 }
 
-/* Kueue's strategies of fair sharing, one after the other. A share is what a queue borrows, over its
+/* Kueue's strategies of fair sharing, one after the other. A share is what a queue borrows over its
  * weight. */
 typedef enum {
   FINAL_SHARE,   /* LessThanOrEqualToFinalShare: ours with the job <= theirs without the victim */
@@ -110,7 +110,7 @@ static gboolean may_reclaim(const OrrGangSim *sim, const OrrGangJob *job, const 
 /* As things stand, with the victims before it gone. */
 static gboolean may_take(const OrrGangSim *sim, const OrrGangJob *job, const OrrGangJob *victim,
                          Strategy strategy) {
-  if (safe_until_us(sim, victim) > sim->now_us) return FALSE;
+  if (orr_gang_victims_safe_until_us(sim, victim) > sim->now_us) return FALSE;
   if (victim->queue_index == job->queue_index)
     return sim->rules->take == ORR_TAKE_LOWER_PRIORITY && victim->priority < job->priority;
   return may_reclaim(sim, job, victim, strategy);
