@@ -10,7 +10,7 @@ muri_run_*.csv          per job, the same policies and costs: 0.01 s
 muri_testbed_summary.csv  measured on 64 V100: within 3 %, and the order of the policies kept
 shockwave_summary.csv   measured on 32 V100: means and makespans within 10 %, and the order of the policies
 gavel_runs_summary.csv  Gavel's simulator on V100, P100 and K80: means and makespans within 10 %
-gavel_curves.csv        the same at rising loads: the load at which the mean doubles within 10 %
+gavel_curves.csv        the same at rising loads (minutes): the load at which the mean doubles within 10 %
 gavel_makespan.csv      the same with all jobs at second 0
 
 Ends with status 1 where something differs by more.

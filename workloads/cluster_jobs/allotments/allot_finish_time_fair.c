@@ -40,17 +40,34 @@ static gboolean is_enough(OrrGangAllot *allot, const double *fair, double rho, d
   return scale_by_need(allot, fair, rho, scale) && orr_gang_allot_max_min(allot, scale) >= 1;
 }
 
-/* rho is at most what the fair parts give all, 1, and rounding. */
-enum { STEPS = 14 };
+/* What rho cannot be below: a job on its fastest kind all the time. */
+static double least_rho(const OrrGangAllot *allot, const double *fair) {
+  double least = 0;
+  for (guint i = 0; i < allot->n; i++) {
+    const OrrGangJob *job = allot->jobs[i];
+    const double elapsed = (double)(allot->now_us - job->submit_us);
+    const double left = orr_gang_allot_left_us(job);
+    double rate = 1e-9;
+    for (guint k = 0; k < allot->n_kinds; k++)
+      if (orr_gang_allot_runs(allot, job, k)) rate = fmax(rate, job->rates[k]);
+    least = fmax(least, (elapsed + left / rate) / (elapsed + left / fair[i]));
+  }
+  return least;
+}
 
+#define PRECISION 2e-3
+
+/* rho is at most what the fair parts give all, 1, and rounding. */
 static void fill(OrrGangAllot *allot) {
   g_autofree double *fair = g_new(double, allot->n + 1);
   g_autofree double *scale = g_new(double, allot->n + 1);
-  double low = 0, high = 1.001;
+  double high = 1 + PRECISION;
+  if (allot->n == 0) return;
   orr_gang_allot_blind(allot);
   for (guint i = 0; i < allot->n; i++) fair[i] = fmax(throughput(allot, i), 1e-9);
+  double low = least_rho(allot, fair);
   while (!is_enough(allot, fair, high, scale) && high < 1e6) high *= 2;
-  for (guint step = 0; step < STEPS; step++) {
+  while (high - low > PRECISION * high) {
     const double rho = (low + high) / 2;
     if (is_enough(allot, fair, rho, scale))
       high = rho;
