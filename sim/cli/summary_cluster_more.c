@@ -34,9 +34,10 @@ static void add_failures(GString *out, const OrrClusterResult *r) {
 static void add_power(GString *out, const OrrClusterResult *r) {
   add_label(out, "power");
   g_string_append_printf(out, "GPUs %.0f kW", r->gpu_power_mean_w / 1000);
+  g_autofree char *left_out = orr_cluster_power_left_out(&r->machine);
   if (!isnan(r->machine.all_w))
-    g_string_append_printf(out, ", machine %.0f kW, %.0f MWh", r->machine.all_w / 1000,
-                           r->energy_kwh / 1000);
+    g_string_append_printf(out, ", machine %.0f kW, %.0f MWh%s", r->machine.all_w / 1000,
+                           r->energy_kwh / 1000, left_out);
   g_string_append_c(out, '\n');
 }
 
