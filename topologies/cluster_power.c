@@ -192,17 +192,24 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
 
 /* --- Text --- */
 
+/* Room for a number of watts, "-" where it is NAN. */
+typedef char WattsText[32];
+
+static const char *watts_text(double watts, WattsText text) {
+  if (isnan(watts)) return "-";
+  g_snprintf(text, sizeof(WattsText), "%.1f", watts);
+  return text;
+}
+
 /* A line of the table: @pieces of @each[0] W idle and @each[1] W busy. NAN: not stated. */
 static void add_line(GString *text, const char *part, const char *layer, double pieces,
                      const double each[2], double sums[2]) {
-  g_autofree char *watts[2] = {NULL, NULL}, *all[2] = {NULL, NULL};
-  for (int i = 0; i < 2; i++) {
-    watts[i] = isnan(each[i]) ? g_strdup("-") : g_strdup_printf("%.1f", each[i]);
-    all[i] = isnan(each[i]) ? g_strdup("-") : g_strdup_printf("%.1f", each[i] * pieces / 1000);
-    sums[i] += known(each[i] * pieces);
-  }
+  WattsText idle, busy, all_idle, all_busy;
+  for (int i = 0; i < 2; i++) sums[i] += known(each[i] * pieces);
   g_string_append_printf(text, "%-15s  %-12s %10.0f %10s %12s %10s %10s\n", part,
-                         layer ? layer : "-", pieces, watts[0], watts[1], all[0], all[1]);
+                         layer ? layer : "-", pieces, watts_text(each[0], idle),
+                         watts_text(each[1], busy), watts_text(each[0] * pieces / 1000, all_idle),
+                         watts_text(each[1] * pieces / 1000, all_busy));
 }
 
 static void add_boards(GString *text, const OrrCluster *cluster, double sums[2]) {
