@@ -8,8 +8,8 @@
  *
  * A node's rest is what its meter shows less its boards: CPUs and their memory, NICs and DPUs,
  * switches of the scale-up domain, drives, fans, and what power supplies lose. Fans and supplies
- * follow the boards' load, hence the line; node_power.h tells its parts apart, and adds what CPUs
- * draw by host time. Switches, optics and servers are counted (bill.h) and draw the same at any
+ * follow the boards' load, hence the line; node_power.h has its parts, and what CPUs add to
+ * it by host time. Switches, optics and servers are counted (bill.h) and draw the same at any
  * load; a job has its GPUs' part of them. What the document does not state of a part that the
  * machine has is unknown, NAN, and left out of the sum. The building's share on top is pue
  * (prices.h).

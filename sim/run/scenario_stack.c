@@ -259,22 +259,31 @@ static const OrrWorkloadSection *sections_of(const OrrNode *workload) {
 
 static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrDiags *diags);
 
-/* The workload in @workload's @section, with the settings of its own stack. */
-static void apply_section(OrrLibrary *library, const OrrNode *root, OrrNode *owner,
-                          const OrrWorkloadSection *section, OrrDiags *diags) {
-  OrrNode *workload = orr_node_get(owner, "workload");
-  const OrrNode *given = orr_node_get(workload, section->key);
+/* @given, a workload of @section's kind, with the settings of its own stack and those that @owner's
+ * model decides; without the key `kind`. */
+static OrrNode *settled(OrrLibrary *library, const OrrNode *root, const OrrNode *owner,
+                        const OrrNode *given, const OrrWorkloadSection *section, OrrDiags *diags) {
   const OrrNode *model = orr_node_get(owner, "model");
-  if (given && given->kind != ORR_NODE_MAP) return; /* reading reports it */
   g_autoptr(OrrNode) own = orr_node_new_map(owner->place);
-  OrrNode *inner = given ? orr_node_copy(given) : orr_node_new_map(workload->place);
+  OrrNode *inner = orr_node_copy(given);
   orr_node_set(inner, "kind", orr_node_new_scalar(inner->place, section->kind));
   orr_node_set(own, "workload", inner);
   if (model) orr_node_set(own, "model", orr_node_copy(model));
   apply(library, root, own, diags);
   OrrNode *whole = orr_node_copy(orr_node_get(own, "workload"));
   orr_node_remove(whole, "kind");
-  orr_node_set(workload, section->key, whole);
+  return whole;
+}
+
+/* The workload in @owner's workload's @section, which may be left out. */
+static void apply_section(OrrLibrary *library, const OrrNode *root, OrrNode *owner,
+                          const OrrWorkloadSection *section, OrrDiags *diags) {
+  OrrNode *workload = orr_node_get(owner, "workload");
+  const OrrNode *given = orr_node_get(workload, section->key);
+  if (given && given->kind != ORR_NODE_MAP) return; /* reading reports it */
+  g_autoptr(OrrNode) nothing = orr_node_new_map(workload->place);
+  orr_node_set(workload, section->key,
+               settled(library, root, owner, given ? given : nothing, section, diags));
 }
 
 /* The workload at @section's key of one entry of its list, with the entry's own model. One that
@@ -283,16 +292,7 @@ static void apply_entry(OrrLibrary *library, const OrrNode *root, OrrNode *entry
                         const OrrWorkloadSection *section, OrrDiags *diags) {
   const OrrNode *given = entry->kind == ORR_NODE_MAP ? orr_node_get(entry, section->key) : NULL;
   if (!given || given->kind != ORR_NODE_MAP || !orr_node_get(given, "stack")) return;
-  g_autoptr(OrrNode) own = orr_node_new_map(entry->place);
-  OrrNode *inner = orr_node_copy(given);
-  const OrrNode *model = orr_node_get(entry, "model");
-  orr_node_set(inner, "kind", orr_node_new_scalar(inner->place, section->kind));
-  orr_node_set(own, "workload", inner);
-  if (model) orr_node_set(own, "model", orr_node_copy(model));
-  apply(library, root, own, diags);
-  OrrNode *whole = orr_node_copy(orr_node_get(own, "workload"));
-  orr_node_remove(whole, "kind");
-  orr_node_set(entry, section->key, whole);
+  orr_node_set(entry, section->key, settled(library, root, entry, given, section, diags));
 }
 
 static void apply_list(OrrLibrary *library, const OrrNode *root, OrrNode *workload,

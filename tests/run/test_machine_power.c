@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/yaml.h"
-#include "sim/run/simulate.h"
+#include "tests/run/run_text.h"
 
 /* 50 W a node when idle, and 2 W more for each of its 100 cores that is busy. */
 #define CLUSTER                                                                                    \
@@ -13,7 +12,7 @@
   "power: {parts: {cpu-idle: 50 W, cpu-busy: 250 W}}}\n"
 #define TRAINING_WITH(more)                                                                        \
   "schema: scenario/1\n"                                                                           \
-  "name: small\n"                                                                                  \
+  "name: small\n" CLUSTER                                                                          \
   "model: {layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"                     \
   "workload: {" more                                                                               \
   "kind: training, stack: none, parallel: {tp: 4, pp: 2, dp: 2}, batch: {global: 16, micro: 1}}\n" \
@@ -21,15 +20,14 @@
 #define TRAINING TRAINING_WITH("")
 #define SERVING_WITH(more)                                                                         \
   "schema: scenario/1\n"                                                                           \
-  "name: small\n"                                                                                  \
-  "model: llama-3.1-8b\n"                                                                          \
+  "name: small\n" CLUSTER "model: llama-3.1-8b\n"                                                  \
   "workload: {" more                                                                               \
   "kind: serving, stack: none, requests: 32, replicas: 2, input: {kind: fixed, tokens: 512}, "     \
   "output: {kind: fixed, tokens: 32}, load: {kind: closed-loop, concurrency: 8}}\n"                \
   "engine: ideal\n"
 #define COLLECTIVES                                                                                \
   "schema: scenario/1\n"                                                                           \
-  "name: calls\n"                                                                                  \
+  "name: calls\n" CLUSTER                                                                          \
   "workload: {kind: collectives, stack: none, collective: all-reduce, begin: 64 MiB, end: 64 "     \
   "MiB}\n"                                                                                         \
   "engine: ideal\n"
@@ -38,21 +36,6 @@
   "scope: gpu, symptom: crash, rate-per-hour: 1e-12}]}, detection: [{symptom: crash, after: 1 "    \
   "s}], policy: restart, repair: 1 h, recovery: {requeue: 0 s, restart: 0 s, initialise: 0 s}, "   \
   "maintenance: {every: 1 h, lasts: 30 min}, checkpoints: [{tier: host, interval: 1 min}]}\n"
-
-static OrrOutcome *run(const char *scenario, const char *rest) {
-  static OrrLibrary *library = NULL;
-  if (!library) library = orr_library_new(NULL);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(GError) error = NULL;
-  g_autofree char *text = g_strconcat(scenario, CLUSTER, rest, NULL);
-  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "machine.yaml", diags);
-  g_autoptr(OrrScenario) read = orr_scenario_read(library, tree, diags);
-  g_autofree char *found = orr_diags_text(diags);
-  g_assert_cmpstr(found, ==, "");
-  OrrOutcome *outcome = orr_simulate(library, read, FALSE, &error);
-  g_assert_no_error(error);
-  return outcome;
-}
 
 static void assert_near(double a, double b) { g_assert_cmpfloat_with_epsilon(a / b, 1, 1e-9); }
 

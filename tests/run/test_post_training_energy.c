@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/yaml.h"
-#include "sim/run/simulate.h"
+#include "tests/run/run_text.h"
 
 #define LOOP(pools, more)                                                                          \
   "schema: scenario/1\n"                                                                           \
@@ -21,21 +20,6 @@
 #define POOLS LOOP("rollout-gpus: 8", "mode: {kind: asynchronous, staleness: 1}, sync: broadcast, ")
 #define SHARED LOOP("", "offload: all, ")
 #define RENT "prices: {currency: EUR, gpu-hour: 3.6}\n"
-
-static OrrOutcome *run(const char *scenario, const char *rest) {
-  static OrrLibrary *library = NULL;
-  if (!library) library = orr_library_new(NULL);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(GError) error = NULL;
-  g_autofree char *text = g_strconcat(scenario, rest, NULL);
-  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "loop.yaml", diags);
-  g_autoptr(OrrScenario) read = orr_scenario_read(library, tree, diags);
-  g_autofree char *found = orr_diags_text(diags);
-  g_assert_cmpstr(found, ==, "");
-  OrrOutcome *outcome = orr_simulate(library, read, FALSE, &error);
-  g_assert_no_error(error);
-  return outcome;
-}
 
 static void assert_near(double a, double b) { g_assert_cmpfloat_with_epsilon(a / b, 1, 1e-9); }
 
