@@ -82,6 +82,7 @@ gboolean orr_bench_number(const char *text, double *ret_value) {
 static const struct {
   const char *words, *name;
 } foreign[] = {{"guidellm", "GuideLLM"},
+               {"\"generative_benchmark\"", "GuideLLM"},
                {"\"load_summary\"", "inference-perf"},
                {"results_ttft_s_mean", "llmperf"},
                {"\"request_throughput_mean\"", "llmperf"}};
