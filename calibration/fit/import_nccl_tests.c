@@ -20,11 +20,14 @@ typedef struct {
 typedef struct {
   char *op, *device, *type, *version;
   GHashTable *hosts;
-  guint n_ranks;
-  GStrv headings; /* NULL before the line of headings */
-  OrrPlace place; /* of the headings */
+  guint n_ranks, n_listed; /* the ranks that took part, and how many lines list them */
+  GStrv headings;          /* NULL before the line of headings */
+  OrrPlace place;          /* of the headings */
   GArray *rows;
-  double factor; /* bus bandwidth over the algorithm's in the largest row; 0: not seen */
+  /* In the fastest row: the algorithm's bandwidth, bus bandwidth over it, and the lowest and the
+   * highest quotient whose two bandwidths are printed so. 0: not seen */
+  double algbw, factor, least_factor, most_factor;
+  char *redop, *root; /* of that row; NULL: the text has no such column, or leaves it empty */
 } Run;
 
 typedef struct {
@@ -41,6 +44,8 @@ static void run_free(Run *run) {
   g_free(run->device);
   g_free(run->type);
   g_free(run->version);
+  g_free(run->redop);
+  g_free(run->root);
   g_hash_table_unref(run->hosts);
   g_strfreev(run->headings);
   g_array_unref(run->rows);
@@ -77,15 +82,40 @@ static const char *after_host(const char *line) {
   return *text == '#' || g_ascii_isdigit(*text) ? c + 1 : NULL;
 }
 
-/* Where the line goes on after what `mpirun --tag-output` ("[1,0]<stdout>:"), `srun --label`
- * ("0: ") or another launcher puts before it. */
-static const char *after_tag(const char *line) {
-  const char *c = line;
-  if (*c == '[') {
-    c += 1 + strspn(c + 1, "0123456789,");
-    if (g_str_has_prefix(c, "]<stdout>:") || g_str_has_prefix(c, "]<stderr>:")) return c + 10;
-    return line;
+/* Behind the date that `kubectl logs --timestamps`, `ts` or a log collector puts before a line:
+ * "2024-07-18T15:41:05.123Z ", "[2024-07-18 15:41:05] ", "Jul 18 15:41:05 "; else @line. */
+static const char *after_date(const char *line) {
+  static GRegex *date;
+  if (g_once_init_enter(&date))
+    g_once_init_leave(&date,
+                      g_regex_new("^\\[?(\\d{4}-\\d\\d-\\d\\d[T ]|[A-Z][a-z]{2} [ \\d]\\d )"
+                                  "\\d\\d:\\d\\d:\\d\\d[.,\\d]*(Z|[+-]\\d\\d:?\\d\\d)?\\]?[ \\t]",
+                                  G_REGEX_OPTIMIZE, 0, NULL));
+  g_autoptr(GMatchInfo) match = NULL;
+  gint end = 0;
+  if (!g_regex_match(date, line, 0, &match)) return line;
+  g_match_info_fetch_pos(match, 0, NULL, &end);
+  return line + end;
+}
+
+/* Behind the tag of mpirun, whose options --tag-output and --timestamp-output write
+ * "[1,0]<stdout>:", "Thu Jul 18 15:41:05 2024<stdout>:" or both; NULL: no such tag. */
+static const char *after_stream(const char *line) {
+  enum { LONGEST = 120 };
+  static const char *const streams[] = {"<stdout>:", "<stderr>:"};
+  for (guint i = 0; i < G_N_ELEMENTS(streams); i++) {
+    const char *tag = g_strstr_len(line, LONGEST, streams[i]);
+    if (tag) return tag + strlen(streams[i]);
   }
+  return NULL;
+}
+
+/* Where the line goes on after what mpirun, `srun --label` ("0: ") or another launcher or
+ * collector of logs puts before it. */
+static const char *after_tag(const char *line) {
+  const char *c = after_stream(line);
+  if (c) return c;
+  c = line = after_date(line);
   c += strspn(c, " ");
   const size_t n_digits = strspn(c, "0123456789");
   const char *host = after_host(c);
@@ -122,6 +152,16 @@ static void note_op(Reader *reader, char **words, OrrPlace place) {
   }
 }
 
+/* Ranks count from 0: there is one more than the highest number, even where lines are left out
+ * ("..."). A list that begins again (a failed test's, another process's) counts once. */
+static void note_rank(Run *run, const char *number) {
+  guint64 rank = 0;
+  if (!g_ascii_string_to_unsigned(number, 10, 0, G_MAXINT, &rank, NULL)) rank = run->n_ranks;
+  if (rank == 0) run->n_ranks = run->n_listed = 0;
+  run->n_listed++;
+  run->n_ranks = MAX(run->n_ranks, (guint)rank + 1);
+}
+
 /* "#  Rank  0 [Group 0] Pid 100 on node1 device  0 [0x1b] NVIDIA H100 80GB HBM3" */
 static void read_rank(Reader *reader, char **words, const char *line, OrrPlace place) {
   Run *run = open_run(reader);
@@ -139,7 +179,7 @@ static void read_rank(Reader *reader, char **words, const char *line, OrrPlace p
                     run->n_ranks, device, run->device);
   if (!run->device) run->device = g_steal_pointer(&device);
   g_hash_table_add(run->hosts, g_strdup(host));
-  run->n_ranks++;
+  note_rank(run, words[2]);
 }
 
 static int find_heading(const Run *run, const char *name, int nth) {
@@ -215,11 +255,32 @@ static void check_repeat(const Reader *reader, const Run *run, const Row *row) {
   }
 }
 
+/* Half of the last digit that was printed: "409.04" is known to 0.005. */
+static double half_digit(const char *text) {
+  const char *point = strchr(text, '.');
+  return 0.5 * pow(10, point ? -(double)strspn(point + 1, "0123456789") : 0);
+}
+
+/* The cell of @heading, where no column of the row is empty; NULL. */
+static char *cell_of(const Run *run, char **words, const char *heading) {
+  const int column = find_heading(run, heading, 0);
+  return column >= 0 && n_empty(run, g_strv_length(words)) == 0 ? g_strdup(words[column]) : NULL;
+}
+
 static void note_factor(Run *run, char **words, int time) {
   double alg, bus;
-  if (words[time + 1] && words[time + 2] && parse(words[time + 1], &alg) &&
-      parse(words[time + 2], &bus) && alg > 0)
-    run->factor = bus / alg;
+  if (!words[time + 1] || !words[time + 2] || !parse(words[time + 1], &alg) ||
+      !parse(words[time + 2], &bus) || alg <= run->algbw)
+    return;
+  const double half = half_digit(words[time + 1]), half_bus = half_digit(words[time + 2]);
+  g_free(run->redop);
+  g_free(run->root);
+  run->redop = cell_of(run, words, "redop");
+  run->root = cell_of(run, words, "root");
+  run->algbw = alg;
+  run->factor = bus / alg;
+  run->least_factor = (bus - half_bus) / (alg + half);
+  run->most_factor = alg > half ? (bus + half_bus) / (alg - half) : G_MAXDOUBLE;
 }
 
 static void read_row(Reader *reader, char **words, OrrPlace place) {
@@ -281,21 +342,82 @@ static void read_line(Reader *reader, const char *line, OrrPlace place) {
 
 /* --- the whole --- */
 
-/* The collective by what nccl-tests multiplies the algorithm's bandwidth with: 2 (n-1)/n belongs
- * to one collective alone, the other factors to three each (doc/PERFORMANCE.md of nccl-tests). */
+/* By what nccl-tests multiplies the algorithm's bandwidth (its doc/PERFORMANCE.md): 2 (n-1)/n for
+ * an all-reduce, (n-1)/n for its halves and alltoall, 1 for the others; and whether its rows name a
+ * reduction and a root. */
+static const struct {
+  const char *op;
+  double parts; /* of (n-1)/n; 0: the factor is 1 */
+  gboolean reduces, has_root;
+} traits[] = {{"all_gather", 1, FALSE, FALSE}, {"all_reduce", 2, TRUE, FALSE},
+              {"alltoall", 1, FALSE, FALSE},   {"broadcast", 0, FALSE, TRUE},
+              {"reduce", 0, TRUE, TRUE},       {"reduce_scatter", 1, TRUE, FALSE},
+              {"sendrecv", 0, FALSE, FALSE}};
+
+static double factor_of(guint trait, guint n_ranks) {
+  const double part = (n_ranks - 1.0) / n_ranks;
+  return traits[trait].parts > 0 ? traits[trait].parts * part : 1;
+}
+
+static gboolean fits(const Run *run, guint trait) {
+  const double factor = factor_of(trait, run->n_ranks);
+  const gboolean reduces = run->redop && strcmp(run->redop, "none") != 0;
+  const gboolean has_root = run->root && strcmp(run->root, "-1") != 0;
+  return factor >= run->least_factor && factor <= run->most_factor &&
+         fabs(run->factor / factor - 1) < 0.01 &&
+         (!run->redop || reduces == traits[trait].reduces) &&
+         (!run->root || has_root == traits[trait].has_root);
+}
+
+/* The collective that alone has the rows' factor, reduction and root. */
 static void find_op(const Reader *reader, Run *run) {
-  const double part = (run->n_ranks - 1.0) / run->n_ranks;
-  if (run->op) return;
-  if (run->n_ranks > 2 && fabs(run->factor / (2 * part) - 1) < 0.01) {
-    run->op = g_strdup("all_reduce");
+  g_autoptr(GPtrArray) found = g_ptr_array_new();
+  if (run->op || run->n_ranks < 2) return;
+  for (guint i = 0; run->algbw > 0 && i < G_N_ELEMENTS(traits); i++)
+    if (fits(run, i)) g_ptr_array_add(found, (gpointer)traits[i].op);
+  if (found->len == 1) {
+    run->op = g_strdup(found->pdata[0]);
     return;
   }
-  const gboolean is_part = run->n_ranks > 2 && fabs(run->factor / part - 1) < 0.01;
-  orr_diags_error(
-      reader->diags, run->place, "cannot tell which collective this log measures%s; pass --op NAME",
-      is_part ? ": all_gather, reduce_scatter or alltoall"
-      : run->n_ranks > 2 && fabs(run->factor - 1) < 0.01 ? ": broadcast, reduce or sendrecv"
-                                                         : "");
+  g_ptr_array_add(found, NULL);
+  g_autofree char *names = g_strjoinv(" or ", (char **)found->pdata);
+  orr_diags_error(reader->diags, run->place,
+                  "cannot tell which collective this log measures%s%s; pass --op NAME",
+                  *names ? ": " : "", names);
+}
+
+/* The number of ranks: of a whole list; of --ranks and of the highest rank where the list has gaps.
+ */
+static void find_ranks(const Reader *reader, Run *run) {
+  const guint said = reader->order->ranks, listed = run->n_ranks;
+  const gboolean is_whole = run->n_listed == listed;
+  if (run->n_listed == 0 || said == 0) return;
+  if (is_whole ? said != listed : said < listed)
+    orr_diags_error(reader->diags, run->place, "the log lists %s%u ranks, --ranks is %u",
+                    is_whole ? "" : "at least ", listed, said);
+  run->n_ranks = said;
+}
+
+/* The factor of the printed bandwidths must be that of the collective over its ranks: this finds a
+ * list of ranks that is cut, and a wrong --op or --ranks. Of a list with gaps it must confirm the
+ * highest rank. */
+static void check_factor(const Reader *reader, const Run *run) {
+  guint trait = 0;
+  while (trait < G_N_ELEMENTS(traits) && g_strcmp0(run->op, traits[trait].op) != 0) trait++;
+  if (trait == G_N_ELEMENTS(traits) || run->n_ranks < 2) return;
+  const double factor = factor_of(trait, run->n_ranks);
+  const gboolean is_seen = run->algbw > 0, tells = is_seen && traits[trait].parts > 0;
+  const gboolean has_gaps = run->n_listed > 0 && run->n_listed < run->n_ranks;
+  if (is_seen && (factor < run->least_factor || factor > run->most_factor))
+    orr_diags_error(reader->diags, run->place,
+                    "the bus bandwidth is %.4g times the algorithm's; in %s over %u ranks it is "
+                    "%.4g times: pass the right --op NAME or --ranks N",
+                    run->factor, run->op, run->n_ranks, factor);
+  else if (has_gaps && reader->order->ranks == 0 && !tells)
+    orr_diags_error(reader->diags, run->place,
+                    "the list of ranks has gaps: %u lines, of which the last is rank %u; pass the "
+                    "number of ranks, --ranks N",
+                    run->n_listed, run->n_ranks - 1);
 }
 
 static void check_hosts(const Reader *reader, const Run *run) {
@@ -329,7 +451,9 @@ static void check_device(const Reader *reader, const Run *run) {
 
 static void check_run(const Reader *reader, guint i) {
   Run *run = reader->runs->pdata[i];
+  find_ranks(reader, run);
   find_op(reader, run);
+  check_factor(reader, run);
   if (run->n_ranks == 1) orr_diags_error(reader->diags, run->place, "one rank: nothing was sent");
   for (guint k = 0; k < i; k++) {
     const Run *before = reader->runs->pdata[k];

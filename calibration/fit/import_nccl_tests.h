@@ -11,10 +11,14 @@
  *     1048576 262144 float  sum      -1  27.37  38.31  67.04      0  26.93  38.94  68.14      0
  *
  * The line of headings names the columns; the first `time` is out-of-place, the second in-place.
- * Lines that begin with neither '#' nor a number belong to another program's log; what mpirun and
- * srun put before a line is taken off. Sizes of 0 (a size too small to split) are skipped, and so
- * are tests that failed before their first row, with a comment in what is written. Where nothing
- * names the collective, a bus bandwidth of 2 (n-1)/n says that it is all_reduce.
+ * Lines that begin with neither '#' nor a number belong to another program's log; what mpirun,
+ * srun and collectors of logs put before a line (a label, a date) is taken off. A list of ranks
+ * with gaps ("...") counts up to its highest rank, which the quotient of the two bandwidths must
+ * confirm; the quotient is checked wherever the log prints it. Sizes of 0 (a size too small to
+ * split) are skipped, and so are tests that failed before their first row, with a comment in what
+ * is written. Where nothing
+ * names the collective, the quotient, the reduction and the root of its rows do, except for
+ * all_gather and alltoall, which have the same.
  *
  * On a base, the rows replace their collective over that number of ranks of one domain, from their
  * smallest size to their largest. The base answers all other queries, and next to that range the
@@ -31,7 +35,7 @@ typedef struct {
   const char *device;  /* a name in the library */
   const char *base;    /* base of the new profile; NULL: none */
   const char *op;      /* NULL: read from the text */
-  guint ranks;         /* where the text lists none; 0: required in the text */
+  guint ranks;         /* where the text lists none, or not all; must fit it; 0: as listed */
   gboolean in_place;   /* take the second time */
   gboolean one_domain; /* ranks on several hosts share a scale-up domain (NVL72) */
   gboolean csv;        /* rows for `import measured --collectives` instead of a profile */

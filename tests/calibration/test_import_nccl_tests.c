@@ -114,9 +114,17 @@ static void test_two_runs(void) {
 
 /* mpirun and srun put the rank before each line; NCCL's own lines lie between the rows. */
 static void test_tags(void) {
-  /* the third of HPE's PALS (ALCF's Polaris), the fourth of pdsh */
-  static const char *const tags[] = {
-      "[1,0]<stdout>:", " 0: ", "x3005c0s13b0n0.hsn.org 0: ", "node1: "};
+  /* the third of HPE's PALS (ALCF's Polaris), the fourth of pdsh; then dates of mpirun,
+   * kubectl, a collector of logs, and ts */
+  static const char *const tags[] = {"[1,0]<stdout>:",
+                                     " 0: ",
+                                     "x3005c0s13b0n0.hsn.org 0: ",
+                                     "node1: ",
+                                     "Thu Jul 18 15:41:05 2024<stdout>:",
+                                     "Thu Jul 18 15:41:05 2024[1,0]<stdout>:",
+                                     "2024-07-18T15:41:05.123456789Z ",
+                                     "[2024-07-18 15:41:05,123] ",
+                                     "Jul 18 15:41:05 "};
   for (guint i = 0; i < G_N_ELEMENTS(tags); i++) {
     g_auto(GStrv) lines = g_strsplit(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "\n", -1);
     g_autoptr(GString) tagged = g_string_new("[1,1]<stdout>:node1:26:26 [1] NCCL INFO ready\n");
@@ -197,8 +205,8 @@ static void test_refused(void) {
       STARTS "#  Rank  0 Pid 1 on n device  0 [0x43] NVIDIA H200\n"
              "#  Rank  1 Pid 1 on n device  1 [0x44] NVIDIA H200\n" HEADINGS ROW("1024", "10", "9"),
       "measured on NVIDIA H200, which is h200-sxm, not h100-sxm");
-  assert_refused(RANK0 RANK1 RANK2 HEADINGS "  3000 750 float sum -1 10 0.3 0.2 0 10 0.3 0.2 0\n",
-                 "all_gather, reduce_scatter or alltoall; pass --op NAME");
+  assert_refused(RANK0 RANK1 RANK2 HEADINGS "  3000 750 float none -1 10 0.3 0.2 0 10 0.3 0.2 0\n",
+                 "all_gather or alltoall; pass --op NAME");
   assert_refused(HEAD ROW("1024", "nan", "9"), ":7:1: error: time is 'nan'");
   assert_refused(HEAD ROW("1024", "0", "9"), "time is '0'");
   assert_refused(HEAD ROW("1024", "-3", "9"), "time is '-3'");
@@ -211,7 +219,8 @@ static void test_refused(void) {
                  "type half");
   assert_refused(HEAD ROW("10.5", "10", "9"), "size is '10.5'");
   assert_refused(STARTS HEADINGS ROW("1024", "10", "9"), "--ranks N");
-  assert_refused(RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "--op NAME");
+  assert_refused(RANK0 RANK1 HEADINGS "  3000 750 float sum -1 10 0.3 0.9 0 10 0.3 0.9 0\n",
+                 "which collective this log measures; pass --op NAME");
   assert_refused(STARTS RANK0 RANK1 ROW("1024", "10", "9"), "before the line of headings");
   assert_refused(STARTS RANK0
                  "#  Rank  1 Group  0 Pid 100 on  node1 devi\n" HEADINGS ROW("1024", "10", "9"),
@@ -243,8 +252,56 @@ static void test_no_file(void) {
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
 }
 
+/* Row of 2 (n-1)/n = 1.75 for n = 8. */
+#define FULL_ROW                                                                                   \
+  "  8192  2048  float  sum  -1  21000  409.04  715.83  0  20990  409.24  716.17  0\n"
+#define RANK7 "#  Rank  7 Group  0 Pid 107 on  node1 device  7 [0x47] NVIDIA H100 80GB HBM3\n"
+
+/* A list with gaps counts to its highest rank, where the bandwidths confirm it; --ranks must fit
+ * both. */
+static void test_ranks(void) {
+  static const char log[] = STARTS RANK0 RANK1 "...\n" RANK7 HEADINGS FULL_ROW;
+  OrrNcclTestsOrder order = {.device = "h100-sxm"};
+  g_autofree char *text = good(log, &order);
+  g_assert_nonnull(strstr(text, "ranks: 8\n"));
+  assert_refused(STARTS RANK0 RANK1 HEADINGS FULL_ROW, "in all_reduce over 2 ranks it is 1 times");
+  assert_refused(STARTS RANK0 RANK7 HEADINGS
+                 "  8192  2048  float  sum  -1  21  0  0  0  20  0  0  0\n",
+                 "the list of ranks has gaps: 2 lines, of which the last is rank 7");
+  order.ranks = 6;
+  g_autoptr(GError) error = NULL;
+  g_assert_null(import(log, &order, &error));
+  g_assert_nonnull(strstr(error->message, "the log lists at least 8 ranks, --ranks is 6"));
+  order.ranks = 8;
+  g_clear_error(&error);
+  g_assert_null(import(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), &order, &error));
+  g_assert_nonnull(strstr(error->message, "the log lists 2 ranks, --ranks is 8"));
+}
+
+/* Factor, reduction and root name the collective: over 2 ranks 1 with a sum and no root is an
+ * all-reduce, 0.5 a reduce-scatter, 1 without either send and receive. */
+static void test_op_of_rows(void) {
+  static const struct {
+    const char *row, *op;
+  } rows[] = {
+      {"  8192  2048  float  sum  -1  210  40.04  40.04  0  209  40.24  40.24  0\n", "all_reduce"},
+      {"  8192  2048  float  sum  -1  210  40.04  20.02  0  209  40.24  20.12  0\n",
+       "reduce_scatter"},
+      {"  8192  2048  float  none  -1  210  40.04  40.04  0  209  40.24  40.24  0\n", "sendrecv"},
+      {"  8192  2048  float  none  0  210  40.04  40.04  0  209  40.24  40.24  0\n", "broadcast"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *log = g_strconcat(RANK0 RANK1 HEADINGS, rows[i].row, NULL);
+    g_autofree char *text = good(log, &plain);
+    g_autofree char *wanted = g_strdup_printf("op: %s\n", rows[i].op);
+    g_assert_nonnull(strstr(text, wanted));
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/nccl-tests/ranks", test_ranks);
+  g_test_add_func("/nccl-tests/op-of-rows", test_op_of_rows);
   g_test_add_func("/nccl-tests/profile", test_profile);
   g_test_add_func("/nccl-tests/base", test_base);
   g_test_add_func("/nccl-tests/short-headings", test_short_headings);

@@ -93,7 +93,7 @@ char *orr_bench_load(const OrrBenchResult *result, GError **error);
 gboolean orr_bench_number(const char *text, double *ret_value);
 
 extern const OrrBenchReader orr_bench_json, orr_bench_labels, orr_bench_megatron, orr_bench_mlperf,
-    orr_bench_nemo, orr_bench_table, orr_bench_torchtitan, orr_bench_trtllm;
+    orr_bench_nemo, orr_bench_offline, orr_bench_table, orr_bench_torchtitan, orr_bench_trtllm;
 
 G_END_DECLS
 

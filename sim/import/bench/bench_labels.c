@@ -1,5 +1,6 @@
 /*
- * bench_labels.c - the block that vLLM's and SGLang's benchmarks print:
+ * bench_labels.c - the block that vLLM's and SGLang's benchmarks print, SGLang's also of a run
+ * without a server ("Offline Throughput Benchmark Result", all requests at once):
  *
  *   ============ Serving Benchmark Result ============
  *   Successful requests:                     10
@@ -54,8 +55,11 @@ static const struct {
     {"p99 e2el (ms)", ORR_BENCH_E2E_P99, 1e-3},
 };
 
+static const char serving[] = "Serving Benchmark Result",
+                  offline[] = "Offline Throughput Benchmark Result";
+
 static gboolean recognise(const OrrBenchInput *input) {
-  return strstr(input->text, "Serving Benchmark Result") != NULL;
+  return strstr(input->text, serving) || strstr(input->text, offline);
 }
 
 /* The current block. */
@@ -119,9 +123,10 @@ static void read(OrrBenchInput *input) {
   for (guint i = 0; lines[i]; i++) {
     const OrrPlace place = {.file = input->file, .line = (int)i + 1, .column = 1};
     char *line = g_strstrip(lines[i]);
-    if (strstr(line, "Serving Benchmark Result")) {
+    if (strstr(line, serving) || strstr(line, offline)) {
       end_block(input, &block);
       block = (Block){orr_bench_result_new("serving-benchmark", place), NAN, NAN};
+      if (strstr(line, offline)) block.result->values[ORR_BENCH_RATE] = INFINITY;
     } else if (block.result && strlen(line) > 20 && strspn(line, "=") == strlen(line)) {
       end_block(input, &block);
     } else if (block.result) {

@@ -7,7 +7,9 @@
  *   = PERFORMANCE OVERVIEW
  *   Total Output Throughput (tokens/sec):             14364.3537
  *
- * "Number of concurrent requests" is a mean that it measured, not a limit, and is left out.
+ * "Number of concurrent requests" is a mean that it measured, not a limit, and is left out. Reports
+ * are often pasted without their first sections: then requests and lengths are not known. Releases
+ * since 0.20 (2025) print percentiles, "[TTFT] P50    : 49000.0000".
  */
 #include <math.h>
 #include <string.h>
@@ -31,6 +33,14 @@ static const struct {
     {"average request latency (ms)", ORR_BENCH_E2E_MEAN, 1e-3},
     {"average time-to-first-token [ttft] (ms)", ORR_BENCH_TTFT_MEAN, 1e-3},
     {"average time-per-output-token [tpot] (ms)", ORR_BENCH_TPOT_MEAN, 1e-3},
+    {"[ttft] p50", ORR_BENCH_TTFT_P50, 1e-3},
+    {"[ttft] p90", ORR_BENCH_TTFT_P90, 1e-3},
+    {"[ttft] p99", ORR_BENCH_TTFT_P99, 1e-3},
+    {"[tpot] p50", ORR_BENCH_TPOT_P50, 1e-3},
+    {"[tpot] p90", ORR_BENCH_TPOT_P90, 1e-3},
+    {"[tpot] p99", ORR_BENCH_TPOT_P99, 1e-3},
+    {"[latency] p50", ORR_BENCH_E2E_P50, 1e-3},
+    {"[latency] p99", ORR_BENCH_E2E_P99, 1e-3},
 };
 
 static gboolean recognise(const OrrBenchInput *input) {
@@ -63,6 +73,13 @@ static gboolean is_empty(const OrrBenchResult *result) {
   return TRUE;
 }
 
+/* Whether @line begins another report than @result's: its first section, or an overview where the
+ * result has one. */
+static gboolean begins_report(const OrrBenchResult *result, const char *line) {
+  return g_str_has_suffix(line, " BACKEND") || (result && strstr(line, "PERFORMANCE OVERVIEW") &&
+                                                !isnan(result->values[ORR_BENCH_OUTPUT_RATE]));
+}
+
 /* A report ends where the next begins. */
 static void end_report(OrrBenchInput *input, OrrBenchResult *result) {
   if (!result) return;
@@ -70,9 +87,9 @@ static void end_report(OrrBenchInput *input, OrrBenchResult *result) {
     orr_bench_result_free(result);
     return;
   }
-  if (isnan(result->values[ORR_BENCH_REQUESTS])) {
+  if (isnan(result->values[ORR_BENCH_OUTPUT_RATE])) {
     orr_diags_error(input->diags, result->place,
-                    "the report has no 'Number of requests': it is cut off");
+                    "the report has no 'Total Output Throughput': it is cut off");
     orr_bench_result_free(result);
     return;
   }
@@ -85,7 +102,7 @@ static void read(OrrBenchInput *input) {
   for (guint i = 0; lines[i]; i++) {
     const OrrPlace place = {.file = input->file, .line = (int)i + 1, .column = 1};
     char *line = g_strstrip(lines[i]);
-    if (g_str_has_suffix(line, " BACKEND")) end_report(input, g_steal_pointer(&result));
+    if (begins_report(result, line)) end_report(input, g_steal_pointer(&result));
     if (!result) result = orr_bench_result_new("trtllm-bench", place);
     read_line(input, result, line, place);
   }
