@@ -263,6 +263,102 @@ static void test_found_lemons(void) {
   }
 }
 
+/* All nodes and all 1,000 spares are lemons, 11 times as bad, and a repair takes a day: whatever
+ * takes a place is a lemon again, so the job fails 44 times a day. 20 seeds of 30 days: 26,400;
+ * 3 sigma are 487. */
+static void test_lemon_spares(void) {
+  Case c = case_new("restart");
+  add_process(&c, "gpu", DAY / 4, 1);
+  c.in.lemon_fraction = 1;
+  c.in.lemon_multiple = 11;
+  gint64 n = 0;
+  for (guint seed = 1; seed <= 20; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, FALSE);
+    n += history->n_failures;
+  }
+  g_assert_cmpfloat_with_epsilon((double)n, 26400, 487);
+  case_clear(&c);
+}
+
+/* A process strikes after an exponential hazard of E, at 1 per 1,000 s, and at 3 times that in the
+ * first 600 s of an attempt. From the strike at 1000 E that it has without infants, E is known:
+ *
+ *   E < 1.8     in the first 600 s, after E / 3 of 1,000 s
+ *   else        1.8 is spent after 600 s, so 600 + 1000 (E - 1.8)
+ *
+ * A new attempt after 100 s begins the 600 s again, with 0.3 of E spent. */
+static void test_infant_hazard(void) {
+  OrrCampaignProcess plain = {.name = "launch", .n = 1, .scale_s = 1000}, infant = plain;
+  infant.infant = 3;
+  infant.infant_s = 600;
+  guint late = 0;
+  for (guint64 seed = 1; seed <= 100; seed++) {
+    OrrCampaignDraw draw;
+    orr_campaign_draw_init(&draw, &plain, 0, seed);
+    const double e = draw.next_s / 1000;
+    orr_campaign_draw_init(&draw, &infant, 0, seed);
+    const double first_s = e < 1.8 ? e / 3 * 1000 : 600 + 1000 * (e - 1.8);
+    g_assert_cmpfloat_with_epsilon(draw.next_s, first_s, 1e-6);
+    late += e > 2.1;
+    if (e < 0.3) continue; /* it strikes before the new attempt */
+    orr_campaign_draw_attempt(&draw, 100);
+    const double left = e - 0.3;
+    const double again_s = left < 1.8 ? 100 + left / 3 * 1000 : 700 + 1000 * (left - 1.8);
+    g_assert_cmpfloat_with_epsilon(draw.next_s, again_s, 1e-6);
+  }
+  g_assert_cmpuint(late, >, 0); /* both branches were met */
+}
+
+/* A restart is planned every day and takes 3,600 + 40 + 20 s. It is due at whole days, however long
+ * the ones before it took: in 30 days there are 29, at 1, 2, ... days. */
+static void test_planned_on_time(void) {
+  Case c = case_new("restart");
+  add_tier(&c, ORR_SAVED_STORAGE, 1e9, 0, 0); /* holds what a planned restart saves, at no cost */
+  g_array_index(c.tiers, OrrCampaignTier, 0).write_s = 0;
+  c.in.planned_every_s = DAY;
+  c.in.planned_s = 3600;
+  g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, 1, TRUE);
+  guint n = 0;
+  for (guint i = 0; i < history->events->len; i++) {
+    const OrrCampaignEvent *event = &g_array_index(history->events, OrrCampaignEvent, i);
+    if (event->phase != ORR_PHASE_PLANNED) continue;
+    g_assert_cmpfloat_with_epsilon(event->begin_s, ++n * DAY, 1e-6);
+  }
+  g_assert_cmpuint(n, ==, 29);
+  g_assert_cmpfloat_with_epsilon(history->progress_s, 30 * DAY - 29 * 3660, 1e-6);
+  case_clear(&c);
+}
+
+/* A restart that falls due while the job is down, here for 20,160 s after a failure, is made when the
+ * job is up again; the one after it is due at its whole day all the same. */
+static void test_planned_after_outage(void) {
+  Case c = case_new("restart");
+  add_process(&c, "gpu", 2 * DAY, 0);
+  g_array_index(c.processes, OrrCampaignProcess, 0).detect_s = 20000;
+  add_tier(&c, ORR_SAVED_STORAGE, 1e9, 0, 0);
+  g_array_index(c.tiers, OrrCampaignTier, 0).write_s = 0;
+  c.in.planned_every_s = DAY;
+  c.in.planned_s = 3600;
+  guint n_late = 0;
+  for (guint64 seed = 1; seed <= 20; seed++) {
+    g_autoptr(OrrCampaignHistory) history = orr_campaign_sim(&c.in, seed, TRUE);
+    double down_from_s = 0; /* when the outage that has not ended began */
+    for (guint i = 0, day = 1; i < history->events->len; i++) {
+      const OrrCampaignEvent *event = &g_array_index(history->events, OrrCampaignEvent, i);
+      if (event->phase == ORR_PHASE_RUN) down_from_s = event->end_s;
+      if (event->phase != ORR_PHASE_PLANNED) continue;
+      if (event->begin_s > day * DAY + 1e-6) {
+        g_assert_cmpfloat(down_from_s, <=, day * DAY);
+        n_late++;
+      }
+      g_assert_cmpfloat(event->begin_s, >, day * DAY - 1e-6);
+      day++;
+    }
+  }
+  g_assert_cmpuint(n_late, >, 10); /* about 20 seeds x 30 days x 20,160 s of 2 days: 70 */
+  case_clear(&c);
+}
+
 /* An attempt fails in its first 10 minutes with probability 0.73 (the rate there is -ln(0.27) per
  * 10 min, a millionth of it later), and else runs until something else fails. */
 static void test_infants(void) {
@@ -316,6 +412,8 @@ static void test_best_interval(void) {
   g_assert_cmpfloat_with_epsilon(young_s, 758.95, 0.01);
   g_assert_cmpfloat_with_epsilon(daly_s, 745.67, 0.01);
   g_assert_cmpfloat(orr_campaign_formulas_daly_s(100, 40), ==, 40);
+  /* As long as the third term counts: x = 1/2, sqrt(2 100 100) (1 + 0.707107 / 3 + 1/18) - 100. */
+  g_assert_cmpfloat_with_epsilon(orr_campaign_formulas_daly_s(100, 100), 82.6114, 1e-3);
   double goodput[3];
   for (guint i = 0; i < 3; i++) {
     Case c = case_new("requeue");
@@ -530,7 +628,11 @@ int main(int argc, char **argv) {
   g_test_add_func("/campaign/repairs", test_repairs);
   g_test_add_func("/campaign/lemons", test_lemons);
   g_test_add_func("/campaign/found-lemons", test_found_lemons);
+  g_test_add_func("/campaign/lemon-spares", test_lemon_spares);
   g_test_add_func("/campaign/infants", test_infants);
+  g_test_add_func("/campaign/infant-hazard", test_infant_hazard);
+  g_test_add_func("/campaign/planned-on-time", test_planned_on_time);
+  g_test_add_func("/campaign/planned-after-outage", test_planned_after_outage);
   g_test_add_func("/campaign/ettr", test_ettr);
   g_test_add_func("/campaign/best-interval", test_best_interval);
   g_test_add_func("/campaign/counts", test_counts);

@@ -153,6 +153,51 @@ static void test_suspended(void) {
   struck_clear(&struck);
 }
 
+/* The node that is struck first, drawn with @seed. */
+static guint first_struck(Struck *struck, guint64 seed, guint n_nodes) {
+  OrrGangStrike strike;
+  struck->rules.seed = seed;
+  orr_gang_failures_free(struck->failures);
+  struck->failures = orr_gang_failures_new(&struck->rules, n_nodes, N_GPUS);
+  OrrGangFailures *twin = orr_gang_failures_new(&struck->rules, n_nodes, N_GPUS);
+  struck->first_us = orr_gang_failures_next_us(twin);
+  g_assert_true(orr_gang_failures_strike(twin, struck->first_us, &strike));
+  struck->next_us = orr_gang_failures_next_us(twin);
+  orr_gang_failures_free(twin);
+  return strike.first;
+}
+
+/* Four nodes of four GPUs; first-fit packs gangs A and B of six GPUs and C of two:
+ *
+ *          n0    n1      n2    n3
+ *          AAAA  AA BB   BBBB  CC--
+ *
+ * A strike on n1 stops A and B. A goes on at once: n2, whose GPUs B has just given back, takes the
+ * place of n1. B finds n3 for its part of n1, but n2 no longer has its four GPUs: it waits until A
+ * ends. Without a checkpoint interval no work is lost: A, with 100 s left, ends 100 s after the
+ * strike, and B, with 200 s left, 200 s after that. */
+static void test_replace_node_taken(void) {
+  Struck struck;
+  struck_init(&struck, ORR_GANG_FAIL_REPLACE, 4);
+  for (guint64 seed = 1;
+       first_struck(&struck, seed, 4) != 1 || struck.next_us < 4 * struck.first_us; seed++) {
+  }
+  OrrGangRules rules = rules_of("first-fit", 4);
+  GArray *jobs = g_array_new(FALSE, TRUE, sizeof(OrrGangJob));
+  const double at_s = (double)struck.first_us / ORR_GANG_US_PER_S;
+  OrrGangJob all[] = {job_of(1, 0, at_s + 100, 6), job_of(2, 0, at_s + 200, 6),
+                      job_of(3, 0, 4 * at_s, 2)};
+  OrrGangTotals totals;
+  rules.failures = struck.failures;
+  g_array_append_vals(jobs, all, G_N_ELEMENTS(all));
+  orr_gang_sim_run(&rules, jobs, &totals);
+  g_assert_cmpint(job_at(jobs, 0)->end_us, ==, struck.first_us + 100 * ORR_GANG_US_PER_S);
+  g_assert_cmpint(job_at(jobs, 1)->end_us, ==, struck.first_us + 300 * ORR_GANG_US_PER_S);
+  g_assert_cmpint(job_at(jobs, 2)->failures, ==, 0);
+  jobs_free(jobs);
+  struck_clear(&struck);
+}
+
 /* GPUs fail; one node has eight of them and one has four: two of three strikes are the first's. */
 static void test_sizes(void) {
   static const gint64 sizes[] = {8, 4};
@@ -243,6 +288,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/gang_failures/shrink", test_shrink);
   g_test_add_func("/gang_failures/suspended", test_suspended);
+  g_test_add_func("/gang_failures/replace-node-taken", test_replace_node_taken);
   g_test_add_func("/gang_failures/sizes", test_sizes);
   g_test_add_func("/gang_failures/daly", test_daly);
   g_test_add_func("/gang_failures/young-interval", test_young_interval);

@@ -7,12 +7,12 @@
 #include "workloads/post_training/service_pool.h"
 #include "workloads/post_training/weight_syncs/weight_sync.h"
 
-static double fullest(OrrPassBalance balance, OrrPassPacking packing) {
+static double fullest(OrrPassBalance balance, OrrPassPacking packing, gint64 micro) {
   static const gint64 lengths[] = {8, 7, 1, 2, 6, 4};
   g_autoptr(GArray) tokens = g_array_new(FALSE, FALSE, sizeof(gint64));
   g_array_append_vals(tokens, lengths, G_N_ELEMENTS(lengths));
   const OrrPassShape shape = {.replicas = 2,
-                              .micro = 1,
+                              .micro = micro,
                               .micro_tokens = 10,
                               .padded_tokens = 16,
                               .balance = balance,
@@ -22,11 +22,13 @@ static double fullest(OrrPassBalance balance, OrrPassPacking packing) {
 
 static void test_dealing(void) {
   /* in order: 8 + 7 + 1 = 16 and 2 + 6 + 4 = 12 tokens */
-  g_assert_cmpfloat(fullest(ORR_PASS_IN_ORDER, ORR_PASS_PACKED), ==, 1.6);
+  g_assert_cmpfloat(fullest(ORR_PASS_IN_ORDER, ORR_PASS_PACKED, 1), ==, 1.6);
   /* longest first: 8, 4, 2 and 7, 6, 1 = 14 each */
-  g_assert_cmpfloat(fullest(ORR_PASS_BY_TOKENS, ORR_PASS_PACKED), ==, 1.4);
+  g_assert_cmpfloat(fullest(ORR_PASS_BY_TOKENS, ORR_PASS_PACKED, 1), ==, 1.4);
   /* three samples each, as long as the longest, 8 of 16 */
-  g_assert_cmpfloat(fullest(ORR_PASS_IN_ORDER, ORR_PASS_PADDED), ==, 1.5);
+  g_assert_cmpfloat(fullest(ORR_PASS_IN_ORDER, ORR_PASS_PADDED, 1), ==, 1.5);
+  /* in micro-batches of two: three samples take two, each as long as one of 8 of 16 tokens */
+  g_assert_cmpfloat(fullest(ORR_PASS_IN_ORDER, ORR_PASS_PADDED, 2), ==, 1);
 }
 
 /* --- Workers --- */

@@ -143,6 +143,57 @@ static void test_shared_prompt(void) {
                                  1e-12);
 }
 
+/* Responses of seven lengths in an order in which the least end is at times a heap's right child:
+ * each ends after its own tokens. With n sequences left, k more tokens are k steps of n. */
+static void test_ends_in_order(void) {
+  static const gint32 tokens[] = {10, 50, 20, 60, 70, 30, 40};
+  static const guint shortest_first[] = {0, 2, 5, 6, 1, 3, 4};
+  g_autoptr(Bench) bench = bench_new(FALSE);
+  gint32 n = G_N_ELEMENTS(tokens);
+  add_all(bench, tokens, G_N_ELEMENTS(tokens));
+  run(bench);
+  double at_s = orr_rollout_speed_prompt(bench->speed, 0, n * 100), keys = n * 101;
+  gint32 written = 1;
+  for (guint i = 0; i < G_N_ELEMENTS(tokens); i++, n--) {
+    const gint32 length = tokens[shortest_first[i]], k = length - written;
+    at_s += steps(bench, (guint)n, keys, k);
+    g_assert_cmpfloat_with_epsilon(bench->ends[shortest_first[i]], at_s, 1e-12);
+    keys += n * k - (100 + length);
+    written = length;
+  }
+}
+
+static void add_group(Bench *bench, guint group, gint32 prompt, guint n) {
+  for (guint i = 0; i < n; i++) {
+    OrrRolloutSample *sample = g_new0(OrrRolloutSample, 1);
+    *sample = (OrrRolloutSample){.id = bench->context.samples->len,
+                                 .group = group,
+                                 .prompt = prompt,
+                                 .context = prompt,
+                                 .left = 1};
+    g_ptr_array_add(bench->context.samples, sample);
+    orr_rollout_replica_add(bench->replica, sample);
+  }
+}
+
+/* A group that has left gives back its sequences and its one prompt, no more and no less: of four
+ * prompts of just under a third of the cache, three fit at a time afterwards, as in an empty one. */
+static void test_shared_prompt_is_given_back(void) {
+  g_autoptr(Bench) bench = bench_new(TRUE);
+  const gint32 third = (gint32)(orr_rollout_speed_kv_tokens(bench->speed) - 10) / 3;
+  add_group(bench, 0, third, 3);
+  run(bench);
+  g_assert_cmpuint(bench->n_ends, ==, 3);
+  orr_rollout_replica_pause(bench->replica);
+  for (guint group = 1; group <= 4; group++) add_group(bench, group, third, 1);
+  orr_rollout_replica_resume(bench->replica, FALSE);
+  run(bench);
+  g_assert_cmpuint(bench->n_ends, ==, 7);
+  g_assert_cmpfloat(bench->ends[3], ==, bench->ends[4]);
+  g_assert_cmpfloat(bench->ends[3], ==, bench->ends[5]);
+  g_assert_cmpfloat(bench->ends[6], >, bench->ends[5]);
+}
+
 /* Emptied in its sixth step of decoding, it gives five tokens and the one of the prompts' step. */
 static void empty(void *user) {
   Bench *bench = user;
@@ -174,6 +225,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/rollout-replica/tail", test_tail);
   g_test_add_func("/rollout-replica/shared-prompt", test_shared_prompt);
+  g_test_add_func("/rollout-replica/ends-in-order", test_ends_in_order);
+  g_test_add_func("/rollout-replica/shared-prompt-is-given-back", test_shared_prompt_is_given_back);
   g_test_add_func("/rollout-replica/empty", test_empty);
   return g_test_run();
 }
