@@ -16,7 +16,7 @@ LC_ALL=C
 export LC_ALL
 
 rules='floors foreign-headers includes-from-root unique-names prefix file-size function-size columns format
-  head-comments printing exiting cxx goto headers-alone data-only readmes top-level spelling prose'
+  head-comments printing exiting cxx goto headers-alone data-only lists readmes top-level spelling prose'
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -345,10 +345,32 @@ rule_data_only() {
     sed 's|$|: this folder holds documents alone|'
 }
 
+# Lists of files in meson.build, one name a line, are sorted, and each source is in one of them.
+rule_lists() {
+  [ -f meson.build ] || return 0
+  {
+    sources | grep -v '\.h$'
+    find results -name '*.sql' -o -name '*.gp' -o -name '*.js'
+    find tests -path tests/lint_fixtures -prune -o -name 'test_*.sh' -print -o -name 'test_*.py' -print
+  } 2> /dev/null | grep -v '^scenarios/' > "$work/listed"
+  awk '
+    function base(path) { sub(/.*\//, "", path); return path }
+    FNR == 1 { before = "" }
+    FILENAME ~ /listed$/ { if (!(base($0) in named)) print $0 ": in no list of a meson.build"; next }
+    {
+      n = split($0, quoted, "\047")
+      for (i = 2; i <= n; i += 2) named[base(quoted[i])]
+      name = n == 3 && $0 ~ /^ *\047[^\047]*\047,$/ ? quoted[2] : ""
+      if (name != "" && name <= before) print FILENAME ":" FNR ": \047" name "\047 stands after \047" before "\047"
+      before = name
+    }' $(find . -path ./tests/lint_fixtures -prune -o -path './build*' -prune -o -name meson.build -print |
+    sed 's|^\./||' | sort) "$work/listed"
+}
+
 # A folder with more than five files has a README. Folders of tests mirror the tree, and need none.
 rule_readmes() {
-  find sim models topologies workloads calibration results scenarios -type f ! -name README.md ! -name '.*' 2>/dev/null |
-    sed 's|/[^/]*$||' | sort | uniq -c | while read -r n folder; do
+  find sim models topologies workloads calibration results scenarios -type f ! -name README.md ! -name meson.build \
+    ! -name '.*' 2>/dev/null | sed 's|/[^/]*$||' | sort | uniq -c | while read -r n folder; do
       [ "$n" -le 5 ] || [ -f "$folder/README.md" ] || echo "$folder: $n files and no README.md"
     done
 }

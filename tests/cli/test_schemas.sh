@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_schemas.sh ORRERY ROOT - the JSON Schemas of `orrery schema` against all shipped documents (test_schemas.py). TAP;
+# test_schemas.sh ORRERY ROOT - the JSON Schemas of `orrery schema` against all shipped documents (schemas.py). TAP;
 # skipped where an independent validator cannot be had: Debian's python3-jsonschema and python3-yaml.
 set -eu
 orrery=$(realpath "$1")
@@ -8,4 +8,4 @@ python3 -c 'import yaml, jsonschema; jsonschema.Draft202012Validator' 2> /dev/nu
   echo "1..0 # SKIP python3-jsonschema (4 or newer) and python3-yaml are not installed"
   exit 0
 }
-ORRERY_SHIPPED=$root exec python3 "$(dirname "$0")/test_schemas.py" "$orrery" "$root"
+ORRERY_SHIPPED=$root exec python3 "$(dirname "$0")/schemas.py" "$orrery" "$root"

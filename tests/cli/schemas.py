@@ -1,4 +1,4 @@
-"""test_schemas.py ORRERY ROOT - the JSON Schemas of `orrery schema` against the shipped documents, as an editor uses
+"""schemas.py ORRERY ROOT - the JSON Schemas of `orrery schema` against the shipped documents, as an editor uses
 them: PyYAML reads the document, jsonschema validates it, and nothing of Orrery's own reader takes part. TAP.
 
 Four claims:

@@ -1,0 +1,6 @@
+/*
+ * unlisted.c - a source that stands in no list.
+ */
+int orr_unlisted(int a);
+
+int orr_unlisted(int a) { return a; }
