@@ -3,7 +3,7 @@
  * different keys.
  *
  *   hybrid_override_pattern   "M-M*E": Mamba, MLP, attention, experts, a block each (Nemotron-H)
- *   layers_block_type         the same in words
+ *   layers_block_type         the same in words; may be all that says how many layers there are
  *   layer_types               full_attention, sliding_attention, chunked_attention,
  *                             linear_attention, mamba
  *   attn_type_list            0: linear attention, 1: softmax (MiniMax)

@@ -6,7 +6,8 @@
  *   qwen2_vl               a ViT with 2-dimensional RoPE; `merge` squared tokens become one
  *   qwen2_5_vl             the same with RMSNorm and SwiGLU. All but four of its layers attend
  *                          within windows, which is reported: here all attend to the whole image
- *   qwen3_vl, _moe         learned positions. Projectors of layers between (deepstack) are reported
+ *   qwen3_vl, qwen3_5      and their _moe: learned positions. Projectors of layers between
+ *                          (deepstack) are reported
  *
  * Qwen's images have any size: 32 x 32 patches are assumed. Other towers are not converted, which
  * the importer reports.
@@ -24,6 +25,8 @@ static const Tower towers[] = {
     {"clip_vision_model", .is_clip = TRUE, .has_positions = TRUE},
     {"qwen2_5_vl", .is_gated = TRUE},
     {"qwen2_vl", .is_clip = FALSE},
+    {"qwen3_5", .has_positions = TRUE},
+    {"qwen3_5_moe", .has_positions = TRUE},
     {"qwen3_vl", .has_positions = TRUE},
     {"qwen3_vl_moe", .has_positions = TRUE},
 };

@@ -12,6 +12,7 @@
 
 #define LLAMA (ORR_HF_GATED | ORR_HF_RMS_NORM)
 #define GPT (ORR_HF_BIAS | ORR_HF_TIED)
+#define QWEN3_NEXT (LLAMA | ORR_HF_QK_NORM | ORR_HF_SHARED_GATE)
 
 /* Defaults of configuration classes (configuration_TYPE.py), for those that occur inside other
  * configs. */
@@ -32,6 +33,17 @@
   "{vocab_size: 151936, hidden_size: 4096, intermediate_size: 22016, num_hidden_layers: 32, "      \
   "num_attention_heads: 32, "                                                                      \
   "num_key_value_heads: 32, max_position_embeddings: 32768}"
+#define QWEN3_5_LINEAR                                                                             \
+  "linear_conv_kernel_dim: 4, linear_key_head_dim: 128, linear_value_head_dim: 128, "              \
+  "linear_num_key_heads: 16, linear_num_value_heads: 32, full_attention_interval: 4, "             \
+  "head_dim: 256, vocab_size: 248320, max_position_embeddings: 32768, num_attention_heads: 16, "
+#define QWEN3_5                                                                                    \
+  "{" QWEN3_5_LINEAR "hidden_size: 4096, intermediate_size: 12288, num_hidden_layers: 32, "        \
+  "num_key_value_heads: 4}"
+#define QWEN3_5_MOE                                                                                \
+  "{" QWEN3_5_LINEAR "hidden_size: 2048, num_hidden_layers: 40, num_key_value_heads: 2, "          \
+  "moe_intermediate_size: 512, shared_expert_intermediate_size: 512, num_experts_per_tok: 8, "     \
+  "num_experts: 256}"
 
 static const OrrHuggingfaceType types[] = {
     {"bloom", GPT, ORR_POSITION_ALIBI},
@@ -85,8 +97,12 @@ static const OrrHuggingfaceType types[] = {
     {"qwen2_moe", LLAMA | ORR_HF_QKV_BIAS | ORR_HF_SHARED_GATE, ORR_POSITION_ROPE},
     {"qwen2_vl", LLAMA | ORR_HF_QKV_BIAS, ORR_POSITION_ROPE},
     {"qwen3", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
+    {"qwen3_5", QWEN3_NEXT, ORR_POSITION_ROPE},
+    {"qwen3_5_moe", QWEN3_NEXT, ORR_POSITION_ROPE},
+    {"qwen3_5_moe_text", QWEN3_NEXT, ORR_POSITION_ROPE, QWEN3_5_MOE},
+    {"qwen3_5_text", QWEN3_NEXT, ORR_POSITION_ROPE, QWEN3_5},
     {"qwen3_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
-    {"qwen3_next", LLAMA | ORR_HF_QK_NORM | ORR_HF_SHARED_GATE, ORR_POSITION_ROPE},
+    {"qwen3_next", QWEN3_NEXT, ORR_POSITION_ROPE},
     {"qwen3_vl", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_moe", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
     {"qwen3_vl_moe_text", LLAMA | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
@@ -96,10 +112,53 @@ static const OrrHuggingfaceType types[] = {
     {"starcoder2", ORR_HF_BIAS | ORR_HF_TIED, ORR_POSITION_ROPE},
 };
 
+/* Keys that are not mapped and change answers: which, and how. A star stands for any ending.
+ * Sources: the modeling files of transformers 4.57 and 5.2, and of vLLM 0.19 (models/). */
+static const struct {
+  const char *keys, *effect;
+} weighty[] = {
+    {"index_*", "attention is sparse: an indexer chooses index_topk keys for each query. All keys "
+                "are computed here, so long prompts and decoding behind long caches are "
+                "overstated; the indexer's own weights, cache and time are left out"},
+    {"sparse_attention_config sparse_attn* moba_* nsa_* compress_ratios compress_rope_theta",
+     "attention is sparse, or its cache is compressed. All keys are computed and kept here, so "
+     "long prompts and caches are overstated"},
+    {"attn_output_gate attention_output_gate gated_attention use_gated_attention",
+     "each attention layer has an output gate as wide as its queries, which is left out: weights "
+     "and time are slightly understated"},
+    {"vision_config visual vision_tower mm_vision_tower vit_config",
+     "the vision tower is left out: its weights, and all the time of images"},
+    {"audio_config sound_config speech_config talker_config code2wav_config audio_encoder*",
+     "the audio parts are left out: their weights, and all the time of sound"},
+    {"num_kv_shared_layers use_kv_sharing cross_layer_attention_*",
+     "some layers share the cache of another one: the cache is overstated"},
+    {"hidden_size_per_layer_input vocab_size_per_layer_input",
+     "the embedding tables of each layer are left out: weights are understated"},
+    {"altup_* laurel_rank hc_* num_hyper_connections",
+     "more than one residual stream, whose matrices and traffic are left out: time is understated"},
+    {"zero_expert_num zero_expert_type",
+     "some of the experts compute nothing: the experts' work of a token is overstated"},
+    {"block_configs",
+     "layers differ in width, and all are taken alike: weights and time are wrong"},
+    {"swa_num_attention_heads swa_num_key_value_heads swa_head_dim swa_v_head_dim "
+     "global_head_dim num_global_key_value_heads attention_other_setting",
+     "layers with and without a window have different heads, and all are taken alike: caches and "
+     "the time of attention are wrong"},
+    {"attention_k_eq_v", "keys serve as values: caches are overstated"},
+    {"v_head_dim", "values are not as wide as keys, and the keys' width is taken for both: caches "
+                   "are wrong"},
+    {"enable_moe_block", "an MLP beside the experts of a layer is left out: weights and time are "
+                         "understated"},
+    {"is_encoder_decoder", "an encoder before the decoder is left out: weights and time are "
+                           "understated"},
+};
+
 /* Numerics, tokens, bookkeeping, initialisation, dropout rates, how a router scores. */
 static const char *const harmless[] = {"_attn_implementation",
                                        "_attn_implementation_autoset",
+                                       "_experts_implementation",
                                        "_name_or_path",
+                                       "add_cross_attention",
                                        "architectures",
                                        "attention_dropout",
                                        "attention_multiplier",
@@ -111,6 +170,7 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "attn_temperature_tuning",
                                        "auto_map",
                                        "aux_loss_alpha",
+                                       "bad_words_ids",
                                        "begin_suppress_tokens",
                                        "boi_token_id",
                                        "boi_token_index",
@@ -120,18 +180,27 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "classifier_dropout",
                                        "clip_qkv",
                                        "cross_attention_hidden_size",
+                                       "decoder_start_token_id",
+                                       "diversity_penalty",
+                                       "do_sample",
                                        "dtype",
+                                       "early_stopping",
                                        "emb_pdrop",
                                        "embd_pdrop",
                                        "embedding_multiplier",
                                        "embedding_multiplier_scale",
+                                       "encoder_no_repeat_ngram_size",
                                        "eoi_token_id",
                                        "eoi_token_index",
                                        "eos_token_id",
                                        "ep_size",
+                                       "exponential_decay_length_penalty",
                                        "final_logit_softcapping",
+                                       "finetuning_task",
                                        "floor_scale",
                                        "for_llm_compressor",
+                                       "forced_bos_token_id",
+                                       "forced_eos_token_id",
                                        "full_attn_mod",
                                        "gradient_checkpointing",
                                        "hidden_dropout",
@@ -148,12 +217,12 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "input_jitter_noise",
                                        "interpolate_factor",
                                        "is_decoder",
-                                       "is_encoder_decoder",
                                        "label2id",
                                        "layer_norm_eps",
                                        "layer_norm_epsilon",
                                        "layer_switch",
                                        "layernorm_alpha",
+                                       "length_penalty",
                                        "lm_head_bias",
                                        "logit_scale",
                                        "logits_scaling",
@@ -164,37 +233,52 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "mamba_dt_rank",
                                        "mamba_hidden_act",
                                        "mamba_ssm_cache_dtype",
+                                       "mamba_ssm_dtype",
                                        "masked_softmax_fusion",
+                                       "max_length",
                                        "max_window_layers",
+                                       "min_length",
                                        "mm_tokens_per_image",
                                        "model_type",
                                        "moe_dtype",
+                                       "mtp_use_dedicated_embeddings",
                                        "n_group",
+                                       "no_repeat_ngram_size",
                                        "no_rope_layer_interval",
                                        "norm_eps",
                                        "norm_epsilon",
                                        "norm_topk_prob",
+                                       "num_beam_groups",
+                                       "num_beams",
                                        "num_experts_per_group",
                                        "num_logits_to_keep",
+                                       "num_return_sequences",
                                        "offset_alibi",
                                        "order_of_interleaved_layers",
                                        "original_max_position_embeddings",
                                        "output_attentions",
                                        "output_hidden_states",
                                        "output_router_logits",
+                                       "output_scores",
                                        "pad_token_id",
                                        "partial_rotary_factor",
                                        "position_embedding_type",
+                                       "prefix",
                                        "pretraining_tp",
+                                       "problem_type",
                                        "projection_dim",
                                        "projector_hidden_act",
+                                       "pruned_heads",
                                        "query_pre_attn_scalar",
+                                       "remove_invalid_values",
+                                       "repetition_penalty",
                                        "rescale_prenorm_residual",
                                        "resid_pdrop",
                                        "residual_dropout",
                                        "residual_in_fp32",
                                        "residual_multiplier",
                                        "return_dict",
+                                       "return_dict_in_generate",
                                        "rms_norm_eps",
                                        "rope_interleave",
                                        "rope_local_base_freq",
@@ -214,18 +298,29 @@ static const char *const harmless[] = {"_attn_implementation",
                                        "seq_aux",
                                        "slow_but_exact",
                                        "special_token_ids",
+                                       "suppress_tokens",
                                        "swiglu_limit",
                                        "task_specific_params",
+                                       "temperature",
+                                       "tf_legacy_loss",
+                                       "tie_encoder_decoder",
                                        "time_step_floor",
                                        "time_step_limit",
                                        "time_step_max",
                                        "time_step_min",
                                        "time_step_rank",
                                        "tokenizer_class",
+                                       "top_k",
+                                       "top_p",
                                        "topk_group",
                                        "topk_method",
                                        "torch_dtype",
+                                       "torchscript",
                                        "transformers_version",
+                                       "typical_p",
+                                       "unsloth_fixed",
+                                       "unsloth_version",
+                                       "use_bfloat16",
                                        "use_cache",
                                        "use_return_dict",
                                        "use_sliding_window",
@@ -259,6 +354,15 @@ char *orr_huggingface_type_names(void) {
 const char *orr_huggingface_types_nearest(const char *model_type) {
   g_autofree const char **all = names();
   return orr_diag_nearest_word(model_type, all);
+}
+
+const char *orr_huggingface_types_effect(const char *key) {
+  for (guint i = 0; i < G_N_ELEMENTS(weighty); i++) {
+    g_auto(GStrv) patterns = g_strsplit(weighty[i].keys, " ", -1);
+    for (char **pattern = patterns; *pattern; pattern++)
+      if (g_pattern_match_simple(*pattern, key)) return weighty[i].effect;
+  }
+  return NULL;
 }
 
 gboolean orr_huggingface_types_is_harmless(const char *key) {

@@ -45,6 +45,19 @@ static OrrNode *read_map(OrrJson *json, OrrPlace place) {
   return map;
 }
 
+/* Python's writer of JSON prints Infinity and NaN, which JSON does not have. */
+static gboolean skip_python_number(OrrJson *json) {
+  static const char *const words[] = {"Infinity", "-Infinity", "NaN"};
+  const gsize left = (gsize)(json->end - json->at);
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
+    const gsize length = strlen(words[i]);
+    if (left < length || strncmp(json->at, words[i], length) != 0) continue;
+    json->at += length;
+    return TRUE;
+  }
+  return FALSE;
+}
+
 static OrrNode *read_value(OrrJson *json) {
   const OrrPlace place = orr_json_place(json);
   const char next = orr_json_peek(json);
@@ -57,7 +70,7 @@ static OrrNode *read_value(OrrJson *json) {
     return node;
   }
   const char *begin = json->at;
-  orr_json_skip(json);
+  if (!skip_python_number(json)) orr_json_skip(json);
   g_autofree char *text = g_strndup(begin, MAX(0, json->at - begin));
   return orr_node_new_scalar(place, g_strstrip(text));
 }
@@ -209,7 +222,6 @@ static void map_experts(const Import *import) {
   if (shared && (import->type->flags & ORR_HF_SHARED_GATE))
     orr_huggingface_config_set_flag(moe, "shared-gate", TRUE);
   orr_node_set(import->model, "moe", moe);
-  may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules");
 }
 
 static void map_states(const Import *import) {
@@ -274,19 +286,56 @@ static void map_layout(const Import *import, gint64 layers) {
 
 /* --- the whole --- */
 
+/* Keys that were not mapped. */
+typedef struct {
+  GString *left_out;   /* a line each */
+  GPtrArray *effects;  /* const char *: of the known effects, in the order of their first key */
+  GPtrArray *affected; /* GString *: for each of them, its keys and values */
+} Unmapped;
+
+static void free_string(gpointer text) { g_string_free(text, TRUE); }
+
+static void add_effect(Unmapped *unmapped, const char *effect, const char *key) {
+  guint i = 0;
+  while (i < unmapped->effects->len && unmapped->effects->pdata[i] != effect) i++;
+  if (i == unmapped->effects->len) {
+    g_ptr_array_add(unmapped->effects, (gpointer)effect);
+    g_ptr_array_add(unmapped->affected, g_string_new(NULL));
+  }
+  GString *keys = unmapped->affected->pdata[i];
+  g_string_append_printf(keys, "%s%s", keys->len ? ", " : "", key);
+}
+
+static gboolean is_nothing(const OrrNode *value) {
+  if (value->kind != ORR_NODE_SCALAR) return orr_node_length(value) == 0;
+  return strcmp(value->text, "null") == 0 || strcmp(value->text, "false") == 0;
+}
+
 static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix,
-                         GString *left_out) {
+                         Unmapped *unmapped) {
   for (guint i = 0; i < config->map->keys->len; i++) {
     const OrrNode *key = config->map->keys->pdata[i], *value = config->map->items->pdata[i];
-    gboolean nothing = value->kind == ORR_NODE_SCALAR &&
-                       (strcmp(value->text, "null") == 0 || strcmp(value->text, "false") == 0);
-    if (nothing || orr_huggingface_types_is_harmless(key->text) ||
+    const char *effect = orr_huggingface_types_effect(key->text);
+    if (is_nothing(value) || orr_huggingface_types_is_harmless(key->text) ||
         g_hash_table_contains(config->used, key->text))
       continue;
-    g_string_append_printf(left_out, "%s%s%s%s\n", prefix, key->text,
-                           value->kind == ORR_NODE_SCALAR ? ": " : "",
-                           value->kind == ORR_NODE_SCALAR ? value->text : "");
+    g_autofree char *line =
+        g_strdup_printf("%s%s%s%s", prefix, key->text, value->kind == ORR_NODE_SCALAR ? ": " : "",
+                        value->kind == ORR_NODE_SCALAR ? value->text : "");
+    if (effect)
+      add_effect(unmapped, effect, line);
+    else
+      g_string_append_printf(unmapped->left_out, "%s\n", line);
   }
+}
+
+/* "index_topk: 2048, index_n_heads: 32: attention is sparse ...", a line each. Newly allocated. */
+static char *warnings_text(const Unmapped *unmapped) {
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < unmapped->effects->len; i++)
+    g_string_append_printf(text, "%s: %s\n", ((GString *)unmapped->affected->pdata[i])->str,
+                           (const char *)unmapped->effects->pdata[i]);
+  return g_string_free(text, FALSE);
 }
 
 /* Nodes of the document have no place, so findings name the whole file. */
@@ -340,11 +389,27 @@ static void map_all(const Import *import, gint64 layers) {
   map_experts(import);
   map_states(import);
   map_layout(import, MIN(layers, ORR_MAX_LAYOUT));
+  may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules|mtp_num_hidden_layers");
 }
 
-/* Maps the tower if its type is known; else its whole section is reported. */
+/* Where no key states their number, the layers are those of the list of their kinds. */
+static gint64 count_layers(const Import *import) {
+  static const char keys[] = "num_hidden_layers|n_layer|n_layers|num_layers";
+  static const char *const lists[] = {"layers_block_type", "layer_types", "attn_type_list"};
+  for (guint i = 0; !orr_huggingface_config_find(import->config, keys) && i < G_N_ELEMENTS(lists);
+       i++) {
+    const OrrNode *list = orr_huggingface_config_list(import->config, lists[i]);
+    const gint64 layers = list ? orr_node_length(list) : 0;
+    if (layers < 1) continue;
+    orr_huggingface_config_set_number(import->model, "layers", layers);
+    return layers;
+  }
+  return need(import, "layers", keys);
+}
+
+/* Maps the tower if its type is known; else a warning says that it is left out. */
 static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, const char *whole,
-                      GString *left_out) {
+                      Unmapped *unmapped) {
   const OrrNode *map = orr_huggingface_config_map(root, "vision_config");
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig tower = {map, used, root->diags};
@@ -354,7 +419,7 @@ static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, co
     return;
   }
   orr_node_set(import->model, "encoder", encoder);
-  add_left_out(&tower, "vision_config.", left_out);
+  add_left_out(&tower, "vision_config.", unmapped);
 }
 
 /* A config inside another one: keys that it omits have the defaults of its configuration class,
@@ -374,8 +439,8 @@ static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root,
 
 /* A YAML comment ends at any of YAML's line ends, U+2028 among them, and the rest would be read
  * as YAML: characters that are not printable on one line are removed from texts of a config. */
-static void append_comment(GString *text, const char *line) {
-  g_string_append(text, "# not mapped: ");
+static void append_comment(GString *text, const char *what, const char *line) {
+  g_string_append_printf(text, "# %s: ", what);
   for (const char *at = line; *at; at = g_utf8_next_char(at)) {
     const gunichar c = g_utf8_get_char(at);
     const GUnicodeType type = g_unichar_type(c);
@@ -386,17 +451,22 @@ static void append_comment(GString *text, const char *line) {
   g_string_append_c(text, '\n');
 }
 
-static char *document_text(const OrrNode *model, const char *left_out) {
+static void append_comments(GString *text, const char *what, const char *all) {
+  g_auto(GStrv) lines = g_strsplit(all, "\n", -1);
+  for (guint i = 0; lines[i] && *lines[i]; i++) append_comment(text, what, lines[i]);
+}
+
+static char *document_text(const OrrNode *model, const char *warnings, const char *left_out) {
   g_autoptr(GString) text = g_string_new(NULL);
-  g_auto(GStrv) lines = g_strsplit(left_out, "\n", -1);
-  for (guint i = 0; lines[i] && *lines[i]; i++) append_comment(text, lines[i]);
+  append_comments(text, "warning", warnings);
+  append_comments(text, "not mapped", left_out);
   g_autofree char *document = orr_yaml_text(model);
   g_string_append(text, document);
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 char *orr_import_huggingface(const char *path, const char *name, char **ret_left_out,
-                             GError **error) {
+                             char **ret_warnings, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) root = read_config(path, diags, error);
   if (!root) return NULL;
@@ -410,16 +480,21 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
       text_config ? with_defaults(text_config, root, &type, diags) : orr_node_copy(root);
   g_autoptr(OrrNode) model = orr_node_new_map((OrrPlace){0});
   g_autoptr(GString) left_out = g_string_new(NULL);
+  g_autoptr(GPtrArray) effects = g_ptr_array_new();
+  g_autoptr(GPtrArray) affected = g_ptr_array_new_with_free_func(free_string);
+  Unmapped unmapped = {left_out, effects, affected};
   const OrrHuggingfaceConfig config = {decoder, used, diags};
   const Import import = {&config, type, model};
   name_document(&import, &outer, name, path);
-  map_all(&import, need(&import, "layers", "num_hidden_layers|n_layer|n_layers|num_layers"));
-  if (text_config) add_left_out(&config, "text_config.", left_out);
-  map_tower(&import, &outer, whole, left_out);
-  add_left_out(&outer, "", left_out);
+  map_all(&import, count_layers(&import));
+  if (text_config) add_left_out(&config, "text_config.", &unmapped);
+  map_tower(&import, &outer, whole, &unmapped);
+  add_left_out(&outer, "", &unmapped);
   if (!orr_diags_n_errors(diags)) check_document(model, path, diags);
   if (!orr_diags_check(diags, error)) return NULL;
-  char *text = document_text(model, left_out->str);
+  g_autofree char *warnings = warnings_text(&unmapped);
+  char *text = document_text(model, warnings, left_out->str);
+  *ret_warnings = g_steal_pointer(&warnings);
   *ret_left_out = g_string_free(g_steal_pointer(&left_out), FALSE);
   return text;
 }

@@ -42,6 +42,9 @@ char *orr_huggingface_type_names(void); /* "bloom, cohere, ..."; newly allocated
 const char *orr_huggingface_types_nearest(const char *model_type); /* or NULL */
 /* Whether @key affects neither time nor memory. */
 gboolean orr_huggingface_types_is_harmless(const char *key);
+/* What a reader must know where @key is not mapped: a clause, which answers are wrong by it and in
+ * which direction. Keys of one cause share it. NULL: not known. */
+const char *orr_huggingface_types_effect(const char *key);
 
 /* The kinds of layers by @config, as items of `layout`; NULL where all are equal, or where a
  * list is wrong (an error in its diags). Free with g_strfreev. */
@@ -53,11 +56,12 @@ char **orr_huggingface_layers_layout(const OrrHuggingfaceConfig *config,
 OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *whole);
 
 /* The text of a model document. @name: the model's name; NULL: the config's _name_or_path, else
- * its type. Comments at its head list the keys that could not be converted; @ret_left_out has
- * them too, one per line ("" where there are none). NULL with ORR_FAULT_RESOURCE (the file) or
- * ORR_FAULT_DOCUMENT (its content). */
+ * its type. Comments at its head list the keys that could not be converted. @ret_warnings has those
+ * that are known to change answers, with what they change, and @ret_left_out the others, one per
+ * line ("" where there are none). NULL with ORR_FAULT_RESOURCE (the file) or ORR_FAULT_DOCUMENT
+ * (its content). */
 char *orr_import_huggingface(const char *path, const char *name, char **ret_left_out,
-                             GError **error);
+                             char **ret_warnings, GError **error);
 
 G_END_DECLS
 

@@ -15,21 +15,22 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-static void list_unmapped(const char *path, const char *left_out) {
-  g_auto(GStrv) keys = g_strsplit(left_out ? left_out : "", "\n", -1);
+static void list_keys(const char *path, const char *what, const char *lines) {
+  g_auto(GStrv) keys = g_strsplit(lines ? lines : "", "\n", -1);
   for (guint i = 0; keys[i] && *keys[i]; i++)
-    fprintf(stderr, "orrery: %s: not mapped: %s\n", path, keys[i]);
+    fprintf(stderr, "orrery: %s: %s: %s\n", path, what, keys[i]);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  g_autofree char *left_out = NULL;
+  g_autofree char *left_out = NULL, *warnings = NULL;
   if (!orr_verb_import_check_source(args, "import huggingface takes a config.json", error))
     return 2;
   if (!orr_verb_import_check_paths(args, output, error)) return 2;
-  g_autofree char *text = orr_import_huggingface(args[0], name, &left_out, error);
+  g_autofree char *text = orr_import_huggingface(args[0], name, &left_out, &warnings, error);
   if (!text) return 1;
-  list_unmapped(args[0], left_out);
+  list_keys(args[0], "warning", warnings);
+  list_keys(args[0], "not mapped", left_out);
   return orr_verb_import_write(text, output, error);
 }
 
@@ -37,7 +38,8 @@ const OrrCommand orr_verb_import_huggingface = {
     .verb = "huggingface",
     .sentence = "A model's config.json becomes a model document.",
     .usage = "CONFIG.json [--name NAME] [-o FILE]",
-    .more = "Keys that cannot be mapped are listed on stderr and in comments. Put the document in "
+    .more = "Keys that cannot be mapped are listed on stderr and in comments, first those that are "
+            "known to change answers, with what they change. Put the document in "
             "models/ of a folder named by --library or ORRERY_PATH.",
     .options = options,
     .run = run,

@@ -10,8 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   g_autoptr(GError) error = NULL;
-  g_autofree char *left_out = NULL;
-  g_autofree char *text = orr_import_huggingface(fuzz_file(data, size), "fuzz", &left_out, &error);
+  g_autofree char *left_out = NULL, *warnings = NULL;
+  g_autofree char *text =
+      orr_import_huggingface(fuzz_file(data, size), "fuzz", &left_out, &warnings, &error);
   g_assert_true((text != NULL) == (error == NULL));
   if (!text) return 0;
   g_autoptr(OrrDiags) diags = orr_diags_new();

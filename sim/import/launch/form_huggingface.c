@@ -47,17 +47,17 @@ static void set_model(OrrLaunchDraft *draft, const OrrNode *tree, const char *na
   }
 }
 
-static void note_left_out(OrrLaunchDraft *draft, const char *keys) {
+static void note_keys(OrrLaunchDraft *draft, const char *what, const char *keys) {
   g_auto(GStrv) lines = g_strsplit(keys ? keys : "", "\n", -1);
   for (char **line = lines; *line; line++)
-    if (**line) orr_launch_draft_remark(draft, "the model's config.json, not mapped: %s", *line);
+    if (**line) orr_launch_draft_remark(draft, "the model's config.json, %s: %s", what, *line);
 }
 
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(GError) error = NULL;
-  g_autofree char *left_out = NULL;
+  g_autofree char *left_out = NULL, *warnings = NULL;
   const OrrPlace place = {.file = g_intern_string(source->name)};
-  g_autofree char *text = orr_import_huggingface(source->name, NULL, &left_out, &error);
+  g_autofree char *text = orr_import_huggingface(source->name, NULL, &left_out, &warnings, &error);
   g_autoptr(OrrNode) tree =
       text ? orr_yaml_parse(text, strlen(text), place.file, draft->diags) : NULL;
   if (!text) {
@@ -65,7 +65,8 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
     return;
   }
   if (tree) set_model(draft, tree, source->name);
-  note_left_out(draft, left_out);
+  note_keys(draft, "warning", warnings);
+  note_keys(draft, "not mapped", left_out);
 }
 
 const OrrLaunchForm orr_launch_form_huggingface = {
