@@ -100,6 +100,7 @@ static gboolean read_profile(OrrCostModel *model, const OrrDevice *named, GError
   }
   for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
     if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
+  orr_cost_collective_judge(model);
   add_library_gemm(model, model->measured, model->measured_on);
   if (borrows) add_library_gemm(model, model->named, named);
   return orr_cost_serving_build(model, profile, error) &&

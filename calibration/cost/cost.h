@@ -34,6 +34,8 @@ typedef struct {
   const char *from; /* or the library of kernels, where another one was asked for */
   /* Measured on the device itself, although the profile's other rows are of another one. */
   gboolean from_here;
+  /* Why a measured row that it would rest on is not used (judge.c); NULL: none. The model's. */
+  const char *aside;
 } OrrCost;
 
 typedef struct OrrCostModel OrrCostModel;
@@ -57,11 +59,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 const char *orr_cost_carried_from(const OrrCostModel *model);
 const char *orr_cost_how_text(const char *carried_from, OrrHow how);
 
-/* orr_cost_gemm_aside: why the row of a product was set aside, as a clause with the row's time;
- * NULL where there is no row or it is used. orr_cost_asides: how many rows were set aside in
- * each table, "gemm fp8 1972 of 25389"; "" for none. Newly allocated. */
-char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k);
+/* Rows that are set aside because they contradict the other rows of their table (grid_odd.c,
+ * judge.c). orr_cost_asides: how many of which table, "gemm fp8 1972 of 25389, deepep combine 12 of
+ * 322"; "" for none. The others: why the row of a product or of attention was set aside, as a
+ * clause with the row's time; NULL where there is no row or it is used. Newly allocated. */
 char *orr_cost_asides(const OrrCostModel *model);
+char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k);
+char *orr_cost_attention_aside(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
 
 /* For GEMM, ATTENTION, MEMORY and MOE. 0 s for a COMM operator: collectives cost that. */
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);

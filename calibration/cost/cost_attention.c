@@ -162,6 +162,8 @@ static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *ta
     shape.queries = table->phase == ORR_PHASE_PREFILL ? shape.length : 1;
     double ratio = log(time_s / attention_roofline_s(model, &shape));
     orr_grid_set(building->grid, (guint[]){i_heads, i_batch, i_length}, ratio);
+    orr_grid_time(building->grid, (guint[]){i_heads, i_batch, i_length}, time_s,
+                  shape.kv_heads * shape.batch * shape.length * shape.queries);
     add_to_mean(building->means, work_key(axes, i_heads, i_batch, i_length), ratio);
   }
   return TRUE;
@@ -287,6 +289,16 @@ gboolean orr_cost_attention_holds(const OrrCostModel *model, OrrProfilePhase pha
 void orr_cost_attention_free(OrrCostAttention *attention) {
   g_array_unref(attention->groups);
   g_free(attention);
+}
+
+void orr_cost_attention_count(const OrrCostAttention *attention, guint *ret_asides,
+                              guint *ret_rows) {
+  *ret_asides = *ret_rows = 0;
+  for (guint i = 0; i < attention->groups->len; i++) {
+    const OrrGrid *grid = g_array_index(attention->groups, Group, i).grid;
+    *ret_asides += orr_grid_n_aside(grid);
+    *ret_rows += orr_grid_n_rows(grid);
+  }
 }
 
 /* The grids of that head size; added where there are none. */
@@ -518,4 +530,24 @@ OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, Orr
   }
   return op->attention.flash == ORR_FLASH_AS_MEASURED ? cost
                                                       : named_kernel(model->constants, op, cost);
+}
+
+const OrrGrid *orr_cost_attention_grid(const OrrCostModel *model, const OrrOperator *op,
+                                       OrrDtype kv_dtype, double *ret_point) {
+  const OrrAttentionShape *shape = &op->attention;
+  const OrrProfilePhase phase =
+      shape->q_length == 1 && shape->kv_length > 1 ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL;
+  const GPtrArray *sizes = orr_cost_build_attention(model, phase, measured_format(kv_dtype));
+  if (shape->kv_heads <= 0) return NULL;
+  ret_point[KEY_HEADS] = (double)shape->kv_heads;
+  ret_point[BATCH] = (double)shape->batch;
+  ret_point[LENGTH] = (double)shape->kv_length;
+  for (guint i = 0; i < orr_profile_length(sizes); i++) {
+    const OrrCostAttention *attention = sizes->pdata[i];
+    for (guint k = 0; attention->head_dim == shape->head_dim && k < attention->groups->len; k++) {
+      const Group *group = &g_array_index(attention->groups, Group, k);
+      if (group->group * (double)shape->kv_heads == (double)shape->heads) return group->grid;
+    }
+  }
+  return NULL;
 }

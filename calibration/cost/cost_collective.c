@@ -22,6 +22,8 @@
  * The factor 4 is two of the doublings in which nccl-tests steps through sizes. It is a choice:
  * nobody measured how far the ratio of one machine to another carries.
  *
+ * A row that contradicts the others of its curve is set aside, and interpolated (judge.c).
+ *
  * Without rows, a query is answered by a ring in the domain: launch + steps * scale-up-step +
  * fraction * bytes / (scale-up bandwidth * its efficiency), where `fraction` of the bytes crosses
  * each link (Thakur, Rabenseifner, Gropp 2005). Simulations replay collectives on the fabric
@@ -34,6 +36,7 @@
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
+#include "calibration/cost/judge.h"
 #include "calibration/profile/profile_nccl.h"
 #include "sim/base/fault.h"
 
@@ -47,11 +50,13 @@ static const double fade_doublings =
 struct OrrCostCollective {
   const OrrProfileCollective *row;
   GArray *bytes, *us; /* of double */
+  GArray *asides;     /* of OrrAside; NULL: none */
 };
 
 void orr_cost_collective_free(OrrCostCollective *collective) {
   g_clear_pointer(&collective->bytes, g_array_unref);
   g_clear_pointer(&collective->us, g_array_unref);
+  g_clear_pointer(&collective->asides, g_array_unref);
   g_free(collective);
 }
 
@@ -99,6 +104,81 @@ OrrCost orr_cost_collective_between(const GArray *bytes_axis, const GArray *us, 
                    ORR_HOW_INTERPOLATED};
 }
 
+/* --- rows that contradict others --- */
+
+static GArray *rows_of_op(const OrrCostModel *model, const char *op) {
+  GArray *rows = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
+  for (guint i = 0; i < model->collectives->len; i++) {
+    const OrrCostCollective *collective = model->collectives->pdata[i];
+    for (guint k = 0; strcmp(collective->row->op, op) == 0 && k < collective->us->len; k++) {
+      const OrrJudgedRow row = {.curve = i,
+                                .kind = i,
+                                .size = g_array_index(collective->bytes, double, k),
+                                .volume = 1,
+                                .time_s = g_array_index(collective->us, double, k) * 1e-6};
+      g_array_append_val(rows, row);
+    }
+  }
+  return rows;
+}
+
+/* Replaces the points of the collective's @asides by the curve through the other ones. */
+static void interpolate(OrrCostCollective *collective) {
+  g_autoptr(GArray) bytes = g_array_copy(collective->bytes), us = g_array_copy(collective->us);
+  const guint last = collective->us->len - 1;
+  for (guint i = collective->asides->len; i-- > 0;) {
+    const guint at = g_array_index(collective->asides, OrrAside, i).at;
+    g_array_remove_index(bytes, at);
+    g_array_remove_index(us, at);
+  }
+  for (guint i = 0; i < collective->asides->len; i++) {
+    OrrAside *aside = &g_array_index(collective->asides, OrrAside, i);
+    const double at = g_array_index(collective->bytes, double, aside->at);
+    if (aside->at == 0 || aside->at == last) aside->how = ORR_HOW_OUTSIDE;
+    g_array_index(collective->us, double, aside->at) =
+        orr_cost_collective_between(bytes, us, at).time_s * 1e6;
+  }
+}
+
+static void set_aside(OrrCostModel *model, const GArray *rows) {
+  for (guint i = 0, at = 0; i < rows->len; i++, at++) {
+    const OrrJudgedRow *row = &g_array_index(rows, OrrJudgedRow, i);
+    if (i > 0 && row->curve != g_array_index(rows, OrrJudgedRow, i - 1).curve) at = 0;
+    if (!row->is_aside) continue;
+    OrrCostCollective *collective = model->collectives->pdata[row->curve];
+    const OrrJudgedRow *other = &g_array_index(rows, OrrJudgedRow, row->witness);
+    g_autofree char *witness = g_strdup_printf("%.0f bytes", other->size);
+    OrrAside aside = orr_judge_aside(rows, i, witness);
+    aside.at = at;
+    if (!collective->asides) collective->asides = orr_judge_asides_new();
+    g_array_append_val(collective->asides, aside);
+  }
+}
+
+void orr_cost_collective_judge(OrrCostModel *model) {
+  for (guint i = 0; i < model->collectives->len; i++) {
+    OrrCostCollective *first = model->collectives->pdata[i];
+    gboolean is_first = TRUE;
+    for (guint k = 0; k < i; k++)
+      is_first &=
+          strcmp(((OrrCostCollective *)model->collectives->pdata[k])->row->op, first->row->op) != 0;
+    g_autoptr(GArray) rows = is_first ? rows_of_op(model, first->row->op) : NULL;
+    if (rows && orr_judge_rows(rows) > 0) set_aside(model, rows);
+  }
+  for (guint i = 0; i < model->collectives->len; i++) {
+    OrrCostCollective *collective = model->collectives->pdata[i];
+    if (collective->asides) interpolate(collective);
+  }
+}
+
+void orr_cost_collective_count(const OrrCostCollective *collective, guint *ret_asides,
+                               guint *ret_rows) {
+  *ret_asides = collective->asides ? collective->asides->len : 0;
+  *ret_rows = collective->us->len;
+}
+
+/* --- rings --- */
+
 /* Steps of a ring, and the fraction of the bytes that crosses each link in total; at least 2
  * ranks. */
 static double ring_steps(const char *op, double n, double *ret_fraction) {
@@ -139,6 +219,8 @@ static OrrCost look_up(const OrrCostModel *model, const OrrCostCollective *rows,
   const gint64 n_ranks = rows->row->ranks;
   const double least = g_array_index(rows->bytes, double, 0);
   OrrCost cost = orr_cost_collective_between(rows->bytes, rows->us, bytes);
+  const OrrAside *aside = orr_judge_near(rows->asides, rows->bytes, bytes);
+  if (aside) cost = (OrrCost){cost.time_s, MAX(cost.how, aside->how), .aside = aside->why};
   if (bytes < least)
     cost.time_s *= ring_seconds(model, model->measured_on, op, n_ranks, bytes) /
                    ring_seconds(model, model->measured_on, op, n_ranks, least);

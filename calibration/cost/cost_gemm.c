@@ -144,7 +144,7 @@ static gboolean set_row(const OrrCostModel *model, const Building *building,
     const double roofline_s =
         orr_cost_gemm_roofline_s(model, building->dtype, m, (double)row->n, (double)row->k);
     orr_grid_set(building->grid, cell, log(time_s / roofline_s));
-    orr_grid_time(building->grid, cell, time_s);
+    orr_grid_time(building->grid, cell, time_s, m * (double)row->n * (double)row->k);
   }
   return TRUE;
 }

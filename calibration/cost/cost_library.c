@@ -13,19 +13,31 @@
  *                      d = k                                   low-latency: once to each expert
  *   log t = sum w log t_i(T u / u_i) / sum w,   w = 1 / (distance + 0.05)^2        (Shepard 1968)
  *
- * with R ranks and E experts, of which a token draws k uniformly. Low-latency dispatch uses one SM
- * per expert: with fewer experts than SMs, d counts SMs / E times. The distance is over the
- * logarithms of hidden, d, ranks (weight 1) and experts (weight 1/10; low-latency 1/2, since it
- * sends one message per expert). Rows with the same number of ranks are used where there are any:
- * others cross another network, so that answers from them are flagged as outside. Rows
- * `measured-on` another device stand in where the bottleneck is the same, the network cards of
- * several nodes; they count as carried over. Errors: docs/modelling/collectives.md.
+ * with R ranks and E experts, of which a token draws k uniformly. Across N nodes (`gpus-per-node`)
+ * the NICs bind, and d counts the copies that leave the node: a kernel sends a token once to each
+ * other node that holds one of its experts, which forwards it over NVLink:
+ *
+ *                           d = (N - 1) (1 - C(E - E/N, k) / C(E, k))
+ *                           d = k (N - 1) / N               low-latency
+ *
+ * (H200, low-latency combine, 256 tokens over 2, 4, 8 nodes: 675, 667, 662 us per (N - 1) / N).
+ * Low-latency dispatch uses one SM per expert: with fewer experts than SMs, d counts SMs / E times.
+ * The distance is over the logarithms of hidden, d, ranks (weight 1) and experts (weight 1/10;
+ * low-latency 1/2, since it sends one message per expert). Rows with the same number of ranks are
+ * used where there are any, else rows on the same side of the node's border; both are flagged as
+ * outside. Rows `measured-on` another device stand in where the bottleneck is the same, the network
+ * cards of several nodes; they count as carried over. Errors: docs/modelling/collectives.md.
+ *
+ * Rows that contradict the others of their kernel are set aside (judge.c): those of one shape over
+ * several numbers of nodes are compared with one another, and each curve with itself. An estimate
+ * takes the row's place: from the curve's other rows on both sides of it, else from other shapes.
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
+#include "calibration/cost/judge.h"
 #include "calibration/profile/profile_nccl.h"
 #include "sim/base/fault.h"
 
@@ -33,13 +45,14 @@ enum { NEIGHBOURS = 3 };
 static const double expert_weight = 0.1, message_weight = 0.5, softening = 0.05;
 
 typedef struct {
-  double hidden, copies, ranks, experts;
+  double hidden, copies, ranks, nodes, experts;
   double expert_weight;
 } Shape;
 
 typedef struct {
   const OrrProfileLibrary *row;
   GArray *size, *us; /* of double */
+  GArray *asides;    /* of OrrAside; NULL: none */
   Shape shape;       /* of experts */
 } OrrCostLibrary;
 
@@ -47,6 +60,7 @@ static void library_free(gpointer data) {
   OrrCostLibrary *library = data;
   g_clear_pointer(&library->size, g_array_unref);
   g_clear_pointer(&library->us, g_array_unref);
+  g_clear_pointer(&library->asides, g_array_unref);
   g_free(library);
 }
 
@@ -67,43 +81,48 @@ double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk,
   return (double)n_ranks * (1 - none);
 }
 
-/* The copies count more where the kernel leaves SMs idle. */
+static gboolean is_kernel(const OrrProfileLibrary *row, const OrrLibraryCall *call) {
+  return strcmp(row->library, call->library) == 0 && strcmp(row->op, call->op) == 0 &&
+         (!call->dtype || strcmp(row->dtype, call->dtype) == 0) &&
+         (row->hidden > 0) == (call->hidden > 0);
+}
+
+/* Over how many nodes the call runs, by the machine on which its kernel's rows over several were
+ * measured; 1: inside a node, or unknown. */
+static double nodes_of(const OrrCostModel *model, const OrrLibraryCall *call) {
+  gint64 gpus = 0;
+  for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
+    const OrrProfileLibrary *row = ((const OrrCostLibrary *)model->libraries->pdata[i])->row;
+    if (is_kernel(row, call)) gpus = MAX(gpus, row->gpus_per_node);
+  }
+  return gpus > 0 && call->n_ranks > gpus ? (double)call->n_ranks / (double)gpus : 1;
+}
+
+/* Copies of a token that pass the bottleneck; they count more where the kernel leaves SMs idle. */
+static double copies_of(const OrrCostModel *model, const OrrLibraryCall *call, double nodes) {
+  const gboolean per_expert = g_str_has_suffix(call->library, "-low-latency");
+  const double sms = (double)model->measured_on->sms, experts = (double)MAX(call->experts, 1);
+  const double idle = per_expert && strcmp(call->op, "dispatch") == 0 ? fmax(sms / experts, 1) : 1;
+  const gint64 receivers = nodes > 1 ? (gint64)ceil(nodes) : call->n_ranks;
+  const double copies =
+      orr_cost_library_copies(call->library, receivers, call->topk, call->experts);
+  return idle * copies * (nodes > 1 ? (nodes - 1) / nodes : 1);
+}
+
 static Shape shape_of(const OrrCostModel *model, const OrrLibraryCall *call) {
-  double copies = orr_cost_library_copies(call->library, call->n_ranks, call->topk, call->experts);
-  double experts = (double)MAX(call->experts, 1), sms = (double)model->measured_on->sms;
-  gboolean by_expert =
-      g_str_has_suffix(call->library, "-low-latency") && strcmp(call->op, "dispatch") == 0;
+  const double nodes = nodes_of(model, call);
   return (Shape){.hidden = (double)call->hidden,
-                 .copies = by_expert ? copies * fmax(sms / experts, 1) : copies,
+                 .copies = copies_of(model, call, nodes),
                  .ranks = (double)call->n_ranks,
-                 .experts = experts,
+                 .nodes = nodes,
+                 .experts = (double)MAX(call->experts, 1),
                  .expert_weight = g_str_has_suffix(call->library, "-low-latency") ? message_weight
                                                                                   : expert_weight};
 }
 
-static Shape shape_of_row(const OrrCostModel *model, const OrrProfileLibrary *row) {
-  const OrrLibraryCall call = {row->library, row->op,   row->ranks,   0,
-                               row->hidden,  row->topk, row->experts, NULL};
-  return shape_of(model, &call);
-}
-
-gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GError **error) {
-  model->libraries = g_ptr_array_new_with_free_func(library_free);
-  for (guint i = 0; rows && i < rows->len; i++) {
-    OrrCostLibrary *library = g_new0(OrrCostLibrary, 1);
-    g_ptr_array_add(model->libraries, library);
-    const OrrProfileLibrary *row = library->row = rows->pdata[i];
-    library->size = orr_profile_numbers(row->size, FALSE, error);
-    library->us = library->size ? orr_profile_numbers(row->us, FALSE, error) : NULL;
-    if (!library->us) return FALSE;
-    library->shape = shape_of_row(model, row);
-    if (library->us->len == library->size->len && rises(library->size)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "library %s, %s: as many sizes, rising, as latencies are needed", row->library,
-                row->op);
-    return FALSE;
-  }
-  return TRUE;
+static OrrLibraryCall call_of(const OrrProfileLibrary *row, double size) {
+  return (OrrLibraryCall){row->library, row->op,   row->ranks,   size,
+                          row->hidden,  row->topk, row->experts, row->dtype};
 }
 
 static double distance(const Shape *a, const Shape *b) {
@@ -111,12 +130,6 @@ static double distance(const Shape *a, const Shape *b) {
          ranks = log(a->ranks / b->ranks);
   double experts = a->expert_weight * log(a->experts / b->experts);
   return sqrt(hidden * hidden + copies * copies + ranks * ranks + experts * experts);
-}
-
-static gboolean is_kernel(const OrrProfileLibrary *row, const OrrLibraryCall *call) {
-  return strcmp(row->library, call->library) == 0 && strcmp(row->op, call->op) == 0 &&
-         (!call->dtype || strcmp(row->dtype, call->dtype) == 0) &&
-         (row->hidden > 0) == (call->hidden > 0);
 }
 
 static gboolean is_shape(const OrrProfileLibrary *row, const OrrLibraryCall *call) {
@@ -160,15 +173,26 @@ static void keep_nearest(Neighbour *nearest, Neighbour other) {
   }
 }
 
+/* How alike a neighbour must be. */
+typedef enum { SAME_RANKS, SAME_NETWORK, ANY_NETWORK, N_LIKENESSES } Likeness;
+
+static gboolean is_like(const Shape *a, const Shape *b, Likeness likeness) {
+  return likeness == ANY_NETWORK || (a->nodes > 1) == (b->nodes > 1)
+             ? likeness != SAME_RANKS || a->ranks == b->ranks
+             : FALSE;
+}
+
+/* The most similar shapes that have rows, @except left out; FALSE where the kernel has none. */
 static gboolean find_nearest(const OrrCostModel *model, const OrrLibraryCall *call,
-                             gboolean same_ranks, Neighbour *nearest) {
+                             const OrrCostLibrary *except, Neighbour *nearest) {
   const Shape queried = shape_of(model, call);
-  for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
-    const OrrCostLibrary *library = model->libraries->pdata[i];
-    if (!is_kernel(library->row, call) || (same_ranks && library->row->ranks != call->n_ranks))
-      continue;
-    keep_nearest(nearest, (Neighbour){library, distance(&queried, &library->shape)});
-  }
+  for (int likeness = 0; likeness < N_LIKENESSES && !nearest[0].library; likeness++)
+    for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
+      const OrrCostLibrary *library = model->libraries->pdata[i];
+      if (library != except && library->size->len > 0 && is_kernel(library->row, call) &&
+          is_like(&queried, &library->shape, (Likeness)likeness))
+        keep_nearest(nearest, (Neighbour){library, distance(&queried, &library->shape)});
+    }
   return nearest[0].library != NULL;
 }
 
@@ -199,6 +223,8 @@ static OrrCost blend(const OrrCostModel *model, const OrrLibraryCall *call,
 /* A row of another device does not count as measured on this one. */
 static OrrCost read_row(const OrrCostLibrary *library, double size) {
   OrrCost cost = orr_cost_collective_between(library->size, library->us, size);
+  const OrrAside *aside = orr_judge_near(library->asides, library->size, size);
+  if (aside) cost = (OrrCost){cost.time_s, MAX(cost.how, aside->how), .aside = aside->why};
   cost.from = library->row->measured_on;
   if (cost.from) cost.how = MAX(cost.how, ORR_HOW_CARRIED);
   return cost;
@@ -208,9 +234,7 @@ gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call,
                           OrrCost *ret_cost) {
   const OrrCostLibrary *own = find_rows(model, call);
   Neighbour nearest[NEIGHBOURS] = {{NULL, 0}};
-  if (!own && (call->hidden <= 0 || !(find_nearest(model, call, TRUE, nearest) ||
-                                      find_nearest(model, call, FALSE, nearest))))
-    return FALSE;
+  if (!own && (call->hidden <= 0 || !find_nearest(model, call, NULL, nearest))) return FALSE;
   if (call->size <= 0)
     *ret_cost = (OrrCost){0, ORR_HOW_MODELLED};
   else
@@ -219,10 +243,146 @@ gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call,
   return TRUE;
 }
 
+void orr_cost_library_count(const OrrCostModel *model, guint at, guint *ret_asides,
+                            guint *ret_rows) {
+  const OrrCostLibrary *library = model->libraries->pdata[at];
+  *ret_asides = library->asides ? library->asides->len : 0;
+  *ret_rows = library->size->len;
+}
+
 OrrCost orr_cost_library_modelled(const OrrCostModel *model, const OrrLibraryCall *call) {
   double copies = orr_cost_library_copies(call->library, call->n_ranks, call->topk, call->experts);
   gboolean is_fp8 =
       strcmp(call->op, "dispatch") == 0 && g_str_has_suffix(call->library, "-low-latency");
   double bytes = call->size * (double)call->hidden * copies * (is_fp8 ? 1 : 2);
   return orr_cost_collective_ring(model, "alltoall", call->n_ranks, bytes);
+}
+
+/* --- building --- */
+
+/* A point that was set aside, while its curve lacks it. */
+typedef struct {
+  OrrCostLibrary *library;
+  double size, us;
+  OrrAside aside;
+} Removed;
+
+/* The first row of the same kernel; over several nodes also of the same shape of experts. */
+static guint first_like(const OrrCostModel *model, guint at, gboolean same_experts) {
+  const OrrProfileLibrary *row = ((const OrrCostLibrary *)model->libraries->pdata[at])->row;
+  const OrrLibraryCall call = call_of(row, 0);
+  for (guint i = 0; i < at; i++) {
+    const OrrCostLibrary *other = model->libraries->pdata[i];
+    const gboolean is_match = other->shape.nodes > 1 && other->row->hidden == row->hidden &&
+                              other->row->topk == row->topk && other->row->experts == row->experts;
+    if (is_kernel(other->row, &call) && (is_match || !same_experts)) return i;
+  }
+  return at;
+}
+
+/* The rows of the kernel of which @first is the first curve. Curves over several nodes are of one
+ * kind if their experts are the same; any other curve is of its own. */
+static GArray *rows_of_kernel(const OrrCostModel *model, guint first) {
+  GArray *rows = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
+  for (guint i = first; i < model->libraries->len; i++) {
+    const OrrCostLibrary *library = model->libraries->pdata[i];
+    if (first_like(model, i, FALSE) != first) continue;
+    const gboolean crosses = library->shape.nodes > 1;
+    for (guint k = 0; k < library->size->len; k++) {
+      const OrrJudgedRow row = {.curve = i,
+                                .kind = crosses ? first_like(model, i, TRUE) : i,
+                                .size = g_array_index(library->size, double, k),
+                                .volume = crosses ? library->shape.copies : 1,
+                                .time_s = g_array_index(library->us, double, k) * 1e-6};
+      g_array_append_val(rows, row);
+    }
+  }
+  return rows;
+}
+
+static OrrAside aside_of(const OrrCostModel *model, const GArray *rows, guint at) {
+  const OrrJudgedRow *row = &g_array_index(rows, OrrJudgedRow, at),
+                     *other = &g_array_index(rows, OrrJudgedRow, row->witness);
+  const OrrProfileLibrary *of =
+      ((const OrrCostLibrary *)model->libraries->pdata[other->curve])->row;
+  g_autofree char *witness = g_strdup_printf("%" G_GINT64_FORMAT " ranks, %.0f %s", of->ranks,
+                                             other->size, of->hidden > 0 ? "tokens" : "bytes");
+  return orr_judge_aside(rows, at, witness);
+}
+
+/* Takes the rows of one kernel that are set aside out of their curves. */
+static void remove_rows(const OrrCostModel *model, guint first, GArray *removed) {
+  g_autoptr(GArray) rows = rows_of_kernel(model, first);
+  if (orr_judge_rows(rows) == 0) return;
+  for (guint i = rows->len; i-- > 0;) {
+    const OrrJudgedRow *row = &g_array_index(rows, OrrJudgedRow, i);
+    if (!row->is_aside) continue;
+    OrrCostLibrary *library = model->libraries->pdata[row->curve];
+    guint at = 0;
+    while (g_array_index(library->size, double, at) < row->size) at++;
+    g_array_remove_index(library->size, at);
+    g_array_remove_index(library->us, at);
+    const Removed one = {library, row->size, NAN, aside_of(model, rows, i)};
+    g_array_append_val(removed, one);
+  }
+}
+
+/* What takes the place of a removed row. */
+static void estimate(const OrrCostModel *model, Removed *one) {
+  const OrrCostLibrary *library = one->library;
+  const OrrLibraryCall call = call_of(library->row, one->size);
+  Neighbour nearest[NEIGHBOURS] = {{NULL, 0}};
+  const gboolean is_inside = library->size->len > 0 &&
+                             one->size > g_array_index(library->size, double, 0) &&
+                             one->size < last_of(library->size);
+  one->aside.how = is_inside ? ORR_HOW_INTERPOLATED : ORR_HOW_OUTSIDE;
+  if (is_inside || !call.hidden || !find_nearest(model, &call, library, nearest))
+    one->us = orr_cost_collective_between(library->size, library->us, one->size).time_s * 1e6;
+  else
+    one->us = blend(model, &call, nearest).time_s * 1e6;
+}
+
+/* @removed falls within a curve, so that the place of a point is final once it is inserted. */
+static void insert(Removed *one) {
+  OrrCostLibrary *library = one->library;
+  guint at = 0;
+  while (at < library->size->len && g_array_index(library->size, double, at) < one->size) at++;
+  if (at > 0) one->us = fmax(one->us, g_array_index(library->us, double, at - 1));
+  g_array_insert_val(library->size, at, one->size);
+  g_array_insert_val(library->us, at, one->us);
+  one->aside.at = at;
+  if (!library->asides) library->asides = orr_judge_asides_new();
+  g_array_append_val(library->asides, one->aside);
+}
+
+static void judge(const OrrCostModel *model) {
+  g_autoptr(GArray) removed = g_array_new(FALSE, FALSE, sizeof(Removed));
+  for (guint i = 0; i < model->libraries->len; i++)
+    if (first_like(model, i, FALSE) == i) remove_rows(model, i, removed);
+  for (guint i = 0; i < removed->len; i++) estimate(model, &g_array_index(removed, Removed, i));
+  for (guint i = removed->len; i-- > 0;) insert(&g_array_index(removed, Removed, i));
+}
+
+gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GError **error) {
+  model->libraries = g_ptr_array_new_with_free_func(library_free);
+  for (guint i = 0; rows && i < rows->len; i++) {
+    OrrCostLibrary *library = g_new0(OrrCostLibrary, 1);
+    g_ptr_array_add(model->libraries, library);
+    const OrrProfileLibrary *row = library->row = rows->pdata[i];
+    library->size = orr_profile_numbers(row->size, FALSE, error);
+    library->us = library->size ? orr_profile_numbers(row->us, FALSE, error) : NULL;
+    if (!library->us) return FALSE;
+    if (library->us->len == library->size->len && rises(library->size)) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "library %s, %s: as many sizes, rising, as latencies are needed", row->library,
+                row->op);
+    return FALSE;
+  }
+  for (guint i = 0; i < model->libraries->len; i++) {
+    OrrCostLibrary *library = model->libraries->pdata[i];
+    const OrrLibraryCall call = call_of(library->row, 0);
+    library->shape = shape_of(model, &call);
+  }
+  judge(model);
+  return TRUE;
 }

@@ -33,6 +33,7 @@
 
 #include "calibration/cost/cost_private.h"
 #include "calibration/cost/cost_tables.h"
+#include "calibration/cost/judge.h"
 #include "calibration/profile/profile_moe.h"
 #include "sim/base/fault.h"
 
@@ -49,6 +50,7 @@ typedef struct {
   double features[FEATURES];
   double *ratios;    /* log(measured / roofline) per number of tokens, holes filled */
   gboolean *is_row;  /* FALSE: filled */
+  GArray *asides;    /* of OrrAside: filled although it has a row; NULL: none */
   guint first, last; /* cells outside this range are filled with the nearest row */
 } Curve;
 
@@ -64,6 +66,7 @@ static void curve_clear(gpointer data) {
   Curve *curve = data;
   g_free(curve->ratios);
   g_free(curve->is_row);
+  g_clear_pointer(&curve->asides, g_array_unref);
 }
 
 void orr_cost_moe_free(OrrCostMoe *moe) {
@@ -213,8 +216,9 @@ static gboolean fill_curve(const OrrCostMoe *moe, Curve *curve) {
   return before < n;
 }
 
+/* @judged receives the row's numbers. */
 static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrProfileMoeRow *row,
-                          GError **error) {
+                          GArray *judged, GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
   guint n = moe->tokens->len;
@@ -230,6 +234,10 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
     const Load load = row_load(&curve.layer, tokens, moe->imbalance);
     curve.is_row[i] = TRUE;
     curve.ratios[i] = log(time_s / moe_roofline_s(model, moe->dtype, 0, load, &curve.layer));
+    const guint at = moe->curves->len;
+    const OrrJudgedRow one = {
+        .curve = at, .kind = at, .size = tokens, .volume = 1, .time_s = time_s};
+    g_array_append_val(judged, one);
   }
   if (!fill_curve(moe, &curve)) {
     curve_clear(&curve);
@@ -242,6 +250,37 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
   g_array_append_val(moe->curves, curve);
   return TRUE;
 }
+
+/* Makes holes of the rows that contradict their curve, and fills them. */
+static void set_aside(OrrCostMoe *moe, GArray *judged) {
+  if (orr_judge_rows(judged) == 0) return;
+  for (guint i = 0; i < judged->len; i++) {
+    const OrrJudgedRow *row = &g_array_index(judged, OrrJudgedRow, i);
+    if (!row->is_aside) continue;
+    Curve *curve = &g_array_index(moe->curves, Curve, row->curve);
+    g_autofree char *witness =
+        g_strdup_printf("%.0f tokens", g_array_index(judged, OrrJudgedRow, row->witness).size);
+    OrrAside aside = orr_judge_aside(judged, i, witness);
+    while (g_array_index(moe->tokens, double, aside.at) < row->size) aside.at++;
+    curve->is_row[aside.at] = FALSE;
+    if (!curve->asides) curve->asides = orr_judge_asides_new();
+    g_array_append_val(curve->asides, aside);
+    fill_curve(moe, curve);
+  }
+}
+
+void orr_cost_moe_count(const OrrCostMoe *moe, guint *ret_asides, guint *ret_rows) {
+  *ret_asides = *ret_rows = 0;
+  for (guint i = 0; i < moe->curves->len; i++) {
+    const Curve *curve = &g_array_index(moe->curves, Curve, i);
+    const guint n_asides = curve->asides ? curve->asides->len : 0;
+    *ret_asides += n_asides;
+    *ret_rows += n_asides;
+    for (guint k = 0; k < moe->tokens->len; k++) *ret_rows += curve->is_row[k] ? 1 : 0;
+  }
+}
+
+OrrDtype orr_cost_moe_dtype(const OrrCostMoe *moe) { return moe->dtype; }
 
 OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *table,
                                GError **error) {
@@ -257,8 +296,10 @@ OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *t
     double log_of = log(g_array_index(moe->tokens, double, i));
     g_array_append_val(moe->log_tokens, log_of);
   }
+  g_autoptr(GArray) judged = g_array_new(FALSE, TRUE, sizeof(OrrJudgedRow));
   for (guint i = 0; i < table->rows->len; i++)
-    if (!add_curve(model, moe, table->rows->pdata[i], error)) return NULL;
+    if (!add_curve(model, moe, table->rows->pdata[i], judged, error)) return NULL;
+  set_aside(moe, judged);
   return g_steal_pointer(&moe);
 }
 
@@ -424,5 +465,7 @@ OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   double ratio = own ? curve_at(moe, own, tokens, &trust) : ratio_near(moe, &layer, tokens, &trust);
   gboolean borrowed = moe->dtype != dtype || moe->imbalance != shape->imbalance ||
                       op->pass != ORR_PASS_FORWARD || shape->stored.weight_bytes > 0;
-  return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
+  const OrrAside *aside = own ? orr_judge_near(own->asides, moe->tokens, tokens) : NULL;
+  return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust),
+                   .aside = aside ? aside->why : NULL};
 }

@@ -59,6 +59,12 @@ OrrCost orr_cost_library_gemm(const OrrCostModel *model, const OrrOperator *op, 
 gboolean orr_cost_attention_build(const OrrCostModel *model, const OrrProfileAttention *table,
                                   GPtrArray *built, GError **error);
 void orr_cost_attention_free(OrrCostAttention *attention);
+/* The grid whose axes (key heads, batch, length) have a row of exactly this shape, if one was
+ * measured; NULL: none. @ret_point: where. */
+const OrrGrid *orr_cost_attention_grid(const OrrCostModel *model, const OrrOperator *op,
+                                       OrrDtype kv_dtype, double *ret_point);
+void orr_cost_attention_count(const OrrCostAttention *attention, guint *ret_asides,
+                              guint *ret_rows);
 gboolean orr_cost_attention_holds(const OrrCostModel *model, OrrProfilePhase phase, OrrDtype dtype);
 /* A decode step may read keys and values in another format than it computes in. */
 OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
@@ -66,6 +72,9 @@ OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, Orr
 OrrCostMoe *orr_cost_moe_build(const OrrCostModel *model, const OrrProfileMoe *table,
                                GError **error);
 void orr_cost_moe_free(OrrCostMoe *moe);
+OrrDtype orr_cost_moe_dtype(const OrrCostMoe *moe);
+/* Here and below: the numbers of rows of the table and of rows set aside. */
+void orr_cost_moe_count(const OrrCostMoe *moe, guint *ret_asides, guint *ret_rows);
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op);
 gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype);
 
@@ -76,6 +85,9 @@ OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
 OrrCost orr_cost_collective_between(const GArray *axis, const GArray *us, double size);
 
 gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GError **error);
+/* Of the @at-th row of the profile. */
+void orr_cost_library_count(const OrrCostModel *model, guint at, guint *ret_asides,
+                            guint *ret_rows);
 
 void orr_cost_serving_init(OrrCostModel *model);
 void orr_cost_serving_clear(OrrCostModel *model);
@@ -84,6 +96,10 @@ gboolean orr_cost_serving_build(OrrCostModel *model, const OrrProfile *profile, 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row,
                                    GError **error);
 void orr_cost_collective_free(OrrCostCollective *collective);
+/* Once all collectives are built: sets rows aside that contradict others. */
+void orr_cost_collective_judge(OrrCostModel *model);
+void orr_cost_collective_count(const OrrCostCollective *collective, guint *ret_asides,
+                               guint *ret_rows);
 
 /* A ring over @n_ranks of one domain, by the profile's constants, over PCIe where the device has
  * no scale-up link; infinite on a device that states neither. */

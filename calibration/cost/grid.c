@@ -43,6 +43,7 @@ void orr_grid_free(OrrGrid *grid) {
   g_free(grid->expected);
   g_free(grid->trust);
   g_free(grid->times);
+  g_free(grid->rates);
   if (grid->aside) g_array_unref(grid->aside);
   g_free(grid);
 }
@@ -59,9 +60,13 @@ void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value) 
   grid->trust[at] = ORR_GRID_ROW;
 }
 
-void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s) {
-  if (!grid->times) grid->times = g_new0(double, grid->n_cells);
+void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s, double work) {
+  if (!grid->times) {
+    grid->times = g_new0(double, grid->n_cells);
+    grid->rates = g_new0(double, grid->n_cells);
+  }
   grid->times[index_of(grid, cell)] = log(time_s);
+  grid->rates[index_of(grid, cell)] = log(time_s / work);
 }
 
 gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], double *ret_value) {
@@ -236,6 +241,7 @@ gboolean orr_grid_fill(OrrGrid *grid) {
   guint left = fill_pass(grid, between, &deviation, ORR_GRID_BETWEEN);
   for (int kind = 0; kind < ORR_GRID_HINTS; kind++) g_clear_pointer(&grid->hints[kind], g_free);
   g_clear_pointer(&grid->times, g_free);
+  g_clear_pointer(&grid->rates, g_free);
   for (guint before = left + 1; left > 0 && left < before;) {
     before = left;
     left = fill_pass(grid, nearest, &deviation, ORR_GRID_BEYOND);

@@ -30,9 +30,10 @@ void orr_grid_sort_axis(GArray *axis);
 /* Sets the cell at those indices to a row's value. */
 void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
 
-/* The time of the row in that cell, seconds. Where times are given, orr_grid_fill sets aside
- * rows that contradict others (grid_odd.c). */
-void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s);
+/* The time of the row in that cell, seconds, and its work in any unit of the grid: of two cells
+ * of which one is nowhere below the other, what the larger one can be cut into. Where times are
+ * given, orr_grid_fill sets aside rows that contradict others (grid_odd.c). */
+void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s, double work);
 
 /* The row's value in that cell; FALSE where it has none. */
 gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], double *ret_value);
@@ -51,6 +52,7 @@ typedef struct {
       [ORR_GRID_AXES]; /* a row that it contradicts; NAN: none, but too many rows of the table
                         * contradict each other */
   double times_slower; /* than the witness; below 1: it is faster */
+  double times_work; /* the witness's, where that counts: it breaks rule 3 of grid_odd.c; else 1 */
 } OrrGridAside;
 
 /* The number of rows, the number of those set aside, and the one set aside at @point; NULL: none

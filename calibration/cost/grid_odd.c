@@ -3,7 +3,7 @@
  * rows.
  *
  * Measurements go wrong: the clock fell, another process ran, the host was late, a kernel did not
- * run. Two rules find such rows.
+ * run. Three rules find such rows.
  *
  * 1. Odd. A row is odd where it is 20 % or more away from the median of its neighbours' estimates:
  * the lines through it along each axis, and the hints. Estimates are distances from the roofline,
@@ -22,6 +22,10 @@
  * The neighbours decide which row of a contradiction is wrong: only odd rows are set aside, and odd
  * rows are not witnesses.
  *
+ * 3. Growth. A task can be done in parts, so time grows no faster than work (m times n times k), up
+ * to the factor of 2 of judge.c. The order of times cannot judge the last row of an axis, which has
+ * no larger one; growth can. It sets rows aside as rule 2 does.
+ *
  * The order of times shows only errors that cross another row's time. So a table in which it
  * contradicts three in four of the odd rows was disturbed while it was measured, and all its odd
  * rows are set aside (B200's fp8 products: 85 %; elsewhere it contradicts 37 to 64 %). Of B200's
@@ -32,7 +36,8 @@
 
 #include "calibration/cost/grid_private.h"
 
-static const double odd_distance = 0.18; /* ln 1.2, of the efficiency and of the time */
+static const double odd_distance = 0.18;    /* ln 1.2, of the efficiency and of the time */
+static const double growth_distance = 0.69; /* ln 2, of the time per work; judge.c says why */
 
 /* --- odd rows --- */
 
@@ -101,10 +106,11 @@ static void add_witness(Witnesses *witnesses, double number, guint cell) {
   witnesses->cells[place] = cell;
 }
 
-/* For every cell, the witnesses among the cells that are not below it on any axis (@upwards:
- * their times), or not above it (minus their times). Each side is the union of the next cells'
+/* For every cell, the witnesses among the cells that are not below it on any axis (@upwards), or
+ * not above it: those with the least @sign times @keys. Each side is the union of the next cells'
  * sides and these cells themselves. */
-static Witnesses *find_witnesses(const OrrGrid *grid, gboolean upwards) {
+static Witnesses *find_witnesses(const OrrGrid *grid, const double *keys, double sign,
+                                 gboolean upwards) {
   Witnesses *all = g_new(Witnesses, grid->n_cells);
   for (guint i = 0; i < grid->n_cells; i++) {
     const guint at = upwards ? grid->n_cells - 1 - i : i;
@@ -116,7 +122,7 @@ static Witnesses *find_witnesses(const OrrGrid *grid, gboolean upwards) {
       for (int w = 0; w < N_WITNESSES; w++)
         add_witness(&all[at], all[next].least[w], all[next].cells[w]);
       if (grid->trust[next] == ORR_GRID_ROW && !grid->odd[next])
-        add_witness(&all[at], upwards ? grid->times[next] : -grid->times[next], next);
+        add_witness(&all[at], sign * keys[next], next);
     }
   }
   return all;
@@ -127,26 +133,42 @@ static void set_point(const OrrGrid *grid, guint at, double point[ORR_GRID_AXES]
     point[axis] = grid->axes[axis][at / grid->strides[axis] % grid->lengths[axis]];
 }
 
-/* @witnesses: of the side that contradicts the row at @at if it is wrong. */
-static OrrGridAside aside_of(const OrrGrid *grid, guint at, const Witnesses *witnesses,
-                             double sign) {
-  OrrGridAside aside = {.value = grid->values[at], .witness = {NAN, NAN, NAN}, .times_slower = NAN};
-  set_point(grid, at, aside.point);
-  if (!(sign * grid->times[at] - witnesses->least[N_WITNESSES - 1] > odd_distance)) return aside;
-  set_point(grid, witnesses->cells[0], aside.witness);
-  aside.times_slower = exp(grid->times[at] - sign * witnesses->least[0]);
-  return aside;
+/* Names the witness in @aside if two of them contradict the row at @at. @keys: the row's times or
+ * rates, by which @witnesses were chosen. */
+static gboolean is_contradicted(const OrrGrid *grid, guint at, const double *keys, double sign,
+                                const Witnesses *witnesses, OrrGridAside *aside) {
+  const double tolerance = keys == grid->rates ? growth_distance : odd_distance;
+  if (!(sign * keys[at] - witnesses->least[N_WITNESSES - 1] > tolerance)) return FALSE;
+  const guint cell = witnesses->cells[0];
+  const double work = grid->times[cell] - grid->rates[cell] - grid->times[at] + grid->rates[at];
+  set_point(grid, cell, aside->witness);
+  aside->times_slower = exp(grid->times[at] - grid->times[cell]);
+  aside->times_work = keys == grid->rates ? exp(work) : 1;
+  return TRUE;
 }
 
-/* Every odd row as an aside, contradicted or not; @cells receives their indices. */
+/* Every odd row as an aside, contradicted or not; @cells receives their indices. A slow row can be
+ * contradicted by the times of larger rows, or by the rates of smaller ones; a fast one by the
+ * times of smaller rows, or by the rates of larger ones. */
 static GArray *judge_odd(const OrrGrid *grid, GArray *cells) {
   GArray *judged = g_array_new(FALSE, FALSE, sizeof(OrrGridAside));
-  g_autofree Witnesses *larger = find_witnesses(grid, TRUE), *smaller = find_witnesses(grid, FALSE);
+  g_autofree Witnesses *slow_order = find_witnesses(grid, grid->times, 1, TRUE),
+                       *fast_order = find_witnesses(grid, grid->times, -1, FALSE),
+                       *slow_growth = find_witnesses(grid, grid->rates, 1, FALSE),
+                       *fast_growth = find_witnesses(grid, grid->rates, -1, TRUE);
   for (guint at = 0; at < grid->n_cells; at++) {
     if (!grid->odd[at]) continue;
     const gboolean is_slow = grid->expected[at] < grid->values[at];
-    const OrrGridAside aside =
-        aside_of(grid, at, is_slow ? &larger[at] : &smaller[at], is_slow ? 1 : -1);
+    OrrGridAside aside = {.value = grid->values[at],
+                          .witness = {NAN, NAN, NAN},
+                          .times_slower = NAN,
+                          .times_work = 1};
+    set_point(grid, at, aside.point);
+    const double sign = is_slow ? 1 : -1;
+    const Witnesses *order = is_slow ? slow_order : fast_order;
+    const Witnesses *growth = is_slow ? slow_growth : fast_growth;
+    if (!is_contradicted(grid, at, grid->times, sign, &order[at], &aside))
+      is_contradicted(grid, at, grid->rates, sign, &growth[at], &aside);
     g_array_append_val(judged, aside);
     g_array_append_val(cells, at);
   }

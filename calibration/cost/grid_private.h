@@ -25,8 +25,8 @@ struct OrrGrid {
   guint8 *trust;        /* OrrGridTrust, or ORR_GRID_HOLE */
   guint8 *odd;          /* TRUE: a row that its neighbours must not use; NULL before filling */
   double *expected;     /* the neighbours' estimate of an odd row; NULL where no row is odd */
-  /* Log of a row's time; NULL where no row has one, and after filling. */
-  double *times;
+  /* Log of a row's time, and of its time per work; NULL where no row has one, and after filling. */
+  double *times, *rates;
   GArray *aside; /* of OrrGridAside; NULL: none */
 };
 

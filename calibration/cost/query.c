@@ -73,8 +73,7 @@ static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const dou
 
 enum { ATTN_DTYPE, KV_DTYPE, BATCH_SIZE, HEADS, KV_HEADS, HEAD_DIM, WINDOW, ISL, STEP };
 
-static OrrCost answer_attention(const OrrCostModel *cost, const double *values, double queries,
-                                double length) {
+static OrrOperator attention_of(const double *values, double queries, double length) {
   const OrrAttentionShape shape = {.batch = (gint64)values[BATCH_SIZE],
                                    .q_length = (gint64)queries,
                                    .kv_length = (gint64)length,
@@ -82,8 +81,12 @@ static OrrCost answer_attention(const OrrCostModel *cost, const double *values, 
                                    .kv_heads = (gint64)values[KV_HEADS],
                                    .head_dim = (gint64)values[HEAD_DIM],
                                    .causal = TRUE};
-  const OrrOperator op =
-      orr_operator_attention("query", ORR_PASS_FORWARD, (OrrDtype)values[ATTN_DTYPE], shape);
+  return orr_operator_attention("query", ORR_PASS_FORWARD, (OrrDtype)values[ATTN_DTYPE], shape);
+}
+
+static OrrCost answer_attention(const OrrCostModel *cost, const double *values, double queries,
+                                double length) {
+  const OrrOperator op = attention_of(values, queries, length);
   return orr_cost_scaled(cost, orr_cost_attention(cost, &op, (OrrDtype)values[KV_DTYPE]));
 }
 
@@ -489,17 +492,25 @@ gboolean orr_query_operator(const OrrCostModel *cost, const char *operator_name,
   return answer(cost, question, values, ret_cost, error);
 }
 
-char *orr_query_note(const OrrCostModel *cost, const char *operator_name,
-                     const char *const *key_values) {
-  const Question *question = find_question(operator_name, NULL);
-  double values[MAX_KEYS];
-  if (!question || question->answer != answer_gemm ||
-      !read_pairs(question, key_values, values, NULL))
-    return NULL;
+static char *gemm_note(const OrrCostModel *cost, const double *values) {
   return values[GEMM_BATCH] > 1 || values[GEMM_LIBRARY] != ORR_KERNEL_LIBRARY_ANY
              ? NULL
              : orr_cost_gemm_aside(cost, gemm_dtype(values[GEMM_DTYPE]), values[GEMM_M],
                                    values[GEMM_N], values[GEMM_K]);
+}
+
+char *orr_query_note(const OrrCostModel *cost, const char *operator_name,
+                     const char *const *key_values, const OrrCost *answer) {
+  const Question *question = find_question(operator_name, NULL);
+  double values[MAX_KEYS];
+  if (answer->aside) return g_strdup(answer->aside);
+  if (!question || !read_pairs(question, key_values, values, NULL)) return NULL;
+  if (question->answer == answer_gemm) return gemm_note(cost, values);
+  const gboolean is_prefill = question->answer == answer_prefill;
+  if (!is_prefill && question->answer != answer_decode) return NULL;
+  const OrrOperator op = attention_of(values, is_prefill ? values[ISL] : 1,
+                                      is_prefill ? values[ISL] : values[ISL] + values[STEP]);
+  return orr_cost_attention_aside(cost, &op, (OrrDtype)values[KV_DTYPE]);
 }
 
 /* --- rows --- */

@@ -26,10 +26,10 @@ G_BEGIN_DECLS
 gboolean orr_query_operator(const OrrCostModel *cost, const char *operator_name,
                             const char *const *key_values, OrrCost *ret_cost, GError **error);
 
-/* A remark on that answer: why the row measured there was set aside. NULL: no remark, or no answer.
- * Newly allocated. */
+/* A remark on that @answer: why the row measured there was set aside. NULL: no remark. Newly
+ * allocated. */
 char *orr_query_note(const OrrCostModel *cost, const char *operator_name,
-                     const char *const *key_values);
+                     const char *const *key_values, const OrrCost *answer);
 
 /* The CSV at @csv_path with the columns predicted_us and how appended; '#' lines and other columns
  * pass through. Rows whose column `op` names another operator get empty cells. FALSE with

@@ -67,6 +67,10 @@ static const OrrField library_fields[] = {
      .sentence = "Number format of the experts or of the reduction, where the kernel has several."},
     ORR_FIELD_INT(OrrProfileLibrary, "ranks", ranks, NULL, "Number of GPUs that take part.",
                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_INT(OrrProfileLibrary, "gpus-per-node", gpus_per_node, "0",
+                  "GPUs of a node of the measured machine, where more take part, so that the call "
+                  "crosses NICs; 0: all share a scale-up domain.",
+                  .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrProfileLibrary, "hidden", hidden, "0",
                   "Elements per token; 0: it does not move tokens.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrProfileLibrary, "topk", topk, "0", "Experts to which a token goes.",

@@ -26,6 +26,7 @@ extern const OrrFieldTable orr_profile_nccl_table;
 typedef struct {
   char *library, *op, *dtype; /* as OrrLibraryCall names them */
   gint64 ranks;
+  gint64 gpus_per_node;         /* of the measured machine; 0: all ranks shared a scale-up domain */
   gint64 hidden, topk, experts; /* 0: does not move experts' tokens */
   char *size, *us;
   char *measured_on; /* another device; NULL: the profile's */

@@ -43,7 +43,7 @@ static int answer_one(const OrrCostModel *model, char **args, GError **error) {
   if (!orr_query_operator(model, args[0], (const char *const *)args + 1, &cost, error)) return 2;
   const char *how =
       orr_cost_how_text(cost.from ? cost.from : orr_cost_carried_from(model), cost.how);
-  g_autofree char *note = orr_query_note(model, args[0], (const char *const *)args + 1);
+  g_autofree char *note = orr_query_note(model, args[0], (const char *const *)args + 1, &cost);
   if (as_json) {
     print_json(cost, how, note);
     return 0;

@@ -133,7 +133,9 @@ static void test_nothing(void) {
 
 /* --- rows --- */
 
+/* Each is answered as measured, but for a few that contradict the others of their layer. */
 static void assert_rows(const char *name, const OrrDevice *device) {
+  guint n_asides = 0;
   g_autoptr(OrrProfile) profile = shipped_profile(name);
   g_autoptr(OrrCostModel) model = model_of(profile, device);
   g_assert_cmpuint(orr_profile_length(profile->moe), >, 0);
@@ -149,11 +151,14 @@ static void assert_rows(const char *name, const OrrDevice *device) {
         if (isnan(g_array_index(us, double, j))) continue;
         OrrCost cost = moe_cost(model, (OrrDtype)table->dtype, imbalance,
                                 (gint64)g_array_index(tokens, double, j), row);
+        n_asides += cost.aside ? 1 : 0;
+        if (cost.aside) continue;
         assert_near(cost.time_s * 1e6, g_array_index(us, double, j), 1e-9);
         g_assert_cmpint(cost.how, ==, ORR_HOW_MEASURED);
       }
     }
   }
+  g_assert_cmpuint(n_asides, <=, 2);
 }
 
 static void test_rows_are_answered(void) {

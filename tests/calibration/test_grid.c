@@ -113,7 +113,7 @@ static OrrGrid *products_but(const Wrong *wrong, guint n_wrong) {
       for (guint w = 0; w < n_wrong; w++)
         if (wrong[w].cell[0] == i && wrong[w].cell[1] == j) factor = wrong[w].factor;
       orr_grid_set(grid, (const guint[]){i, j, 0}, log(factor));
-      orr_grid_time(grid, (const guint[]){i, j, 0}, axis[i] * axis[j] * factor);
+      orr_grid_time(grid, (const guint[]){i, j, 0}, axis[i] * axis[j] * factor, axis[i] * axis[j]);
     }
   g_assert_true(orr_grid_fill(grid));
   return grid;
