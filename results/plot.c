@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-#include <glib/gstdio.h>
-
-#include "sim/base/fault.h"
 #include "sim/base/gnuplot.h"
 
 /* Made from results/plots/ by embed.sh. */
@@ -91,13 +88,6 @@ char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_p
   return g_string_free(script, FALSE);
 }
 
-static gboolean write_file(const char *path, const char *text, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  if (g_file_set_contents(path, text, -1, &reason)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return FALSE;
-}
-
 /* The view's question without what follows its question mark. */
 static char *title_of(const OrrPlot *plot) {
   const char *question = orr_view_find(plot->name)->question;
@@ -105,18 +95,18 @@ static char *title_of(const OrrPlot *plot) {
 }
 
 gboolean orr_plot_draw(const OrrPlot *plot, const OrrAnswer *answer, const char *output,
-                       const char *terminal, char **ret_text, GError **error) {
+                       const char *terminal, GString **ret_picture, GError **error) {
+  static const char *const args[] = {ORR_GNUPLOT_SCRIPT, NULL};
   guint blocks = 0;
+  g_autofree char *data = orr_plot_data(answer, &blocks), *title = title_of(plot);
+  g_autofree char *script =
+      orr_plot_script(plot, title, ORR_GNUPLOT_DATA, blocks, ORR_GNUPLOT_PICTURE, terminal);
+  if (orr_gnuplot_run(args, data, script, ret_picture, error)) return TRUE;
   g_autofree char *data_path = g_strconcat(output, ".dat", NULL),
                   *script_path = g_strconcat(output, ".gp", NULL);
-  g_autofree char *data = orr_plot_data(answer, &blocks), *title = title_of(plot);
-  g_autofree char *script = orr_plot_script(plot, title, data_path, blocks, output, terminal);
-  g_autofree char *script_name = orr_gnuplot_path(script_path);
-  const char *const args[] = {script_name, NULL};
-  if (!write_file(data_path, data, error) || !write_file(script_path, script, error) ||
-      !orr_gnuplot_run(args, data_path, ret_text, error))
-    return FALSE;
-  g_unlink(data_path);
-  g_unlink(script_path);
-  return TRUE;
+  g_autofree char *left = orr_plot_script(plot, title, data_path, blocks, output, terminal),
+                  *script_name = orr_gnuplot_path(script_path);
+  const char *const by_hand[] = {script_name, NULL};
+  orr_gnuplot_leave(by_hand, output, data, left, error);
+  return FALSE;
 }

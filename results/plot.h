@@ -35,12 +35,12 @@ typedef struct {
 const OrrPlot *orr_plot_entries(guint *ret_n); /* alphabetical; static */
 const OrrPlot *orr_plot_find(const char *name);
 
-/* Draws @answer, which is @plot's view, into the file @output with gnuplot's @terminal ("svg",
- * ...). With the terminal "dumb" the picture is text, in *@ret_text (newly allocated; else NULL),
- * and @output only names the files of the next sentence. Where gnuplot fails or is not installed,
- * @output.dat and @output.gp remain, and the message says how to draw them by hand. */
+/* Draws @answer, which is @plot's view, with gnuplot's @terminal ("svg", ...; "dumb": characters).
+ * *@ret_picture has the bytes, newly allocated. Where gnuplot fails or is not installed,
+ * @output.dat and @output.gp are written, and the message says how to draw @output by hand; else no
+ * file is. */
 gboolean orr_plot_draw(const OrrPlot *plot, const OrrAnswer *answer, const char *output,
-                       const char *terminal, char **ret_text, GError **error);
+                       const char *terminal, GString **ret_picture, GError **error);
 
 /* For tests. The answer as gnuplot's blocks; *@ret_blocks is their number. Newly allocated. */
 char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks);

@@ -5,42 +5,20 @@
  * An image runs no script and cannot end the page's own elements, whatever a series is called, and
  * the ids that gnuplot writes into every SVG stay apart.
  */
-#include <glib/gstdio.h>
-
 #include "results/report_private.h"
-#include "sim/base/fault.h"
 #include "sim/base/gnuplot.h"
 
 /* An SVG is sharp at any size, but takes about 200 bytes per shape; a PNG takes 100 kB at most. */
 enum { MOST_SVG_ROWS = 2000 };
 
-/* Draws into a file of the directory @folder. The picture as a data: URI, newly allocated. */
-static char *draw_in(const char *folder, const OrrPlot *plot, const OrrAnswer *answer,
-                     GError **error) {
-  const gboolean is_svg = answer->rows->len <= MOST_SVG_ROWS;
-  g_autofree char *path = g_build_filename(folder, "picture", NULL), *content = NULL;
-  g_autoptr(GError) reason = NULL;
-  gsize length = 0;
-  if (!orr_plot_draw(plot, answer, path, is_svg ? "svg" : "pngcairo", NULL, error)) return NULL;
-  if (!g_file_get_contents(path, &content, &length, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-    return NULL;
-  }
-  g_unlink(path);
-  g_autofree char *encoded = g_base64_encode((const guchar *)content, length);
-  return g_strdup_printf("data:image/%s;base64,%s", is_svg ? "svg+xml" : "png", encoded);
-}
-
+/* The picture as a data: URI, newly allocated. */
 static char *draw(const OrrPlot *plot, const OrrAnswer *answer, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", &reason);
-  if (!folder) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  const gboolean is_svg = answer->rows->len <= MOST_SVG_ROWS;
+  g_autoptr(GString) picture = NULL;
+  if (!orr_plot_draw(plot, answer, plot->name, is_svg ? "svg" : "pngcairo", &picture, error))
     return NULL;
-  }
-  char *picture = draw_in(folder, plot, answer, error);
-  g_rmdir(folder);
-  return picture;
+  g_autofree char *encoded = g_base64_encode((const guchar *)picture->str, picture->len);
+  return g_strdup_printf("data:image/%s;base64,%s", is_svg ? "svg+xml" : "png", encoded);
 }
 
 static void append_missing(GString *html, const OrrPlot *plot) {

@@ -8,6 +8,7 @@
 #include "results/foreign.h"
 #include "results/store_private.h"
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 
 /* A row of two cells in one block, as an answer frees it. */
 static char **row_of(const char *first, const char *second) {
@@ -87,10 +88,7 @@ static gboolean export_table(OrrStore *store, const char *name, const char *fold
   if (!answer) return FALSE;
   g_autofree char *csv = orr_answer_csv(answer), *file = g_strconcat(name, ".csv", NULL);
   g_autofree char *path = g_build_filename(folder, file, NULL);
-  g_autoptr(GError) reason = NULL;
-  if (g_file_set_contents(path, csv, -1, &reason)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return FALSE;
+  return orr_file_write(path, csv, -1, error);
 }
 
 gboolean orr_store_export(OrrStore *store, const char *folder, GError **error) {

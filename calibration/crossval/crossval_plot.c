@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/base/gnuplot.h"
 
 enum { MAX_POINTS = 1500 };
@@ -51,14 +52,19 @@ gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const cha
   g_autofree char *data = orr_crossval_plot_data(tables, MAX_POINTS),
                   *data_path = g_strconcat(output, ".dat", NULL);
   g_autofree char *n_blocks = g_strdup_printf("%u", count_blocks(data));
-  g_autoptr(GError) reason = NULL;
-  if (!*data || !g_file_set_contents(data_path, data, -1, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s",
-                reason ? reason->message : "there are no rows to draw");
+  if (!*data) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "there are no rows to draw");
     return FALSE;
   }
   g_autofree char *data_name = orr_gnuplot_path(data_path), *output_name = orr_gnuplot_path(output);
-  const char *const args[] = {"-c",     script, data_name, output_name,
-                              terminal, title,  n_blocks,  NULL};
-  return orr_gnuplot_run(args, data_path, NULL, error);
+  const char *const args[] = {"-c",     script, ORR_GNUPLOT_DATA, ORR_GNUPLOT_PICTURE,
+                              terminal, title,  n_blocks,         NULL};
+  const char *const by_hand[] = {"-c",     script, data_name, output_name,
+                                 terminal, title,  n_blocks,  NULL};
+  g_autoptr(GString) picture = NULL;
+  if (orr_gnuplot_run(args, data, NULL, &picture, error))
+    return orr_file_write(data_path, data, -1, error) &&
+           orr_file_write(output, picture->str, (gssize)picture->len, error);
+  orr_gnuplot_leave(by_hand, output, data, NULL, error);
+  return FALSE;
 }

@@ -13,6 +13,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
+#include "sim/base/file_write.h"
 
 /* Columns before those of the likeness; `answers` is the last. */
 enum { COLUMN_SET, COLUMN_ROW, COLUMN_PART, COLUMN_LABEL, N_COLUMNS_BEFORE };
@@ -180,7 +181,7 @@ gboolean orr_residuals_write(const OrrResiduals *residuals, const char *kind, co
     const OrrResidual *residual = &g_array_index(residuals->rows, OrrResidual, i);
     if (strcmp(residual->likeness.kind, kind) == 0) append_row(out, residual);
   }
-  return g_file_set_contents(path, out->str, (gssize)out->len, error);
+  return orr_file_write(path, out->str, (gssize)out->len, error);
 }
 
 /* --- Reading --- */

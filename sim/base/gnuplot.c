@@ -1,11 +1,19 @@
 /*
  * gnuplot.c - quotes text for scripts, data files and shells, and runs gnuplot as a child process.
  */
+#define _GNU_SOURCE /* memfd_create */
 #include "sim/base/gnuplot.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 
 static gboolean has_control(const char *text) {
   while (*text && !g_ascii_iscntrl(*text)) text++;
@@ -55,51 +63,109 @@ gboolean orr_gnuplot_is_installed(void) {
   return program != NULL;
 }
 
-static void refuse_missing(const char *kept, const char *by_hand, GError **error) {
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_RESOURCE,
-      "gnuplot is not installed (Debian: apt-get install gnuplot-nox). The data is in %s; then: %s",
-      kept, by_hand);
-}
-
 static gboolean is_plain(const char *word) {
   const char *c = word;
   while (g_ascii_isalnum(*c) || (*c && strchr("_./+-", *c))) c++;
   return *word && !*c;
 }
 
-/* The command, quoted for a shell where a word needs it. */
-static char *command_line(const GPtrArray *argv) {
-  GString *line = g_string_new(NULL);
-  for (guint i = 0; i + 1 < argv->len; i++) {
-    const char *word = argv->pdata[i];
-    g_autofree char *quoted = is_plain(word) ? g_strdup(word) : g_shell_quote(word);
-    g_string_append_printf(line, "%s%s", i > 0 ? " " : "", quoted);
+char *orr_gnuplot_command(const char *const *args) {
+  GString *line = g_string_new("gnuplot -d");
+  for (; *args; args++) {
+    g_autofree char *quoted = is_plain(*args) ? g_strdup(*args) : g_shell_quote(*args);
+    g_string_append_printf(line, " %s", quoted);
   }
   return g_string_free(line, FALSE);
 }
 
-gboolean orr_gnuplot_run(const char *const *args, const char *kept, char **ret_text,
-                         GError **error) {
+/* --- The child --- */
+
+enum { DATA, SCRIPT, PICTURE, COMPLAINT, N_FILES };
+
+static void close_files(int (*files)[N_FILES]) {
+  for (guint i = 0; i < N_FILES; i++)
+    if ((*files)[i] >= 0) close((*files)[i]);
+}
+
+/* A file without a name that holds @text (NULL: nothing). */
+static int open_text(const char *text) {
+  const int file = memfd_create("orrery", MFD_CLOEXEC);
+  const gsize n = text ? strlen(text) : 0;
+  for (gsize at = 0; file >= 0 && at < n;) {
+    const gssize step = write(file, text + at, n - at);
+    if (step < 0 && errno != EINTR) break;
+    if (step > 0) at += (gsize)step;
+  }
+  if (file >= 0) lseek(file, 0, SEEK_SET);
+  return file;
+}
+
+static GString *read_back(int file) {
+  GString *text = g_string_new(NULL);
+  char block[65536];
+  gssize n = 0;
+  lseek(file, 0, SEEK_SET);
+  while ((n = read(file, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
+    if (n > 0) g_string_append_len(text, block, n);
+  return text;
+}
+
+static void end_with_parent(gpointer user) {
+  (void)user;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static gboolean spawn(const char *const *args, const int files[N_FILES], int *ret_status,
+                      GError **reason) {
+  static const int names[] = {3, 4}; /* of ORR_GNUPLOT_DATA and ORR_GNUPLOT_SCRIPT */
   g_autoptr(GPtrArray) argv = g_ptr_array_new();
+  GPid child = 0;
   g_ptr_array_add(argv, (char *)"gnuplot");
   g_ptr_array_add(argv, (char *)"-d"); /* pictures are the same for everyone */
   for (; *args; args++) g_ptr_array_add(argv, (char *)*args);
   g_ptr_array_add(argv, NULL);
-  g_autofree char *by_hand = command_line(argv), *text = NULL, *said = NULL;
+  if (!g_spawn_async_with_pipes_and_fds(NULL, (const char *const *)argv->pdata, NULL,
+                                        G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
+                                        end_with_parent, NULL, -1, files[PICTURE], files[COMPLAINT],
+                                        files, names, G_N_ELEMENTS(names), &child, NULL, NULL, NULL,
+                                        reason))
+    return FALSE;
+  while (waitpid(child, ret_status, 0) < 0 && errno == EINTR) continue;
+  return g_spawn_check_wait_status(*ret_status, reason);
+}
+
+gboolean orr_gnuplot_run(const char *const *args, const char *data, const char *script,
+                         GString **ret_picture, GError **error) {
+  __attribute__((cleanup(close_files))) int files[N_FILES] = {open_text(data), open_text(script),
+                                                              open_text(NULL), open_text(NULL)};
   g_autoptr(GError) reason = NULL;
   int status = 0;
   if (!orr_gnuplot_is_installed()) {
-    refuse_missing(kept, by_hand, error);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "gnuplot is not installed (Debian: apt-get install gnuplot-nox)");
     return FALSE;
   }
-  if (g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &text, &said,
-                   &status, &reason) &&
-      g_spawn_check_wait_status(status, &reason)) {
-    if (ret_text) *ret_text = g_steal_pointer(&text);
+  if (spawn(args, files, &status, &reason)) {
+    *ret_picture = read_back(files[PICTURE]);
     return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s%s%s", by_hand, reason->message,
-              said && *said ? ": " : "", said ? g_strstrip(said) : "");
+  g_autoptr(GString) said = read_back(files[COMPLAINT]);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "gnuplot: %s%s%s", reason->message,
+              said->len ? ": " : "", g_strstrip(said->str));
   return FALSE;
+}
+
+void orr_gnuplot_leave(const char *const *args, const char *output, const char *data,
+                       const char *script, GError **error) {
+  g_autofree char *data_path = g_strconcat(output, ".dat", NULL),
+                  *script_path = g_strconcat(output, ".gp", NULL),
+                  *command = orr_gnuplot_command(args);
+  g_autoptr(GError) first = error ? g_steal_pointer(error) : NULL, second = NULL;
+  if (orr_file_write(data_path, data, -1, &second) &&
+      (!script || orr_file_write(script_path, script, -1, &second)))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s. The data is in %s; then: %s",
+                first ? first->message : "", data_path, command);
+  else
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s; %s", first ? first->message : "",
+                second->message);
 }

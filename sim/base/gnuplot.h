@@ -31,12 +31,26 @@ gboolean orr_gnuplot_is_installed(void);
 /* The path @path, beginning with '/' or '.'. Newly allocated. */
 char *orr_gnuplot_path(const char *path);
 
+/* The names under which gnuplot opens the texts of this process, and its own output. */
+#define ORR_GNUPLOT_DATA "/dev/fd/3"
+#define ORR_GNUPLOT_SCRIPT "/dev/fd/4"
+#define ORR_GNUPLOT_PICTURE "/dev/stdout"
+
+/* The command "gnuplot -d ARGS", quoted for a shell where a word needs it. Newly allocated. */
+char *orr_gnuplot_command(const char *const *args);
+
 /* Runs gnuplot with @args (NULL-terminated, without the program's name), ignoring the user's
- * ~/.gnuplot. *@ret_text (may be NULL) is its stdout, newly allocated. FALSE with
- * ORR_FAULT_RESOURCE where gnuplot is not installed or fails: the message says what to install,
- * that the data file @kept remains, and which command draws it, quoted for a shell. */
-gboolean orr_gnuplot_run(const char *const *args, const char *kept, char **ret_text,
-                         GError **error);
+ * ~/.gnuplot. It reads @data and @script (NULL: none) under the names above. *@ret_picture is its
+ * stdout, newly allocated. No file is written, so that a command that is killed leaves none;
+ * gnuplot ends with this process. FALSE with ORR_FAULT_RESOURCE where gnuplot is not installed (the
+ * message says what to install) or fails. */
+gboolean orr_gnuplot_run(const char *const *args, const char *data, const char *script,
+                         GString **ret_picture, GError **error);
+
+/* Adds to *@error, which orr_gnuplot_run set, where the texts that are left for the user lie:
+ * writes @data to OUTPUT.dat and @script (NULL: none) to OUTPUT.gp. @args draw them. */
+void orr_gnuplot_leave(const char *const *args, const char *output, const char *data,
+                       const char *script, GError **error);
 
 G_END_DECLS
 

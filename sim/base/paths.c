@@ -4,11 +4,13 @@
 #include "sim/base/paths.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 
 enum { MOST_LINKS = 40 }; /* as Linux follows (path_resolution(7)) */
 
@@ -16,22 +18,32 @@ static GHashTable *files_read; /* identity -> path, as it was asked for */
 
 /* --- The identity of a file --- */
 
-/* The target of the link @path, relative to the folder of @path; NULL where it is not a link. */
+/* The target of the link @path; NULL where it is not a link, and for a link of /proc, which leads
+ * to an open file, not to a name. The kernel resolves "..": a text that is shortened first leads
+ * elsewhere where a folder is a link. */
 static char *link_target(const char *path) {
   g_autofree char *text = g_file_read_link(path, NULL);
   g_autofree char *folder = g_path_get_dirname(path);
-  return text ? g_canonicalize_filename(text, folder) : NULL;
+  g_autofree char *real = text ? realpath(folder, NULL) : NULL;
+  if (real && g_str_has_prefix(real, "/proc/")) return NULL;
+  if (!text || g_path_is_absolute(text)) return g_steal_pointer(&text);
+  return g_build_filename(folder, text, NULL);
 }
 
-/* The identity of a file that does not exist yet: its folder and its name there. */
-static char *identity_of_new(const char *path) {
-  g_autofree char *at = g_canonicalize_filename(path, NULL);
-  for (guint i = 0; i < MOST_LINKS; i++) { /* links whose target does not exist */
+char *orr_paths_target(const char *path) {
+  char *at = g_strdup(path);
+  for (guint i = 0; i < MOST_LINKS; i++) {
     char *target = link_target(at);
     if (!target) break;
     g_free(at);
     at = target;
   }
+  return at;
+}
+
+/* The identity of a file that does not exist yet: its folder and its name there. */
+static char *identity_of_new(const char *path) {
+  g_autofree char *at = orr_paths_target(path);
   struct stat facts;
   g_autofree char *folder = g_path_get_dirname(at), *name = g_path_get_basename(at);
   if (stat(folder, &facts) != 0) return g_strdup(at);
@@ -95,16 +107,26 @@ static gboolean check_folder(const OrrPath *path, GDir *folder, GHashTable *seen
   return TRUE;
 }
 
+/* Whether an output can be written, as far as that shows before the work. */
+static gboolean check_place(const OrrPath *path, GError **error) {
+  if ((path->is_folder ? orr_file_write_check_folder : orr_file_write_check)(path->path, error))
+    return TRUE;
+  g_prefix_error(error, "%s ", path->what);
+  return FALSE;
+}
+
+static gboolean check_path(const OrrPath *path, GHashTable *seen, GError **error) {
+  g_autoptr(GDir) folder = g_dir_open(path->path, 0, NULL);
+  if (folder              ? !check_folder(path, folder, seen, error)
+      : path->is_database ? !check_database(path, seen, error)
+                          : !check_one(path, path->path, seen, error))
+    return FALSE;
+  return path->use == ORR_PATH_READ || path->is_database || check_place(path, error);
+}
+
 gboolean orr_paths_check(const OrrPath *paths, guint n, GError **error) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  for (guint i = 0; i < n; i++) {
-    const OrrPath *path = &paths[i];
-    g_autoptr(GDir) folder = path->path ? g_dir_open(path->path, 0, NULL) : NULL;
-    if (folder && !check_folder(path, folder, seen, error)) return FALSE;
-    if (!path->path || folder) continue;
-    if (path->is_database ? !check_database(path, seen, error)
-                          : !check_one(path, path->path, seen, error))
-      return FALSE;
-  }
+  for (guint i = 0; i < n; i++)
+    if (paths[i].path && !check_path(&paths[i], seen, error)) return FALSE;
   return TRUE;
 }

@@ -24,13 +24,19 @@ typedef struct {
   const char *path; /* NULL: not given */
   OrrPathUse use;
   gboolean is_database;
+  gboolean is_folder; /* the command makes it where it does not exist */
 } OrrPath;
 
 /* Notes @path as an input of this process. */
 void orr_paths_note_read(const char *path);
 
+/* The path that @path leads to when the links at its end are followed, of which the last need not
+ * lead anywhere. Newly allocated. */
+char *orr_paths_target(const char *path);
+
 /* FALSE with ORR_FAULT_USAGE where a path to be written is also another of @paths, or a noted
- * input. */
+ * input; with ORR_FAULT_RESOURCE where an output other than a database cannot be written
+ * (sim/base/file_write.h). */
 gboolean orr_paths_check(const OrrPath *paths, guint n, GError **error);
 
 G_END_DECLS

@@ -12,6 +12,7 @@
 
 #include "results/store.h"
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 
 static void row_clear(gpointer row) { orr_field_clear(&orr_measure_row_table, row); }
 
@@ -151,10 +152,7 @@ GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const c
   for (guint i = 0; i < files->len; i++) {
     const OrrExportFile *file = files->pdata[i];
     g_autofree char *path = g_build_filename(folder, file->file, NULL);
-    g_autoptr(GError) reason = NULL;
-    if (g_file_set_contents(path, file->text, -1, &reason)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-    return NULL;
+    if (!orr_file_write(path, file->text, -1, error)) return NULL;
   }
   return g_steal_pointer(&files);
 }

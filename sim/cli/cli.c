@@ -6,7 +6,7 @@
  */
 #include "sim/cli/cli.h"
 
-#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -334,11 +334,13 @@ static int dispatch(char **argv, GError **error) {
 
 int orr_cli_main(int argc, char **argv) {
   g_autoptr(GError) error = NULL;
+  signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of a write (EFBIG) */
   orr_terminal_begin();
   int status = orr_patience_set(&error) ? dispatch(argv, &error) : 2;
   status = orr_show_end(argc > 1 ? argv[1] : "orrery", status, error);
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    orr_show_problem("cannot write the result: %s", g_strerror(errno));
+  const int failure = orr_terminal_end();
+  if (failure) {
+    orr_show_problem("cannot write the result: %s", g_strerror(failure));
     status = MAX(status, 1);
   }
   g_clear_pointer(&folders_before, g_strfreev);

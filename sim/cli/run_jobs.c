@@ -12,6 +12,7 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
 #include "sim/cli/summary_faults.h"
+#include "sim/cli/terminal.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
 
@@ -103,6 +104,11 @@ static void add_bands(OrrLibrary *library, const GPtrArray *jobs, const OrrRunJo
   }
 }
 
+static gboolean keep(const GPtrArray *jobs, const OrrRunJobs *how, gint64 *ret_run_id,
+                     GError **error) {
+  return !how->store || orr_simulate_jobs_store(jobs, how->file, how->store, ret_run_id, error);
+}
+
 int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how,
                  GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
@@ -112,7 +118,8 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   if (!jobs) return 1;
   drop_many_spans(jobs, how->many_spans);
   add_bands(library, jobs, how);
-  if (how->store && !orr_simulate_jobs_store(jobs, how->file, how->store, &run_id, error)) return 1;
+  orr_terminal_outlive_reader();
+  gboolean is_kept = !how->as_json || keep(jobs, how, &run_id, error); /* JSON has the runs' ids */
   print_warnings(jobs);
   const int lost = report_lost(jobs);
   if (how->as_json) {
@@ -122,6 +129,9 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
     print_bands(jobs);
     print_faults(jobs);
   }
+  fflush(stdout);
+  if (!how->as_json) is_kept = keep(jobs, how, &run_id, error);
+  if (!is_kept) return 1;
   if (how->store && !how->as_json)
     printf("\n  stored        runs %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
            " in %s\n  next          orrery query %s jobs\n",

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 
 #define MAX_DIAGS 100
 
@@ -66,6 +67,12 @@ void orr_show_diags(const OrrDiags *diags) {
   g_autofree char *text = orr_diags_text(diags);
   print_lines(text);
   has_reason |= orr_diags_n_errors(diags) > 0;
+}
+
+gboolean orr_show_document(const char *text, const char *output, GError **error) {
+  const gboolean is_written = !output || orr_file_write(output, text, -1, error);
+  if (!output || !is_written) fputs(text, stdout);
+  return is_written;
 }
 
 void orr_show_entry(const char *name, gsize width, const char *sentence) {

@@ -21,6 +21,10 @@ void orr_show_diags(const OrrDiags *diags);
  * (an error, a document's errors or a problem) whenever the status is not 0. @what: the verb. */
 int orr_show_end(const char *what, int status, const GError *error);
 
+/* Writes @text, the answer of a command, to the file @output, or to stdout where that is NULL or
+ * cannot be written: FALSE then, with ORR_FAULT_RESOURCE. */
+gboolean orr_show_document(const char *text, const char *output, GError **error);
+
 /* Prints "NAME  SENTENCE" to stdout; a NULL sentence is left out. */
 void orr_show_entry(const char *name, gsize width, const char *sentence);
 

@@ -258,8 +258,7 @@ static void add_stack(GString *out, const OrrScenario *scenario) {
   if (strcmp(name, ORR_STACK_NONE) != 0) add(out, "stack", "%s", name);
 }
 
-char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file,
-                       const char *database, gint64 run_id) {
+char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {
   GString *out = g_string_new(NULL);
   const gboolean is_training = outcome->kind->result == &orr_training_result_table;
   const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
@@ -294,6 +293,12 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
              : is_cluster       ? result->cluster.events
              : is_post_training ? result->post_training.events
                                 : result->collectives.events);
+  return g_string_free(out, FALSE);
+}
+
+char *orr_summary_stored(const OrrOutcome *outcome, const char *file, const char *database,
+                         gint64 run_id) {
+  GString *out = g_string_new(NULL);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);

@@ -115,6 +115,9 @@ void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer) {
   print_fleet(answer);
   printf("  scenario      %s\n", answer->file);
   print_launch(answer);
+}
+
+void orr_summary_plan_serving_stored(const OrrPlanServingAnswer *answer) {
   if (answer->db) {
     printf("  stored        plan %" G_GINT64_FORMAT " in %s, its fleet is run %" G_GINT64_FORMAT
            "; orrery query %s plan has every layout\n",

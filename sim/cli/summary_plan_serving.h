@@ -23,7 +23,9 @@ typedef struct {
   double seconds;
 } OrrPlanServingAnswer;
 
+/* The answer; then, when it is stored, where it is and what to run next. */
 void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer);
+void orr_summary_plan_serving_stored(const OrrPlanServingAnswer *answer);
 void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer);
 
 /* Why no layout serves it: the most frequent reasons. Newly allocated. */

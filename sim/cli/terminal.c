@@ -10,6 +10,7 @@
 #include "sim/cli/terminal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,9 +22,13 @@ typedef struct {
   guint n_left; /* bytes to come of a longer character, which is never escaped */
 } Filter;
 
+static gboolean is_outliving;
+static int failure; /* of the first write to stdout that failed: errno */
+
 static gboolean write_all(int file, const char *bytes, gsize n_bytes) {
   while (n_bytes > 0) {
     const gssize n = write(file, bytes, n_bytes);
+    if (n < 0 && errno != EINTR && file == STDOUT_FILENO && !failure) failure = errno;
     if (n < 0 && errno != EINTR) return FALSE;
     if (n > 0) bytes += n, n_bytes -= (gsize)n;
   }
@@ -120,6 +125,22 @@ void orr_terminal_begin(void) {
   static Filter out = {.file = STDOUT_FILENO}, err = {.file = STDERR_FILENO};
   stdout = open_filter(&out, stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
   stderr = open_filter(&err, stderr, _IONBF);
+}
+
+void orr_terminal_outlive_reader(void) {
+  const struct sigaction ignore = {.sa_handler = SIG_IGN};
+  struct sigaction before;
+  sigaction(SIGPIPE, &ignore, &before);
+  if (before.sa_handler == SIG_DFL) is_outliving = TRUE;
+}
+
+int orr_terminal_end(void) {
+  if (fflush(stdout) != 0 && !failure) failure = errno;
+  if (failure == EPIPE && is_outliving) {
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+  }
+  return failure;
 }
 
 /* Filters @text by itself, so that the control sequences around it pass. */

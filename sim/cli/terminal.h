@@ -22,6 +22,14 @@ G_BEGIN_DECLS
 /* Starts filtering stdout and stderr. Call once, before printing anything. */
 void orr_terminal_begin(void);
 
+/* A verb that prints its answer and then stores it calls this before it prints: a reader that
+ * leaves early (`| head -1`) then ends the output, not the verb. */
+void orr_terminal_outlive_reader(void);
+
+/* The end of a command: 0, or the errno of the first write to stdout that failed. Where that is the
+ * reader that left, ends the process by SIGPIPE, as without orr_terminal_outlive_reader. */
+int orr_terminal_end(void);
+
 /* Redraws the progress line on stderr; NULL clears it. These are the only control sequences that
  * the program prints. */
 void orr_terminal_line(const char *text);

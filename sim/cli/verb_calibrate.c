@@ -198,7 +198,7 @@ static int export_rows(OrrLibrary *library, const OrrVerbCalibrate *values, char
   (void)library;
   if (!orr_cli_check_args(args, 1, 1, "calibrate export takes a folder", error)) return 2;
   const OrrPath paths[] = {{"the database", database(), ORR_PATH_READ, TRUE},
-                           {"calibrate export", args[0], ORR_PATH_WRITTEN, FALSE}};
+                           {"calibrate export", args[0], ORR_PATH_WRITTEN, FALSE, TRUE}};
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(GPtrArray) files =
       orr_calibrate_rows_export(values->db, values->fit.device, args[0], error);

@@ -22,17 +22,6 @@ static gboolean load_machine(OrrLibrary *library, const char *name, OrrMachine *
   return is_loaded;
 }
 
-static int write_text(const char *text, const char *output, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  if (!output) {
-    fputs(text, stdout);
-    return 0;
-  }
-  if (g_file_set_contents(output, text, -1, &reason)) return 0;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return 1;
-}
-
 /* --- fit --- */
 
 static gboolean check_fit(const OrrCalibrateFit *fit, GError **error) {
@@ -74,7 +63,7 @@ int orr_verb_calibrate_fit(OrrLibrary *library, const OrrVerbCalibrate *options,
     return orr_cli_unknown("device", options->fit.device, (const char *const *)known, error);
   }
   g_autofree char *text = orr_calibrate_fit(&options->fit, library, error);
-  return text ? write_text(text, options->output, error) : 1;
+  return text && orr_show_document(text, options->output, error) ? 0 : 1;
 }
 
 /* --- compare --- */
@@ -137,9 +126,9 @@ int orr_verb_calibrate_report(OrrLibrary *library, const OrrVerbCalibrate *optio
   if (!orr_calibrate_report(options->db, device, profile, *profile ? &machine : NULL, &report,
                             error))
     return 1;
-  const int status = write_text(report.text, file, error);
-  if (status == 0) print_report(file, &report, profile);
-  return status;
+  if (!orr_show_document(report.text, file, error)) return 1;
+  print_report(file, &report, profile);
+  return 0;
 }
 
 /* --- errors --- */

@@ -69,7 +69,7 @@ static int vacuum(char **args, GError **error) {
 static int export_tables(char **args, GError **error) {
   g_autofree char *folder = output ? g_strdup(output) : g_strconcat(args[0], ".csv.d", NULL);
   const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE},
-                           {"-o", folder, ORR_PATH_WRITTEN, FALSE}};
+                           {"-o", folder, ORR_PATH_WRITTEN, FALSE, TRUE}};
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   if (!store || !orr_store_export(store, folder, error)) return 1;

@@ -14,6 +14,7 @@
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
+#include "sim/cli/terminal.h"
 #include "sim/explain/difference.h"
 #include "sim/explain/kineto_write.h"
 #include "sim/explain/simulated.h"
@@ -97,25 +98,26 @@ static gboolean check_device(const Side *side, GError **error) {
   return FALSE;
 }
 
-static OrrOutcome *simulate(OrrLibrary *library, const char *file, OrrScenario **ret_scenario,
-                            GError **error) {
+static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree,
+                                  GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_scenario_tree(library, file, diags);
+  OrrNode *tree = *ret_tree = orr_scenario_tree(library, file, diags);
   g_autoptr(OrrScenario) scenario = NULL;
   if (tree && orr_settings_apply(&orr_scenario_table, tree, settings, error))
     scenario = orr_scenario_read(library, tree, diags);
   orr_show_diags(diags);
-  if (!scenario) return NULL;
-  if (orr_scenario_has_jobs(scenario)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "explain takes a scenario of one workload: this one lists jobs");
-    return NULL;
-  }
+  if (!scenario || !orr_scenario_has_jobs(scenario)) return g_steal_pointer(&scenario);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "explain takes a scenario of one workload: this one lists jobs");
+  return NULL;
+}
+
+static OrrOutcome *simulate(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
+                            GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
   OrrOutcome *outcome = orr_simulate(library, scenario, TRUE, error);
   orr_progress_free(progress);
   if (!outcome && error) orr_scenario_locate(tree, *error);
-  *ret_scenario = g_steal_pointer(&scenario);
   return outcome;
 }
 
@@ -316,11 +318,14 @@ static void print_text(const OrrOutcome *rows, const Side *measured) {
   print_unknown(measured);
 }
 
+/* Comes before what is written and stored: an answer is not lost on a full disk. */
 static void print(const OrrOutcome *rows, const Side *measured) {
+  orr_terminal_outlive_reader();
   if (as_json)
     print_json(rows, measured);
   else
     print_text(rows, measured);
+  fflush(stdout);
 }
 
 /* Without a scenario: what the trace holds. */
@@ -331,9 +336,8 @@ static int show_trace(GError **error) {
   if (!read_trace(&measured, &form)) return 2;
   if (!check_device(&measured, error)) return 2;
   fill_rows(rows, &measured, NULL, form);
-  if (!write_both(&measured, NULL, error)) return 1;
   print(rows, &measured);
-  return 0;
+  return write_both(&measured, NULL, error) ? 0 : 1;
 }
 
 /* Without a trace: the simulated time line, in Kineto's form. */
@@ -343,26 +347,24 @@ static int write_simulated(const OrrOutcome *outcome, GError **error) {
   return timeline && orr_kineto_write(&part, 1, output, error) ? 0 : 1;
 }
 
+/* @store: NULL where nothing is stored; else opened for the database @path. */
 static int compare(OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
-                   GError **error) {
+                   OrrStore *store, const char *path, GError **error) {
   g_auto(Side) measured = {0}, simulated = {.device = lane};
-  const char *form = NULL, *path = database ? database : "orrery.db";
+  const char *form = NULL;
   gint64 run_id = 0;
   if (!read_trace(&measured, &form)) return 2;
   if (!check_device(&measured, error)) return 2;
   if (!(simulated.timeline = orr_simulated_timeline(outcome, lane, error))) return 2;
   settle(&simulated);
   fill_rows(outcome, &measured, &simulated, form);
-  if (!write_both(&measured, &simulated, error)) return 1;
-  g_autoptr(OrrStore) store = strcmp(path, "none") != 0 ? orr_store_open(path, error) : NULL;
-  if (strcmp(path, "none") != 0 && !store) return 1;
-  if (store) {
-    orr_store_keep_aside(store);
-    g_array_set_size(outcome->spans, 0); /* `run` stores them */
-    if (!orr_outcome_store(outcome, scenario, file, store, &run_id, error)) return 1;
-  }
   print(outcome, &measured);
-  return orr_patience_end_store(path, store);
+  if (!write_both(&measured, &simulated, error)) return 1;
+  if (!store) return 0;
+  g_array_set_size(outcome->spans, 0); /* `run` stores them */
+  return orr_outcome_store(outcome, scenario, file, store, &run_id, error)
+             ? orr_patience_end_store(path, store)
+             : 1;
 }
 
 static gboolean check(char **args, GError **error) {
@@ -381,9 +383,6 @@ static gboolean check(char **args, GError **error) {
   else if (device > G_MAXINT16 || lane < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--device takes 0 to %d, and --lane a number from 0", G_MAXINT16);
-  else if (output && g_file_test(output, G_FILE_TEST_EXISTS) &&
-           !g_file_test(output, G_FILE_TEST_IS_REGULAR))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--out %s: not a regular file", output);
   else
     return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
   return FALSE;
@@ -392,10 +391,18 @@ static gboolean check(char **args, GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!check(args, error)) return 2;
   if (!args[0]) return show_trace(error);
-  g_autoptr(OrrScenario) scenario = NULL;
-  g_autoptr(OrrOutcome) outcome = simulate(library, args[0], &scenario, error);
-  if (!outcome) return scenario ? 1 : 2;
-  return trace ? compare(outcome, scenario, args[0], error) : write_simulated(outcome, error);
+  const char *path = database ? database : "orrery.db";
+  const gboolean is_stored = trace && strcmp(path, "none") != 0;
+  g_autoptr(OrrNode) tree = NULL;
+  g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], &tree, error);
+  if (!scenario) return 2;
+  g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
+  if (is_stored && !store) return 1;
+  if (store) orr_store_keep_aside(store);
+  g_autoptr(OrrOutcome) outcome = simulate(library, tree, scenario, error);
+  if (!outcome) return 1;
+  return trace ? compare(outcome, scenario, args[0], store, path, error)
+               : write_simulated(outcome, error);
 }
 
 const OrrCommand orr_verb_explain = {

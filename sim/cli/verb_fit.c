@@ -9,6 +9,7 @@
 #include "sim/base/settings.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/show.h"
+#include "sim/cli/terminal.h"
 #include "sim/fit/fit_stack.h"
 #include "sim/run/scenario.h"
 
@@ -40,13 +41,10 @@ static gboolean check(char **args, GError **error) {
 }
 
 static int write_stack(const OrrFit *fit, GError **error) {
-  g_autoptr(GError) reason = NULL;
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
   g_autofree char *date = g_date_time_format(now, "%Y-%m-%d");
   g_autofree char *text = orr_fit_stack_document(fit, rows_path, date);
-  if (!output || g_file_set_contents(output, text, -1, &reason)) return 0;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return 1;
+  return !output || orr_show_document(text, output, error) ? 0 : 1;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -61,7 +59,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrFit) fit = orr_fit_stack(library, tree, rows, &how, error);
   if (!fit) return 2;
   g_autofree char *text = orr_fit_stack_text(fit, rows);
+  orr_terminal_outlive_reader();
   fputs(text, stdout);
+  fflush(stdout);
   return write_stack(fit, error);
 }
 

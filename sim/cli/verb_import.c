@@ -3,11 +3,11 @@
  */
 #include "sim/cli/verb_import.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
+#include "sim/cli/show.h"
 
 gboolean orr_verb_import_check_source(char **args, const char *what, GError **error) {
   return orr_cli_check_args(args, 1, 1, what, error);
@@ -31,14 +31,7 @@ gboolean orr_verb_import_check_device(const char *device, const char *format, GE
 }
 
 int orr_verb_import_write(const char *text, const char *output, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  if (!output) {
-    fputs(text, stdout);
-    return 0;
-  }
-  if (g_file_set_contents(output, text, -1, &reason)) return 0;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return 1;
+  return orr_show_document(text, output, error) ? 0 : 1;
 }
 
 /* Alphabetical. To add one: see verb_import.h. */

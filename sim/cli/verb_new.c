@@ -164,18 +164,11 @@ static char *start(OrrLibrary *library, const char *kind, GError **error) {
 }
 
 static gboolean write_new(const char *text, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  if (!output) {
-    fputs(text, stdout);
-    return TRUE;
-  }
-  if (g_file_test(output, G_FILE_TEST_EXISTS)) {
+  if (output && g_file_test(output, G_FILE_TEST_IS_REGULAR)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s exists: new replaces no file", output);
     return FALSE;
   }
-  if (g_file_set_contents(output, text, -1, &reason)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return FALSE;
+  return orr_show_document(text, output, error);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

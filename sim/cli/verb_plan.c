@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/summary_sweep.h"
@@ -47,16 +48,17 @@ char *orr_verb_plan_currency(OrrLibrary *library, const char *prices) {
   return g_strdup(currency ? currency : "");
 }
 
-gboolean orr_verb_plan_write(const char *text, const char *path, GError **error) {
+gboolean orr_verb_plan_check(const char *path, GError **error) {
   g_autofree char *before = NULL;
-  g_autoptr(GError) reason = NULL;
-  if (g_file_get_contents(path, &before, NULL, NULL) && !g_str_has_prefix(before, mark)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "%s exists and was not made by plan: name another file with -o", path);
+  if (!orr_file_write_check(path, error)) {
+    g_prefix_error(error, "-o ");
     return FALSE;
   }
-  if (g_file_set_contents(path, text, -1, &reason)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) ||
+      !g_file_get_contents(path, &before, NULL, NULL) || g_str_has_prefix(before, mark))
+    return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "%s exists and was not made by plan: name another file with -o", path);
   return FALSE;
 }
 

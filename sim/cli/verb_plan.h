@@ -75,8 +75,9 @@ gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error);
 /* The currency of a document of prices, for a text; newly allocated. "": unknown. */
 char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
 
-/* Writes @text to @path; refuses to replace a file that `plan` did not make. */
-gboolean orr_verb_plan_write(const char *text, const char *path, GError **error);
+/* Before the search: FALSE where nothing can be written to @path, with ORR_FAULT_USAGE where it is
+ * a file that `plan` did not make. */
+gboolean orr_verb_plan_check(const char *path, GError **error);
 
 /* Applies @settings (--set; NULL: none) to the scenario *@text, whose first line stays. */
 gboolean orr_verb_plan_set(char **text, char *const *settings, GError **error);

@@ -8,6 +8,7 @@
 #include <glib/gstdio.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/run/scenario.h"
 
@@ -68,7 +69,7 @@ static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError 
   *ret_try = (Try){.gpus = gpus, .days = INFINITY};
   g_autofree char *text = orr_plan_training_text(search->library, &asked, error);
   if (!text || !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, error) ||
-      !orr_verb_plan_write(text, search->file, error))
+      !orr_file_write(search->file, text, -1, error))
     return FALSE;
   g_autoptr(GError) reason = NULL;
   g_autoptr(OrrSweepReport) report =

@@ -9,6 +9,7 @@
 
 #include "sim/bands/band.h"
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/patience.h"
@@ -200,6 +201,7 @@ typedef struct {
   GArray *layouts;
   OrrPlanServingAnswer answer;
   OrrServingResult fleet;
+  GError *lost; /* why layouts are not stored: the search goes on, and its answer is printed */
 } Plan;
 
 /* Progress, where somebody looks. */
@@ -212,8 +214,11 @@ static void show(const char *what, guint n_done, guint n, void *user) {
 
 static gboolean keep(guint index, const OrrPlanLayout *layout, void *user, GError **error) {
   Plan *plan = user;
-  return !plan->store || orr_plan_serving_store_layout(plan->store, plan->answer.run, plan->asked,
-                                                       index, layout, error);
+  (void)error;
+  if (plan->store && !plan->lost)
+    orr_plan_serving_store_layout(plan->store, plan->answer.run, plan->asked, index, layout,
+                                  &plan->lost);
+  return TRUE;
 }
 
 static gboolean search(Plan *plan, GError **error) {
@@ -235,10 +240,23 @@ static gboolean search(Plan *plan, GError **error) {
 static gboolean write_scenario(const OrrNode *tree, const char *file, GError **error) {
   g_autofree char *yaml = orr_yaml_text(tree);
   g_autofree char *text = g_strconcat("# Made by orrery plan serving.\n", yaml, NULL);
-  return orr_verb_plan_write(text, file, error);
+  return orr_file_write(file, text, -1, error);
 }
 
-/* The fleet of the best layout at the rate asked for, or at what it serves. */
+/* The scenario is written and the fleet is stored when the answer is printed. */
+static gboolean keep_fleet(Plan *plan, const OrrNode *tree, const OrrScenario *scenario,
+                           const OrrOutcome *outcome, GError **error) {
+  if (!write_scenario(tree, plan->answer.file, error)) return FALSE;
+  if (plan->lost) {
+    g_propagate_error(error, g_steal_pointer(&plan->lost));
+    return FALSE;
+  }
+  return !plan->store || orr_outcome_store(outcome, scenario, plan->answer.file, plan->store,
+                                           &plan->answer.fleet_run, error);
+}
+
+/* Prints the answer with the fleet of the best layout, at the rate asked for or at what it
+ * serves. */
 static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
   const OrrPlanServing *asked = plan->asked;
   const OrrPlanLoad load = {.rate = asked->rate > 0 ? asked->rate : best->fleet_rate,
@@ -246,7 +264,7 @@ static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree =
       orr_plan_serving_tree(plan->library, asked, best, best->replicas, &load, error);
-  if (!tree || !write_scenario(tree, plan->answer.file, error)) return FALSE;
+  if (!tree) return FALSE;
   g_autoptr(OrrScenario) scenario = orr_scenario_read(plan->library, tree, diags);
   if (!scenario) {
     orr_diags_check(diags, error);
@@ -256,8 +274,12 @@ static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
   if (!outcome) return FALSE;
   plan->fleet = outcome->result.serving;
   orr_bands_add(plan->library, scenario, outcome, ORR_BAND_LEVEL);
-  return !plan->store || orr_outcome_store(outcome, scenario, plan->answer.file, plan->store,
-                                           &plan->answer.fleet_run, error);
+  orr_terminal_outlive_reader();
+  (as_json ? orr_summary_plan_serving_json : orr_summary_plan_serving_print)(&plan->answer);
+  fflush(stdout);
+  if (!keep_fleet(plan, tree, scenario, outcome, error)) return FALSE;
+  if (!as_json) orr_summary_plan_serving_stored(&plan->answer);
+  return TRUE;
 }
 
 static gboolean check_found(const Plan *plan, GError **error) {
@@ -277,11 +299,9 @@ static int answer(Plan *plan, GError **error) {
       &g_array_index(plan->layouts, OrrPlanLayout, g_array_index(ranked, guint, 0));
   g_autofree char *launch = orr_plan_serving_launch(plan->library, plan->asked, best);
   g_autofree char *currency = prices ? orr_verb_plan_currency(plan->library, prices) : NULL;
-  if (!verify(plan, best, error)) return orr_fault_exit_status(*error);
   plan->answer.launch = launch;
   plan->answer.currency = currency;
-  (as_json ? orr_summary_plan_serving_json : orr_summary_plan_serving_print)(&plan->answer);
-  return 0;
+  return verify(plan, best, error) ? 0 : orr_fault_exit_status(*error);
 }
 
 static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **error) {
@@ -289,7 +309,9 @@ static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **err
   const gboolean is_stored = strcmp(path, "none") != 0;
   gboolean is_slurm = FALSE;
   g_autoptr(GArray) layouts = orr_plan_serving_layouts(library, asked, error);
-  if (!layouts || !orr_plan_slurm_asked(executor, is_stored ? path : NULL, &is_slurm, error))
+  const char *file = output ? output : "plan-best.yaml";
+  if (!layouts || !orr_verb_plan_check(file, error) ||
+      !orr_plan_slurm_asked(executor, is_stored ? path : NULL, &is_slurm, error))
     return 2;
   if (is_slurm)
     return orr_plan_slurm_submit(path, asked->jobs ? asked->jobs : SLURM_CORES, error) ? 0 : 1;
@@ -299,9 +321,10 @@ static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **err
   plan.answer = (OrrPlanServingAnswer){.asked = asked,
                                        .layouts = layouts,
                                        .fleet = &plan.fleet,
-                                       .file = output ? output : "plan-best.yaml",
+                                       .file = file,
                                        .db = store ? path : NULL};
   const int status = answer(&plan, error);
+  g_clear_error(&plan.lost);
   return status ? status : orr_patience_end_store(path, store);
 }
 

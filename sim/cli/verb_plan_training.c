@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/plan_slurm.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_slurm.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/plan/plan_launch.h"
 
@@ -40,7 +42,7 @@ typedef struct {
   const OrrSweepReport *report;
   guint n; /* points that are shown */
   OrrPlanAnswer answers[SHOWN];
-  char *best_file, *launch; /* launch: NULL where none is known */
+  char *best_file, *best_text, *launch; /* launch: NULL where none is known */
 } Plan;
 
 /* --- Text --- */
@@ -158,17 +160,19 @@ static void print_json(const Plan *plan, const char *file) {
 
 /* --- The plan --- */
 
-static gboolean write_best(OrrLibrary *library, Plan *plan, const OrrNode *tree, const char *file,
-                           GError **error) {
+static char *best_file_of(const char *file) {
+  const gsize stem = strlen(file) - (g_str_has_suffix(file, ".yaml") ? 5 : 0);
+  return g_strdup_printf("%.*s-best.yaml", (int)stem, file);
+}
+
+static void describe_best(OrrLibrary *library, Plan *plan, const OrrNode *tree, const char *file) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
   g_autofree char *yaml = orr_yaml_text(tree);
   g_autofree char *text =
       g_strdup_printf("# Made by orrery plan training: the best point of %s.\n%s", file, yaml);
-  const gsize stem = strlen(file) - (g_str_has_suffix(file, ".yaml") ? 5 : 0);
-  plan->best_file = g_strdup_printf("%.*s-best.yaml", (int)stem, file);
   plan->launch = scenario ? orr_plan_launch(scenario) : NULL;
-  return orr_verb_plan_write(text, plan->best_file, error);
+  plan->best_text = g_steal_pointer(&text);
 }
 
 static gboolean simulate_best(OrrLibrary *library, Plan *plan, const char *file, GError **error) {
@@ -179,9 +183,10 @@ static gboolean simulate_best(OrrLibrary *library, Plan *plan, const char *file,
     if (!tree) return FALSE;
     g_ptr_array_add(points, tree);
   }
-  return orr_plan_simulate(library, points, (guint)orr_verb_plan_asked.n_jobs, plan->answers,
-                           error) &&
-         write_best(library, plan, points->pdata[0], file, error);
+  if (!orr_plan_simulate(library, points, (guint)orr_verb_plan_asked.n_jobs, plan->answers, error))
+    return FALSE;
+  describe_best(library, plan, points->pdata[0], file);
+  return TRUE;
 }
 
 static gboolean check_found(const OrrSweepReport *report, GError **error) {
@@ -194,6 +199,29 @@ static gboolean check_found(const OrrSweepReport *report, GError **error) {
               "no layout of %" G_GUINT64_FORMAT " works; most: %s", report->n_combinations,
               reason ? reason->reason : "nothing was simulated");
   return FALSE;
+}
+
+/* Before the search: both files can be written, and the sweep can be read back. */
+static gboolean check_files(const char *file, const char *best_file, GError **error) {
+  if (!orr_verb_plan_check(file, error) || !orr_verb_plan_check(best_file, error)) return FALSE;
+  if (!g_file_test(file, G_FILE_TEST_EXISTS) || g_file_test(file, G_FILE_TEST_IS_REGULAR))
+    return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "-o %s: the sweep is read from it, so a regular file is needed", file);
+  return FALSE;
+}
+
+/* Prints the answer before the best point's scenario is written. */
+static gboolean answer(OrrLibrary *library, Plan *plan, const char *file, const char *db,
+                       GError **error) {
+  if (!simulate_best(library, plan, file, error)) return FALSE;
+  orr_terminal_outlive_reader();
+  if (as_json)
+    print_json(plan, file);
+  else
+    print_text(library, plan, file, db);
+  fflush(stdout);
+  return orr_file_write(plan->best_file, plan->best_text, -1, error);
 }
 
 static int submit(OrrLibrary *library, const char *file, const char *db, GError **error) {
@@ -220,22 +248,20 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "plan training needs --gpus N, 1 or more");
     return 2;
   }
+  g_autofree char *best_file = best_file_of(file);
+  if (!check_files(file, best_file, error)) return 2;
   g_autofree char *text = orr_plan_training_text(library, &asked, error);
   gboolean is_slurm = FALSE;
   if (!text || !orr_plan_slurm_asked(executor, db, &is_slurm, error) ||
       !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, error) ||
-      !orr_verb_plan_write(text, file, error))
+      !orr_file_write(file, text, -1, error))
     return 2;
   if (is_slurm) return submit(library, file, db, error);
   g_autoptr(OrrSweepReport) report = orr_verb_plan_sweep(library, file, db, error);
   if (!report || !check_found(report, error)) return 1;
-  Plan plan = {.report = report};
-  const gboolean is_done = simulate_best(library, &plan, file, error);
-  if (is_done && as_json)
-    print_json(&plan, file);
-  else if (is_done)
-    print_text(library, &plan, file, db);
-  g_free(plan.best_file);
+  Plan plan = {.report = report, .best_file = best_file};
+  const gboolean is_done = answer(library, &plan, file, db, error);
+  g_free(plan.best_text);
   g_free(plan.launch);
   return is_done ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 
 #include "results/plot.h"
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/base/paths.h"
 #include "sim/base/gnuplot.h"
 #include "sim/cli/cli.h"
@@ -75,14 +76,15 @@ static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *b
   return g_steal_pointer(&answer);
 }
 
+/* The data and the script stay where gnuplot fails. */
 static gboolean check_paths(const char *database, const char *picture, GError **error) {
   g_autofree char *data = g_strconcat(picture, ".dat", NULL),
                   *script = g_strconcat(picture, ".gp", NULL);
   const OrrPath paths[] = {{"the database", database, ORR_PATH_READ, TRUE},
-                           {"-o", terminal ? NULL : picture, ORR_PATH_WRITTEN, FALSE},
+                           {"-o", picture, ORR_PATH_WRITTEN, FALSE},
                            {"the plot's data", data, ORR_PATH_WRITTEN, FALSE},
                            {"the plot's script", script, ORR_PATH_WRITTEN, FALSE}};
-  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
+  return terminal || orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -98,12 +100,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *term = !bindings ? NULL : terminal ? "dumb" : orr_gnuplot_terminal(picture, error);
   if (!term || !check_paths(args[0], picture, error)) return 2;
   g_autoptr(OrrAnswer) answer = ask(args[0], plot, bindings, error);
-  g_autofree char *text = NULL;
-  if (!answer || !orr_plot_draw(plot, answer, picture, term, &text, error)) return 1;
-  if (terminal)
-    fputs(text, stdout);
-  else
-    printf("%s\n", picture);
+  g_autoptr(GString) drawn = NULL;
+  if (!answer || !orr_plot_draw(plot, answer, picture, term, &drawn, error)) return 1;
+  if (!terminal && !orr_file_write(picture, drawn->str, (gssize)drawn->len, error)) return 1;
+  printf(terminal ? "%s" : "%s\n", terminal ? drawn->str : picture);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "results/report.h"
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/question.h"
@@ -30,12 +31,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   g_autofree char *html = store ? orr_report_html(store, run_id, error) : NULL;
-  g_autoptr(GError) reason = NULL;
-  if (!html) return 1;
-  if (!g_file_set_contents(path, html, -1, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-    return 1;
-  }
+  if (!html || !orr_file_write(path, html, -1, error)) return 1;
   printf("%s\n", path);
   return 0;
 }

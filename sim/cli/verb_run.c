@@ -24,6 +24,7 @@
 #include "sim/cli/summary_band.h"
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_inputs.h"
+#include "sim/cli/terminal.h"
 #include "sim/plan/plan_remedy.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/outcome_store.h"
@@ -142,13 +143,16 @@ static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
   printf("%s}\n", out->str);
 }
 
-static void drop_many_spans(OrrOutcome *outcome) {
-  if (!g_str_equal(spans, "auto") || outcome->spans->len <= MANY_SPANS) return;
+static gboolean has_many_spans(const OrrOutcome *outcome) {
+  return g_str_equal(spans, "auto") && outcome->spans->len > MANY_SPANS;
+}
+
+static void warn_of_spans(OrrOutcome *outcome) {
+  if (!has_many_spans(outcome)) return;
   g_autofree char *count = orr_show_count(outcome->spans->len);
   g_ptr_array_add(
       outcome->warnings,
       g_strdup_printf("the time line of %s spans is not stored; --spans all stores it", count));
-  g_array_set_size(outcome->spans, 0);
 }
 
 /* Refuses to overwrite input files. Runs twice: before the simulation, for the scenario and its
@@ -164,34 +168,17 @@ static gboolean check_paths(const char *file, GError **error) {
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
-/* Writes the trace and stores the run; runs before anything is printed, since it can fail. */
+/* Stores the run and writes the trace; runs when the answer is printed, since both can fail (a full
+ * disk). Each is tried, whatever becomes of the other. */
 static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
                      OrrStore *store, gint64 *ret_run_id, GError **error) {
-  if (trace && (!check_paths(file, error) || !orr_outcome_trace(outcome, trace, error)))
-    return FALSE;
-  drop_many_spans(outcome);
+  const gboolean is_traced =
+      !trace || (check_paths(file, error) && orr_outcome_trace(outcome, trace, error));
+  if (has_many_spans(outcome)) g_array_set_size(outcome->spans, 0);
   orr_outcome_label(outcome, label);
-  return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
-}
-
-/* Refuses, before the simulation, a trace that cannot be written. The trace is written under
- * another name and renamed, which would replace a device (/dev/stdout) by a file. */
-static gboolean check_trace(GError **error) {
-  g_autofree char *folder = trace ? g_path_get_dirname(trace) : NULL;
-  if (!folder) return TRUE;
-  if (!*trace)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace takes the name of a file");
-  else if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: there is no folder %s", trace,
-                folder);
-  else if (g_file_test(trace, G_FILE_TEST_EXISTS) && !g_file_test(trace, G_FILE_TEST_IS_REGULAR))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: not a regular file", trace);
-  else if (g_access(folder, W_OK) != 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: the folder %s is not writable",
-                trace, folder);
-  else
-    return TRUE;
-  return FALSE;
+  return (!store || orr_outcome_store(outcome, scenario, file, store, ret_run_id,
+                                      is_traced ? error : NULL)) &&
+         is_traced;
 }
 
 static gboolean check_spans(GError **error) {
@@ -269,6 +256,19 @@ static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gb
   OrrOutcome *outcome = orr_simulate(library, scenario, keep_spans, error);
   orr_progress_free(progress);
   return outcome;
+}
+
+/* Comes before what stores the run: an answer is not lost on a full disk. */
+static void print_answer(const OrrScenario *scenario, OrrOutcome *outcome) {
+  warn_of_spans(outcome);
+  orr_terminal_outlive_reader();
+  if (as_json) {
+    print_json(scenario, outcome);
+  } else {
+    g_autofree char *text = orr_summary_text(scenario, outcome);
+    fputs(text, stdout);
+  }
+  fflush(stdout);
 }
 
 static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char *file,
@@ -353,8 +353,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 1, 1,
                           "run takes one scenario: a file, or a name from 'orrery list scenarios'",
                           error) ||
-      !check_launch(error) || !check_trace(error) || !check_spans(error) || !check_samples(error) ||
-      !set_memory(error) || !read_level(&level, error))
+      !check_launch(error) || !check_spans(error) || !check_samples(error) || !set_memory(error) ||
+      !read_level(&level, error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = NULL;
@@ -374,15 +374,14 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!outcome && error) orr_scenario_locate(tree, *error);
   if (outcome) orr_bands_add(library, scenario, outcome, level);
   if (outcome && inputs) orr_inputs_add(inputs, outcome);
-  if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
-  if (as_json) {
-    print_json(scenario, outcome);
-  } else {
-    g_autofree char *text = orr_summary_text(scenario, outcome, from_launch ? NULL : args[0],
-                                             store ? orr_store_path(store) : NULL, run_id);
-    fputs(text, stdout);
-    if (is_too_large(outcome)) print_remedies(library, tree, scenario);
-  }
+  if (!outcome) return 1;
+  print_answer(scenario, outcome);
+  const gboolean is_kept = keep(outcome, scenario, args[0], store, &run_id, error);
+  g_autofree char *stored = orr_summary_stored(outcome, from_launch ? NULL : args[0],
+                                               store ? orr_store_path(store) : NULL, run_id);
+  if (!as_json && (is_kept || run_id > 0)) fputs(stored, stdout);
+  if (!is_kept) return 1;
+  if (!as_json && is_too_large(outcome)) print_remedies(library, tree, scenario);
   return orr_patience_end_store(path, store);
 }
 

@@ -145,12 +145,19 @@ static int finish_early(const OrrSweepReport *report, const char *file, const ch
   return 128 + interrupted_by;
 }
 
-static int finish(const OrrSweepReport *report, const char *file, const char *db) {
+static GError *stopped; /* why points could no longer be stored */
+
+static int finish(const OrrSweepReport *report, const char *file, const char *db, GError **error) {
   if (as_json)
     orr_summary_sweep_json(report);
   else
     orr_summary_sweep_print(report, file, db);
+  fflush(stdout);
   const int kept = orr_patience_end(db, report->aside);
+  if (stopped) {
+    g_propagate_error(error, g_steal_pointer(&stopped));
+    return 1;
+  }
   return report->is_whole ? kept : finish_early(report, file, db);
 }
 
@@ -215,7 +222,7 @@ static int run_here(OrrLibrary *library, const OrrSweepOrder *order, GError **er
   for (guint i = 0; i < G_N_ELEMENTS(end_signals); i++)
     sigaction(end_signals[i].number, &kept[i], NULL);
   if (is_drawn) orr_terminal_line(NULL);
-  return report ? finish(report, order->file, order->db) : 1;
+  return report ? finish(report, order->file, order->db, error) : 1;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -235,6 +242,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       .yes = yes,
       .whole_steps = whole_steps,
       .interrupted = &interrupted,
+      .stopped = &stopped,
       .progress = isatty(STDERR_FILENO) ? draw : NULL,
   };
   if (!check_paths(order.file, order.db, error)) return 2;

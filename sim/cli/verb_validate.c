@@ -53,6 +53,8 @@ static void show_progress(guint done, guint total, void *user) {
   orr_progress_update(user, done, total);
 }
 
+static GError *not_stored; /* why comparisons are not stored: they are printed all the same */
+
 static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStore *store,
                                    GError **error) {
   g_autoptr(OrrProgress) progress = orr_progress_new(set, FALSE);
@@ -60,7 +62,8 @@ static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStor
                                   .rows_csv = rows_csv,
                                   .profile = profile,
                                   .jobs = (guint)n_jobs,
-                                  .store = store,
+                                  .store = not_stored ? NULL : store,
+                                  .lost = &not_stored,
                                   .progress = show_progress,
                                   .user = progress};
   return orr_validate_costs_is(library, set) ? orr_validate_costs(library, &order, error)
@@ -193,7 +196,8 @@ static gboolean check_options(char **args, GError **error) {
 
 static gboolean check_paths(const char *db, GError **error) {
   const OrrPath paths[] = {{"--rows", rows_csv, ORR_PATH_READ, FALSE},
-                           {"--db", db, ORR_PATH_WRITTEN, TRUE}};
+                           {"--db", db, ORR_PATH_WRITTEN, TRUE},
+                           {"--residuals", residuals_folder, ORR_PATH_WRITTEN, FALSE, TRUE}};
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
@@ -223,6 +227,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (is_stored && !store) return 1;
   if (store) orr_store_keep_aside(store);
   const int status = validate_sets(library, group, sets, store, error);
+  if (not_stored && error && !*error)
+    g_propagate_prefixed_error(error, not_stored, "not all is stored: ");
   return MAX(status, orr_patience_end_store(path, store));
 }
 

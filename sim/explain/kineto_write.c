@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 
 /* Steps of the first part stand on a process of their own, as the host's. */
 enum { HOST_PID = 1000000 };
@@ -98,8 +99,5 @@ gboolean orr_kineto_write(const OrrKinetoPart *parts, guint n_parts, const char 
   for (guint i = 0; i < n_parts; i++) add_part(out, &parts[i], i);
   if (out->str[out->len - 2] == ',') g_string_truncate(out, out->len - 2);
   g_string_append(out, "\n]}\n");
-  g_autoptr(GError) failure = NULL;
-  if (g_file_set_contents(path, out->str, (gssize)out->len, &failure)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "cannot write the trace: %s", failure->message);
-  return FALSE;
+  return orr_file_write(path, out->str, (gssize)out->len, error);
 }

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +48,7 @@ static gboolean replay(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret
 static void G_GNUC_NORETURN answer_in_child(const OrrScenario *scenario, OrrWork *work, int fd) {
   g_autoptr(GError) error = NULL;
   Answer answer = {0};
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child ends with its parent */
   if (!replay(scenario, work, &answer.alone, &error)) {
     answer.code = error->code;
     g_strlcpy(answer.message, error->message, sizeof answer.message);

@@ -157,6 +157,9 @@ typedef struct {
   /* For tests: called in the worker before each point; may be NULL. */
   void (*before)(guint64 point, void *user);
   void *user;
+  /* Why points could no longer be stored (a full disk): the sweep stops, and its report has the
+   * points so far. NULL: that is an error. */
+  GError **stopped;
 } OrrSweepOrder;
 
 /* Runs a sweep. ORR_FAULT_DOCUMENT, USAGE: nothing was simulated. ORR_FAULT_RESOURCE: the database

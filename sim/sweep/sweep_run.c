@@ -321,21 +321,25 @@ static gboolean add_bands(Sweep *sweep, GError **error) {
          store_bands(sweep, is_shard, error);
 }
 
+static gboolean answer(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
+  if (!simulate(sweep, variants, error)) return FALSE;
+  sweep->report->is_whole = !(sweep->order->interrupted && *sweep->order->interrupted);
+  return add_bands(sweep, error);
+}
+
 static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
+  GError **stopped = sweep->order->stopped && sweep->store ? sweep->order->stopped : error;
   if (!begin(sweep, error)) return FALSE;
   if (sweep->order->look) {
     look(sweep);
     return add_bands(sweep, error);
   }
-  if (!simulate(sweep, variants, error)) {
-    if (sweep->store) {
-      orr_store_abandon_batch(sweep->store);
-      g_prefix_error(error, "the sweep stops; stored points stay, and --resume continues: ");
-    }
-    return FALSE;
+  if (answer(sweep, variants, stopped)) return TRUE;
+  if (sweep->store) {
+    orr_store_abandon_batch(sweep->store);
+    g_prefix_error(stopped, "the sweep stops; stored points stay, and --resume continues: ");
   }
-  sweep->report->is_whole = !(sweep->order->interrupted && *sweep->order->interrupted);
-  return add_bands(sweep, error);
+  return stopped != error;
 }
 
 static void clear(Sweep *sweep) {

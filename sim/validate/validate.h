@@ -115,6 +115,7 @@ typedef struct {
   const char *profile;            /* sets of costs: query only this profile; NULL: all */
   guint jobs;                     /* rows to simulate at once; 0: one per core */
   OrrStore *store;                /* NULL: nothing is stored */
+  GError **lost;                  /* why the comparison, which is returned, is not stored */
   OrrValidationProgress progress; /* may be NULL */
   void *user;
 } OrrValidateOrder;

@@ -125,8 +125,7 @@ OrrValidation *orr_validate_costs(OrrLibrary *library, const OrrValidateOrder *o
   }
   orr_validation_set_errors(validation, orr_errors_of(errors));
   const double wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
-  if (order->store &&
-      !store(order->store, path, validation, order->rows_csv != NULL, wall_time_s, error))
-    return NULL;
+  if (order->store)
+    store(order->store, path, validation, order->rows_csv != NULL, wall_time_s, order->lost);
   return g_steal_pointer(&validation);
 }

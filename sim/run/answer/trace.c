@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file_write.h"
 #include "sim/run/answer/cluster_spans.h"
 #include "sim/run/answer/outcome.h"
 
@@ -297,8 +298,5 @@ gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError *
   }
   if (out->str[out->len - 2] == ',') g_string_truncate(out, out->len - 2);
   g_string_append(out, "\n]}\n");
-  g_autoptr(GError) failure = NULL;
-  if (g_file_set_contents(path, out->str, out->len, &failure)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "cannot write the trace: %s", failure->message);
-  return FALSE;
+  return orr_file_write(path, out->str, (gssize)out->len, error);
 }
