@@ -189,6 +189,56 @@ static void test_huggingface(void) {
       .wanted = {"model: qwen2.5-7b", "rank: 16", "sequence: 4096", "global: 64", "kind: ddp"}});
 }
 
+/* What tools on the Trainer do where a key is missing (launch_wrappers.c has the sources). */
+static void test_wrappers(void) {
+#define QWEN "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 2\n"
+#define SWIFT "model: Qwen/Qwen3-8B\ntrain_type: full\nmax_length: 4096\n"
+#define AXOLOTL "base_model: Qwen/Qwen3-8B\nsequence_len: 4096\nmicro_batch_size: 1\n"
+  static const struct {
+    const char *text, *wanted;
+    gboolean is_absent;
+  } rows[] = {
+      {QWEN "finetuning_type: full\n",
+       "recompute: full  # disable_gradient_checkpointing: false, LLaMA-Factory's default"},
+      {QWEN "finetuning_type: full\n", "sequence: 2048  # cutoff_len: 2048, LLaMA-Factory's"},
+      {QWEN "finetuning_type: full\ndisable_gradient_checkpointing: true\n", "recompute", TRUE},
+      {QWEN "finetuning_type: full\ngradient_checkpointing: false\n", "recompute: full"},
+      {QWEN "finetuning_type: full\npure_bf16: true\n", "precision: bf16  # pure_bf16: true"},
+      {QWEN "finetuning_type: full\npure_bf16: true\n",
+       "# pure_bf16: true: weights, gradients and"},
+      {QWEN "cutoff_len: 1024\nbf16: true\n", "rank: 8"}, /* LoRA, unless it says full */
+      {QWEN "max_seq_length: 1024\nbf16: true\n", "recompute", TRUE}, /* the Trainer's */
+      {QWEN "dataset_num_proc: 8\n", "recompute: full  # gradient_checkpointing: true, TRL's"},
+      {QWEN "dataset_num_proc: 8\n", "precision: bf16  # bf16: true, TRL's default"},
+      {QWEN "dataset_num_proc: 8\nmax_length: 8192\nfp16: true\n", "precision: fp16"},
+      {SWIFT "deepspeed: zero3_offload\n", "kind: zero-3  # deepspeed: zero3_offload"},
+      {SWIFT "deepspeed: zero2\n", "recompute: full  # gradient_checkpointing: true, ms-swift's"},
+      {SWIFT "torch_dtype: bfloat16\n", "precision: bf16  # torch_dtype: bfloat16"},
+      {SWIFT, "global: 16"}, /* 8 GPUs, micro-batches of 1: 2 steps make 16 */
+      {SWIFT "gradient_accumulation_steps: 4\n", "global: 32"},
+      {AXOLOTL "fsdp_version: 2\nfsdp_config: {reshard_after_forward: false}\n",
+       "reshard-after-forward: false"},
+      {AXOLOTL "fsdp_version: 2\nfsdp_config: {offload_params: true}\n", "parameters: true"},
+      {AXOLOTL "fsdp_config: {fsdp_sharding_strategy: HYBRID_SHARD}\nfsdp_version: 1\n",
+       "kind: hsdp"},
+      {AXOLOTL, "recompute", TRUE},
+      {AXOLOTL, "precision: bf16  # bf16: auto, axolotl's default"},
+  };
+  static const OrrLaunchOptions options = {H100, .nodes = 1};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
+    g_autoptr(GError) error = NULL;
+    orr_launch_form_add_text(draft, "a.yaml", rows[i].text, strlen(rows[i].text));
+    orr_launch_form_read(draft);
+    g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+    g_assert_no_error(error);
+    if ((strstr(text, rows[i].wanted) == NULL) != rows[i].is_absent)
+      g_error("'%s' %s\n%s of\n%s", rows[i].wanted, rows[i].is_absent ? "in" : "missing in", text,
+              rows[i].text);
+  }
+}
+
 static OrrLaunchDraft *draft_of_text(OrrLibrary *library, const OrrLaunchOptions *options,
                                      const char *name, const char *text) {
   OrrLaunchDraft *draft = orr_launch_draft_new(library, options);
@@ -224,6 +274,12 @@ static void test_refused(void) {
        "    overrides: {micro_batch_sise: 1}\n",
        "primus does not know 'micro-batch-sise'"},
       {"a.yaml", "model: {tensor_model_parallel_size: 1\n", "is not valid YAML"},
+      /* open-r1, ms-swift, LLaMA-Factory, axolotl: not training of the next token */
+      {"a.yaml", QWEN "num_generations: 7\nmax_completion_length: 1024\n",
+       "a.yaml:3:18: error: num_generations: 7: rollouts and updates in one loop"},
+      {"a.yaml", SWIFT "rlhf_type: dpo\n", "rlhf_type: dpo: training by preferences"},
+      {"a.yaml", QWEN "stage: rm\n", "stage: rm: training of a reward model"},
+      {"a.yaml", AXOLOTL "rl: grpo\n", "rl: grpo: rollouts and updates in one loop"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autoptr(OrrLibrary) library = orr_library_new(NULL);
@@ -248,6 +304,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/bridge", test_bridge);
   g_test_add_func("/launch-config/deepspeed", test_deepspeed);
   g_test_add_func("/launch-config/huggingface", test_huggingface);
+  g_test_add_func("/launch-config/wrappers", test_wrappers);
   g_test_add_func("/launch-config/refused", test_refused);
   return g_test_run();
 }

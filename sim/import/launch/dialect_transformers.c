@@ -1,6 +1,7 @@
 /*
  * dialect_transformers.c - the arguments of Hugging Face's Trainer and of the tools that build on
- * it (TRL, LLaMA-Factory, axolotl), on a command line or in YAML.
+ * it (TRL, LLaMA-Factory, axolotl, ms-swift), on a command line or in YAML. Where the tools differ
+ * in their defaults, launch_wrappers.h has them.
  *
  * Source: src/transformers/training_args.py, trl/trainer/sft_config.py,
  * LLaMA-Factory/src/llamafactory/hparams, axolotl/utils/schemas/config.py.
@@ -12,9 +13,12 @@
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
+#include "sim/import/launch/launch_wrappers.h"
 
 static const OrrLaunchRule rules[] = {
-    {.keys = "model-name-or-path base-model model-name pretrained-model-name-or-path model-id",
+    {.keys =
+         "model-name-or-path base-model model-name pretrained-model-name-or-path model-id model "
+         "model-id-or-path",
      LATER("model")},
     {.keys = "per-device-train-batch-size micro-batch-size per-gpu-train-batch-size",
      LATER("workload.batch.micro")},
@@ -24,14 +28,32 @@ static const OrrLaunchRule rules[] = {
      LATER("workload.sequence")},
     {.keys = "bf16", LATER("workload.precision"), .arity = ORR_LAUNCH_MAYBE},
     {.keys = "fp16", LATER("workload.precision"), .arity = ORR_LAUNCH_MAYBE},
+    {.keys = "pure-bf16", LATER("workload.precision"), .arity = ORR_LAUNCH_MAYBE},
+    {.keys = "torch-dtype dtype", LATER("workload.precision")},
+    {.keys = "fp8", SKIPPED("products in fp8", "false")},
     {.keys = "gradient-checkpointing use-gradient-checkpointing",
      LATER("workload.recompute"),
      .arity = ORR_LAUNCH_MAYBE},
+    {.keys = "disable-gradient-checkpointing",
+     LATER("workload.recompute"),
+     .arity = ORR_LAUNCH_MAYBE},
     {.keys = "fsdp", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_MANY},
+    {.keys = "fsdp-version fsdp-config.fsdp-version fsdp-config.version",
+     LATER("workload.optimizer.sharding")},
+    {.keys = "fsdp-config.reshard-after-forward fsdp-config.fsdp-reshard-after-forward",
+     LATER("workload.optimizer.sharding")},
+    {.keys = "fsdp-config.sharding-strategy fsdp-config.fsdp-sharding-strategy",
+     LATER("workload.optimizer.sharding")},
+    {.keys = "fsdp-config.offload-params fsdp-config.fsdp-offload-params",
+     LATER("workload.offload.parameters")},
+    {.keys = "fsdp-config.activation-checkpointing fsdp-config.fsdp-activation-checkpointing",
+     LATER("workload.recompute")},
+    {.keys = "dp-replicate-size", LATER("workload.optimizer.sharding")},
+    {.keys = "dp-shard-size", LATER("workload.optimizer.sharding")},
     {.keys = "deepspeed", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_MAYBE},
     {.keys = "zero-stage", LATER("workload.optimizer.sharding")},
     {.keys = "offload", LATER("workload.offload.optimizer"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "finetuning-type adapter", LATER("workload.lora")},
+    {.keys = "finetuning-type adapter tuner-type train-type sft-type", LATER("workload.lora")},
     {.keys = "use-peft use-lora", LATER("workload.lora"), .arity = ORR_LAUNCH_MAYBE},
     {.keys = "lora-rank lora-r", LATER("workload.lora.rank")},
     {.keys = "load-in-4bit quantization-bit",
@@ -53,14 +75,24 @@ static const OrrLaunchRule rules[] = {
     {.keys = "auto-find-batch-size", SKIPPED("a batch that is halved until it fits", "false")},
     {.keys = "tf32", SKIPPED("tf32 where nothing narrower is used", "false true")},
     {.keys = "load-in-8bit", SKIPPED("weights in 8 bits", "false")},
-    {.keys = "stage", SKIPPED("training other than of the next token", "sft pt")},
-    {.keys = "rl dpo* kto* ppo* beta pref-*", SKIPPED("training by preferences", "")},
+    {.keys = "stage", SKIPPED("that of the next token is simulated", "sft pt")},
+    {.keys = "rl rlhf-type trl* dpo* kto* ppo* beta pref-* reward-* num-generations "
+             "max-completion-length max-prompt-length",
+     SKIPPED("training by preferences or rewards", "")},
+    {.keys = "use-vllm vllm-*", SKIPPED("rollouts by vLLM", "false")},
+    {.keys = "activation-offloading", SKIPPED("activations in the host's memory", "false")},
     {.keys = "use-peft-lora use-qlora lora", SKIPPED("adapters: see workload.lora", "false null")},
     {.keys = "lora-* peft-* unfreeze-* freeze-* use-dora use-rslora additional-target adapter-*",
      NUMERICS},
+    {.keys = "fsdp-config.backward-prefetch fsdp-config.fsdp-backward-prefetch",
+     SKIPPED("when weights of the backward are gathered: a block ahead", "backward_pre")},
+    {.keys = "fsdp-config.forward-prefetch fsdp-config.fsdp-forward-prefetch",
+     SKIPPED("gathers ahead in the forward", "false")},
+    {.keys = "fsdp-config.*", IRRELEVANT("how weights are wrapped, loaded and saved")},
     {.keys = "fsdp-config* fsdp-*",
      SKIPPED("more about FSDP: Accelerate's config has it", "{} false")},
-    {.keys = "num-warmup-steps use-reentrant", NUMERICS},
+    {.keys = "num-warmup-steps use-reentrant use-reentrant-gc upcast-* router-aux-loss-coef",
+     NUMERICS},
     {.keys = "learning-rate lr-* warmup-* weight-decay adam-* max-grad-norm seed data-seed "
              "label-* optim-* cosine-* min-lr* loss* eps gradient-checkpointing-kwargs* "
              "*-ratio gradient-clipping rope-* sdp-attention xformers-attention",
@@ -83,8 +115,8 @@ static const OrrLaunchRule rules[] = {
              "use-tensorboard trackio*",
      LOGS},
     {.keys = "local-rank ddp-* trust-remote-code model-type is-* model-revision low-cpu-mem-usage "
-             "torch-dtype config-name cache-dir use-fast* use-auth-token ray-* strict "
-             "torchdynamo torch-empty-cache* use-cache revision* dtype config-* resize-* plugins",
+             "config-name cache-dir use-fast* use-auth-token ray-* strict "
+             "torchdynamo torch-empty-cache* use-cache revision* config-* resize-* plugins",
      WHERE},
 };
 
@@ -110,6 +142,16 @@ static gint64 degree(OrrLaunchDraft *draft, const char *name) {
   return text ? MAX(g_ascii_strtoll(text, NULL, 10), 1) : 1;
 }
 
+/* Micro-batches a step and GPU. ms-swift's default makes batches of at least 16 sequences. */
+static gint64 accumulation(OrrLaunchDraft *draft, gint64 micro) {
+  enum { SWIFT_BATCH = 16 };
+  const char *key = "gradient-accumulation-steps";
+  const gint64 together = MAX(micro, 1) * MAX(orr_launch_config_gpus(draft), 1);
+  const gboolean is_swift = g_strcmp0(orr_launch_wrappers_name(draft, own), "ms-swift") == 0;
+  if (is_auto(draft, key)) return 1;
+  return count(draft, key, is_swift ? (SWIFT_BATCH + together - 1) / together : 1);
+}
+
 static void set_batch(OrrLaunchDraft *draft) {
   const char *micro = "per-device-train-batch-size", *length = "max-seq-length";
   const gint64 one = is_auto(draft, micro) ? 1 : count(draft, micro, 8);
@@ -117,10 +159,7 @@ static void set_batch(OrrLaunchDraft *draft) {
     orr_launch_config_put_count(draft, own, "workload.batch.micro", one, micro);
   else
     orr_launch_draft_set(draft, "workload.batch.micro", "8", NULL, "the Trainer's default");
-  orr_launch_config_put_global(draft, one,
-                               is_auto(draft, "gradient-accumulation-steps")
-                                   ? 1
-                                   : count(draft, "gradient-accumulation-steps", 1),
+  orr_launch_config_put_global(draft, one, accumulation(draft, one),
                                degree(draft, "tp") * degree(draft, "cp"),
                                "micro-batch x accumulation x replicas");
   if (count(draft, length, 0) > 0)
@@ -133,6 +172,68 @@ static void set_batch(OrrLaunchDraft *draft) {
 }
 
 /* --- Sharding --- */
+
+static const OrrLaunchWordPair swift_kinds[] = {{"zero0", "ddp"},    {"zero1", "zero-1"},
+                                                {"zero2", "zero-2"}, {"zero2_offload", "zero-2"},
+                                                {"zero3", "zero-3"}, {"zero3_offload", "zero-3"},
+                                                {NULL, NULL}};
+
+/* ms-swift has configs of its own for DeepSpeed, by name. */
+static gboolean set_named_zero(OrrLaunchDraft *draft, const char *path) {
+  const char *name = orr_launch_config_text(draft, own, "deepspeed");
+  const char *kind = orr_launch_config_word(swift_kinds, name);
+  if (!kind) return FALSE;
+  orr_launch_config_put(draft, own, path, kind, "deepspeed");
+  if (strstr(name, "offload"))
+    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", "deepspeed");
+  if (strcmp(name, "zero3_offload") == 0)
+    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", "deepspeed");
+  return TRUE;
+}
+
+/* The keys of fsdp_config, FSDP 1's with "fsdp_" before them. */
+static void set_fsdp_config(OrrLaunchDraft *draft) {
+  const char *reshard = "fsdp-config.reshard-after-forward";
+  const char *offload = "fsdp-config.offload-params";
+  const char *recompute = "fsdp-config.activation-checkpointing";
+  const char *value = orr_launch_config_text(draft, own, reshard);
+  const gboolean keeps = value && !strstr(value, "FULL_SHARD") &&
+                         (!is_on(draft, reshard) || strstr(value, "SHARD_GRAD_OP"));
+  if (keeps)
+    orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
+                          reshard);
+  if (is_on(draft, recompute))
+    orr_launch_config_put(draft, own, "workload.recompute", "full", recompute);
+  if (is_on(draft, offload)) {
+    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", offload);
+    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", offload);
+  }
+}
+
+/* axolotl's current form: fsdp_version and fsdp_config, without a key `fsdp`. FALSE: it is not
+ * there. */
+static gboolean set_fsdp2(OrrLaunchDraft *draft, const char *path) {
+  static const char *const signs[] = {"fsdp-version", "fsdp-config.reshard-after-forward",
+                                      "fsdp-config.auto-wrap-policy"};
+  const char *strategy = orr_launch_config_text(draft, own, "fsdp-config.sharding-strategy");
+  const gboolean is_hybrid =
+      count(draft, "dp-replicate-size", 1) > 1 || (strategy && strstr(strategy, "HYBRID"));
+  const gboolean is_whole = strategy && strstr(strategy, "NO_SHARD");
+  if (g_strcmp0(orr_launch_wrappers_name(draft, own), "axolotl") != 0) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(signs); i++) {
+    if (!orr_launch_draft_find(draft, own, signs[i])) continue;
+    orr_launch_config_put(draft, own, path,
+                          is_whole    ? "ddp"
+                          : is_hybrid ? "hsdp"
+                                      : "fsdp",
+                          signs[i]);
+    if (is_hybrid && count(draft, "dp-shard-size", 0) > 1)
+      orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.group",
+                                  count(draft, "dp-shard-size", 0), "dp-shard-size");
+    return TRUE;
+  }
+  return FALSE;
+}
 
 /* DeepSpeed's examples: --zero_stage 3 --offload. */
 static void set_zero(OrrLaunchDraft *draft, const char *path) {
@@ -149,6 +250,8 @@ static void set_sharding(OrrLaunchDraft *draft) {
   const char *file = orr_launch_config_text(draft, own, "deepspeed");
   const char *path = "workload.optimizer.sharding.kind";
   set_zero(draft, path);
+  set_fsdp_config(draft);
+  if (set_named_zero(draft, path) || set_fsdp2(draft, path)) return;
   if (file && strchr(file, '.') && !orr_launch_form_source(draft, file))
     orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", file);
   if (fsdp && *fsdp && strcmp(fsdp, "[]") != 0) {
@@ -182,18 +285,53 @@ static void set_lora(OrrLaunchDraft *draft) {
                           is_on(draft, "load-in-4bit") ? "load-in-4bit" : "finetuning-type");
 }
 
+/* Weights that are loaded in 16 bits stay so: without DeepSpeed nothing keeps them in fp32 beside.
+ */
+static void set_precision(OrrLaunchDraft *draft) {
+  static const OrrLaunchWordPair types[] = {{"bfloat16", "bf16"}, {"bf16", "bf16"},
+                                            {"float16", "fp16"},  {"fp16", "fp16"},
+                                            {"half", "fp16"},     {NULL, NULL}};
+  const char *path = "workload.precision", *loaded = "torch-dtype";
+  const char *type =
+      orr_launch_config_word(types, orr_launch_config_text(draft, own, "torch-dtype"));
+  const char *narrow = is_on(draft, "pure-bf16") ? "pure-bf16" : type ? loaded : NULL;
+  if (is_on(draft, "bf16"))
+    orr_launch_config_put(draft, own, path, "bf16", "bf16");
+  else if (is_on(draft, "fp16"))
+    orr_launch_config_put(draft, own, path, "fp16", "fp16");
+  else if (is_on(draft, "pure-bf16"))
+    orr_launch_config_put(draft, own, path, "bf16", "pure-bf16");
+  else if (type)
+    orr_launch_config_put(draft, own, path, type, loaded);
+  else if (!orr_launch_draft_get(draft, path))
+    orr_launch_draft_set(draft, path, "fp32", NULL, "neither bf16 nor fp16");
+  if (narrow && !orr_launch_config_text(draft, own, "deepspeed") &&
+      !orr_launch_draft_find(draft, &orr_dialect_deepspeed, "zero-optimization.stage"))
+    orr_launch_draft_remark(draft,
+                            "%s: weights, gradients and the optimizer's state are all in 16 bits; "
+                            "fp32 weights and state are simulated, so memory is overstated",
+                            orr_launch_draft_find(draft, own, narrow)->written);
+}
+
+static void set_recompute(OrrLaunchDraft *draft) {
+  const char *on = "gradient-checkpointing", *off = "disable-gradient-checkpointing";
+  const gboolean is_factory = orr_launch_draft_find(draft, own, off) != NULL;
+  const char *key = is_factory && !is_on(draft, off)  ? off
+                    : !is_factory && is_on(draft, on) ? on
+                                                      : NULL;
+  if (key) orr_launch_config_put(draft, own, "workload.recompute", "full", key);
+  if (key == on && orr_launch_config_says(draft, own, on, "offload"))
+    orr_launch_config_skip(draft, own, on, "inputs of layers in the host's memory");
+}
+
+static void begin(OrrLaunchDraft *draft) { orr_launch_wrappers_begin(draft, own); }
+
 static void finish(OrrLaunchDraft *draft) {
   const char *optimizer = orr_launch_config_text(draft, own, "optim");
   orr_launch_config_put_model(draft, own, "model-name-or-path");
   set_batch(draft);
-  if (is_on(draft, "bf16"))
-    orr_launch_config_put(draft, own, "workload.precision", "bf16", "bf16");
-  else if (is_on(draft, "fp16"))
-    orr_launch_config_put(draft, own, "workload.precision", "fp16", "fp16");
-  else if (!orr_launch_draft_get(draft, "workload.precision"))
-    orr_launch_draft_set(draft, "workload.precision", "fp32", NULL, "neither bf16 nor fp16");
-  if (is_on(draft, "gradient-checkpointing"))
-    orr_launch_config_put(draft, own, "workload.recompute", "full", "gradient-checkpointing");
+  set_precision(draft);
+  set_recompute(draft);
   if (orr_launch_config_says(draft, own, "attn-implementation", "eager"))
     orr_launch_config_put(draft, own, "workload.attention", "unfused", "attn-implementation");
   else if (is_on(draft, "attn-implementation"))
@@ -209,11 +347,12 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_transformers = {
     .name = "transformers",
-    .sentence = "Arguments of Hugging Face's Trainer, TRL, LLaMA-Factory and axolotl.",
+    .sentence = "Arguments of Hugging Face's Trainer, TRL, LLaMA-Factory, axolotl and ms-swift.",
     .kind = "training",
     .has_own_options = TRUE,
     .rules = rules,
     .n_rules = G_N_ELEMENTS(rules),
+    .begin = begin,
     .finish = finish,
 };
 
@@ -223,7 +362,8 @@ static void read_tree(OrrLaunchDraft *draft, const OrrNode *tree) {
 
 const OrrLaunchConfig orr_config_transformers = {
     .name = "transformers",
-    .signs = "per_device_train_batch_size base_model model_name_or_path",
+    .signs = "per_device_train_batch_size base_model model_name_or_path tuner_type train_type "
+             "cutoff_len",
     .read = read_tree,
 };
 

@@ -39,6 +39,7 @@ typedef struct {
   OrrPlace place;
   gboolean is_unresolved; /* @value holds a variable that nobody set; @unresolved names it */
   char *unresolved;
+  gboolean is_default; /* the input does not have it: a default of the program, with no place */
   /* Filled by the rules: */
   const OrrLaunchRule *rule; /* NULL: unknown, or overridden by a later one */
   int verdict;               /* OrrLaunchVerdict */
@@ -96,6 +97,8 @@ struct OrrLaunchDialect {
   /* Its scripts have options of their own beside these: one that no rule has, and that resembles
    * none, is a warning instead of an error */
   gboolean has_own_options;
+  /* Before the rules: adds the program's defaults that decide. May be NULL. */
+  void (*begin)(OrrLaunchDraft *draft);
   /* After all settings: what several keys decide together. May be NULL. */
   void (*finish)(OrrLaunchDraft *draft);
 };
@@ -152,9 +155,9 @@ OrrLaunchSetting *orr_launch_draft_add(OrrLaunchDraft *draft, const OrrLaunchDia
 /* Of OrrLaunchSetting *, in the order of the input. */
 const GPtrArray *orr_launch_draft_settings(OrrLaunchDraft *draft);
 
-/* Applies the rules to all settings, then each dialect's finish once, in the order in which the
- * dialects first appear. Unknown keys, bad values and unresolved variables in mapped settings
- * become errors. */
+/* Calls each dialect's begin, applies the rules to all settings, then calls each dialect's finish,
+ * once each, in the order in which the dialects first appear. Unknown keys, bad values and
+ * unresolved variables in mapped settings become errors. */
 void orr_launch_draft_apply(OrrLaunchDraft *draft);
 
 /* For finish and converters. The last setting of @dialect with any spelling of the rule that @key
@@ -199,7 +202,8 @@ gint64 orr_launch_draft_gpus(OrrLaunchDraft *draft);
  * scenario as YAML text, newly allocated. NULL with ORR_FAULT_DOCUMENT: all diagnostics and
  * questions. */
 char *orr_launch_draft_scenario(OrrLaunchDraft *draft, GError **error);
-/* A table: verdict, key as written, place, the scenario's key or the reason. Newly allocated. */
+/* A table: verdict, place, key as written, the scenario's key or the reason; then the defaults that
+ * decided. Newly allocated. */
 char *orr_launch_draft_account(OrrLaunchDraft *draft);
 /* What a user must know: remarks, keys that are not simulated, and the number of the others. Newly
  * allocated. */

@@ -222,6 +222,10 @@ static gboolean is_first(const OrrLaunchDraft *draft, guint i) {
 }
 
 void orr_launch_draft_apply(OrrLaunchDraft *draft) {
+  for (guint i = 0, n_read = draft->settings->len; i < n_read; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect->begin && is_first(draft, i)) setting->dialect->begin(draft);
+  }
   for (guint i = 0; i < draft->settings->len; i++) {
     OrrLaunchSetting *setting = draft->settings->pdata[i];
     setting->rule = orr_launch_rule_find(setting->dialect, setting->key);

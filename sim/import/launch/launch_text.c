@@ -143,16 +143,22 @@ static void append_setting(GString *text, const OrrLaunchSetting *setting) {
                          written, meaning ? meaning : "");
 }
 
-/* Appends the settings with this verdict; returns how many. */
-static guint append_verdict(GString *text, const GPtrArray *settings, int verdict) {
-  guint n = 0;
+static void append_verdict(GString *text, const GPtrArray *settings, int verdict) {
   for (guint i = 0; i < settings->len; i++) {
     const OrrLaunchSetting *setting = settings->pdata[i];
-    if (setting->verdict != verdict || (!setting->rule && !setting->remark)) continue;
-    append_setting(text, setting);
-    n++;
+    if (setting->verdict == verdict && !setting->is_default && (setting->rule || setting->remark))
+      append_setting(text, setting);
   }
-  return n;
+}
+
+/* "default        disable_gradient_checkpointing: false, LLaMA-Factory's default: PATH" */
+static void append_defaults(GString *text, const GPtrArray *settings) {
+  for (guint i = 0; i < settings->len; i++) {
+    const OrrLaunchSetting *setting = settings->pdata[i];
+    if (setting->is_default)
+      g_string_append_printf(text, "%-13s  %s: %s\n", "default", setting->written,
+                             meaning_of(setting));
+  }
 }
 
 char *orr_launch_draft_account(OrrLaunchDraft *draft) {
@@ -160,6 +166,7 @@ char *orr_launch_draft_account(OrrLaunchDraft *draft) {
   g_autoptr(GPtrArray) settings = all_settings(draft);
   for (int verdict = 0; verdict < (int)G_N_ELEMENTS(verdict_words); verdict++)
     append_verdict(text, settings, verdict);
+  append_defaults(text, settings);
   return g_string_free(text, FALSE);
 }
 
@@ -167,12 +174,17 @@ char *orr_launch_draft_warnings(OrrLaunchDraft *draft) {
   GString *text = g_string_new(NULL);
   guint n[G_N_ELEMENTS(verdict_words)] = {0};
   g_autoptr(GPtrArray) settings = all_settings(draft);
-  for (guint i = 0; i < settings->len; i++)
-    n[((const OrrLaunchSetting *)settings->pdata[i])->verdict]++;
+  guint n_read = 0;
+  for (guint i = 0; i < settings->len; i++) {
+    const OrrLaunchSetting *setting = settings->pdata[i];
+    if (setting->is_default) continue;
+    n[setting->verdict]++;
+    n_read++;
+  }
   for (guint i = 0; i < draft->remarks->len; i++)
     g_string_append_printf(text, "%s\n", (char *)draft->remarks->pdata[i]);
   append_verdict(text, settings, ORR_LAUNCH_NOT_SIMULATED);
-  g_string_append_printf(text, "%u keys: %u mapped, %u irrelevant, %u not simulated", settings->len,
+  g_string_append_printf(text, "%u keys: %u mapped, %u irrelevant, %u not simulated", n_read,
                          n[ORR_LAUNCH_MAPPED], n[ORR_LAUNCH_IRRELEVANT],
                          n[ORR_LAUNCH_NOT_SIMULATED]);
   if (n[ORR_LAUNCH_OVERRIDDEN])

@@ -1,0 +1,133 @@
+/*
+ * launch_wrappers.c - tables of the tools on Hugging Face's Trainer.
+ *
+ * Sources: LLaMA-Factory 0.9, src/llamafactory/hparams (disable_gradient_checkpointing False,
+ * cutoff_len 2048, stage sft, finetuning_type lora); axolotl 0.16, src/axolotl/utils/schemas
+ * (micro_batch_size 1, bf16 auto, sequence_len 512); ms-swift 3.9 and 4, docs/source_en/
+ * Instruction/Command-line-parameters.md; TRL 1.0, trl/trainer/sft_config.py
+ * (gradient_checkpointing True, bf16 True unless fp16, max_length 1024), which TRL has had since it
+ * dropped max_seq_length. open-r1 builds on TRL.
+ */
+#include "sim/import/launch/launch_wrappers.h"
+
+#include <string.h>
+
+#include "sim/import/launch/launch_private.h"
+
+/* In the order in which they are tried. */
+static const struct {
+  const char *name, *signs; /* keys, any of which only this tool has */
+  const char *without;      /* keys that only its older releases have, with other defaults */
+} wrappers[] = {
+    {"LLaMA-Factory", "finetuning-type cutoff-len stage pref-loss pure-bf16 dataset-dir", ""},
+    {"axolotl", "base-model sequence-len sample-packing", ""},
+    {"ms-swift", "tuner-type train-type sft-type rlhf-type split-dataset-ratio", ""},
+    {"TRL",
+     "assistant-only-loss completion-only-loss packing-strategy dataset-text-field "
+     "dataset-num-proc",
+     "max-seq-length"},
+};
+
+static const struct {
+  const char *wrapper, *key, *value;
+  const char *unless; /* more keys, any of which says it already */
+} defaults[] = {
+    {"LLaMA-Factory", "disable_gradient_checkpointing", "false", ""},
+    {"LLaMA-Factory", "finetuning_type", "lora", ""},
+    {"LLaMA-Factory", "cutoff_len", "2048", "max-seq-length"},
+    {"axolotl", "micro_batch_size", "1", ""},
+    {"axolotl", "bf16", "auto", "fp16 tf32"},
+    {"axolotl", "sequence_len", "512", ""},
+    {"ms-swift", "gradient_checkpointing", "true", ""},
+    {"ms-swift", "per_device_train_batch_size", "1", ""},
+    {"ms-swift", "tuner_type", "lora", "train-type sft-type"},
+    {"ms-swift", "bf16", "true", "fp16 torch-dtype"},
+    {"TRL", "gradient_checkpointing", "true", ""},
+    {"TRL", "bf16", "true", "fp16"},
+    {"TRL", "max_length", "1024", ""},
+};
+
+static const char loop[] = "rollouts and updates in one loop: write a scenario (workload.kind "
+                           "post-training; docs/tutorial.md)";
+static const char pairs[] =
+    "training by preferences is not simulated: an example is two sequences, and mostly a "
+    "reference model runs, too";
+static const char rewards[] = "training of a reward model is not simulated: an example is two "
+                              "sequences, and the output layer is one number";
+
+/* Training that is not of the next token. */
+static const struct {
+  const char *key;
+  const char *values; /* NULL: any that switches it on */
+  const char *why;
+} others[] = {
+    {"num-generations", NULL, loop},
+    {"reward-funcs", NULL, loop},
+    {"max-completion-length", NULL, loop},
+    {"rl", "grpo gdpo", loop},
+    {"rl", "dpo ipo kto orpo simpo bco ebft", pairs},
+    {"reward-model", NULL, rewards},
+    {"process-reward-model", NULL, rewards},
+    {"rlhf-type", "grpo gkd ppo", loop},
+    {"rlhf-type", "dpo orpo simpo kto cpo", pairs},
+    {"rlhf-type", "rm", rewards},
+    {"stage", "ppo", loop},
+    {"stage", "dpo kto", pairs},
+    {"stage", "rm", rewards},
+};
+
+static gboolean has_any(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, const char *keys) {
+  g_auto(GStrv) all = g_strsplit(keys, " ", -1);
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    if (setting->dialect == dialect && g_strv_contains((const char *const *)all, setting->key))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+const char *orr_launch_wrappers_name(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  for (guint i = 0; i < G_N_ELEMENTS(wrappers); i++)
+    if (has_any(draft, dialect, wrappers[i].signs) && !has_any(draft, dialect, wrappers[i].without))
+      return wrappers[i].name;
+  return NULL;
+}
+
+static void add_defaults(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                         const char *wrapper) {
+  for (guint i = 0; i < G_N_ELEMENTS(defaults); i++) {
+    if (g_strcmp0(defaults[i].wrapper, wrapper) != 0) continue;
+    g_autofree char *key = g_strdelimit(g_strdup(defaults[i].key), "_", '-');
+    if (orr_launch_draft_find(draft, dialect, key) || has_any(draft, dialect, defaults[i].unless))
+      continue;
+    OrrLaunchSetting *setting =
+        orr_launch_draft_add(draft, dialect, defaults[i].key, defaults[i].value, (OrrPlace){0});
+    setting->is_default = TRUE;
+    g_free(setting->written);
+    setting->written =
+        g_strdup_printf("%s: %s, %s's default", defaults[i].key, defaults[i].value, wrapper);
+  }
+}
+
+static void refuse_others(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchSetting *setting = draft->settings->pdata[i];
+    for (guint k = 0; setting->dialect == dialect && k < G_N_ELEMENTS(others); k++) {
+      if (strcmp(setting->key, others[k].key) != 0) continue;
+      g_auto(GStrv) values = g_strsplit(others[k].values ? others[k].values : "", " ", -1);
+      const gboolean is_it =
+          others[k].values
+              ? setting->value && g_strv_contains((const char *const *)values, setting->value)
+              : orr_launch_draft_is_on(draft, dialect, setting->key);
+      if (!is_it) continue;
+      orr_diags_error(draft->diags, setting->place, "%s: %s", setting->written, others[k].why);
+      return; /* one is enough */
+    }
+  }
+}
+
+void orr_launch_wrappers_begin(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  const char *wrapper = orr_launch_wrappers_name(draft, dialect);
+  refuse_others(draft, dialect);
+  if (wrapper) add_defaults(draft, dialect, wrapper);
+}
