@@ -103,6 +103,21 @@ static void test_one_gpu(void) {
   expect("GPU0 GPU1 are two words of prose.\n", "refused: & no format of a topology");
 }
 
+/* A GPU without NVLink among others that have it is refused, until the user says what it is; pairs
+ * of GPUs that leave none over are domains of 2, and a ring of 4 joins some pairs only. */
+static void test_matrix_uneven(void) {
+  static const char down[] = "GPU0 GPU1 GPU2 GPU3 CPU Affinity\nGPU0 X NV18 NODE NV18 0-5\n"
+                             "GPU1 NV18 X NODE NV18 0-5\nGPU2 NODE NODE X NODE 0-5\n"
+                             "GPU3 NV18 NV18 NODE X 0-5\n";
+  static const char ring[] = "GPU0 GPU1 GPU2 GPU3 CPU Affinity\nGPU0 X NV4 NODE NV4 0-5\n"
+                             "GPU1 NV4 X NV4 NODE 0-5\nGPU2 NODE NV4 X NODE 0-5\n"
+                             "GPU3 NV4 NODE NODE X 0-5\n";
+  expect(down, "refused: & GPU2 has no NVLink, the other 3 GPUs have: is the node broken?");
+  expect_with(down, &(OrrTopologyAnswers){.domain = 4, .device = "h100-sxm"}, "scale-up-domain: 4");
+  expect_with(ring, &(OrrTopologyAnswers){.device = "h100-sxm"},
+              "scale-up-domain: 1 & NVLink joins some pairs of GPUs, in no blocks of one size");
+}
+
 static void test_matrix_damaged(void) {
   g_autofree char *whole = matrix(4, "NV18", "\t", FALSE);
   g_autofree char *cut = g_strndup(whole, strlen(whole) - 30);
@@ -443,6 +458,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/topology/matrix-page", test_matrix_page);
   g_test_add_func("/topology/matrix", test_matrix);
   g_test_add_func("/topology/matrix-damaged", test_matrix_damaged);
+  g_test_add_func("/topology/matrix-uneven", test_matrix_uneven);
   g_test_add_func("/topology/several-machines", test_several_machines);
   g_test_add_func("/topology/peer-access-is-passed-over", test_peer_access_is_passed_over);
   g_test_add_func("/topology/names-around", test_names_around);

@@ -154,8 +154,26 @@ static gboolean load(OrrDumpText *text, const char *path, OrrDiags *diags) {
   return FALSE;
 }
 
+/* Programs that are named and not read, by words that only they write. */
+static const struct {
+  const char *words, *name, *instead;
+} foreign[] = {
+    {")==>", "iblinkinfo", "what ibnetdiscover prints"},
+    {"ROCm System Management", "rocm-smi", "NCCL_TOPO_DUMP_FILE's XML, which RCCL writes"},
+    {"amd-smi topology", "amd-smi", "NCCL_TOPO_DUMP_FILE's XML, which RCCL writes"},
+    {"PackageL#", "lstopo", "lspci -tv, or NCCL_TOPO_DUMP_FILE's XML"},
+    {"ibdiagnet", "ibdiagnet", "what ibnetdiscover prints"},
+    {"LLDP neighbors", "lldpctl", "your switches as a document (topologies/README.md)"}};
+
 static void refuse(const OrrDumpText *text, OrrDiags *diags) {
   g_autoptr(GString) known = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(foreign); i++) {
+    if (!strstr(text->text, foreign[i].words)) continue;
+    orr_diags_error(diags, orr_dump_place(text, text->n_lines > 0 ? 1 : 0, 1),
+                    "this is of %s, which is not read: give %s", foreign[i].name,
+                    foreign[i].instead);
+    return;
+  }
   for (guint i = 0; orr_dump_readers[i]; i++)
     g_string_append_printf(known, "%s%s", i ? "; " : "", orr_dump_readers[i]->sentence);
   orr_diags_error(diags, orr_dump_place(text, text->n_lines > 0 ? 1 : 0, 1),

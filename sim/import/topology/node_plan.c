@@ -286,7 +286,45 @@ static void count_links(const Planner *planner, const OrrDumpNode *node) {
   plan->links = MAX(least, 1);
 }
 
-static void plan_domain(const Planner *planner, const OrrDumpNode *const all[3]) {
+static gboolean is_joined(const OrrDumpNode *node, guint gpu) {
+  for (guint b = 0; b < node->gpus->len; b++)
+    if (b != gpu && links_between(node, gpu, b)) return TRUE;
+  return FALSE;
+}
+
+/* Refuses a node in which some GPUs have no NVLink and others have: the dump does not show whether
+ * it is broken or was bought so. */
+static gboolean check_loners(const OrrDumpNode *node, GError **error) {
+  g_autoptr(GString) loners = g_string_new(NULL);
+  guint n = 0;
+  for (guint i = 0; i < node->gpus->len; i++) {
+    if (is_joined(node, i)) continue;
+    g_string_append_printf(loners, "%s%s", n ? ", " : "", orr_dump_gpu(node, i)->id);
+    n++;
+  }
+  if (n == 0 || n == node->gpus->len) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "%s ha%s no NVLink, the other %u GPUs have: is the node broken? "
+              "--scale-up-domain N says how many GPUs a domain has (%u: as if it were whole; 1: "
+              "without NVLink)",
+              loners->str, n == 1 ? "s" : "ve", node->gpus->len - n, node->gpus->len);
+  return FALSE;
+}
+
+/* What joins the GPUs of a domain, for a comment. Newly allocated. */
+static char *domain_text(const OrrNodePlan *plan, const OrrDumpNode *node) {
+  g_autofree char *place = orr_node_plan_place(node->place);
+  if (plan->domain > 1)
+    return g_strdup_printf("%s: %u NVLinks of each GPU join every pair of " I64, place, plan->links,
+                           plan->domain);
+  return g_strdup_printf(any_joined(node)
+                             ? "%s: NVLink joins some pairs of GPUs, in no blocks of one size"
+                             : "%s: no NVLink joins GPUs",
+                         place);
+}
+
+static gboolean plan_domain(const Planner *planner, const OrrDumpNode *const all[3],
+                            GError **error) {
   OrrNodePlan *plan = planner->plan;
   const OrrDumpNode *node = shows_nvlink(all);
   if (!node) {
@@ -295,20 +333,18 @@ static void plan_domain(const Planner *planner, const OrrDumpNode *const all[3])
     ask(planner, g_strdup_printf("Which GPUs does NVLink join? No dump shows it; assumed all " I64
                                  " of a node, if the device has NVLink. --scale-up-domain N",
                                  plan->gpus));
-    return;
+    return TRUE;
   }
-  g_autofree char *place = orr_node_plan_place(node->place);
+  if (!check_loners(node, error)) return FALSE;
   plan->domain = largest_block(node);
   if (plan->domain > 1) count_links(planner, node);
-  plan->domain_said = plan->domain > 1
-                          ? g_strdup_printf("%s: %u NVLinks of each GPU join every pair of " I64,
-                                            place, plan->links, plan->domain)
-                          : g_strdup_printf("%s: no NVLink joins GPUs", place);
+  plan->domain_said = domain_text(plan, node);
   if (plan->domain < plan->gpus && any_joined(node))
     orr_dump_note(planner->dump,
                   "NVLink does not join every pair of GPUs: domains of " I64
                   " are written, and what joins two of them over NVLink is not simulated",
                   plan->domain);
+  return TRUE;
 }
 
 static void plan_gpus(const Planner *planner) {
@@ -440,14 +476,15 @@ gboolean orr_node_plan_init(OrrNodePlan *plan, OrrDump *dump, const OrrTopologyA
   const OrrDumpNode *all[3] = {NULL};
   Planner planner = {plan, dump, answers, library, questions, NULL};
   *plan = (OrrNodePlan){0};
-  if (!choose_node(&planner, all, error) || !plan_device(&planner, all, error)) {
+  gboolean is_planned = choose_node(&planner, all, error) && plan_device(&planner, all, error);
+  if (is_planned) plan_gpus(&planner);
+  if (is_planned && plan->gpus && !answers->domain) is_planned = plan_domain(&planner, all, error);
+  if (!is_planned) {
     if (planner.node && error && g_error_matches(*error, ORR_FAULT, ORR_FAULT_DOCUMENT))
       g_prefix_error(error, "%s:%d:1: error: ", planner.node->place.file, planner.node->place.line);
     orr_node_plan_clear(plan);
     return FALSE;
   }
-  plan_gpus(&planner);
-  if (plan->gpus && !answers->domain) plan_domain(&planner, all);
   plan_nics(&planner);
   plan_rate(&planner);
   plan_pcie(&planner);
