@@ -83,6 +83,13 @@ static void test_dated(void) {
               "18|bob|gpu|2026-01-01T00:10:10|00:01:30|UNLIMITED||cpu=8,gres/gpu=1\n"
               "19|bob|cpu|2026-01-01T00:10:20|1-00:00:00||cpu=8|cpu=8\n",
               "gpu");
+  check_dated(".txt", /* End - Start: one hour, 90 s; a job that runs still is left out */
+              "JobID|User|Partition|Submit|Start|End|AllocTRES\n"
+              "17|ann|gpu|2026-01-01T00:10:00|2026-01-01T00:20:00|2026-01-01T01:20:00|gres/gpu=8\n"
+              "18|bob|gpu|2026-01-01T00:10:10|2026-01-01T00:11:00|2026-01-01T00:12:30|gres/gpu=1\n"
+              "19|bob|gpu|2026-01-01T00:10:20|2026-01-01T00:11:00|Unknown|gres/gpu=1\n"
+              "20|bob|cpu|2026-01-01T00:10:20|2026-01-01T00:11:00|2026-01-01T00:12:00|cpu=8\n",
+              "gpu");
   check_dated(
       ".json",
       "[{\"vc\": \"v\", \"jobid\": \"a_0\", \"user\": \"ann\", \"submitted_time\": "

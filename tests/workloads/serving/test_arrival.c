@@ -68,6 +68,12 @@ static void test_formats(void) {
   with_file("c.csv",
             "# a comment\narrival_s,input_tokens,output_tokens,more\n0,300,10,x\n1.5,700,20,y\n",
             "kind: csv", NULL);
+  with_file("c.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n0,300,10\n1.5,700,20\n",
+            "kind: csv", NULL); /* Vidur */
+  with_file("c.csv",
+            "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+            "0,ChatGPT,300,10,310,API log\n1.5,GPT-4,700,20,720,API log\n",
+            "kind: csv", NULL); /* BurstGPT */
   with_file("d.json",
             "[{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0},\n {\"prompt_len\": 700, "
             "\"output_len\": 20, \"timestamp\": 1.5}]",
@@ -112,6 +118,8 @@ static void test_bad_traces(void) {
   with_file("t.csv", azure, "kind: azure", "the trace has no request");
   with_file("t.csv", "TIMESTAMP,ContextToken,GeneratedTokens\nx,1,1\n", "kind: azure",
             "t.csv:1:1: error: there is no column ContextTokens; is it 'ContextToken'?");
+  with_file("t.csv", "arrival_s,Request token,output_tokens\n0,1,1\n", "kind: csv",
+            "there is no column input_tokens (or num_prefill_tokens, Request tokens)");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,zero,1\n", "kind: csv", "t.csv:2");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,200000,1\n", "kind: csv",
             "t.csv:2:1: error: a request of 200000 + 1 tokens is longer than the context");

@@ -6,8 +6,10 @@
  *   17|ann|gpu|2026-01-01T00:10:00|3600|120|billing=64,cpu=64,gres/gpu=8,node=1
  *
  * Columns in any order; Elapsed and Timelimit (D-HH:MM:SS) in place of the raw ones (seconds,
- * minutes); ReqTRES where AllocTRES is empty. Steps (17.batch) are passed over. A job without
- * gres/gpu uses none. A file is known by "JobID" and '|' in its first line.
+ * minutes), or End - Start where neither is there; ReqTRES where AllocTRES is empty. A job without
+ * an end (still running, or never started) is left out where the elapsed time is End - Start. Steps
+ * (17.batch) are passed over. A job without gres/gpu uses none. A file is known by "JobID" and '|'
+ * in its first line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +26,17 @@ typedef enum {
   SUBMIT,
   ELAPSED_RAW,
   ELAPSED,
+  START,
+  END,
   LIMIT_RAW,
   LIMIT,
   TRES,
   ASKED,
   N_COLUMNS
 } Column;
-static const char *const names[N_COLUMNS] = {"JobID",     "User",       "Partition", "JobName",
-                                             "Submit",    "ElapsedRaw", "Elapsed",   "TimelimitRaw",
-                                             "Timelimit", "AllocTRES",  "ReqTRES"};
+static const char *const names[N_COLUMNS] = {
+    "JobID", "User", "Partition",    "JobName",   "Submit",    "ElapsedRaw", "Elapsed",
+    "Start", "End",  "TimelimitRaw", "Timelimit", "AllocTRES", "ReqTRES"};
 
 static gboolean takes(const char *head) {
   const char *end = strchr(head, '\n');
@@ -93,21 +97,45 @@ static double time_of(const Line *line, Column raw, double unit_s, Column dated)
   return *text ? span_of(text) : -1;
 }
 
+/* Whether the job ran from a start to an end: dates, not "Unknown" or "None". */
+static gboolean has_ended(const Line *line) {
+  return g_ascii_isdigit(*cell(line, START)) && g_ascii_isdigit(*cell(line, END));
+}
+
+/* The job's elapsed seconds; FALSE with a finding. */
+static gboolean elapsed_of(OrrJobTrace *trace, const Line *line, OrrPlace place, OrrDiags *diags,
+                           double *ret_s) {
+  const gboolean is_stated = line->at[ELAPSED_RAW] >= 0 || line->at[ELAPSED] >= 0;
+  double start_s, end_s;
+  if (!is_stated) {
+    if (!orr_job_trace_date(trace, cell(line, START), place, diags, &start_s) ||
+        !orr_job_trace_date(trace, cell(line, END), place, diags, &end_s))
+      return FALSE;
+    *ret_s = end_s - start_s;
+    if (*ret_s < 0) orr_diags_error(diags, place, "the job ends before it starts");
+    return *ret_s >= 0;
+  }
+  *ret_s = time_of(line, ELAPSED_RAW, 1, ELAPSED);
+  if (*ret_s < 0)
+    orr_diags_error(diags, place, "the elapsed time is '%.40s': want seconds, or D-HH:MM:SS",
+                    *cell(line, ELAPSED_RAW) ? cell(line, ELAPSED_RAW) : cell(line, ELAPSED));
+  return *ret_s >= 0;
+}
+
 static void add_line(OrrJobTrace *trace, const Line *line, OrrPlace place, OrrDiags *diags) {
   const char *id = cell(line, ID);
   const char *tres = *cell(line, TRES) ? cell(line, TRES) : cell(line, ASKED);
   OrrJobLine job = {ORR_JOB_LINE_NONE, .id = id, .user = cell(line, USER),
                     .queue = cell(line, QUEUE), .model = cell(line, NAME)};
+  const gboolean is_by_dates = line->at[ELAPSED_RAW] < 0 && line->at[ELAPSED] < 0;
   if (strchr(id, '.')) return;
-  if (!orr_job_trace_date(trace, cell(line, SUBMIT), place, diags, &job.submit_s)) return;
-  const double elapsed_s = time_of(line, ELAPSED_RAW, 1, ELAPSED);
-  const double limit_s = time_of(line, LIMIT_RAW, 60, LIMIT);
-  if (elapsed_s < 0) {
-    orr_diags_error(diags, place, "the elapsed time is '%.40s': want seconds, or D-HH:MM:SS",
-                    *cell(line, ELAPSED_RAW) ? cell(line, ELAPSED_RAW) : cell(line, ELAPSED));
+  if (is_by_dates && !has_ended(line)) {
+    orr_job_trace_assume(trace, "jobs without an end, which are left out");
     return;
   }
-  job.work_s = elapsed_s;
+  if (!orr_job_trace_date(trace, cell(line, SUBMIT), place, diags, &job.submit_s)) return;
+  const double limit_s = time_of(line, LIMIT_RAW, 60, LIMIT);
+  if (!elapsed_of(trace, line, place, diags, &job.work_s)) return;
   job.limit_s = MAX(limit_s, 0); /* UNLIMITED, Partition_Limit: none that is known */
   job.gpus = gpus_of(tres);
   orr_job_trace_add(trace, &job, place, diags);
@@ -119,12 +147,14 @@ static gboolean read_header(Line *line, char **header, OrrPlace place, OrrDiags 
     for (guint i = 0; header[i]; i++)
       if (strcmp(header[i], names[c]) == 0) line->at[c] = (int)i;
   }
-  const gboolean has_time = line->at[ELAPSED_RAW] >= 0 || line->at[ELAPSED] >= 0;
+  const gboolean has_time = line->at[ELAPSED_RAW] >= 0 || line->at[ELAPSED] >= 0 ||
+                            (line->at[START] >= 0 && line->at[END] >= 0);
   const gboolean has_gpus = line->at[TRES] >= 0 || line->at[ASKED] >= 0;
   if (line->at[ID] >= 0 && line->at[SUBMIT] >= 0 && has_time && has_gpus) return TRUE;
-  orr_diags_error(diags, place,
-                  "want the columns JobID, Submit, ElapsedRaw (or Elapsed) and AllocTRES (or "
-                  "ReqTRES) of sacct -P");
+  orr_diags_error(
+      diags, place,
+      "want the columns JobID, Submit, ElapsedRaw (or Elapsed, or Start and End) and AllocTRES (or "
+      "ReqTRES) of sacct -P");
   return FALSE;
 }
 

@@ -22,7 +22,8 @@ extern const OrrFieldTable orr_trace_file_table;
 typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
                             const int *at, double *zero_s, OrrDiags *diags);
 
-/* Reads a CSV with at most three required columns. NULL with all findings; the message for a
+/* Reads a CSV with at most three required columns, each with its names in other formats,
+ * "arrival_s|Timestamp". NULL with all findings; the message for a
  * missing column counts the columns of the header. */
 OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
                                     const char *const *columns, OrrTraceRow add_row,

@@ -1,15 +1,19 @@
 /*
  * csv_trace.c - a plain CSV with arrival_s, input_tokens and output_tokens, in order of time; lines
- * that begin with '#' are comments. If it also has first_token_s and last_token_s, times on the
- * same clock measured on a real engine, the results contain the error of each request (view
- * request-errors, *_error_* of the result). Further columns are ignored.
+ * that begin with '#' are comments. The columns of Vidur's traces (arrived_at, num_prefill_tokens,
+ * num_decode_tokens) and of BurstGPT (Timestamp, Request tokens, Response tokens) are known, too.
+ * If it also has first_token_s and last_token_s, times on the same clock measured on a real engine,
+ * the results contain the error of each request (view request-errors, *_error_* of the result).
+ * Further columns are ignored.
  *
  *   workload: {load: {kind: csv, file: requests.csv}}
  */
 #include "sim/base/csv.h"
 #include "workloads/serving/arrivals/arrival_file.h"
 
-static const char *const columns[] = {"arrival_s", "input_tokens", "output_tokens", NULL};
+static const char *const columns[] = {"arrival_s|arrived_at|Timestamp",
+                                      "input_tokens|num_prefill_tokens|Request tokens",
+                                      "output_tokens|num_decode_tokens|Response tokens", NULL};
 
 static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLine *line,
                          OrrPlace place, OrrDiags *diags) {
