@@ -31,18 +31,22 @@
  *       tp: {"64": {workload.parallel.tp: 8, gpus: 8}}         corrects the row's number of GPUs
  *       note: {"*": <note>}                                    "*": every other cell; here it
  *                                                              stands for itself
- *     together: {isl osl: {128 2048: {workload.requests: 3000}}}
- *                                    settings by several columns, applied last
+ *       tag: {v25.02*: {workload.stack: megatron-core-25.02}}  every other cell that begins so
+ *     together: {isl osl: {128 2048: {workload.requests: 3000}, "*": {}}}
+ *                                    settings by several columns, applied last; "*": every other
+ *                                    row; a row without a line is refused
+ *     together: {ways: {"*": {refuse if <n> == 8 * <ways>: why}}}
+ *                                    the row is refused where the condition holds
  *     scale: {forward_ms: 0.001}     a column -> a factor for its numbers
  *
  * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by
  * shape.
  *
  * An unknown column is an error, unless `columns` ignores it. An empty cell keeps the scenario's
- * value. A column with `values` has no other cells: a row with one is refused, unless "*" gives
- * it a meaning, or it is a number in a column that sets a path, or a measurement. Columns are
- * applied in the order of the table; the texts of several columns that mean `label` (or `source`,
- * or `note`) are joined by a blank.
+ * value. A column with `values` has no other cells: a row with one is refused, unless "*" or the
+ * cell's beginning gives it a meaning, or it is a number in a column that sets a path, or a
+ * measurement. Columns are applied in the order of the table; the texts of several columns that
+ * mean `label` (or `source`, or `note`) are joined by a blank.
  */
 #ifndef ORR_VALIDATE_H
 #define ORR_VALIDATE_H

@@ -131,14 +131,35 @@ static char *worked_out(const OrrValidateSet *set, OrrValidateCase *one, const O
   return evaluate(one, column, whole + 2);
 }
 
+static const char refuse_if[] = "refuse if ";
+
+/* Refuses the row for @why where the condition holds; a row that lacks one of its cells is not
+ * touched. */
+static void refuse_where(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
+                         const char *condition, const char *why) {
+  g_autofree char *before = g_strdup(one->refused), *text = with_cells(set, one, line, condition);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrExpression) expression =
+      text ? orr_expression_parse(text, (OrrPlace){0}, NULL, 0, diags) : NULL;
+  if (!text) {
+    g_free(one->refused);
+    one->refused = g_steal_pointer(&before);
+  } else if (!expression || orr_expression_type(expression) != ORR_VALUE_TRUTH)
+    refuse(one, condition, text, "not a condition, such as <a> == 8 * <b>");
+  else if (orr_expression_holds(expression, NULL) && !one->refused)
+    one->refused = g_strdup(why);
+}
+
 /* Applies the settings that a cell stands for: {workload.recompute: full, ...}, {refuse: why} for
- * a row that cannot be simulated, {part: NAME}, {gpus: N}. */
+ * a row that cannot be simulated, {refuse if CONDITION: why}, {part: NAME}, {gpus: N}. */
 static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
                       const char *column, const OrrNode *settings) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
     const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
     if (strcmp(path->text, "refuse") == 0 && value->kind == ORR_NODE_SCALAR) {
       if (!one->refused) one->refused = g_strdup(value->text);
+    } else if (g_str_has_prefix(path->text, refuse_if) && value->kind == ORR_NODE_SCALAR) {
+      refuse_where(set, one, line, path->text + strlen(refuse_if), value->text);
     } else if (strcmp(path->text, "part") == 0 && value->kind == ORR_NODE_SCALAR) {
       g_free(one->part);
       one->part = g_strdup(value->text);
@@ -168,6 +189,23 @@ static gboolean is_measured(const OrrValidateColumn *column) {
   return FALSE;
 }
 
+/* What @lines, a map, say about @cell: the line that is the cell, else the one that ends in "*" and
+ * has most of the cell's beginning; NULL: none. */
+static const OrrNode *find_line(const OrrNode *lines, const char *cell) {
+  const OrrNode *best = orr_node_get(lines, cell);
+  gsize most = 0;
+  if (best) return best;
+  for (guint i = 0; i < orr_node_length(lines); i++) {
+    const char *key = ((const OrrNode *)lines->keys->pdata[i])->text;
+    const gsize length = strlen(key);
+    if (length == 0 || key[length - 1] != '*' || strncmp(key, cell, length - 1) != 0) continue;
+    if (best && length <= most) continue;
+    most = length;
+    best = lines->items->pdata[i];
+  }
+  return best;
+}
+
 static void refuse_unknown(OrrValidateCase *one, const char *name, const char *cell,
                            const OrrNode *values) {
   g_autoptr(GString) why = g_string_new("not one of its values (known: ");
@@ -182,8 +220,7 @@ static void refuse_unknown(OrrValidateCase *one, const char *name, const char *c
 static gboolean find_value(OrrValidateCase *one, const OrrValidateColumn *column, const char *name,
                            const char *cell, const OrrNode **ret_value) {
   double number;
-  *ret_value = column->values ? orr_node_get(column->values, cell) : NULL;
-  if (!*ret_value && column->values) *ret_value = orr_node_get(column->values, "*");
+  *ret_value = column->values ? find_line(column->values, cell) : NULL;
   if (*ret_value || !column->values || is_measured(column)) return TRUE;
   if (takes_numbers(column) && read_number(cell, 1, &number)) return TRUE;
   refuse_unknown(one, name, cell, column->values);
@@ -224,7 +261,7 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
 }
 
 /* Applies settings by several columns: `together: {isl osl: {128 2048: {workload.requests:
- * 3000}}}`. */
+ * 3000}}}`. A row without a line is refused, as an unknown cell of a column is. */
 static void apply_together(const OrrValidateSet *set, OrrValidateCase *one,
                            const OrrCsvLine *line) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
@@ -236,8 +273,11 @@ static void apply_together(const OrrValidateSet *set, OrrValidateCase *one,
       g_autofree char *cell = without_point(line->cells[orr_csv_column(set->csv, *name)]);
       g_string_append_printf(cells, "%s%s", name > columns ? " " : "", cell);
     }
-    const OrrNode *settings = orr_node_get(together->items->pdata[i], cells->str);
-    if (settings) set_paths(set, one, line, names, settings);
+    const OrrNode *settings = find_line(together->items->pdata[i], cells->str);
+    if (settings)
+      set_paths(set, one, line, names, settings);
+    else
+      refuse_unknown(one, names, cells->str, together->items->pdata[i]);
   }
 }
 

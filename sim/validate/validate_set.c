@@ -156,11 +156,14 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   }
 }
 
-/* Checks that every <column> in @value, a text or a map of paths and texts, is in the table. */
+/* Checks that every <column> in @value, a text or a map of paths or conditions and texts, is in the
+ * table. */
 static void check_references(const OrrValidateSet *set, const OrrNode *value, OrrDiags *diags) {
-  for (guint i = 0; value->kind == ORR_NODE_MAP && i < orr_node_length(value); i++)
+  for (guint i = 0; value->kind == ORR_NODE_MAP && i < orr_node_length(value); i++) {
+    check_references(set, value->keys->pdata[i], diags);
     if (((const OrrNode *)value->items->pdata[i])->kind == ORR_NODE_SCALAR)
       check_references(set, value->items->pdata[i], diags);
+  }
   const char *open =
       value->kind == ORR_NODE_SCALAR ? orr_validate_set_reference(value->text) : NULL;
   for (; open; open = orr_validate_set_reference(strchr(open, '>'))) {

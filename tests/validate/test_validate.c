@@ -244,26 +244,54 @@ static void test_gpus(void) {
                   "column n, 'many': not a number of GPUs");
 }
 
-/* What hangs on two columns is said for both cells together; a pair that is not named changes
- * nothing. */
+/* What hangs on two columns is said for both cells together. A pair without a line is refused, as
+ * an unknown cell is: it would run with another row's settings. A line may give a beginning, the
+ * longest one counts; "*" is every other pair. */
 static void test_together(void) {
   g_autoptr(GError) error = NULL;
   put_set("together",
           "validation:\n"
           "  columns: {isl: workload.sequence, osl: ignore, ms: measured.iteration_time_s}\n"
           "  together:\n"
-          "    isl osl: {128 256: {workload.batch.global: 16}, 512 256: {refuse: too long}}\n",
-          "isl,osl,ms\n128,256.0,5\n128,512,5\n512,256,5\n");
+          "    isl osl: {128 256: {workload.batch.global: 16}, 512 256: {refuse: too long},\n"
+          "      256 2*: {workload.batch.global: 32}, 256 25*: {workload.batch.global: 64}}\n"
+          "    osl isl: {256 128: {workload.batch.micro: 2}, '*': {}}\n",
+          "isl,osl,ms\n128,256.0,5\n128,512,5\n512,256,5\n256,200,5\n256,256,5\n");
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "together", NULL, &error);
   g_assert_no_error(error);
-  OrrValidateCase *cases[3];
-  for (guint i = 0; i < 3; i++)
+  OrrValidateCase *cases[5];
+  for (guint i = 0; i < 5; i++)
     cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.batch.global"), ==, "16");
+  g_assert_cmpstr(text_at(cases[0]->tree, "workload.batch.micro"), ==, "2");
   g_assert_cmpstr(text_at(cases[1]->tree, "workload.batch.global"), ==, "8");
-  g_assert_cmpstr(cases[1]->refused, ==, NULL);
+  g_assert_cmpstr(cases[1]->refused, ==,
+                  "column isl osl, '128 512': not one of its values (known: 128 256, 512 256, "
+                  "256 2*, 256 25*)");
   g_assert_cmpstr(cases[2]->refused, ==, "too long");
-  for (guint i = 0; i < 3; i++) orr_validate_case_free(cases[i]);
+  g_assert_cmpstr(text_at(cases[3]->tree, "workload.batch.global"), ==, "32");
+  g_assert_cmpstr(text_at(cases[4]->tree, "workload.batch.global"), ==, "64");
+  for (guint i = 0; i < 5; i++) orr_validate_case_free(cases[i]);
+}
+
+/* A row is refused where a condition on its cells holds: 16 is 8 times 2, 8 is not. Without the
+ * cell there is no condition. */
+static void test_refuse_if(void) {
+  g_autoptr(GError) error = NULL;
+  put_set("refuse-if",
+          "validation:\n"
+          "  columns: {mode: ignore, a: ignore, b: ignore, ms: measured.iteration_time_s}\n"
+          "  values: {mode: {x: {'refuse if <a> == 8 * <b>': lost}, y: {'refuse if <a>': no}}}\n",
+          "mode,a,b,ms\nx,16.0,2,5\nx,8,2,5\nx,,2,5\ny,1,1,5\n");
+  g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "refuse-if", NULL, &error);
+  g_assert_no_error(error);
+  static const char *const wanted[] = {"lost", NULL, NULL, "not a condition"};
+  for (guint i = 0; i < 4; i++) {
+    OrrValidateCase *one = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+    g_assert_cmpint(one->refused != NULL, ==, wanted[i] != NULL);
+    g_assert_true(!wanted[i] || strstr(one->refused, wanted[i]));
+    orr_validate_case_free(one);
+  }
 }
 
 /* <column> is the row's cell; without it the row is refused. "= ..." is worked out. A row may be of
@@ -326,6 +354,9 @@ static void test_wrong_sets(void) {
       "ways,measured.mfu\na,1\n", "<way> is not a column of the table: did you mean <ways>?");
   assert_set_error("validation: {columns: {ways: ignore}, values: {ways: {'*': <way>}}}\n",
                    "ways,measured.mfu\na,1\n", "<way> is not a column of the table");
+  assert_set_error(
+      "validation: {columns: {ways: ignore}, values: {ways: {a: {'refuse if <way> == 1': no}}}}\n",
+      "ways,measured.mfu\na,1\n", "<way> is not a column of the table: did you mean <ways>?");
   assert_set_error("validation: {columns: {ways: ignore}, values: {ways: two}}\n",
                    "ways,measured.mfu\na,1\n", "'ways' takes a map of cells");
 }
@@ -491,6 +522,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/validate/any-other-cell", test_any_other_cell);
   g_test_add_func("/validate/gpus", test_gpus);
   g_test_add_func("/validate/together", test_together);
+  g_test_add_func("/validate/refuse-if", test_refuse_if);
   g_test_add_func("/validate/references", test_references);
   g_test_add_func("/validate/wrong-sets", test_wrong_sets);
   g_test_add_func("/validate/unknown-set", test_unknown_set);
