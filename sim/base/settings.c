@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/relative.h"
 
 static gboolean apply(const OrrFieldTable *table, OrrNode *tree, const char *setting,
                       GError **error) {
@@ -14,8 +15,11 @@ static gboolean apply(const OrrFieldTable *table, OrrNode *tree, const char *set
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set takes PATH=VALUE, found '%s'", setting);
     return FALSE;
   }
+  const char *file = tree->place.file;
   g_autofree char *path = g_strndup(setting, (gsize)(equals - setting));
-  if (orr_field_set(table, tree, path, equals + 1, error)) return TRUE;
+  g_autofree char *value =
+      orr_relative_value(equals + 1, file && g_file_test(file, G_FILE_TEST_EXISTS) ? file : NULL);
+  if (orr_field_set(table, tree, path, value, error)) return TRUE;
   g_prefix_error(error, "--set %s: ", setting);
   return FALSE;
 }

@@ -3,6 +3,7 @@
  * a scenario.
  */
 #include "sim/base/fault.h"
+#include "sim/base/relative.h"
 #include "sim/cli/from_launch.h"
 #include "sim/cli/verb_import.h"
 
@@ -36,7 +37,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!check_variables(error) || !orr_verb_import_check_paths(args, output, error)) return 2;
   orr_from_launch_asked.variables = variables;
   g_autofree char *text = orr_from_launch_text(library, args, account, error);
-  return text ? orr_verb_import_write(text, output, error) : 2;
+  g_autofree char *placed = text ? orr_relative_text(text, output) : NULL;
+  return text ? orr_verb_import_write(placed, output, error) : 2;
 }
 
 const OrrCommand orr_verb_import_launch = {

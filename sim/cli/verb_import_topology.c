@@ -5,6 +5,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
+#include "sim/base/relative.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/topology/cluster_plan.h"
@@ -108,7 +109,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!plan) return 2;
   list("left out", plan->notes);
   list("question", plan->questions);
-  return orr_verb_import_write(plan->text, output, error);
+  g_autofree char *text = orr_relative_text(plan->text, output);
+  return orr_verb_import_write(text, output, error);
 }
 
 const OrrCommand orr_verb_import_topology = {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/relative.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
@@ -168,7 +169,8 @@ static gboolean write_new(const char *text, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s exists: new replaces no file", output);
     return FALSE;
   }
-  return orr_show_document(text, output, error);
+  g_autofree char *placed = orr_relative_text(text, output);
+  return orr_show_document(placed, output, error);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

@@ -8,6 +8,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
+#include "sim/base/relative.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/summary_sweep.h"
@@ -62,15 +63,21 @@ gboolean orr_verb_plan_check(const char *path, GError **error) {
   return FALSE;
 }
 
-gboolean orr_verb_plan_set(char **text, char *const *settings, GError **error) {
-  if (!settings || !*settings) return TRUE;
+static char *with_settings(const char *text, char *const *settings, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_yaml_parse(*text, strlen(*text), "the question", diags);
-  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return FALSE;
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "the question", diags);
+  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return NULL;
   g_autofree char *yaml = orr_yaml_text(tree);
-  g_autofree char *head = g_strndup(*text, strcspn(*text, "\n"));
+  g_autofree char *head = g_strndup(text, strcspn(text, "\n"));
+  return g_strdup_printf("%s\n%s", head, yaml);
+}
+
+gboolean orr_verb_plan_set(char **text, char *const *settings, const char *file, GError **error) {
+  g_autofree char *set = settings && *settings ? with_settings(*text, settings, error) : NULL;
+  if (settings && *settings && !set) return FALSE;
+  char *placed = orr_relative_text(set ? set : *text, file);
   g_free(*text);
-  *text = g_strdup_printf("%s\n%s", head, yaml);
+  *text = placed;
   return TRUE;
 }
 
@@ -83,22 +90,17 @@ static void draw(const OrrSweepReport *report, void *user) {
 }
 
 OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
-                                    GError **error) {
+                                    char **ret_none, GError **error) {
   gboolean is_drawn = FALSE;
   OrrSweepOrder order = {.file = file,
                          .db = db,
                          .jobs = (guint)orr_verb_plan_asked.n_jobs,
                          .resume = db != NULL,
+                         .begin = TRUE,
+                         .none = ret_none,
                          .progress = isatty(STDERR_FILENO) ? draw : NULL,
                          .user = &is_drawn};
-  g_autoptr(GError) reason = NULL;
-  OrrSweepReport *report = orr_sweep(library, &order, &reason);
-  if (!report && order.resume && strstr(reason->message, "has no sweep of this document")) {
-    order.resume = FALSE;
-    g_clear_error(&reason);
-    report = orr_sweep(library, &order, &reason);
-  }
-  if (reason) g_propagate_error(error, g_steal_pointer(&reason));
+  OrrSweepReport *report = orr_sweep(library, &order, error);
   if (is_drawn) orr_terminal_line(NULL);
   return report;
 }

@@ -79,12 +79,14 @@ char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
  * a file that `plan` did not make. */
 gboolean orr_verb_plan_check(const char *path, GError **error);
 
-/* Applies @settings (--set; NULL: none) to the scenario *@text, whose first line stays. */
-gboolean orr_verb_plan_set(char **text, char *const *settings, GError **error);
+/* Makes the scenario *@text, whose first line stays, ready to be written to @file: applies
+ * @settings (--set; NULL: none), and rewrites the paths of the command line (relative.h). */
+gboolean orr_verb_plan_set(char **text, char *const *settings, const char *file, GError **error);
 
-/* A sweep of @file that shows its progress; a sweep of the same document in @db goes on. */
+/* A sweep of @file that shows its progress; a sweep of the same document in @db goes on.
+ * *@ret_none: see sweep.h. */
 OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
-                                    GError **error);
+                                    char **ret_none, GError **error);
 
 G_END_DECLS
 

@@ -51,9 +51,10 @@ typedef struct {
   const char *db;   /* NULL: nothing is stored */
 } Search;
 
-static void print_try(const Try *one) {
+/* @why: where no layout works. */
+static void print_try(const Try *one, const char *why) {
   if (isinf(one->days)) {
-    printf("%8" G_GINT64_FORMAT "  %12s  %8s  %-18s  no layout fits\n", one->gpus, "-", "-", "-");
+    printf("%8" G_GINT64_FORMAT "  %12s  %8s  %-18s  %s\n", one->gpus, "-", "-", "-", why);
   } else {
     g_autofree char *band =
         one->high > 0 ? g_strdup_printf("%.3g to %.3g", one->low, one->high) : g_strdup("none");
@@ -63,21 +64,38 @@ static void print_try(const Try *one) {
   fflush(stdout); /* a search takes a while */
 }
 
+/* Why no point of the sweep is an answer: "no layout fits" is a statement about memory, so points
+ * that ended in another way are counted. Newly allocated. */
+static char *why_none(const OrrSweepReport *report) {
+  const guint64 *by = report->by_status;
+  GString *text = g_string_new("no layout fits");
+  if (report->n_done == by[ORR_POINT_UNFIT]) return g_string_free(text, FALSE);
+  g_string_assign(text, "no layout can run:");
+  for (guint i = 0; i < ORR_N_POINT_STATUSES; i++)
+    if (by[i])
+      g_string_append_printf(text, " %" G_GUINT64_FORMAT " %s;", by[i], orr_point_words[i]);
+  if (report->refused->len)
+    g_string_append_printf(text, " most: %s",
+                           g_array_index(report->refused, OrrSweepExclusion, 0).reason);
+  return g_string_free(text, FALSE);
+}
+
 static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError **error) {
   OrrPlanTraining asked = search->asked;
   asked.gpus = gpus;
   *ret_try = (Try){.gpus = gpus, .days = INFINITY};
   g_autofree char *text = orr_plan_training_text(search->library, &asked, error);
-  if (!text || !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, error) ||
+  if (!text || !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, search->file, error) ||
       !orr_file_write(search->file, text, -1, error))
     return FALSE;
   g_autoptr(GError) reason = NULL;
+  g_autofree char *none = NULL, *why = NULL;
   g_autoptr(OrrSweepReport) report =
-      orr_verb_plan_sweep(search->library, search->file, search->db, &reason);
-  if (!report && !g_error_matches(reason, ORR_FAULT, ORR_FAULT_DOCUMENT)) {
+      orr_verb_plan_sweep(search->library, search->file, search->db, &none, &reason);
+  if (!report && !none) {
     g_propagate_error(error, g_steal_pointer(&reason));
     return FALSE;
-  } /* else no combination can run */
+  }
   if (report && report->best->len > 0) {
     const OrrSweepBest *best = &g_array_index(report->best, OrrSweepBest, 0);
     const OrrBand *band = best->bands ? &best->bands->of[0] : NULL;
@@ -88,7 +106,8 @@ static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError 
       ret_try->high = ret_try->days / band->low;
     }
   }
-  print_try(ret_try);
+  why = report ? why_none(report) : g_strdup_printf("no layout can run: %s", none);
+  print_try(ret_try, why);
   return TRUE;
 }
 

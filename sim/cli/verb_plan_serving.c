@@ -10,6 +10,7 @@
 #include "sim/bands/band.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
+#include "sim/base/relative.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/patience.h"
@@ -240,7 +241,8 @@ static gboolean search(Plan *plan, GError **error) {
 static gboolean write_scenario(const OrrNode *tree, const char *file, GError **error) {
   g_autofree char *yaml = orr_yaml_text(tree);
   g_autofree char *text = g_strconcat("# Made by orrery plan serving.\n", yaml, NULL);
-  return orr_file_write(file, text, -1, error);
+  g_autofree char *placed = orr_relative_text(text, file);
+  return orr_file_write(file, placed, -1, error);
 }
 
 /* The scenario is written and the fleet is stored when the answer is printed. */

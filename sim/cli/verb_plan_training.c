@@ -253,11 +253,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autofree char *text = orr_plan_training_text(library, &asked, error);
   gboolean is_slurm = FALSE;
   if (!text || !orr_plan_slurm_asked(executor, db, &is_slurm, error) ||
-      !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, error) ||
+      !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, file, error) ||
       !orr_file_write(file, text, -1, error))
     return 2;
   if (is_slurm) return submit(library, file, db, error);
-  g_autoptr(OrrSweepReport) report = orr_verb_plan_sweep(library, file, db, error);
+  g_autoptr(OrrSweepReport) report = orr_verb_plan_sweep(library, file, db, NULL, error);
   if (!report || !check_found(report, error)) return 1;
   Plan plan = {.report = report, .best_file = best_file};
   const gboolean is_done = answer(library, &plan, file, db, error);

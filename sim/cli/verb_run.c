@@ -12,6 +12,7 @@
 #include "sim/base/memory.h"
 #include "sim/base/paths.h"
 #include "sim/base/quantity.h"
+#include "sim/base/relative.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
@@ -88,7 +89,8 @@ static OrrNode *launch_tree(OrrLibrary *library, char *file, OrrDiags *diags, GE
   g_auto(GStrv) variables = split_variables();
   orr_from_launch_asked.variables = variables;
   g_autofree char *text = orr_from_launch_text(library, files, FALSE, error);
-  return text ? orr_yaml_parse(text, strlen(text), file, diags) : NULL;
+  g_autofree char *placed = text ? orr_relative_text(text, file) : NULL;
+  return text ? orr_yaml_parse(placed, strlen(placed), file, diags) : NULL;
 }
 
 /* Reads the scenario and applies the settings of the command line. NULL with @error, or with errors

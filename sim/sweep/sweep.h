@@ -142,6 +142,7 @@ typedef struct {
   guint jobs;       /* 0: one per core */
   double timeout_s; /* 0: the document's */
   gboolean resume, yes;
+  gboolean begin;       /* with @resume: a document without a sweep in the database begins one */
   gboolean whole_steps; /* replay every micro-batch of a step (engine/executor_leap.c) */
   /* Simulate only the points p with p % n_shards == shard; n_shards 0: all points. */
   guint shard, n_shards;
@@ -160,6 +161,9 @@ typedef struct {
   /* Why points could no longer be stored (a full disk): the sweep stops, and its report has the
    * points so far. NULL: that is an error. */
   GError **stopped;
+  /* Set, newly allocated, where the error is that no combination can run: the most frequent reason.
+   * May be NULL. */
+  char **none;
 } OrrSweepOrder;
 
 /* Runs a sweep. ORR_FAULT_DOCUMENT, USAGE: nothing was simulated. ORR_FAULT_RESOURCE: the database

@@ -216,7 +216,7 @@ static gboolean begin_store(Sweep *sweep, GError **error) {
   if ((order->resume || order->run) && !orr_sweep_store_find(sweep->store, sweep->plan, order->run,
                                                              &report->sweep, &n_points, error))
     return FALSE;
-  if (order->resume && report->sweep == 0) {
+  if (order->resume && report->sweep == 0 && !order->begin) {
     g_set_error(
         error, ORR_FAULT, ORR_FAULT_USAGE,
         "--resume: %s has no sweep of this document; if the document was changed, run without "
@@ -251,11 +251,16 @@ static void count_points(const OrrSweepPlan *plan, OrrSweepVariants *variants,
   report->excluded = orr_sweep_stream_excluded(stream);
 }
 
+static const char *most_frequent(const GArray *excluded) {
+  return excluded->len ? g_array_index(excluded, OrrSweepExclusion, 0).reason : "";
+}
+
 static gboolean check_count(const Sweep *sweep, GError **error) {
   const OrrSweepReport *report = sweep->report;
   const gint64 most = sweep->plan->section.most;
   if (report->n_points == 0) {
     g_autofree char *reasons = orr_sweep_reasons_text(report->excluded, 5);
+    if (sweep->order->none) *sweep->order->none = g_strdup(most_frequent(report->excluded));
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "%s: none of the %" G_GUINT64_FORMAT " combinations can run:\n%s",
                 sweep->order->file, report->n_combinations, reasons);

@@ -12,7 +12,7 @@ cd "$work" || exit 1
 n=0
 
 ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ -f said ] && sed 's/^/# /' said | head -n 20; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ -f said ] && cut -c -200 said | sed "s/^/# /" | head -n 20; }
 check() { if eval "$2"; then ok "$1"; else not_ok "$1"; fi; }
 skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 
