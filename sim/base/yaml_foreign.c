@@ -10,7 +10,9 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { MAX_ANCHORS = 2000 };
+/* libyaml looks at every open bracket for each token, and reads a document before we see its depth.
+ */
+enum { MAX_ANCHORS = 2000, MAX_BRACKETS = 4 * ORR_YAML_FOREIGN_MAX_DEPTH };
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(yaml_parser_t, yaml_parser_delete)
 
@@ -157,6 +159,16 @@ static guint count(const char *text, gsize length, char letter) {
   return n;
 }
 
+/* The most brackets that are open at once; those in quotes count as well. */
+static guint bracket_depth(const char *text, gsize length) {
+  guint depth = 0, deepest = 0;
+  for (gsize i = 0; i < length; i++) {
+    if (text[i] == '[' || text[i] == '{') deepest = MAX(deepest, ++depth);
+    if ((text[i] == ']' || text[i] == '}') && depth > 0) depth--;
+  }
+  return deepest;
+}
+
 static gboolean check_limits(const char *text, gsize length, OrrPlace place, OrrDiags *diags) {
   const char *problem = NULL;
   if (length > ORR_YAML_FOREIGN_MAX_BYTES)
@@ -165,6 +177,8 @@ static gboolean check_limits(const char *text, gsize length, OrrPlace place, Orr
     problem = "not a text in UTF-8";
   else if (count(text, length, '&') > MAX_ANCHORS)
     problem = "more than 2,000 anchors";
+  else if (bracket_depth(text, length) > MAX_BRACKETS)
+    problem = "brackets nested too deeply";
   else if (g_strstr_len(text, (gssize)length, "%TAG"))
     problem = "a %TAG line: these are not read";
   if (problem) orr_diags_error(diags, place, "%s", problem);

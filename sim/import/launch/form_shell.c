@@ -137,6 +137,35 @@ static gboolean is_stranger(const GPtrArray *trainers) {
   return stranger != NULL;
 }
 
+/* Whether an option of @command says on how many nodes it runs: then a loop over hosts starts one
+ * job. */
+static gboolean says_nodes(const OrrLaunchCommand *command) {
+  static const char *const options[] = {"--nnodes", "--num_machines", "--num-machines",
+                                        "--num_nodes"};
+  for (guint i = 0; i < command->words->len; i++)
+    for (guint k = 0; k < G_N_ELEMENTS(options); k++)
+      if (g_str_has_prefix(((const OrrLaunchWord *)command->words->pdata[i])->text, options[k]))
+        return TRUE;
+  return FALSE;
+}
+
+/* Asks how often a loop turns that starts one of @commands. */
+static void ask_loops(OrrLaunchDraft *draft, const GPtrArray *commands, gboolean is_training) {
+  for (guint i = 0; i < commands->len; i++) {
+    const OrrLaunchCommand *command = commands->pdata[i];
+    if (!command->loop) continue;
+    const int line = ((const OrrLaunchWord *)command->words->pdata[0])->place.line;
+    if (is_training && says_nodes(command))
+      orr_launch_draft_remark(draft, "line %d, '%s': taken as the nodes of one job",
+                              command->loop_place.line, command->loop);
+    else
+      orr_diags_error(orr_launch_draft_diags(draft), command->loop_place,
+                      "how often does '%s' start the command of line %d? Write its words out, or "
+                      "add --set NAME=VALUE for what they hold",
+                      command->loop, line);
+  }
+}
+
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(OrrShell) shell = orr_shell_new(draft);
   g_autoptr(GPtrArray) servers = g_ptr_array_new(), trainers = g_ptr_array_new();
@@ -151,7 +180,9 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
     else if (orr_launch_trainer_knows(commands->pdata[i]))
       g_ptr_array_add(trainers, commands->pdata[i]);
   }
-  if (trainers->len && !is_stranger(trainers))
+  const gboolean is_training = trainers->len && !is_stranger(trainers);
+  ask_loops(draft, is_training ? trainers : servers, is_training);
+  if (is_training)
     orr_launch_trainer_read(draft, trainers);
   else if (servers->len)
     orr_launch_server_read(draft, servers);

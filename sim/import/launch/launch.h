@@ -143,6 +143,11 @@ OrrLaunchDraft *orr_launch_draft_new(OrrLibrary *library, const OrrLaunchOptions
 void orr_launch_draft_free(OrrLaunchDraft *draft); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLaunchDraft, orr_launch_draft_free)
 
+/* What an input makes of itself is bounded: every copy of its text draws its bytes here, from 16
+ * MiB that a draft and its parts have together. FALSE: they are spent; an error at @place says so
+ * once. */
+gboolean orr_launch_draft_draw(OrrLaunchDraft *draft, gsize bytes, OrrPlace place);
+
 OrrDiags *orr_launch_draft_diags(OrrLaunchDraft *draft);
 OrrLibrary *orr_launch_draft_library(OrrLaunchDraft *draft);
 const OrrLaunchOptions *orr_launch_draft_options(OrrLaunchDraft *draft);

@@ -29,8 +29,11 @@ static void free_source(OrrLaunchSource *source) {
   g_free(source);
 }
 
+enum { MOST_DRAWN = 16 << 20 };
+
 OrrLaunchDraft *orr_launch_draft_new(OrrLibrary *library, const OrrLaunchOptions *options) {
   OrrLaunchDraft *draft = g_new0(OrrLaunchDraft, 1);
+  draft->budget = &draft->drawn;
   draft->library = library;
   draft->options = options;
   draft->diags = orr_diags_new();
@@ -50,6 +53,7 @@ OrrLaunchDraft *orr_launch_draft_part(OrrLaunchDraft *whole, OrrLaunchRole role)
   g_ptr_array_unref(part->sources);
   part->sources = g_ptr_array_ref(whole->sources);
   part->role = role;
+  part->budget = whole->budget;
   g_ptr_array_add(whole->parts, part);
   return part;
 }
@@ -66,6 +70,17 @@ void orr_launch_draft_free(OrrLaunchDraft *draft) {
   g_free(draft->nodes_from);
   g_free(draft->gpus_from);
   g_free(draft);
+}
+
+gboolean orr_launch_draft_draw(OrrLaunchDraft *draft, gsize bytes, OrrPlace place) {
+  gsize *drawn = draft->budget;
+  if (*drawn > MOST_DRAWN) return FALSE;
+  *drawn += MIN(bytes, MOST_DRAWN + 1);
+  if (*drawn > MOST_DRAWN)
+    orr_diags_error(draft->diags, place,
+                    "the input grows to more than 16 MiB: a loop or a variable that doubles makes "
+                    "it so");
+  return *drawn <= MOST_DRAWN;
 }
 
 OrrDiags *orr_launch_draft_diags(OrrLaunchDraft *draft) { return draft->diags; }

@@ -37,6 +37,9 @@ struct OrrLaunchDraft {
   GPtrArray *parts;             /* of OrrLaunchDraft *: other servers of the same deployment */
   OrrLaunchRole role;
   gint64 replicas; /* of its server, by a manifest; 0: one */
+  guint n_unknown; /* settings without a rule */
+  gsize drawn;     /* bytes of copies */
+  gsize *budget;   /* its own `drawn`, or that of the draft that it is a part of */
 };
 
 /* A part of @whole, which owns it: a draft of its own, whose findings are the whole's. */

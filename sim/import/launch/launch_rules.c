@@ -45,46 +45,71 @@ const OrrLaunchDialect *orr_launch_dialect(const char *name) {
 
 /* --- Finding a rule --- */
 
-/* A pattern with a star elsewhere than at its end, "model.*-dropout". */
-static gsize match_inside(const char *spelling, gsize length, const char *key) {
-  g_autofree char *pattern = g_strndup(spelling, length);
-  return g_pattern_match_simple(pattern, key) ? length - 1 : 0;
-}
-
-/* Whether @spelling ("model", "trainer.*", "wandb-*") stands for @key; how many letters it says.
- * 0: no. */
-static gsize match(const char *spelling, gsize length, const char *key) {
-  const char *star = memchr(spelling, '*', length);
-  if (star && star < spelling + length - 1) return match_inside(spelling, length, key);
-  if (length > 1 && spelling[length - 1] == '*')
-    return strncmp(spelling, key, length - 1) == 0 ? length - 1 : 0;
-  return strlen(key) == length && strncmp(spelling, key, length) == 0 ? 2 * length : 0;
-}
-
-/* The best match among the spellings of @rule. */
-static gsize match_rule(const OrrLaunchRule *rule, const char *key) {
-  gsize best = 0;
-  for (const char *at = rule->keys; *at; at += strspn(at, " ")) {
-    const gsize length = strcspn(at, " ");
-    best = MAX(best, match(at, length, key));
-    at += length;
-  }
-  return best;
-}
-
 const OrrLaunchRule *orr_launch_rule_at(const OrrLaunchDialect *dialect, guint i) {
   if (i < dialect->n_rules) return &dialect->rules[i];
   return i < dialect->n_rules + dialect->n_others ? &dialect->others[i - dialect->n_rules] : NULL;
 }
 
+/* The spellings of a dialect: those of one key, and patterns ("trainer.*", "model.*-dropout"). */
+typedef struct {
+  GHashTable *keys; /* spelling -> OrrLaunchRule *, the first that has it */
+  GArray *patterns; /* of Pattern, in the order of the rules */
+} Spellings;
+
+typedef struct {
+  const OrrLaunchRule *rule;
+  char *text;
+  gsize length, before; /* before the star */
+} Pattern;
+
+static void add_spellings(Spellings *all, const OrrLaunchRule *rule) {
+  g_auto(GStrv) spellings = g_strsplit(rule->keys, " ", -1);
+  for (char **one = spellings; *one; one++) {
+    const gboolean is_pattern = strchr(*one, '*') && strlen(*one) > 1;
+    if (!is_pattern && !g_hash_table_contains(all->keys, *one))
+      g_hash_table_insert(all->keys, g_strdup(*one), (gpointer)rule);
+    if (!is_pattern) continue;
+    const Pattern pattern = {rule, g_strdup(*one), strlen(*one), strcspn(*one, "*")};
+    g_array_append_val(all->patterns, pattern);
+  }
+}
+
+static Spellings *spellings_new(const OrrLaunchDialect *dialect) {
+  Spellings *all = g_new0(Spellings, 1);
+  all->keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  all->patterns = g_array_new(FALSE, FALSE, sizeof(Pattern));
+  for (guint i = 0; orr_launch_rule_at(dialect, i); i++)
+    add_spellings(all, orr_launch_rule_at(dialect, i));
+  return all;
+}
+
+/* Made when a dialect is first asked for, and kept: rules never change. */
+static const Spellings *spellings_of(const OrrLaunchDialect *dialect) {
+  static GMutex lock;
+  static GHashTable *made; /* OrrLaunchDialect * -> Spellings * */
+  g_mutex_lock(&lock);
+  if (!made) made = g_hash_table_new(NULL, NULL);
+  Spellings *all = g_hash_table_lookup(made, dialect);
+  if (!all) g_hash_table_insert(made, (gpointer)dialect, all = spellings_new(dialect));
+  g_mutex_unlock(&lock);
+  return all;
+}
+
+static gboolean matches(const Pattern *pattern, const char *key) {
+  if (strncmp(pattern->text, key, pattern->before) != 0) return FALSE;
+  return pattern->before + 1 == pattern->length || g_pattern_match_simple(pattern->text, key);
+}
+
 const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const char *key) {
-  const OrrLaunchRule *found = NULL;
+  const Spellings *all = spellings_of(dialect);
+  const OrrLaunchRule *found = g_hash_table_lookup(all->keys, key);
   gsize best = 0;
-  for (guint i = 0; i < dialect->n_rules + dialect->n_others; i++) {
-    const gsize length = match_rule(orr_launch_rule_at(dialect, i), key);
-    if (length <= best) continue;
-    best = length;
-    found = orr_launch_rule_at(dialect, i);
+  if (found) return found;
+  for (guint i = 0; i < all->patterns->len; i++) {
+    const Pattern *pattern = &g_array_index(all->patterns, Pattern, i);
+    if (pattern->length <= best || !matches(pattern, key)) continue;
+    best = pattern->length;
+    found = pattern->rule;
   }
   return found;
 }
@@ -152,9 +177,21 @@ static gboolean passes_over(OrrLaunchDraft *draft, OrrLaunchSetting *setting, co
   return TRUE;
 }
 
+/* Unknown keys of a draft that are compared with all known ones; an input with more belongs to
+ * another program. */
+enum { MOST_UNKNOWN = 100 };
+
 static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
-  g_autofree char *nearest = orr_launch_rule_nearest(setting->dialect, setting->key);
-  if (passes_over(draft, setting, nearest)) return;
+  const guint n_unknown = ++draft->n_unknown;
+  g_autofree char *nearest =
+      n_unknown <= MOST_UNKNOWN ? orr_launch_rule_nearest(setting->dialect, setting->key) : NULL;
+  if (passes_over(draft, setting, nearest) || n_unknown > MOST_UNKNOWN + 1) return;
+  if (n_unknown > MOST_UNKNOWN) {
+    orr_diags_error(draft->diags, setting->place,
+                    "more than %d keys that %s does not know: the others are not listed",
+                    MOST_UNKNOWN, setting->dialect->name);
+    return;
+  }
   g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
   orr_diags_error(draft->diags, setting->place, "%s does not know '%s'%s", setting->dialect->name,
                   setting->key, hint);

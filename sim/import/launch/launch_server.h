@@ -25,6 +25,10 @@ typedef struct {
   const char *image; /* of the container that runs it; NULL: none */
   OrrPlace image_place;
   gint64 replicas; /* of this server; 0: one */
+  /* The loop of a script that runs it who knows how often, as written; NULL: none */
+  char *loop;
+  OrrPlace loop_place;
+  gboolean is_background;
 } OrrLaunchCommand;
 
 /* Whether @command is one of those above. Quick. */

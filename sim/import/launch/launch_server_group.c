@@ -95,6 +95,7 @@ static OrrLaunchDraft *draft_of(OrrLaunchDraft *draft, const OrrServerCommand *f
   OrrLaunchDraft *own = orr_launch_draft_new(draft->library, draft->options);
   g_ptr_array_unref(own->sources);
   own->sources = g_ptr_array_ref(draft->sources);
+  own->budget = draft->budget;
   orr_launch_server_add(own, found);
   return own;
 }

@@ -6,15 +6,21 @@
  *                                          variables, expansions (shell_expand.c)
  *
  * Understood as bash does: assignments, arrays, export, quotes, ${V:-w} and its relatives, $(( )),
- * here-documents, continuations, if, case, for over known words, functions, source of a file that
- * was given, eval, `bash -c`. Nothing is executed: $(command) and a variable that nobody set are
- * unresolved, and every word says whether it holds one. Conditions take an unset variable as empty
+ * here-documents, continuations, if, case, loops, read and mapfile of known text, functions, source
+ * of a file that was given, eval, `bash -c`. Nothing is executed: a variable that nobody set is
+ * unresolved, and $(command) as well but for what prints what it is given (seq, echo, tr:
+ * shell_output.c); every word says whether it holds one. Conditions take an unset variable as empty
  * and a file as absent, as on a fresh machine, and say so.
+ *
+ * A loop turns as often as it would. Where nobody knows how often (its words are a command's, it
+ * waits for a command), its body is walked once, a variable that it changes is unresolved from then
+ * on, and its commands name the loop (OrrLaunchCommand.loop): the caller asks, or refuses.
  *
  * What public scripts get wrong is read as meant, with a warning: a comment or a blank after a
  * backslash, a missing backslash before a line that begins with an option.
  *
- * Limits: 64 levels of nesting, 100,000 commands, 16 MiB of expanded text.
+ * Limits, each of them an error: 64 levels of nesting, 100,000 steps, 10,000 turns of a loop, and
+ * the draft's budget of copies (orr_launch_draft_draw).
  */
 #ifndef ORR_SHELL_H
 #define ORR_SHELL_H

@@ -49,6 +49,7 @@ void orr_shell_tree_free(OrrShellTree *tree) {
   if (!tree) return;
   g_ptr_array_unref(tree->words);
   g_ptr_array_unref(tree->below);
+  if (tree->redirects) g_ptr_array_unref(tree->redirects);
   g_free(tree);
 }
 
@@ -133,9 +134,13 @@ static OrrShellTree *parse_do(Parser *parser) {
 }
 
 static OrrShellTree *parse_for(Parser *parser) {
-  OrrShellTree *tree = tree_new(ORR_SHELL_FOR, take(parser)->place);
+  OrrShellTree *tree = tree_new(ORR_SHELL_FOR, peek(parser)->place);
+  tree->is_select = is_word(parser, "select");
+  take(parser);
+  if (peek(parser)->kind != ORR_SHELL_WORD) fail(parser, peek(parser), "the name of a loop");
   g_ptr_array_add(tree->words, take(parser));
   skip_newlines(parser);
+  tree->is_arguments = !is_word(parser, "in");
   if (take_word(parser, "in"))
     while (peek(parser)->kind == ORR_SHELL_WORD) g_ptr_array_add(tree->words, take(parser));
   g_ptr_array_add(tree->below, parse_do(parser));
@@ -144,7 +149,9 @@ static OrrShellTree *parse_for(Parser *parser) {
 
 static OrrShellTree *parse_while(Parser *parser) {
   static const char *const stops[] = {"do", NULL};
-  OrrShellTree *tree = tree_new(ORR_SHELL_WHILE, take(parser)->place);
+  OrrShellTree *tree = tree_new(ORR_SHELL_WHILE, peek(parser)->place);
+  tree->is_until = is_word(parser, "until");
+  take(parser);
   g_ptr_array_add(tree->below, parse_list(parser, stops));
   g_ptr_array_add(tree->below, parse_do(parser));
   return tree;
@@ -201,7 +208,7 @@ static OrrShellTree *parse_simple(Parser *parser) {
   return tree;
 }
 
-static OrrShellTree *parse_command(Parser *parser) {
+static OrrShellTree *parse_compound(Parser *parser) {
   static const struct {
     const char *word;
     OrrShellTree *(*parse)(Parser *parser);
@@ -211,7 +218,6 @@ static OrrShellTree *parse_command(Parser *parser) {
       {"until", parse_while},       {"while", parse_while}, {"{", parse_group},
   };
   const OrrShellToken *token = peek(parser);
-  if (parser->depth >= ORR_SHELL_DEPTH) fail(parser, token, "less nesting (64 levels at most)");
   if (is_raw(token, ORR_SHELL_SIGN, "(")) return parse_subshell(parser);
   for (guint i = 0; token->kind == ORR_SHELL_WORD && i < G_N_ELEMENTS(compounds); i++)
     if (strcmp(token->raw, compounds[i].word) == 0) return compounds[i].parse(parser);
@@ -221,17 +227,28 @@ static OrrShellTree *parse_command(Parser *parser) {
   return parse_simple(parser);
 }
 
+static OrrShellTree *parse_command(Parser *parser) {
+  if (parser->depth >= ORR_SHELL_DEPTH)
+    fail(parser, peek(parser), "less nesting (64 levels at most)");
+  parser->depth++;
+  OrrShellTree *tree = parse_compound(parser);
+  parser->depth--;
+  return tree;
+}
+
 /* Redirections behind a compound command. */
-static void skip_redirects(Parser *parser) {
+static void read_redirects(Parser *parser, OrrShellTree *tree) {
   while (peek(parser)->kind == ORR_SHELL_REDIRECT) {
-    const gboolean is_document = take(parser)->body != NULL;
-    if (!is_document && peek(parser)->kind == ORR_SHELL_WORD) take(parser);
+    if (!tree->redirects) tree->redirects = g_ptr_array_new();
+    const gboolean is_document = peek(parser)->body != NULL;
+    g_ptr_array_add(tree->redirects, take(parser));
+    if (!is_document && peek(parser)->kind == ORR_SHELL_WORD)
+      g_ptr_array_add(tree->redirects, take(parser));
   }
 }
 
 static OrrShellTree *parse_pipeline(Parser *parser) {
-  OrrShellTree *list = tree_new(ORR_SHELL_LIST, peek(parser)->place);
-  parser->depth++;
+  OrrShellTree *list = tree_new(ORR_SHELL_PIPE, peek(parser)->place);
   for (;;) {
     gboolean is_negated = FALSE;
     while (is_word(parser, "!") || is_word(parser, "time"))
@@ -239,30 +256,35 @@ static OrrShellTree *parse_pipeline(Parser *parser) {
     OrrShellTree *command = parse_command(parser);
     command->is_negated = is_negated;
     g_ptr_array_add(list->below, command);
-    skip_redirects(parser);
+    read_redirects(parser, command);
     const OrrShellToken *token = peek(parser);
     if (!is_raw(token, ORR_SHELL_SIGN, "|") && !is_raw(token, ORR_SHELL_SIGN, "|&")) break;
     take(parser);
     skip_newlines(parser);
   }
-  parser->depth--;
   if (list->below->len > 1) return list;
   OrrShellTree *only = g_ptr_array_steal_index(list->below, 0);
   orr_shell_tree_free(list);
   return only;
 }
 
+static gboolean is_joint(const Parser *parser) {
+  return is_raw(peek(parser), ORR_SHELL_SIGN, "&&") || is_raw(peek(parser), ORR_SHELL_SIGN, "||");
+}
+
 static OrrShellTree *parse_and_or(Parser *parser) {
-  OrrShellTree *left = parse_pipeline(parser);
-  for (;;) {
-    const gboolean is_and = is_raw(peek(parser), ORR_SHELL_SIGN, "&&");
-    if (!is_and && !is_raw(peek(parser), ORR_SHELL_SIGN, "||")) return left;
-    OrrShellTree *both = tree_new(is_and ? ORR_SHELL_AND : ORR_SHELL_OR, take(parser)->place);
+  OrrShellTree *first = parse_pipeline(parser);
+  if (!is_joint(parser)) return first;
+  OrrShellTree *list = tree_new(ORR_SHELL_AND_OR, first->place);
+  g_ptr_array_add(list->below, first);
+  while (is_joint(parser)) {
+    const gboolean is_or = strcmp(take(parser)->raw, "||") == 0;
     skip_newlines(parser);
-    g_ptr_array_add(both->below, left);
-    g_ptr_array_add(both->below, parse_pipeline(parser));
-    left = both;
+    OrrShellTree *next = parse_pipeline(parser);
+    next->is_or = is_or;
+    g_ptr_array_add(list->below, next);
   }
+  return list;
 }
 
 static gboolean ends_list(const Parser *parser, const char *const *stops) {
@@ -285,7 +307,9 @@ static OrrShellTree *parse_list(Parser *parser, const char *const *stops) {
   OrrShellTree *list = tree_new(ORR_SHELL_LIST, peek(parser)->place);
   skip_separators(parser);
   while (!ends_list(parser, stops)) {
-    g_ptr_array_add(list->below, parse_and_or(parser));
+    OrrShellTree *tree = parse_and_or(parser);
+    tree->is_background = is_raw(peek(parser), ORR_SHELL_SIGN, "&");
+    g_ptr_array_add(list->below, tree);
     skip_separators(parser);
   }
   return list;

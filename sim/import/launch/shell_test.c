@@ -60,12 +60,25 @@ static gboolean compare_numbers(const char *a, const char *sign, const char *b) 
   return FALSE;
 }
 
+/* a =~ b. The matcher gives up on a pattern that would take it long: then nothing is known. */
+static OrrShellTruth match(const Test *test, const char *text, const char *pattern) {
+  g_autofree char *bounded = g_strconcat("(*LIMIT_MATCH=20000)", pattern, NULL);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GRegex) regex = g_regex_new(bounded, 0, 0, &error);
+  const gboolean is_match = regex && g_regex_match_full(regex, text, -1, 0, 0, NULL, &error);
+  if (!error) return is_match ? ORR_SHELL_TRUE : ORR_SHELL_FALSE;
+  orr_shell_warn_once(test->shell, test->place,
+                      "a condition by the pattern '%.60s' is not known: its branch is not taken",
+                      pattern);
+  return ORR_SHELL_UNKNOWN;
+}
+
 static OrrShellTruth compare(Test *test, const char *a, const char *sign, const char *b) {
   if (!is_known(test, a) || !is_known(test, b)) return ORR_SHELL_UNKNOWN;
   if (sign[0] == '-') return compare_numbers(a, sign, b);
   if (sign[0] == '<') return strcmp(a, b) < 0;
   if (sign[0] == '>') return strcmp(a, b) > 0;
-  if (strcmp(sign, "=~") == 0) return g_regex_match_simple(b, a, 0, 0);
+  if (strcmp(sign, "=~") == 0) return match(test, a, b);
   return (strcmp(a, b) == 0 || g_pattern_match_simple(b, a)) == (sign[0] == '=');
 }
 
@@ -90,19 +103,26 @@ static OrrShellTruth refuse_empty(Test *test) {
 
 static OrrShellTruth read_primary(Test *test) {
   const char *text = peek(test);
-  if (!text || test->depth > ORR_SHELL_DEPTH) return ORR_SHELL_FALSE;
+  if (!text) return ORR_SHELL_FALSE;
+  if (test->depth > ORR_SHELL_DEPTH) {
+    orr_shell_stop(test->shell, test->place, "more than %d levels of nesting", ORR_SHELL_DEPTH);
+    return ORR_SHELL_FALSE;
+  }
   const gboolean is_alone = test->next + 2 < test->texts->len;
   if (is_binary(text) && !(is_alone && is_binary(test->texts->pdata[test->next + 1])))
     return refuse_empty(test);
   test->next++;
   if (strcmp(text, "!") == 0) {
     test->depth++;
-    return orr_shell_not(read_primary(test));
+    const OrrShellTruth truth = orr_shell_not(read_primary(test));
+    test->depth--;
+    return truth;
   }
   if (strcmp(text, "(") == 0) {
     test->depth++;
     const OrrShellTruth truth = read_or(test);
     take(test, ")");
+    test->depth--;
     return truth;
   }
   if (text[0] == '-' && g_ascii_isalpha(text[1]) && !text[2] && !is_binary(peek(test)))

@@ -5,6 +5,8 @@
 
 #include "sim/import/launch/shell_private.h"
 
+enum { MOST_TOKENS = 250000, MOST_WARNINGS = 100 };
+
 typedef struct {
   const char *at;
   const char *line_begin;
@@ -13,6 +15,7 @@ typedef struct {
   OrrDiags *diags;
   GPtrArray *tokens;
   gboolean is_array;
+  guint n_mended;     /* lines that were read as meant */
   GPtrArray *pending; /* << tokens whose bodies begin after the line */
 } Lexer;
 
@@ -31,52 +34,55 @@ static void next_line(Lexer *lexer) {
 
 /* --- Parts --- */
 
+/* Parts below ORR_SHELL_DEPTH others are characters: their brackets are counted all the same. */
+static const char *part_end(const char *at, guint depth);
+
 /* Behind the closing @close of what begins at @at; nested parts are skipped. */
-static const char *balanced_end(const char *at, char open, char close) {
-  int depth = 0;
+static const char *balanced_end(const char *at, char open, char close, guint depth) {
+  gsize n_open = 0;
   while (*at) {
-    if (*at == open && ++depth > 0) {
+    if (*at == open && ++n_open > 0) {
       at++;
     } else if (*at == close) {
       at++;
-      if (--depth == 0) return at;
+      if (--n_open == 0) return at;
     } else {
-      at = orr_shell_part_end(at);
+      at = part_end(at, depth);
     }
   }
   return at;
 }
 
-static const char *quote_end(const char *at, char quote) {
+static const char *quote_end(const char *at, char quote, guint depth) {
   for (at++; *at && *at != quote;) {
     if (quote == '"' && *at == '$' && at[1] && strchr("({", at[1]))
-      at = orr_shell_part_end(at);
+      at = part_end(at, depth);
     else
       at += *at == '\\' && quote != '\'' && at[1] ? 2 : 1;
   }
   return *at ? at + 1 : at;
 }
 
-const char *orr_shell_part_end(const char *at) {
-  switch (*at) {
+static const char *part_end(const char *at, guint depth) {
+  switch (depth < ORR_SHELL_DEPTH || *at == '\\' ? *at : at[0] ? ' ' : '\0') {
   case '\0':
     return at;
   case '\\':
     return at[1] ? at + 2 : at + 1;
   case '\'':
-    return quote_end(at, '\'');
   case '"':
-    return quote_end(at, '"');
   case '`':
-    return quote_end(at, '`');
+    return quote_end(at, *at, depth + 1);
   case '$':
-    if (at[1] == '(') return balanced_end(at + 1, '(', ')');
-    if (at[1] == '{') return balanced_end(at + 1, '{', '}');
+    if (at[1] == '(') return balanced_end(at + 1, '(', ')', depth + 1);
+    if (at[1] == '{') return balanced_end(at + 1, '{', '}', depth + 1);
     return at + 1;
   default:
     return at + 1;
   }
 }
+
+const char *orr_shell_part_end(const char *at) { return part_end(at, 0); }
 
 /* --- Lines --- */
 
@@ -100,12 +106,18 @@ static gboolean is_continuation(const char *at) {
   return after > at + 1 && (*after == '\n' || *after == '#');
 }
 
+/* A warning about a line that is read as meant; many of one script are said once. */
+static void warn_mended(Lexer *lexer, const char *what) {
+  if (++lexer->n_mended <= MOST_WARNINGS)
+    orr_diags_warning(lexer->diags, place_of(lexer, lexer->at), "%s%s", what,
+                      lexer->n_mended == MOST_WARNINGS ? " (further lines are not listed)" : "");
+}
+
 static void read_continuation(Lexer *lexer) {
   const char *after = skip_blanks(lexer->at + 1);
   if (lexer->at[1] != '\n' && lexer->at[1] != '\r')
-    orr_diags_warning(lexer->diags, place_of(lexer, lexer->at),
-                      "the backslash is not the last character of its line: a shell would end the "
-                      "command here; the next line is taken as its continuation");
+    warn_mended(lexer, "the backslash is not the last character of its line: a shell would end the "
+                       "command here; the next line is taken as its continuation");
   lexer->at = after + strcspn(after, "\n");
   if (*lexer->at) next_line(lexer);
 }
@@ -113,11 +125,12 @@ static void read_continuation(Lexer *lexer) {
 /* Whether the line after the newline at @at begins with an option, so that a backslash is
  * missing. */
 static gboolean lacks_backslash(const Lexer *lexer) {
-  const char *code = next_code(lexer->at + 1);
   const OrrShellToken *last =
       lexer->tokens->len ? lexer->tokens->pdata[lexer->tokens->len - 1] : NULL;
-  return !lexer->is_array && last && last->kind == ORR_SHELL_WORD && lexer->pending->len == 0 &&
-         g_str_has_prefix(code, "--") && g_ascii_isalpha(code[2]);
+  if (lexer->is_array || !last || last->kind != ORR_SHELL_WORD || lexer->pending->len > 0)
+    return FALSE;
+  const char *code = next_code(lexer->at + 1);
+  return g_str_has_prefix(code, "--") && g_ascii_isalpha(code[2]);
 }
 
 static OrrShellToken *add(Lexer *lexer, OrrShellTokenKind kind, const char *from) {
@@ -158,9 +171,8 @@ static void read_body(Lexer *lexer, OrrShellToken *token) {
 
 static void read_newline(Lexer *lexer) {
   if (lacks_backslash(lexer)) {
-    orr_diags_warning(lexer->diags, place_of(lexer, lexer->at),
-                      "no backslash ends this line, but the next begins with an option: taken as "
-                      "part of the command");
+    warn_mended(lexer, "no backslash ends this line, but the next begins with an option: taken as "
+                       "part of the command");
     const char *code = next_code(lexer->at + 1);
     while (lexer->at < code)
       if (*lexer->at == '\n')
@@ -219,6 +231,24 @@ static void read_word(Lexer *lexer) {
   add(lexer, ORR_SHELL_WORD, from)->place = place;
 }
 
+/* The pattern behind =~: brackets and bars are its own, a blank outside of brackets ends it. */
+static void read_pattern(Lexer *lexer) {
+  const char *from = lexer->at;
+  const OrrPlace place = place_of(lexer, from);
+  int n_open = 0;
+  while (*lexer->at && *lexer->at != '\n' && (n_open > 0 || !strchr(" \t\r", *lexer->at))) {
+    n_open += *lexer->at == '(';
+    n_open -= *lexer->at == ')';
+    move_to(lexer, orr_shell_part_end(lexer->at));
+  }
+  add(lexer, ORR_SHELL_WORD, from)->place = place;
+}
+
+static gboolean is_behind_match(const Lexer *lexer) {
+  const guint n = lexer->tokens->len;
+  return n > 0 && strcmp(((const OrrShellToken *)lexer->tokens->pdata[n - 1])->raw, "=~") == 0;
+}
+
 static void read_redirect(Lexer *lexer) {
   static const char *const signs[] = {"<<<", "<<-", "&>>", "<<", ">>", ">&", "<&",
                                       "&>",  ">|",  "<>",  "<",  ">",  NULL};
@@ -259,11 +289,11 @@ static void read_sign(Lexer *lexer) {
   add(lexer, ORR_SHELL_SIGN, from);
 }
 
-/* "((i < n))" as one word. */
-static void read_part(Lexer *lexer) {
+/* "((i < n))" and "<(command)" as one word, whose bracket is at @bracket. */
+static void read_part(Lexer *lexer, const char *bracket) {
   const char *from = lexer->at;
   const OrrPlace place = place_of(lexer, from);
-  move_to(lexer, balanced_end(from, '(', ')'));
+  move_to(lexer, balanced_end(bracket, '(', ')', 0));
   add(lexer, ORR_SHELL_WORD, from)->place = place;
 }
 
@@ -275,12 +305,16 @@ static void read_token(Lexer *lexer) {
     read_continuation(lexer);
   else if (c == '\n')
     read_newline(lexer);
+  else if (is_behind_match(lexer))
+    read_pattern(lexer);
   else if (c == '#')
     lexer->at += strcspn(lexer->at, "\n");
+  else if ((c == '<' || c == '>') && lexer->at[1] == '(')
+    read_part(lexer, lexer->at + 1);
   else if (begins_redirect(lexer->at))
     read_redirect(lexer);
   else if (g_str_has_prefix(lexer->at, "(("))
-    read_part(lexer);
+    read_part(lexer, lexer->at);
   else if (strchr(";&|()", c))
     read_sign(lexer);
   else
@@ -304,7 +338,8 @@ GPtrArray *orr_shell_tokens(const char *text, OrrPlace place, gboolean is_array,
                  .is_array = is_array,
                  .tokens = g_ptr_array_new_with_free_func((GDestroyNotify)free_token),
                  .pending = pending};
-  while (*lexer.at) read_token(&lexer);
+  while (*lexer.at && lexer.tokens->len < MOST_TOKENS) read_token(&lexer);
+  if (*lexer.at) orr_diags_error(diags, place_of(&lexer, lexer.at), "more than 250,000 words");
   for (guint i = 0; i < pending->len; i++) read_body(&lexer, pending->pdata[i]);
   add(&lexer, ORR_SHELL_END, lexer.at);
   return lexer.tokens;
