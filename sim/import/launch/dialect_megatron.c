@@ -6,6 +6,8 @@
  */
 #include "sim/import/launch/dialect_megatron.h"
 
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_scripts.h"
 #include "sim/import/launch/launch_trainer.h"
 
 static const OrrLaunchRule rules[] = {
@@ -403,7 +405,20 @@ static void read_config(OrrLaunchDraft *draft) {
     orr_launch_draft_remark(draft, "%s was not given: add it to the command line", path);
 }
 
+/* Megatron's arguments do not say what a script trains. */
+static void ask_kind(OrrLaunchDraft *draft, const OrrLaunchWord *script) {
+  const char *kind = orr_launch_draft_variable(draft, "trains");
+  if (draft->options->model || orr_launch_scripts_is_text(script->text) ||
+      g_strcmp0(kind, "gpt") == 0)
+    return;
+  orr_diags_error(draft->diags, script->place,
+                  "is what '%s' trains a GPT, a decoder of text? Its name does not say: add --set "
+                  "trains=gpt, or --model NAME",
+                  script->text);
+}
+
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
+  ask_kind(draft, command->words->pdata[script]);
   orr_launch_argv(draft, &orr_dialect_megatron, command->words, script + 1, NULL);
   read_config(draft);
 }
@@ -424,7 +439,7 @@ static gboolean knows(const OrrLaunchCommand *command, guint script) {
 
 const OrrLaunchTrainer orr_trainer_megatron = {
     .name = "megatron-lm",
-    .scripts = "pretrain_gpt*.py pretrain_mamba*.py pretrain_llama*.py",
+    .scripts = "pretrain_*.py finetune_megatron_*.py train_rl.py",
     .knows = knows,
     .read = read,
 };

@@ -383,7 +383,7 @@ static gboolean knows(const OrrLaunchCommand *command, guint script) {
 
 const OrrLaunchTrainer orr_trainer_transformers = {
     .name = "transformers",
-    .scripts = "run_clm.py sft.py",
+    .scripts = "run_clm.py run_mlm.py sft.py sft",
     .knows = knows,
     .read = read,
 };

@@ -104,6 +104,7 @@ static const OrrLaunchWord *script_word(const OrrLaunchCommand *command) {
 
 /* Refuses the first command of a program that is known and not read. FALSE: none is. */
 static gboolean refuse_stranger(OrrLaunchDraft *draft, const OrrShell *shell) {
+  static const char *const launchers[] = {"torchrun", "accelerate", "deepspeed", "trl", NULL};
   const GPtrArray *commands = orr_shell_commands(shell);
   for (guint i = 0; i < commands->len; i++) {
     const OrrLaunchCommand *command = commands->pdata[i];
@@ -112,6 +113,14 @@ static gboolean refuse_stranger(OrrLaunchDraft *draft, const OrrShell *shell) {
     orr_diags_error(orr_launch_draft_diags(draft),
                     ((const OrrLaunchWord *)command->words->pdata[0])->place, "%s", stranger);
     return TRUE;
+  }
+  for (guint i = 0; i < commands->len; i++) {
+    const OrrLaunchCommand *command = commands->pdata[i];
+    for (guint k = 0; k < command->words->len; k++) {
+      const char *text = ((const OrrLaunchWord *)command->words->pdata[k])->text;
+      if (g_strv_contains(launchers, text) && orr_launch_trainer_refuse(draft, command))
+        return TRUE;
+    }
   }
   return FALSE;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_scripts.h"
 
 /* To add one: see launch_trainer.h. The last whose `knows` is not NULL may take what no name
  * tells. */
@@ -76,9 +78,18 @@ static const OrrLaunchTrainer *trainer_of(const OrrLaunchCommand *command, guint
   return NULL;
 }
 
+/* "trl sft ...": TRL's program names its script. 0: the command is another. */
+static guint trl_script(const OrrLaunchCommand *command) {
+  for (guint i = 0; i + 1 < command->words->len; i++) {
+    g_autofree char *base = g_path_get_basename(text_at(command, i));
+    if (strcmp(base, "trl") == 0 && text_at(command, i + 1)[0] != '-') return i + 1;
+  }
+  return 0;
+}
+
 /* The last script or module in the command: what stands in front starts it. 0: none. */
 static guint script_of(const OrrLaunchCommand *command) {
-  guint found = 0;
+  guint found = trl_script(command);
   for (guint i = 0; i < command->words->len && !found; i++) {
     const OrrLaunchDialect *dialect = NULL;
     const guint python = python_script(command, i);
@@ -168,9 +179,20 @@ static void read_environment(OrrLaunchDraft *draft, const OrrLaunchCommand *comm
   }
 }
 
+gboolean orr_launch_trainer_refuse(OrrLaunchDraft *draft, const OrrLaunchCommand *command) {
+  const guint script = script_of(command);
+  gboolean by_model = FALSE;
+  const char *what = script ? orr_launch_scripts_other(text_at(command, script), &by_model) : NULL;
+  if (!what || (by_model && draft->options->model)) return FALSE;
+  orr_diags_error(draft->diags, ((const OrrLaunchWord *)command->words->pdata[script])->place,
+                  "'%s' trains %s%s", text_at(command, script), what,
+                  by_model ? ": add --model NAME" : "");
+  return TRUE;
+}
+
 void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   const OrrLaunchCommand *command = choose(draft, commands);
-  if (!command) return;
+  if (!command || orr_launch_trainer_refuse(draft, command)) return;
   read_environment(draft, command);
   const guint script = script_of(command);
   const OrrLaunchTrainer *trainer = trainer_of(command, script);

@@ -30,6 +30,9 @@ extern const OrrLaunchTrainer orr_trainer_transformers;
 
 /* Whether @command starts training with a known script. Quick. */
 gboolean orr_launch_trainer_knows(const OrrLaunchCommand *command);
+/* Refuses a command whose script trains, by its name, what is not a decoder of text. FALSE: it does
+ * not. */
+gboolean orr_launch_trainer_refuse(OrrLaunchDraft *draft, const OrrLaunchCommand *command);
 /* Adds the settings of one of @commands (of OrrLaunchCommand *): the only one, or options.choice;
  * otherwise an error lists them. */
 void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands);
