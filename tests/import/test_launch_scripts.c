@@ -89,7 +89,7 @@ static void test_lines(void) {
              "run.sh:1:40: error: 'pretrain_bert.py' trains an encoder: masked words");
   check_line("pretrain_bert.py", "gpt3-350m", NULL, "'pretrain_bert.py' trains an encoder");
   check_line("pretrain_mamba.py", NULL, NULL, "add --model NAME");
-  check_line("pretrain_mamba.py", "nemotron-h-8b", NULL, "model: nemotron-h-56b");
+  check_line("pretrain_mamba.py", "nemotron-h-8b", NULL, "model: nemotron-h-8b");
   check_line("pretrain_custom.py", NULL, NULL,
              "run.sh:1:40: error: is what 'pretrain_custom.py' trains a GPT, a decoder of text?");
   check_line("pretrain_custom.py", NULL, gpt, "kind: training");
