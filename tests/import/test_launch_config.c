@@ -258,7 +258,7 @@ static void test_refused(void) {
        "a.json:1:22: error: 'CONFIG_BATCH_SIZE' is a word of a template"},
       {"a.yaml", "global_train_batch_size: ${batch}\nmax_seq_len: 2048\n", "--set batch=VALUE"},
       {"a.yaml", "compute_environment: LOCAL\ndistributed_typ: FSDP\n",
-       "did you mean 'distributed-type'?"},
+       "did you mean 'distributed_type'?"},
       {"a.json", "{\"zero_optimization\": {\"stage\": 7}}", "a stage is 0 to 3"},
       {"a.yaml", "model: &a\n  tensor_model_parallel_size: 1\n  x: *a\n",
        "inside of what it names"},
@@ -272,7 +272,7 @@ static void test_refused(void) {
       {"a.yaml",
        "modules:\n  pre_trainer:\n    framework: megatron\n    model: none_7B.yaml\n"
        "    overrides: {micro_batch_sise: 1}\n",
-       "primus does not know 'micro-batch-sise'"},
+       "primus does not know 'micro_batch_sise'"},
       {"a.yaml", "model: {tensor_model_parallel_size: 1\n", "is not valid YAML"},
       /* open-r1, ms-swift, LLaMA-Factory, axolotl: not training of the next token */
       {"a.yaml", QWEN "num_generations: 7\nmax_completion_length: 1024\n",

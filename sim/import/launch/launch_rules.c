@@ -181,6 +181,15 @@ static gboolean passes_over(OrrLaunchDraft *draft, OrrLaunchSetting *setting, co
  * another program. */
 enum { MOST_UNKNOWN = 100 };
 
+/* The key as a config writes it, "zero_optimization.stag"; of a command line, without dashes in
+ * front. Newly allocated. */
+static char *written_key(const OrrLaunchSetting *setting) {
+  const char *end = strstr(setting->written, ": ");
+  return setting->written[0] == '-' || !end
+             ? g_strdup(setting->key)
+             : g_strndup(setting->written, (gsize)(end - setting->written));
+}
+
 static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
   const guint n_unknown = ++draft->n_unknown;
   g_autofree char *nearest =
@@ -192,9 +201,11 @@ static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
                     MOST_UNKNOWN, setting->dialect->name);
     return;
   }
+  g_autofree char *key = written_key(setting);
   g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
+  if (strchr(key, '_')) g_strdelimit(hint, "-", '_');
   orr_diags_error(draft->diags, setting->place, "%s does not know '%s'%s", setting->dialect->name,
-                  setting->key, hint);
+                  key, hint);
 }
 
 static void convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
@@ -258,6 +269,20 @@ static gboolean is_first(const OrrLaunchDraft *draft, guint i) {
   return TRUE;
 }
 
+/* JSON has no comments: a key that begins with "_" or "//" is one. */
+static gboolean is_comment(const OrrLaunchSetting *setting) {
+  const char *file = setting->place.file;
+  if (!file || !(g_str_has_suffix(file, ".json") || g_str_has_suffix(file, ".jsonc"))) return FALSE;
+  g_autofree char *key = written_key(setting);
+  return key[0] == '_' || strstr(key, "._") || g_str_has_prefix(key, "//") || strstr(key, ".//");
+}
+
+static const OrrLaunchRule *rule_for(const OrrLaunchSetting *setting) {
+  static const OrrLaunchRule comment = {
+      .keys = "_*", .verdict = ORR_LAUNCH_IRRELEVANT, .why = "a comment"};
+  return is_comment(setting) ? &comment : orr_launch_rule_find(setting->dialect, setting->key);
+}
+
 void orr_launch_draft_apply(OrrLaunchDraft *draft) {
   for (guint i = 0, n_read = draft->settings->len; i < n_read; i++) {
     const OrrLaunchSetting *setting = draft->settings->pdata[i];
@@ -265,7 +290,7 @@ void orr_launch_draft_apply(OrrLaunchDraft *draft) {
   }
   for (guint i = 0; i < draft->settings->len; i++) {
     OrrLaunchSetting *setting = draft->settings->pdata[i];
-    setting->rule = orr_launch_rule_find(setting->dialect, setting->key);
+    setting->rule = rule_for(setting);
   }
   g_autofree gboolean *overridden = find_overridden(draft);
   const guint n = draft->settings->len;
