@@ -114,14 +114,14 @@ static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cl
 
 /* Describes a GPU's PCIe, and the links of the node that can limit it. */
 static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
-  static const char *const paths[] = {"", ", network traffic over it",
-                                      ", network traffic over it and the host bridge"};
   const OrrHostShape *host = &cluster->node.host;
-  if (fabric->inside_base[0] == fabric->nic_base && host->network_path == ORR_NETWORK_APART) return;
+  const gboolean carries_network = orr_fabric_network_on_pcie(fabric);
+  if (fabric->inside_base[0] == fabric->nic_base && !carries_network) return;
   g_autofree char *pcie =
       orr_quantity_format(orr_fabric_pcie_bandwidth(fabric), ORR_UNIT_BYTES_PER_S);
-  g_string_append_printf(text, LABEL "%s per GPU each way%s", "pcie", pcie,
-                         paths[host->network_path]);
+  g_string_append_printf(text, LABEL "%s per GPU each way%s%s", "pcie", pcie,
+                         carries_network ? ", network traffic over it" : "",
+                         host->network_path == ORR_NETWORK_BRIDGE ? " and the host bridge" : "");
   for (int kind = 0; kind < ORR_N_HOST_LINKS; kind++) {
     static const char *const names[] = {NULL, "a host bridge", "between sockets", "a NIC's slot"};
     const gint64 first = fabric->inside_base[kind];

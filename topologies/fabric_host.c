@@ -31,6 +31,16 @@ double orr_fabric_pcie_bandwidth(const OrrFabric *fabric) {
          node_of(fabric)->host_link_efficiency;
 }
 
+gboolean orr_fabric_network_on_pcie(const OrrFabric *fabric) {
+  const OrrNodeShape *node = node_of(fabric);
+  const double link = node->host_link_bytes_per_s > 0
+                          ? node->host_link_bytes_per_s
+                          : fabric->cluster->device.host_link_bytes_per_s;
+  if (node->host.network_path != ORR_NETWORK_AUTO)
+    return node->host.network_path != ORR_NETWORK_APART;
+  return link > 0 && node->nics_per_gpu * node->nic_bytes_per_s > link;
+}
+
 gboolean orr_fabric_peers_on_pcie(const OrrFabric *fabric) {
   const OrrNodeShape *node = node_of(fabric);
   const OrrHostShape *host = &node->host;
@@ -125,7 +135,7 @@ static void append_slot(const OrrFabric *fabric, gint64 port, gboolean back, GAr
 
 void orr_fabric_append_exit(const OrrFabric *fabric, gint64 gpu, gint64 port, GArray *links) {
   const int path = node_of(fabric)->host.network_path;
-  if (path != ORR_NETWORK_APART) append_pcie(fabric, gpu, FALSE, links);
+  if (orr_fabric_network_on_pcie(fabric)) append_pcie(fabric, gpu, FALSE, links);
   if (path == ORR_NETWORK_BRIDGE) {
     append_switch(fabric, gpu, FALSE, links);
     append_bridge(fabric, gpu, FALSE, links);
@@ -142,13 +152,14 @@ void orr_fabric_append_entry(const OrrFabric *fabric, gint64 gpu, gint64 port, G
     append_bridge(fabric, gpu, TRUE, links);
     append_switch(fabric, gpu, TRUE, links);
   }
-  if (path != ORR_NETWORK_APART) append_pcie(fabric, gpu, TRUE, links);
+  if (orr_fabric_network_on_pcie(fabric)) append_pcie(fabric, gpu, TRUE, links);
 }
 
 void orr_fabric_append_memory(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back,
                               GArray *links) {
   const int path = node_of(fabric)->host.network_path;
-  if (path != ORR_NETWORK_APART) append_bridge(fabric, gpu, !back, links);
+  if (path == ORR_NETWORK_SWITCH || path == ORR_NETWORK_BRIDGE)
+    append_bridge(fabric, gpu, !back, links);
   if (path == ORR_NETWORK_SWITCH) append_switch(fabric, gpu, !back, links);
   append_slot(fabric, port, back, links);
 }

@@ -3,7 +3,7 @@
  */
 #include "topologies/host.h"
 
-static const char *const path_words[] = {"apart", "switch", "bridge", NULL};
+static const char *const path_words[] = {"auto", "apart", "switch", "bridge", NULL};
 
 #define AT(member_) .offset = offsetof(OrrHostShape, member_)
 
@@ -16,9 +16,12 @@ static const OrrField fields[] = {
     ORR_FIELD_INT(OrrHostShape, "cores", cores, "0",
                   "Cores of a node, all sockets together; 0: unknown.", .min = 0, .max = 1e5),
     ORR_FIELD_WORD(
-        OrrHostShape, "network-path", network_path, path_words, "apart",
-        "What network traffic crosses inside the node. apart: only its NIC; switch: also its GPU's "
-        "PCIe; bridge: its GPU's PCIe, the link of the PCIe switch above it, and the host bridge."),
+        OrrHostShape, "network-path", network_path, path_words, "auto",
+        "Where NICs hang, and so what network traffic crosses inside the node. auto: its NIC, and "
+        "its GPU's PCIe (host-link-bandwidth) where the GPU's NICs together are nominally faster; "
+        "apart: only its NIC, which is on the device or on a switch of its own; switch: always "
+        "also its GPU's PCIe; bridge: its GPU's PCIe, the link of the PCIe switch above it, and "
+        "the host bridge."),
     ORR_FIELD_INT(OrrHostShape, "gpus-per-switch", gpus_per_switch, "0",
                   "GPUs that share a PCIe switch and its link to the host; 0: no switches.",
                   .min = 0, .max = 1024),

@@ -16,8 +16,11 @@
  * links and shares them with copies between GPU and host (checkpoints, offload) and with traffic
  * between GPUs of the node that communicate over PCIe:
  *
- *   apart    NIC                                             the default: what NICs reach was
- *                                                            measured with all of it
+ *   auto     NIC, and the GPU's PCIe where that is slower    the default: what NICs reach was
+ *                                                            measured with all of the path, but a
+ *                                                            GPU's link bounds what its NICs carry
+ *   apart    NIC                                             NICs on the device itself, or on a
+ *                                                            switch of its own (TPUs, Gaudi)
  *   switch   GPU's PCIe, NIC's slot, NIC                     NICs beside GPUs on PCIe switches (DGX
  *                                                            A100, H100)
  *   bridge   GPU's PCIe, switch up, bridge, slot, NIC        NICs on the CPU (Grace's), or no
@@ -46,7 +49,12 @@
 
 G_BEGIN_DECLS
 
-typedef enum { ORR_NETWORK_APART, ORR_NETWORK_SWITCH, ORR_NETWORK_BRIDGE } OrrNetworkPath;
+typedef enum {
+  ORR_NETWORK_AUTO,
+  ORR_NETWORK_APART,
+  ORR_NETWORK_SWITCH,
+  ORR_NETWORK_BRIDGE
+} OrrNetworkPath;
 
 typedef struct {
   char *cpu;

@@ -183,6 +183,20 @@ static void test_offload_against_network(void) {
                10e9); /* the NIC is below the switch */
 }
 
+/* Four NICs of 10 GB/s at 80 % reach a GPU through its PCIe of 20 GB/s at 50 %, which bounds them;
+ * NICs on the device itself (apart) do not pass it. Two NICs are nominally as fast as the link,
+ * and what they reach, 16 GB/s, was measured with it. */
+static void test_nics_behind_pcie(void) {
+  FIXTURE(four, 1, "node.nics-per-gpu", "4");
+  FIXTURE(own, 1, "node.nics-per-gpu", "4", "node.host.network-path", "apart");
+  FIXTURE(two, 1, "node.nics-per-gpu", "2");
+  ASSERT_RATES(four, FLOWS({0, 4, 0}), 10e9);
+  ASSERT_RATES(four, FLOWS({4, 0, 0}), 10e9);
+  ASSERT_RATES(four, FLOWS({0, 4, 0}, {0, TO_HOST, 0}), 5e9, 5e9);
+  ASSERT_RATES(own, FLOWS({0, 4, 0}), 32e9);
+  ASSERT_RATES(two, FLOWS({0, 4, 0}), 16e9);
+}
+
 /* The DGX A100's Gen4 x16: 31.5 GB/s at 76 %, 23.94, for offload and a 25 GB/s NIC at 96 %, 24,
  * together. */
 static void test_gen4(void) {
@@ -287,6 +301,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fabric-host/dead-port", test_dead_port);
   g_test_add_func("/fabric-host/counts", test_counts);
   g_test_add_func("/fabric-host/offload-against-network", test_offload_against_network);
+  g_test_add_func("/fabric-host/nics-behind-pcie", test_nics_behind_pcie);
   g_test_add_func("/fabric-host/gen4", test_gen4);
   g_test_add_func("/fabric-host/switch", test_switch);
   g_test_add_func("/fabric-host/network-over-the-bridge", test_network_over_the_bridge);
