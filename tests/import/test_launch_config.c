@@ -190,6 +190,33 @@ static void test_huggingface(void) {
 }
 
 /* What tools on the Trainer do where a key is missing (launch_wrappers.c has the sources). */
+/* The YAML of Megatron-LM's own tests: false leaves a flag out, encoders are refused. */
+static void test_megatron_tests(void) {
+  static const OrrLaunchOptions options = {H100, .nodes = 1};
+  static const char good[] =
+      "TEST_TYPE: regular\nENV_VARS: {NCCL_ALGO: Ring, SKIP_PYTEST: 1}\nMODEL_ARGS:\n"
+      "  --num-layers: 32\n  --hidden-size: 4096\n  --num-attention-heads: 32\n"
+      "  --seq-length: 4096\n  --max-position-embeddings: 4096\n  --micro-batch-size: 1\n"
+      "  --global-batch-size: 8\n  --bf16: true\n  --sequence-parallel: false\n";
+  static const char bad[] = "MODEL_ARGS: {--num-layers: 4, --encoder-num-layers: 4}\n";
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
+  g_autoptr(OrrLaunchDraft) refused = orr_launch_draft_new(library, &options);
+  g_autoptr(GError) error = NULL;
+  orr_launch_form_add_text(draft, "a.yaml", good, strlen(good));
+  orr_launch_form_read(draft);
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(text, "context: 4096")); /* of learned positions, which gpt3-6.7b lacks */
+  g_assert_nonnull(strstr(text, "collectives: ring"));
+  g_assert_null(strstr(text, "sequence-parallel"));
+  orr_launch_form_add_text(refused, "b.yaml", bad, strlen(bad));
+  orr_launch_form_read(refused);
+  g_autofree char *none = orr_launch_draft_scenario(refused, &error);
+  g_assert_null(none);
+  g_assert_nonnull(strstr(error->message, "b.yaml:1:53: error: --encoder-num-layers 4: a model"));
+}
+
 static void test_wrappers(void) {
 #define QWEN "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 2\n"
 #define SWIFT "model: Qwen/Qwen3-8B\ntrain_type: full\nmax_length: 4096\n"
@@ -305,6 +332,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-config/deepspeed", test_deepspeed);
   g_test_add_func("/launch-config/huggingface", test_huggingface);
   g_test_add_func("/launch-config/wrappers", test_wrappers);
+  g_test_add_func("/launch-config/megatron-tests", test_megatron_tests);
   g_test_add_func("/launch-config/refused", test_refused);
   return g_test_run();
 }

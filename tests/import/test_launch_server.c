@@ -420,6 +420,41 @@ static void test_replicas(void) {
   clear(&own);
 }
 
+/* Every key of a manifest is in the account; what is not simulated and not known warns. */
+static void test_manifest_account(void) {
+  static const char values[] =
+      "servingEngineSpec:\n  modelSpec:\n  - name: chat\n    modelURL: Qwen/Qwen3-8B\n"
+      "    replicaCount: 2\n    requestCPU: 4\n    vllmConfig: {maxModelLen: 8192}\n"
+      "    lmcacheConfig: {enabled: true, cpuOffloadingBufferSize: \"20\", kvRole: kv_producer}\n"
+      "    flavour: sweet\nrouterSpec: {routingLogic: prefixaware}\n"
+      "cacheserverSpec: {replicaCount: 1, serde: naive}\n";
+  static const struct {
+    const char *wanted;
+  } rows[] = {{"mapped         a.yaml:5  servingEngineSpec.modelSpec.replicaCount: 2"},
+              {"irrelevant     a.yaml:6  servingEngineSpec.modelSpec.requestCPU: 4"},
+              {"mapped         a.yaml:8  servingEngineSpec.modelSpec.lmcacheConfig.enabled"},
+              {"not simulated  a.yaml:8  servingEngineSpec.modelSpec.lmcacheConfig.kvRole: "
+               "kv_producer: engines that prefill apart"},
+              {"not simulated  a.yaml:9  servingEngineSpec.modelSpec.flavour: sweet: a key that is "
+               "not known here"},
+              {"mapped         a.yaml:10  routerSpec.routingLogic: prefixaware: workload.router"},
+              {"not simulated  a.yaml:11  cacheserverSpec.serde: naive: a cache on the network"}};
+  static const OrrLaunchOptions options = {.cluster = "dgx-h100-superpod"};
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
+  g_autoptr(GError) error = NULL;
+  orr_launch_form_add_text(draft, "a.yaml", values, strlen(values));
+  orr_launch_form_read(draft);
+  g_autofree char *scenario = orr_launch_draft_scenario(draft, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(scenario, "router: prefix-aware"));
+  g_assert_nonnull(strstr(scenario, "host: 20 GB"));
+  g_autofree char *account = orr_launch_draft_account(draft);
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+    if (!strstr(account, rows[i].wanted))
+      g_error("'%s' is missing in:\n%s", rows[i].wanted, account);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
@@ -436,5 +471,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-server/names", test_names);
   g_test_add_func("/launch-server/alternatives", test_alternatives);
   g_test_add_func("/launch-server/replicas", test_replicas);
+  g_test_add_func("/launch-server/manifest-account", test_manifest_account);
   return g_test_run();
 }

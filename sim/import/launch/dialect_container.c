@@ -128,7 +128,6 @@ static const OrrLaunchRule rules[] = {
     ORR_SERVING_MAPS(VALUE, "image", "workload.stack", convert_image),
     ORR_SERVING_MAPS(VALUE, "package", "workload.stack", convert_package),
     ORR_SERVING_MAPS(VALUE, "gpu-product", "cluster.base", convert_machine),
-    ORR_SERVING_MAPS(VALUE, "replicas", "workload.replicas", orr_launch_convert_later),
     ORR_SERVING_IGNORES(VALUE, "gpus", "the server's parallelism says how many GPUs it uses"),
     ORR_SERVING_IGNORES(VALUE, "option.*", "how the container is run"),
 };

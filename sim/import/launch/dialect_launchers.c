@@ -159,6 +159,9 @@ static const OrrLaunchRule environment_rules[] = {
     {.keys = "nccl-* cuda-* nvte-* torch-* pytorch-*",
      .verdict = ORR_LAUNCH_IRRELEVANT,
      .why = "time limits, logs, devices and fine tuning"},
+    {.keys = "test.*",
+     .verdict = ORR_LAUNCH_IRRELEVANT,
+     .why = "how Megatron-LM's own tests run and are judged"},
 };
 
 const OrrLaunchDialect orr_dialect_training_environment = {

@@ -309,6 +309,23 @@ static void set_dimensions(OrrLaunchDraft *draft, const Shape *shape) {
   if (mtp) set_number(draft, "model.mtp-layers", mtp, "mtp-num-layers", NULL);
 }
 
+/* The library's model; with more learned positions where the launch line has more. */
+static void set_library_model(OrrLaunchDraft *draft, const char *name) {
+  static const char same[] = "has the dimensions of the launch line";
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const OrrNode *model =
+      orr_library_borrow(orr_launch_draft_library(draft), "model", name, (OrrPlace){0}, ignored);
+  const char *position = orr_node_get_text(model, "position");
+  const gint64 wanted = number(draft, "max-position-embeddings", number(draft, "seq-length", 0));
+  const gboolean is_learned = !position || strcmp(position, "learned") == 0;
+  if (!is_learned || wanted <= member(model, "context", 0)) {
+    orr_launch_draft_set(draft, "model", name, NULL, same);
+    return;
+  }
+  orr_launch_draft_set(draft, "model.base", name, NULL, same);
+  set_number(draft, "model.context", wanted, "max-position-embeddings", "seq-length");
+}
+
 void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
   const Shape shape = shape_of(draft);
   if (orr_launch_draft_options(draft)->model || orr_launch_draft_get(draft, "model") ||
@@ -321,7 +338,7 @@ void orr_dialect_megatron_model(OrrLaunchDraft *draft) {
   }
   g_autofree char *name = library_model(draft, &shape);
   if (name) {
-    orr_launch_draft_set(draft, "model", name, NULL, "has the dimensions of the launch line");
+    set_library_model(draft, name);
     return;
   }
   if (!shape.vocab)

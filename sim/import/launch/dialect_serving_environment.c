@@ -119,6 +119,17 @@ static const OrrLaunchRule rules[] = {
     ORR_SERVING_IGNORES(VALUE, "pytorch.*", "the runtime of PyTorch"),
     ORR_SERVING_IGNORES(VALUE, "omp.*", "threads of the host"),
     ORR_SERVING_IGNORES(VALUE, "ucx.*", "transports of caches"),
+    ORR_SERVING_IGNORES(VALUE,
+                        "lmcache.log-level lmcache.use-experimental lmcache.chunk-size "
+                        "lmcache.track-usage lmcache.config-file",
+                        "logs, and how LMCache divides its blocks"),
+    ORR_SERVING_WARNS(VALUE, "lmcache.*", "false",
+                      "LMCache's cache below the GPUs' memory: set workload.engine.cache-tiers"),
+    ORR_SERVING_WARNS(VALUE, "mooncake.*", "",
+                      "a store of caches on the network: set workload.engine.cache-tiers.remote"),
+    ORR_SERVING_WARNS(VALUE, "dyn.router-mode", "round-robin random",
+                      "Dynamo's router: set workload.router"),
+    ORR_SERVING_IGNORES(VALUE, "dyn.*", "logs, ports and discovery of Dynamo"),
     ORR_SERVING_IGNORES(VALUE, "gloo.*", "control messages"),
     ORR_SERVING_IGNORES(VALUE, "ray.*", "how processes start"),
 };

@@ -21,6 +21,7 @@ extern const OrrLaunchDialect orr_dialect_vllm_bench;
 /* The image, the replicas and the packages of a server. */
 extern const OrrLaunchDialect orr_dialect_container;
 /* Environment variables of NCCL and of the engines. */
+extern const OrrLaunchDialect orr_dialect_manifest;
 extern const OrrLaunchDialect orr_dialect_environment;
 
 G_END_DECLS

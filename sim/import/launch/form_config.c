@@ -116,7 +116,8 @@ static void read_tree(OrrLaunchDraft *draft, OrrLaunchSource *source, const OrrN
   else
     orr_diags_error(draft->diags, document->place,
                     "a config of no known trainer (NeMo, GPT-NeoX, DeepSpeed, Accelerate, "
-                    "llm-foundry, OLMo, Primus, Transformers and those that build on it)");
+                    "llm-foundry, OLMo, Primus, Megatron-LM's tests, Transformers and those that "
+                    "build on it), and no manifest, chart or Compose file that starts a server");
 }
 
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {

@@ -1,6 +1,7 @@
 /*
  * form_manifest.c - servers in manifests of Kubernetes, Compose files, tasks of SkyPilot and
- * dstack, and values of the chart of vLLM's production stack.
+ * dstack; form_manifest_charts.c has the values of charts. What no command takes of them becomes
+ * settings of dialect_manifest.c, so that the account has every key.
  *
  * Any map with an `image` and a `command` or `args` is a container, wherever it stands: in a
  * Deployment, a StatefulSet, a LeaderWorkerSet, a graph of Dynamo, a service of Compose. The
@@ -16,19 +17,76 @@
 #include "sim/base/quantity.h"
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/form_manifest.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_server.h"
 #include "sim/import/launch/shell.h"
 
-typedef struct {
-  OrrLaunchDraft *draft;
-  GPtrArray *commands;   /* of OrrLaunchCommand *, borrowed: those that concern servers */
-  GPtrArray *containers; /* of OrrLaunchCommand * */
-  GPtrArray *shells;     /* of OrrShell * */
-  GPtrArray *documents;  /* of OrrNode *, which commands refer to */
-  gboolean is_compose;   /* `command` gives arguments to the image's own program */
-} Manifest;
+/* --- Keys --- */
+
+/* The values below @node became words of a command. */
+void orr_form_manifest_use(OrrFormManifest *manifest, const OrrNode *node) {
+  if (!node) return;
+  g_hash_table_add(manifest->used, (gpointer)node);
+  for (guint i = 0; node->kind != ORR_NODE_SCALAR && i < orr_node_length(node); i++)
+    orr_form_manifest_use(manifest, node->items->pdata[i]);
+}
+
+void orr_form_manifest_use_keys(OrrFormManifest *manifest, const OrrNode *map, const char *keys) {
+  g_auto(GStrv) all = g_strsplit(keys, " ", -1);
+  for (char **key = all; *key; key++) orr_form_manifest_use(manifest, orr_node_get(map, *key));
+}
+
+/* Another program's command that routes requests has a key of its own. */
+static gboolean routes(const char *path, const char *value) {
+  return (g_str_has_suffix(path, "args") || g_str_has_suffix(path, "command") ||
+          g_str_has_suffix(path, "value")) &&
+         (strstr(value, "router") || strstr(value, "dynamo.frontend"));
+}
+
+/* What no command took, as settings. */
+static void account_for(OrrFormManifest *manifest, const OrrNode *node, const char *path,
+                        guint *n) {
+  enum { MOST_KEYS = 4000 };
+  if (g_hash_table_contains(manifest->used, node) || *n > MOST_KEYS) return;
+  if (node->kind == ORR_NODE_SCALAR) {
+    g_autofree char *key =
+        routes(path, node->text) ? g_strconcat("x.router-command", NULL) : g_strdup(path);
+    OrrLaunchSetting *setting =
+        orr_launch_draft_add(manifest->draft, &orr_dialect_manifest, key, node->text, node->place);
+    g_free(setting->written);
+    setting->written = g_strdup_printf("%s: %s", path, node->text);
+    if (++*n == MOST_KEYS)
+      orr_diags_error(manifest->draft->diags, node->place, "more than %d keys in a manifest",
+                      MOST_KEYS);
+    return;
+  }
+  for (guint i = 0; i < orr_node_length(node); i++) {
+    const OrrNode *key = node->kind == ORR_NODE_MAP ? node->keys->pdata[i] : NULL;
+    g_autofree char *below =
+        key ? g_strconcat(path, *path ? "." : "", key->text, NULL) : g_strdup(path);
+    account_for(manifest, node->items->pdata[i], below, n);
+  }
+}
+
+/* Documents of these kinds start no server. */
+static const char *prefix_of(const OrrNode *tree) {
+  static const struct {
+    const char *kinds, *prefix;
+  } rows[] = {{"ConfigMap", "configmap"},
+              {"HorizontalPodAutoscaler ScaledObject", "autoscaler"},
+              {"Service PersistentVolumeClaim PersistentVolume Secret ServiceAccount Role "
+               "RoleBinding ClusterRole ClusterRoleBinding Ingress HTTPRoute Gateway Namespace "
+               "NetworkPolicy ServiceMonitor PodMonitor StorageClass PodDisruptionBudget",
+               "other"}};
+  const char *kind = orr_node_get_text(tree, "kind");
+  for (guint i = 0; kind && i < G_N_ELEMENTS(rows); i++) {
+    g_auto(GStrv) kinds = g_strsplit(rows[i].kinds, " ", -1);
+    if (g_strv_contains((const char *const *)kinds, kind)) return rows[i].prefix;
+  }
+  return "";
+}
 
 /* --- Words --- */
 
@@ -46,14 +104,14 @@ static void free_command(gpointer data) {
   g_free(command);
 }
 
-static OrrLaunchCommand *new_command(void) {
+OrrLaunchCommand *orr_form_manifest_command(void) {
   OrrLaunchCommand *command = g_new0(OrrLaunchCommand, 1);
   command->words = g_ptr_array_new_with_free_func(free_word);
   command->environment = g_ptr_array_new_with_free_func(free_word);
   return command;
 }
 
-static void add_word(GPtrArray *words, const char *text, OrrPlace place) {
+void orr_form_manifest_add_word(GPtrArray *words, const char *text, OrrPlace place) {
   OrrLaunchWord *word = g_new0(OrrLaunchWord, 1);
   word->text = g_strdup(text);
   word->place = place;
@@ -61,7 +119,7 @@ static void add_word(GPtrArray *words, const char *text, OrrPlace place) {
 }
 
 /* The value of variable @name, or NULL. */
-static const char *lookup(const Manifest *manifest, const GPtrArray *environment,
+static const char *lookup(const OrrFormManifest *manifest, const GPtrArray *environment,
                           const char *name) {
   const gsize length = strlen(name);
   for (guint i = environment->len; i-- > 0;) {
@@ -87,7 +145,8 @@ static const char *read_variable(const char *at, char **ret_name, char **ret_fal
 }
 
 /* Replaces the variables of @word. */
-static void resolve(const Manifest *manifest, const GPtrArray *environment, OrrLaunchWord *word) {
+void orr_form_manifest_resolve(const OrrFormManifest *manifest, const GPtrArray *environment,
+                               OrrLaunchWord *word) {
   g_autoptr(GString) text = g_string_new(NULL);
   for (const char *at = word->text; *at;) {
     g_autofree char *name = NULL, *fallback = NULL;
@@ -110,7 +169,7 @@ static void resolve(const Manifest *manifest, const GPtrArray *environment, OrrL
 
 /* @text with those $(NAME) replaced that the container has: the others are the shell's. Newly
  * allocated. */
-static char *replace_known(const Manifest *manifest, const GPtrArray *environment,
+static char *replace_known(const OrrFormManifest *manifest, const GPtrArray *environment,
                            const char *text) {
   GString *replaced = g_string_new(NULL);
   for (const char *at = text; *at;) {
@@ -134,8 +193,8 @@ static void set_variables(OrrShell *shell, const GPtrArray *environment) {
 
 /* The commands of a script that concern servers. The lines of a block of text are the file's: its
  * first line is the one after the key's. */
-static void add_script(Manifest *manifest, const OrrLaunchCommand *like,
-                       const OrrLaunchWord *script) {
+void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchCommand *like,
+                                  const OrrLaunchWord *script) {
   OrrShell *shell = orr_shell_new(manifest->draft);
   g_autofree char *text = replace_known(manifest, like->environment, script->text);
   g_autofree char *lines = g_strnfill((gsize)MAX(script->place.line, 1), '\n');
@@ -160,26 +219,27 @@ static void add_script(Manifest *manifest, const OrrLaunchCommand *like,
 /* --- Containers --- */
 
 /* The words of @text as a shell splits them; NULL: it cannot. */
-static char **split_words(const char *text) {
+char **orr_form_manifest_split(const char *text) {
   char **words = NULL;
   return g_shell_parse_argv(text, NULL, &words, NULL) ? words : NULL;
 }
 
 /* A list of texts, or one text that is split as a shell would. */
-static void add_words(GPtrArray *words, const OrrNode *node) {
+void orr_form_manifest_add_words(GPtrArray *words, const OrrNode *node) {
   if (!node) return;
   if (node->kind == ORR_NODE_SCALAR) {
-    g_auto(GStrv) split = split_words(node->text);
-    for (char **word = split; word && *word; word++) add_word(words, *word, node->place);
+    g_auto(GStrv) split = orr_form_manifest_split(node->text);
+    for (char **word = split; word && *word; word++)
+      orr_form_manifest_add_word(words, *word, node->place);
   }
   for (guint i = 0; node->kind == ORR_NODE_LIST && i < orr_node_length(node); i++) {
     const OrrNode *item = node->items->pdata[i];
-    if (item->kind == ORR_NODE_SCALAR) add_word(words, item->text, item->place);
+    if (item->kind == ORR_NODE_SCALAR) orr_form_manifest_add_word(words, item->text, item->place);
   }
 }
 
 /* Kubernetes: a list of {name, value}. Compose: a map, or a list of "NAME=value". */
-static void add_environment(GPtrArray *variables, const OrrNode *node) {
+void orr_form_manifest_add_environment(GPtrArray *variables, const OrrNode *node) {
   for (guint i = 0; node && i < orr_node_length(node); i++) {
     const OrrNode *item = node->items->pdata[i];
     const OrrNode *key = node->kind == ORR_NODE_MAP ? node->keys->pdata[i] : NULL;
@@ -188,12 +248,12 @@ static void add_environment(GPtrArray *variables, const OrrNode *node) {
         item->kind == ORR_NODE_SCALAR ? item->text : orr_node_get_text(item, "value");
     if (!value) continue;
     g_autofree char *text = name ? g_strdup_printf("%s=%s", name, value) : g_strdup(value);
-    add_word(variables, text, item->place);
+    orr_form_manifest_add_word(variables, text, item->place);
   }
 }
 
 /* The script of `bash -c SCRIPT`; NULL: the words are the command. */
-static const OrrLaunchWord *script_of(const OrrLaunchCommand *command) {
+const OrrLaunchWord *orr_form_manifest_script(const OrrLaunchCommand *command) {
   static const char *const shells[] = {"bash", "sh", "zsh", "dash", NULL};
   for (guint i = 0; i + 2 < command->words->len; i++) {
     const OrrLaunchWord *shell = command->words->pdata[i], *option = command->words->pdata[i + 1];
@@ -207,7 +267,7 @@ static const OrrLaunchWord *script_of(const OrrLaunchCommand *command) {
 
 /* Whether @command starts a server. Where the container has a program of its own, that one must:
  * the image's does not run. */
-static gboolean starts_server(const Manifest *manifest, const OrrNode *node,
+static gboolean starts_server(const OrrFormManifest *manifest, const OrrNode *node,
                               OrrLaunchCommand *command) {
   const char *image = command->image;
   if (orr_node_get(node, manifest->is_compose ? "entrypoint" : "command")) command->image = NULL;
@@ -225,12 +285,12 @@ static void add_kserve_words(OrrLaunchCommand *command, const OrrNode *node) {
                                          {"--model_name", "--served-model-name"},
                                          {"--model-name", "--served-model-name"}};
   const OrrNode *uri = orr_node_get(node, "storageUri");
-  add_word(command->words, "vllm.entrypoints.openai.api_server", node->place);
+  orr_form_manifest_add_word(command->words, "vllm.entrypoints.openai.api_server", node->place);
   if (uri && g_str_has_prefix(uri->text, "hf://")) {
-    add_word(command->words, "--model", uri->place);
-    add_word(command->words, uri->text + strlen("hf://"), uri->place);
+    orr_form_manifest_add_word(command->words, "--model", uri->place);
+    orr_form_manifest_add_word(command->words, uri->text + strlen("hf://"), uri->place);
   }
-  add_words(command->words, orr_node_get(node, "args"));
+  orr_form_manifest_add_words(command->words, orr_node_get(node, "args"));
   for (guint i = 0; i < command->words->len; i++) {
     OrrLaunchWord *word = command->words->pdata[i];
     for (guint k = 0; k < G_N_ELEMENTS(names); k++) {
@@ -244,36 +304,38 @@ static void add_kserve_words(OrrLaunchCommand *command, const OrrNode *node) {
   }
 }
 
-static void add_container(Manifest *manifest, const OrrNode *node, gint64 replicas) {
-  OrrLaunchCommand *command = new_command();
+static void add_container(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
+  OrrLaunchCommand *command = orr_form_manifest_command();
   const OrrNode *image = orr_node_get(node, "image");
   const OrrNode *entrypoint = orr_node_get(node, "entrypoint"), *args = orr_node_get(node, "args");
-  add_environment(command->environment, orr_node_get(node, "env"));
-  add_environment(command->environment, orr_node_get(node, "environment"));
+  orr_form_manifest_add_environment(command->environment, orr_node_get(node, "env"));
+  orr_form_manifest_add_environment(command->environment, orr_node_get(node, "environment"));
   if (orr_node_get(node, "modelFormat")) {
     add_kserve_words(command, node);
   } else {
-    add_words(command->words, entrypoint);
-    add_words(command->words, orr_node_get(node, "command"));
-    add_words(command->words, args);
+    orr_form_manifest_add_words(command->words, entrypoint);
+    orr_form_manifest_add_words(command->words, orr_node_get(node, "command"));
+    orr_form_manifest_add_words(command->words, args);
   }
   command->image = image && image->kind == ORR_NODE_SCALAR ? image->text : NULL;
   command->image_place = image ? image->place : node->place;
   command->replicas = replicas;
   g_ptr_array_add(manifest->containers, command);
-  const OrrLaunchWord *script = script_of(command);
-  if (script) {
-    add_script(manifest, command, script);
-    return;
-  }
-  for (guint i = 0; i < command->words->len; i++)
-    resolve(manifest, command->environment, command->words->pdata[i]);
-  if (starts_server(manifest, node, command)) g_ptr_array_add(manifest->commands, command);
+  const guint n_commands = manifest->commands->len;
+  const OrrLaunchWord *script = orr_form_manifest_script(command);
+  if (script) orr_form_manifest_add_script(manifest, command, script);
+  for (guint i = 0; !script && i < command->words->len; i++)
+    orr_form_manifest_resolve(manifest, command->environment, command->words->pdata[i]);
+  if (!script && starts_server(manifest, node, command))
+    g_ptr_array_add(manifest->commands, command);
+  if (manifest->commands->len > n_commands)
+    orr_form_manifest_use_keys(
+        manifest, node, "image entrypoint command args env environment modelFormat storageUri");
 }
 
 /* --- Documents --- */
 
-static gint64 number_at(const OrrNode *map, const char *key, gint64 fallback) {
+gint64 orr_form_manifest_number(const OrrNode *map, const char *key, gint64 fallback) {
   double number = 0;
   const char *text = orr_node_get_text(map, key);
   if (!text || !orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL)) return fallback;
@@ -281,7 +343,7 @@ static gint64 number_at(const OrrNode *map, const char *key, gint64 fallback) {
 }
 
 /* Labels that name the GPU or the instance. */
-static void note_machine(Manifest *manifest, const OrrNode *map) {
+static void note_machine(OrrFormManifest *manifest, const OrrNode *map) {
   static const char *const labels[] = {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
                                        NULL};
   for (const char *const *label = labels; *label; label++) {
@@ -295,11 +357,11 @@ static void note_machine(Manifest *manifest, const OrrNode *map) {
     orr_launch_draft_add(manifest->draft, &orr_dialect_container, "gpus", gpus->text, gpus->place);
 }
 
-static void walk(Manifest *manifest, const OrrNode *node, gint64 replicas) {
+static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
   if (node->kind == ORR_NODE_MAP) {
     const OrrNode *deploy = orr_node_get(node, "deploy"); /* of Compose */
-    replicas = number_at(node, "replicas", replicas);
-    if (deploy) replicas = number_at(deploy, "replicas", replicas);
+    replicas = orr_form_manifest_number(node, "replicas", replicas);
+    if (deploy) replicas = orr_form_manifest_number(deploy, "replicas", replicas);
     note_machine(manifest, node);
     if (orr_node_get(node, "image") || orr_node_get(node, "modelFormat") ||
         (orr_node_get(node, "args") && orr_node_get(node, "command")))
@@ -312,7 +374,8 @@ static void walk(Manifest *manifest, const OrrNode *node, gint64 replicas) {
 /* --- Tasks of SkyPilot and dstack --- */
 
 /* "H100:8", "{H100: 8}": the GPU, and the number of them as variables of the script. */
-static void note_accelerators(Manifest *manifest, const OrrNode *node, GPtrArray *variables) {
+static void note_accelerators(OrrFormManifest *manifest, const OrrNode *node,
+                              GPtrArray *variables) {
   static const char *const names[] = {"SKYPILOT_NUM_GPUS_PER_NODE", "DSTACK_GPUS_NUM",
                                       "DSTACK_GPUS_PER_NODE", NULL};
   const gboolean is_map = node && node->kind == ORR_NODE_MAP && node->keys->len > 0;
@@ -327,147 +390,41 @@ static void note_accelerators(Manifest *manifest, const OrrNode *node, GPtrArray
                        first->place);
   for (const char *const *name = names; *name; name++) {
     g_autofree char *text = g_strdup_printf("%s=%s", *name, count);
-    add_word(variables, text, first->place);
+    orr_form_manifest_add_word(variables, text, first->place);
   }
 }
 
 /* A script under @key: one text, or a list of commands. */
-static void add_commands(Manifest *manifest, const OrrLaunchCommand *like, const OrrNode *node) {
+static void add_commands(OrrFormManifest *manifest, const OrrLaunchCommand *like,
+                         const OrrNode *node) {
   if (!node) return;
   for (guint i = 0; node->kind == ORR_NODE_LIST && i < orr_node_length(node); i++)
     add_commands(manifest, like, node->items->pdata[i]);
   if (node->kind != ORR_NODE_SCALAR) return;
   const OrrLaunchWord script = {.text = node->text, .place = node->place};
-  add_script(manifest, like, &script);
+  orr_form_manifest_add_script(manifest, like, &script);
 }
 
 /* SkyPilot: setup, run, envs, resources.accelerators. dstack: commands, env, resources.gpu. */
-static gboolean read_task(Manifest *manifest, const OrrNode *tree) {
+static gboolean read_task(OrrFormManifest *manifest, const OrrNode *tree) {
   const OrrNode *run = orr_node_get(tree, "run"), *commands = orr_node_get(tree, "commands");
   const OrrNode *resources = orr_node_get(tree, "resources");
   const OrrNode *gpus = orr_node_get(resources, "accelerators");
   if (!run && !commands) return FALSE;
-  OrrLaunchCommand *like = new_command();
+  OrrLaunchCommand *like = orr_form_manifest_command();
   g_ptr_array_add(manifest->containers, like);
   note_accelerators(manifest, gpus ? gpus : orr_node_get(resources, "gpu"), like->environment);
-  add_environment(like->environment, orr_node_get(tree, "envs"));
-  add_environment(like->environment, orr_node_get(tree, "env"));
+  orr_form_manifest_add_environment(like->environment, orr_node_get(tree, "envs"));
+  orr_form_manifest_add_environment(like->environment, orr_node_get(tree, "env"));
   like->image = orr_node_get_text(tree, "image");
   like->image_place = tree->place;
-  like->replicas = number_at(orr_node_get(tree, "service"), "replicas", 0);
-  like->replicas = number_at(tree, "replicas", like->replicas);
+  like->replicas = orr_form_manifest_number(orr_node_get(tree, "service"), "replicas", 0);
+  like->replicas = orr_form_manifest_number(tree, "replicas", like->replicas);
   add_commands(manifest, like, orr_node_get(tree, "setup"));
   add_commands(manifest, like, run);
   add_commands(manifest, like, commands);
-  return TRUE;
-}
-
-/* --- Values of vLLM's production stack --- */
-
-/* "tensorParallelSize": "--tensor-parallel-size". Newly allocated. */
-static char *option_of(const char *key, gboolean is_negated) {
-  GString *option = g_string_new(is_negated ? "--no-" : "--");
-  for (const char *c = key; *c; c++) {
-    if (g_ascii_isupper(*c)) g_string_append_c(option, '-');
-    g_string_append_c(option, g_ascii_tolower(*c));
-  }
-  return g_string_free(option, FALSE);
-}
-
-static void add_option(OrrLaunchCommand *command, const char *key, const OrrNode *value) {
-  const gboolean is_true = strcmp(value->text, "true") == 0;
-  const gboolean is_false = strcmp(value->text, "false") == 0;
-  g_autofree char *option = option_of(key, is_false);
-  if (strcmp(key, "v1") == 0) {
-    g_autofree char *text = g_strdup_printf("VLLM_USE_V1=%s", value->text);
-    add_word(command->environment, text, value->place);
-    return;
-  }
-  add_word(command->words, option, value->place);
-  if (!is_true && !is_false) add_word(command->words, value->text, value->place);
-}
-
-/* One of servingEngineSpec.modelSpec: {modelURL, repository, tag, replicaCount, vllmConfig}. */
-static void add_model_spec(Manifest *manifest, const OrrNode *spec) {
-  const OrrNode *model = orr_node_get(spec, "modelURL"), *config = orr_node_get(spec, "vllmConfig");
-  const char *repository = orr_node_get_text(spec, "repository");
-  const char *tag = orr_node_get_text(spec, "tag");
-  if (!model || model->kind != ORR_NODE_SCALAR) return;
-  OrrLaunchCommand *command = new_command();
-  g_autofree char *image =
-      g_strdup_printf("%s:%s", repository ? repository : "vllm/vllm-openai", tag ? tag : "latest");
-  command->image = g_intern_string(image);
-  command->image_place = spec->place;
-  command->replicas = number_at(spec, "replicaCount", 1);
-  add_word(command->words, "vllm", model->place);
-  add_word(command->words, "serve", model->place);
-  add_word(command->words, model->text, model->place);
-  for (guint i = 0; config && i < orr_node_length(config); i++) {
-    const OrrNode *value = config->items->pdata[i];
-    const OrrNode *key = config->kind == ORR_NODE_MAP ? config->keys->pdata[i] : NULL;
-    if (key && value->kind == ORR_NODE_SCALAR) add_option(command, key->text, value);
-  }
-  add_words(command->words, orr_node_get(config, "extraArgs"));
-  add_environment(command->environment, orr_node_get(spec, "env"));
-  g_ptr_array_add(manifest->containers, command);
-  g_ptr_array_add(manifest->commands, command);
-}
-
-static gboolean read_chart(Manifest *manifest, const OrrNode *tree) {
-  const OrrNode *specs = orr_node_get(orr_node_get(tree, "servingEngineSpec"), "modelSpec");
-  if (!specs || specs->kind != ORR_NODE_LIST) return FALSE;
-  for (guint i = 0; i < orr_node_length(specs); i++)
-    add_model_spec(manifest, specs->items->pdata[i]);
-  return TRUE;
-}
-
-/* --- Values of llm-d's model service --- */
-
-static void add_count(OrrLaunchCommand *command, const char *option, const OrrNode *map,
-                      const char *key) {
-  const OrrNode *value = orr_node_get(map, key);
-  if (!value || value->kind != ORR_NODE_SCALAR || strcmp(value->text, "1") == 0) return;
-  add_word(command->words, option, value->place);
-  add_word(command->words, value->text, value->place);
-}
-
-/* A container of `decode` or `prefill`: {modelCommand: vllmServe, args: [...]}. */
-static void add_role(Manifest *manifest, const OrrNode *model, const OrrNode *role,
-                     const OrrNode *container, gboolean prefills) {
-  const OrrNode *parallelism = orr_node_get(role, "parallelism");
-  const OrrNode *image = orr_node_get(container, "image");
-  OrrLaunchCommand *command = new_command();
-  command->image = image && image->kind == ORR_NODE_SCALAR ? image->text : NULL;
-  command->image_place = image ? image->place : container->place;
-  command->replicas = number_at(role, "replicas", 1);
-  add_word(command->words, "vllm", container->place);
-  add_word(command->words, "serve", container->place);
-  add_word(command->words, model->text, model->place);
-  add_count(command, "--tensor-parallel-size", parallelism, "tensor");
-  add_count(command, "--data-parallel-size", parallelism, "data");
-  add_words(command->words, orr_node_get(container, "args"));
-  if (prefills) add_word(command->words, "--is-prefill-worker", role->place);
-  add_environment(command->environment, orr_node_get(container, "env"));
-  for (guint i = 0; i < command->words->len; i++)
-    resolve(manifest, command->environment, command->words->pdata[i]);
-  g_ptr_array_add(manifest->containers, command);
-  g_ptr_array_add(manifest->commands, command);
-}
-
-/* modelArtifacts.name, decode and prefill. Those who prefill read it by their section alone. */
-static gboolean read_model_service(Manifest *manifest, const OrrNode *tree) {
-  static const char *const roles[] = {"prefill", "decode"};
-  const OrrNode *model = orr_node_get(orr_node_get(tree, "modelArtifacts"), "name");
-  if (!model || model->kind != ORR_NODE_SCALAR) return FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS(roles); i++) {
-    const OrrNode *role = orr_node_get(tree, roles[i]);
-    const OrrNode *containers = orr_node_get(role, "containers");
-    const char *create = orr_node_get_text(role, "create");
-    if (!containers || (create && strcmp(create, "false") == 0)) continue;
-    for (guint k = 0; containers->kind == ORR_NODE_LIST && k < orr_node_length(containers); k++)
-      if (orr_node_get_text(containers->items->pdata[k], "modelCommand"))
-        add_role(manifest, model, role, containers->items->pdata[k], i == 0);
-  }
+  orr_form_manifest_use_keys(manifest, tree, "setup run commands envs env image");
+  orr_form_manifest_use(manifest, gpus);
   return TRUE;
 }
 
@@ -487,7 +444,7 @@ static const OrrNode *extended(const OrrNode *services, const OrrNode *service) 
 
 /* Only what stands under `services`, not templates (`x-...`); what a service extends is laid under
  * it. */
-static void read_services(Manifest *manifest, const OrrNode *services) {
+static void read_services(OrrFormManifest *manifest, const OrrNode *services) {
   for (guint i = 0; i < orr_node_length(services); i++) {
     const OrrNode *service = services->items->pdata[i], *base = extended(services, service);
     OrrNode *merged = base ? orr_node_merge(base, service) : NULL;
@@ -496,10 +453,9 @@ static void read_services(Manifest *manifest, const OrrNode *services) {
   }
 }
 
-static void read_tree(Manifest *manifest, const OrrNode *tree) {
+static void read_tree(OrrFormManifest *manifest, const OrrNode *tree) {
   const OrrNode *services = orr_node_get(tree, "services");
-  if (read_task(manifest, tree) || read_chart(manifest, tree) || read_model_service(manifest, tree))
-    return;
+  if (read_task(manifest, tree) || orr_form_manifest_read_chart(manifest, tree)) return;
   manifest->is_compose = services && !orr_node_get(tree, "apiVersion");
   if (services && services->kind == ORR_NODE_MAP && manifest->is_compose)
     read_services(manifest, services);
@@ -519,6 +475,9 @@ static int recognise(const OrrLaunchSource *source) {
   if (begins_line(source->text, "apiVersion:") && begins_line(source->text, "kind:")) return 90;
   if (begins_line(source->text, "servingEngineSpec:")) return 80;
   if (begins_line(source->text, "modelArtifacts:")) return 80;
+  if (begins_line(source->text, "image:") && strstr(source->text, "repository:") &&
+      strstr(source->text, "command:"))
+    return 80;
   const gboolean is_task =
       begins_line(source->text, "resources:") &&
       (begins_line(source->text, "run:") || begins_line(source->text, "commands:"));
@@ -535,11 +494,15 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(GPtrArray) trees =
       orr_yaml_foreign_parse(source->text, source->length, source->name, draft->diags);
   g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
-  Manifest manifest = {draft, commands, containers, shells, documents, FALSE};
+  g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL);
+  OrrFormManifest manifest = {draft, commands, containers, shells, documents, used, FALSE};
+  guint n_keys = 0;
   for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
-  if (commands->len > 0)
-    orr_launch_server_read(draft, commands);
-  else if (strstr(source->text, "{{"))
+  if (commands->len > 0) orr_launch_server_read(draft, commands);
+  for (guint i = 0; commands->len > 0 && trees && i < trees->len; i++)
+    account_for(&manifest, trees->pdata[i], prefix_of(trees->pdata[i]), &n_keys);
+  if (commands->len > 0) return;
+  if (strstr(source->text, "{{"))
     orr_diags_error(draft->diags, place, "a template of Helm: give what 'helm template' prints");
   else if (orr_diags_n_errors(draft->diags) == n_errors)
     orr_diags_error(draft->diags, place,

@@ -15,8 +15,9 @@ enum { MAX_SETTINGS = 4000 };
 
 /* The first whose sign a tree has: the more particular before the more general. */
 static const OrrLaunchConfig *const configs[] = {
-    &orr_config_primus, &orr_config_olmo,      &orr_config_foundry,      &orr_config_gpt_neox,
-    &orr_config_nemo,   &orr_config_deepspeed, &orr_config_transformers, &orr_config_accelerate,
+    &orr_config_megatron_test, &orr_config_primus,       &orr_config_olmo,
+    &orr_config_foundry,       &orr_config_gpt_neox,     &orr_config_nemo,
+    &orr_config_deepspeed,     &orr_config_transformers, &orr_config_accelerate,
 };
 
 /* "a_b" and "a-b" are the same key. */

@@ -26,6 +26,7 @@ extern const OrrLaunchConfig orr_config_accelerate;
 extern const OrrLaunchConfig orr_config_deepspeed;
 extern const OrrLaunchConfig orr_config_foundry;
 extern const OrrLaunchConfig orr_config_gpt_neox;
+extern const OrrLaunchConfig orr_config_megatron_test;
 extern const OrrLaunchConfig orr_config_nemo;
 extern const OrrLaunchConfig orr_config_olmo;
 extern const OrrLaunchConfig orr_config_primus;

@@ -15,6 +15,7 @@ const OrrLaunchDialect *const orr_launch_dialects[] = {
     &orr_dialect_offline_bench,
     &orr_dialect_guidellm_bench,
     &orr_dialect_environment,
+    &orr_dialect_manifest,
     &orr_dialect_sglang,
     &orr_dialect_sglang_bench,
     &orr_dialect_trtllm,
@@ -65,7 +66,7 @@ typedef struct {
 static void add_spellings(Spellings *all, const OrrLaunchRule *rule) {
   g_auto(GStrv) spellings = g_strsplit(rule->keys, " ", -1);
   for (char **one = spellings; *one; one++) {
-    const gboolean is_pattern = strchr(*one, '*') && strlen(*one) > 1;
+    const gboolean is_pattern = strchr(*one, '*') != NULL; /* "*": any key */
     if (!is_pattern && !g_hash_table_contains(all->keys, *one))
       g_hash_table_insert(all->keys, g_strdup(*one), (gpointer)rule);
     if (!is_pattern) continue;

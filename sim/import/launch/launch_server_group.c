@@ -187,14 +187,10 @@ static guint main_server(OrrLaunchDraft *draft, const GArray *servers) {
   return G_MAXUINT;
 }
 
-/* The settings of a server of which there are @replicas. */
+/* The settings of a server, and how many of it a manifest has, whose keys are settings, too. */
 static void add_server(OrrLaunchDraft *draft, const OrrServerCommand *found) {
-  const gint64 replicas = found->command->replicas;
-  draft->replicas = MAX(replicas, 1);
+  draft->replicas = MAX(found->command->replicas, 1);
   orr_launch_server_add(draft, found);
-  if (replicas <= 1) return;
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, replicas);
-  orr_launch_draft_add(draft, &orr_dialect_container, "replicas", text, found->place);
 }
 
 static void add_others(OrrLaunchDraft *draft, const GArray *servers, guint main) {

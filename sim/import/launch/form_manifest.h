@@ -1,0 +1,58 @@
+/*
+ * form_manifest.h - what the readers of manifests (form_manifest.c) and of the values of charts
+ * (form_manifest_charts.c) share: commands that they make of a tree's values.
+ *
+ * A value that became words of a command is marked as used; the others become settings of
+ * dialect_manifest.c.
+ */
+#ifndef ORR_FORM_MANIFEST_H
+#define ORR_FORM_MANIFEST_H
+
+#include "sim/import/launch/launch_server.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  OrrLaunchDraft *draft;
+  GPtrArray *commands;   /* of OrrLaunchCommand *, borrowed: those that concern servers */
+  GPtrArray *containers; /* of OrrLaunchCommand * */
+  GPtrArray *shells;     /* of OrrShell * */
+  GPtrArray *documents;  /* of OrrNode *, which commands refer to */
+  GHashTable *used;      /* of const OrrNode *: what the commands took */
+  gboolean is_compose;   /* `command` gives arguments to the image's own program */
+} OrrFormManifest;
+
+/* Marks the values below @node, or below these keys of @map (separated by blanks), as used. NULL is
+ * fine. */
+void orr_form_manifest_use(OrrFormManifest *manifest, const OrrNode *node);
+void orr_form_manifest_use_keys(OrrFormManifest *manifest, const OrrNode *map, const char *keys);
+
+/* An empty command; the caller adds it to `containers`, which frees it. */
+OrrLaunchCommand *orr_form_manifest_command(void);
+void orr_form_manifest_add_word(GPtrArray *words, const char *text, OrrPlace place);
+/* A list of texts, or one text that is split as a shell would. NULL is fine. */
+void orr_form_manifest_add_words(GPtrArray *words, const OrrNode *node);
+/* A list of {name, value}, a map, or a list of "NAME=value". NULL is fine. */
+void orr_form_manifest_add_environment(GPtrArray *variables, const OrrNode *node);
+/* Replaces the variables of @word. */
+void orr_form_manifest_resolve(const OrrFormManifest *manifest, const GPtrArray *environment,
+                               OrrLaunchWord *word);
+/* The words of @text as a shell splits them; NULL: it cannot. */
+char **orr_form_manifest_split(const char *text);
+
+/* The script of `bash -c SCRIPT`; NULL: the words are the command. */
+const OrrLaunchWord *orr_form_manifest_script(const OrrLaunchCommand *command);
+/* Adds the commands of @script that concern servers, in a container like @like. */
+void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchCommand *like,
+                                  const OrrLaunchWord *script);
+
+/* The whole number at @key, at most a million; else @fallback. */
+gint64 orr_form_manifest_number(const OrrNode *map, const char *key, gint64 fallback);
+
+/* Reads @tree where it is the values of a chart, or KServe's LLMInferenceService. FALSE: it is
+ * not. */
+gboolean orr_form_manifest_read_chart(OrrFormManifest *manifest, const OrrNode *tree);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * form_manifest_charts.c - servers in the values of Helm's charts, and in KServe's
+ * LLMInferenceService, whose containers have no command of their own:
+ *
+ *   servingEngineSpec.modelSpec[]   vLLM's production stack
+ *   modelArtifacts, decode, prefill llm-d's model service
+ *   kind: LLMInferenceService       KServe
+ *   image.command, replicaCount     vLLM's own chart
+ */
+#include <string.h>
+
+#include "sim/import/launch/form_manifest.h"
+#include "sim/import/launch/launch_private.h"
+
+/* --- Values of vLLM's production stack --- */
+
+/* "tensorParallelSize": "--tensor-parallel-size". Newly allocated. */
+static char *option_of(const char *key, gboolean is_negated) {
+  GString *option = g_string_new(is_negated ? "--no-" : "--");
+  for (const char *c = key; *c; c++) {
+    if (g_ascii_isupper(*c)) g_string_append_c(option, '-');
+    g_string_append_c(option, g_ascii_tolower(*c));
+  }
+  return g_string_free(option, FALSE);
+}
+
+static void add_option(OrrLaunchCommand *command, const char *key, const OrrNode *value) {
+  const gboolean is_true = strcmp(value->text, "true") == 0;
+  const gboolean is_false = strcmp(value->text, "false") == 0;
+  g_autofree char *option = option_of(key, is_false);
+  if (strcmp(key, "v1") == 0) {
+    g_autofree char *text = g_strdup_printf("VLLM_USE_V1=%s", value->text);
+    orr_form_manifest_add_word(command->environment, text, value->place);
+    return;
+  }
+  orr_form_manifest_add_word(command->words, option, value->place);
+  if (!is_true && !is_false) orr_form_manifest_add_word(command->words, value->text, value->place);
+}
+
+/* One of servingEngineSpec.modelSpec: {modelURL, repository, tag, replicaCount, vllmConfig}. */
+static void add_model_spec(OrrFormManifest *manifest, const OrrNode *spec) {
+  const OrrNode *model = orr_node_get(spec, "modelURL"), *config = orr_node_get(spec, "vllmConfig");
+  const char *repository = orr_node_get_text(spec, "repository");
+  const char *tag = orr_node_get_text(spec, "tag");
+  if (!model || model->kind != ORR_NODE_SCALAR) return;
+  OrrLaunchCommand *command = orr_form_manifest_command();
+  g_autofree char *image =
+      g_strdup_printf("%s:%s", repository ? repository : "vllm/vllm-openai", tag ? tag : "latest");
+  command->image = g_intern_string(image);
+  command->image_place = spec->place;
+  command->replicas = orr_form_manifest_number(spec, "replicaCount", 1);
+  orr_form_manifest_add_word(command->words, "vllm", model->place);
+  orr_form_manifest_add_word(command->words, "serve", model->place);
+  orr_form_manifest_add_word(command->words, model->text, model->place);
+  for (guint i = 0; config && i < orr_node_length(config); i++) {
+    const OrrNode *value = config->items->pdata[i];
+    const OrrNode *key = config->kind == ORR_NODE_MAP ? config->keys->pdata[i] : NULL;
+    if (key && value->kind == ORR_NODE_SCALAR) add_option(command, key->text, value);
+  }
+  orr_form_manifest_add_words(command->words, orr_node_get(config, "extraArgs"));
+  orr_form_manifest_add_environment(command->environment, orr_node_get(spec, "env"));
+  orr_form_manifest_use_keys(manifest, spec, "repository tag modelURL vllmConfig env");
+  g_ptr_array_add(manifest->containers, command);
+  g_ptr_array_add(manifest->commands, command);
+}
+
+static gboolean read_production_stack(OrrFormManifest *manifest, const OrrNode *tree) {
+  const OrrNode *specs = orr_node_get(orr_node_get(tree, "servingEngineSpec"), "modelSpec");
+  if (!specs || specs->kind != ORR_NODE_LIST) return FALSE;
+  for (guint i = 0; i < orr_node_length(specs); i++)
+    add_model_spec(manifest, specs->items->pdata[i]);
+  return TRUE;
+}
+
+/* --- Values of llm-d's model service --- */
+
+static void add_count(OrrLaunchCommand *command, const char *option, const OrrNode *map,
+                      const char *key) {
+  const OrrNode *value = orr_node_get(map, key);
+  if (!value || value->kind != ORR_NODE_SCALAR || strcmp(value->text, "1") == 0) return;
+  orr_form_manifest_add_word(command->words, option, value->place);
+  orr_form_manifest_add_word(command->words, value->text, value->place);
+}
+
+/* KServe's variable with more arguments. */
+static void add_additional(OrrLaunchCommand *command) {
+  static const char name[] = "VLLM_ADDITIONAL_ARGS=";
+  for (guint i = 0; i < command->environment->len; i++) {
+    const OrrLaunchWord *variable = command->environment->pdata[i];
+    if (!g_str_has_prefix(variable->text, name)) continue;
+    g_auto(GStrv) words = orr_form_manifest_split(variable->text + strlen(name));
+    for (char **word = words; word && *word; word++)
+      orr_form_manifest_add_word(command->words, *word, variable->place);
+    g_ptr_array_remove_index(command->environment, i);
+    return;
+  }
+}
+
+/* A container of `decode` or `prefill`: {modelCommand: vllmServe, args: [...]}. */
+static void add_role(OrrFormManifest *manifest, const OrrNode *model, const OrrNode *role,
+                     const OrrNode *container, gboolean prefills) {
+  const OrrNode *parallelism = orr_node_get(role, "parallelism");
+  const OrrNode *image = orr_node_get(container, "image");
+  OrrLaunchCommand *command = orr_form_manifest_command();
+  command->image = image && image->kind == ORR_NODE_SCALAR ? image->text : NULL;
+  command->image_place = image ? image->place : container->place;
+  command->replicas = orr_form_manifest_number(role, "replicas", 1);
+  orr_form_manifest_add_word(command->words, "vllm", container->place);
+  orr_form_manifest_add_word(command->words, "serve", container->place);
+  orr_form_manifest_add_word(command->words, model->text, model->place);
+  add_count(command, "--tensor-parallel-size", parallelism, "tensor");
+  add_count(command, "--data-parallel-size", parallelism, "data");
+  orr_form_manifest_add_words(command->words, orr_node_get(container, "args"));
+  if (prefills) orr_form_manifest_add_word(command->words, "--is-prefill-worker", role->place);
+  orr_form_manifest_add_environment(command->environment, orr_node_get(container, "env"));
+  add_additional(command);
+  orr_form_manifest_use_keys(manifest, container, "image args env modelCommand");
+  orr_form_manifest_use_keys(manifest, role, "parallelism create");
+  orr_form_manifest_use(manifest, model);
+  for (guint i = 0; i < command->words->len; i++)
+    orr_form_manifest_resolve(manifest, command->environment, command->words->pdata[i]);
+  g_ptr_array_add(manifest->containers, command);
+  g_ptr_array_add(manifest->commands, command);
+}
+
+/* modelArtifacts.name, decode and prefill. Those who prefill read it by their section alone. */
+static gboolean read_model_service(OrrFormManifest *manifest, const OrrNode *tree) {
+  static const char *const roles[] = {"prefill", "decode"};
+  const OrrNode *model = orr_node_get(orr_node_get(tree, "modelArtifacts"), "name");
+  if (!model || model->kind != ORR_NODE_SCALAR) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(roles); i++) {
+    const OrrNode *role = orr_node_get(tree, roles[i]);
+    const OrrNode *containers = orr_node_get(role, "containers");
+    const char *create = orr_node_get_text(role, "create");
+    if (!containers || (create && strcmp(create, "false") == 0)) continue;
+    for (guint k = 0; containers->kind == ORR_NODE_LIST && k < orr_node_length(containers); k++)
+      if (orr_node_get_text(containers->items->pdata[k], "modelCommand"))
+        add_role(manifest, model, role, containers->items->pdata[k], i == 0);
+  }
+  return TRUE;
+}
+
+/* --- KServe's LLMInferenceService --- */
+
+/* @spec, or its `prefill`: vLLM in the container `main`, whose command is implied. */
+static void add_service_role(OrrFormManifest *manifest, const OrrNode *model, const OrrNode *role,
+                             gboolean prefills) {
+  const OrrNode *containers = orr_node_get(orr_node_get(role, "template"), "containers");
+  const OrrNode *main_one = NULL;
+  for (guint i = 0;
+       containers && containers->kind == ORR_NODE_LIST && i < orr_node_length(containers); i++)
+    if (!main_one || g_strcmp0(orr_node_get_text(containers->items->pdata[i], "name"), "main") == 0)
+      main_one = containers->items->pdata[i];
+  add_role(manifest, model, role, main_one ? main_one : role, prefills);
+}
+
+static gboolean read_llm_service(OrrFormManifest *manifest, const OrrNode *tree) {
+  const OrrNode *spec = orr_node_get(tree, "spec");
+  const OrrNode *uri = orr_node_get(orr_node_get(spec, "model"), "uri");
+  const char *kind = orr_node_get_text(tree, "kind");
+  if (g_strcmp0(kind, "LLMInferenceService") != 0 || !uri || uri->kind != ORR_NODE_SCALAR)
+    return FALSE;
+  const char *path = strstr(uri->text, "://");
+  OrrNode *model = orr_node_new_scalar(uri->place, path ? path + 3 : uri->text);
+  g_ptr_array_add(manifest->documents, model);
+  orr_form_manifest_use(manifest, orr_node_get(spec, "model"));
+  add_service_role(manifest, model, spec, FALSE);
+  if (orr_node_get(spec, "prefill"))
+    add_service_role(manifest, model, orr_node_get(spec, "prefill"), TRUE);
+  return TRUE;
+}
+
+/* --- Values of vLLM's own chart --- */
+
+/* image: {repository, tag, command: [vllm, serve, ...], env: [...]}, replicaCount. */
+static gboolean read_vllm_chart(OrrFormManifest *manifest, const OrrNode *tree) {
+  const OrrNode *image = orr_node_get(tree, "image");
+  const char *repository = orr_node_get_text(image, "repository");
+  const char *tag = orr_node_get_text(image, "tag");
+  if (!repository || !orr_node_get(image, "command")) return FALSE;
+  OrrLaunchCommand *command = orr_form_manifest_command();
+  g_autofree char *text = g_strdup_printf("%s:%s", repository, tag ? tag : "latest");
+  command->image = g_intern_string(text);
+  command->image_place = image->place;
+  command->replicas = orr_form_manifest_number(tree, "replicaCount", 1);
+  orr_form_manifest_add_environment(command->environment, orr_node_get(image, "env"));
+  orr_form_manifest_add_words(command->words, orr_node_get(image, "command"));
+  orr_form_manifest_add_words(command->words, orr_node_get(image, "args"));
+  orr_form_manifest_use_keys(manifest, image, "repository tag command args env");
+  for (guint i = 0; i < command->words->len; i++)
+    orr_form_manifest_resolve(manifest, command->environment, command->words->pdata[i]);
+  g_ptr_array_add(manifest->containers, command);
+  const OrrLaunchWord *script = orr_form_manifest_script(command);
+  if (script)
+    orr_form_manifest_add_script(manifest, command, script);
+  else if (orr_launch_server_knows(command))
+    g_ptr_array_add(manifest->commands, command);
+  return TRUE;
+}
+
+gboolean orr_form_manifest_read_chart(OrrFormManifest *manifest, const OrrNode *tree) {
+  return read_production_stack(manifest, tree) || read_model_service(manifest, tree) ||
+         read_llm_service(manifest, tree) || read_vllm_chart(manifest, tree);
+}
