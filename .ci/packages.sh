@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs those of the Debian packages named that are missing: as root or with sudo; otherwise prints the line to type.
+# Lists of packages are fetched where those of this machine lack one.
 set -eu
 
 missing=
@@ -19,6 +20,6 @@ else
 fi
 echo "installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get update -qq
 # shellcheck disable=SC2086  # the list is words on purpose
-$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+install() { $as_root apt-get install -y -qq --no-install-recommends $missing; }
+install >/dev/null 2>&1 || { $as_root apt-get update -qq && install >/dev/null; }

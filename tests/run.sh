@@ -1,38 +1,23 @@
 #!/bin/sh
-# run.sh BUILD [ARGUMENT...] - runs the tests of a build folder: all, or the choice of meson test's ARGUMENTs. Ends with
+# run.sh BUILD [ARGUMENT...] - runs the tests of a build folder: all, or the choice of meson test's ARGUMENTs. Prints the
+# processor seconds of the tests and of the ten longest programs; BUILD/meson-logs/seconds.txt has them all. Ends with
 # "N passed, N failed, N skipped" (the last part where any was) alone on a line. Exit status 1 when anything failed.
-#
-# With TESTS_AGAIN=N, as CI sets it, up to N failed programs run once more, one at a time; their second results count. The
-# log of the first failure is printed all the same, and the programs are named. One accident is known: at the end of about
-# one sanitized program in some thousands, LeakSanitizer's own tracer crashes ("Tracer caught signal 11", exit status 1).
-# So the second run does not look for leaks, unless the first one reported some. Any other fault that repeats fails twice.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 
 build=$1
 shift
 logs=$build/meson-logs
-log=$logs/testlog.txt
-meson test -C "$build" --no-rebuild --print-errorlogs --quiet "$@"
+times=$(mktemp -d) || exit 1
+trap 'rm -rf "$times"' EXIT
+meson test -C "$build" --no-rebuild --print-errorlogs --quiet --wrapper "$here/timed.sh $times" "$@"
 status=$?
 
-# The names of programs that failed, one on a line: a line of meson's JSON log is one program.
-failed() { sed -nE 's#^\{"name": "[^"]* / ([^"]*)".*"result": "(FAIL|TIMEOUT|ERROR)".*#\1#p' "$logs/testlog.json"; }
-
-if [ "$status" -ne 0 ] && [ "${TESTS_AGAIN:-0}" -gt 0 ]; then
-  names=$(failed)
-  count=$(printf '%s' "$names" | grep -c .)
-  if [ "$count" -gt 0 ] && [ "$count" -le "$TESTS_AGAIN" ]; then
-    echo "once more, one at a time:" $names
-    grep -q "detected memory leaks" "$log" || export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
-    # shellcheck disable=SC2086  # names of tests hold no blanks
-    meson test -C "$build" --no-rebuild --print-errorlogs --quiet --num-processes 1 --logbase again $names
-    status=$?
-    # The first log without the sections of these programs, then the second log.
-    awk -v names="$names" 'BEGIN { split(names, list); for (i in list) again[list[i]] = 1 }
-      /^test: / { drop = $NF in again } !drop' "$log" > "$logs/both.txt"
-    cat "$logs/again.txt" >> "$logs/both.txt"
-    log=$logs/both.txt
-  fi
-fi
-"$here/count.sh" "$log" "$status"
+# Each file: the name, the user and system seconds of the shell, those of its children, as 1m2.345s.
+find "$times" -type f -exec awk '
+  function seconds(text,   part) { split(text, part, /[ms]/); return part[1] * 60 + part[2] }
+  FNR == 1 { name = $0 }
+  FNR == 3 { printf "%.1f %s\n", seconds($1) + seconds($2), name }' {} + | sort -rn > "$logs/seconds.txt"
+awk '{ sum += $1 } NR <= 10 { longest = longest "\n" $0 }
+  END { printf "processor seconds: %.0f in %d programs, of which the longest:%s\n", sum, NR, longest }' "$logs/seconds.txt"
+"$here/count.sh" "$logs/testlog-timed.sh.txt" "$status"

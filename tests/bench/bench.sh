@@ -44,4 +44,14 @@ grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
 "$build/tests/bench_fabric"
 "$build/tests/bench_serving" scenarios/serving-azure-conversation-4-h100.yaml
 "$build/tests/bench_goals" "$build/orrery" tests/bench/goals.csv "$scratch"
+
+# The checks themselves: processor seconds of the last .ci/run.
+[ ! -f "$build/meson-logs/parts.txt" ] || awk -v figures="${ORRERY_BENCH_FIGURES:-/dev/null}" '
+  BEGIN { goal["make test"] = 300; goal["in all"] = 1300 }
+  { figure = $1; sub(/^ *[0-9]+ /, "") }
+  $0 in goal {
+    what = ".ci/run: " $0
+    printf "%-72s %8d  s, goal at most %d%s\n", what, figure, goal[$0], (figure > goal[$0] ? ": missed" : "")
+    printf "%s\t%d\ts\tat most %d\n", what, figure, goal[$0] >> figures
+  }' "$build/meson-logs/parts.txt"
 [ -z "${2:-}" ] || mv "$ORRERY_BENCH_FIGURES" "$2"

@@ -16,10 +16,21 @@ fuzz() { # TARGET NAME
   [ "$seconds" = 0 ] || "$1" "${options[@]}" -max_total_time="$seconds" "$grown" "$stored"
 }
 
+names=()
 for target in "$build"/tests/fuzz_*; do
-  [ -f "$target" ] && [ -x "$target" ] || continue
-  name=${target##*/fuzz_}
-  if fuzz "$target" "$name" > "$build/fuzz-$name.log" 2>&1; then
+  if [ ! -f "$target" ] || [ ! -x "$target" ]; then continue; fi
+  names+=("${target##*/fuzz_}")
+done
+
+# Two at a time; each leaves its status.
+for name in "${names[@]}"; do
+  [ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
+  { fuzz "$build/tests/fuzz_$name" "$name" > "$build/fuzz-$name.log" 2>&1; echo $? > "$build/fuzz-$name.status"; } &
+done
+wait
+
+for name in "${names[@]}"; do
+  if [ "$(cat "$build/fuzz-$name.status")" = 0 ]; then
     passed=$((passed + 1))
     echo "ok - $name"
   else
