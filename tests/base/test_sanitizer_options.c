@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum { ELSEWHERE = 99 };
+typedef void *(*Block)(void);
 
 void *blocks[256]; /* reachable, so no leak */
 
@@ -21,7 +22,7 @@ static int status_after(int n) {
     for (int i = 0; i < n; i++) blocks[i] = malloc(32);
     void *module = dlopen(ORR_BUILD_DIR "/tests/tls_module.so", RTLD_NOW);
     if (!module) _exit(1);
-    void *(*block)(void) = (void *(*)(void))dlsym(module, "orr_tls_module_block");
+    const Block block = (Block)dlsym(module, "orr_tls_module_block");
     if ((uintptr_t)block() % 4096 != 16) _exit(ELSEWHERE);
     exit(0);
   }
