@@ -117,9 +117,10 @@ static const OrrHuggingfaceType types[] = {
 static const struct {
   const char *keys, *effect;
 } weighty[] = {
-    {"index_*", "attention is sparse: an indexer chooses index_topk keys for each query. All keys "
-                "are computed here, so long prompts and decoding behind long caches are "
-                "overstated; the indexer's own weights, cache and time are left out"},
+    {"index_* indexer_*",
+     "attention is sparse: an indexer chooses index_topk keys for each query. All keys "
+     "are computed here, so long prompts and decoding behind long caches are "
+     "overstated; the indexer's own weights, cache and time are left out"},
     {"sparse_attention_config sparse_attn* moba_* nsa_* compress_ratios compress_rope_theta",
      "attention is sparse, or its cache is compressed. All keys are computed and kept here, so "
      "long prompts and caches are overstated"},

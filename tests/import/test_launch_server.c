@@ -426,19 +426,23 @@ static void test_manifest_account(void) {
       "servingEngineSpec:\n  modelSpec:\n  - name: chat\n    modelURL: Qwen/Qwen3-8B\n"
       "    replicaCount: 2\n    requestCPU: 4\n    vllmConfig: {maxModelLen: 8192}\n"
       "    lmcacheConfig: {enabled: true, cpuOffloadingBufferSize: \"20\", kvRole: kv_producer}\n"
+      "    env: [{name: TEAM, value: red}, {name: VLLM_LOGGING_LEVEL, value: DEBUG}]\n"
       "    flavour: sweet\nrouterSpec: {routingLogic: prefixaware}\n"
       "cacheserverSpec: {replicaCount: 1, serde: naive}\n";
   static const struct {
     const char *wanted;
-  } rows[] = {{"mapped         a.yaml:5  servingEngineSpec.modelSpec.replicaCount: 2"},
-              {"irrelevant     a.yaml:6  servingEngineSpec.modelSpec.requestCPU: 4"},
-              {"mapped         a.yaml:8  servingEngineSpec.modelSpec.lmcacheConfig.enabled"},
-              {"not simulated  a.yaml:8  servingEngineSpec.modelSpec.lmcacheConfig.kvRole: "
-               "kv_producer: engines that prefill apart"},
-              {"not simulated  a.yaml:9  servingEngineSpec.modelSpec.flavour: sweet: a key that is "
-               "not known here"},
-              {"mapped         a.yaml:10  routerSpec.routingLogic: prefixaware: workload.router"},
-              {"not simulated  a.yaml:11  cacheserverSpec.serde: naive: a cache on the network"}};
+  } rows[] = {
+      {"mapped         a.yaml:5  servingEngineSpec.modelSpec.replicaCount: 2"},
+      {"irrelevant     a.yaml:6  servingEngineSpec.modelSpec.requestCPU: 4"},
+      {"mapped         a.yaml:8  servingEngineSpec.modelSpec.lmcacheConfig.enabled"},
+      {"not simulated  a.yaml:8  servingEngineSpec.modelSpec.lmcacheConfig.kvRole: "
+       "kv_producer: engines that prefill apart"},
+      {"irrelevant     a.yaml:9  servingEngineSpec.modelSpec.env.value: red: a variable"},
+      {"irrelevant     a.yaml:9  VLLM_LOGGING_LEVEL=DEBUG: logs"},
+      {"not simulated  a.yaml:10  servingEngineSpec.modelSpec.flavour: sweet: a key that is "
+       "not known here"},
+      {"mapped         a.yaml:11  routerSpec.routingLogic: prefixaware: workload.router"},
+      {"not simulated  a.yaml:12  cacheserverSpec.serde: naive: a cache on the network"}};
   static const OrrLaunchOptions options = {.cluster = "dgx-h100-superpod"};
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
@@ -453,6 +457,7 @@ static void test_manifest_account(void) {
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
     if (!strstr(account, rows[i].wanted))
       g_error("'%s' is missing in:\n%s", rows[i].wanted, account);
+  g_assert_null(strstr(account, "env.value: DEBUG")); /* once */
 }
 
 int main(int argc, char **argv) {

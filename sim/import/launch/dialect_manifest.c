@@ -111,11 +111,13 @@ static const OrrLaunchRule rules[] = {
            "*.imagepullpolicy *.imagepullsecrets.* *.containersecuritycontext.* "
            "*.podsecuritycontext.* *.enableservicelinks *.os.*",
            "where the container runs, and as whom"),
-    OTHERS("*.initcontainers.* *.command *.args *.image *.image.* *.env.* *.envfrom.* "
-           "*.environment* *.entrypoint *.workingdir *.working-dir workdir *.container-name "
+    OTHERS("*.initcontainers.* *.command *.args *.image *.image.* "
+           "*.entrypoint *.workingdir *.working-dir workdir *.container-name "
            "*.tty *.stdin* *.image-tag *.tag *.repository *.logging.* *.pull-policy *.profiles "
            "*.build.* *.extends.* *.init* *.modelformat.* *.runtimeversion *.protocolversion",
            "another program's container, or how this one is run"),
+    OTHERS("*.env.* *.envfrom.* *.environment* env.* envs.*",
+           "a variable for the words of a command, or one that no server reads"),
     OTHERS("routerspec.*", "the router's own process"),
     OTHERS("loraadapters.* loracontroller.* grafana* prometheus* *.monitoring* *.podmonitor* "
            "*.servicemonitor* *.metrics.*",

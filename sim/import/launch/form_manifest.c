@@ -45,11 +45,31 @@ static gboolean routes(const char *path, const char *value) {
          (strstr(value, "router") || strstr(value, "dynamo.frontend"));
 }
 
+/* "line:column" of a place. Newly allocated. */
+static char *place_text(OrrPlace place) {
+  return g_strdup_printf("%d:%d", place.line, place.column);
+}
+
+/* A variable that a server reads, or whose words its command has, is a setting already. */
+static gboolean is_known(const OrrFormManifest *manifest, const OrrNode *node, const char *path) {
+  const gboolean is_variable = g_str_has_prefix(path, "env") || strstr(path, ".env");
+  g_autofree char *place = place_text(node->place);
+  return g_hash_table_contains(manifest->used, node) ||
+         (is_variable && g_hash_table_contains(manifest->variables, place));
+}
+
+static void note_variables(OrrFormManifest *manifest, const OrrLaunchDraft *draft) {
+  for (guint i = 0; i < draft->settings->len; i++)
+    g_hash_table_add(manifest->variables,
+                     place_text(((const OrrLaunchSetting *)draft->settings->pdata[i])->place));
+  for (guint i = 0; i < draft->parts->len; i++) note_variables(manifest, draft->parts->pdata[i]);
+}
+
 /* What no command took, as settings. */
 static void account_for(OrrFormManifest *manifest, const OrrNode *node, const char *path,
                         guint *n) {
   enum { MOST_KEYS = 4000 };
-  if (g_hash_table_contains(manifest->used, node) || *n > MOST_KEYS) return;
+  if (is_known(manifest, node, path) || *n > MOST_KEYS) return;
   if (node->kind == ORR_NODE_SCALAR) {
     g_autofree char *key =
         routes(path, node->text) ? g_strconcat("x.router-command", NULL) : g_strdup(path);
@@ -329,8 +349,8 @@ static void add_container(OrrFormManifest *manifest, const OrrNode *node, gint64
   if (!script && starts_server(manifest, node, command))
     g_ptr_array_add(manifest->commands, command);
   if (manifest->commands->len > n_commands)
-    orr_form_manifest_use_keys(
-        manifest, node, "image entrypoint command args env environment modelFormat storageUri");
+    orr_form_manifest_use_keys(manifest, node,
+                               "image entrypoint command args modelFormat storageUri");
 }
 
 /* --- Documents --- */
@@ -423,7 +443,7 @@ static gboolean read_task(OrrFormManifest *manifest, const OrrNode *tree) {
   add_commands(manifest, like, orr_node_get(tree, "setup"));
   add_commands(manifest, like, run);
   add_commands(manifest, like, commands);
-  orr_form_manifest_use_keys(manifest, tree, "setup run commands envs env image");
+  orr_form_manifest_use_keys(manifest, tree, "setup run commands image");
   orr_form_manifest_use(manifest, gpus);
   return TRUE;
 }
@@ -495,10 +515,13 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
       orr_yaml_foreign_parse(source->text, source->length, source->name, draft->diags);
   g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)orr_node_free);
   g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL);
-  OrrFormManifest manifest = {draft, commands, containers, shells, documents, used, FALSE};
+  g_autoptr(GHashTable) variables = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  OrrFormManifest manifest = {draft,     commands, containers, shells,
+                              documents, used,     variables,  FALSE};
   guint n_keys = 0;
   for (guint i = 0; trees && i < trees->len; i++) read_tree(&manifest, trees->pdata[i]);
   if (commands->len > 0) orr_launch_server_read(draft, commands);
+  note_variables(&manifest, draft);
   for (guint i = 0; commands->len > 0 && trees && i < trees->len; i++)
     account_for(&manifest, trees->pdata[i], prefix_of(trees->pdata[i]), &n_keys);
   if (commands->len > 0) return;

@@ -19,6 +19,7 @@ typedef struct {
   GPtrArray *shells;     /* of OrrShell * */
   GPtrArray *documents;  /* of OrrNode *, which commands refer to */
   GHashTable *used;      /* of const OrrNode *: what the commands took */
+  GHashTable *variables; /* of char *, "line:column": of settings */
   gboolean is_compose;   /* `command` gives arguments to the image's own program */
 } OrrFormManifest;
 

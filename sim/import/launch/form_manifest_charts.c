@@ -59,7 +59,7 @@ static void add_model_spec(OrrFormManifest *manifest, const OrrNode *spec) {
   }
   orr_form_manifest_add_words(command->words, orr_node_get(config, "extraArgs"));
   orr_form_manifest_add_environment(command->environment, orr_node_get(spec, "env"));
-  orr_form_manifest_use_keys(manifest, spec, "repository tag modelURL vllmConfig env");
+  orr_form_manifest_use_keys(manifest, spec, "repository tag modelURL vllmConfig");
   g_ptr_array_add(manifest->containers, command);
   g_ptr_array_add(manifest->commands, command);
 }
@@ -114,7 +114,7 @@ static void add_role(OrrFormManifest *manifest, const OrrNode *model, const OrrN
   if (prefills) orr_form_manifest_add_word(command->words, "--is-prefill-worker", role->place);
   orr_form_manifest_add_environment(command->environment, orr_node_get(container, "env"));
   add_additional(command);
-  orr_form_manifest_use_keys(manifest, container, "image args env modelCommand");
+  orr_form_manifest_use_keys(manifest, container, "image args modelCommand");
   orr_form_manifest_use_keys(manifest, role, "parallelism create");
   orr_form_manifest_use(manifest, model);
   for (guint i = 0; i < command->words->len; i++)
@@ -186,7 +186,7 @@ static gboolean read_vllm_chart(OrrFormManifest *manifest, const OrrNode *tree) 
   orr_form_manifest_add_environment(command->environment, orr_node_get(image, "env"));
   orr_form_manifest_add_words(command->words, orr_node_get(image, "command"));
   orr_form_manifest_add_words(command->words, orr_node_get(image, "args"));
-  orr_form_manifest_use_keys(manifest, image, "repository tag command args env");
+  orr_form_manifest_use_keys(manifest, image, "repository tag command args");
   for (guint i = 0; i < command->words->len; i++)
     orr_form_manifest_resolve(manifest, command->environment, command->words->pdata[i]);
   g_ptr_array_add(manifest->containers, command);
