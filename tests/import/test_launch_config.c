@@ -301,6 +301,14 @@ static void test_refused(void) {
        "    overrides: {micro_batch_sise: 1}\n",
        "primus does not know 'micro_batch_sise'"},
       {"a.yaml", "model: {tensor_model_parallel_size: 1\n", "is not valid YAML"},
+      /* what no program is known for: what it looks like, or what is read */
+      {"a.yaml", "model: x\ntensor_parallel_size: 4\n",
+       "it looks like options of a serving engine: give the launch line"},
+      {"a.yaml", "model_list:\n- model_name: x\n", "it looks like a config of LiteLLM's proxy"},
+      {"a.yaml", "engine: vllm\nlearning: false\n",
+       "it looks like something about serving: a manifest with containers"},
+      {"a.yaml", "schema: scenario/1\nname: x\n", "it looks like a document of Orrery"},
+      {"a.txt", "hello world\n", "what is read: A trainer's config in YAML or JSON; "},
       /* open-r1, ms-swift, LLaMA-Factory, axolotl: not training of the next token */
       {"a.yaml", QWEN "num_generations: 7\nmax_completion_length: 1024\n",
        "a.yaml:3:18: error: num_generations: 7: rollouts and updates in one loop"},

@@ -104,6 +104,11 @@ static OrrNode *with_defaults(OrrLaunchDraft *draft, OrrLaunchSource *from, OrrN
 
 /* --- Reading --- */
 
+static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source, OrrPlace place) {
+  g_autofree char *looks = orr_launch_form_looks(source->text);
+  orr_diags_error(draft->diags, place, "a config of a program that is not known: %s", looks);
+}
+
 static void read_tree(OrrLaunchDraft *draft, OrrLaunchSource *source, const OrrNode *document) {
   g_autoptr(OrrNode) tree = with_defaults(draft, source, orr_node_copy(document));
   orr_config_resolve(draft, tree);
@@ -114,10 +119,7 @@ static void read_tree(OrrLaunchDraft *draft, OrrLaunchSource *source, const OrrN
   else if (stranger)
     orr_diags_error(draft->diags, document->place, "%s", stranger);
   else
-    orr_diags_error(draft->diags, document->place,
-                    "a config of no known trainer (NeMo, GPT-NeoX, DeepSpeed, Accelerate, "
-                    "llm-foundry, OLMo, Primus, Megatron-LM's tests, Transformers and those that "
-                    "build on it), and no manifest, chart or Compose file that starts a server");
+    refuse(draft, source, document->place);
 }
 
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {

@@ -76,12 +76,44 @@ static const OrrLaunchForm *form_of(const OrrLaunchSource *source, int *ret_sure
   return found;
 }
 
-static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source) {
-  g_autoptr(GString) names = g_string_new(NULL);
+/* What a text that no form recognises looks like, by words that it holds. The first match counts. */
+static const struct {
+  const char *pattern; /* in multiline mode */
+  const char *what;
+} looks[] = {
+    {"\\{\\{-? *\\.?(Values|Release|include)",
+     "a template of Helm: give what 'helm template' prints"},
+    {"^model_list:", "a config of LiteLLM's proxy, which starts no engine"},
+    {"^schema: ", "a document of Orrery: 'orrery run' and 'orrery check' read it"},
+    {"^[ \\t]*(tensor_parallel_size|tensor-parallel-size|max_num_seqs|max-num-seqs|kv_cache_config|"
+     "mem-fraction-static|mem_fraction_static):",
+     "options of a serving engine: give the launch line that names this file, too"},
+    {"vllm|sglang|trtllm|tensorrt",
+     "something about serving: a manifest with containers (kind, services), a launch line, or a "
+     "config beside the line that names it is read"},
+    {"^[ \t\"']*--[a-z]", "options without their command: put the program in front, as in "
+                          "'torchrun pretrain_gpt.py' or 'vllm serve'"},
+    {"learning_rate|batch_size|optimizer|num_layers",
+     "settings of a training of no known trainer (known: NeMo, GPT-NeoX, DeepSpeed, Accelerate, "
+     "llm-foundry, OLMo, Primus, Megatron-LM's tests, Transformers and those that build on it)"},
+};
+
+char *orr_launch_form_looks(const char *text) {
+  for (guint i = 0; i < G_N_ELEMENTS(looks); i++)
+    if (g_regex_match_simple(looks[i].pattern, text, G_REGEX_MULTILINE, 0))
+      return g_strdup_printf("it looks like %s", looks[i].what);
+  g_autoptr(GString) read = g_string_new("what is read: ");
   for (const OrrLaunchForm *const *form = orr_launch_forms; *form; form++)
-    g_string_append_printf(names, "%s%s", names->len ? ", " : "", (*form)->name);
+    g_string_append_printf(read, "%s%.*s", form == orr_launch_forms ? "" : "; ",
+                           (int)strcspn((*form)->sentence, "."), (*form)->sentence);
+  return g_strdup(read->str);
+}
+
+static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source) {
+  g_autofree char *what = orr_launch_form_looks(source->text);
   const OrrPlace place = {.file = g_intern_string(source->name)};
-  orr_diags_error(draft->diags, place, "neither a launch line nor a known config (%s)", names->str);
+  orr_diags_error(draft->diags, place, "neither a launch line nor a config that is known: %s",
+                  what);
 }
 
 static void read_source(OrrLaunchDraft *draft, OrrLaunchSource *source) {

@@ -52,6 +52,10 @@ void orr_launch_form_read(OrrLaunchDraft *draft);
 
 /* --- For forms --- */
 
+/* What a text that cannot be read looks like, or what can be read: the end of an error. Newly
+ * allocated. */
+char *orr_launch_form_looks(const char *text);
+
 /* A word of a command line. */
 typedef struct {
   char *text;
