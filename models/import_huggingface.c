@@ -404,6 +404,11 @@ static gint64 count_layers(const Import *import) {
     orr_huggingface_config_set_number(import->model, "layers", layers);
     return layers;
   }
+  const char *pattern = orr_huggingface_config_text(import->config, "hybrid_override_pattern");
+  if (pattern && *pattern && !orr_huggingface_config_find(import->config, keys)) {
+    orr_huggingface_config_set_number(import->model, "layers", (gint64)strlen(pattern));
+    return (gint64)strlen(pattern);
+  }
   return need(import, "layers", keys);
 }
 

@@ -183,6 +183,17 @@ static void test_huggingface(void) {
       .options = {H100, .model = "llama-3.1-8b", .variables = script},
       .files = {"accelerate-hsdp.yaml"},
       .wanted = {"kind: hsdp", "group: 4", "tp: 2", "global: 16", "nodes: 2", "recompute: full"}});
+  static const OrrLaunchOptions options = {H100, .model = "llama-3.1-8b", .variables = script};
+  static const char strategy[] = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
+                                 "  fsdp_reshard_after_forward: SHARD_GRAD_OP\n";
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
+  g_autoptr(GError) error = NULL;
+  orr_launch_form_add_text(draft, "a.yaml", strategy, strlen(strategy));
+  orr_launch_form_read(draft);
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(text, "reshard-after-forward: false"));
   check(&(Case){
       .options = {H100, .nodes = 1},
       .files = {"llamafactory-lora.yaml"},

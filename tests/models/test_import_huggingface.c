@@ -359,6 +359,11 @@ static void test_released_forms(void) {
        "'mamba_num_heads': 4, 'mamba_head_dim': 16, 'ssm_state_size': 16, 'n_groups': 1, "
        "'layers_block_type': ['mamba', 'mlp', 'mamba', 'attention', 'mlp']}",
        "\nlayers: 5\n"},
+      {"{'model_type': 'nemotron_h', 'hidden_size': 64, 'num_attention_heads': 4, "
+       "'vocab_size': 9, 'max_position_embeddings': 8, 'intermediate_size': 128, "
+       "'mamba_num_heads': 4, 'mamba_head_dim': 16, 'ssm_state_size': 16, 'n_groups': 1, "
+       "'hybrid_override_pattern': 'M-M*-M-'}",
+       "\nlayers: 7\n"},
       {"{'model_type': 'qwen3_5_moe', 'text_config': {'model_type': 'qwen3_5_moe_text', "
        "'num_hidden_layers': 8, 'mtp_num_hidden_layers': 1}}",
        "\nlayout:\n- 3 linear+moe\n- attention+moe\n"},

@@ -88,6 +88,8 @@ static void set_fsdp(OrrLaunchDraft *draft) {
   const char *reshard = "fsdp-config.fsdp-reshard-after-forward";
   const char *replicas = "parallelism-config.parallelism-config-dp-replicate-size";
   const char *shards = "parallelism-config.parallelism-config-dp-shard-size";
+  const char *when = orr_launch_config_text(draft, own, reshard);
+  if (when && strchr(when, '_')) strategy = reshard; /* a strategy's name, as of Accelerate 1.8 */
   const char *text = orr_launch_config_text(draft, own, strategy);
   const gboolean hybrid =
       (text && (strstr(text, "HYBRID") || g_ascii_strtoll(text, NULL, 10) >= 4)) ||
