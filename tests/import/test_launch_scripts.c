@@ -97,9 +97,32 @@ static void test_lines(void) {
   check_line("train.py", NULL, NULL, "add --set trains=gpt");
 }
 
+/* One job on the nodes of a loop. */
+static void test_nodes(void) {
+  static const char rest[] = " --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+                             "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size "
+                             "4 --global-batch-size 256 --bf16 --vocab-size 51200";
+  g_autofree char *loop =
+      g_strdup_printf("for i in $(seq 0 3); do ssh node$i torchrun --nnodes 4 --nproc-per-node 8 "
+                      "--node_rank $i pretrain_gpt.py%s & done\n",
+                      rest);
+  const OrrLaunchOptions options = {.cluster = "dgx-h100-superpod"};
+  OrrLibrary *library = orr_library_new(NULL);
+  OrrLaunchDraft *draft = orr_launch_draft_new(library, &options);
+  g_autoptr(GError) error = NULL;
+  orr_launch_form_add_text(draft, "run.sh", loop, strlen(loop));
+  orr_launch_form_read(draft);
+  g_autofree char *text = orr_launch_draft_scenario(draft, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(text, "nodes: 4"));
+  orr_launch_draft_free(draft);
+  orr_library_free(library);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/launch-scripts/names", test_names);
   g_test_add_func("/launch-scripts/lines", test_lines);
+  g_test_add_func("/launch-scripts/nodes", test_nodes);
   return g_test_run();
 }

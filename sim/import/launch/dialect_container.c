@@ -27,9 +27,9 @@ static const char *family_of(const char *image) {
   return NULL;
 }
 
-/* Repositories whose tags are the release of an engine, of any registry or mirror; "*" is a region.
- * To add one: a row. Sources: vLLM's release pipeline (.buildkite), the changelogs of AWS's Deep Learning
- * Containers, SGLang's docker/, NGC. */
+/* Repositories whose tags are the release of an engine, of any registry or mirror; "*" is a
+ * region. To add one: a row. Sources: vLLM's release pipeline (.buildkite), the changelogs of AWS's
+ * Deep Learning Containers, SGLang's docker/, NGC. */
 static const struct {
   const char *repository, *family;
 } releases[] = {
@@ -55,8 +55,8 @@ static const char *family_of_tags(const char *repository) {
   return NULL;
 }
 
-/* What follows an engine's name in a tag, "0.9.1_20250702" of "rocm6.4.1_vllm_0.9.1_20250702"; NULL:
- * no release does. */
+/* What follows an engine's name in a tag, "0.9.1_20250702" of "rocm6.4.1_vllm_0.9.1_20250702";
+ * NULL: no release does. */
 static const char *named_in_tag(const char *tag, const char *family) {
   const char *name = strstr(tag, family);
   const char *release = name ? name + strlen(family) : "";

@@ -76,7 +76,8 @@ static const OrrLaunchForm *form_of(const OrrLaunchSource *source, int *ret_sure
   return found;
 }
 
-/* What a text that no form recognises looks like, by words that it holds. The first match counts. */
+/* What a text that no form recognises looks like, by words that it holds. The first match counts.
+ */
 static const struct {
   const char *pattern; /* in multiline mode */
   const char *what;

@@ -147,10 +147,37 @@ static char *shown(const OrrLaunchCommand *command) {
   return g_strdup_printf("%.90s%s", text->str, text->len > 90 ? "..." : "");
 }
 
+/* The words from the launcher on, but the node's number: equal where commands start one job on
+ * several nodes. Newly allocated. */
+static char *job_of(const OrrLaunchCommand *command) {
+  static const char *const ranks[] = {"--node_rank", "--node-rank", "--machine_rank",
+                                      "--machine-rank", NULL};
+  const OrrLaunchDialect *dialect = NULL;
+  guint i = 0;
+  while (i < command->words->len && !launcher_end(command, i, &dialect)) i++;
+  GString *text = g_string_new(NULL);
+  for (i = dialect ? i : 0; i < command->words->len; i++) {
+    g_autofree char *key = g_strndup(text_at(command, i), strcspn(text_at(command, i), "="));
+    const gboolean is_rank = g_strv_contains(ranks, key);
+    if (!is_rank) g_string_append_printf(text, "%s\n", text_at(command, i));
+    i += is_rank && !strchr(text_at(command, i), '=');
+  }
+  return g_string_free(text, FALSE);
+}
+
+static gboolean are_one_job(const GPtrArray *commands) {
+  g_autofree char *first = job_of(commands->pdata[0]);
+  for (guint i = 1; i < commands->len; i++) {
+    g_autofree char *other = job_of(commands->pdata[i]);
+    if (strcmp(first, other) != 0) return FALSE;
+  }
+  return TRUE;
+}
+
 static const OrrLaunchCommand *choose(OrrLaunchDraft *draft, const GPtrArray *commands) {
   const gint64 choice = orr_launch_draft_options(draft)->choice;
   const OrrLaunchCommand *first = commands->pdata[0];
-  if (commands->len == 1) return first;
+  if (commands->len == 1 || (choice == 0 && are_one_job(commands))) return first;
   if (choice >= 1 && choice <= commands->len) return commands->pdata[choice - 1];
   const OrrLaunchWord *word = first->words->pdata[0];
   g_autoptr(GString) text = g_string_new(NULL);
