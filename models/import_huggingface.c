@@ -291,6 +291,7 @@ typedef struct {
   GString *left_out;   /* a line each */
   GPtrArray *effects;  /* const char *: of the known effects, in the order of their first key */
   GPtrArray *affected; /* GString *: for each of them, its keys and values */
+  GString *formats;    /* of weights: what has no counterpart, a line each */
 } Unmapped;
 
 static void free_string(gpointer text) { g_string_free(text, TRUE); }
@@ -335,16 +336,40 @@ static char *warnings_text(const Unmapped *unmapped) {
   for (guint i = 0; i < unmapped->effects->len; i++)
     g_string_append_printf(text, "%s: %s\n", ((GString *)unmapped->affected->pdata[i])->str,
                            (const char *)unmapped->effects->pdata[i]);
+  g_string_append(text, unmapped->formats->str);
   return g_string_free(text, FALSE);
 }
 
+/* What says the format of the checkpoint's weights: a section of the config, or ModelOpt's file
+ * beside it; NULL: neither. */
+static OrrNode *quantization_of(const OrrHuggingfaceConfig *outer,
+                                const OrrHuggingfaceConfig *inner, const char *path) {
+  static const char keys[] = "quantization_config|compression_config";
+  const OrrNode *own = orr_huggingface_config_map(outer, keys);
+  if (!own) own = orr_huggingface_config_map(inner, keys);
+  if (own) return orr_node_copy(own);
+  g_autofree char *folder = g_path_get_dirname(path);
+  g_autofree char *beside = g_build_filename(folder, "hf_quant_config.json", NULL);
+  if (!g_file_test(beside, G_FILE_TEST_IS_REGULAR)) return NULL;
+  g_autoptr(OrrDiags) own_diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  OrrNode *read = read_config(beside, own_diags, &error);
+  if (!read)
+    orr_diags_error(outer->diags, (OrrPlace){.file = g_intern_string(beside)}, "%s",
+                    error->message);
+  return read;
+}
+
 /* Nodes of the document have no place, so findings name the whole file. */
-static void check_document(const OrrNode *model, const char *path, OrrDiags *diags) {
+static void check_document(OrrNode *model, const OrrNode *quantization, const char *path,
+                           GString *left_out, OrrDiags *diags) {
   OrrModel read;
   OrrPlace place = {.file = g_intern_string(path)};
   g_autoptr(OrrDiags) own = orr_diags_new();
   if (orr_field_read(&orr_model_table, model, NULL, own, &read)) {
     orr_model_settle(&read, place, diags);
+    if (quantization && !orr_diags_n_errors(diags))
+      orr_huggingface_quantization(quantization, &read, model, left_out);
   } else {
     g_autofree char *text = orr_diags_text(own);
     orr_diags_error(diags, place, "the config is not a valid model: %s",
@@ -487,15 +512,18 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   g_autoptr(GString) left_out = g_string_new(NULL);
   g_autoptr(GPtrArray) effects = g_ptr_array_new();
   g_autoptr(GPtrArray) affected = g_ptr_array_new_with_free_func(free_string);
-  Unmapped unmapped = {left_out, effects, affected};
+  g_autoptr(GString) formats = g_string_new(NULL);
+  Unmapped unmapped = {left_out, effects, affected, formats};
   const OrrHuggingfaceConfig config = {decoder, used, diags};
   const Import import = {&config, type, model};
   name_document(&import, &outer, name, path);
+  g_autoptr(OrrNode) quantization = quantization_of(&outer, &config, path);
   map_all(&import, count_layers(&import));
   if (text_config) add_left_out(&config, "text_config.", &unmapped);
   map_tower(&import, &outer, whole, &unmapped);
   add_left_out(&outer, "", &unmapped);
-  if (!orr_diags_n_errors(diags)) check_document(model, path, diags);
+  if (!orr_diags_n_errors(diags))
+    check_document(model, quantization, path, unmapped.formats, diags);
   if (!orr_diags_check(diags, error)) return NULL;
   g_autofree char *warnings = warnings_text(&unmapped);
   char *text = document_text(model, warnings, left_out->str);

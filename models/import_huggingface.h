@@ -3,7 +3,8 @@
  *
  * A `model/1` document is made from the facts about a model type (models/huggingface_types.c) and
  * the keys of its config. Keys that are neither used nor known to be harmless are reported, so that
- * nothing is dropped silently.
+ * nothing is dropped silently. The format of the checkpoint's weights comes from the key
+ * quantization_config or, where there is none, from an hf_quant_config.json in the config's folder.
  */
 #ifndef ORR_IMPORT_HUGGINGFACE_H
 #define ORR_IMPORT_HUGGINGFACE_H
@@ -54,6 +55,12 @@ char **orr_huggingface_layers_layout(const OrrHuggingfaceConfig *config,
 /* The `encoder` that @config, a vision_config, describes; @whole: the model_type around it.
  * NULL: an unknown tower. */
 OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *whole);
+
+/* Adds to @document the `checkpoint` that @config says: a quantization_config, or the whole of
+ * ModelOpt's hf_quant_config.json. @model is what @document describes. What has no counterpart is
+ * added to @notes, a line each. */
+void orr_huggingface_quantization(const OrrNode *config, const OrrModel *model, OrrNode *document,
+                                  GString *notes);
 
 /* The text of a model document. @name: the model's name; NULL: the config's _name_or_path, else
  * its type. Comments at its head list the keys that could not be converted. @ret_warnings has those

@@ -13,6 +13,8 @@
  */
 #include "models/inference.h"
 
+#include <string.h>
+
 #include "models/absorbed.h"
 #include "models/transformer_private.h"
 
@@ -34,14 +36,36 @@ static void add_gemm(GArray *operators, const char *name, OrrDtype dtype, gint64
   add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, (OrrGemmShape){1, m, n, k}));
 }
 
+void orr_inference_quantize(OrrInferenceShard *shard, OrrQuantization quantization,
+                            const OrrWeightFormats *formats) {
+  for (guint part = 0; part < ORR_N_QUANTIZED_PARTS; part++) {
+    shard->formats[part] = orr_quantized_part(quantization, formats, (OrrQuantizedPart)part);
+    shard->is_quantized |= shard->formats[part] != NULL;
+  }
+  shard->plain_first = formats->plain_first;
+  shard->plain_last = formats->plain_last;
+}
+
+gboolean orr_inference_is_plain(const OrrModel *model, const OrrInferenceShard *shard,
+                                gint64 layer) {
+  return shard->is_quantized &&
+         (layer < shard->plain_first || layer >= model->layers - shard->plain_last);
+}
+
+OrrInferenceShard orr_inference_plain(const OrrInferenceShard *shard) {
+  OrrInferenceShard plain = *shard;
+  memset(plain.formats, 0, sizeof plain.formats);
+  return plain;
+}
+
 /* The format of products in a part of a layer and, in *@ret_stored, the bytes per weight where
  * weights are stored narrower. */
 static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart part,
                             double *ret_stored) {
-  const OrrQuantized *quantized = shard->quantized;
+  const OrrQuantized *quantized = shard->formats[part];
   *ret_stored = 0;
-  if (!quantized) return shard->weights;
-  if (part < quantized->from) return shard->activations;
+  if (!shard->is_quantized) return shard->weights;
+  if (!quantized) return shard->activations;
   if (quantized->products != ORR_N_DTYPES) return quantized->products;
   *ret_stored = quantized->weight_bytes;
   return shard->activations;
@@ -56,8 +80,8 @@ static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GA
   op.gemm.stored.weight_bytes = stored;
   if (stored > 0)
     op.bytes -= (orr_dtype_bytes((OrrDtype)op.dtype) - stored) * (double)shape.k * (double)shape.n;
-  op.gemm.stored.blocks = shard->quantized && shard->quantized->blocks &&
-                          op.dtype == (guint8)shard->quantized->products;
+  op.gemm.stored.blocks = shard->formats[part] && shard->formats[part]->blocks &&
+                          op.dtype == (guint8)shard->formats[part]->products;
   add(operators, op);
 }
 
@@ -207,14 +231,13 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
 }
 
 /* An MLP of this rank's width, without its norm and residual add. */
-static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
-                    gint64 ffn, GArray *operators) {
+static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, OrrQuantizedPart part,
+                    gint64 tokens, gint64 ffn, GArray *operators) {
   const gboolean gated = orr_activation_is_gated(model->activation);
-  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-up",
+  add_linear(shard, part, operators, "mlp-up",
              (OrrGemmShape){1, tokens, gated ? 2 * ffn : ffn, model->hidden});
   add_memory(operators, gated ? "swiglu" : "gelu", shard->activations, tokens, ffn, gated ? 3 : 2);
-  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-down",
-             (OrrGemmShape){1, tokens, model->hidden, ffn});
+  add_linear(shard, part, operators, "mlp-down", (OrrGemmShape){1, tokens, model->hidden, ffn});
 }
 
 /* The operators before the experts, over all tokens. */
@@ -229,7 +252,7 @@ void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrIn
                                   gint64 tokens, GArray *operators) {
   const gint64 ffn = model->moe.shared_ffn;
   if (orr_model_kind(model, kind).feed == ORR_FEED_MOE && ffn > 0)
-    add_mlp(model, shard, tokens, MAX(ffn / shard->tp, 1), operators);
+    add_mlp(model, shard, ORR_QUANTIZED_SHARED, tokens, MAX(ffn / shard->tp, 1), operators);
 }
 
 static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShard *shard,
@@ -238,7 +261,7 @@ static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShar
   if (feed == ORR_FEED_MOE)
     add_router(model, shard, tokens, operators);
   else
-    add_mlp(model, shard, tokens, model->ffn / shard->tp, operators);
+    add_mlp(model, shard, ORR_QUANTIZED_FEED, tokens, model->ffn / shard->tp, operators);
   add_all_reduce(model, shard, tokens, operators);
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }

@@ -41,7 +41,11 @@ typedef struct {
   OrrDtype weights; /* of the layers' products: bf16, fp8, fp4 ... */
   OrrDtype activations; /* between kernels, and of the embedding and the head: bf16 or fp16 */
   OrrDtype kv;          /* of the cache */
-  const OrrQuantized *quantized; /* replaces `weights`; NULL: not quantized */
+  /* replaces `weights`: the format of each part (NULL: as activations), and the layers at the ends
+   * that stay as activations; see orr_inference_quantize */
+  gboolean is_quantized;
+  const OrrQuantized *formats[ORR_N_QUANTIZED_PARTS];
+  gint64 plain_first, plain_last;
 } OrrInferenceShard;
 
 /* The attention core of one rank. */
@@ -51,6 +55,15 @@ typedef struct {
   gint64 window;    /* most keys that a token sees; 0: all */
   gboolean latent;  /* see operator.h */
 } OrrInferenceHeads;
+
+/* Sets the formats of @shard's weights. */
+void orr_inference_quantize(OrrInferenceShard *shard, OrrQuantization quantization,
+                            const OrrWeightFormats *formats);
+/* Whether layer @layer of @model is one of those at the ends that stay in 16 bits; @shard with all
+ * parts so. */
+gboolean orr_inference_is_plain(const OrrModel *model, const OrrInferenceShard *shard,
+                                gint64 layer);
+OrrInferenceShard orr_inference_plain(const OrrInferenceShard *shard);
 
 /* Checks that @model can be split this way; findings at @place. */
 void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
@@ -118,10 +131,10 @@ double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard 
 double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                   gint64 first, gint64 n_layers, gboolean has_embedding,
                                   gboolean has_head);
-/* The most bytes that a step of @tokens tokens and @sequences sequences keeps between kernels:
- * the widest of a layer's tensors beside its input and residual, and the logits in fp32. */
+/* The most bytes that the layers of a step of @tokens tokens keep between kernels: a layer's input
+ * and residual, and the widest of what its parts hold at once (inference_memory.c). */
 double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard,
-                                      gint64 tokens, gint64 sequences);
+                                      gint64 tokens);
 
 G_END_DECLS
 

@@ -3,7 +3,8 @@
  *
  * The cache has 2 kv d / t elements per token and layer; for latent attention Rk + r, a whole copy
  * on each rank. Weights are split over the tensor-parallel group, except latent attention's
- * down-projections, which each rank has, and routed experts, which are split over all tp dp ranks.
+ * down-projections, which each rank has, as it has the routers,
+ * and routed experts, which are split over all tp dp ranks.
  */
 #include <math.h>
 
@@ -46,10 +47,10 @@ double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard 
 
 /* fp4 has a scale of one byte per 16 weights (NVFP4); fp8's scales are negligible. */
 static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part) {
-  const OrrQuantized *quantized = shard->quantized;
-  if (!quantized)
+  const OrrQuantized *quantized = shard->formats[part];
+  if (!shard->is_quantized)
     return orr_dtype_bytes(shard->weights) + (shard->weights == ORR_FP4 ? 1.0 / 16 : 0);
-  return part < quantized->from ? orr_dtype_bytes(shard->activations) : quantized->weight_bytes;
+  return quantized ? quantized->weight_bytes : orr_dtype_bytes(shard->activations);
 }
 
 static double routed_experts(const OrrModel *model, guint kind) {
@@ -58,6 +59,19 @@ static double routed_experts(const OrrModel *model, guint kind) {
   if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return 0;
   return products * (double)moe->experts * (double)model->hidden *
          (double)(moe->ffn > 0 ? moe->ffn : model->ffn);
+}
+
+static double shared_experts(const OrrModel *model, guint kind) {
+  const double products = orr_activation_is_gated(model->activation) ? 3 : 2;
+  if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return 0;
+  return products * (double)model->hidden * (double)model->moe.shared_ffn;
+}
+
+/* Each rank has a copy, in 16 bits. */
+static double router(const OrrModel *model, guint kind) {
+  return orr_model_kind(model, kind).feed == ORR_FEED_MOE
+             ? (double)model->hidden * (double)model->moe.experts
+             : 0;
 }
 
 static double latent_projections(const OrrModel *model, guint kind) {
@@ -70,9 +84,13 @@ static double layer_weight_bytes(const OrrModel *model, guint kind,
                                  const OrrInferenceShard *shard) {
   const double experts = routed_experts(model, kind), whole = latent_projections(model, kind);
   const double mixer = orr_model_mixer_weights(model, kind) - whole, tp = (double)shard->tp;
-  const double feed = orr_model_layer_parameters(model, kind) - experts - whole - mixer;
+  const double shared = shared_experts(model, kind), routers = router(model, kind);
+  const double feed =
+      orr_model_layer_parameters(model, kind) - experts - shared - routers - whole - mixer;
   return (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) +
          feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
+         shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) +
+         routers * orr_dtype_bytes(shard->activations) +
          experts / (tp * (double)MAX(shard->dp, 1)) * weight_size(shard, ORR_QUANTIZED_EXPERTS);
 }
 
@@ -81,9 +99,11 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
                                   gboolean has_head) {
   const double table = (double)model->vocab * (double)model->hidden,
                plain = orr_dtype_bytes(shard->activations);
+  const OrrInferenceShard plain_shard = orr_inference_plain(shard);
   double sum = 0, ends = 0;
   for (gint64 layer = first; layer < first + n_layers; layer++)
-    sum += layer_weight_bytes(model, orr_model_layer_kind(model, layer), shard);
+    sum += layer_weight_bytes(model, orr_model_layer_kind(model, layer),
+                              orr_inference_is_plain(model, shard, layer) ? &plain_shard : shard);
   if (has_embedding) ends += table;
   if (has_head && !(has_embedding && model->tied_embeddings)) ends += table;
   if (has_embedding && model->encoder.layers > 0)
@@ -92,12 +112,44 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
   return sum + ends * plain / (double)shard->tp;
 }
 
+/* What a part holds at once beside the layer's input and residual, in elements per token:
+ *
+ *   attention     q, k, v
+ *   feed-forward  gate, up and what the activation makes of them: 3 f / t
+ *   experts       k copies of the wider of the inner products' output and the hidden width, and of
+ *                 the inner width: the workspaces of the fused kernel (vLLM, fused_moe.py: cache13
+ *                 of max(2 f, h), cache2 of f; SGLang has the same); and their sum, h
+ */
+static double mixer_elements(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+  if (!orr_inference_attends(model, kind)) return 0;
+  const OrrInferenceHeads of = orr_inference_heads(model, kind, shard);
+  const gint64 value = of.value_dim > 0 ? of.value_dim : of.head_dim;
+  return (double)(of.heads * of.head_dim + of.kv_heads * (of.head_dim + value));
+}
+
+static double feed_elements(const OrrModel *model, const OrrInferenceShard *shard) {
+  const double inner = (double)model->ffn / (double)shard->tp;
+  return (orr_activation_is_gated(model->activation) ? 3 : 2) * inner;
+}
+
+static double expert_elements(const OrrModel *model, const OrrInferenceShard *shard) {
+  const OrrMoe *moe = &model->moe;
+  const double ranks = (double)(shard->tp * MAX(shard->dp, 1)), ep = (double)MAX(shard->ep, 1);
+  const double inner = (double)(moe->ffn > 0 ? moe->ffn : model->ffn) * ep / ranks;
+  const double up = (orr_activation_is_gated(model->activation) ? 2 : 1) * inner;
+  return (double)moe->topk * (fmax(up, (double)model->hidden) + inner) + (double)model->hidden;
+}
+
 double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard,
-                                      gint64 tokens, gint64 sequences) {
-  const double inner = 2 * (double)model->ffn / (double)shard->tp;
-  const double qkv =
-      (double)((model->heads + 2 * model->kv_heads) * model->head_dim) / (double)shard->tp;
-  const double layer = (double)tokens * (2 * (double)model->hidden + fmax(inner, qkv));
-  return layer * orr_dtype_bytes(shard->activations) +
-         4.0 * (double)sequences * (double)model->vocab;
+                                      gint64 tokens) {
+  double widest = 0;
+  for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++) {
+    const int feed = orr_model_kind(model, kind).feed;
+    if ((gint64)kind == orr_model_encoder_kind(model)) continue;
+    widest = fmax(widest, mixer_elements(model, kind, shard));
+    if (feed == ORR_FEED_DENSE) widest = fmax(widest, feed_elements(model, shard));
+    if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_elements(model, shard));
+  }
+  return (double)tokens * (2 * (double)model->hidden + widest) *
+         orr_dtype_bytes(shard->activations);
 }

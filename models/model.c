@@ -158,6 +158,9 @@ static const OrrField fields[] = {
          "Other names, such as its id on Hugging Face; a format after a blank (`ID fp8`) is "
          "that checkpoint's `quantization`, for serving workloads that do not give one.",
      .fallback = "[]"},
+    ORR_FIELD_SECTION(OrrModel, "checkpoint", checkpoint, &orr_released_table, "{}",
+                      "The format in which its checkpoint is published: that of serving workloads "
+                      "that give neither precision nor quantization."),
     NEEDED(OrrModel, "layers", layers, 1e5, "Layers of the decoder."),
     NEEDED(OrrModel, "hidden", hidden, 1e7, "Width of the residual stream."),
     NEEDED(OrrModel, "heads", heads, 1e5, "Attention (query) heads."),

@@ -19,6 +19,7 @@
 #ifndef ORR_MODEL_H
 #define ORR_MODEL_H
 
+#include "models/quantization.h"
 #include "sim/base/field.h"
 
 G_BEGIN_DECLS
@@ -141,6 +142,7 @@ typedef struct {
 typedef struct {
   char *name;
   char *source;
+  OrrReleased checkpoint;
   char **aliases; /* ids by which others know it, each with its checkpoint's format after a blank */
   gint64 layers;
   gint64 hidden;

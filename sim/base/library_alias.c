@@ -34,7 +34,7 @@ static const struct {
     {"-fp8-kv", "fp8"},
     {"-nvfp4", "nvfp4"},
     {"-w4a16", "gptq"},
-    {"-bf16", ""},
+    {"-bf16", "none"},
     {"-w8a8", "int8"},
     {"-gptq", "gptq"},
     {"-fp4", "nvfp4"},

@@ -54,17 +54,37 @@ static char *groups_text(const OrrServing *params) {
   return g_string_free(text, FALSE);
 }
 
+/* "fp8, attention in bf16, first layers (1) in bf16": the formats of weights. Newly
+ * allocated. */
+static char *formats_text(const OrrServing *params) {
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const char *plain = orr_dtype_names[params->activations];
+  if (!shard.is_quantized) return g_strdup(orr_dtype_names[params->precision]);
+  GString *text = g_string_new(orr_quantization_words[params->quantization]);
+  for (guint part = 0; part < ORR_N_QUANTIZED_PARTS; part++) {
+    const OrrQuantized *format = shard.formats[part];
+    if (params->weights.parts[part] == 0) continue;
+    g_string_append_printf(text, ", %s in %s", orr_quantized_part_words[part],
+                           format ? orr_quantized_word(format) : plain);
+  }
+  if (shard.plain_first > 0)
+    g_string_append_printf(text, ", first layers (%" G_GINT64_FORMAT ") in %s", shard.plain_first,
+                           plain);
+  if (shard.plain_last > 0)
+    g_string_append_printf(text, ", last layers (%" G_GINT64_FORMAT ") in %s", shard.plain_last,
+                           plain);
+  return g_string_free(text, FALSE);
+}
+
 static void add_asked(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   const OrrServing *params = scenario->workload.params;
   g_autofree char *gpus = orr_show_gpus(result->n_gpus);
   g_autofree char *tokens = orr_show_count(result->kv_blocks * params->engine.block_size);
   g_autofree char *weights = orr_quantity_format(result->weights_bytes, ORR_UNIT_BYTES);
+  g_autofree char *formats = formats_text(params);
   add(out, "model", "%s in %s, %s of weights per GPU, key-value cache of %s tokens",
-      scenario->model.name,
-      params->quantization == ORR_QUANTIZATION_NONE ? orr_dtype_names[params->precision]
-                                                    : orr_quantization_words[params->quantization],
-      weights, tokens);
+      scenario->model.name, formats, weights, tokens);
   g_autofree char *differing = groups_text(params);
   add(out, "machine",
       "%s (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT

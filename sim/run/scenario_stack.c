@@ -237,18 +237,51 @@ static OrrStack *load_stack(OrrLibrary *library, const OrrNode *workload, OrrDia
   return NULL;
 }
 
-/* Gives @workload the format of the checkpoint that the model's name means, where it has none.
- * Whether it did. */
-static gboolean put_checkpoint(OrrLibrary *library, const OrrNode *model, OrrNode *workload) {
-  const OrrNode *named = model && model->kind == ORR_NODE_MAP ? orr_node_get(model, "base") : model;
+/* The `checkpoint` of the document that @named means; NULL: none. Owned by the library. */
+static const OrrNode *published(OrrLibrary *library, const OrrNode *named) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* an unknown name is reported when it is read */
+  const OrrNode *document =
+      orr_library_borrow(library, "model", named->text, named->place, ignored);
+  return document ? orr_node_get(document, "checkpoint") : NULL;
+}
+
+/* Copies the formats of @checkpoint to @workload. Whether there are any. */
+static gboolean copy_formats(const OrrNode *checkpoint, OrrNode *workload) {
+  static const char *const keys[] = {"quantization", "weights"};
+  gboolean has_any = FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    const OrrNode *given =
+        checkpoint && checkpoint->kind == ORR_NODE_MAP ? orr_node_get(checkpoint, keys[i]) : NULL;
+    if (given) orr_node_set(workload, keys[i], orr_node_copy(given));
+    has_any |= given != NULL;
+  }
+  return has_any;
+}
+
+static gboolean has_format(const OrrNode *workload) {
+  return orr_node_get(workload, "precision") || orr_node_get(workload, "quantization") ||
+         orr_node_get(workload, "weights");
+}
+
+/* Gives @workload the format of the model's checkpoint, where it has none: what the scenario's
+ * model says itself, what its alias means, or what its document says is published. The last is not
+ * for @is_inner, a part of another workload: rollouts run what was trained. Whether it did. */
+static gboolean put_checkpoint(OrrLibrary *library, const OrrNode *model, OrrNode *workload,
+                               gboolean is_inner) {
+  const gboolean is_map = model && model->kind == ORR_NODE_MAP;
+  const OrrNode *named = is_map ? orr_node_get(model, "base") : model;
   const char *words = "";
-  if (!named || named->kind != ORR_NODE_SCALAR ||
-      strcmp(orr_node_get_text(workload, "kind"), "serving") != 0 ||
-      orr_node_get(workload, "precision") || orr_node_get(workload, "quantization") ||
-      !orr_library_alias(library, "model", named->text, &words) || !*words)
+  if (strcmp(orr_node_get_text(workload, "kind"), "serving") != 0 || has_format(workload))
     return FALSE;
-  orr_node_set(workload, "quantization", orr_node_new_scalar(named->place, words));
-  return TRUE;
+  if (is_map && orr_node_get(model, "checkpoint"))
+    return copy_formats(orr_node_get(model, "checkpoint"), workload);
+  if (!named || named->kind != ORR_NODE_SCALAR) return FALSE;
+  orr_library_alias(library, "model", named->text, &words);
+  if (*words) {
+    orr_node_set(workload, "quantization", orr_node_new_scalar(named->place, words));
+    return TRUE;
+  }
+  return !is_inner && copy_formats(published(library, named), workload);
 }
 
 static const OrrWorkloadSection *sections_of(const OrrNode *workload) {
@@ -257,7 +290,8 @@ static const OrrWorkloadSection *sections_of(const OrrNode *workload) {
   return entry ? ((const OrrWorkloadKind *)entry)->sections : NULL;
 }
 
-static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrDiags *diags);
+static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboolean is_inner,
+                  OrrDiags *diags);
 
 /* @given, a workload of @section's kind, with the settings of its own stack and those that @owner's
  * model decides; without the key `kind`. */
@@ -269,7 +303,7 @@ static OrrNode *settled(OrrLibrary *library, const OrrNode *root, const OrrNode 
   orr_node_set(inner, "kind", orr_node_new_scalar(inner->place, section->kind));
   orr_node_set(own, "workload", inner);
   if (model) orr_node_set(own, "model", orr_node_copy(model));
-  apply(library, root, own, diags);
+  apply(library, root, own, TRUE, diags);
   OrrNode *whole = orr_node_copy(orr_node_get(own, "workload"));
   orr_node_remove(whole, "kind");
   return whole;
@@ -319,12 +353,14 @@ static void apply_sections(OrrLibrary *library, const OrrNode *root, OrrNode *ow
 }
 
 /* Replaces the workload of @owner, which is @root, one of its jobs or a section's. */
-static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrDiags *diags) {
+static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, gboolean is_inner,
+                  OrrDiags *diags) {
   const OrrNode *section = orr_node_get(owner, "workload");
   g_autoptr(OrrNode) workload = section && library ? expand(library, section) : NULL;
   if (!workload) return;
   const guint before = orr_diags_n_errors(diags);
-  const gboolean has_more = put_checkpoint(library, orr_node_get(owner, "model"), workload);
+  const gboolean has_more =
+      put_checkpoint(library, orr_node_get(owner, "model"), workload, is_inner);
   g_autoptr(OrrStack) stack = load_stack(library, workload, diags);
   if (stack) {
     const Laying laying = {.library = library,
@@ -346,11 +382,11 @@ static void apply(OrrLibrary *library, const OrrNode *root, OrrNode *owner, OrrD
 OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   OrrNode *copy = orr_node_copy(tree);
   if (copy->kind != ORR_NODE_MAP) return copy;
-  apply(library, tree, copy, diags);
+  apply(library, tree, copy, FALSE, diags);
   const OrrNode *jobs = orr_node_get(copy, "jobs");
   for (guint i = 0; jobs && jobs->kind == ORR_NODE_LIST && i < orr_node_length(jobs); i++) {
     OrrNode *job = jobs->items->pdata[i];
-    if (job->kind == ORR_NODE_MAP) apply(library, tree, job, diags);
+    if (job->kind == ORR_NODE_MAP) apply(library, tree, job, FALSE, diags);
   }
   return copy;
 }

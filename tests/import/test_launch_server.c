@@ -74,6 +74,12 @@ static GPtrArray *commands_of(const char *text, const char *file) {
   return commands;
 }
 
+static void read_commands(Case *own, const char *text, const char *file) {
+  g_autoptr(GPtrArray) commands = commands_of(text, file);
+  orr_launch_server_read(own->draft, commands);
+  orr_launch_draft_apply(own->draft);
+}
+
 static Case read_text(const char *text, const char *file, const char *config,
                       const OrrLaunchOptions *options) {
   Case own = {.library = orr_library_new(NULL)};
@@ -83,9 +89,7 @@ static Case read_text(const char *text, const char *file, const char *config,
     g_autoptr(GError) error = NULL;
     g_assert_true(orr_launch_form_add_file(own.draft, path, &error));
   }
-  g_autoptr(GPtrArray) commands = commands_of(text, file);
-  orr_launch_server_read(own.draft, commands);
-  orr_launch_draft_apply(own.draft);
+  read_commands(&own, text, file);
   return own;
 }
 
@@ -108,7 +112,7 @@ static const Line lines[] = {
     {"serve-sglang-deepseek-r1-h200.sh",
      NULL,
      "aws-p5en",
-     {"gpu-memory-utilization: 0.82", "reserved: 0 B", "chunked-prefill-size: 32768",
+     {"gpu-memory-utilization: 0.82", "reserved: 1.4 GiB", "chunked-prefill-size: 32768",
       "max-num-seqs: 512", "prefix-caching: none", "kind: uniform-up-to", "ratio: 0.8",
       "stream-interval: 10"}},
     {"serve-trtllm-deepseek-r1-b200.sh",
@@ -394,6 +398,48 @@ static void test_names(void) {
   }
 }
 
+typedef struct {
+  const char *line, *config; /* an hf_quant_config.json beside it; NULL: none */
+  const char *has, *has_not; /* lines of the scenario */
+} Weights;
+
+/* A local path is known by the name that the server gives the model; a checkpoint's own format
+ * beats --dtype; ModelOpt's file says the format of a model that is named. */
+static void test_formats(void) {
+  static const char modelopt[] =
+      "{\"producer\": {\"name\": \"modelopt\"}, \"quantization\": {\"quant_algo\": \"NVFP4\", "
+      "\"exclude_modules\": [\"lm_head\", \"model.layers.*.self_attn*\"]}}";
+  static const Weights cases[] = {
+      {"vllm serve /models/mine --served-model-name Qwen/Qwen3-32B-FP8\n", NULL,
+       "model: Qwen/Qwen3-32B-FP8", "precision: bf16"},
+      {"vllm serve /models/qwen3-32b --served-model-name Qwen/Qwen3-32B-FP8 --dtype bfloat16\n",
+       NULL, "model: Qwen/Qwen3-32B-FP8", "precision: bf16"},
+      {"vllm serve /models/Qwen3-32B-FP8 --served-model-name Qwen/Qwen3-32B\n", NULL,
+       "model: Qwen3-32B-FP8", "model: Qwen/Qwen3-32B"},
+      {"vllm serve TheBloke/Llama-2-7B-Chat-AWQ --dtype half\n", NULL, "activations: fp16",
+       "precision: fp16"},
+      {"vllm serve Qwen/Qwen3-32B --dtype half\n", NULL, "precision: fp16", "checkpoint:"},
+      {"vllm serve /models/qwen3-32b\n", modelopt,
+       "checkpoint: {quantization: nvfp4, weights: {attention: none}}", "precision: bf16"},
+  };
+  const OrrLaunchOptions options = {.cluster = "dgx-b200-superpod"};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const Weights *one = &cases[i];
+    Case own = {.library = orr_library_new(NULL)};
+    own.draft = orr_launch_draft_new(own.library, &options);
+    if (one->config)
+      orr_launch_form_add_text(own.draft, "hf_quant_config.json", one->config, strlen(one->config));
+    read_commands(&own, one->line, "paste.sh");
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = orr_launch_draft_scenario(own.draft, &error);
+    g_assert_no_error(error);
+    g_test_message("%s: %s", one->line, text);
+    g_assert_true(has_line(text, one->has));
+    g_assert_false(has_line(text, one->has_not));
+    clear(&own);
+  }
+}
+
 static void test_alternatives(void) {
   static const char two[] = "vllm serve Qwen/Qwen3-32B -tp 2\nvllm serve Qwen/Qwen3-8B\n";
   assert_refuses(two, "one of 2 servers that differ: --choose 2 takes it");
@@ -474,6 +520,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/launch-server/refusals", test_refusals);
   g_test_add_func("/launch-server/half", test_half);
   g_test_add_func("/launch-server/names", test_names);
+  g_test_add_func("/launch-server/formats", test_formats);
   g_test_add_func("/launch-server/alternatives", test_alternatives);
   g_test_add_func("/launch-server/replicas", test_replicas);
   g_test_add_func("/launch-server/manifest-account", test_manifest_account);

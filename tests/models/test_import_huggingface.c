@@ -52,6 +52,8 @@ static void assert_same(const char *name, const OrrModel *a, const OrrModel *b) 
   g_assert_cmpint(a->activation, ==, b->activation);
   g_assert_cmpint(a->context, ==, b->context);
   g_assert_cmpint(a->window.size, ==, b->window.size);
+  if (a->checkpoint.quantization != ORR_QUANTIZATION_NONE)
+    g_assert_cmpint(a->checkpoint.quantization, ==, b->checkpoint.quantization);
   for (gint64 layer = 0; layer < a->layers; layer++) {
     OrrLayerKind one = orr_model_kind(a, orr_model_layer_kind(a, layer));
     OrrLayerKind other = orr_model_kind(b, orr_model_layer_kind(b, layer));
@@ -93,7 +95,7 @@ static void test_left_out(void) {
   assert_left_out("mixtral-8x7b", "", "");
   assert_left_out("glm-5", "",
                   "index_head_dim: 128, index_n_heads: 32, index_topk: 2048: attention is sparse");
-  assert_left_out("deepseek-v3", "quantization_config\n", "");
+  assert_left_out("deepseek-v3", "", "");
   assert_left_out("llava-1.5-7b", "", "");
   assert_left_out("gemma-3-27b", "", "vision_config: the vision tower is left out");
   assert_left_out("llama-4-maverick", "", "vision_config: the vision tower is left out");
@@ -221,6 +223,129 @@ static void test_refused(void) {
       "9,\n"
       "\"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"max_position_embeddings\": 8}",
       "'heads' 4 is not a multiple of 'kv-heads' 3", document);
+}
+
+/* A model of 4 layers: attention of all; a feed-forward in the first, experts in the others. */
+#define DENSE                                                                                      \
+  "'model_type': 'llama', 'hidden_size': 64, 'intermediate_size': 128, 'num_hidden_layers': 4, "   \
+  "'num_attention_heads': 4, 'vocab_size': 9, 'max_position_embeddings': 8, "
+#define MIXED                                                                                      \
+  "'model_type': 'deepseek_v3', 'hidden_size': 64, 'intermediate_size': 128, "                     \
+  "'num_hidden_layers': 4, 'num_attention_heads': 4, 'vocab_size': 9, "                            \
+  "'max_position_embeddings': 8, 'kv_lora_rank': 16, 'q_lora_rank': 16, 'qk_nope_head_dim': 16, "  \
+  "'qk_rope_head_dim': 8, 'v_head_dim': 16, 'n_routed_experts': 8, 'num_experts_per_tok': 2, "     \
+  "'n_shared_experts': 1, 'moe_intermediate_size': 32, 'first_k_dense_replace': 1, "
+#define WEIGHTS "'config_groups': {'group_0': {'targets': ['Linear'], 'weights': "
+
+/* Each config, the format that its weights have, and what is reported. The lists are as publishers
+ * write them: DeepSeek, Meta, Moonshot, NVIDIA, Qwen, Red Hat. */
+static const struct {
+  const char *config;
+  const char *checkpoint; /* "quantization part=format ..." */
+  const char *warnings;
+} formats[] = {
+    {"{" DENSE "'quantization_config': {'quant_method': 'fp8', 'weight_block_size': [128, 128]}}",
+     "fp8-block", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'fp8', 'activation_scheme': 'static', "
+     "'modules_to_not_convert': ['lm_head', 'model.layers.0.mlp.gate']}}",
+     "fp8", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'fbgemm_fp8', 'modules_to_not_convert': ["
+     "'model.layers.0.self_attn.q_proj', 'model.layers.0.self_attn.v_proj', "
+     "'model.layers.0.self_attn.o_proj', 'model.layers.0.mlp', 'model.layers.1.self_attn', "
+     "'model.layers.2.self_attn', 'model.layers.3.self_attn', 'model.layers.3.mlp']}}",
+     "fp8 attention=none first=1 last=1", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'compressed-tensors', " WEIGHTS
+     "{'num_bits': 8, 'type': 'float', 'strategy': 'channel'}, "
+     "'input_activations': {'num_bits': 8, 'type': 'float'}}}, 'ignore': ['lm_head']}}",
+     "fp8", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'compressed-tensors', " WEIGHTS
+     "{'num_bits': 8, 'type': 'int'}, 'input_activations': {'num_bits': 8, 'type': 'int'}}}}}",
+     "int8", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'compressed-tensors', " WEIGHTS
+     "{'num_bits': 4, 'type': 'int', 'group_size': 128, 'symmetric': false}}}}}",
+     "awq", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'compressed-tensors', " WEIGHTS
+     "{'num_bits': 4, 'type': 'float', 'group_size': 16}, "
+     "'input_activations': {'num_bits': 4, 'type': 'float'}}}}}",
+     "nvfp4", ""},
+    {"{" MIXED "'quantization_config': {'quant_method': 'compressed-tensors', " WEIGHTS
+     "{'num_bits': 4, 'type': 'int', 'group_size': 32}}}, 'ignore': ['lm_head', "
+     "'re:.*self_attn.*', 're:.*shared_experts.*', "
+     "'re:.*mlp\\\\.(gate|up|gate_up|down)_proj.*']}}",
+     "int4-32 attention=none shared-experts=none first=1", ""},
+    {"{" MIXED "'quantization_config': {'quant_method': 'modelopt', 'quant_algo': 'NVFP4', "
+     "'ignore': ['lm_head', 'model.layers.*.self_attn*', 'model.layers.0.mlp*']}}",
+     "nvfp4 attention=none first=1", ""},
+    {"{" MIXED "'quantization_config': {'quant_method': 'compressed-tensors', 'config_groups': {"
+     "'a': {'targets': ['re:.*self_attn.*'], 'weights': {'num_bits': 8, 'type': 'float', "
+     "'strategy': 'block'}, 'input_activations': {'num_bits': 8}}, 'b': {'targets': ['Linear'], "
+     "'weights': {'num_bits': 4, 'type': 'float', 'group_size': 16}, "
+     "'input_activations': {'num_bits': 4}}}}}",
+     "nvfp4 attention=fp8-block", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'modelopt', 'quant_algo': "
+     "'MIXED_PRECISION', 'quantized_layers': {"
+     "'model.layers.0.mlp': {'quant_algo': 'FP8'}, 'model.layers.1.mlp': {'quant_algo': 'FP8'}, "
+     "'model.layers.2.mlp': {'quant_algo': 'NVFP4'}, 'model.layers.3.mlp': {'quant_algo': "
+     "'FP8'}}}}",
+     "fp8 attention=none",
+     "quantization_config: feed-forward is in fp8 in 3 of 4 layers: counted so in all of them\n"},
+    {"{" DENSE "'quantization_config': {'quant_method': 'gptq', 'bits': 8, 'group_size': 128, "
+     "'lm_head': true}}",
+     "int8-weights", "quantization_config: lm_head: the output layer is counted in 16 bits\n"},
+    {"{" DENSE "'quantization_config': {'quant_method': 'gptq', 'bits': 4, 'group_size': 64, "
+     "'dynamic': {'-:.*\\\\.down_proj': {}}}}",
+     "gptq",
+     "quantization_config: groups of 64 are counted as groups of 128\n"
+     "quantization_config: some matrices of feed-forward are in 16 bits: counted as the others\n"},
+    {"{" DENSE "'quantization_config': {'quant_method': 'bitsandbytes', 'load_in_4bit': true}}",
+     "nf4", ""},
+    {"{" MIXED "'quantization_config': {'quant_method': 'mxfp4', 'modules_to_not_convert': "
+     "['model.layers.*.self_attn', 'model.layers.*.mlp.router', 'lm_head', 'shared_experts']}}",
+     "mxfp4 feed-forward=mxfp4", ""},
+    {"{" DENSE "'quantization_config': {'quant_method': 'aqlm'}}", "none",
+     "quantization_config: method 'aqlm' is not known: weights are counted in 16 bits; set "
+     "workload.quantization\n"},
+    {"{" DENSE "'quantization_config': {'quant_method': 'compressed-tensors', 'kv_cache_scheme': "
+     "{'num_bits': 8}, " WEIGHTS "{'num_bits': 3, 'type': 'int'}}}}}",
+     "none",
+     "quantization_config: weights of 3 bits are not known: counted in 16\n"
+     "quantization_config: the cache's format is the server's option here: set "
+     "workload.kv-dtype\n"},
+};
+
+static char *checkpoint_text(const OrrModel *model) {
+  const OrrWeightFormats *weights = &model->checkpoint.weights;
+  GString *text = g_string_new(orr_quantization_words[model->checkpoint.quantization]);
+  for (guint part = 0; part < ORR_N_QUANTIZED_PARTS; part++)
+    if (weights->parts[part] > 0)
+      g_string_append_printf(text, " %s=%s", orr_quantized_part_words[part],
+                             orr_quantization_words[weights->parts[part] - 1]);
+  if (weights->plain_first > 0)
+    g_string_append_printf(text, " first=%" G_GINT64_FORMAT, weights->plain_first);
+  if (weights->plain_last > 0)
+    g_string_append_printf(text, " last=%" G_GINT64_FORMAT, weights->plain_last);
+  return g_string_free(text, FALSE);
+}
+
+static void test_formats(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autofree char *json = g_strdelimit(g_strdup(formats[i].config), "'", '"'), *left_out = NULL,
+                    *warnings = NULL;
+    g_autofree char *path = written(json);
+    g_autofree char *text = orr_import_huggingface(path, NULL, &left_out, &warnings, &error);
+    g_unlink(path);
+    g_assert_no_error(error);
+    g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "imported.yaml", diags);
+    OrrModel model = settle(node, NULL);
+    g_autofree char *checkpoint = checkpoint_text(&model);
+    g_test_message("%s", json);
+    g_assert_cmpstr(checkpoint, ==, formats[i].checkpoint);
+    g_assert_cmpstr(warnings, ==, formats[i].warnings);
+    g_assert_cmpstr(left_out, ==, "");
+    orr_field_clear(&orr_model_table, &model);
+  }
 }
 
 #define HYBRID                                                                                     \
@@ -406,6 +531,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/import-huggingface/left-out", test_left_out);
   g_test_add_func("/import-huggingface/others", test_others);
   g_test_add_func("/import-huggingface/refused", test_refused);
+  g_test_add_func("/import-huggingface/formats", test_formats);
   g_test_add_func("/import-huggingface/layers-refused", test_layers_refused);
   g_test_add_func("/import-huggingface/kinds", test_kinds);
   g_test_add_func("/import-huggingface/comments", test_comments);

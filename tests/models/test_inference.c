@@ -85,12 +85,12 @@ static void test_experts(void) {
 /* nvfp4-mlp leaves the products of attention in 16 bits and narrows those of feed-forwards,
  * shared and routed experts. Of DeepSeek-V3's layers (187,105,280 weights of attention each, 61
  * of them; arXiv 2412.19437: 671 billion in all, 129,280 x 7,168 at both ends) attention keeps 2
- * bytes, the rest 9/16. */
+ * bytes, as do the routers of 58 layers, 256 x 7,168; the rest 9/16. */
 static void test_narrow_mlp(void) {
   OrrModel model;
   read_model("deepseek-v3", &model);
   OrrInferenceShard shard = shard_of(1, ORR_BF16);
-  shard.quantized = orr_quantized(ORR_QUANTIZATION_NVFP4_MLP);
+  orr_inference_quantize(&shard, ORR_QUANTIZATION_NVFP4_MLP, &(OrrWeightFormats){0});
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_inference_layer(&model, orr_model_layer_kind(&model, 3), &shard, 8, operators);
   orr_inference_shared_experts(&model, orr_model_layer_kind(&model, 3), &shard, 8, operators);
@@ -104,12 +104,54 @@ static void test_narrow_mlp(void) {
   }
   g_assert_cmpuint(wide, ==, 4);   /* qkv-down, q-up, projection, router */
   g_assert_cmpuint(narrow, ==, 3); /* shared up and down, experts */
-  const double ends = 2 * 129280.0 * 7168, attention = 61 * 187105280.0;
+  const double ends = 2 * 129280.0 * 7168, attention = 61 * 187105280.0 + 58 * 256.0 * 7168;
   const double rest = orr_model_parameters(&model) - ends - attention;
   g_assert_cmpfloat_with_epsilon(
       orr_inference_weight_bytes(&model, &shard, 0, model.layers, TRUE, TRUE) /
           (2 * (ends + attention) + 9 * rest / 16),
       1, 1e-4);
+  orr_field_clear(&orr_model_table, &model);
+}
+
+/* Llama 3.1 405B as Meta publishes it in fp8: only the feed-forwards of layers 2 to 125 have a
+ * byte. Attention has 16,384 (2 * 16,384 + 2 * 1,024) weights, a feed-forward 3 * 16,384 * 53,248,
+ * each end 128,256 * 16,384. On one of 8 ranks: 56.7 GiB, where vLLM 0.5.3 printed 57.75 with 16
+ * key-value heads (vllm-project/vllm 6746). With all layers in fp8 it would be 47.7. */
+static void test_plain_ends(void) {
+  OrrModel model;
+  read_model("llama-3.1-405b-fp8", &model);
+  OrrInferenceShard shard = shard_of(8, ORR_BF16);
+  orr_inference_quantize(&shard, (OrrQuantization)model.checkpoint.quantization,
+                         &model.checkpoint.weights);
+  const double attention = 16384.0 * (2 * 16384 + 2 * 1024), feed = 3 * 16384.0 * 53248;
+  const double expected =
+      (2 * 126 * attention + 124 * feed + 2 * 2 * feed + 2 * 2 * 128256.0 * 16384) / 8;
+  const double bytes = orr_inference_weight_bytes(&model, &shard, 0, 126, TRUE, TRUE);
+  g_assert_cmpfloat_with_epsilon(bytes / expected, 1, 1e-4);
+  g_assert_cmpfloat_with_epsilon(bytes / (1 << 30), 56.7, 0.05);
+  /* of 16 ranks on two stages the first and the last layer are on different ones */
+  g_assert_true(orr_inference_is_plain(&model, &shard, 0));
+  g_assert_false(orr_inference_is_plain(&model, &shard, 1));
+  g_assert_true(orr_inference_is_plain(&model, &shard, 125));
+  g_assert_cmpfloat(orr_inference_weight_bytes(&model, &shard, 0, 126, TRUE, TRUE), ==,
+                    orr_inference_weight_bytes(&model, &shard, 0, 63, TRUE, FALSE) +
+                        orr_inference_weight_bytes(&model, &shard, 63, 63, FALSE, TRUE));
+  orr_field_clear(&orr_model_table, &model);
+}
+
+/* What a step of 8,192 tokens holds at once. Qwen3-235B-A22B on 4 ranks: 2 * 4,096 of input and
+ * residual, and of the experts 8 copies of 4,096 (wider than 2 * 1,536 / 4) and of 384, and their
+ * sum of 4,096: 48,128 elements per token. Llama 3.1 8B on one: 2 * 4,096 + 3 * 14,336. */
+static void test_activations(void) {
+  OrrModel model;
+  read_model("qwen3-235b-a22b", &model);
+  OrrInferenceShard shard = shard_of(4, ORR_BF16);
+  g_assert_cmpfloat(orr_inference_activation_bytes(&model, &shard, 8192), ==, 8192 * 48128.0 * 2);
+  orr_field_clear(&orr_model_table, &model);
+  read_model("llama-3.1-8b", &model);
+  shard = shard_of(1, ORR_BF16);
+  g_assert_cmpfloat(orr_inference_activation_bytes(&model, &shard, 8192), ==,
+                    8192 * (2 * 4096.0 + 3 * 14336.0) * 2);
   orr_field_clear(&orr_model_table, &model);
 }
 
@@ -232,6 +274,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/dense", test_dense);
   g_test_add_func("/models/transformer-inference/experts", test_experts);
   g_test_add_func("/models/transformer-inference/narrow-mlp", test_narrow_mlp);
+  g_test_add_func("/models/transformer-inference/plain-ends", test_plain_ends);
+  g_test_add_func("/models/transformer-inference/activations", test_activations);
   g_test_add_func("/models/transformer-inference/cache-bytes", test_cache_bytes);
   g_test_add_func("/models/transformer-inference/latent", test_latent);
   g_test_add_func("/models/transformer-inference/state", test_state);

@@ -286,7 +286,9 @@ static void test_aliases_of_strangers(void) {
       {"qwen/qwen3-235b-a22b-thinking-2507", "qwen3-235b-a22b", ""},
       {"nvidia/Qwen3-32B-NVFP4", "qwen3-32b", "nvfp4"},
       {"RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "llama-3.3-70b", "fp8"},
-      {"meta-llama/Llama-3.1-405B-Instruct-FP8", "llama-3.1-405b", "fp8"},
+      {"meta-llama/Llama-3.1-405B-Instruct-FP8", "llama-3.1-405b-fp8", ""},
+      {"nvidia/Llama-3.1-405B-Instruct-FP8", "llama-3.1-405b", "fp8"},
+      {"unsloth/DeepSeek-R1-BF16", "deepseek-r1", "none"},
       {"hugging-quants/Llama-3.1-8B-Instruct-AWQ", "llama-3.1-8b", "awq"},
       {"openai/gpt-oss-120b", "gpt-oss-120b", "mxfp4"},
       {"deepseek-ai/DeepSeek-R1-0528", "deepseek-r1", "fp8-block"},
@@ -334,6 +336,14 @@ static void test_format_of_a_checkpoint(void) {
       {"Qwen/Qwen3-30B-A3B-FP8", "kind: serving, precision: bf16", ORR_QUANTIZATION_NONE, ORR_BF16},
       {"Qwen/Qwen3-30B-A3B", "kind: serving", ORR_QUANTIZATION_NONE, ORR_BF16},
       {"openai/gpt-oss-120b", "kind: serving, parallel: {tp: 4}", ORR_QUANTIZATION_MXFP4, ORR_BF16},
+      /* as the model's document says that it is published */
+      {"minimax-m2.5", "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_FP8_BLOCK, ORR_BF16},
+      {"MiniMaxAI/MiniMax-M2.5", "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_FP8_BLOCK,
+       ORR_BF16},
+      {"any/MiniMax-M2.5-BF16", "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_NONE,
+       ORR_BF16},
+      {"{base: minimax-m2.5, checkpoint: {quantization: nvfp4-weights}}",
+       "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_NVFP4_WEIGHTS, ORR_BF16},
   };
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -41,6 +41,7 @@ static OrrServingCostParams cost_params(const OrrServing *params, const OrrWorld
                                 .all_to_all = params->parallel.all_to_all,
                                 .lora = orr_serving_lora(params),
                                 .graph_largest = engine->graph_largest,
+                                .graph_unit = (OrrGraphUnit)engine->graph_unit,
                                 .graph_prompts = engine->graph_prompts,
                                 .is_eager = engine->eager,
                                 .launch_s = engine->host.launch_s,

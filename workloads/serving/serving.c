@@ -4,7 +4,6 @@
 #include "workloads/serving/serving.h"
 
 #include "workloads/serving/cost/serving_experts.h"
-#include "workloads/serving/cost/serving_experts.h"
 #include "workloads/serving/fleet/fleet.h"
 #include "workloads/serving/fleet/serving_check.h"
 
@@ -171,6 +170,18 @@ static const OrrField engine_fields[] = {
      .fallback = "2 GiB",
      .unit = ORR_UNIT_BYTES,
      .flags = ORR_FIELD_UNSIGNED},
+    FLAG(OrrEngineParams, "profile-activations", profiles_activations, "true",
+         "Whether the engine measures at start what a step of max-num-batched-tokens tokens takes "
+         "beside weights, and gives the cache what that leaves (vLLM, TensorRT-LLM); false: "
+         "activations live beside the fraction (SGLang)."),
+    {.name = "sampler-peak",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrEngineParams, sampler_peak_bytes),
+     .sentence = "Memory at the sampler's peak for each logit of max-num-seqs sequences in that "
+                 "measurement; 4 B: the logits in fp32 alone.",
+     .fallback = "4 B",
+     .unit = ORR_UNIT_BYTES,
+     .flags = ORR_FIELD_UNSIGNED},
     SHARE(OrrEngineParams, "watermark", watermark, "0",
           "Fraction of the blocks that an admission leaves free."),
     FLAG(OrrEngineParams, "reserve-prompt", reserve_prompt, "true",
@@ -181,7 +192,10 @@ static const OrrField engine_fields[] = {
     WORD(OrrEngineParams, "prefix-caching", prefix_caching, orr_prefix_words, "none",
          "Whether blocks are reused: no, by vLLM's block hashes, or by SGLang's radix tree."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
-          "Steps with at most this many tokens run as CUDA graphs; 0: none."),
+          "Steps with at most this many cuda-graph-units run as CUDA graphs; 0: none."),
+    WORD(OrrEngineParams, "cuda-graph-unit", graph_unit, orr_graph_unit_words, "tokens",
+         "What a graph's size counts: tokens (vLLM), so that a decode with k drafts counts 1 + k; "
+         "or the sequences of a step that decodes alone (TensorRT-LLM, SGLang)."),
     FLAG(OrrEngineParams, "cuda-graph-prompts", graph_prompts, "true",
          "Whether steps with prompts run as graphs too (piecewise graphs); otherwise only those "
          "that decode alone do."),
@@ -467,6 +481,8 @@ static const OrrField fields[] = {
     WORD(OrrServing, "quantization", quantization, orr_quantization_words, "none",
          "How the layers' weights are stored and multiplied, as engines name it; none: by "
          "precision."),
+    PART(OrrServing, "weights", weights, orr_weight_formats_table,
+         "Parts of the layers whose weights have another format than quantization says."),
     WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16",
          "Number format of the layers' weights."),
     WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",

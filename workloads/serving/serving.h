@@ -82,11 +82,16 @@ typedef struct {
   gint64 block_size, kv_blocks;
   double memory_utilization, cache_fraction;
   double reserved_bytes; /* CUDA context, NCCL's buffers, graphs */
-  double watermark;      /* fraction of the blocks that admissions leave free */
+  /* at start: whether activations leave room for less cache; bytes at the sampler's peak per logit
+   * of max-num-seqs sequences */
+  gboolean profiles_activations;
+  double sampler_peak_bytes;
+  double watermark; /* fraction of the blocks that admissions leave free */
   gboolean reserve_prompt;
   int preemption;       /* OrrPreemption */
   int prefix_caching;   /* OrrPrefixCaching */
   gint64 graph_largest; /* cudagraph capture size */
+  int graph_unit;       /* OrrGraphUnit: what it counts */
   gboolean graph_prompts, graph_padding, eager;
   int experts; /* OrrServingExpertKernels */
   double experts_overhead_s;
@@ -197,6 +202,7 @@ typedef struct {
   int on_failure; /* OrrOnFailure */
   OrrDisaggregation disaggregation;
   int quantization;                     /* OrrQuantization; none: by precision */
+  OrrWeightFormats weights;             /* parts of the layers in other formats than that */
   int precision, activations, kv_dtype; /* OrrDtype */
   OrrChoice load;                       /* of orr_arrival_registry */
   gint64 requests;

@@ -4,14 +4,15 @@
 #include "workloads/serving/serving.h"
 
 OrrInferenceShard orr_serving_shard(const OrrServing *params) {
-  return (OrrInferenceShard){.tp = params->parallel.tp,
+  OrrInferenceShard shard = {.tp = params->parallel.tp,
                              .dp = params->parallel.dp_attention,
-                             .quantized = orr_quantized((OrrQuantization)params->quantization),
                              .ep = params->parallel.ep,
                              .imbalance = params->parallel.imbalance,
                              .weights = (OrrDtype)params->precision,
                              .activations = (OrrDtype)params->activations,
                              .kv = (OrrDtype)params->kv_dtype};
+  orr_inference_quantize(&shard, (OrrQuantization)params->quantization, &params->weights);
+  return shard;
 }
 
 guint orr_serving_n_groups(const OrrServing *params) {

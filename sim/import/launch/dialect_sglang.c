@@ -53,8 +53,8 @@ static void convert_nccl(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 static void convert_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                            const OrrLaunchRule *rule) {
   orr_launch_serving_fraction(draft, setting, rule);
-  orr_launch_draft_set(draft, "workload.engine.reserved", "0 B", setting,
-                       "the rest of the memory is outside of it");
+  orr_launch_draft_set(draft, "workload.engine.reserved", "1.4 GiB", setting,
+                       "context and communicator; the rest of the memory is outside of it");
 }
 
 static void convert_prefetch(OrrLaunchDraft *draft, OrrLaunchSetting *setting,

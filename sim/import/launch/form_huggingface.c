@@ -19,7 +19,6 @@ static int recognise(const OrrLaunchSource *source) {
              : 0;
 }
 
-/* @node in one line. */
 static void append_flow(GString *text, const OrrNode *node) {
   const gboolean is_map = node->kind == ORR_NODE_MAP;
   if (node->kind == ORR_NODE_SCALAR) {
@@ -36,14 +35,19 @@ static void append_flow(GString *text, const OrrNode *node) {
   g_string_append_c(text, is_map ? '}' : ']');
 }
 
+char *orr_forms_flow_text(const OrrNode *node) {
+  GString *text = g_string_new(NULL);
+  append_flow(text, node);
+  return g_string_free(text, FALSE);
+}
+
 static void set_model(OrrLaunchDraft *draft, const OrrNode *tree, const char *name) {
   for (guint i = 0; i < orr_node_length(tree); i++) {
     const OrrNode *key = tree->keys->pdata[i];
     if (strcmp(key->text, "schema") == 0 || strcmp(key->text, "aliases") == 0) continue;
     g_autofree char *path = g_strdup_printf("model.%s", key->text);
-    g_autoptr(GString) value = g_string_new(NULL);
-    append_flow(value, tree->items->pdata[i]);
-    orr_launch_draft_set(draft, path, value->str, NULL, i == 1 ? name : NULL);
+    g_autofree char *value = orr_forms_flow_text(tree->items->pdata[i]);
+    orr_launch_draft_set(draft, path, value, NULL, i == 1 ? name : NULL);
   }
 }
 

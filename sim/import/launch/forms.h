@@ -13,9 +13,13 @@ extern const OrrLaunchForm orr_launch_form_disaggregated;
 extern const OrrLaunchForm orr_launch_form_dockerfile;
 extern const OrrLaunchForm orr_launch_form_huggingface;
 extern const OrrLaunchForm orr_launch_form_manifest;
+extern const OrrLaunchForm orr_launch_form_quantization;
 extern const OrrLaunchForm orr_launch_form_recipe;
 extern const OrrLaunchForm orr_launch_form_shell;
 extern const OrrLaunchForm orr_launch_form_toml;
+
+/* @node in one line of YAML; newly allocated. */
+char *orr_forms_flow_text(const OrrNode *node);
 
 G_END_DECLS
 

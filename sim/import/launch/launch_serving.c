@@ -163,12 +163,6 @@ static const Word quantizations[] = {
     {NULL, NULL},
 };
 
-const char *orr_launch_serving_format(OrrLaunchDraft *draft) {
-  const char *words = NULL, *name = orr_launch_draft_get(draft, "model");
-  if (name) orr_library_alias(orr_launch_draft_library(draft), "model", name, &words);
-  return words ? words : "";
-}
-
 void orr_launch_serving_quantization(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                      const OrrLaunchRule *rule) {
   const Word *word = find_word(quantizations, text_of(setting));
@@ -293,9 +287,12 @@ void orr_launch_serving_model(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_MAPPED, "its config.json");
     return;
   }
-  g_autofree char *name = orr_launch_serving_known(draft, text_of(setting));
+  g_autofree char *own = orr_launch_serving_known(draft, text_of(setting));
+  g_autofree char *served = orr_launch_serving_served(draft, setting, own);
+  const char *name = served ? served : own;
   if (name)
-    orr_launch_draft_set(draft, rule->path, name, setting, NULL);
+    orr_launch_draft_set(draft, rule->path, name, setting,
+                         served ? "the name that it is served by says which" : NULL);
   else
     refuse_model(draft, setting);
 }

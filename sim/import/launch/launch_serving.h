@@ -77,8 +77,17 @@ typedef struct {
  * load where no benchmark gives one, and a longer context where the server asks for one. */
 void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout);
 
-/* The format of the checkpoint's weights by the model's name ("fp8"), or "". */
+/* The format of the checkpoint's weights ("fp8"): by its config.json, the model's name, or as the
+ * model's document says that it is published; "": 16 bits. Interned. */
 const char *orr_launch_serving_format(OrrLaunchDraft *draft);
+/* The name that a server of @setting's local path gives the model, where the library knows it and
+ * it says more than @own, what the library takes the path for (NULL: nothing); newly allocated.
+ * NULL: it does not. */
+char *orr_launch_serving_served(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
+                                const char *own);
+/* Reads an hf_quant_config.json among the sources, for a model that is named; a precision beside a
+ * checkpoint in a format of its own is that of activations alone. */
+void orr_launch_serving_settle_format(OrrLaunchDraft *draft);
 /* The name by which the library knows the model @text, a path or an id; newly allocated. NULL:
  * unknown. */
 char *orr_launch_serving_known(OrrLaunchDraft *draft, const char *text);

@@ -250,6 +250,7 @@ static void set_name(OrrLaunchDraft *draft) {
 
 void orr_launch_serving_finish(OrrLaunchDraft *draft, const OrrServingLayout *layout) {
   set_layout(draft, layout);
+  orr_launch_serving_settle_format(draft);
   widen_context(draft);
   if (draft->role != ORR_LAUNCH_WHOLE) return;
   const gint64 gpus = join_parts(draft);

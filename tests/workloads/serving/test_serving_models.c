@@ -234,6 +234,45 @@ static void test_formats_that_lack(void) {
   g_assert_false(warns(fp8, "holds no"));
 }
 
+/* vLLM's cache on a published fp8 checkpoint, Qwen3-235B-A22B-FP8 on 4 H100: the log of its start
+ * says 178,880 tokens. 90 % of 81,559 MiB are left by 55.1 GiB of weights, 2.6 GiB of context and
+ * communicators, and the start-up's sampler: 38 B for each of 1,024 x 151,936 logits, beside the
+ * last hidden states of 8,192 tokens. A token takes 2 * 94 * 128 * 2 B. */
+static void test_profiled_cache(void) {
+  static const char model[] = "model=Qwen/Qwen3-235B-A22B-FP8;workload.parallel.tp=4;"
+                              "workload.engine.kv-blocks=0;workload.engine.max-num-seqs=1024;"
+                              "workload.requests=4;";
+  g_autofree char *vllm = g_strconcat(model, "workload.stack=vllm-0.9", NULL);
+  g_autoptr(OrrOutcome) outcome = serving_run(vllm);
+  const OrrServingResult *result = &outcome->result.serving;
+  const double gib = 1 << 30, tokens = (double)result->kv_blocks * 16;
+  const double left = 0.9 * 81559 / 1024 * gib - result->weights_bytes - 2.6 * gib -
+                      38.0 * 1024 * 151936 - 8192 * 4096.0 * 2;
+  g_assert_cmpfloat(fabs(tokens - left / (2 * 94 * 128 * 2)), <=, 16);
+  g_assert_cmpfloat(fabs(tokens / 178880 - 1), <, 0.1);
+}
+
+static gint64 blocks(const char *sets) {
+  g_autofree char *all =
+      g_strconcat("workload.engine.kv-blocks=0;workload.requests=4;", sets, NULL);
+  g_autoptr(OrrOutcome) outcome = serving_run(all);
+  return outcome->result.serving.kv_blocks;
+}
+
+/* Without the measurement the layers' and the sampler's memory is the cache's: 8,192 tokens of
+ * Llama 3.1 8B take 8,192 (2 * 4,096 + 3 * 14,336) * 2 B, 64 sequences' logits less; a block of 16
+ * tokens takes 2 MiB. */
+static void test_profile_activations(void) {
+  const double bytes = 8192 * (2 * 4096.0 + 3 * 14336.0) * 2;
+  const gint64 with = blocks("workload.engine.profile-activations=true");
+  const gint64 without = blocks("workload.engine.profile-activations=false");
+  g_assert_cmpfloat(fabs((double)(without - with) - bytes / (2 << 20)), <=, 1);
+  /* 64 sequences at 400 B a logit are more than that */
+  const gint64 sampler = blocks("workload.engine.sampler-peak=400 B");
+  const double logits = 400.0 * 64 * 128256 + 8192 * 4096.0 * 2;
+  g_assert_cmpfloat(fabs((double)(without - sampler) - logits / (2 << 20)), <=, 1);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-models/laws", test_laws);
@@ -247,6 +286,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/speed", test_speed);
   g_test_add_func("/workloads/serving-models/power-limit", test_power_limit);
   g_test_add_func("/workloads/serving-models/cache-format", test_cache_format);
+  g_test_add_func("/workloads/serving-models/profiled-cache", test_profiled_cache);
+  g_test_add_func("/workloads/serving-models/profile-activations", test_profile_activations);
   g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
   return g_test_run();
 }

@@ -62,6 +62,7 @@ OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams 
   drafter->params.world = &drafter->world;
   drafter->params.pp = 1; /* drafting runs on the last stage */
   drafter->params.lora = (OrrLora){0};
+  drafter->params.shard.plain_first = drafter->params.shard.plain_last = 0; /* the target's ends */
   if (speculation.trace && !(drafter->trace = read_trace(speculation.trace, target->world->folders,
                                                          speculation.tokens, error)))
     return NULL;
@@ -132,8 +133,7 @@ static double projection_s(const OrrDrafter *drafter, gint64 tokens) {
 
 static void add_pass(OrrDrafter *drafter, const OrrStepShape *shape, OrrStepTime *sum) {
   OrrStepTime time = orr_serving_cost_step(drafter->cost, shape);
-  const double more_s =
-      projection_s(drafter, orr_serving_cost_padded(drafter->cost, (gint64)shape->tokens));
+  const double more_s = projection_s(drafter, orr_serving_cost_padded(drafter->cost, shape));
   time.gpu_s += more_s;
   time.stage_s += more_s;
   add_time(sum, time);
@@ -180,11 +180,13 @@ const double *orr_drafter_trust(const OrrDrafter *drafter) {
 void orr_drafter_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,
                         double *ret_kv) {
   const OrrModel *model = &draft->model;
+  OrrInferenceShard own = *shard;
+  own.plain_first = own.plain_last = 0; /* the target's ends */
   *ret_weights = *ret_kv = 0;
   if (model->layers == 0) return;
   const double projection =
       (double)(draft->joined * model->hidden * model->hidden) / (double)shard->tp;
-  *ret_weights = orr_inference_weight_bytes(model, shard, 0, model->layers, draft->has_embedding,
+  *ret_weights = orr_inference_weight_bytes(model, &own, 0, model->layers, draft->has_embedding,
                                             draft->has_head) +
                  projection * orr_dtype_bytes(shard->activations);
   *ret_kv = orr_inference_kv_bytes(model, shard, 0, model->layers);

@@ -10,13 +10,15 @@
 #include "sim/base/fault.h"
 #include "workloads/serving/cost/serving_collectives.h"
 #include "workloads/serving/cost/serving_experts.h"
+#include "workloads/serving/cost/serving_graph.h"
 #include "workloads/serving/cost/serving_joules.h"
 
 enum {
   N_HOWS = ORR_HOW_OUTSIDE + 1,
   RUNGS = 64,
   LADDER = RUNGS * 24,
-  MOST_QUERIES = 1 + ORR_MOST_DRAFTED
+  MOST_QUERIES = 1 + ORR_MOST_DRAFTED,
+  MOST_BESIDE = 256 /* tokens: see shared_seconds */
 };
 
 /* Costs that depend only on a number of tokens (or sequences). */
@@ -33,9 +35,10 @@ typedef struct {
   guint8 how[LADDER];
 } Ladder;
 
-/* A kind of layer. */
+/* A kind of layer: the model's kinds, then the same of layers at the ends in 16 bits. */
 typedef struct {
   guint kind;
+  OrrInferenceShard shard;
   gint64 n, n_of_largest_stage;
   OrrInferenceHeads heads;
   gboolean has_core;         /* whether it has attention */
@@ -63,10 +66,15 @@ struct OrrServingCost {
   double rung_keys[LADDER]; /* of each rung */
 };
 
-static gint64 layers_of_kind(const OrrModel *model, guint kind, gint64 first, gint64 n) {
+/* Of layers [first, first + n). */
+static gint64 layers_of_kind(const OrrServingCostParams *params, guint k, gint64 first, gint64 n) {
+  const OrrModel *model = params->world->model;
+  const guint n_kinds = orr_model_n_layer_kinds(model);
   gint64 count = 0;
   for (gint64 layer = first; layer < first + n; layer++)
-    count += orr_model_layer_kind(model, layer) == kind;
+    count += orr_model_layer_kind(model, layer) +
+                 (orr_inference_is_plain(model, &params->shard, layer) ? n_kinds : 0) ==
+             k;
   return count;
 }
 
@@ -75,14 +83,17 @@ static void init_kind(OrrServingCost *cost, guint k) {
   const OrrModel *model = params->world->model;
   Kind *kind = &cost->kinds[k];
   const gint64 stage = (model->layers + params->pp - 1) / params->pp;
-  *kind = (Kind){.kind = k, .n = layers_of_kind(model, k, 0, model->layers)};
+  const guint n_kinds = orr_model_n_layer_kinds(model);
+  *kind = (Kind){.kind = k % n_kinds,
+                 .shard = k < n_kinds ? params->shard : orr_inference_plain(&params->shard),
+                 .n = layers_of_kind(params, k, 0, model->layers)};
   for (gint64 first = 0; first < model->layers; first += stage)
     kind->n_of_largest_stage =
         MAX(kind->n_of_largest_stage,
-            layers_of_kind(model, k, first, MIN(stage, model->layers - first)));
-  kind->heads = orr_inference_heads(model, k, &params->shard);
-  kind->decode_heads = orr_inference_decode_heads(model, k, &params->shard);
-  kind->has_core = orr_inference_attends(model, k);
+            layers_of_kind(params, k, first, MIN(stage, model->layers - first)));
+  kind->heads = orr_inference_heads(model, kind->kind, &params->shard);
+  kind->decode_heads = orr_inference_decode_heads(model, kind->kind, &params->shard);
+  kind->has_core = orr_inference_attends(model, kind->kind);
   const OrrBatchAttention of = {.dtype = params->shard.activations,
                                 .kv_dtype = params->shard.kv,
                                 .heads = kind->heads.heads,
@@ -103,7 +114,7 @@ static gboolean check_missing(OrrServingCost *cost, GError **error);
 OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
   OrrServingCost *cost = g_new0(OrrServingCost, 1);
   cost->params = *params;
-  cost->n_kinds = orr_model_n_layer_kinds(params->world->model);
+  cost->n_kinds = 2 * orr_model_n_layer_kinds(params->world->model);
   cost->kinds = g_new0(Kind, cost->n_kinds);
   for (guint i = 0; i < LADDER; i++) cost->rung_keys[i] = ceil(exp2((double)i / RUNGS));
   for (guint k = 0; k < cost->n_kinds; k++) init_kind(cost, k);
@@ -192,8 +203,7 @@ static const Piece *layer_piece(OrrServingCost *cost, Kind *kind, gint64 tokens)
   gboolean known;
   Piece *piece = piece_at(kind->pieces, tokens, &known);
   if (known) return piece;
-  orr_inference_layer(cost->params.world->model, kind->kind, &cost->params.shard, tokens,
-                      cost->operators);
+  orr_inference_layer(cost->params.world->model, kind->kind, &kind->shard, tokens, cost->operators);
   sum_operators(cost, piece);
   piece->kernels++; /* the attention core */
   return piece;
@@ -208,7 +218,7 @@ static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *p
   Piece *piece = piece_at(pieces, size, &known);
   if (known) return piece;
   if (size > 0)
-    decompose(cost->params.world->model, kind->kind, &cost->params.shard, size, cost->operators);
+    decompose(cost->params.world->model, kind->kind, &kind->shard, size, cost->operators);
   sum_operators(cost, piece);
   return piece;
 }
@@ -398,26 +408,25 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
   return core_s;
 }
 
+gboolean orr_serving_cost_pads(const OrrServingCost *cost, const OrrStepShape *shape) {
+  return cost->params.pads && orr_serving_graph_holds(&cost->params, shape);
+}
+gint64 orr_serving_cost_padded(const OrrServingCost *cost, const OrrStepShape *shape) {
+  return orr_serving_graph_tokens(&cost->params, shape);
+}
+
 /* The time that shared experts add to the @routed ones. In graphs of few tokens the two overlap
- * (a second stream: TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, up to 1,024
- * tokens; vLLM, up to 256: VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD): they take as long as the
- * longer one, and at least the memory time of both. The exchange of routed tokens overlaps too. */
+ * (TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, up to 1,024 tokens; vLLM, up to
+ * 256: VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD): they take as long as the longer one, and at
+ * least the memory time of both. The exchange of routed tokens overlaps too. */
 static double shared_seconds(const OrrServingCost *cost, const Piece *routed, const Piece *shared,
-                             gint64 tokens) {
-  static const gint64 most_beside = 256;
-  if (tokens > MIN(cost->params.graph_largest, most_beside) || routed->total_s <= 0 ||
-      shared->total_s <= 0)
-    return shared->total_s;
+                             const OrrStepShape *shape) {
+  const gboolean is_few = orr_serving_graph_holds(&cost->params, shape) &&
+                          orr_serving_cost_padded(cost, shape) <= MOST_BESIDE;
+  if (!is_few || routed->total_s <= 0 || shared->total_s <= 0) return shared->total_s;
   const double memory_s =
       (routed->bytes + shared->bytes) / cost->params.world->cluster->device.memory_bytes_per_s;
   return fmax(fmax(shared->total_s, memory_s) - routed->total_s, 0);
-}
-
-gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens) {
-  if (!cost->params.pads || tokens > cost->params.graph_largest || tokens <= 2) return tokens;
-  if (tokens <= 4) return 4;
-  const gint64 step = tokens <= 256 ? 8 : 16;
-  return MIN((tokens + step - 1) / step * step, cost->params.graph_largest);
 }
 
 static void add_trust(OrrServingCost *cost, const Piece *piece, double n) {
@@ -451,8 +460,8 @@ static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, Or
     const Kind *kind = &cost->kinds[k];
     Piece piece;
     if (kind->n == 0) continue;
-    orr_inference_adapters(cost->params.world->model, k, &cost->params.shard, &cost->params.lora,
-                           padded, adapters, cost->operators);
+    orr_inference_adapters(cost->params.world->model, kind->kind, &cost->params.shard,
+                           &cost->params.lora, padded, adapters, cost->operators);
     sum_operators(cost, &piece);
     time->gpu_s += (double)kind->n * piece.total_s;
     time->stage_s += (double)kind->n_of_largest_stage * piece.total_s;
@@ -460,11 +469,6 @@ static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, Or
     *kernels += (guint)kind->n * piece.kernels;
     add_trust(cost, &piece, (double)kind->n);
   }
-}
-
-static gboolean is_graph(const OrrServingCost *cost, const OrrStepShape *shape) {
-  return shape->tokens <= (double)cost->params.graph_largest &&
-         (cost->params.graph_prompts || shape->chunk <= 0);
 }
 
 /* The host's time to launch a step kernel by kernel. */
@@ -476,15 +480,15 @@ static double launch_seconds(const OrrServingCost *cost, guint kernels) {
           : orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
   gint64 mixtures = 0;
   for (guint k = 0; k < cost->n_kinds; k++)
-    if (orr_model_kind(model, k).feed == ORR_FEED_MOE) mixtures += cost->kinds[k].n;
+    if (orr_model_kind(model, cost->kinds[k].kind).feed == ORR_FEED_MOE)
+      mixtures += cost->kinds[k].n;
   return (kernels * launch_s + (double)mixtures * cost->params.launch_experts_s) /
          cost->params.world->cluster->node.host.cpu_speed;
 }
 
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
-  const gint64 padded = is_graph(cost, shape) ? orr_serving_cost_padded(cost, (gint64)shape->tokens)
-                                              : (gint64)shape->tokens;
+  const gint64 padded = orr_serving_cost_padded(cost, shape);
   const gint64 group =
       cost->params.shard.dp > 1 && shape->group_tokens > 0 ? (gint64)shape->group_tokens : padded;
   guint kernels = 0;
@@ -502,7 +506,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
         part_piece(cost, kind, kind->decodes, orr_inference_decodes, decoded),
     };
     const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
-    const double shared_s = shared_seconds(cost, routed, shared, padded);
+    const double shared_s = shared_seconds(cost, routed, shared, shape);
     double layer_s = core_s + shared_s;
     kernels += (guint)kind->n * shared->kernels;
     add_trust(cost, shared, n);
@@ -530,7 +534,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     orr_joules_add(&time.joules, encoded->joules, 1);
     add_trust(cost, encoded, 1);
   }
-  if (cost->params.is_eager && !is_graph(cost, shape)) {
+  if (cost->params.is_eager && !orr_serving_graph_holds(&cost->params, shape)) {
     const double launches_s = launch_seconds(cost, kernels);
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
     time.gpu_s = fmax(time.gpu_s, launches_s);
@@ -575,8 +579,8 @@ char *orr_serving_cost_missing(OrrServingCost *cost) {
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   for (guint k = 0; k < cost->n_kinds; k++) {
     if (cost->kinds[k].n == 0) continue;
-    orr_inference_layer(model, k, &cost->params.shard, 1, operators);
-    orr_inference_experts(model, k, &cost->params.shard, 1, operators);
+    orr_inference_layer(model, cost->kinds[k].kind, &cost->kinds[k].shard, 1, operators);
+    orr_inference_experts(model, cost->kinds[k].kind, &cost->kinds[k].shard, 1, operators);
     note_core(cost, &cost->kinds[k], missing);
   }
   for (guint i = 0; i < operators->len; i++)

@@ -56,6 +56,9 @@ typedef struct {
   OrrJoules joules;
 } OrrStepTime;
 
+typedef enum { ORR_GRAPH_TOKENS, ORR_GRAPH_SEQUENCES } OrrGraphUnit;
+extern const char *const orr_graph_unit_words[]; /* "tokens", "sequences", NULL */
+
 typedef struct {
   const OrrWorld *world;
   OrrInferenceShard shard;
@@ -66,8 +69,9 @@ typedef struct {
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
   const char *all_to_all; /* the same, for experts' tokens */
   OrrLora lora;           /* rank 0: no adapters */
-  /* steps with at most this many tokens run as a CUDA graph, padded; 0: none */
+  /* steps with at most this many graph_units run as a CUDA graph, padded; 0: none */
   gint64 graph_largest;
+  OrrGraphUnit graph_unit;
   gboolean graph_prompts; /* also steps with prompts; FALSE: only those that decode alone */
   /* other steps are launched kernel by kernel and take at least the host's time for it */
   gboolean is_eager;
@@ -89,8 +93,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
 /* seconds to encode @images together, alone */
 double orr_serving_cost_images(OrrServingCost *cost, gint64 images);
-/* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
-gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens);
+/* The tokens that a step computes: those of @shape, or in a graph those of the next captured size:
+ * 1, 2, 4, 8, 16, 24, ..., in graph_units. */
+gint64 orr_serving_cost_padded(const OrrServingCost *cost, const OrrStepShape *shape);
+/* Whether that is a captured size. */
+gboolean orr_serving_cost_pads(const OrrServingCost *cost, const OrrStepShape *shape);
 
 /* The engine's kernels without rows in the profile, joined by ", "; NULL: none. Newly allocated. */
 char *orr_serving_cost_missing(OrrServingCost *cost);

@@ -315,6 +315,7 @@ static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
                                      .all_to_all = params->parallel.all_to_all,
                                      .lora = orr_serving_lora(params),
                                      .graph_largest = params->engine.graph_largest,
+                                     .graph_unit = (OrrGraphUnit)params->engine.graph_unit,
                                      .graph_prompts = params->engine.graph_prompts,
                                      .is_eager = params->engine.eager,
                                      .launch_s = params->engine.host.launch_s,

@@ -2,12 +2,14 @@
  * serving_check.c - checks whether an engine can be what a scenario requests, and computes the size
  * of its cache.
  *
- *   cache  = memory * gpu-memory-utilization - reserved - weights
- *            - activations(most tokens, most sequences)
+ *   cache  = memory * gpu-memory-utilization - reserved - weights - activations
+ *   activations = the larger of
+ *                 layers(max-num-batched-tokens)
+ *                 hidden states + sampler-peak * max-num-seqs * vocabulary
  *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
  *
- * per GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a
- * step of max-num-batched-tokens tokens.
+ * per GPU, as vLLM profiles it at start (v1/worker/gpu_model_runner.py, profile_run): weights are
+ * the largest stage's. Where profile-activations is false, activations are not subtracted.
  */
 #include "workloads/serving/fleet/serving_check.h"
 
@@ -87,6 +89,19 @@ static void add_drafter(const OrrServing *params, const OrrModel *model,
   memory->kv_per_token += kv;
 }
 
+/* What the start-up's measurement finds beside the weights: the layers of a full step or, once
+ * those are done, its last hidden states and the sampler of max-num-seqs sequences. */
+static double profiled_bytes(const OrrServing *params, const OrrModel *model,
+                             const OrrInferenceShard *shard) {
+  const OrrEngineParams *engine = &params->engine;
+  const double tokens = (double)engine->max_num_batched_tokens;
+  const double logits =
+      (double)MIN(engine->max_num_seqs, engine->max_num_batched_tokens) * (double)model->vocab;
+  return fmax(orr_inference_activation_bytes(model, shard, engine->max_num_batched_tokens),
+              tokens * (double)model->hidden * orr_dtype_bytes(shard->activations) +
+                  logits * engine->sampler_peak_bytes);
+}
+
 static Memory memory_of(const OrrServing *params, const OrrModel *model,
                         const OrrCluster *cluster) {
   const OrrInferenceShard shard = orr_serving_shard(params);
@@ -109,8 +124,8 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model,
   add_drafter(params, model, &shard, &memory);
   memory.weights +=
       memory.adapter * (double)MIN(params->engine.lora.adapters, params->engine.lora.slots);
-  memory.activations = orr_inference_activation_bytes(
-      model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
+  if (params->engine.profiles_activations)
+    memory.activations = profiled_bytes(params, model, &shard);
   const double left =
       (memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations) *
       params->engine.cache_fraction;
@@ -206,27 +221,40 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
 }
 
 /* A format in which the device does not compute would run as something else. */
-static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,
-                          OrrDiags *diags) {
-  const OrrQuantized *quantized = orr_quantized((OrrQuantization)params->quantization);
-  const OrrDtype products = quantized && quantized->products != ORR_N_DTYPES ? quantized->products
-                            : quantized ? (OrrDtype)params->activations
-                                        : (OrrDtype)params->precision;
-  if (quantized && params->precision != ORR_BF16)
-    orr_diags_error(diags, place,
-                    "quantization (%s) and precision (%s) exclude each other: quantization implies "
-                    "the precision",
-                    orr_quantization_words[params->quantization],
-                    orr_dtype_names[params->precision]);
-  else if (orr_device_peak_flops(device, products) <= 0)
+static void check_products(const OrrDevice *device, const char *what, const char *word,
+                           OrrDtype products, OrrPlace place, OrrDiags *diags) {
+  if (orr_device_peak_flops(device, products) <= 0)
     orr_diags_error(diags, place,
                     "%s %s: device %s does not multiply %s; weights alone may be narrow: "
                     "quantization awq, gptq, "
                     "mxfp4 or fp8-weights",
-                    quantized ? "quantization" : "precision",
-                    quantized ? orr_quantization_words[params->quantization]
-                              : orr_dtype_names[params->precision],
-                    device->name, orr_dtype_names[products]);
+                    what, word, device->name, orr_dtype_names[products]);
+}
+
+static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,
+                          OrrDiags *diags) {
+  const char *word = orr_quantization_words[params->quantization];
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  if (!shard.is_quantized) {
+    check_products(device, "precision", orr_dtype_names[params->precision],
+                   (OrrDtype)params->precision, place, diags);
+    return;
+  }
+  if (params->precision != ORR_BF16)
+    orr_diags_error(diags, place,
+                    "quantization (%s) and precision (%s) exclude each other: quantization implies "
+                    "the precision",
+                    word, orr_dtype_names[params->precision]);
+  const OrrQuantized *before = NULL;
+  check_products(device, "activations", orr_dtype_names[params->activations],
+                 (OrrDtype)params->activations, place, diags);
+  for (guint part = 0; part < ORR_N_QUANTIZED_PARTS; part++) {
+    const OrrQuantized *format = shard.formats[part];
+    if (!format || format == before || format->products == ORR_N_DTYPES) continue;
+    before = format;
+    check_products(device, "quantization", orr_quantized_word(format), format->products, place,
+                   diags);
+  }
 }
 
 /* Layers with a state, and images. */

@@ -33,14 +33,14 @@ OrrStepTime orr_serving_run_step_time(const OrrServingRun *run, guint group,
  * coordinate_batch_across_dp). */
 void orr_serving_run_sum_experts(const OrrServingRun *run, guint group, OrrCore *cores,
                                  guint n_cores) {
-  double sum = 0, most = 0;
+  const OrrStepShape *fullest = &cores[0].shape;
+  double sum = 0;
   for (guint i = 0; i < n_cores; i++) {
     sum += cores[i].shape.tokens;
-    most = fmax(most, cores[i].shape.tokens);
+    if (cores[i].shape.tokens > fullest->tokens) fullest = &cores[i].shape;
   }
-  const OrrEngineParams *engine = &run->work->params.engine;
-  if (engine->graph_padding && most <= (double)engine->graph_largest)
-    sum = (double)n_cores * (double)orr_serving_cost_padded(run->costs[group], (gint64)most);
+  if (orr_serving_cost_pads(run->costs[group], fullest))
+    sum = (double)n_cores * (double)orr_serving_cost_padded(run->costs[group], fullest);
   for (guint i = 0; i < n_cores; i++) cores[i].shape.group_tokens = sum;
 }
 

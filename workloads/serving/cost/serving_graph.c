@@ -1,0 +1,34 @@
+/*
+ * serving_graph.c - a step's size in the engine's unit, and the captured size that holds it.
+ */
+#include "workloads/serving/cost/serving_graph.h"
+
+#include <math.h>
+
+const char *const orr_graph_unit_words[] = {"tokens", "sequences", NULL};
+
+/* 0: such a step has no graph. Sizes in sequences are those of decodes alone. */
+static gint64 size_of(const OrrServingCostParams *params, const OrrStepShape *shape) {
+  if (shape->chunk > 0 && !params->graph_prompts) return 0;
+  return shape->chunk <= 0 && params->graph_unit == ORR_GRAPH_SEQUENCES ? (gint64)shape->decodes
+                                                                        : (gint64)shape->tokens;
+}
+
+gboolean orr_serving_graph_holds(const OrrServingCostParams *params, const OrrStepShape *shape) {
+  const gint64 size = size_of(params, shape);
+  return size > 0 && size <= params->graph_largest;
+}
+
+static gint64 captured(const OrrServingCostParams *params, gint64 size) {
+  if (size <= 2) return size;
+  if (size <= 4) return 4;
+  const gint64 step = size <= 256 ? 8 : 16;
+  return MIN((size + step - 1) / step * step, params->graph_largest);
+}
+
+gint64 orr_serving_graph_tokens(const OrrServingCostParams *params, const OrrStepShape *shape) {
+  const gint64 tokens = (gint64)shape->tokens, size = size_of(params, shape);
+  if (!params->pads || !orr_serving_graph_holds(params, shape)) return tokens;
+  const gint64 whole = captured(params, size);
+  return size == tokens ? whole : (gint64)ceil(shape->tokens / (double)size * (double)whole);
+}
