@@ -23,7 +23,7 @@ static void finds(OrrCampaignCheckpoints *c, double most_s, double progress_s, d
   g_assert_cmpfloat(found.load_s, ==, load_s);
 }
 
-/* A checkpoint at 300 s stalls the job for 1 s and is written for 5 s: it is usable from 306 s on. */
+/* A checkpoint at 300 s stalls the job for 1 s and is written for 5 s: usable from 306 s on. */
 static void test_usable_once_written(void) {
   static const struct {
     double fail_s, progress_s, load_s;
@@ -52,7 +52,7 @@ static void test_keep(void) {
   }
 }
 
-/* What each failure leaves: a copy of 300 s of progress, or nothing, so that the job begins again. */
+/* What each failure leaves: a copy of 300 s of progress, or nothing: the job begins again. */
 static void test_lost(void) {
   static const struct {
     int kind;

@@ -1,77 +1,11 @@
 /*
  * test_campaign_sim.c - one failure second by second, laws over many seeds, and closed forms.
  */
-#include "workloads/campaign/campaign_sim.h"
-
 #include <math.h>
 
+#include "tests/workloads/campaign/campaign_case.h"
 #include "workloads/campaign/campaign_draw.h"
 #include "workloads/campaign/campaign_formulas.h"
-
-#define DAY 86400.0
-
-typedef struct {
-  OrrCampaignInput in;
-  GArray *processes, *tiers, *shrunk;
-  OrrChoice policy;
-} Case;
-
-static Case case_new(const char *policy) {
-  Case c = {.processes = g_array_new(FALSE, TRUE, sizeof(OrrCampaignProcess)),
-            .tiers = g_array_new(FALSE, TRUE, sizeof(OrrCampaignTier)),
-            .shrunk = g_array_new(FALSE, TRUE, sizeof(double))};
-  const double one = 1;
-  g_array_append_val(c.shrunk, one);
-  c.policy.entry = orr_registry_find(&orr_recovery_policy_registry, policy);
-  g_assert_nonnull(c.policy.entry);
-  if (c.policy.entry->params) {
-    c.policy.params = g_malloc0(c.policy.entry->params->size);
-    orr_field_defaults(c.policy.entry->params, c.policy.params);
-  }
-  c.in = (OrrCampaignInput){.duration_s = 30 * DAY,
-                            .goal_s = INFINITY,
-                            .step_s = 10,
-                            .nodes = 100,
-                            .replicas = 10,
-                            .spares = 1000,
-                            .processes = c.processes,
-                            .tiers = c.tiers,
-                            .shrunk = c.shrunk,
-                            .policy = (const OrrRecoveryPolicy *)c.policy.entry,
-                            .policy_params = c.policy.params,
-                            .times = {300, 40, 20}};
-  return c;
-}
-
-static void case_clear(Case *c) {
-  if (c->policy.params) orr_field_clear(c->policy.entry->params, c->policy.params);
-  g_free(c->policy.params);
-  g_array_unref(c->processes);
-  g_array_unref(c->tiers);
-  g_array_unref(c->shrunk);
-}
-
-static void add_process(Case *c, const char *name, double mtbf_s, gint64 nodes) {
-  const OrrCampaignProcess process = {.name = name,
-                                      .n = 1,
-                                      .scale_s = mtbf_s,
-                                      .nodes = nodes,
-                                      .kills_host = nodes > 0,
-                                      .repair_s = DAY,
-                                      .detect_s = 60,
-                                      .diagnose_s = 30};
-  g_array_append_val(c->processes, process);
-}
-
-static void add_tier(Case *c, int kind, double interval_s, double stall_s, double load_s) {
-  const OrrCampaignTier tier = {.kind = kind,
-                                .interval_s = interval_s,
-                                .stall_s = stall_s,
-                                .write_s = 5,
-                                .load_s = load_s,
-                                .keep = 2};
-  g_array_append_val(c->tiers, tier);
-}
 
 static double lost_in_all(const OrrCampaignHistory *history) {
   double sum = 0;
@@ -280,35 +214,6 @@ static void test_lemon_spares(void) {
   case_clear(&c);
 }
 
-/* A process strikes after an exponential hazard of E, at 1 per 1,000 s, and at 3 times that in the
- * first 600 s of an attempt. From the strike at 1000 E that it has without infants, E is known:
- *
- *   E < 1.8     in the first 600 s, after E / 3 of 1,000 s
- *   else        1.8 is spent after 600 s, so 600 + 1000 (E - 1.8)
- *
- * A new attempt after 100 s begins the 600 s again, with 0.3 of E spent. */
-static void test_infant_hazard(void) {
-  OrrCampaignProcess plain = {.name = "launch", .n = 1, .scale_s = 1000}, infant = plain;
-  infant.infant = 3;
-  infant.infant_s = 600;
-  guint late = 0;
-  for (guint64 seed = 1; seed <= 100; seed++) {
-    OrrCampaignDraw draw;
-    orr_campaign_draw_init(&draw, &plain, 0, seed);
-    const double e = draw.next_s / 1000;
-    orr_campaign_draw_init(&draw, &infant, 0, seed);
-    const double first_s = e < 1.8 ? e / 3 * 1000 : 600 + 1000 * (e - 1.8);
-    g_assert_cmpfloat_with_epsilon(draw.next_s, first_s, 1e-6);
-    late += e > 2.1;
-    if (e < 0.3) continue; /* it strikes before the new attempt */
-    orr_campaign_draw_attempt(&draw, 100);
-    const double left = e - 0.3;
-    const double again_s = left < 1.8 ? 100 + left / 3 * 1000 : 700 + 1000 * (left - 1.8);
-    g_assert_cmpfloat_with_epsilon(draw.next_s, again_s, 1e-6);
-  }
-  g_assert_cmpuint(late, >, 0); /* both branches were met */
-}
-
 /* A restart is planned every day and takes 3,600 + 40 + 20 s. It is due at whole days, however long
  * the ones before it took: in 30 days there are 29, at 1, 2, ... days. */
 static void test_planned_on_time(void) {
@@ -329,8 +234,8 @@ static void test_planned_on_time(void) {
   case_clear(&c);
 }
 
-/* A restart that falls due while the job is down, here for 20,160 s after a failure, is made when the
- * job is up again; the one after it is due at its whole day all the same. */
+/* A restart that falls due while the job is down, here for 20,160 s after a failure, is made when
+ * the job is up again; the one after it is due at its whole day all the same. */
 static void test_planned_after_outage(void) {
   Case c = case_new("restart");
   add_process(&c, "gpu", 2 * DAY, 0);
@@ -443,30 +348,6 @@ static void test_counts(void) {
   const double mean = sum / 2000;
   g_assert_cmpfloat_with_epsilon(mean, 60, 0.52);
   g_assert_cmpfloat_with_epsilon(squares / 2000 - mean * mean, 60, 5.7);
-  case_clear(&c);
-}
-
-/* Nodes in repair are Poisson with mean 5: 5 are not exceeded for 61.6 % of the time (4 for 44 %),
- * 11 for 99.45 % (10 for 98.6 %). A rack of 8 with mean 0.01 is out 1 % of the time: P99.9 is 8. */
-static void test_spares(void) {
-  Case c = case_new("restart");
-  add_process(&c, "gpu", DAY / 5, 1);
-  g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.5), ==, 5);
-  g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.99), ==, 11);
-  add_process(&c, "rack", 100 * DAY, 8);
-  g_array_index(c.processes, OrrCampaignProcess, 0).scale_s = 1e12;
-  g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.98), ==, 0);
-  g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.999), ==, 8);
-  case_clear(&c);
-}
-
-/* 1,600 nodes in repair in the mean: the median of that Poisson number is 1,600, and 97.7 % of the
- * time at most two standard deviations of 40 more are out. */
-static void test_many_repairs(void) {
-  Case c = case_new("restart");
-  add_process(&c, "gpu", DAY / 1600, 1);
-  g_assert_cmpint(orr_campaign_formulas_spares(&c.in, 0.5), ==, 1600);
-  g_assert_cmpfloat_with_epsilon((double)orr_campaign_formulas_spares(&c.in, 0.97725), 1680, 2);
   case_clear(&c);
 }
 
@@ -630,14 +511,11 @@ int main(int argc, char **argv) {
   g_test_add_func("/campaign/found-lemons", test_found_lemons);
   g_test_add_func("/campaign/lemon-spares", test_lemon_spares);
   g_test_add_func("/campaign/infants", test_infants);
-  g_test_add_func("/campaign/infant-hazard", test_infant_hazard);
   g_test_add_func("/campaign/planned-on-time", test_planned_on_time);
   g_test_add_func("/campaign/planned-after-outage", test_planned_after_outage);
   g_test_add_func("/campaign/ettr", test_ettr);
   g_test_add_func("/campaign/best-interval", test_best_interval);
   g_test_add_func("/campaign/counts", test_counts);
-  g_test_add_func("/campaign/spares", test_spares);
-  g_test_add_func("/campaign/many-repairs", test_many_repairs);
   g_test_add_func("/campaign/laws", test_laws);
   g_test_add_func("/campaign/more-failures", test_more_failures);
   g_test_add_func("/campaign/fewer-replicas", test_fewer_replicas);
