@@ -31,8 +31,8 @@ static int status_after(int n) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* A block of 32 bytes takes 48 of the heap, with and without sanitizers: 256 of them pass each place
- * of 16 bytes in a page (48 * 256 = 3 * 4096) once. */
+/* A block of 32 bytes takes 48 of the heap, with and without sanitizers: 256 of them pass each
+ * place of 16 bytes in a page (48 * 256 = 3 * 4096) once. */
 static void test_bad_place(void) {
   int n_met = 0;
   for (int n = 0; n < 256; n++) {

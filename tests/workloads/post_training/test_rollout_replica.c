@@ -177,7 +177,8 @@ static void add_group(Bench *bench, guint group, gint32 prompt, guint n) {
 }
 
 /* A group that has left gives back its sequences and its one prompt, no more and no less: of four
- * prompts of just under a third of the cache, three fit at a time afterwards, as in an empty one. */
+ * prompts of just under a third of the cache, three fit at a time afterwards, as in an empty
+ * cache. */
 static void test_shared_prompt_is_given_back(void) {
   g_autoptr(Bench) bench = bench_new(TRUE);
   const gint32 third = (gint32)(orr_rollout_speed_kv_tokens(bench->speed) - 10) / 3;
