@@ -297,8 +297,8 @@ static void test_turns(void) {
 }
 
 /* Two responses of two turns, each on an engine of its own; their prompts differ, so that one
- * engine is a little slower. Each waits 10 s for its tools, also while the other one runs; only after the
- * last turn does one of them wait for the tail. */
+ * engine is a little slower. Each waits 10 s for its tools, also while the other one runs; only
+ * after the last turn does one of them wait for the tail. */
 static void test_tools_before_tail(void) {
   g_autoptr(OrrOutcome) outcome =
       run_all(HEAD "workload: {kind: post-training, prompts: 2, samples: 1, "
