@@ -1,6 +1,9 @@
 #!/bin/sh
 # deb.sh BUILD [FOLDER] - builds orrery_VERSION_ARCHITECTURE.deb into FOLDER (default: BUILD), and shows what lintian says
 # where it is installed. BUILD is a build folder of its own, without tests, with the prefix /usr.
+#
+# Two builds of one commit are equal, byte by byte: dates are SOURCE_DATE_EPOCH, or the commit's, and files are listed in
+# one order.
 set -eu
 build=$1
 folder=${2:-$1}
@@ -24,7 +27,9 @@ mkdir -p "$root/DEBIAN" "$documents" "$stage/debian"
 
 # --- Documents ---
 
-now=$(date -R -u -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2> /dev/null || date +%s)}")
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2> /dev/null || date +%s)}
+export SOURCE_DATE_EPOCH # dpkg-deb and gzip read it, too
+now=$(date -R -u -d "@$SOURCE_DATE_EPOCH")
 gzip -9nc CHANGELOG.md > "$documents/changelog.gz"
 printf 'orrery (%s) stable; urgency=low\n\n  * Built by make deb.\n\n -- %s  %s\n' \
   "$version-$revision" "$maintainer" "$now" | gzip -9n > "$documents/changelog.Debian.gz"
@@ -53,7 +58,7 @@ Package: orrery
 Version: $version-$revision
 Architecture: $architecture
 Maintainer: $maintainer
-Installed-Size: $(du -ks --exclude=DEBIAN "$root" | cut -f1)
+Installed-Size: $(du -ks --apparent-size --exclude=DEBIAN "$root" | cut -f1)
 Depends: $depends
 Recommends: gnuplot-nox
 Section: science
@@ -66,8 +71,9 @@ Description: simulator of AI clusters and the work that runs on them
  .
  This package measures no GPUs: orrery calibrate needs a build with CUDA.
 END
-(cd "$root" && find usr -type f -exec md5sum {} + > DEBIAN/md5sums)
+(cd "$root" && find usr -type f | LC_ALL=C sort | tr '\n' '\0' | xargs -0 md5sum > DEBIAN/md5sums)
 chmod 644 "$root"/DEBIAN/*
+find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 mkdir -p "$folder"
 package=$folder/orrery_$version-${revision}_$architecture.deb
 dpkg-deb --root-owner-group --build "$root" "$package" > /dev/null

@@ -165,6 +165,14 @@ static void close_kernel(OrrNsys *nsys, char **name, GArray *times, GHashTable *
   g_array_set_size(times, 0);
 }
 
+/* From one column of nanoseconds to another. Dates are a stranger's: what does not fit into 64 bits
+ * wraps, and the checks of the result refuse it. */
+static double microseconds(sqlite3_stmt *row, int from, int to) {
+  const guint64 begin = (guint64)sqlite3_column_int64(row, from),
+                end = (guint64)sqlite3_column_int64(row, to);
+  return (double)(gint64)(end - begin) * 1e-3;
+}
+
 /* Columns: rowid, name, start, end, whether the row before is the same, device and stream as one
  * number. Times are nanoseconds from the session's start, so that none is below 0 and a
  * difference of two cannot overflow. */
@@ -220,7 +228,7 @@ static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
   for (gint64 n = 1; (status = sqlite3_step(rows)) == SQLITE_ROW && goes_on(reader, n); n++) {
     if (!check_kernel(reader, rows)) continue;
     const char *here = (const char *)sqlite3_column_text(rows, 1);
-    double us = (double)(sqlite3_column_int64(rows, 3) - sqlite3_column_int64(rows, 2)) * 1e-3;
+    double us = microseconds(rows, 2, 3);
     if (g_strcmp0(name, here) != 0) {
       close_kernel(nsys, &name, times, streams);
       g_free(name);
@@ -321,9 +329,8 @@ static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
   int status;
   for (gint64 n = 1; (status = sqlite3_step(rows)) == SQLITE_ROW && goes_on(reader, n); n++) {
     const char *op = op_of((const char *)sqlite3_column_text(rows, 1));
-    OrrNsysCollective collective = {
-        .bytes = bytes_of((const char *)sqlite3_column_text(rows, 2)),
-        .us = (double)(sqlite3_column_int64(rows, 4) - sqlite3_column_int64(rows, 3)) * 1e-3};
+    OrrNsysCollective collective = {.bytes = bytes_of((const char *)sqlite3_column_text(rows, 2)),
+                                    .us = microseconds(rows, 3, 4)};
     if (!op) continue;
     collective.op = g_strdup(op);
     g_array_append_val(nsys->collectives, collective);

@@ -131,7 +131,7 @@ static GArray *find_pairs(const OrrBands *bands, const OrrBandQuestion *question
   Search search = {bands, &x, &y, last_bin(bands, candidates),
                    g_array_new(FALSE, FALSE, sizeof(Pair))};
   visit_pairs(bands, candidates, add_pair, &search);
-  qsort(search.pairs->data, search.pairs->len, sizeof(Pair), compare_pairs);
+  g_array_sort(search.pairs, compare_pairs); /* qsort of no pairs would get NULL */
   if (search.pairs->len > MOST_PAIRS) g_array_set_size(search.pairs, MOST_PAIRS);
   return search.pairs;
 }

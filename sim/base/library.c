@@ -17,19 +17,13 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "sim/base/installation.h"
 #include "sim/base/library_alias.h"
 #include "sim/base/yaml.h"
 
-/* meson defines these for this file alone. The defaults serve a build by hand, with everything in
- * the source tree. */
-#ifndef ORR_SOURCE_DIR
-#define ORR_SOURCE_DIR "."
-#endif
+/* meson defines it for this file alone. */
 #ifndef ORR_DATA_DIR
 #define ORR_DATA_DIR "/usr/share/orrery"
-#endif
-#ifndef ORR_BUILD_DIR
-#define ORR_BUILD_DIR ""
 #endif
 
 /* To add a kind: a row here, its field table in the folder that owns it, and `orrery schema`
@@ -64,14 +58,34 @@ const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural) {
   return NULL;
 }
 
-/* An executable in its build folder uses the source tree; an installed one uses the installed
- * files. */
-static char *find_shipped(void) {
+/* Where the shipped library can be, best first: ORRERY_SHIPPED alone; the source tree, of a program
+ * in its build folder; beside a program that was installed and moved; where it was installed. */
+static char **shipped_folders(void) {
   const char *forced = g_getenv("ORRERY_SHIPPED");
-  if (forced && *forced) return g_strdup(forced);
-  g_autofree char *executable = g_file_read_link("/proc/self/exe", NULL);
-  gboolean built_here = executable && g_str_has_prefix(executable, ORR_BUILD_DIR "/");
-  return g_strdup(built_here ? ORR_SOURCE_DIR : ORR_DATA_DIR);
+  g_autofree char *source = NULL, *build = NULL;
+  const char *only[] = {forced, NULL};
+  if (forced && *forced) return g_strdupv((char **)only);
+  build = orr_installation_build(&source);
+  only[0] = source;
+  return build ? g_strdupv((char **)only)
+               : orr_installation_folders("../share/orrery", ORR_DATA_DIR);
+}
+
+/* The first that exists, else the last. */
+static char *find_shipped(void) {
+  g_auto(GStrv) folders = shipped_folders();
+  guint i = 0;
+  while (folders[i + 1] && !g_file_test(folders[i], G_FILE_TEST_IS_DIR)) i++;
+  return g_strdup(folders[i]);
+}
+
+char *orr_library_missing(OrrLibrary *library) {
+  g_auto(GStrv) folders = shipped_folders();
+  g_autofree char *searched = g_strjoinv(", ", folders);
+  if (g_file_test(orr_library_shipped(library), G_FILE_TEST_IS_DIR)) return NULL;
+  return g_strdup_printf("the library that is shipped with Orrery was not found; searched: %s "
+                         "(ORRERY_SHIPPED can name its folder)",
+                         searched);
 }
 
 OrrLibrary *orr_library_new(const char *const *folders) {
@@ -326,11 +340,14 @@ static void report_cycle(const GPtrArray *chain, const char *name, OrrPlace aske
   while (strcmp(chain->pdata[start], name) != 0) start++;
   for (guint i = start; i < chain->len; i++)
     g_string_append_printf(text, "%s -> ", (const char *)chain->pdata[i]);
+  /* A file has no namesake in the library: what it can lie on has its last name. */
+  g_autofree char *own = is_path(name) ? g_path_get_basename(name) : g_strdup(name);
+  if (is_path(name)) own[strlen(own) - strlen(".yaml")] = '\0';
   orr_diags_error(
       diags, asked_at,
       "'base' goes in a circle: %s%s. To lie on Orrery's own document of the same name, "
       "write 'base: " ORR_LIBRARY_SHIPPED "%s'",
-      text->str, name, name);
+      text->str, name, own);
 }
 
 static void report_unknown(OrrLibrary *library, const char *kind, const char *name,
@@ -340,9 +357,10 @@ static void report_unknown(OrrLibrary *library, const char *kind, const char *na
   const char *nearest = orr_diag_nearest_word(own, (const char *const *)names);
   g_autofree char *catalog = g_strconcat(kind, "s", NULL);
   g_autofree char *known = orr_diag_known_words(own, (const char *const *)names, catalog);
-  orr_diags_error(diags, asked_at, "unknown %s '%s'%s%s%s (known: %s)", kind, name,
+  g_autofree char *missing = orr_library_missing(library);
+  orr_diags_error(diags, asked_at, "unknown %s '%s'%s%s%s (known: %s)%s%s", kind, name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                  known);
+                  known, missing ? ": " : "", missing ? missing : "");
 }
 
 /* The file that a name or a path refers to; NULL with the reason in @diags. */

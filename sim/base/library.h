@@ -2,10 +2,10 @@
  * library.h - where documents live, and how a name becomes a tree.
  *
  * A library is a list of folders, searched in this order: the folders given by --library, the
- * folders in ORRERY_PATH (colon-separated), the folder shipped with Orrery (the source tree, or
- * PREFIX/share/orrery). In each folder the document NAME of kind KIND is SUBFOLDER/NAME.yaml (for a
- * device, topologies/devices/NAME.yaml), or PLURAL/NAME.yaml (devices/NAME.yaml), so that a user's
- * own library can be flat.
+ * folders in ORRERY_PATH (colon-separated), the folder shipped with Orrery (the source tree;
+ * ../share/orrery from the program, or PREFIX/share/orrery). In each folder the document NAME of
+ * kind KIND is SUBFOLDER/NAME.yaml (for a device, topologies/devices/NAME.yaml), or
+ * PLURAL/NAME.yaml (devices/NAME.yaml), so that a user's own library can be flat.
  *
  * A model is also found by its aliases (library_alias.h).
  *
@@ -81,6 +81,10 @@ const char *orr_library_alias(OrrLibrary *library, const char *kind, const char 
 /* One sentence (char*) for each document read so far in which a user's folder overrides a shipped
  * document. */
 const GPtrArray *orr_library_shadows(const OrrLibrary *library);
+
+/* Where the shipped library is not found: a sentence with the folders that were searched, newly
+ * allocated; else NULL. */
+char *orr_library_missing(OrrLibrary *library);
 
 /* The folder of the shipped library; owned by the library. */
 const char *orr_library_shipped(OrrLibrary *library);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/catalog.h"
 #include "sim/cli/show.h"
@@ -42,6 +43,10 @@ static void list_catalogs(GStrvBuilder *names, GPtrArray *facts) {
   }
 }
 
+static gboolean is_of_library(const OrrCatalog *catalog) {
+  return catalog && (catalog->document || strcmp(catalog->plural, "validation-sets") == 0);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(GPtrArray) facts = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
@@ -51,6 +56,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (args[0] && !catalog) return 2;
   if (!catalog) list_catalogs(builder, facts);
   g_auto(GStrv) names = catalog ? orr_catalog_names(catalog, library) : g_strv_builder_end(builder);
+  g_autofree char *missing = is_of_library(catalog) ? orr_library_missing(library) : NULL;
+  if (missing && !*names) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", missing);
+    return 1;
+  }
+  if (missing) orr_show_problem("%s", missing);
   for (char **name = names; catalog && *name; name++)
     g_ptr_array_add(facts, orr_catalog_fact(catalog, library, *name));
   if (as_json)

@@ -8,8 +8,8 @@
  * The module is searched
  *   in the build folder, for a program that runs from there;
  *   beside the program;
- *   where `meson install` put it;
- *   in the build folder, for a program that was copied from there.
+ *   in the folder of an installation that was moved (../lib/orrery from the program);
+ *   where `meson install` put it.
  *
  * Invariants
  *  1. The module is never unloaded: libraries below it keep pointers to their own code.
@@ -19,14 +19,15 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/installation.h"
 #include "sim/engine/engine_load.h"
 
 /* meson defines these for this file alone. */
-#ifndef ORR_BUILD_DIR
-#define ORR_BUILD_DIR ""
-#endif
 #ifndef ORR_LIB_DIR
 #define ORR_LIB_DIR "/usr/lib/orrery"
+#endif
+#ifndef ORR_DATA_DIR
+#define ORR_DATA_DIR "/usr/share/orrery"
 #endif
 
 #define MODULE "orrery-simgrid.so"
@@ -50,16 +51,26 @@ static const OrrEngineClass *load_from(const char *folder, char **ret_why) {
   return found;
 }
 
+/* "lib/orrery": the module's folder without the prefix, which it has in common with the data's. */
+static const char *below_prefix(void) {
+  const char *lib = ORR_LIB_DIR, *data = ORR_DATA_DIR, *name = lib;
+  for (; *lib && *lib == *data; lib++, data++)
+    if (*lib == '/') name = lib + 1;
+  return name;
+}
+
 const OrrEngineClass *orr_engine_load_simgrid(GError **error) {
   static const OrrEngineClass *loaded = NULL;
   g_autofree char *why = NULL;
-  g_autofree char *program = loaded ? NULL : g_file_read_link("/proc/self/exe", NULL);
-  g_autofree char *beside = g_path_get_dirname(program ? program : ".");
-  const gboolean built_here = program && g_str_has_prefix(program, ORR_BUILD_DIR "/");
-  const char *const folders[] = {built_here ? ORR_BUILD_DIR : beside, ORR_LIB_DIR, ORR_BUILD_DIR};
-  for (guint i = 0; !loaded && i < G_N_ELEMENTS(folders); i++) loaded = load_from(folders[i], &why);
+  if (loaded) return loaded;
+  g_autofree char *build = orr_installation_build(NULL), *beside = orr_installation_program();
+  g_autofree char *near = g_strconcat("../", below_prefix(), NULL);
+  g_auto(GStrv) installed = orr_installation_folders(near, ORR_LIB_DIR);
+  const char *const folders[] = {build ? build : beside, installed[0], installed[1], NULL};
+  for (guint i = 0; !loaded && folders[i]; i++) loaded = load_from(folders[i], &why);
+  g_autofree char *searched = g_strjoinv(", ", (char **)folders);
   if (!loaded)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "the SimGrid engine cannot be loaded: %s",
-                why ? why : "no " MODULE " beside the program or in " ORR_LIB_DIR);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "the SimGrid engine cannot be loaded: %s%s",
+                why ? why : "no " MODULE " in ", why ? "" : searched);
   return loaded;
 }
