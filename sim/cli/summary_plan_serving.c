@@ -96,6 +96,10 @@ static void print_fleet(const OrrPlanServingAnswer *answer) {
       "%.0f output tokens/s per GPU\n",
       fleet->offered_rps, 100 * fleet->goodput_rps / fleet->requests_per_s, ttft, tpot,
       fleet->output_tokens_per_s_per_gpu);
+  if (fleet->saturated)
+    printf("  warning       not in steady state: the queue grows by %.3g/s\n", fleet->growth_rps);
+  else if (fleet->goodput_rps < answer->asked->fraction * fleet->requests_per_s)
+    printf("  warning       the whole fleet misses the objectives: give it a lower rate\n");
   print_money(answer);
 }
 
@@ -212,6 +216,7 @@ void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   orr_show_json_text(out, answer->file);
   add_text(out, "launch", answer->launch);
   add_number(out, "goodput_rps", fleet->goodput_rps);
+  add_number(out, "growth_rps", fleet->growth_rps);
   add_number(out, "ttft_p99_s", fleet->ttft.p99);
   add_number(out, "tpot_p99_s", fleet->tpot.p99);
   add_number(out, "energy_j_per_output_token", fleet->energy_j_per_output_token);

@@ -144,6 +144,38 @@ static void add_encoders(GString *out, const OrrServing *params, const OrrServin
       params->encoders.replicas, params->encoders.router.entry->name, busy, found, bytes, took);
 }
 
+/* Start and end of a run change its rates by more than this: they are told apart. */
+static const double tells_apart = 0.05;
+
+/* Rates of the whole run beside those of its steady state. */
+static void add_steady_beside(GString *out, const OrrServingResult *result, const char *window) {
+  const double ratio = result->steady_output_tokens_per_s / fmax(result->output_tokens_per_s, 1e-9);
+  if (fabs(ratio - 1) <= tells_apart) return;
+  g_autofree char *output = orr_show_count((gint64)(result->steady_output_tokens_per_s + 0.5));
+  add(out, "steady", "%.4g requests/s, %s output tokens/s %s; throughput above has start and end",
+      result->steady_requests_per_s, output, window);
+}
+
+static void add_steady(GString *out, const OrrServing *params, const OrrServingResult *result) {
+  g_autofree char *begin = orr_quantity_format(result->steady_begin_s, ORR_UNIT_SECONDS);
+  g_autofree char *end = orr_quantity_format(result->steady_end_s, ORR_UNIT_SECONDS);
+  g_autofree char *stays = orr_quantity_format(result->residence_s, ORR_UNIT_SECONDS);
+  g_autofree char *window = g_strdup_printf("from %s to %s", begin, end);
+  if (result->saturated || params->metrics.window == ORR_WINDOW_FULL) return;
+  if (!result->steady && result->residence_s > 0)
+    add(out, "steady",
+        "not shown: the run is %.3g times the %s that a request stays; start and end are in the "
+        "rates",
+        result->duration_s / result->residence_s, stays);
+  else if (!result->steady)
+    add(out, "steady", "not shown: too few requests; start and end are in the rates");
+  else if (params->metrics.window == ORR_WINDOW_STEADY)
+    add(out, "steady", "%s: a request stays %s, %.1f are in the system; rates +- %.2g %%", window,
+        stays, result->in_system_mean, 100 * result->steady_margin);
+  else
+    add_steady_beside(out, result, window);
+}
+
 void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   add_asked(out, scenario, outcome);
@@ -163,6 +195,7 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
       completed, duration,
       orr_summary_band_rounded(outcome, "requests_per_s", result->requests_per_s),
       result->goodput_rps, output);
+  add_steady(out, scenario->workload.params, result);
   g_autofree char *busy = orr_show_percent(result->gpu_busy),
                   *kv = orr_show_percent(result->kv_utilization);
   g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);

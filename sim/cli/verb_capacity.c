@@ -106,6 +106,9 @@ static void print_json(const OrrCapacity *capacity) {
       g_string_append(out, ", ");
       add_interval(out, "sure_", &point->sure);
     }
+    g_string_append_printf(out, ", \"steady\": %s, \"growth_rps\": %.4g, \"residence_s\": %.4g",
+                           point->is_steady ? "true" : "false", point->result.growth_rps,
+                           point->result.residence_s);
     g_string_append_c(out, '}');
   }
   printf("%s]}\n", out->str);
@@ -137,6 +140,8 @@ static void print_points(const OrrCapacity *capacity) {
       print_interval(&point->sure, TRUE);
     else if (has)
       printf("   no band");
+    if (point->result.saturated)
+      printf("   not in steady state: the queue grows by %.3g/s", point->result.growth_rps);
     printf("\n");
   }
 }
@@ -168,6 +173,21 @@ static void print_sure(const OrrCapacity *capacity) {
   if (capacity->band_note) printf("warning: error bands: %s\n", capacity->band_note);
 }
 
+/* What the rate was measured over. */
+static void print_window(const OrrCapacity *capacity) {
+  const OrrServingResult *result = &orr_capacity_best(capacity)->result;
+  if (capacity->load_note) {
+    printf("warning: %s\n", capacity->load_note);
+    return;
+  }
+  g_autofree char *residence = orr_quantity_format(result->residence_s, ORR_UNIT_SECONDS);
+  g_autofree char *begin = orr_quantity_format(result->steady_begin_s, ORR_UNIT_SECONDS);
+  g_autofree char *window =
+      orr_quantity_format(result->steady_end_s - result->steady_begin_s, ORR_UNIT_SECONDS);
+  printf("measured in steady state: %s after the first %s; a request stays %s\n", window, begin,
+         residence);
+}
+
 static void print_text(const OrrCapacity *capacity) {
   print_points(capacity);
   if (capacity->alone.meets == 0) return;
@@ -176,9 +196,9 @@ static void print_text(const OrrCapacity *capacity) {
            "the lower end of a 95 %% interval over %d seeds; %.4g is too many\n",
            capacity->alone.meets, 100 * fraction, seeds, capacity->alone.fails);
   else
-    printf("capacity above %.4g requests/s: every rate tried meets the objectives; a run of more "
-           "requests can find one that does not\n",
+    printf("capacity above %.4g requests/s: every rate tried meets the objectives\n",
            capacity->alone.meets);
+  print_window(capacity);
   print_sure(capacity);
 }
 
@@ -216,7 +236,10 @@ const OrrCommand orr_verb_capacity = {
     .usage = "FILE [--set PATH=VALUE]... [--share X] [--confidence X] [--tolerance X] [--seeds N] "
              "[--json]",
     .more = "Doubles or halves workload.load.rate, then bisects. Each rate is simulated with "
-            "several seeds; it meets the objectives when the lower end of the 95 % confidence "
+            "several seeds, each until the number of requests in the system is steady for ten "
+            "times as long as a request stays; only requests of that time count, and "
+            "workload.requests is how many that are at least. A rate meets the objectives when the "
+            "lower end of the 95 % confidence "
             "interval of their mean is at least --share. Exit status 2 when no rate does.\n"
             "The simulation can be off: at the second rate a measurement meets the objectives with "
             "probability --confidence; latencies are multiplied by the upper bounds of their error "

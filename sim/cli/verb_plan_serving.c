@@ -261,8 +261,7 @@ static gboolean keep_fleet(Plan *plan, const OrrNode *tree, const OrrScenario *s
  * serves. */
 static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
   const OrrPlanServing *asked = plan->asked;
-  const OrrPlanLoad load = {.rate = asked->rate > 0 ? asked->rate : best->fleet_rate,
-                            .requests = orr_plan_serving_requests(best, best->replicas)};
+  const OrrPlanLoad load = {.rate = asked->rate > 0 ? asked->rate : best->fleet_rate};
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree =
       orr_plan_serving_tree(plan->library, asked, best, best->replicas, &load, error);
@@ -346,14 +345,15 @@ const OrrCommand orr_verb_plan_serving = {
     .usage = "--model NAME (--cluster NAME[,NAME]... | --devices NAME[,NAME]...) (--rate X | "
              "--gpus N) --input N --output N --ttft TIME --tpot TIME [--precision WORD[,WORD]...] "
              "[--kv-cache WORD[,WORD]...] [--db FILE] [-o FILE]",
-    .more = "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "
-            "decode on replicas of their own, formats of weights and cache, and the tokens of a "
-            "step are searched. Each layout's highest rate is found by simulation, as orrery "
-            "capacity does, with 400 requests and two seeds; a layout that fails at the rate that "
-            "would bring it among the best five is left there. Then the fleet of the best one is "
-            "simulated. With --rate the layout of the fewest GPUs is the best, otherwise the one "
-            "of the most requests. Rates are those of the simulation, and those that a "
-            "measurement reaches with 90 % confidence.",
+    .more =
+        "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "
+        "decode on replicas of their own, formats of weights and cache, and the tokens of a "
+        "step are searched. Each layout's highest rate is found by simulation, as orrery "
+        "capacity does, with two seeds, in a steady state; a layout that fails at the rate that "
+        "would bring it among the best five is left there. Then the fleet of the best one is "
+        "simulated. With --rate the layout of the fewest GPUs is the best, otherwise the one "
+        "of the most requests. Rates are those of the simulation, and those that a "
+        "measurement reaches with 90 % confidence.",
     .options = options,
     .run = run,
 };

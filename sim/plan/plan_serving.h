@@ -137,7 +137,8 @@ char *orr_plan_serving_split(const OrrPlanLayout *layout);
 /* The whole layout in words: newly allocated. */
 char *orr_plan_serving_words(const OrrPlanServing *asked, const OrrPlanLayout *layout);
 
-/* The load of a scenario of plan: requests/s, or, where rate is 0, a number of clients. */
+/* The load of a scenario of plan: requests/s until there is a steady state, or, where rate is 0, a
+ * number of clients that send `requests` requests. */
 typedef struct {
   double rate;
   gint64 clients, requests;
@@ -148,8 +149,6 @@ typedef struct {
 OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
                                const OrrPlanLayout *layout, gint64 cells, const OrrPlanLoad *load,
                                GError **error);
-/* The requests of a run of @cells cells. */
-gint64 orr_plan_serving_requests(const OrrPlanLayout *layout, gint64 cells);
 
 /* Of a search: called after each layout, or round. */
 typedef struct {

@@ -59,11 +59,8 @@ static void set_why(OrrPlanLayout *layout, OrrPlanStatus status, const char *why
 }
 
 /* The message without the place, which is in a text that nobody sees. */
-static void set_fault(OrrPlanLayout *layout, const char *message, gboolean is_document) {
+static void set_fault(OrrPlanLayout *layout, OrrPlanStatus status, const char *message) {
   const char *after = strstr(message, "error: ");
-  const OrrPlanStatus status = strstr(message, "can never be met") ? ORR_PLAN_LATE
-                               : is_document                       ? ORR_PLAN_REFUSED
-                                                                   : ORR_PLAN_FAILED;
   set_why(layout, status, after ? after + 7 : message);
 }
 
@@ -114,8 +111,17 @@ static gboolean run_load(const Search *search, OrrPlanLayout *layout, const OrrP
   if (outcome)
     *ret_result = outcome->result.serving;
   else
-    set_fault(layout, error->message, !scenario);
+    set_fault(layout, scenario ? ORR_PLAN_FAILED : ORR_PLAN_REFUSED, error->message);
   return outcome != NULL;
+}
+
+/* What a request alone misses; NULL: nothing. Newly allocated. */
+static char *late_alone(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
+  if (layout->lone_ttft_s > asked->ttft_s)
+    return g_strdup_printf("a request alone has its first token after %.3g s", layout->lone_ttft_s);
+  if (asked->output_tokens > 1 && layout->lone_tpot_s > asked->tpot_s)
+    return g_strdup_printf("a request alone takes %.3g ms per token", 1000 * layout->lone_tpot_s);
+  return NULL;
 }
 
 static void judge_lone(const OrrPlanServing *asked, OrrPlanLayout *layout,
@@ -123,12 +129,7 @@ static void judge_lone(const OrrPlanServing *asked, OrrPlanLayout *layout,
   layout->lone_ttft_s = lone->ttft.mean;
   layout->lone_tpot_s = lone->tpot.mean;
   layout->memory_bytes = lone->memory_bytes;
-  if (asked->exhaustive) return;
-  g_autofree char *text = NULL;
-  if (lone->ttft.mean > asked->ttft_s)
-    text = g_strdup_printf("a request alone has its first token after %.3g s", lone->ttft.mean);
-  else if (asked->output_tokens > 1 && lone->tpot.mean > asked->tpot_s)
-    text = g_strdup_printf("a request alone takes %.3g ms per token", 1000 * lone->tpot.mean);
+  g_autofree char *text = asked->exhaustive ? NULL : late_alone(asked, layout);
   if (text) set_why(layout, ORR_PLAN_LATE, text);
 }
 
@@ -151,29 +152,20 @@ static void look(const Search *search, OrrPlanLayout *layout) {
 
 /* --- The highest rate --- */
 
-/* What most of the requests of a run missed that was ended early; NONE: it was not. */
-static OrrPlanBound bound_of_note(const char *note) {
-  gint64 missed = 0, first = 0;
-  if (sscanf(note,
-             "%" G_GINT64_FORMAT " requests missed an objective (most-missed), %" G_GINT64_FORMAT,
-             &missed, &first) == 2)
-    return 2 * first > missed ? ORR_PLAN_BOUND_TTFT : ORR_PLAN_BOUND_TPOT;
-  return *note ? ORR_PLAN_BOUND_TTFT : ORR_PLAN_BOUND_NONE; /* a queue that diverges */
-}
-
 static OrrPlanBound bound_of(const OrrPlanServing *asked, const OrrCapacityPoint *point) {
-  if (!point->has_result) return bound_of_note(point->note);
+  const OrrServingResult *result = &point->result;
+  if (!point->is_steady)
+    return result->missed_tpot > result->missed_ttft ? ORR_PLAN_BOUND_TPOT : ORR_PLAN_BOUND_TTFT;
   /* where both are met, the few misses vary too much over the seeds: the nearer one it is */
-  const double first = point->result.ttft.p99 / asked->ttft_s,
-               further = point->result.tpot.p99 / asked->tpot_s;
+  const double first = result->ttft.p99 / asked->ttft_s, further = result->tpot.p99 / asked->tpot_s;
   return first > further ? ORR_PLAN_BOUND_TTFT : ORR_PLAN_BOUND_TPOT;
 }
 
-/* Only runs that came to their end: the others have no figures. */
+/* Only runs with a steady state: the others have no figures. */
 static void note_rate(OrrPlanLayout *layout, const OrrCapacityPoint *point) {
   const OrrServingResult *result = &point->result;
   const double n = (double)(result->completed + result->rejected);
-  if (!point->has_result || layout->n_rates == ORR_PLAN_MOST_RATES) return;
+  if (!point->is_steady || layout->n_rates == ORR_PLAN_MOST_RATES) return;
   layout->rates[layout->n_rates++] =
       (OrrPlanRate){.rate = point->rate,
                     .meets = point->alone.meets,
@@ -212,20 +204,11 @@ static void take_capacity(const OrrPlanServing *asked, OrrPlanLayout *layout,
     if (layout->rates[i].rate == best->rate) layout->at = layout->rates[i];
 }
 
-/* Ends a run as soon as the fraction can no longer be reached. */
-static gboolean set_most_missed(const OrrPlanServing *asked, OrrNode *tree, gint64 requests,
-                                GError **error) {
-  const double allowed = floor((1 - asked->fraction) * (double)requests + 1e-9);
-  g_autofree char *text = g_strdup_printf("%.0f", allowed + 1);
-  return orr_field_set(&orr_scenario_table, tree, "workload.most-missed", text, error);
-}
-
 /* The search of @query on @layout, which it completes, from @start. NULL: the layout has the
  * reason. */
 static OrrCapacity *find(const Search *search, OrrPlanLayout *layout, OrrCapacityQuery *query,
                          double start) {
-  const OrrPlanLoad load = {.rate = start > 0 ? start : 1,
-                            .requests = orr_plan_serving_requests(layout, 1)};
+  const OrrPlanLoad load = {.rate = start > 0 ? start : 1};
   query->fraction = search->asked->fraction;
   query->tolerance = TOLERANCE;
   query->step = STEP;
@@ -234,12 +217,16 @@ static OrrCapacity *find(const Search *search, OrrPlanLayout *layout, OrrCapacit
   query->world = world_of(search, layout);
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) tree = tree_of(search, layout, &load, &error);
-  if (tree && !set_most_missed(search->asked, tree, load.requests, &error))
-    g_clear_pointer(&tree, orr_node_free);
   OrrCapacity *capacity = tree ? orr_capacity_find(search->library, tree, query, &error) : NULL;
-  if (!capacity)
-    set_fault(layout, error->message, g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT));
-  return capacity;
+  if (capacity) return capacity;
+  const gboolean is_document = g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
+  g_autofree char *late = is_document ? late_alone(search->asked, layout) : NULL;
+  set_fault(layout,
+            late          ? ORR_PLAN_LATE
+            : is_document ? ORR_PLAN_REFUSED
+                          : ORR_PLAN_FAILED,
+            late ? late : error->message);
+  return NULL;
 }
 
 static void measure(const Search *search, OrrPlanLayout *layout, double least) {

@@ -136,7 +136,7 @@ static char *question_text(const OrrPlanServing *asked, guint n_layouts) {
 static char *hash_of(OrrLibrary *library, const OrrPlanServing *asked, const GArray *layouts,
                      const char *question) {
   GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
-  const OrrPlanLoad load = {.rate = 1, .requests = 1};
+  const OrrPlanLoad load = {.rate = 1};
   g_checksum_update(sum, (const guchar *)ORR_VERSION, -1);
   g_checksum_update(sum, (const guchar *)question, -1);
   for (guint i = 0, cluster = G_MAXUINT; i < layouts->len; i++) {

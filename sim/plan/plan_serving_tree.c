@@ -11,14 +11,9 @@
 #define D "%" G_GINT64_FORMAT
 
 enum {
-  REQUESTS = 400,
   SMALL_STEP =
       1024 /* tokens; engines refuse steps of fewer than max-num-seqs, 1,024 on large GPUs */
 };
-
-gint64 orr_plan_serving_requests(const OrrPlanLayout *layout, gint64 cells) {
-  return REQUESTS * cells * MAX(1, (layout->prefill + layout->decoders) / 2);
-}
 
 /* --- The scenario --- */
 
@@ -60,12 +55,19 @@ static void add_engine(GString *out, const char *stack, gint64 tokens) {
     g_string_append_printf(out, "  engine: {max-num-batched-tokens: " D "}\n", tokens);
 }
 
-static void add_load(GString *out, const OrrPlanLoad *load) {
+/* A rate is run until it is steady, and its requests have the objectives of the question. */
+static void add_load(GString *out, const OrrPlanServing *asked, const OrrPlanLoad *load) {
   if (load->rate > 0)
-    g_string_append_printf(out, "  load: {kind: poisson, rate: %.6g}\n", load->rate);
+    g_string_append_printf(out,
+                           "  load: {kind: poisson, rate: %.6g}\n"
+                           "  metrics: {window: steady}\n"
+                           "  slo: {ttft: %.6g s, tpot: %.6g s}\n",
+                           load->rate, asked->ttft_s, asked->tpot_s);
   else
-    g_string_append_printf(out, "  load: {kind: closed-loop, concurrency: " D "}\n", load->clients);
-  g_string_append_printf(out, "  requests: " D "\n", load->requests);
+    g_string_append_printf(out,
+                           "  load: {kind: closed-loop, concurrency: " D "}\n"
+                           "  requests: " D "\n",
+                           load->clients, load->requests);
 }
 
 static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, gint64 cells,
@@ -86,11 +88,9 @@ static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, g
                          asked->caches[layout->cache]);
   add_replicas(out, layout, cells);
   add_engine(out, asked->stack, layout->batched_tokens);
-  add_load(out, load);
-  g_string_append_printf(out,
-                         "  input: {tokens: " D "}\n  output: {tokens: " D "}\n"
-                         "  slo: {ttft: %.6g s, tpot: %.6g s}\n",
-                         asked->input_tokens, asked->output_tokens, asked->ttft_s, asked->tpot_s);
+  add_load(out, asked, load);
+  g_string_append_printf(out, "  input: {tokens: " D "}\n  output: {tokens: " D "}\n",
+                         asked->input_tokens, asked->output_tokens);
   return g_string_free(out, FALSE);
 }
 
@@ -205,7 +205,7 @@ static gboolean has_line(const Engine *engine, const OrrPlanLayout *layout) {
 char *orr_plan_serving_launch(OrrLibrary *library, const OrrPlanServing *asked,
                               const OrrPlanLayout *layout) {
   const Engine *engine = engine_of(asked->stack);
-  const OrrPlanLoad load = {.rate = 1, .requests = 1};
+  const OrrPlanLoad load = {.rate = 1};
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_plan_serving_tree(library, asked, layout, 1, &load, NULL);
   g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read_fields(library, tree, diags) : NULL;

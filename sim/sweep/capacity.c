@@ -34,6 +34,7 @@ static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571,
 typedef struct {
   gboolean ok;
   int code;              /* of the error */
+  gboolean meets;        /* by this seed alone */
   double fraction, sure; /* of the requests: within their objectives, and with confidence */
   OrrCapacityBand band;
   OrrServingResult result;
@@ -52,11 +53,26 @@ typedef struct {
   OrrNode *tree;
   const OrrCapacityQuery *query;
   const OrrBands *bands;
-  gsize rate_offset; /* of the rate in the load's parameters */
+  gsize rate_offset;  /* of the rate in the load's parameters */
+  gboolean is_steady; /* the load has a steady state */
   Ready ready[MOST_SEEDS];
 } Search;
 
 /* --- one run --- */
+
+/* The run goes on until there is a steady state, or surely none in which the objectives are met. */
+static gboolean set_window(const Search *search, GError **error) {
+  char fraction[G_ASCII_DTOSTR_BUF_SIZE];
+  const char *const settings[][2] = {
+      {"workload.metrics.window", "steady"},
+      {"workload.metrics.warmup", "0 s"},
+      {"workload.longest-queue", "0 s"},
+      {"workload.least-good", g_ascii_dtostr(fraction, sizeof fraction, search->query->fraction)}};
+  for (guint i = 0; search->is_steady && i < G_N_ELEMENTS(settings); i++)
+    if (!orr_field_set(&orr_scenario_table, search->tree, settings[i][0], settings[i][1], error))
+      return FALSE;
+  return TRUE;
+}
 
 static OrrScenario *scenario_at(const Search *search, double rate, guint seed, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -66,7 +82,8 @@ static OrrScenario *scenario_at(const Search *search, double rate, guint seed, G
   if (!orr_field_set(&orr_scenario_table, search->tree, "workload.load.rate", rate_text, error) ||
       !orr_field_set(&orr_scenario_table, search->tree, "seed", seed_text, error) ||
       !orr_field_set(&orr_scenario_table, search->tree, "workload.metrics.request-rows",
-                     EVERY_REQUEST, error))
+                     EVERY_REQUEST, error) ||
+      !set_window(search, error))
     return NULL;
   OrrScenario *scenario = orr_scenario_read(search->library, search->tree, diags);
   if (scenario) return scenario;
@@ -80,13 +97,14 @@ static void judge(const Search *search, const OrrScenario *scenario, const OrrOu
   const OrrServingResult *result = &outcome->result.serving;
   const double n = (double)(result->completed + result->rejected);
   answer->fraction = n > 0 ? result->goodput_rps * result->duration_s / n : 0;
+  answer->meets =
+      answer->fraction >= search->query->fraction && (result->steady || !search->is_steady);
   answer->result = *result;
   const gboolean is_asked = search->query->confidence > 0;
   answer->band = (OrrCapacityBand){.factors = {NAN, NAN, NAN},
                                    .quality = is_asked ? ORR_BAND_GOOD : ORR_BAND_NONE};
   /* in this process, a rate that fails by the simulation is not asked with confidence either */
-  if (!is_asked || (search->query->in_process && answer->fraction < search->query->fraction))
-    return;
+  if (!is_asked || (search->query->in_process && !answer->meets)) return;
   answer->band = orr_capacity_band_of(search->bands, search->library, scenario, outcome,
                                       search->query->fraction, search->query->confidence);
   answer->sure = n > 0 ? answer->band.good / n : 0;
@@ -169,23 +187,9 @@ static Answer collect(int end, pid_t pid) {
 
 /* --- one rate --- */
 
-static gboolean is_divergence(const Answer *answer) {
-  return answer->code == ORR_FAULT_STUCK && (strstr(answer->message, "the queue diverges") ||
-                                             strstr(answer->message, "missed an objective"));
-}
-
-/* A run that stops because its queue diverges (longest-queue) or because too many requests missed
- * their objectives (most-missed) counts as fraction 0, whatever its bands. */
-static gboolean check_answer(Answer *answer, GError **error) {
-  if (answer->ok) return TRUE;
-  if (!is_divergence(answer)) {
-    g_set_error_literal(error, ORR_FAULT, answer->code, answer->message);
-    return FALSE;
-  }
-  g_autofree char *message = g_strdup(answer->message);
-  *answer = (Answer){.band = {.factors = {NAN, NAN, NAN}, .quality = ORR_BAND_GOOD}};
-  g_strlcpy(answer->message, message, sizeof answer->message);
-  return TRUE;
+static gboolean check_answer(const Answer *answer, GError **error) {
+  if (!answer->ok) g_set_error_literal(error, ORR_FAULT, answer->code, answer->message);
+  return answer->ok;
 }
 
 /* The lower end of an interval is at most the least of its values (student: above 1), so the first
@@ -195,7 +199,7 @@ static gboolean run_here(Search *search, double rate, Answer *ret_answers, GErro
   for (guint i = 0; i < n; i++) {
     ret_answers[i] = answer_here(search, rate, i);
     if (!check_answer(&ret_answers[i], error)) return FALSE;
-    if (ret_answers[i].fraction >= search->query->fraction) continue;
+    if (ret_answers[i].meets) continue;
     for (guint other = 0; other < n; other++) ret_answers[other] = ret_answers[i];
     return TRUE;
   }
@@ -242,6 +246,13 @@ static OrrCapacityBand worst_band(const Answer *answers, guint n) {
   return worst;
 }
 
+/* NULL: all seeds' runs have a steady state. */
+static const Answer *first_unsteady(const Answer *answers, guint n) {
+  for (guint i = 0; i < n; i++)
+    if (!answers[i].result.steady) return &answers[i];
+  return NULL;
+}
+
 static void note(OrrCapacityRange *range, double rate, gboolean meets) {
   if (meets)
     range->meets = fmax(range->meets, rate);
@@ -258,14 +269,16 @@ static gboolean try_rate(Search *search, double rate, OrrCapacity *capacity, GEr
     fractions[i] = answers[i].fraction;
     sure[i] = answers[i].sure;
   }
+  const Answer *shown = first_unsteady(answers, n);
   OrrCapacityPoint point = {.rate = rate,
                             .alone = interval_of(fractions, n, search->query->fraction),
                             .sure = interval_of(sure, n, search->query->fraction),
                             .band = worst_band(answers, n),
-                            .has_result = answers[0].ok,
-                            .result = answers[0].result};
-  g_strlcpy(point.note, answers[0].message, sizeof point.note);
-  point.sure.meets = point.sure.meets && point.band.quality != ORR_BAND_NONE;
+                            .is_steady = !shown,
+                            .result = (shown ? shown : answers)->result};
+  const gboolean is_valid = point.is_steady || !search->is_steady;
+  point.alone.meets = point.alone.meets && is_valid;
+  point.sure.meets = point.sure.meets && is_valid && point.band.quality != ORR_BAND_NONE;
   g_array_append_val(capacity->points, point);
   note(&capacity->alone, rate, point.alone.meets);
   note(&capacity->sure, rate, point.sure.meets);
@@ -353,6 +366,7 @@ static double first_rate(Search *search, GError **error) {
     const OrrField *field = &load->params->fields[i];
     if (!g_str_equal(field->name, "rate")) continue;
     search->rate_offset = field->offset;
+    search->is_steady = ((const OrrArrival *)load)->is_endless;
     if (has_objective(params))
       return *(const double *)((const char *)params->load.params + field->offset);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
@@ -411,6 +425,10 @@ OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapa
   g_autoptr(OrrResiduals) none = orr_residuals_new();
   g_autoptr(OrrBands) bands = open_bands(library, none, &capacity->band_note);
   search.bands = bands;
+  if (!search.is_steady)
+    capacity->load_note =
+        g_strdup("the load ends by itself or changes its rate: its requests are judged from the "
+                 "first to the last, not in a steady state");
   const gboolean is_found = find(&search, rate, capacity, error);
   clear(&search);
   return is_found ? g_steal_pointer(&capacity) : NULL;
@@ -429,5 +447,6 @@ void orr_capacity_free(OrrCapacity *capacity) {
   if (!capacity) return;
   if (capacity->points) g_array_unref(capacity->points);
   g_free(capacity->band_note);
+  g_free(capacity->load_note);
   g_free(capacity);
 }

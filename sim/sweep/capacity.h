@@ -2,11 +2,14 @@
  * capacity.h - finds the highest rate of requests at which a serving scenario meets its objectives.
  *
  * A rate meets them when the fraction of requests within all objectives (rejected requests are not)
- * is at least `fraction`. Each rate is simulated `seeds` times with different loads; the lower end
- * of Student's 95 % confidence interval of their mean decides. Starting from the scenario's own
- * rate, the search doubles or halves the rate until one meets and one fails, then bisects until
- * both are within `tolerance` of each other. Every run is a process of its own (engine.h, rule 5),
- * unless `in_process`.
+ * is at least `fraction`, in a steady state. Each rate is simulated `seeds` times with different
+ * loads, each time until there is a steady state (workloads/serving/fleet/steady.h), whose requests
+ * alone count; `requests` of the workload is how many that are at least. A rate at which the number
+ * of requests in the system grows does not meet the objectives, whatever its requests so far do.
+ * The lower end of Student's 95 % confidence interval of the seeds' mean decides. Starting from the
+ * scenario's own rate, the search doubles or halves the rate until one meets and one fails, then
+ * bisects until both are within `tolerance` of each other. Every run is a process of its own
+ * (engine.h, rule 5), unless `in_process`.
  *
  * That rate is the simulation's alone. A second one holds with `confidence` against the errors of
  * the simulation: capacity_band.h.
@@ -56,15 +59,15 @@ typedef struct {
   double rate;
   OrrCapacityInterval alone, sure; /* by the simulation alone; with the confidence asked for */
   OrrCapacityBand band;            /* the worst of the seeds' runs; `good` is that of one of them */
-  gboolean has_result;             /* FALSE: the first seed's queue diverged */
-  OrrServingResult result;         /* of the first seed */
-  char note[200];                  /* else why its run was ended */
+  gboolean is_steady;              /* all seeds' runs have a steady state */
+  OrrServingResult result;         /* of the first seed, or of the first that has none */
 } OrrCapacityPoint;
 
 typedef struct {
   GArray *points; /* OrrCapacityPoint, in the order tried */
   OrrCapacityRange alone, sure;
   char *band_note; /* why the bands cannot be trusted; NULL: they can */
+  char *load_note; /* why no rate has a steady state; NULL: each that meets has one */
 } OrrCapacity;
 
 /* @tree: the scenario, which the search changes. NULL with ORR_FAULT_DOCUMENT when the load has no

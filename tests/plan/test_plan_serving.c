@@ -282,7 +282,7 @@ static const char *const said[] = {"parallel", "engine", "quantization", "kv-dty
 
 static void assert_round(OrrLibrary *library, const OrrPlanServing *asked,
                          const OrrPlanLayout *layout) {
-  const OrrPlanLoad load = {.rate = 1, .requests = 1};
+  const OrrPlanLoad load = {.rate = 1};
   g_autoptr(GError) error = NULL;
   g_autofree char *line = orr_plan_serving_launch(library, asked, layout);
   g_assert_nonnull(line);

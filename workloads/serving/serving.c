@@ -314,17 +314,19 @@ static const OrrField class_fields[] = {
 static const OrrFieldTable class_table =
     ORR_FIELD_TABLE("request-class", "A class of requests.", OrrRequestClass, class_fields);
 
-static const char *const window_words[] = {"all", "full", NULL};
+static const char *const window_words[] = {"all", "full", "steady", NULL};
 
 static const OrrField metrics_fields[] = {
     WORD(OrrServingMetricsParams, "definition", definition, orr_metrics_words, "vllm",
          "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool; an "
          "output of one token "
          "meets any tpot) or NVIDIA's AIPerf (each request's mean; it meets none)."),
-    WORD(OrrServingMetricsParams, "window", window, window_words, "all",
-         "Which tokens the output rate and the gaps between tokens count: all, or only those "
-         "while the engines are full, from the first token of as many requests as they can hold "
-         "(max-num-seqs each) to that of the last request."),
+    WORD(
+        OrrServingMetricsParams, "window", window, window_words, "all",
+        "What counts: all, as benchmark tools do; or the output tokens while the engines are full, "
+        "from the first token of as many requests as they can hold (max-num-seqs each) to that of "
+        "the last request; or the steady state: the run goes on until it has one, and its start "
+        "and its end do not count."),
     SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s",
             "Requests that arrive earlier are not counted."),
     COUNT(OrrServingMetricsParams, "request-rows", request_rows, 0, "10000",
@@ -495,9 +497,13 @@ static const OrrField fields[] = {
      .sentence = "When requests come; required but for rollouts of post-training.",
      .registry = &orr_arrival_registry,
      .flags = ORR_FIELD_OPTIONAL},
-    COUNT(
-        OrrServing, "requests", requests, 0, "0",
-        "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else 1,000."),
+    COUNT(OrrServing, "max-concurrency", max_concurrency, 0, "0",
+          "Requests that the clients keep in flight at most, as --max-concurrency of benchmarks "
+          "does: others wait at the client, and their latencies count from when they are sent; 0: "
+          "no limit."),
+    COUNT(OrrServing, "requests", requests, 0, "0",
+          "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else "
+          "1,000. With metrics.window: steady, the requests that count at least; 0: 400."),
     PART(OrrServing, "input", input, orr_lengths_table,
          "Lengths of prompts, if the load does not provide them."),
     PART(OrrServing, "output", output, orr_lengths_table,
@@ -529,11 +535,16 @@ static const OrrField fields[] = {
     SECONDS(OrrServing, "longest-queue", most_queue_s, "0 s",
             "A request that waits longer for its first step ends the run: the queue diverges; 0: "
             "never."),
-    ORR_FIELD_INT(
-        OrrServing, "most-missed", most_missed, "0",
-        "Number of requests that miss an objective at which the run ends without a result: for "
-        "searches, to which such a load is of no interest; 0: the run never ends so.",
-        .min = 0, .max = 1000000000),
+    {.name = "least-good",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrServing, least_good),
+     .sentence = "With metrics.window: steady, the fraction of requests that is to meet the "
+                 "objectives: a run that surely misses it ends early, and one that is near it "
+                 "goes on; 0: no fraction is asked for.",
+     .fallback = "0",
+     .unit = ORR_UNIT_FRACTION,
+     .min = 0,
+     .max = 1},
 };
 const OrrFieldTable orr_serving_table =
     ORR_FIELD_TABLE("serving", "Engines that answer requests, step by step.", OrrServing, fields);

@@ -132,12 +132,12 @@ typedef struct {
 typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
 extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
 
-/* FULL: while every place of the engines is taken. */
-typedef enum { ORR_WINDOW_ALL, ORR_WINDOW_FULL } OrrMetricsWindow;
+/* FULL: while every place of the engines is taken. STEADY: fleet/steady.h. */
+typedef enum { ORR_WINDOW_ALL, ORR_WINDOW_FULL, ORR_WINDOW_STEADY } OrrMetricsWindow;
 
 typedef struct {
   int definition;
-  int window;          /* OrrMetricsWindow: which output tokens count for rate and gaps */
+  int window;          /* OrrMetricsWindow: what counts */
   double warmup_s;     /* requests that arrive earlier are not counted */
   gint64 request_rows; /* maximum rows of table serving_request, evenly spaced */
   gint64 step_rows;    /* maximum rows of serving_step */
@@ -205,6 +205,7 @@ typedef struct {
   OrrWeightFormats weights;             /* parts of the layers in other formats than that */
   int precision, activations, kv_dtype; /* OrrDtype */
   OrrChoice load;                       /* of orr_arrival_registry */
+  gint64 max_concurrency; /* requests that the clients keep in flight at most; 0: no limit */
   gint64 requests;
   OrrLengths input, output;
   gint64 shared_prefix;   /* tokens with which all prompts begin */
@@ -218,8 +219,9 @@ typedef struct {
   OrrServingMetricsParams metrics;
   /* a request that waits longer ends the run, because the queue diverges; 0: never */
   double most_queue_s;
-  /* requests that miss an objective until the run ends; 0: no limit */
-  gint64 most_missed;
+  /* With window: steady, the fraction of requests that is to meet the objectives: a run that surely
+   * does not reach it is ended early; 0: none is asked for. */
+  double least_good;
   char *stack; /* name of the software stack, whose defaults are in the members above */
 } OrrServing;
 
@@ -254,6 +256,10 @@ typedef struct {
   double arrival_s, scheduled_s, first_token_s, end_s;
   double measured_first_s, measured_end_s; /* 0: not measured */
   double handover_s;                       /* 0: its cache stayed where it was computed */
+  /* When it left; then, of the requests in the system or waiting at a client: how many, and the
+   * integral of their number. */
+  double left_s, area_s;
+  gint32 in_system;
 } OrrServedRequest;
 
 /* The latencies of a request that its client sees. */
@@ -325,8 +331,25 @@ typedef struct OrrServingPaths
     OrrServingPaths;              /* the links that transfers cross: serving_paths.c */
 typedef struct OrrFleet OrrFleet; /* the running fleet: fleet.c */
 
-/* The time in which all places are taken, of metrics.window: full. It begins with the first token
- * of request `places` and ends with that of the last request. */
+typedef enum {
+  ORR_STEADY_SHORT, /* the run is too short to tell */
+  ORR_STEADY_HOLDS, /* the window is a steady state */
+  ORR_STEADY_GROWS, /* requests arrive faster than they are served */
+  ORR_STEADY_MISSES /* more requests miss an objective than least-good allows */
+} OrrSteadyState;
+
+/* What is known of a run's steady state: fleet/steady.h. */
+typedef struct {
+  gint32 state;          /* OrrSteadyState */
+  double begin_s, end_s; /* the window, on the run's clock; of a short run what there is of it */
+  double residence_s;    /* mean time in the system of the requests that left last */
+  double in_system;      /* requests in the system over the window, mean */
+  double growth_rps;     /* of that number, per second, where it grows; else 0 */
+  double margin;         /* of the rate of output tokens: half of a 95 % interval, over the rate */
+} OrrSteady;
+
+/* The time of metrics.window: full or steady. Full begins with the first token of request `places`
+ * and ends with that of the last request. */
 typedef struct {
   gint64 places, n_first; /* of all engines; requests with a first token */
   double begin_s, end_s;  /* on the run's clock */
@@ -350,11 +373,14 @@ typedef struct {
   GArray *steps;    /* OrrServedStep, sampled */
   GArray *gaps;     /* OrrTokenGap */
   OrrTokenWindow window;
+  OrrSteady steady;
   GArray *turns;       /* OrrServedTurn; empty if replicas do not come and go */
   OrrPowerTime *power; /* of all replicas, on top of static power; NULL: metrics.step-rows is 0 */
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
+  double client_wait_s; /* of requests that waited at the client for max-concurrency, in all */
   gint64 backlog_at_last_arrival, rejected;
+  gint64 unfinished;      /* requests in the system when the run was cut */
   gint64 retried, failed; /* requests of lost replicas: retried elsewhere, or failed */
   double failed_s;        /* time that failed requests spent in the system */
   gint64 handovers;       /* of caches; seconds from prompts' ends till they were over, bytes */

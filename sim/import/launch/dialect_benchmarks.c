@@ -207,7 +207,7 @@ static void set_rate(OrrLaunchDraft *draft, const Tool *tool, double rate, doubl
   if (!is_constant && burstiness != 1)
     set_real(draft, LOAD ".burstiness", burstiness, find(draft, tool, tool->burstiness));
   if (clients > 0)
-    set_real(draft, "workload.admission.in-flight", clients, find(draft, tool, tool->concurrency));
+    set_real(draft, "workload.max-concurrency", clients, find(draft, tool, tool->concurrency));
 }
 
 static void set_load(OrrLaunchDraft *draft, const Tool *tool) {

@@ -2,7 +2,7 @@
  * serving_energy.c - energy and power of the GPUs that replicas hold.
  *
  *   energy = static power * time held + what the steps added (serving_cost.h), over the run or over
- *            metrics.window: full
+ *            metrics.window: full or steady
  *
  * An encoder pool's GPUs draw their static and, while they encode, their active power: the images'
  * products are not added up. GPUs that no replica holds are free for other use and draw nothing.
@@ -20,7 +20,7 @@ typedef struct {
 } Drawn;
 
 static gboolean is_windowed(const OrrServingWork *work) {
-  return work->params.metrics.window == ORR_WINDOW_FULL;
+  return work->params.metrics.window != ORR_WINDOW_ALL;
 }
 
 static void add_replicas(const OrrServingWork *work, Drawn *drawn) {

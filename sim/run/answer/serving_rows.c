@@ -37,7 +37,7 @@ static const char *class_name(const OrrServing *params, guint group) {
 
 typedef struct {
   GArray *ttft, *tpot, *e2e, *queue; /* of double */
-  guint64 input, output, good, n;
+  guint64 input, output, good, late_first, late_gap, n;
   double first_s, last_s;
 } Counted;
 
@@ -53,13 +53,18 @@ static void counted_clear(Counted *counted) {
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
 }
 
+/* A steady window counts what leaves in it; otherwise all that arrive after the warm-up count. */
+static gboolean counts(const OrrServingWork *work, const OrrServedRequest *request) {
+  if (work->params.metrics.window != ORR_WINDOW_STEADY)
+    return request->arrival_s >= work->params.metrics.warmup_s;
+  return request->left_s > work->steady.begin_s && request->left_s <= work->steady.end_s;
+}
+
 /* Counts the requests of class @group; G_MAXUINT: of all classes. */
 static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    if (request->arrival_s < work->params.metrics.warmup_s ||
-        (group != G_MAXUINT && request->group != group))
-      continue;
+    if (!counts(work, request) || (group != G_MAXUINT && request->group != group)) continue;
     const OrrServingSeen seen = orr_serving_see(&work->params, request);
     g_array_append_val(counted->ttft, seen.ttft_s);
     if (request->output > 1) g_array_append_val(counted->tpot, seen.tpot_s);
@@ -67,11 +72,16 @@ static void count_requests(const OrrServingWork *work, guint group, Counted *cou
     g_array_append_val(counted->queue, seen.queue_s);
     counted->n++;
     counted->good += seen.good != FALSE;
+    counted->late_first += !seen.first_is_good;
+    counted->late_gap += !seen.gap_is_good;
     counted->input += (guint64)request->prompt;
     counted->output += (guint64)(request->output * orr_serving_outputs(&work->params));
     counted->first_s = fmin(counted->first_s, request->arrival_s);
     counted->last_s = fmax(counted->last_s, request->end_s);
   }
+  if (work->params.metrics.window != ORR_WINDOW_STEADY) return;
+  counted->first_s = work->steady.begin_s;
+  counted->last_s = work->steady.end_s;
 }
 
 /* --- Comparison with a measured trace --- */
@@ -129,6 +139,31 @@ static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingRes
                     : orr_latencies_of_gaps(work->gaps);
 }
 
+static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/* Rates of the steady state, which the rest of the run does not change. */
+static void fill_steady(const OrrServingWork *work, OrrServingResult *result) {
+  const OrrSteady *steady = &work->steady;
+  const double window_s = steady->end_s - steady->begin_s;
+  double n = 0, tokens = 0;
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    if (request->left_s <= steady->begin_s || request->left_s > steady->end_s) continue;
+    n++;
+    tokens += (double)(request->output * orr_serving_outputs(&work->params));
+  }
+  result->steady = steady->state == ORR_STEADY_HOLDS;
+  result->saturated = steady->state == ORR_STEADY_GROWS;
+  result->steady_begin_s = steady->begin_s;
+  result->steady_end_s = steady->end_s;
+  result->steady_requests_per_s = result->steady ? n / window_s : NAN;
+  result->steady_output_tokens_per_s = result->steady ? tokens / window_s : NAN;
+  result->steady_margin = result->steady ? steady->margin : NAN;
+  result->residence_s = steady->residence_s;
+  result->in_system_mean = steady->in_system;
+  result->growth_rps = steady->growth_rps;
+}
+
 static void fill_rates(const OrrServingWork *work, const Counted *counted,
                        OrrServingResult *result) {
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
@@ -148,10 +183,15 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
   result->input_tokens_per_s = (double)counted->input / duration_s;
   result->total_tokens_per_s = result->output_tokens_per_s + result->input_tokens_per_s;
   result->output_tokens_per_s_per_gpu = result->output_tokens_per_s / (double)work->work.n_gpus;
+  result->missed_ttft = ratio((double)counted->late_first, (double)counted->n);
+  result->missed_tpot = ratio((double)counted->late_gap, (double)counted->n);
+  result->client_wait_mean_s = ratio(work->client_wait_s, work->requests->len);
   result->requests_per_s = (double)counted->n / duration_s;
   result->goodput_rps = (double)counted->good / duration_s;
   if (work->last_arrival_s > 0)
-    result->offered_rps = (double)(work->requests->len + work->rejected) / work->last_arrival_s;
+    result->offered_rps =
+        (double)((gint64)work->requests->len + work->unfinished + work->rejected) /
+        work->last_arrival_s;
 }
 
 /* Blocks of the key-value caches of a replica. */
@@ -188,8 +228,6 @@ static void add_replica(const OrrServedReplica *replica, double blocks, Sums *su
   sums->drafted += (double)replica->drafted;
   sums->accepted += (double)replica->accepted;
 }
-
-static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 static void fill_ratios(const OrrServingWork *work, const Sums *sums, OrrServingResult *result) {
   result->kv_utilization = ratio(sums->used_block_s, sums->cache_block_s);
@@ -279,26 +317,6 @@ static void fill_money(const OrrReplayed *replayed, const OrrServingWork *work,
       result->output_tokens_per_s > 0 ? per_s / result->output_tokens_per_s * 1e6 : NAN;
 }
 
-/* Whether queues grew until the end, by more than a passing burst: the mean wait rises by 20 %
- * from quarter to quarter in the second half of the requests and exceeds 1 s, and the run needs 5 %
- * more time after the last arrival. */
-static gboolean is_saturated(const OrrServingWork *work) {
-  const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
-  if (load->after || work->requests->len < 20) return FALSE;
-  double quarter[4] = {0};
-  guint n[4] = {0};
-  for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    const guint q = MIN((guint)(4.0 * request->id / work->requests->len), 3);
-    quarter[q] += request->scheduled_s - request->arrival_s;
-    n[q]++;
-  }
-  for (int q = 0; q < 4; q++) quarter[q] /= MAX(n[q], 1);
-  const double last_s = work->end_s - work->last_arrival_s;
-  return quarter[3] > 1.2 * quarter[2] && quarter[2] > 1.2 * quarter[1] && quarter[3] > 1 &&
-         last_s > 0.05 * work->last_arrival_s;
-}
-
 static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   double sum = 0;
@@ -307,9 +325,14 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
     g_ptr_array_add(
         outcome->warnings,
         g_strdup_printf(
-            "the queue diverges: %.3g requests/s arrive, %.3g are served; latencies grow with "
-            "the length of the run",
-            result->offered_rps, result->requests_per_s));
+            "not in steady state: the queue grows by %.3g/s: %.3g requests/s arrive, %.3g are "
+            "served; latencies grow with the length of the run",
+            result->growth_rps, result->offered_rps, result->requests_per_s));
+  if (work->steady.state == ORR_STEADY_MISSES)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("ended early: more requests miss an objective than least-good "
+                                    "(%.4g %%) allows",
+                                    100 * work->params.least_good));
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
   if (result->memory_bytes > most_bytes)
     g_ptr_array_add(
@@ -342,6 +365,7 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
   const guint stride = (guint)((n + most - 1) / most);
   for (guint i = 0; i < n; i += stride) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    if (work->params.metrics.window == ORR_WINDOW_STEADY && !counts(work, request)) continue;
     const OrrServingSeen seen = orr_serving_see(&work->params, request);
     const Measured measured = measured_of(request);
     const OrrServingRequestRow row = {.request = request->id,
@@ -447,13 +471,13 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   count_requests(work, G_MAXUINT, &counted);
   fill_latencies(work, &counted, result);
   fill_rates(work, &counted, result);
+  fill_steady(work, result);
   fill_from_replicas(work, result);
   fill_encoders(work, result);
   orr_serving_energy(work, outcome);
   fill_money(replayed, work, outcome);
   fill_errors(work, result);
   counted_clear(&counted);
-  result->saturated = is_saturated(work);
   const OrrServedGroup *first = orr_serving_group(work, 0);
   result->kv_blocks = first->n_blocks;
   result->kv_bytes_per_token = first->kv_bytes_per_token;

@@ -2,10 +2,13 @@
  * serving_rows.h - the rows of a serving run, and the definitions of its latencies.
  *
  * Percentiles are those of latencies.h, which both tools below use. Requests that arrive during the
- * warm-up are not counted. The duration runs from the first counted arrival to the last token.
+ * warm-up are not counted. The duration runs from the first counted arrival to the last token; the
+ * tools' runs from their start, one mean interval earlier with a rate. A request's clock starts
+ * when its client sends it: waiting for a place of max-concurrency is not in it. With window:
+ * steady the window's length is the duration.
  *
  *                vLLM (`vllm bench serve`)                      AIPerf (NVIDIA)
- *   TTFT         first token - arrival                          the same
+ *   TTFT         first token - sending                          the same
  *   TPOT         (e2e - ttft) / (output - 1), output > 1        its inter-token latency, the same
  *   ITL          gaps between tokens, all requests in one pool  a request's mean gap: TPOT
  *   goodput      requests within all objectives / duration      the same

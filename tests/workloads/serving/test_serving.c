@@ -415,15 +415,6 @@ static void test_full_window(void) {
   g_assert_cmpfloat_with_epsilon(result->itl.p50, s->result.serving.itl.p50, 1e-9);
 }
 
-/* Fewer requests than places: the engines are never full, and nothing counts. */
-static void test_never_full(void) {
-  g_autoptr(OrrOutcome) outcome =
-      serving_run("workload.load={kind: closed-loop, concurrency: 8};workload.requests=8;"
-                  "workload.metrics.window=full");
-  g_assert_cmpfloat(outcome->result.serving.output_tokens_per_s, ==, 0);
-  g_assert_cmpfloat(outcome->result.serving.itl.mean, ==, 0);
-}
-
 /* One output in four or so has one token, which has no time after it: 0 to vLLM, and good; no
  * value to AIPerf, and not good (its good_request_count_metric.py). Without an objective on it
  * both count them. */
@@ -577,7 +568,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/orders-of-one-class", test_orders_of_one_class);
   g_test_add_func("/workloads/serving/warmup", test_warmup);
   g_test_add_func("/workloads/serving/full-window", test_full_window);
-  g_test_add_func("/workloads/serving/never-full", test_never_full);
   g_test_add_func("/workloads/serving/definitions", test_definitions);
   g_test_add_func("/workloads/serving/no-classes", test_no_classes);
   g_test_add_func("/workloads/serving/more-blocks-than-memory", test_more_blocks_than_memory);

@@ -37,6 +37,8 @@ typedef struct {
   /* Mandatory: open, next. Other functions may be NULL. */
   /* the entry provides lengths */
   gboolean is_trace;
+  /* it goes on at one mean rate for as many requests as it is asked for */
+  gboolean is_endless;
   /* checks that span fields; NULL: none */
   void (*check)(const void *params, OrrPlace place, OrrDiags *diags);
   gpointer (*open)(const void *params, const OrrArrivalContext *context, GError **error);

@@ -68,6 +68,7 @@ static gboolean after(gpointer data, OrrRequest *ended, double now_s, OrrRequest
 
 const OrrArrival orr_arrival_closed_loop = {
     .entry = {"closed-loop", "Closed loop: a number of requests kept in flight.", &table},
+    .is_endless = TRUE,
     .open = open_load,
     .next = next,
     .after = after,

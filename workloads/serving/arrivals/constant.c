@@ -28,6 +28,7 @@ static double oracle(const void *params) { return ((const Params *)params)->rate
 
 const OrrArrival orr_arrival_constant = {
     .entry = {"constant", "Open loop: requests at equal intervals.", &table},
+    .is_endless = TRUE,
     .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,

@@ -50,6 +50,7 @@ static double oracle(const void *params) { return ((const Params *)params)->rate
 const OrrArrival orr_arrival_gamma = {
     .entry = {"gamma", "Open loop: gamma-distributed intervals, bursts below burstiness 1.",
               &table},
+    .is_endless = TRUE,
     .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,

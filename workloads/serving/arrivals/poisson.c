@@ -30,6 +30,7 @@ static double oracle(const void *params) { return ((const Params *)params)->rate
 
 const OrrArrival orr_arrival_poisson = {
     .entry = {"poisson", "Open loop: a Poisson process.", &table},
+    .is_endless = TRUE,
     .open = orr_arrival_open_rate,
     .next = next,
     .close = g_free,

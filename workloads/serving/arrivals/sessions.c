@@ -117,6 +117,7 @@ const OrrArrival orr_arrival_sessions = {
     .entry = {"sessions", "Closed loop: conversations whose prompts grow by question and answer.",
               &table},
     .is_trace = TRUE,
+    .is_endless = TRUE,
     .open = open_load,
     .next = next,
     .after = after,

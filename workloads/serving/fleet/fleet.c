@@ -13,6 +13,8 @@
 #include "sim/base/fault.h"
 #include "workloads/serving/fleet/life.h"
 #include "workloads/serving/fleet/objectives.h"
+#include "workloads/serving/fleet/steady.h"
+#include "workloads/serving/fleet/watch.h"
 #include "workloads/serving/stations/gateway.h"
 #include "workloads/serving/transfers/transfers.h"
 
@@ -26,10 +28,15 @@ struct OrrFleet {
   OrrPool *followers;
   OrrRandom lengths, groups;
   guint32 n_requests;
-  gint64 missed, missed_first;   /* requests that missed an objective; that of ttft */
   gint64 in_system, n_following; /* requests; those that will follow another one's end */
   double area_since_s;
-  double weights; /* of the classes, in all */
+  double arrivals_s; /* of the requests in the system, in all */
+  GQueue unsent;     /* OrrRequest*: wait at their clients for max-concurrency */
+  double unsent_area_s;
+  gboolean is_send_due;
+  OrrWatch watch;
+  gboolean is_over, is_cut; /* the load sends no more; the run ends with requests in the system */
+  double weights;           /* of the classes, in all */
 };
 
 typedef struct {
@@ -37,14 +44,18 @@ typedef struct {
   OrrRequest *request;
 } Follower;
 
+static gint64 n_unsent(const OrrFleet *fleet) { return (gint64)fleet->unsent.length; }
+
 /* --- Little's law: the area under the number in the system, kept beside the requests' own times
  * --- */
 
-static void count_area(OrrFleet *fleet, int change) {
-  const double now_s = orr_engine_now(fleet->run.engine);
-  fleet->run.work->area_request_s += (double)fleet->in_system * (now_s - fleet->area_since_s);
+static void count_area(OrrFleet *fleet, const OrrRequest *request, int change) {
+  const double now_s = orr_engine_now(fleet->run.engine), for_s = now_s - fleet->area_since_s;
+  fleet->run.work->area_request_s += (double)fleet->in_system * for_s;
+  fleet->unsent_area_s += (double)n_unsent(fleet) * for_s;
   fleet->area_since_s = now_s;
   fleet->in_system += change;
+  fleet->arrivals_s += change * request->arrival_s;
 }
 
 /* --- requests --- */
@@ -126,12 +137,48 @@ static void enter(OrrFleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
   work->last_arrival_s = request->arrival_s - fleet->run.start_s;
   if (orr_route_enter(&fleet->route, request)) {
-    count_area(fleet, 1);
+    count_area(fleet, request, 1);
   } else {
     work->rejected++;
     follow_up(fleet, request);
   }
   work->backlog_at_last_arrival = fleet->in_system;
+}
+
+static gboolean has_place(const OrrFleet *fleet) {
+  const gint64 most = fleet->run.work->params.max_concurrency;
+  return most == 0 || fleet->in_system < most;
+}
+
+/* From now on the clocks of the requests run that waited at their clients. */
+static void send_unsent(void *user) {
+  OrrFleet *fleet = user;
+  const double now_s = orr_engine_now(fleet->run.engine);
+  fleet->is_send_due = FALSE;
+  while (n_unsent(fleet) > 0 && has_place(fleet) && !fleet->run.error) {
+    count_area(fleet, g_queue_peek_head(&fleet->unsent), 0);
+    OrrRequest *request = g_queue_pop_head(&fleet->unsent);
+    fleet->run.work->client_wait_s += now_s - request->arrival_s;
+    request->arrival_s = now_s;
+    enter(fleet, request);
+  }
+}
+
+/* A request has left. Not at once: a replica may be in the middle of its step's end. */
+static void notice_place(OrrFleet *fleet) {
+  if (n_unsent(fleet) == 0 || fleet->is_send_due) return;
+  fleet->is_send_due = TRUE;
+  orr_engine_after(fleet->run.engine, 0, send_unsent, fleet);
+}
+
+/* Sends @request, or lets it wait at its client for a place. */
+static void submit(OrrFleet *fleet, OrrRequest *request) {
+  if (n_unsent(fleet) == 0 && has_place(fleet)) {
+    enter(fleet, request);
+    return;
+  }
+  count_area(fleet, request, 0);
+  g_queue_push_tail(&fleet->unsent, request);
 }
 
 /* All that arrive now, so that they can be in one batch. */
@@ -141,7 +188,7 @@ static void arrive(void *user) {
   while (fleet->due && fleet->due->arrival_s <= now_s && !fleet->run.error) {
     OrrRequest *request = g_steal_pointer(&fleet->due);
     fetch(fleet);
-    enter(fleet, request);
+    submit(fleet, request);
   }
   if (fleet->due && !fleet->run.error)
     orr_engine_at(fleet->run.engine, fleet->due->arrival_s, arrive, fleet);
@@ -151,7 +198,7 @@ static void arrive(void *user) {
 static void fetch(OrrFleet *fleet) {
   OrrRequest *request = orr_route_new_request(&fleet->route);
   fleet->run.next_arrival_s = G_MAXDOUBLE;
-  if (!fleet->load->next(fleet->state, request)) {
+  if (fleet->is_over || !fleet->load->next(fleet->state, request)) {
     orr_route_drop(&fleet->route, request);
     return;
   }
@@ -166,7 +213,7 @@ static void follow(void *user) {
   Follower *follower = user;
   OrrFleet *fleet = follower->fleet;
   fleet->n_following--;
-  if (!fleet->run.error) enter(fleet, follower->request);
+  if (!fleet->run.error) submit(fleet, follower->request);
   orr_pool_give(fleet->followers, follower);
 }
 
@@ -181,18 +228,14 @@ static void check_queue(OrrFleet *fleet, const OrrRequest *request) {
               request->id + 1, waited_s, limit_s, fleet->run.work->requests->len, fleet->in_system);
 }
 
-/* Counts requests that miss their objectives, for `most-missed`. */
-static void check_objectives(OrrFleet *fleet, const OrrServedRequest *row) {
-  const OrrServing *params = &fleet->run.work->params;
-  if (params->most_missed == 0 || fleet->run.error) return;
-  const OrrServingSeen seen = orr_serving_see(params, row);
-  fleet->missed += !seen.good;
-  fleet->missed_first += !seen.first_is_good;
-  if (fleet->missed < params->most_missed) return;
-  g_set_error(&fleet->run.error, ORR_FAULT, ORR_FAULT_STUCK,
-              "%" G_GINT64_FORMAT " requests missed an objective (most-missed), %" G_GINT64_FORMAT
-              " of them that of ttft; %u requests had ended by then",
-              fleet->missed, fleet->missed_first, fleet->run.work->requests->len);
+static void take_answer(OrrFleet *fleet, OrrWatchAnswer answer) {
+  if (answer == ORR_WATCH_GOES_ON || fleet->run.error) return;
+  fleet->is_over = TRUE;
+  fleet->run.next_arrival_s = G_MAXDOUBLE;
+  while (n_unsent(fleet) > 0) orr_route_drop(&fleet->route, g_queue_pop_head(&fleet->unsent));
+  if (answer != ORR_WATCH_CUT) return;
+  fleet->is_cut = TRUE; /* nothing more happens: serving_run.h */
+  g_set_error_literal(&fleet->run.error, ORR_FAULT, ORR_FAULT_STUCK, "the run was cut");
 }
 
 static void ended(void *user, OrrRequest *request) {
@@ -212,10 +255,13 @@ static void ended(void *user, OrrRequest *request) {
                           .measured_first_s = request->measured_first_s,
                           .measured_end_s = request->measured_end_s};
   orr_route_add_row(&fleet->route, request, &row);
+  count_area(fleet, request, -1);
+  row.left_s = orr_serving_run_now(&fleet->run) - start_s;
+  row.area_s = fleet->run.work->area_request_s + fleet->unsent_area_s;
+  row.in_system = (gint32)(fleet->in_system + n_unsent(fleet));
   g_array_append_val(fleet->run.work->requests, row);
-  count_area(fleet, -1);
   check_queue(fleet, request);
-  check_objectives(fleet, &row);
+  take_answer(fleet, orr_watch_left(&fleet->watch, &row));
   orr_gateway_notice(orr_gateway_pair(&fleet->route)->first);
   follow_up(fleet, request);
 }
@@ -225,8 +271,9 @@ static void ended(void *user, OrrRequest *request) {
 static void follow_up(OrrFleet *fleet, OrrRequest *request) {
   const double now_s = orr_engine_now(fleet->run.engine);
   OrrRequest next = {0};
-  const gboolean has_next =
-      fleet->load->after && fleet->load->after(fleet->state, request, now_s, &next);
+  const gboolean has_next = !fleet->is_over && fleet->load->after &&
+                            fleet->load->after(fleet->state, request, now_s, &next);
+  notice_place(fleet);
   orr_route_drop(&fleet->route, request);
   if (!has_next) return;
   OrrRequest *next_request = orr_route_new_request(&fleet->route);
@@ -245,7 +292,7 @@ static void rejected(void *user, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
   work->rejected++;
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
-  count_area(fleet, -1);
+  count_area(fleet, request, -1);
   follow_up(fleet, request);
 }
 
@@ -253,7 +300,7 @@ static void fail(OrrFleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->run.work;
   work->failed++;
   work->failed_s += orr_serving_run_now(&fleet->run) - request->arrival_s;
-  count_area(fleet, -1);
+  count_area(fleet, request, -1);
   follow_up(fleet, request);
 }
 
@@ -280,7 +327,9 @@ static void homeless(void *user, OrrRequest *request) {
 }
 
 static void answered(void *user, double ttft_s) {
-  orr_life_first_token(((const OrrFleet *)user)->life, ttft_s);
+  OrrFleet *fleet = user;
+  orr_life_first_token(fleet->life, ttft_s);
+  take_answer(fleet, orr_watch_first_token(&fleet->watch, ttft_s));
 }
 
 static void idle(void *user, guint replica) {
@@ -291,10 +340,12 @@ static gint64 in_system(void *user) { return ((const OrrFleet *)user)->in_system
 
 static gboolean expects(void *user) {
   const OrrFleet *fleet = user;
-  return fleet->run.next_arrival_s < G_MAXDOUBLE || fleet->n_following > 0;
+  return fleet->run.next_arrival_s < G_MAXDOUBLE || fleet->n_following > 0 || n_unsent(fleet) > 0;
 }
 
 /* --- the run --- */
+
+#define ENDLESS ((gint64)1 << 40) /* requests */
 
 static gboolean open_costs(OrrServingRun *run, guint g, GError **error) {
   const OrrServedGroup *group = &g_array_index(run->work->groups, OrrServedGroup, g);
@@ -341,7 +392,7 @@ static gboolean open_all_costs(OrrServingRun *run, GError **error) {
 static gboolean open_load(OrrFleet *fleet, GError **error) {
   const OrrServingWork *work = fleet->run.work;
   const OrrServing *params = &work->params;
-  const OrrArrivalContext context = {.requests = params->requests,
+  const OrrArrivalContext context = {.requests = fleet->watch.is_on ? ENDLESS : params->requests,
                                      .input = &params->input,
                                      .output = &params->output,
                                      .seed = (guint64)work->world->seed,
@@ -349,7 +400,6 @@ static gboolean open_load(OrrFleet *fleet, GError **error) {
                                      .longest = work->longest};
   for (guint i = 0; params->classes && i < params->classes->len; i++)
     fleet->weights += ((const OrrRequestClass *)params->classes->pdata[i])->share;
-  fleet->load = (const OrrArrival *)params->load.entry;
   return (fleet->state = fleet->load->open(params->load.params, &context, error)) != NULL;
 }
 
@@ -401,16 +451,32 @@ static gboolean close_replicas(OrrFleet *fleet, GError **error) {
   return TRUE;
 }
 
+/* Requests that a cut run leaves in the system count with the time they spent in it so far. */
+static void take_cut(OrrFleet *fleet) {
+  OrrServingWork *work = fleet->run.work;
+  g_clear_error(&fleet->run.error);
+  work->unfinished = fleet->in_system;
+  work->failed_s += (double)fleet->in_system * fleet->area_since_s - fleet->arrivals_s;
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    orr_replica_close(fleet->route.replicas[i], NULL);
+    work->replicas[i].held_s = fleet->area_since_s - fleet->run.start_s;
+  }
+}
+
 gboolean orr_fleet_finish(OrrWork *base, GError **error) {
   OrrServingWork *work = (OrrServingWork *)base;
   OrrFleet *fleet = work->fleet;
-  if (fleet->run.error) {
+  if (fleet->run.error && !fleet->is_cut) {
     g_propagate_error(error, g_steal_pointer(&fleet->run.error));
     return FALSE;
   }
-  if (!close_replicas(fleet, error)) return FALSE;
+  if (fleet->is_cut)
+    take_cut(fleet);
+  else if (!close_replicas(fleet, error))
+    return FALSE;
   work->end_s = fleet->area_since_s - fleet->run.start_s;
-  orr_serving_run_close_window(&fleet->run);
+  if (!fleet->is_over) work->steady = orr_steady_of(work, work->last_arrival_s);
+  if (!orr_serving_run_close_window(&fleet->run, error)) return FALSE;
   if (!orr_serving_run_check_law(&fleet->run, error)) return FALSE;
   work->calls = (gint64)orr_engine_n_events(fleet->run.engine);
   close_costs(&fleet->run);
@@ -434,6 +500,8 @@ void orr_fleet_free(OrrFleet *fleet) {
   orr_transfers_close(&fleet->run);
   orr_pool_free(fleet->followers);
   if (fleet->state) fleet->load->close(fleet->state);
+  if (fleet->run.sums) g_array_unref(fleet->run.sums);
+  g_queue_clear(&fleet->unsent);
   free_costs(&fleet->run);
   g_clear_error(&fleet->run.error);
   g_free(fleet);
@@ -452,8 +520,11 @@ gboolean orr_fleet_begin(OrrWork *base, const OrrLivePlace *place, GError **erro
                       .followers = orr_pool_new(sizeof(Follower), NULL),
                       .lengths = orr_random_stream(seed, "lengths"),
                       .groups = orr_random_stream(seed, "classes"),
-                      .area_since_s = place->start_s};
+                      .area_since_s = place->start_s,
+                      .load = (const OrrArrival *)work->params.load.entry};
   work->fleet = fleet;
+  g_queue_init(&fleet->unsent);
+  orr_watch_init(&fleet->watch, &fleet->run);
   if (!open_fleet(fleet, error)) return FALSE;
   fetch(fleet);
   if (fleet->due)

@@ -348,6 +348,22 @@ static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *
                     params->admission.queue);
 }
 
+static void check_window(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  const gboolean is_steady = params->metrics.window == ORR_WINDOW_STEADY;
+  if (is_steady && load && !load->is_endless && !load->is_trace)
+    orr_diags_error(diags, place,
+                    "metrics.window: steady: the rate of load %s changes over time, so there is no "
+                    "steady state: use poisson, constant, gamma or sessions",
+                    load->entry.name);
+  if (is_steady && params->metrics.warmup_s > 0)
+    orr_diags_error(diags, place,
+                    "metrics.warmup and metrics.window: steady exclude each other: a steady state "
+                    "begins after a warm-up of its own");
+  if (params->least_good > 0 && !is_steady)
+    orr_diags_error(diags, place, "least-good needs metrics.window: steady");
+}
+
 /* Checks that each group can run by itself. */
 static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device,
                         OrrPlace place, OrrDiags *diags) {
@@ -411,6 +427,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_gpus(params, cluster, place, diags);
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
+  check_window(params, place, diags);
   check_parts(params, model, place, diags);
   orr_refusals_check(params, model, place, diags);
   check_disaggregation(params, replicas, place, diags);

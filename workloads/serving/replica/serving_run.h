@@ -13,6 +13,13 @@
 
 G_BEGIN_DECLS
 
+/* What has been added up by a date of the run. */
+typedef struct {
+  double at_s;
+  OrrJoules joules;
+  guint64 gaps;
+} OrrServingSum;
+
 typedef struct {
   OrrServingWork *work;
   OrrEngine *engine;
@@ -29,6 +36,7 @@ typedef struct {
   OrrPool *flows;        /* transfers.c */
   gint64 n_flows;        /* transfers that have not ended */
   guint64 seen_steps, step_stride;
+  GArray *sums; /* OrrServingSum, in order of time; NULL: the window is not steady */
   GError *error;
 } OrrServingRun;
 
@@ -61,8 +69,11 @@ void orr_serving_run_note_step(OrrServingRun *run, const OrrServedStep *row);
 void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n); /* @n gaps alike */
 /* A request's first token is written. */
 void orr_serving_run_note_first(OrrServingRun *run);
-/* At the end: drops the gaps after the window in which the engines were full. */
-void orr_serving_run_close_window(OrrServingRun *run);
+/* Adds to the sums, from which those of a steady window are interpolated. */
+void orr_serving_run_note_sum(OrrServingRun *run);
+/* At the end: keeps the gaps of metrics.window alone. FALSE with ORR_FAULT_DOCUMENT: nothing was
+ * ever in it. */
+gboolean orr_serving_run_close_window(OrrServingRun *run, GError **error);
 /* 1, or 0 for a request of the warm-up, whose figures are not counted. */
 guint orr_serving_run_counts(const OrrServingRun *run, const OrrRequest *request);
 gboolean orr_serving_run_check_law(const OrrServingRun *run,

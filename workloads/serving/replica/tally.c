@@ -46,7 +46,7 @@ gboolean orr_serving_run_check_law(const OrrServingRun *run, GError **error) {
   return FALSE;
 }
 
-static gboolean is_windowed(const OrrServingWork *work) {
+static gboolean is_full(const OrrServingWork *work) {
   return work->params.metrics.window == ORR_WINDOW_FULL;
 }
 
@@ -61,32 +61,114 @@ void orr_serving_run_note_first(OrrServingRun *run) {
   OrrTokenWindow *window = &run->work->window;
   const double now_s = orr_serving_run_now(run) - run->start_s;
   window->n_first++;
-  if (is_windowed(run->work) && window->n_first == window->places)
+  if (is_full(run->work) && window->n_first == window->places)
     window->begin_joules = joules_so_far(run->work);
   if (window->n_first == window->places) window->begin_s = now_s;
   if (window->n_first <= window->places) return;
-  if (is_windowed(run->work)) window->end_joules = joules_so_far(run->work);
+  if (is_full(run->work)) window->end_joules = joules_so_far(run->work);
   window->end_s = now_s;
   window->kept = window->gaps;
   window->tokens = window->gaps + (guint64)(window->n_first - window->places);
 }
 
-void orr_serving_run_close_window(OrrServingRun *run) {
-  GArray *gaps = run->work->gaps;
-  guint64 left = run->work->window.kept;
-  if (!is_windowed(run->work)) return;
-  for (guint i = 0; i < gaps->len; i++) {
-    OrrTokenGap *gap = &g_array_index(gaps, OrrTokenGap, i);
-    gap->n = (guint)MIN(gap->n, left);
-    left -= gap->n;
+void orr_serving_run_note_sum(OrrServingRun *run) {
+  const OrrServingSum sum = {orr_serving_run_now(run) - run->start_s, joules_so_far(run->work),
+                             run->work->window.gaps};
+  g_array_append_val(run->sums, sum);
+}
+
+/* Between the two sums around @at_s; the first one is 0 at the begin. */
+static OrrServingSum sum_at(const OrrServingRun *run, double at_s) {
+  OrrServingSum before = {0}, after = {0};
+  for (guint i = 0; i < run->sums->len && after.at_s < at_s; i++) {
+    before = after;
+    after = g_array_index(run->sums, OrrServingSum, i);
   }
-  while (gaps->len > 0 && g_array_index(gaps, OrrTokenGap, gaps->len - 1).n == 0)
-    g_array_set_size(gaps, gaps->len - 1);
+  const double part =
+      after.at_s > before.at_s ? fmin((at_s - before.at_s) / (after.at_s - before.at_s), 1) : 0;
+  OrrServingSum sum = {.at_s = at_s, .joules = before.joules};
+  orr_joules_add(&sum.joules, after.joules, part);
+  orr_joules_add(&sum.joules, before.joules, -part);
+  sum.gaps = before.gaps + (guint64)(part * (double)(after.gaps - before.gaps));
+  return sum;
+}
+
+static guint64 output_in(const OrrServingWork *work, double begin_s, double end_s) {
+  guint64 tokens = 0;
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServedRequest *row = &g_array_index(work->requests, OrrServedRequest, i);
+    if (row->left_s > begin_s && row->left_s <= end_s)
+      tokens += (guint64)(row->output * orr_serving_outputs(&work->params));
+  }
+  return tokens;
+}
+
+/* Keeps the gaps [first, end). */
+static void keep_gaps(GArray *gaps, guint64 first, guint64 end) {
+  guint64 at = 0;
+  guint n = 0;
+  for (guint i = 0; i < gaps->len; i++) {
+    OrrTokenGap gap = g_array_index(gaps, OrrTokenGap, i);
+    const guint64 from = MAX(at, first), to = MIN(at + gap.n, end);
+    at += gap.n;
+    if (to <= from) continue;
+    gap.n = (guint)(to - from);
+    g_array_index(gaps, OrrTokenGap, n++) = gap;
+  }
+  g_array_set_size(gaps, n);
+}
+
+static void fill_steady(OrrServingRun *run) {
+  OrrTokenWindow *window = &run->work->window;
+  const OrrSteady *steady = &run->work->steady;
+  const OrrServingSum begin = sum_at(run, steady->begin_s), end = sum_at(run, steady->end_s);
+  window->begin_s = steady->begin_s;
+  window->end_s = steady->end_s;
+  window->begin_joules = begin.joules;
+  window->end_joules = end.joules;
+  window->tokens = output_in(run->work, steady->begin_s, steady->end_s);
+  keep_gaps(run->work->gaps, begin.gaps, end.gaps);
+}
+
+static gboolean refuse_short(const OrrServingRun *run, GError **error) {
+  const OrrSteady *steady = &run->work->steady;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "workload.metrics.window: steady: the load ends before there is a steady state: %u "
+              "requests in %.3g s, and a request stays %.3g s",
+              run->work->requests->len, steady->end_s, steady->residence_s);
+  return FALSE;
+}
+
+static gboolean refuse_empty(const OrrServingRun *run, GError **error) {
+  const OrrTokenWindow *window = &run->work->window;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "workload.metrics.window: full: the %" G_GINT64_FORMAT
+              " places of the engines (max-num-seqs of all) are never all taken: %" G_GINT64_FORMAT
+              " requests came; give more requests, or window: all",
+              window->places, window->n_first);
+  return FALSE;
+}
+
+gboolean orr_serving_run_close_window(OrrServingRun *run, GError **error) {
+  OrrServingWork *work = run->work;
+  const OrrTokenWindow *window = &work->window;
+  switch ((OrrMetricsWindow)work->params.metrics.window) {
+  case ORR_WINDOW_ALL:
+    break;
+  case ORR_WINDOW_FULL:
+    if (window->end_s <= window->begin_s) return refuse_empty(run, error);
+    keep_gaps(work->gaps, 0, window->kept);
+    break;
+  case ORR_WINDOW_STEADY:
+    if (work->steady.state == ORR_STEADY_SHORT) return refuse_short(run, error);
+    fill_steady(run);
+  }
+  return TRUE;
 }
 
 void orr_serving_run_note_gaps(OrrServingRun *run, double gap_s, guint n) {
   OrrTokenWindow *window = &run->work->window;
-  if (n == 0 || (is_windowed(run->work) && window->n_first < window->places)) return;
+  if (n == 0 || (is_full(run->work) && window->n_first < window->places)) return;
   window->gaps += n;
   GArray *gaps = run->work->gaps;
   OrrTokenGap *last = gaps->len > 0 ? &g_array_index(gaps, OrrTokenGap, gaps->len - 1) : NULL;

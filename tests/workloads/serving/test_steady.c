@@ -1,0 +1,163 @@
+/*
+ * test_steady.c - the steady state of a run: Little's law over its window, answers that do not
+ * depend on the length of the run, overloads, and the clients' limit on requests in flight.
+ */
+#include "tests/workloads/serving/serving_fixture.h"
+
+/* Four sequences at a time, each ten steps of 1 s whatever their batch: 0.4 requests per second. */
+#define FOUR_SERVERS                                                                               \
+  "workload.engine={max-num-seqs: 4, kv-blocks: 1000000, eager-prefill: false, host: {step: 1 "    \
+  "s}};workload.metrics={request-rows: 1000000, step-rows: 0%s};workload.input={tokens: "          \
+  "1};workload.output={tokens: 10};"
+
+static OrrOutcome *four_servers(const char *metrics, const char *more) {
+  g_autofree char *head = g_strdup_printf(FOUR_SERVERS, metrics);
+  g_autofree char *sets = g_strconcat(head, more, NULL);
+  return serving_run(sets);
+}
+
+static double overlap(const OrrServingRequestRow *row, double begin_s, double end_s) {
+  return fmax(fmin(row->arrival_s + row->e2e_s, end_s) - fmax(row->arrival_s, begin_s), 0);
+}
+
+/* The mean number in the system over the window is what requests spent in the system within it,
+ * over its length: 0.5 % for the number between two dates at which requests leave. The rate times
+ * the residence time is that number, too, but for the requests that the window's ends cut: one
+ * residence time in ten at most. */
+static void test_little(void) {
+  static const char *const rates[] = {"2", "10", "18"};
+  for (guint i = 0; i < G_N_ELEMENTS(rates); i++) {
+    g_autofree char *sets = g_strdup_printf(
+        "workload.load.rate=%s;workload.requests=2000;workload.metrics.request-rows=2000",
+        rates[i]);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    const OrrServingResult *result = &outcome->result.serving;
+    const double begin_s = result->steady_begin_s, end_s = result->steady_end_s;
+    double sum_s = 0;
+    g_assert_true(result->steady);
+    for (guint k = 0; k < outcome->serving_requests->len; k++)
+      sum_s += overlap(serving_request(outcome, k), begin_s, end_s);
+    const double mean = sum_s / (end_s - begin_s);
+    g_assert_cmpfloat_with_epsilon(result->in_system_mean / mean, 1, 0.005);
+    g_assert_cmpfloat_with_epsilon(result->steady_requests_per_s * result->residence_s / mean, 1,
+                                   0.1);
+  }
+}
+
+/* Poisson arrivals at 10 per second leave at 10 per second, however long the run is; start and end
+ * of 400 requests make the whole run's rate lower. */
+static void test_length(void) {
+  static const int lengths[] = {500, 1000, 2000, 4000};
+  double rate = 0, margin = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
+    g_autofree char *sets =
+        g_strdup_printf("workload.requests=%d;workload.metrics.window=steady", lengths[i]);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    const OrrServingResult *result = &outcome->result.serving;
+    g_assert_true(result->steady);
+    g_assert_cmpint(result->completed, >=, lengths[i]);
+    g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
+    g_assert_cmpfloat_with_epsilon(result->requests_per_s, result->steady_requests_per_s, 1e-9);
+    const double own = result->steady_margin * result->output_tokens_per_s;
+    if (i > 0) g_assert_cmpfloat(fabs(result->output_tokens_per_s - rate), <=, own + margin);
+    rate = result->output_tokens_per_s;
+    margin = own;
+  }
+  g_autoptr(OrrOutcome) whole = serving_run("workload.requests=400");
+  g_autoptr(OrrOutcome) steady =
+      serving_run("workload.requests=400;workload.metrics.window=steady");
+  g_assert_cmpfloat(whole->result.serving.gpu_power_mean_w, <,
+                    1.02 * steady->result.serving.gpu_power_mean_w);
+}
+
+/* M/D/4 at nine tenths of what it serves is steady for every seed; the queue of twice as much grows
+ * by the difference, which is seen before a thousand requests have left. */
+static void test_overload(void) {
+  for (int seed = 1; seed <= 20; seed++) {
+    g_autofree char *calm =
+        g_strdup_printf("seed=%d;workload.load={kind: poisson, rate: 0.36}", seed);
+    g_autoptr(OrrOutcome) outcome = four_servers(", window: steady", calm);
+    g_assert_true(outcome->result.serving.steady);
+    g_assert_cmpfloat(outcome->result.serving.growth_rps, ==, 0);
+    g_autofree char *high =
+        g_strdup_printf("seed=%d;workload.load={kind: poisson, rate: 0.8}", seed);
+    g_autoptr(OrrOutcome) over = four_servers(", window: steady", high);
+    const OrrServingResult *result = &over->result.serving;
+    g_assert_false(result->steady);
+    g_assert_true(result->saturated);
+    g_assert_cmpfloat_with_epsilon(result->growth_rps / 0.4, 1, 0.45);
+    g_assert_cmpfloat_with_epsilon(result->requests_per_s / 0.4, 1, 0.1);
+    g_assert_cmpint(result->completed, <, 1000);
+    g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
+    g_assert_nonnull(strstr(over->warnings->pdata[0], "not in steady state: the queue grows by"));
+  }
+}
+
+/* An objective that an overload misses ends the run early, and a fraction that is met does not. */
+static void test_misses(void) {
+  g_autoptr(OrrOutcome) late = four_servers(
+      ", window: steady",
+      "workload.load={kind: poisson, rate: 0.5};workload.slo={ttft: 5 s};workload.least-good=0.9");
+  g_assert_false(late->result.serving.steady);
+  g_assert_cmpfloat(late->result.serving.missed_ttft, >, 0.1);
+  g_assert_cmpint(late->result.serving.completed, <, 400);
+  g_autoptr(OrrOutcome) fine = four_servers(
+      ", window: steady",
+      "workload.load={kind: poisson, rate: 0.2};workload.slo={ttft: 5 s};workload.least-good=0.9");
+  g_assert_true(fine->result.serving.steady);
+  g_assert_cmpfloat(fine->result.serving.missed_ttft, <, 0.1);
+}
+
+/* A closed loop keeps its number. */
+static void test_closed(void) {
+  g_autoptr(OrrOutcome) outcome =
+      four_servers(", window: steady", "workload.load={kind: closed-loop, concurrency: 4}");
+  g_assert_true(outcome->result.serving.steady);
+  g_assert_cmpfloat_with_epsilon(outcome->result.serving.in_system_mean, 4, 0.01);
+  g_assert_cmpfloat_with_epsilon(outcome->result.serving.requests_per_s, 0.4, 0.01);
+}
+
+/* Ten requests per second on four servers, of which the client keeps four in flight: each is sent
+ * when another one has ended, so it has its first token a step or two later. All the same as four
+ * clients, whose requests follow each other. */
+static void test_client_limit(void) {
+  g_autoptr(OrrOutcome) open =
+      four_servers("", "workload.load={kind: constant, rate: 1000};workload.requests=40;"
+                       "workload.max-concurrency=4");
+  g_autoptr(OrrOutcome) closed = four_servers(
+      "", "workload.load={kind: closed-loop, concurrency: 4, stagger: 1 ms};workload.requests=40");
+  const OrrServingResult *result = &open->result.serving;
+  g_assert_cmpint(result->completed, ==, 40);
+  g_assert_cmpfloat(result->ttft.p99, <, 2.1);
+  g_assert_cmpfloat(result->e2e.p99, <, 11.1);
+  g_assert_cmpfloat(result->client_wait_mean_s, >, 30); /* 0 to 90 s */
+  g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
+  g_assert_cmpfloat_with_epsilon(result->duration_s / closed->result.serving.duration_s, 1, 0.02);
+  g_autoptr(OrrOutcome) without =
+      four_servers("", "workload.load={kind: constant, rate: 1000};workload.requests=40");
+  g_assert_cmpfloat(without->result.serving.ttft.p99, >, 80);
+  g_assert_cmpfloat(without->result.serving.client_wait_mean_s, ==, 0);
+}
+
+static void test_refused(void) {
+  serving_refused("workload.load={kind: closed-loop, concurrency: 8};workload.requests=8;"
+                  "workload.metrics.window=full",
+                  "the 64 places of the engines (max-num-seqs of all) are never all taken");
+  serving_refused("workload.metrics.window=steady;workload.load={kind: ramp, from: 1, to: 2, "
+                  "duration: 10 s}",
+                  "changes over time");
+  serving_refused("workload.metrics={window: steady, warmup: 1 s}", "exclude each other");
+  serving_refused("workload.least-good=0.9", "needs metrics.window: steady");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/workloads/serving/steady/little", test_little);
+  g_test_add_func("/workloads/serving/steady/length", test_length);
+  g_test_add_func("/workloads/serving/steady/overload", test_overload);
+  g_test_add_func("/workloads/serving/steady/misses", test_misses);
+  g_test_add_func("/workloads/serving/steady/closed", test_closed);
+  g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);
+  g_test_add_func("/workloads/serving/steady/refused", test_refused);
+  return g_test_run();
+}

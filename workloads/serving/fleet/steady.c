@@ -1,0 +1,238 @@
+/*
+ * steady.c - the window of a run's steady state, from the dates at which requests left.
+ *
+ * Each row of a request holds the number of requests in the system when it left, and the integral
+ * of that number up to then. The mean number over any interval is a difference of two integrals,
+ * interpolated between the dates.
+ */
+#include "workloads/serving/fleet/steady.h"
+
+#include <math.h>
+
+enum {
+  GRID = 60,         /* equal intervals of a run, among which the warm-up ends */
+  BATCHES = 10,      /* of a window */
+  FEWEST = 20,       /* requests that left, for any judgement */
+  LEAST = 400,       /* of a window: steady, where the document does not say */
+  FEWEST_EARLY = 50, /* that left in a quarter of a run, to see an overload early */
+  PAST_START = 8,    /* first residence times, after which an overload is not the start of a run */
+};
+
+static const double residences_of_warmup = 2, residences = ORR_STEADY_RESIDENCES;
+/* A rate near the limit of its objectives: the window is made longer, to this. */
+static const double most_residences = 30;
+/* Growth over the window, of the mean number: below the first it does not matter, and between the
+ * two it may be a long wave, so that the run has to go on. A number that grows from 0 at the run's
+ * beginning grows by two thirds of its mean in the second half. */
+static const double growth_that_counts = 0.2, growth_of_overload = 0.5;
+/* Of the requests that arrive, what an overload leaves behind at least to be seen early. */
+static const double overload_seen_early = 0.05;
+static const double sigmas = 3;
+/* Student, two-sided 95 %, with 8 and 9 degrees of freedom (NIST/SEMATECH 1.3.6.7.2). */
+static const double student_8 = 2.306, student_9 = 2.262;
+/* The same, 99.9 %. */
+static const double student_8_sure = 5.041;
+
+typedef struct {
+  const OrrServedRequest *rows;
+  guint n;
+  double until_s;
+} Run;
+
+/* Requests that left by @at_s. */
+static guint left_by(const Run *run, double at_s) {
+  guint low = 0, high = run->n;
+  while (low < high) {
+    const guint middle = low + (high - low) / 2;
+    if (run->rows[middle].left_s <= at_s)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The integral of the number in the system, clients' queue included, up to @at_s. */
+static double area_at(const Run *run, double at_s) {
+  const guint n = left_by(run, at_s);
+  const OrrServedRequest *first = run->rows, *before = n > 0 ? &run->rows[n - 1] : NULL;
+  if (!before) /* the number grows evenly up to the first that leaves */
+    return first->left_s > 0 ? first->area_s * pow(at_s / first->left_s, 2) : 0;
+  if (n == run->n) return before->area_s + (at_s - before->left_s) * before->in_system;
+  const OrrServedRequest *after = &run->rows[n];
+  return before->area_s + (after->area_s - before->area_s) * (at_s - before->left_s) /
+                              (after->left_s - before->left_s);
+}
+
+static double mean_between(const Run *run, double from_s, double to_s) {
+  return to_s > from_s ? (area_at(run, to_s) - area_at(run, from_s)) / (to_s - from_s) : 0;
+}
+
+static double in_system_at(const Run *run, double at_s) {
+  const guint n = left_by(run, at_s);
+  return n > 0 ? run->rows[n - 1].in_system : 0;
+}
+
+/* Mean time in the system of the requests [from, to). */
+static double residence(const Run *run, guint from, guint to) {
+  double sum = 0;
+  for (guint i = from; i < to; i++) sum += run->rows[i].left_s - run->rows[i].arrival_s;
+  return sum / (to - from);
+}
+
+/* --- 1. the warm-up --- */
+
+static double mser(const double *means, int from) {
+  double sum = 0, squares = 0;
+  const double n = GRID - from;
+  for (int k = from; k < GRID; k++) sum += means[k];
+  for (int k = from; k < GRID; k++) squares += pow(means[k] - sum / n, 2);
+  return squares / (n * n);
+}
+
+static double warmup(const Run *run, double residence_s) {
+  const double width_s = run->until_s / GRID;
+  double means[GRID];
+  int best = 0;
+  for (int k = 0; k < GRID; k++) means[k] = mean_between(run, k * width_s, (k + 1) * width_s);
+  for (int k = 1; k <= GRID / 2; k++)
+    if (mser(means, k) < mser(means, best)) best = k;
+  return fmin(fmax(best * width_s, residences_of_warmup * residence_s), run->until_s);
+}
+
+/* --- 3. growth --- */
+
+/* Requests that left and are still there. */
+static double arrivals_by(const Run *run, double at_s) {
+  return left_by(run, at_s) + in_system_at(run, at_s);
+}
+
+/* Whether requests have come and gone long enough. In an overload their times in the system grow
+ * with the run, those of the first quarter among them; so their mean is at most an eighth of it. */
+static gboolean has_settled(const Run *run) {
+  const guint n = left_by(run, run->until_s / 4);
+  return n >= FEWEST_EARLY && run->until_s > PAST_START * residence(run, 0, n);
+}
+
+/* Whether the requests of the last quarter waited for most of the time that they were in the
+ * system: then the engines are full, and this is not their start. */
+static gboolean is_full(const Run *run) {
+  const guint from = left_by(run, run->until_s * 3 / 4);
+  double waited = 0, stayed = 0;
+  for (guint i = from; i < run->n; i++) {
+    waited += run->rows[i].scheduled_s - run->rows[i].arrival_s;
+    stayed += run->rows[i].left_s - run->rows[i].arrival_s;
+  }
+  return run->n - from >= FEWEST_EARLY && waited > stayed / 2;
+}
+
+/* Per second, of an overload that the last two quarters of the run show; 0: none. */
+static double growth_early(const Run *run) {
+  const double quarter_s = run->until_s / 4;
+  const double half_s = 2 * quarter_s, third_s = 3 * quarter_s;
+  const double before = in_system_at(run, third_s) - in_system_at(run, half_s);
+  const double now = in_system_at(run, run->until_s) - in_system_at(run, third_s);
+  const double arrived = arrivals_by(run, run->until_s) - arrivals_by(run, third_s);
+  const gboolean grows = now > overload_seen_early * arrived && now > sigmas * sqrt(2 * arrived);
+  /* at the start of a run that will be steady the growth falls from quarter to quarter */
+  const gboolean lasts = now + sigmas * sqrt(2 * arrived) / 4 > before && now > 0.9 * before;
+  return grows && lasts && (has_settled(run) || is_full(run)) ? (before + now) / half_s : 0;
+}
+
+typedef struct {
+  double per_s, error; /* of the slope of the number in the system, and its standard error */
+  double relative;     /* growth over the window, of the mean number */
+} Slope;
+
+static Slope slope_over(const Run *run, const OrrSteady *steady) {
+  const double width_s = (steady->end_s - steady->begin_s) / BATCHES;
+  const double middle = (BATCHES - 1) / 2.0;
+  double means[BATCHES], sum = 0, slope = 0, squares = 0, left = 0;
+  for (int k = 0; k < BATCHES; k++) {
+    const double from_s = steady->begin_s + k * width_s;
+    means[k] = mean_between(run, from_s, from_s + width_s);
+    sum += means[k];
+    slope += (k - middle) * means[k];
+    squares += (k - middle) * (k - middle);
+  }
+  slope /= squares;
+  for (int k = 0; k < BATCHES; k++) left += pow(means[k] - sum / BATCHES - slope * (k - middle), 2);
+  const double error = sqrt(left / (BATCHES - 2) / squares);
+  return (Slope){slope / width_s, error / width_s, sum > 0 ? slope * BATCHES / (sum / BATCHES) : 0};
+}
+
+/* Of a window that is long enough. */
+static void judge_slope(const Run *run, OrrSteady *steady) {
+  const Slope slope = slope_over(run, steady);
+  const gboolean grows =
+      slope.relative > growth_that_counts && slope.per_s > student_8 * slope.error;
+  if (slope.relative > growth_of_overload && slope.per_s > student_8_sure * slope.error)
+    steady->growth_rps = slope.per_s;
+  else if (!grows)
+    steady->state = ORR_STEADY_HOLDS;
+}
+
+/* --- 2. how long the window is --- */
+
+typedef struct {
+  double tokens, good, n;
+} Batch;
+
+static double half_interval(const double *values, double *ret_mean) {
+  double sum = 0, squares = 0;
+  for (int k = 0; k < BATCHES; k++) sum += values[k];
+  for (int k = 0; k < BATCHES; k++) squares += pow(values[k] - sum / BATCHES, 2);
+  *ret_mean = sum / BATCHES;
+  return student_9 * sqrt(squares / (BATCHES - 1) / BATCHES);
+}
+
+/* Fills the margin; FALSE: the fraction within the objectives is within its error of the one asked
+ * for. */
+static gboolean judge_batches(const Run *run, const OrrServing *params, OrrSteady *steady) {
+  Batch batches[BATCHES] = {0};
+  double tokens[BATCHES], good[BATCHES], mean;
+  const double width_s = (steady->end_s - steady->begin_s) / BATCHES;
+  for (guint i = left_by(run, steady->begin_s); i < run->n; i++) {
+    const OrrServedRequest *row = &run->rows[i];
+    const int k = (int)((row->left_s - steady->begin_s) / width_s);
+    Batch *batch = &batches[CLAMP(k, 0, BATCHES - 1)];
+    batch->tokens += row->output;
+    batch->n++;
+    if (params->least_good > 0) batch->good += orr_serving_see(params, row).good != FALSE;
+  }
+  for (int k = 0; k < BATCHES; k++) {
+    tokens[k] = batches[k].tokens;
+    good[k] = batches[k].n > 0 ? batches[k].good / batches[k].n : 0;
+  }
+  const double half = half_interval(tokens, &mean);
+  steady->margin = mean > 0 ? half / mean : 0;
+  if (params->least_good <= 0) return TRUE;
+  const double good_half = half_interval(good, &mean);
+  return fabs(mean - params->least_good) >= good_half;
+}
+
+static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *steady) {
+  const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;
+  const double window_s = steady->end_s - steady->begin_s;
+  const gint64 n = (gint64)run->n - left_by(run, steady->begin_s);
+  const gint64 least = !is_asked ? FEWEST : params->requests > 0 ? params->requests : LEAST;
+  if (n < least || window_s < residences * steady->residence_s) return FALSE;
+  return judge_batches(run, params, steady) || window_s > most_residences * steady->residence_s;
+}
+
+OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
+  const GArray *rows = work->requests;
+  Run run = {(const OrrServedRequest *)(const void *)rows->data, rows->len, until_s};
+  OrrSteady steady = {.state = ORR_STEADY_SHORT, .end_s = until_s};
+  run.n = left_by(&run, until_s);
+  if (run.n < FEWEST) return steady;
+  steady.residence_s = residence(&run, run.n / 2, run.n);
+  steady.begin_s = warmup(&run, steady.residence_s);
+  steady.in_system = mean_between(&run, steady.begin_s, until_s);
+  steady.growth_rps = growth_early(&run);
+  if (steady.growth_rps == 0 && is_long(&run, &work->params, &steady)) judge_slope(&run, &steady);
+  if (steady.growth_rps == 0) return steady;
+  steady.state = ORR_STEADY_GROWS;
+  steady.begin_s = fmin(steady.begin_s, until_s / 2);
+  return steady;
+}

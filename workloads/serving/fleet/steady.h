@@ -1,0 +1,45 @@
+/*
+ * steady.h - which part of a run is a steady state, and whether there is one.
+ *
+ * A run begins with empty engines and ends when the last request leaves: at first fewer requests
+ * are in the system than the load will keep there, and at the end no more arrive. Rates and
+ * latencies of the load hold only for the part between:
+ *
+ *   in the system    ________________
+ *                   /                \
+ *                  /                  \
+ *             ____/                    \____
+ *             | warm-up |  window  | drain |
+ *
+ *  1. The warm-up is the truncation that minimises the squared error of the mean number in the
+ *     system (MSER: White 1997, Simulation 69(6)), and at least two residence times. A residence
+ *     time is the mean time from arrival to last token.
+ *  2. The window ends with the last arrival. It is long enough when it has
+ *     ORR_STEADY_RESIDENCES residence times and the requests asked for.
+ *  3. The number in the system must not grow over the window: its least-squares slope over ten
+ *     batch means is compared with its own error (Student, 97.5 %). An overload shows earlier: the
+ *     number grows as fast in the last quarter of the run as in the third, faster than chance.
+ *  4. In the window all requests that leave are counted, wherever they arrived; the drain's are
+ *     not.
+ *
+ * Little's law closes over the window: the integral of the number in the system is the sum of the
+ * times that requests spent in the system inside it (tests/workloads/serving/test_steady.c).
+ */
+#ifndef ORR_STEADY_H
+#define ORR_STEADY_H
+
+#include "workloads/serving/serving.h"
+
+G_BEGIN_DECLS
+
+#define ORR_STEADY_RESIDENCES 10
+
+/* Of the requests of @work that left by @until_s on the run's clock: when the last one arrived, or
+ * the run is looked at. Takes time in proportion to their number. With metrics.window: steady the
+ * window has `requests` requests, and their fraction within the objectives differs from
+ * `least-good` by more than its error. */
+OrrSteady orr_steady_of(const OrrServingWork *work, double until_s);
+
+G_END_DECLS
+
+#endif
