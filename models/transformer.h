@@ -182,10 +182,15 @@ gboolean orr_shard_is_frozen_narrow(const OrrShard *shard);
  * Nothing where the recipe casts none. */
 void orr_transformer_weight_cast(const OrrShard *shard, OrrWeights weights, GArray *operators);
 
-/* Adam on @parameters of one GPU, in mixed precision with fp32 master weights, as Megatron runs
- * it: gradient copy to fp32, unscale and inf check (fp16 only), gradient norm and clip, Adam,
- * copy back. */
-void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_bytes,
+/* Bytes of what Adam updates, per parameter. */
+typedef struct {
+  double master, moment; /* of a master weight beside the weight (0: none), of one moment */
+} OrrAdamBytes;
+
+/* Adam on @parameters of one GPU, as Megatron runs it in mixed precision: gradient copy to fp32,
+ * unscale and inf check (fp16 only), gradient norm and clip, Adam, copy of the masters to the
+ * weights. */
+void orr_transformer_optimizer(double parameters, OrrDtype dtype, OrrAdamBytes adam,
                                GArray *operators);
 
 OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard);

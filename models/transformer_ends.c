@@ -255,15 +255,24 @@ static const OptimizerPass optimizer_passes[] = {
     {"gradient-zero", 2, 4, 4},                            /* main-grad for the next step */
 };
 
-/* The table is for fp32 moments: Adam reads and writes two of them, 4 bytes each. */
-void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_bytes,
+/* The table is for fp32 masters and moments: Adam reads and writes one and two of them, 4 bytes
+ * each. Weights that are their own masters are updated in place, and not copied. */
+static double update_bytes(const OptimizerPass *pass, double bytes, OrrDtype dtype,
+                           OrrAdamBytes adam) {
+  const gboolean own = adam.master == 0;
+  if (strcmp(pass->name, "parameters-to-half") == 0) return own ? 0 : bytes;
+  if (strcmp(pass->name, "adam") != 0) return bytes;
+  return bytes - 2 * 2 * (4 - adam.moment) - (own ? 2 * (4 - orr_dtype_bytes(dtype)) : 0);
+}
+
+void orr_transformer_optimizer(double parameters, OrrDtype dtype, OrrAdamBytes adam,
                                GArray *operators) {
   for (guint i = 0; i < G_N_ELEMENTS(optimizer_passes); i++) {
     const OptimizerPass *pass = &optimizer_passes[i];
     double bytes = dtype == ORR_FP16             ? pass->fp16
                    : orr_dtype_bytes(dtype) == 4 ? pass->fp32
                                                  : pass->bf16;
-    if (strcmp(pass->name, "adam") == 0) bytes -= 2 * 2 * (4 - moment_bytes);
+    bytes = update_bytes(pass, bytes, dtype, adam);
     OrrOperator op =
         orr_operator_memory(pass->name, ORR_PASS_OPTIMIZER, ORR_FP32, parameters * bytes, 0);
     if (bytes > 0) g_array_append_val(operators, op);

@@ -35,11 +35,10 @@ typedef struct {
   double tensor_w;           /* tensor cores at a format's peak rate, on top of static_w */
   double memory_j_per_byte;  /* device memory, read or written */
   double on_chip_j_per_byte; /* of device memory, between its controllers and the registers */
-  double scale_up_j_per_byte;  /* sent over NVLink, both ends */
-  double host_link_j_per_byte; /* over PCIe or C2C */
-  double cap_w;                /* the operator's limit, below the board's own; 0: none */
-  double clock;                /* clocks locked at this fraction of the full clock; 1: not locked */
-  double voltage_floor;        /* the voltage does not fall below this clock, a fraction; 0: none */
+  double scale_up_j_per_byte; /* sent over NVLink, both ends */
+  double cap_w;               /* the operator's limit, below the board's own; 0: none */
+  double clock;               /* clocks locked at this fraction of the full clock; 1: not locked */
+  double voltage_floor;       /* the voltage does not fall below this clock, a fraction; 0: none */
 } OrrDevicePower;
 
 extern const OrrFieldTable orr_device_power_table;

@@ -75,6 +75,13 @@ static void test_torchtitan(void) {
                 .wanted = {"model: llama-3.1-70b", "kind: hsdp", "group: 2",
                            "kind: interleaved-1f1b", "precision: fp8-rowwise", "async-tp",
                            "global: 32", "micro: 1", "recompute: full", "sequence: 4096"}});
+  /* training.dtype: the model, its gradients and Adam's moments are in bf16 */
+  check(&(Case){.options = {H100},
+                .files = {"titan-8b-2024.toml"},
+                .line = "torchrun --nnodes 2 --nproc_per_node 8 -m torchtitan.train "
+                        "--job.config_file x.toml --training.dtype bfloat16\n",
+                .wanted = {"master: weights  # --training.dtype bfloat16", "moments: bf16",
+                           "gradients: same"}});
   /* the line overrides the file, wherever they stand */
   check(&(Case){.options = {H100},
                 .files = {"titan-8b-2024.toml"},

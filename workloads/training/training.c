@@ -19,6 +19,7 @@
 
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const moments_words[] = {"fp32", "bf16", NULL};
+static const char *const master_words[] = {"fp32", "weights", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
 static const char *const glue_words[] = {"fused", "apart", NULL};
@@ -196,8 +197,12 @@ static const OrrFieldTable expert_table = ORR_FIELD_TABLE(
     "experts", "How tokens reach routed experts.", OrrExpertDispatch, expert_fields);
 
 static const OrrField optimizer_fields[] = {
-    ORR_FIELD_WORD(OrrOptimizer, "kind", kind, optimizer_words, "adam",
-                   "The optimizer: Adam with fp32 master weights."),
+    ORR_FIELD_WORD(OrrOptimizer, "kind", kind, optimizer_words, "adam", "The optimizer: Adam."),
+    ORR_FIELD_WORD(
+        OrrOptimizer, "master", master, master_words, "fp32",
+        "What Adam updates. fp32: master weights in fp32, of which the weights are copies; "
+        "weights: the weights themselves in their own format, as PyTorch does where the model is "
+        "in bf16 (torchtitan's training.dtype: bfloat16, NeMo AutoModel)."),
     ORR_FIELD_WORD(
         OrrOptimizer, "moments", moments, moments_words, "fp32",
         "The format of Adam's two moments (Megatron's exp-avg-dtype and exp-avg-sq-dtype; "
@@ -246,8 +251,8 @@ static const OrrField training_fields[] = {
     ORR_FIELD_WORD(
         OrrTraining, "precision", precision, orr_precision_words, "bf16",
         "The recipe: the format of weights and activations, and of linear layers' products where "
-        "that is narrower. fp8 is fp8-current. Master weights are fp32, and Adam's moments as in "
-        "optimizer.moments."),
+        "that is narrower. fp8 is fp8-current. Master weights and Adam's moments are as in "
+        "optimizer.master and optimizer.moments."),
     ORR_FIELD_BOOL(
         OrrTraining, "fp8-activation-input", fp8_activation_input, "false",
         "Keep the inputs of gated and other activation functions in fp8 for the backward "

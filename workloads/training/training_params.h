@@ -85,6 +85,7 @@ typedef enum { ORR_RECOMPUTE_UNIFORM, ORR_RECOMPUTE_BLOCK } OrrRecomputeMethod;
 
 typedef struct {
   int kind;           /* 0: adam */
+  int master;         /* words "fp32", "weights" */
   int moments;        /* words "fp32", "bf16" */
   OrrChoice sharding; /* orr_sharding_registry */
 } OrrOptimizer;

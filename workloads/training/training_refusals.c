@@ -45,6 +45,12 @@ static char *refuse_experts(const OrrTraining *params, const OrrModel *model,
                          kind->entry.name, plan->ranks, params->parallel.tp, etp, ep);
 }
 
+static char *refuse_offloaded_masters(const OrrTraining *params) {
+  if (params->offload.optimizer <= 0 || params->optimizer.master == 0) return NULL;
+  return g_strdup("offload.optimizer keeps master weights in fp32 on the host, but "
+                  "optimizer.master is weights: set it to fp32");
+}
+
 static char *refuse_offloaded_parameters(const OrrTraining *params,
                                          const OrrShardingPlan *sharding) {
   const char *name = params->optimizer.sharding.entry->name;
@@ -90,7 +96,8 @@ char *orr_training_refusals_sharding(const OrrTraining *params, const OrrModel *
   if (refusal) return refusal;
   OrrShardingPlan plan;
   kind->plan(params->optimizer.sharding.params, &shape, &plan);
-  refusal = refuse_offloaded_parameters(params, &plan);
+  refusal = refuse_offloaded_masters(params);
+  if (!refusal) refusal = refuse_offloaded_parameters(params, &plan);
   if (!refusal && model->moe.experts > 0)
     refusal = refuse_experts(params, model, kind, &plan, &shape);
   return refusal ? refusal : refuse_second_model(params, &shape, &plan);

@@ -19,6 +19,7 @@ static const OrrLaunchRule rules[] = {
     {.keys = "training.seq-len", .path = "workload.sequence", .convert = orr_launch_convert_int},
     {.keys = "training.local-batch-size training.batch-size", LATER("workload.batch.micro")},
     {.keys = "training.global-batch-size", LATER("workload.batch.global")},
+    {.keys = "training.dtype", LATER("workload.optimizer.master")},
     {.keys = "training.mixed-precision-param", LATER("workload.precision")},
     {.keys = "training.mixed-precision-reduce", LATER("workload.data-parallel.gradients")},
     {.keys = "training.enable-cpu-offload", LATER("workload.offload"), .arity = ORR_LAUNCH_MAYBE},
@@ -114,9 +115,8 @@ static const OrrLaunchRule rules[] = {
     {.keys = "training.dataset training.dataset-path training.data-parallel-type "
              "training.dataloader.*",
      DATA},
-    {.keys = "training.gc-freq training.gc-debug training.dtype",
-     SKIPPED("weights in a format other than fp32, or pauses of Python's collector",
-             "50 float32 false")},
+    {.keys = "training.gc-freq training.gc-debug",
+     SKIPPED("pauses of Python's collector", "50 false")},
     {.keys = "job.config-file", IRRELEVANT("its keys are accounted for themselves")},
     {.keys = "job.* experimental.custom-* metrics.* profiling.* memory-estimation.*", LOGS},
     {.keys = "checkpoint.*",
@@ -313,6 +313,15 @@ static void set_recompute(OrrLaunchDraft *draft) {
   }
 }
 
+/* The model, and so its gradients and Adam's moments, in bf16: no master weights. */
+static void set_master(OrrLaunchDraft *draft) {
+  const char *dtype = "training.dtype";
+  if (!orr_launch_config_says(draft, own, dtype, "bfloat16")) return;
+  orr_launch_config_put(draft, own, "workload.optimizer.master", "weights", dtype);
+  orr_launch_config_put(draft, own, "workload.optimizer.moments", "bf16", dtype);
+  orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", dtype);
+}
+
 static void set_precision(OrrLaunchDraft *draft) {
   const char *param = "training.mixed-precision-param", *reduce = "training.mixed-precision-reduce";
   const char *converters = orr_launch_config_text(draft, own, "model.converters");
@@ -337,6 +346,7 @@ static void set_precision(OrrLaunchDraft *draft) {
     orr_launch_config_put(draft, own, "workload.precision", "mxfp8", "model.converters");
   if (orr_launch_config_says(draft, own, reduce, "bfloat16"))
     orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", reduce);
+  set_master(draft);
 }
 
 static void set_rest(OrrLaunchDraft *draft) {
@@ -355,6 +365,9 @@ static void set_rest(OrrLaunchDraft *draft) {
     orr_launch_config_skip(
         draft, own, compile,
         "layers that are not compiled: the stack's are, which is 10 to 20 % faster");
+  if (!is_on(draft, compile)) /* components/loss.py: build_cross_entropy_loss */
+    orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
+                         "compile is off, as by default: the loss copies fp32 logits");
   for (guint i = 0; i < G_N_ELEMENTS(old); i++) {
     const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, old[i]);
     if (setting && strcmp(setting->key, old[i]) == 0 && !draft->options->stack)

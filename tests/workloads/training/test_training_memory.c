@@ -307,6 +307,19 @@ static void test_moments(void) {
                     fp32->result.training.iteration_time_s);
 }
 
+/* bf16 weights that Adam updates in place: 2 moments of 2 bytes instead of 12 bytes, and the weights
+ * as they were. The host's memory would hold fp32 masters. */
+static void test_own_masters(void) {
+  g_autoptr(OrrOutcome) fp32 = simulate("");
+  g_autoptr(OrrOutcome) bf16 =
+      simulate("workload.optimizer.master=weights;workload.optimizer.moments=bf16");
+  g_assert_cmpfloat_with_epsilon(
+      stage_of(bf16, 0)->optimizer_bytes / stage_of(fp32, 0)->optimizer_bytes, 4 / 12.0, 1e-12);
+  g_assert_cmpfloat(stage_of(bf16, 0)->weights_bytes, ==, stage_of(fp32, 0)->weights_bytes);
+  g_assert_cmpfloat(bf16->result.training.iteration_time_s, <,
+                    fp32->result.training.iteration_time_s);
+}
+
 /* GELU's input, 4 h wide: 16 MiB per layer, of which fp8 with an fp32 scale for 128 keeps (1 + 4 /
  * 128) / 2. */
 static void test_activation_input(void) {
@@ -393,6 +406,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-memory/loss", test_loss);
   g_test_add_func("/training-memory/fsdp", test_fsdp);
   g_test_add_func("/training-memory/moments", test_moments);
+  g_test_add_func("/training-memory/own-masters", test_own_masters);
   g_test_add_func("/training-memory/activation-input", test_activation_input);
   g_test_add_func("/training-memory/allocator", test_allocator);
   g_test_add_func("/training-memory/narrow-weights", test_narrow_weights);

@@ -8,8 +8,8 @@
  *           storage:                                        write: host -> network -> servers
  *           a snapshot waits for the end of the write before it: there is one buffer
  *
- * A checkpoint has 14 bytes per trained parameter: 16-bit weights, fp32 master weights and Adam's
- * two moments (BLOOM-176B, the same state, published 2.3 TB: 13.1 bytes per parameter). Sharded,
+ * A checkpoint has 14 bytes per trained parameter, less where optimizer.master or moments are
+ * smaller: 16-bit weights, fp32 master weights and Adam's two moments (BLOOM-176B, the same state, published 2.3 TB: 13.1 bytes per parameter). Sharded,
  * each rank writes a different slice of its stage (PyTorch distributed checkpoint, Megatron's fully
  * parallel save); else the first replica writes its stages whole, and the others wait. The file of
  * a GPU is spread over `stripes` servers.
@@ -20,8 +20,10 @@
  */
 #include "workloads/training/comm/training_storage.h"
 
-/* Bytes per trained parameter in addition to its weight: fp32 master weight and two moments. */
-#define OPTIMIZER_BYTES 12
+/* Bytes per trained parameter in addition to its weight: master weight and two moments. */
+static double optimizer_bytes(const OrrJob *job) {
+  return orr_job_master_bytes(job) + 2 * orr_job_moment_bytes(job);
+}
 
 static const char *const use_names[] = {"checkpoint-write", "checkpoint-snapshot",
                                         "checkpoint-load", "data-load"};
@@ -34,7 +36,7 @@ static const OrrStorage *storage_of(const OrrJob *job) { return &job->world->clu
 
 static double checkpoint_bytes(const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
-  const double each = orr_dtype_bytes(job->shard.dtype) + OPTIMIZER_BYTES;
+  const double each = orr_dtype_bytes(job->shard.dtype) + optimizer_bytes(job);
   if (!job->params->checkpoint.sharded) return each * (weights.dense + weights.experts);
   return each * (weights.dense / (double)orr_grouping_n_holders(job, ORR_WEIGHTS_DENSE) +
                  weights.experts / (double)orr_grouping_n_holders(job, ORR_WEIGHTS_EXPERTS));
@@ -44,7 +46,7 @@ static double checkpoint_bytes(const OrrJob *job, gint64 stage) {
 static double load_bytes(const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   return orr_dtype_bytes(job->shard.dtype) * (weights.dense + weights.experts + weights.frozen) +
-         OPTIMIZER_BYTES * orr_job_optimized(job, weights);
+         optimizer_bytes(job) * orr_job_optimized(job, weights);
 }
 
 /* Per rank: the ranks of a replica read its sequences of the step together. */

@@ -283,9 +283,10 @@ static gboolean holds_narrow(const OrrJob *job) {
 double orr_training_costs_optimizer_s(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  orr_transformer_optimizer(orr_job_optimized(job, weights) -
-                                orr_training_offload_optimized(job, weights),
-                            job->shard.dtype, orr_job_moment_bytes(job), operators);
+  orr_transformer_optimizer(
+      orr_job_optimized(job, weights) - orr_training_offload_optimized(job, weights),
+      job->shard.dtype, (OrrAdamBytes){orr_job_master_bytes(job), orr_job_moment_bytes(job)},
+      operators);
   if (!holds_narrow(job)) orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {

@@ -258,6 +258,10 @@ double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrWeightSet 
   return (all - linear) * element_bytes + linear * job->shard.recipe->gather_bytes;
 }
 
+double orr_job_master_bytes(const OrrJob *job) {
+  return job->params->optimizer.master == 1 ? 0 : 4;
+}
+
 double orr_job_moment_bytes(const OrrJob *job) {
   return job->params->optimizer.moments == 1 ? 2 : 4;
 }

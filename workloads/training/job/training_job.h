@@ -95,6 +95,8 @@ double orr_weight_set_parameters(OrrWeights weights, OrrWeightSet set);        /
 double orr_job_optimized(const OrrJob *job, OrrWeights weights); /* that this GPU updates */
 /* Bytes of the set's weights, as a gather makes them whole. */
 double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrWeightSet set);
+/* Of a master weight beside the weight; 0: weights are their own masters. */
+double orr_job_master_bytes(const OrrJob *job);
 double orr_job_moment_bytes(const OrrJob *job); /* of one of Adam's two moments, per parameter */
 
 G_END_DECLS

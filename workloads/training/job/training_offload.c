@@ -99,7 +99,7 @@ double orr_training_offload_optimized(const OrrJob *job, OrrWeights weights) {
  * no such shard. */
 double orr_training_offload_weight_bytes(const OrrJob *job, OrrWeights weights) {
   const double element = orr_dtype_bytes(job->shard.dtype),
-               own = job->sharding.master_alone ? 4 : element;
+               own = job->sharding.master_alone && orr_job_master_bytes(job) > 0 ? 4 : element;
   double bytes = 0;
   if (!job->params->offload.parameters) return 0;
   for (int set = 0; set < ORR_N_WEIGHT_SETS; set++) {

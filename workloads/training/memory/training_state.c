@@ -5,7 +5,7 @@
  *                or in NF4 (models/precision.h)
  *   gradients    trained parameters * 2 or 4, according to data-parallel.gradients
  *   optimizer    parameters * 12: fp32 master weights and Adam's two moments; 8 where weights are
- *                fp32 themselves; 4 less with moments in bf16
+ *                fp32 themselves or their own masters; 4 less with moments in bf16
  *
  * job->sharding decides which fraction of the three a rank holds (2 + 2 + 12 is ZeRO's (2 + 2 + K)
  * with K = 12; Rajbhandari et al. 2020, section 3). Sharded weights are gathered for use: those of
@@ -65,7 +65,8 @@ static gboolean holds_narrow_alone(const OrrJob *job) {
  * storage format. Narrow copies are made of whole weights only. */
 double orr_training_state_weights(const OrrJob *job, OrrWeights weights) {
   const OrrShardingPlan *sharding = &job->sharding;
-  const gboolean alone = sharding->master_alone && orr_dtype_bytes(job->shard.dtype) < 4;
+  const gboolean alone = sharding->master_alone && orr_job_master_bytes(job) > 0 &&
+                         orr_dtype_bytes(job->shard.dtype) < 4;
   const double fraction = orr_sharding_weights_fraction(sharding);
   OrrWeights held = weights;
   held.dense *= alone ? 0 : fraction;
@@ -83,7 +84,7 @@ double orr_training_state_weights(const OrrJob *job, OrrWeights weights) {
 /* Master weights in fp32 and two moments of each parameter; fp32 weights are their own master. */
 double orr_training_state_optimizer(const OrrJob *job, double parameters) {
   const gboolean own = orr_dtype_bytes(job->shard.dtype) == 4 && !job->sharding.master_alone;
-  return parameters * ((own ? 0 : 4) + 2 * orr_job_moment_bytes(job));
+  return parameters * ((own ? 0 : orr_job_master_bytes(job)) + 2 * orr_job_moment_bytes(job));
 }
 
 /* Whole gradients, and the shards that they become. */
