@@ -13,6 +13,7 @@
 
 #include "results/store.h"
 #include "sim/base/random.h"
+#include "tests/base/test_size.h"
 
 #define NOBODY 65534
 
@@ -137,7 +138,7 @@ static guint assert_whole(const char *db, const Case *what, const char *line) {
   return n;
 }
 
-/* Ten kills at seeded moments of the time that it takes; and then it goes in. */
+/* Ten kills, or three, at seeded moments of the time that it takes; and then it goes in. */
 static void test_kill(gconstpointer data) {
   const Case *what = data;
   const gint64 begin_us = g_get_monotonic_time();
@@ -145,7 +146,7 @@ static void test_kill(gconstpointer data) {
   const guint whole_us = (guint)(g_get_monotonic_time() - begin_us);
   OrrRandom random = orr_random_stream(11, what->args[0]);
   guint stored = 0;
-  for (guint k = 0; k < 10; k++) {
+  for (guint k = 0; k < test_size(10, 3); k++) {
     const pid_t pid = start(what, db, 0, 0);
     g_usleep(orr_random_below(&random, whole_us));
     kill(pid, SIGKILL);

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "sim/base/random.h"
+#include "tests/base/test_size.h"
 #include "tests/workloads/scenario_fixture.h"
 
-#define N_JOBS 48
+#define N_JOBS test_size(48, 12)
 
 typedef struct {
   gboolean fine;
@@ -147,7 +148,7 @@ static void test_switched(void) {
     g_autofree char *text = job_text(&random, fabric, routing, "");
     ran += agree(text, i % 3 ? "full" : "folded");
   }
-  g_test_message("%u of %d jobs ran", ran, N_JOBS);
+  g_test_message("%u of %u jobs ran", ran, N_JOBS);
   g_assert_cmpuint(ran, >, N_JOBS * 9 / 10);
 }
 
@@ -159,7 +160,7 @@ static void test_dragonfly(void) {
     g_autofree char *text = job_text(&random, fabric, routing, "");
     ran += agree(text, "full");
   }
-  g_test_message("%u of %d jobs ran", ran, N_JOBS / 3);
+  g_test_message("%u of %u jobs ran", ran, N_JOBS / 3);
   g_assert_cmpuint(ran, >, N_JOBS / 4);
 }
 
@@ -178,7 +179,7 @@ static void test_faults(void) {
     g_autofree char *text = job_text(&random, switched[1], routing, faults);
     ran += agree(text, "full");
   }
-  g_test_message("%u of %d jobs ran", ran, N_JOBS / 3);
+  g_test_message("%u of %u jobs ran", ran, N_JOBS / 3);
   g_assert_cmpuint(ran, >, N_JOBS / 4);
 }
 

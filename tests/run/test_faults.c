@@ -11,6 +11,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
+#include "tests/base/test_size.h"
 #include "tests/workloads/scenario_fixture.h"
 
 typedef struct {
@@ -92,7 +93,7 @@ static void folded_is_full(void) {
   static const char *const routings[] = {"ideal", "ecmp", "static"};
   OrrRandom random = orr_random_stream(7, "breaks");
   guint n_less = 0;
-  for (guint i = 0; i < 40; i++) {
+  for (guint i = 0; i < test_size(40, 10); i++) {
     const char *parallel = parallels[orr_random_below(&random, G_N_ELEMENTS(parallels))];
     const char *routing = routings[orr_random_below(&random, G_N_ELEMENTS(routings))];
     const guint form = orr_random_below(&random, 5), gpu = orr_random_below(&random, 64);
@@ -120,7 +121,7 @@ static void folded_is_full(void) {
     g_assert_cmpfloat(a.clean_s, <=, a.end_s * (1 + 1e-9));
     n_less += a.lanes < b.lanes;
   }
-  g_assert_cmpuint(n_less, >, 10); /* else nothing was folded, and nothing tested */
+  g_assert_cmpuint(n_less, >, test_size(10, 2)); /* else nothing was folded, and nothing tested */
 }
 
 /* One slow GPU: its replica is a class of its own, and the other three replicas form one: 2 classes

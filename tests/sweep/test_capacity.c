@@ -5,12 +5,12 @@
 #include "sim/sweep/capacity.h"
 #include "tests/workloads/serving/serving_fixture.h"
 
-/* One sequence at a time, ten steps of 1 s whatever their batch. */
+/* One sequence at a time, one step of 10 s whatever its batch. */
 #define ONE_SERVER                                                                                 \
-  "workload.engine={max-num-seqs: 1, kv-blocks: 1000000, eager-prefill: false, host: {step: 1 "    \
+  "workload.engine={max-num-seqs: 1, kv-blocks: 1000000, eager-prefill: false, host: {step: 10 "   \
   "s}};"                                                                                           \
   "workload.metrics={request-rows: 0, step-rows: 0};workload.input={tokens: "                      \
-  "1};workload.output={tokens: 10};"                                                               \
+  "1};workload.output={tokens: 1};"                                                                \
   "workload.requests=4000;"
 
 static OrrCapacity *find(const char *sets, double share, GError **error) {
@@ -45,11 +45,11 @@ static double rate_of(const char *sets, double share) {
  * one other request (10 s), the rate is higher. */
 static void test_md1(void) {
   const double at_once = rate_of(
-      ONE_SERVER "workload.load={kind: poisson, rate: 0.5};workload.slo={ttft: 1.1 s}", 0.7);
+      ONE_SERVER "workload.load={kind: poisson, rate: 0.5};workload.slo={ttft: 10.1 s}", 0.7);
   g_assert_cmpfloat(at_once, >, 0.026);
   g_assert_cmpfloat(at_once, <, 0.0305);
   const double later = rate_of(
-      ONE_SERVER "workload.load={kind: poisson, rate: 0.01};workload.slo={ttft: 11.1 s}", 0.7);
+      ONE_SERVER "workload.load={kind: poisson, rate: 0.01};workload.slo={ttft: 20.1 s}", 0.7);
   g_assert_cmpfloat(later, >, 1.5 * at_once);
 }
 
@@ -57,7 +57,7 @@ static void test_none(void) {
   const char *const sets =
       ONE_SERVER "workload.load={kind: constant, rate: 1};workload.slo={ttft: 500 ms}";
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrCapacity) capacity = find(sets, 0.5, &error); /* a step alone takes a second */
+  g_autoptr(OrrCapacity) capacity = find(sets, 0.5, &error); /* a step alone takes ten seconds */
   g_assert_no_error(error);
   g_assert_cmpfloat(capacity->alone.meets, ==, 0);
 }

@@ -3,6 +3,7 @@
  * the same front, by any number of workers, resumed and merged.
  */
 #include "sim/base/random.h"
+#include "tests/base/test_size.h"
 #include "tests/sweep/sweep_fixture.h"
 
 /* --- Random sweeps --- */
@@ -94,7 +95,7 @@ static void compare(const char *file, const char *text, Pruned *sum) {
 
 static void test_random_sweeps(void) {
   Pruned sum = {0};
-  for (guint seed = 0; seed < 12; seed++) {
+  for (guint seed = 0; seed < test_size(12, 4); seed++) {
     OrrRandom random = orr_random_stream(seed, "prune");
     g_autofree char *section = random_section(&random, objectives[seed % G_N_ELEMENTS(objectives)]);
     g_autofree char *text = g_strdup_printf("seed %u\n%s", seed, section);
