@@ -92,6 +92,13 @@ char *orr_stack_resolve(OrrLibrary *library, const char *name) {
   return g_strdup(best);
 }
 
+char *orr_stack_nearest(OrrLibrary *library, const char *name) {
+  g_auto(GStrv) known = orr_library_names(library, "stack");
+  g_autofree char *newest = g_strconcat(name, "-9999", NULL);
+  char *resolved = version_at(name) == 0 ? orr_stack_resolve(library, newest) : NULL;
+  return resolved ? resolved : g_strdup(orr_diag_nearest_word(name, (const char *const *)known));
+}
+
 /* --- Reading --- */
 
 /* All settings of @list and of the lists that it overrides, the oldest first. */
@@ -145,7 +152,7 @@ OrrStack *orr_stack_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *dia
 
 static void report_unknown(OrrLibrary *library, const OrrNode *name, OrrDiags *diags) {
   g_auto(GStrv) known = orr_library_names(library, "stack");
-  const char *nearest = orr_diag_nearest_word(name->text, (const char *const *)known);
+  g_autofree char *nearest = orr_stack_nearest(library, name->text);
   g_autofree char *all = orr_diag_known_words(name->text, (const char *const *)known, "stacks");
   orr_diags_error(diags, name->place,
                   "unknown stack '%s'%s%s%s (known: none, %s; a later version of one of these "

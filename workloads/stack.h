@@ -70,6 +70,10 @@ OrrStack *orr_stack_load(OrrLibrary *library, const OrrNode *section, OrrDiags *
  * that family is old enough, or none exists. Newly allocated. */
 char *orr_stack_resolve(OrrLibrary *library, const char *name);
 
+/* The name of the stack that an unknown @name most likely means: the newest of a family, else the
+ * nearest. NULL: none. Newly allocated. */
+char *orr_stack_nearest(OrrLibrary *library, const char *name);
+
 /* What `orrery describe` prints: every setting with its value, condition and source. Newly
  * allocated. */
 char *orr_stack_describe(const OrrStack *stack);

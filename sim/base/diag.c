@@ -148,18 +148,69 @@ static guint edit_distance(const char *a, const char *b) {
   return rows[strlen(a) % 3][n];
 }
 
+/* The longest word at @text that '-', '.', '_', '/' or a blank ends. */
+static gsize part_length(const char *text) { return strcspn(text, "-._/ "); }
+
+/* Whether a part of @name is the part of @length bytes at @part, or begins with it. Short parts
+ * ("tp") must be whole: they begin too many words. */
+static gboolean has_part(const char *name, const char *part, gsize length) {
+  enum { SHORT = 2 };
+  for (gsize own; *name; name += own + (name[own] != '\0')) {
+    own = part_length(name);
+    if ((own == length || (own > length && length > SHORT)) &&
+        g_ascii_strncasecmp(name, part, length) == 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* Whether @name has all parts of @word: "double-binary-tree" has those of "double-tree". */
+static gboolean has_parts(const char *name, const char *word) {
+  gboolean has = FALSE;
+  for (gsize length; *word; word += length + (word[length] != '\0')) {
+    length = part_length(word);
+    if (length > 0 && !has_part(name, word, length)) return FALSE;
+    has |= length > 1;
+  }
+  return has;
+}
+
+/* Whether both have the same digits: who writes h100 does not mean h800. */
+static gboolean has_same_digits(const char *a, const char *b) {
+  static const char digits[] = "0123456789";
+  for (;; a++, b++) {
+    a += strcspn(a, digits);
+    b += strcspn(b, digits);
+    if (*a != *b) return FALSE;
+    if (!*a) return TRUE;
+  }
+}
+
+/* Ranks: the edit distance of a misspelt name; from PARTS a name with n letters more; from WHOLE a
+ * word with n letters more; from OTHER a misspelt name with other digits; from FAR the rest. */
+enum { PARTS = 1000, WHOLE = 2000, OTHER = 3000, FAR = 4000 };
+
+/* How far @name is from @word, in the order in which people mean names: misspelt, cut short
+ * ("h100" for "h100-sxm"), with words of their own ("llama-3.1-8b-instruct"). */
+static guint rank_of(const char *word, const char *name) {
+  const gsize length = strlen(word), own = strlen(name);
+  if (length > WORD_MAX_BYTES || own > WORD_MAX_BYTES) return G_MAXUINT;
+  const guint distance = edit_distance(word, name);
+  const gboolean is_near = distance * 3 <= MAX(length, own);
+  if (is_near && has_same_digits(word, name)) return distance;
+  if (own > length && has_parts(name, word)) return PARTS + (guint)(own - length);
+  if (own < length && has_parts(word, name)) return WHOLE + (guint)(length - own);
+  return (is_near ? OTHER : FAR) + distance;
+}
+
 const char *orr_diag_nearest_word(const char *word, const char *const *words) {
   const char *nearest = NULL;
-  guint nearest_distance = G_MAXUINT;
-  gsize length = strlen(word);
-  if (length > WORD_MAX_BYTES) return NULL;
+  guint nearest_rank = FAR;
   for (; *words; words++) {
-    if (strlen(*words) > WORD_MAX_BYTES) continue;
-    guint distance = edit_distance(word, *words);
-    if (distance * 3 <= MAX(length, strlen(*words)) && distance < nearest_distance) {
-      nearest = *words;
-      nearest_distance = distance;
-    }
+    const guint rank = rank_of(word, *words);
+    if (rank >= nearest_rank) continue;
+    nearest = *words;
+    nearest_rank = rank;
   }
   return nearest;
 }
@@ -171,11 +222,16 @@ char *orr_diag_known_words(const char *word, const char *const *words, const cha
   if (n == 0) return g_strdup("none");
   if (n <= MOST_KNOWN || strlen(word) > WORD_MAX_BYTES) return g_strjoinv(", ", (char **)words);
   GString *text = g_string_new(NULL);
-  guint shown = 0;
-  for (guint distance = 0; shown < NEAR && distance <= WORD_MAX_BYTES; distance++)
-    for (guint i = 0; i < n && shown < NEAR; i++)
-      if (strlen(words[i]) <= WORD_MAX_BYTES && edit_distance(word, words[i]) == distance)
-        g_string_append_printf(text, "%s%s", shown++ ? ", " : "", words[i]);
+  gint64 last = -1; /* the rank and place of the word that was shown last, as one number */
+  for (guint shown = 0; shown < NEAR; shown++) {
+    gint64 best = G_MAXINT64;
+    for (guint i = 0; i < n; i++) {
+      const gint64 place = (gint64)rank_of(word, words[i]) * n + i;
+      if (place > last && place < best) best = place;
+    }
+    g_string_append_printf(text, "%s%s", shown > 0 ? ", " : "", words[best % n]);
+    last = best;
+  }
   g_string_append_printf(text, "; 'orrery list %s' has all %u", catalog, n);
   return g_string_free(text, FALSE);
 }

@@ -48,8 +48,10 @@ char *orr_diags_text(const OrrDiags *diags);
  * diagnostics without the last newline. */
 gboolean orr_diags_check(const OrrDiags *diags, GError **error);
 
-/* The entry of @words (NULL-terminated) nearest to @word by edit distance; NULL when more than a
- * third of the letters differ. Case is ignored, and '-' equals '_'. Points into @words. */
+/* The entry of @words (NULL-terminated) that @word most likely means: the nearest by edit distance
+ * where at most a third of the letters differ, else one that has all its parts ("h100-sxm" for
+ * "h100", "double-binary-tree" for "double-tree"), else one whose parts it has. NULL: none. Case is
+ * ignored, and '-' equals '_'. Points into @words. */
 const char *orr_diag_nearest_word(const char *word, const char *const *words);
 
 /* The known words for a message: all of up to 20, "a, b, c", or the five nearest to @word and how

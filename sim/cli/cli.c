@@ -68,8 +68,10 @@ gboolean orr_cli_check_args(char **args, guint min, guint max, const char *what,
 
 int orr_cli_unknown(const char *what, const char *word, const char *const *known, GError **error) {
   const char *nearest = orr_diag_nearest_word(word, known);
+  const gboolean is_known = nearest && strcmp(nearest, word) == 0; /* and no help as a hint */
   g_autofree char *all = g_strjoinv(", ", (char **)known);
-  g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
+  g_autofree char *hint =
+      nearest && !is_known ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown %s '%s'%s (known: %s)", what, word, hint,
               *all ? all : "none");
   return 2;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibration/crossval/crossval_plot.h"
+#include "results/plot.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
@@ -211,6 +212,25 @@ static int plot_profile(OrrLibrary *library, const char *name, GError **error) {
   return 0;
 }
 
+static int unknown_stack(OrrLibrary *library, const char *name, GError **error) {
+  g_autofree char *nearest = orr_stack_nearest(library, name);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown stack '%s'%s%s%s ('orrery list stacks')",
+              name, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+  return 2;
+}
+
+/* What a plot shows, and the comments of its view: the question, its parameters and columns. */
+static int describe_plot(const OrrPlot *one) {
+  printf("%s (plot): %s\n\n'orrery plot DB %s' draws the view %s:\n", one->name, one->sentence,
+         one->name, one->name);
+  for (const char *line = orr_view_find(one->name)->sql; g_str_has_prefix(line, "-- ");) {
+    const gsize length = strcspn(line, "\n");
+    printf("  %.*s\n", (int)length - 3, line + 3);
+    line += length + (line[length] != '\0');
+  }
+  return 0;
+}
+
 /* A path, as wherever a document is named: with a '/' and ending in .yaml. */
 static gboolean is_file(const OrrCatalog *catalog, const char *name) {
   return catalog->document && strchr(name, '/') && g_str_has_suffix(name, ".yaml");
@@ -242,7 +262,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *name = here ? here : args[1];
   const OrrEntry *entry = catalog->registry ? orr_registry_find(catalog->registry, name) : NULL;
   const OrrView *view = strcmp(catalog->singular, "view") == 0 ? orr_view_find(name) : NULL;
+  const OrrPlot *picture = strcmp(catalog->singular, "plot") == 0 ? orr_plot_find(name) : NULL;
   if (entry) return describe_entry(catalog, entry);
+  if (picture) return describe_plot(picture);
   if (strcmp(catalog->singular, "sweep-name") == 0) {
     g_autofree char *sentence = orr_catalog_fact(catalog, library, name);
     g_auto(GStrv) known = orr_catalog_names(catalog, library);
@@ -262,6 +284,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const gboolean is_stack = strcmp(catalog->singular, "stack") == 0;
   g_autofree char *by_release = is_stack ? orr_stack_resolve(library, name) : NULL;
   if (by_release) return describe_document("stack", library, by_release, error);
+  if (is_stack && !is_file(catalog, name)) return unknown_stack(library, name, error);
   g_autofree char *path =
       catalog->document ? orr_library_path(library, catalog->document, name) : NULL;
   if (!path && !is_file(catalog, name) &&

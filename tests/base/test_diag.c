@@ -77,6 +77,21 @@ static void test_exit_status(void) {
 
 /* Distances by hand: nods -> nodes 1 of 5 letters; golbla -> global two swaps of 6; ep -> tp 1
  * of 2, which is more than a third; dpp -> dp 1 of 3, just a third. */
+/* Who shortens a name means the shortest one that has all parts; other digits are another thing. */
+static void test_meant_word(void) {
+  const char *const words[] = {"h100-96gb-500w", "h100-sxm", "h800",     "double-binary-tree",
+                               "roce-v2",        "tp-size",  "max-tpot", NULL};
+  const struct {
+    const char *word, *name;
+  } meant[] = {{"h100", "h100-sxm"}, {"double-tree", "double-binary-tree"},
+               {"roce", "roce-v2"},  {"RoCE", "roce-v2"},
+               {"tp", "tp-size"},    {"h100-sxm-mine", "h100-sxm"},
+               {"h801", "h800"},     {"h100-sxn", "h100-sxm"},
+               {"infiniband", NULL}, {"-", NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(meant); i++)
+    g_assert_cmpstr(orr_diag_nearest_word(meant[i].word, words), ==, meant[i].name);
+}
+
 static void test_nearest_word(void) {
   const char *const words[] = {"tp", "pp", "dp", "nodes", "global", "global-batch", "micro", NULL};
   const char *const none[] = {NULL};
@@ -99,6 +114,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/diag/check", test_check);
   g_test_add_func("/diag/messages-are-one-clean-line", test_messages_are_one_clean_line);
   g_test_add_func("/diag/exit-status", test_exit_status);
+  g_test_add_func("/diag/meant-word", test_meant_word);
   g_test_add_func("/diag/nearest-word", test_nearest_word);
   return g_test_run();
 }
