@@ -3,7 +3,7 @@
  *
  *   {"sweep": 1, "file": "...", "points": 459, "objectives": ["tokens_per_s"],
  *    "commands": [["workload.pipeline.chunks=4", "workload.pipeline={...}"]],
- *    "bands": [["tokens_per_s", run, low, high]],
+ *    "bands": [["tokens_per_s", run, low, high, expected]],
  *    "columns": [
  *      {"name": "tp", "kind": "axis", "path": "...", "dictionary": [1, 2], "codes": [0, 1]},
  *      {"name": "mfu", "kind": "metric", "unit": "", "sentence": "...", "values": [0.41]}]}
@@ -254,24 +254,26 @@ static void append_rows(GString *out, const char *key, const OrrAnswer *answer) 
   g_string_append(out, "],\n");
 }
 
-/* Error bands: the objective's column, run, low, high. */
+/* Error bands: the objective's column, run, low, high, and what a measurement would most likely
+ * show. */
 static gboolean append_bands(GString *out, OrrStore *store, gint64 sweep, const GPtrArray *columns,
                              char **objectives, GError **error) {
-  static const char *const names[] = {"column", "run", "low", "high", NULL};
-  static const gboolean is_number[] = {FALSE, TRUE, TRUE, TRUE};
+  static const char *const names[] = {"column", "run", "low", "high", "expected", NULL};
+  static const gboolean is_number[] = {FALSE, TRUE, TRUE, TRUE, TRUE};
   g_autoptr(OrrAnswer) named = orr_answer_new(names, is_number);
   if (orr_store_has_column(store, "sweep_band", "high")) {
-    g_autoptr(OrrAnswer) bands = orr_store_query(store,
-                                                 "SELECT objective, point_run, low, high FROM "
-                                                 "sweep_band WHERE run_id = :run AND low < high",
-                                                 sweep, error);
+    g_autofree char *sql = g_strdup_printf(
+        "SELECT objective, point_run, low, high, %s FROM sweep_band WHERE run_id = :run AND low < "
+        "high",
+        orr_store_has_column(store, "sweep_band", "expected") ? "expected" : "NULL");
+    g_autoptr(OrrAnswer) bands = orr_store_query(store, sql, sweep, error);
     if (!bands) return FALSE;
     for (guint r = 0; r < bands->rows->len; r++) {
       char **row = bands->rows->pdata[r];
       const guint k = (guint)g_ascii_strtoull(row[0], NULL, 10);
       if (k == 0 || k > g_strv_length(objectives)) continue;
       g_autofree char *column = objective_column(columns, objectives, k - 1);
-      orr_answer_add(named, (char *[]){column, row[1], row[2], row[3]});
+      orr_answer_add(named, (char *[]){column, row[1], row[2], row[3], row[4]});
     }
   }
   append_rows(out, "bands", named);

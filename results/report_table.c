@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/uncertain.h"
 #include "results/report_private.h"
 
 void orr_report_append_text(GString *html, const char *text) {
@@ -125,7 +126,10 @@ static void append_tile_band(GString *html, const OrrAnswer *summary, guint row,
   g_autofree char *low = short_number(orr_report_number(summary, row, "low") / scale);
   g_autofree char *high = short_number(orr_report_number(summary, row, "high") / scale);
   const gboolean is_weak = g_strcmp0(orr_report_cell(summary, row, "quality"), "weak") == 0;
-  g_string_append_printf(html, "<br>%s to %s%s", low, high, is_weak ? ", weak" : "");
+  g_autofree char *note = orr_uncertain_note_after(
+      orr_report_number(summary, row, "value"), orr_report_number(summary, row, "low"),
+      orr_report_number(summary, row, "high"), orr_report_number(summary, row, "expected"));
+  g_string_append_printf(html, "<br>%s to %s%s%s", low, high, note, is_weak ? ", weak" : "");
 }
 
 static void append_tile(GString *html, const OrrAnswer *summary, guint row) {

@@ -18,16 +18,17 @@ function readColumn(raw, n) {
     band: null, distinct: null};
 }
 
-// Attaches the error bands, [column, run, low, high] each, to their columns as maps from a point to [low, high].
+// Attaches the error bands, [column, run, low, high, expected] each, to their columns as maps from a point
+// to [low, high, expected].
 function readBands(bands, columns) {
   const runs = columns.find(column => column.name === 'run'), points = new Map();
   if (!runs) return;
   runs.numbers.forEach((run, point) => points.set(run, point));
-  for (const [name, run, low, high] of bands) {
+  for (const [name, run, low, high, expected] of bands) {
     const column = columns.find(one => one.name === name);
     if (!column || !points.has(run)) continue;
     if (!column.band) column.band = new Map();
-    column.band.set(points.get(run), [low, high]);
+    column.band.set(points.get(run), [low, high, expected]);
   }
 }
 
@@ -59,11 +60,19 @@ function cellText(column, point) {
   return column.kind === 'metric' ? shortNumber(number, column.unit) : String(number);
 }
 
+// What measurements show where the point lies outside its own band.
+function bandNote(value, [low, high, expected]) {
+  if (!(value < low || value > high) || !expected) return '';
+  return `, measured runs show ${Math.round(100 * Math.abs(expected / value - 1))} % ${expected > value ? 'more' : 'less'}`;
+}
+
 // The cell with its error band, where a measurement supports one.
 function bandText(column, point) {
   const band = column.band && column.band.get(point);
   const text = cellText(column, point);
-  return band ? `${text} (${shortNumber(band[0], column.unit)} to ${shortNumber(band[1], column.unit)})` : text;
+  if (!band) return text;
+  const note = bandNote(column.numbers[point], band);
+  return `${text} (${shortNumber(band[0], column.unit)} to ${shortNumber(band[1], column.unit)}${note})`;
 }
 
 // What stands at a chart's axis: the name with its unit.

@@ -1,5 +1,5 @@
 -- How sure is the answer: within which bounds would a measurement lie, and how far was Orrery off on the measured rows behind them?
--- reads: band(metric, value, low, high, level, rows, bias, quality, reason); band_source(metric, set_name, row, label, measured_metric, measured, simulated, error, weight)
+-- reads: band(metric, value, low, high, expected, level, rows, bias, quality, reason); band_source(metric, set_name, row, label, measured_metric, measured, simulated, error, weight)
 -- takes: metric (which result: tokens_per_s, say, or all; when not given, the first of all results that the same measured rows speak for)
 -- takes: top (how many measured rows per result, at most 20; 5 when not given)
 -- rows-from: runs of training, serving and collectives of which something measured is known
@@ -20,6 +20,7 @@
 -- level: fraction of measurements that lie within such bounds
 -- rows: measured rows that the band is made from
 -- bias_percent: their mean error; the result is not corrected by it
+-- expected: what a measurement would most likely show: the middle of the band
 WITH result AS MATERIALIZED (SELECT *, row_number() OVER () AS position FROM band WHERE run_id = :run),
 source AS MATERIALIZED (
   SELECT *, row_number() OVER (PARTITION BY metric ORDER BY weight DESC, set_name, row) AS place FROM band_source WHERE run_id = :run
@@ -51,7 +52,8 @@ SELECT
   r.reason,
   r.level,
   r.rows,
-  100.0 * r.bias AS bias_percent
+  100.0 * r.bias AS bias_percent,
+  r.expected
 FROM ranked r
 LEFT JOIN source s ON s.metric = r.metric AND s.place <= coalesce(:top, 5)
 WHERE :metric IN (r.metric, 'all') OR (:metric IS NULL AND r.nth = 1)

@@ -1,5 +1,5 @@
 -- Pareto front: which points of the sweep does no other point beat on every objective?
--- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4); training_result(memory_peak_bytes); serving_result(ttft_p99_s); sweep_band(point_run, objective, low, high)
+-- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4); training_result(memory_peak_bytes); serving_result(ttft_p99_s); sweep_band(point_run, objective, low, high, expected)
 -- rows-from: sweeps
 -- series: front, or other (of points that lie close together one is shown)
 -- x: value of the first objective
@@ -14,6 +14,8 @@
 -- x_high: upper bound
 -- y_low: lower bound of a measurement of y
 -- y_high: upper bound
+-- x_expected: what a measurement of x would most likely show: the middle of the band
+-- y_expected: the same of y
 --
 -- Where the sweep has one objective, the second is memory (training) or the 99th percentile of the time to the first
 -- token (serving), to be minimized. Of points that are equal in all objectives only the first is on the front. Of points
@@ -127,7 +129,9 @@ SELECT
   bar_x.low AS x_low,
   bar_x.high AS x_high,
   iif(sign.n > 1, bar_y.low, NULL) AS y_low,
-  iif(sign.n > 1, bar_y.high, NULL) AS y_high
+  iif(sign.n > 1, bar_y.high, NULL) AS y_high,
+  bar_x.expected AS x_expected,
+  iif(sign.n > 1, bar_y.expected, NULL) AS y_expected
 FROM shown
 CROSS JOIN sign
 LEFT JOIN sweep_band bar_x ON bar_x.run_id = (SELECT id FROM asked) AND bar_x.point_run = shown.run_id AND bar_x.objective = 1 AND series = 'front'

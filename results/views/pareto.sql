@@ -1,5 +1,5 @@
 -- Which runs train the most tokens per second for their number of GPUs?
--- reads: sweep(n_points, objective); sweep_band(point_run, objective, low, high); band(metric, low, high); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
+-- reads: sweep(n_points, objective); sweep_band(point_run, objective, low, high, expected); band(metric, low, high, expected); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
 -- rows-from: training runs
 -- series: front where no other run reaches as many tokens per second on as few GPUs, else other (of points that lie close together one is shown)
 -- n_gpus: GPUs
@@ -9,6 +9,7 @@
 -- label: how the model is split over GPUs
 -- low: lower bound of a measurement of tokens_per_s; empty where nothing measured is like the run, or a sweep did not ask
 -- high: upper bound
+-- expected: what a measurement would most likely show: the middle of the band
 WITH
 -- include training-runs
 candidate AS MATERIALIZED (
@@ -38,7 +39,8 @@ SELECT
   t.run_id AS run,
   'tp' || tp || ' pp' || pp || ' dp' || dp || iif(cp > 1, ' cp' || cp, '') AS label,
   bounds.low,
-  bounds.high
+  bounds.high,
+  bounds.expected
 FROM shown
 JOIN training_result t ON t.run_id = shown.run_id
 LEFT JOIN bounds ON bounds.run_id = t.run_id AND series = 'front'

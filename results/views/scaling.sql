@@ -1,5 +1,5 @@
 -- How does throughput grow with the number of GPUs?
--- reads: sweep(n_points, objective); sweep_band(point_run, objective, low, high); band(metric, low, high); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, fits)
+-- reads: sweep(n_points, objective); sweep_band(point_run, objective, low, high, expected); band(metric, low, high, expected); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, fits)
 -- rows-from: training runs
 -- series: the scenario's name; or ideal: the throughput per GPU of its smallest run, times the GPUs
 -- n_gpus: GPUs
@@ -7,6 +7,7 @@
 -- of_ideal_percent: tokens_per_s as a percentage of the ideal
 -- low: lower bound of a measurement of tokens_per_s; empty where nothing measured is like the run, or a sweep did not ask
 -- high: upper bound
+-- expected: what a measurement would most likely show: the middle of the band
 WITH
 -- include training-runs
 best AS (
@@ -21,12 +22,12 @@ base AS (
     *, first_value(tokens_per_s / n_gpus) OVER (PARTITION BY scenario ORDER BY n_gpus) AS each_per_s
   FROM best
 )
-SELECT series, n_gpus, tokens_per_s, of_ideal_percent, low, high
+SELECT series, n_gpus, tokens_per_s, of_ideal_percent, low, high, expected
 FROM (
-  SELECT 0 AS is_ideal, scenario AS series, n_gpus, tokens_per_s, 100.0 * tokens_per_s / (each_per_s * n_gpus) AS of_ideal_percent, low, high
+  SELECT 0 AS is_ideal, scenario AS series, n_gpus, tokens_per_s, 100.0 * tokens_per_s / (each_per_s * n_gpus) AS of_ideal_percent, low, high, expected
   FROM base
   LEFT JOIN bounds ON bounds.run_id = base.run_id
   UNION ALL
-  SELECT 1, 'ideal ' || scenario, n_gpus, each_per_s * n_gpus, 100.0, NULL, NULL FROM base
+  SELECT 1, 'ideal ' || scenario, n_gpus, each_per_s * n_gpus, 100.0, NULL, NULL, NULL FROM base
 )
 ORDER BY is_ideal, series, n_gpus;

@@ -1,5 +1,5 @@
 -- What is the result of the run: step time, latencies, goodput, waits, or the best point of a sweep?
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); campaign_result(goodput, goodput_low, goodput_high, tokens_per_day, tokens_per_s, tokens, duration_s, effective_s, step_s, failures, mttf_s, restarts, checkpoints, stall_s, out_p50, out_p99, stopped, seeds, n_gpus); cluster_result(utilization, useful, makespan_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, slowdown_jain, idle_while_waiting, gpu_hours, overhead_gpu_hours, preemptions, most_waiting, n_jobs, n_timed_out, n_left_out, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, update_s, weight_sync_s, switch_s, old_log_probs_s, reference_s, data_s, rollout_busy, trainer_busy, response_tokens_mean, response_tokens_most, staleness_mean, update_memory_bytes, rollout_memory_bytes, fits, gpu_power_mean_w, energy_j_per_step, rollout_gpus, update_gpus, replicas, n_gpus); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1); band(metric, low, high, quality)
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, memory_peak_bytes, fits, bubble_fraction, exposed_comm_fraction, n_gpus, tp, pp, dp, cp, micro_batches, layer_forward_s, layer_backward_s, costs_outside); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, goodput_rps, requests_per_s, output_tokens_per_s, output_tokens_per_s_per_gpu, running_mean, gpu_busy, kv_utilization, kv_peak, prefix_hit_rate, preemptions, saturated, n_gpus, replicas); campaign_result(goodput, goodput_low, goodput_high, tokens_per_day, tokens_per_s, tokens, duration_s, effective_s, step_s, failures, mttf_s, restarts, checkpoints, stall_s, out_p50, out_p99, stopped, seeds, n_gpus); cluster_result(utilization, useful, makespan_s, wait_mean_s, wait_p50_s, wait_p95_s, wait_p99_s, jct_mean_s, jct_p50_s, jct_p95_s, jct_p99_s, slowdown_jain, idle_while_waiting, gpu_hours, overhead_gpu_hours, preemptions, most_waiting, n_jobs, n_timed_out, n_left_out, n_gpus); post_training_result(step_time_s, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, rollout_s, rollout_tail, rollout_wait_s, update_s, weight_sync_s, switch_s, old_log_probs_s, reference_s, data_s, rollout_busy, trainer_busy, response_tokens_mean, response_tokens_most, staleness_mean, update_memory_bytes, rollout_memory_bytes, fits, gpu_power_mean_w, energy_j_per_step, rollout_gpus, update_gpus, replicas, n_gpus); sweep(n_points, n_combinations, objective); sweep_point(rung, status, eligible, objective_1); band(metric, low, high, expected, quality)
 -- rows-from: any run but validations
 -- metric: name of the result, as in the tables of results, such as training_result, and of sweep
 -- value: the value, in the given unit
@@ -8,6 +8,7 @@
 -- unit: the unit; empty for counts and fractions
 -- quality: good, weak or none: how well measured rows support the bounds; empty where a result has no band
 -- meaning: what the result means
+-- expected: what a measurement would most likely show: the middle of the band
 WITH training AS (SELECT * FROM training_result WHERE run_id = :run),
 serving AS (SELECT * FROM serving_result WHERE run_id = :run),
 campaign AS (SELECT * FROM campaign_result WHERE run_id = :run),
@@ -152,7 +153,8 @@ SELECT
   b.high,
   coalesce(d.unit, '') AS unit,
   b.quality,
-  coalesce(m.meaning, d.sentence, '') AS meaning
+  coalesce(m.meaning, d.sentence, '') AS meaning,
+  b.expected
 FROM metric m
 LEFT JOIN band b ON b.run_id = :run AND b.metric = m.name
 LEFT JOIN metric_def d ON d.table_name = m.source AND d.name = m.name

@@ -308,11 +308,13 @@ static void find_bounds(const OrrBands *bands, const GArray *near, OrrBand *band
                                 g_array_index(near, Near, ORR_BAND_FEWEST - 1).distance);
   band->low = exp(middle + wider * (low - middle));
   band->high = exp(middle + wider * (high - middle));
+  band->middle = CLAMP(exp(middle), band->low, band->high);
   band->bias = sum > 0 ? errors / sum : NAN;
 }
 
-static OrrBand no_band(double level, const char *reason) {
-  return (OrrBand){.low = NAN, .high = NAN, .bias = NAN, .level = level, .reason = reason};
+OrrBand orr_band_none(double level, const char *reason) {
+  return (OrrBand){
+      .low = NAN, .high = NAN, .middle = NAN, .bias = NAN, .level = level, .reason = reason};
 }
 
 /* Rows that weigh at least a tenth of the nearest. */
@@ -326,13 +328,13 @@ static guint count_heavy(const GArray *near) {
 static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, const GArray *near) {
   OrrBand band = {.level = question->level, .quality = quality_of(bands, near), .reason = ""};
   if (band.quality == ORR_BAND_NONE)
-    return no_band(question->level, near->len == 0
-                                        ? g_intern_static_string("nothing like it was measured")
+    return orr_band_none(question->level,
+                         near->len == 0 ? g_intern_static_string("nothing like it was measured")
                                         : difference(bands, near, question->likeness));
   if (*missing_extra(bands, near, question->likeness)) band.quality = ORR_BAND_WEAK;
   find_bounds(bands, near, &band);
   if (!(band.low > 0) || !isfinite(band.high))
-    return no_band(question->level, "too few measured runs for this level");
+    return orr_band_none(question->level, "too few measured runs for this level");
   band.n_rows = count_heavy(near);
   if (band.quality == ORR_BAND_WEAK) band.reason = difference(bands, near, question->likeness);
   return band;
@@ -340,10 +342,11 @@ static OrrBand band_of(const OrrBands *bands, const OrrBandQuestion *question, c
 
 /* --- One metric --- */
 
-static void invert(OrrBand *band) {
+void orr_band_invert(OrrBand *band) {
   const double low = band->low;
   band->low = 1 / band->high;
   band->high = 1 / low;
+  band->middle = 1 / band->middle;
   band->bias = 1 / (1 + band->bias) - 1;
 }
 
@@ -354,7 +357,7 @@ static gboolean follows_load(const OrrBandMetric *metric, const OrrLikenessRow *
 }
 
 static OrrBand adapt(const OrrBandMetric *metric, OrrBand band) {
-  if (metric->is_rate) invert(&band);
+  if (metric->is_rate) orr_band_invert(&band);
   if (metric->is_tail && band.quality == ORR_BAND_GOOD) {
     band.quality = ORR_BAND_WEAK;
     band.reason = "only means and medians were measured";
@@ -385,7 +388,7 @@ void orr_band_base_clear(OrrBandBase *base) { g_clear_pointer(&base->near, g_arr
 OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
                          const OrrBandMetric *metric, const OrrBandBase *base, GArray *sources) {
   if (follows_load(metric, question->likeness))
-    return no_band(question->level, "the load decides it");
+    return orr_band_none(question->level, "the load decides it");
   if (sources && base->band.quality != ORR_BAND_NONE) list_sources(bands, base->near, sources);
   return adapt(metric, base->band);
 }
@@ -393,7 +396,7 @@ OrrBand orr_band_of_base(const OrrBands *bands, const OrrBandQuestion *question,
 OrrBand orr_bands_ask(const OrrBands *bands, const OrrBandQuestion *question, GArray *sources) {
   const OrrBandMetric *metric = orr_band_metrics_find(question->likeness->kind, question->metric);
   g_auto(OrrBandBase) base = {NULL};
-  if (!metric) return no_band(question->level, "no measurement of this result is known");
+  if (!metric) return orr_band_none(question->level, "no measurement of this result is known");
   orr_band_base_init(&base, bands, question, metric->quantity);
   return orr_band_of_base(bands, question, metric, &base, sources);
 }

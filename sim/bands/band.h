@@ -10,7 +10,9 @@
  *   weak   the nearest measured rows differ in something that decides errors; `reason` says in what
  *   none   nothing measured is like the question: there are no bounds
  *
- * The answer itself is never corrected: `bias` shows the mean error of the rows.
+ * The answer itself is never corrected: `bias` shows the mean error of the rows. Where rows were
+ * all off to one side, the answer can lie outside its own band: every output that prints the band
+ * then says by how much measurements differ (orr_uncertain_note).
  */
 #ifndef ORR_BAND_H
 #define ORR_BAND_H
@@ -29,11 +31,18 @@ typedef struct {
   OrrBandQuality quality;
   /* What a measurement is over the answer, at the level's bounds: 0.95, 1.06. NAN: none. */
   double low, high;
+  double middle; /* the median of measured rows, which most often lies between them; NAN: none */
   double level;
   guint n_rows;       /* measured rows that carry weight */
   double bias;        /* mean of simulated / measured - 1 over them */
   const char *reason; /* interned; why it is weak or none, "" for good */
 } OrrBand;
+
+/* No band, for @reason (interned). */
+OrrBand orr_band_none(double level, const char *reason);
+
+/* From the band of a time to that of its rate, or back. */
+void orr_band_invert(OrrBand *band);
 
 /* A measured row that speaks for an answer. */
 typedef struct {
@@ -85,7 +94,8 @@ typedef struct {
 OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *question,
                                  const OrrLikenessRow *other, double ratio);
 
-/* Adds the outcome's rows `likeness`, `band` (for each metric that it has) and `band_source`. What
+/* Adds warnings of results that are known to be far off (known_errors.h), and the outcome's rows
+ * `likeness`, `band` (for each metric that it has) and `band_source`. What
  * is wrong with the file of residuals is a warning of the outcome, since answers do not rest on
  * it. */
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,

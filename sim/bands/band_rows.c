@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "sim/bands/band_private.h"
+#include "sim/bands/known_errors.h"
 #include "sim/run/answer/run_kind.h"
 
 /* As many as people read. */
@@ -51,6 +52,7 @@ static void add_band(const OrrBands *bands, const OrrBandQuestion *question,
                           .value = value,
                           .low = value * band.low,
                           .high = value * band.high,
+                          .expected = value * band.middle,
                           .level = band.level,
                           .rows = band.n_rows,
                           .bias = band.bias,
@@ -70,6 +72,7 @@ static void add_sizes(const OrrBands *bands, const OrrLikenessRow *likeness, dou
     const OrrBand band = orr_bands_ask(bands, &question, NULL);
     test->low_s = test->time_s * band.low;
     test->high_s = test->time_s * band.high;
+    test->expected_s = test->time_s * band.middle;
   }
 }
 
@@ -87,6 +90,7 @@ static void add_bands(const OrrBands *bands, const OrrLikenessRow *likeness, dou
 
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level) {
+  orr_known_errors_add(library, scenario, outcome);
   if (!orr_band_metrics_has(outcome->kind->kind->entry.name)) return;
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
   g_autoptr(GError) error = NULL;

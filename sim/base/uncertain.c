@@ -22,3 +22,14 @@ char *orr_uncertain_text(const OrrUncertain *uncertain, double number) {
   return uncertain->is_whole ? g_strdup_printf("%.0f", number)
                              : orr_quantity_exact(number, uncertain->unit);
 }
+
+char *orr_uncertain_note(double value, double low, double high, double expected) {
+  if (!(value < low || value > high) || !(expected > 0)) return g_strdup("");
+  return g_strdup_printf("measured runs show %.0f %% %s", 100 * fabs(expected / value - 1),
+                         expected > value ? "more" : "less");
+}
+
+char *orr_uncertain_note_after(double value, double low, double high, double expected) {
+  g_autofree char *note = orr_uncertain_note(value, low, high, expected);
+  return *note ? g_strconcat(", ", note, NULL) : g_strdup("");
+}

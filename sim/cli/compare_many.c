@@ -4,7 +4,10 @@
  */
 #include "sim/cli/compare_many.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "sim/base/uncertain.h"
 
 /* --- Inputs --- */
 
@@ -27,7 +30,7 @@ OrrAnswer *orr_compare_many_inputs(OrrStore *store, const gint64 *runs, guint n,
 /* --- Results --- */
 
 typedef struct {
-  char *value, *change, *low, *high; /* as SQLite writes them; NULL: none */
+  char *value, *change, *low, *high, *expected; /* as SQLite writes them; NULL: none */
 } Cell;
 
 typedef struct {
@@ -75,13 +78,16 @@ static gboolean add_run(OrrStore *store, const gint64 *runs, guint n, guint i, G
 static gboolean add_bands(OrrStore *store, const gint64 *runs, guint i, GPtrArray *rows,
                           GPtrArray *kept, GError **error) {
   g_autoptr(OrrAnswer) tables =
-      orr_store_ask(store, "SELECT 1 FROM sqlite_schema WHERE name = 'band' AND type = 'table'", 0,
-                    NULL, 0, error);
+      orr_store_ask(store,
+                    "SELECT sql LIKE '%\"expected\"%' OR sql LIKE '% expected %' FROM "
+                    "sqlite_schema WHERE name = 'band' AND type = 'table'",
+                    0, NULL, 0, error);
   if (!tables) return FALSE;
   if (tables->rows->len == 0) return TRUE;
-  OrrAnswer *answer = orr_store_query(
-      store, "SELECT metric, low, high FROM band WHERE run_id = :run AND low IS NOT NULL", runs[i],
-      error);
+  g_autofree char *sql = g_strdup_printf(
+      "SELECT metric, low, high, %s FROM band WHERE run_id = :run AND low IS NOT NULL",
+      g_str_equal(((char **)tables->rows->pdata[0])[0], "1") ? "expected" : "NULL");
+  OrrAnswer *answer = orr_store_query(store, sql, runs[i], error);
   if (!answer) return FALSE;
   g_ptr_array_add(kept, answer);
   for (guint r = 0; r < answer->rows->len; r++) {
@@ -91,6 +97,7 @@ static gboolean add_bands(OrrStore *store, const gint64 *runs, guint i, GPtrArra
       if (strcmp(row->metric, cells[0]) != 0) continue;
       row->cells[i].low = cells[1];
       row->cells[i].high = cells[2];
+      row->cells[i].expected = cells[3];
     }
   }
   return TRUE;
@@ -100,20 +107,25 @@ static char *short_number(const char *text) {
   return text ? g_strdup_printf("%.6g", g_ascii_strtod(text, NULL)) : NULL;
 }
 
+static double number_of(const char *text) { return text ? g_ascii_strtod(text, NULL) : NAN; }
+
 /* "29.08 [28 to 33.1] -0.3 %" */
 static char *plain_cell(const Cell *cell) {
-  g_autofree char *value = short_number(cell->value), *low = NULL, *high = NULL;
+  g_autofree char *value = short_number(cell->value);
   if (!value) return NULL;
   g_autoptr(GString) out = g_string_new(value);
-  if (cell->low && cell->high)
-    g_string_append_printf(out, " [%.4g to %.4g]", g_ascii_strtod(cell->low, NULL),
-                           g_ascii_strtod(cell->high, NULL));
+  if (cell->low && cell->high) {
+    const double low = number_of(cell->low), high = number_of(cell->high);
+    g_autofree char *note =
+        orr_uncertain_note_after(number_of(cell->value), low, high, number_of(cell->expected));
+    g_string_append_printf(out, " [%.4g to %.4g%s]", low, high, note);
+  }
   const double change = cell->change ? g_ascii_strtod(cell->change, NULL) : 0;
   if (change != 0) g_string_append_printf(out, " %+.1f %%", change);
   return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-static const char *const parts[] = {"", "_low", "_high", "_change_percent"};
+static const char *const parts[] = {"", "_low", "_high", "_expected", "_change_percent"};
 
 static OrrAnswer *columns_of(const gint64 *runs, guint n, guint each) {
   g_autoptr(GStrvBuilder) names = g_strv_builder_new();
@@ -139,7 +151,7 @@ static OrrAnswer *make(const GPtrArray *rows, const gint64 *runs, guint n, gbool
     g_ptr_array_add(cells, g_strdup(row->unit));
     for (guint i = 0; i < n; i++) {
       const Cell *cell = &row->cells[i];
-      const char *texts[] = {cell->value, cell->low, cell->high, cell->change};
+      const char *texts[] = {cell->value, cell->low, cell->high, cell->expected, cell->change};
       for (guint part = 0; part < each; part++)
         g_ptr_array_add(cells, is_plain ? short_number(texts[part]) : plain_cell(cell));
     }

@@ -193,3 +193,12 @@ void orr_show_wrapped(const char *text, guint indent, guint column) {
   }
   putchar('\n');
 }
+
+void orr_show_json_warnings(GString *out, char *const *warnings, guint n) {
+  g_string_append(out, ", \"warnings\": [");
+  for (guint i = 0; i < n; i++) {
+    if (i > 0) g_string_append(out, ", ");
+    orr_show_json_text(out, warnings[i]);
+  }
+  g_string_append_c(out, ']');
+}

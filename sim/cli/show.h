@@ -30,7 +30,9 @@ void orr_show_entry(const char *name, gsize width, const char *sentence);
 
 /* JSON (RFC 8259) appended to @out. Numbers read back as the same double; NaN and infinity are
  * null. */
-void orr_show_json_text(GString *out, const char *text); /* NULL: null */
+void orr_show_json_text(GString *out, const char *text); /* Appends `, "warnings": ["...", ...]`. */
+void orr_show_json_warnings(GString *out, char *const *warnings, guint n);
+/* NULL: null */
 void orr_show_json_number(GString *out, double value);
 /* Appends the scalar members of a row as "name": value, ...; in names '-' becomes '_'. Adds no
  * braces, so that a caller can add members of its own. */

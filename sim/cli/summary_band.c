@@ -1,6 +1,7 @@
 /*
  * summary_band.c - writes bands for people and as JSON.
  */
+#include "sim/base/uncertain.h"
 #include "sim/cli/summary_band.h"
 
 #include <math.h>
@@ -117,11 +118,16 @@ static gboolean is_none(const OrrBandRow *row) {
   return g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_NONE]);
 }
 
+static char *note_after(const OrrBandRow *row) {
+  return orr_uncertain_note_after(row->value, row->low, row->high, row->expected);
+}
+
 static char *band_text(const OrrOutcome *outcome, const OrrBandRow *row, OrrUnit unit,
                        gboolean with_unit) {
   if (is_none(row)) return g_strdup_printf("no band: %s", row->reason);
-  g_autofree char *range = range_text(row, unit, with_unit), *why = why_text(outcome, row);
-  return g_strconcat(range, why, NULL);
+  g_autofree char *range = range_text(row, unit, with_unit), *why = why_text(outcome, row),
+                  *note = note_after(row);
+  return g_strconcat(range, note, why, NULL);
 }
 
 char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUnit unit,
@@ -156,8 +162,9 @@ void orr_summary_band_serving(GString *out, const OrrOutcome *outcome) {
     g_autofree char *range = is_none(row) ? NULL : range_text(row, lines[i].unit, TRUE);
     g_autofree char *why =
         is_none(row) ? g_strdup_printf("no band: %s", row->reason) : why_text(outcome, row);
-    g_string_append_printf(out, "  %-12s  %-9s  %s%s%s\n", label, lines[i].name, range ? range : "",
-                           range ? lines[i].of : "", why);
+    g_autofree char *note = note_after(row);
+    g_string_append_printf(out, "  %-12s  %-9s  %s%s%s%s\n", label, lines[i].name,
+                           range ? range : "", range ? lines[i].of : "", note, why);
     label = "";
   }
 }
@@ -169,6 +176,8 @@ static void add_bounds(GString *out, const OrrBandRow *row) {
   orr_show_json_number(out, row->low);
   g_string_append_printf(out, ", \"%s_high\": ", row->metric);
   orr_show_json_number(out, row->high);
+  g_string_append_printf(out, ", \"%s_expected\": ", row->metric);
+  orr_show_json_number(out, row->expected);
 }
 
 /* The first band row is that of the kind's headline (band_metrics.c). */

@@ -6,6 +6,8 @@
  *   0.92 s (0.70 to 1.90; weak: no measured run of this software on this device)
  *   17.64 s (no band: no measured run on this device)
  *
+ *   7.20 s (7.26 to 8.09, measured runs show 6 % more, 80 % band from ...)
+ *
  * An answer is rounded so that half the width of its band keeps two digits.
  */
 #ifndef ORR_SUMMARY_BAND_H
@@ -44,7 +46,8 @@ char *orr_summary_band_range(double value, double low, double high, OrrUnit unit
 /* The lines of a serving run. */
 void orr_summary_band_serving(GString *out, const OrrOutcome *outcome);
 
-/* Appends `, "iteration_time_s_low": ..., ..., "band_level": ..., "bands": [...]`. */
+/* Appends `, "iteration_time_s_low": ..., "iteration_time_s_expected": ..., ..., "band_level": ...,
+ * "bands": [...]`. */
 void orr_summary_band_json(GString *out, const OrrOutcome *outcome);
 
 G_END_DECLS

@@ -8,6 +8,7 @@
 
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
+#include "sim/base/uncertain.h"
 #include "sim/cli/summary_band.h"
 
 /* The name that nccl-tests uses for a number format. */
@@ -45,8 +46,10 @@ static void add_size(GString *out, const OrrNcclTestRow *row) {
   g_string_append_printf(
       out, "%12" G_GINT64_FORMAT "  %12" G_GINT64_FORMAT "  %8s  %6s  %6" G_GINT64_FORMAT,
       row->size_bytes, row->count, type_name(row->type), row->redop, row->root);
-  g_string_append_printf(out, "  %7s  %6s  %6s  %7s  %7s  %s %s, %s\n", time, algbw, busbw, low,
-                         high, row->algorithm, row->protocol, row->how);
+  g_autofree char *note =
+      orr_uncertain_note_after(row->time_s, row->low_s, row->high_s, row->expected_s);
+  g_string_append_printf(out, "  %7s  %6s  %6s  %7s  %7s  %s %s, %s%s\n", time, algbw, busbw, low,
+                         high, row->algorithm, row->protocol, row->how, note);
 }
 
 void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {

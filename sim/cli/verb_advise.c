@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "sim/bands/known_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/settings.h"
@@ -32,7 +33,7 @@ static void add_number(GString *out, const char *name, double value) {
   orr_show_json_number(out, value);
 }
 
-static void print_json(const OrrCampaignAdvice *advice) {
+static void print_json(const OrrCampaignAdvice *advice, char *const *warnings) {
   g_autoptr(GString) out = g_string_new(NULL);
   g_string_append_printf(out, "{\"seeds\": %" G_GINT64_FORMAT, advice->seeds);
   add_number(out, "goodput", advice->goodput);
@@ -65,7 +66,9 @@ static void print_json(const OrrCampaignAdvice *advice) {
     orr_show_json_text(out, row->refusal);
     g_string_append_printf(out, ", \"now\": %s}", row->is_now ? "true" : "false");
   }
-  printf("%s]}\n", out->str);
+  g_string_append(out, "]");
+  orr_show_json_warnings(out, warnings, g_strv_length((char **)warnings));
+  printf("%s}\n", out->str);
 }
 
 /* --- Text --- */
@@ -107,7 +110,8 @@ static double best_of(const OrrCampaignAdvice *advice, guint first) {
   return best;
 }
 
-static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *advice) {
+static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *advice,
+                       char *const *warnings) {
   g_autofree char *mttf = orr_quantity_format(advice->mttf_s, ORR_UNIT_SECONDS);
   double best = 0;
   printf("%s\n  now %.2f %% goodput, mean of %" G_GINT64_FORMAT
@@ -128,6 +132,7 @@ static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *adv
            100 * row->gain, row->gain * advice->duration_s / 3600, row->is_now ? "  now" : "",
            row->goodput == best ? "  best" : "");
   }
+  for (; *warnings; warnings++) printf("warning: %s\n", *warnings);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -152,10 +157,13 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   }
   g_autoptr(OrrCampaignAdvice) advice = orr_campaign_advice(library, scenario, error);
   if (!advice) return orr_fault_exit_status(error ? *error : NULL);
+  g_auto(GStrv) tiers = orr_known_errors_tiers(scenario);
+  g_auto(GStrv) warnings =
+      orr_known_errors_words(library, "campaign_result", NULL, (const char *const *)tiers);
   if (as_json)
-    print_json(advice);
+    print_json(advice, warnings);
   else
-    print_text(scenario, advice);
+    print_text(scenario, advice, warnings);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include <glib/gstdio.h>
 
+#include "sim/base/uncertain.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 #include "sim/cli/verb_plan.h"
@@ -39,8 +40,9 @@ static gboolean check_options(double *ret_tokens, GError **error) {
 /* What the best layout on some GPUs takes. */
 typedef struct {
   gint64 gpus;
-  double tokens_per_s, low, high; /* the band; 0: none */
-  double days;                    /* INFINITY: no layout works */
+  double tokens_per_s;
+  double low, high, expected; /* the band of the days; 0: none */
+  double days;                /* INFINITY: no layout works */
 } Try;
 
 typedef struct {
@@ -58,8 +60,9 @@ static void print_try(const Try *one, const char *why) {
   } else {
     g_autofree char *band =
         one->high > 0 ? g_strdup_printf("%.3g to %.3g", one->low, one->high) : g_strdup("none");
-    printf("%8" G_GINT64_FORMAT "  %12.4g  %8.4g  %-18s  %s\n", one->gpus, one->tokens_per_s,
-           one->days, band, one->days <= days ? "in time" : "too slow");
+    g_autofree char *note = orr_uncertain_note_after(one->days, one->low, one->high, one->expected);
+    printf("%8" G_GINT64_FORMAT "  %12.4g  %8.4g  %-18s  %s%s\n", one->gpus, one->tokens_per_s,
+           one->days, band, one->days <= days ? "in time" : "too slow", note);
   }
   fflush(stdout); /* a search takes a while */
 }
@@ -104,6 +107,7 @@ static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError 
     if (band && band->quality != ORR_BAND_NONE) {
       ret_try->low = ret_try->days / band->high;
       ret_try->high = ret_try->days / band->low;
+      ret_try->expected = ret_try->days / band->middle;
     }
   }
   why = report ? why_none(report) : g_strdup_printf("no layout can run: %s", none);
@@ -149,7 +153,9 @@ static int answer(const Search *search, const Try *found, GError **error) {
   }
   printf("%" G_GINT64_FORMAT " GPUs train %s tokens in %.3g days", found->gpus, tokens_text,
          found->days);
-  if (found->high > 0) printf(" (%.3g to %.3g, 80 %% band)", found->low, found->high);
+  g_autofree char *note =
+      orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
+  if (found->high > 0) printf(" (%.3g to %.3g%s, 80 %% band)", found->low, found->high, note);
   if (found->high > days) printf("; the upper end of the band is too late");
   printf("\nnext: orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
          search->asked.model, search->asked.cluster, found->gpus);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/uncertain.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 #include "sim/base/settings.h"
@@ -65,8 +66,10 @@ static char *rounded(double value) {
 
 static char *band_text(const OrrBand *band, double value) {
   if (!band) return g_strdup("none");
-  g_autofree char *low = rounded(value * band->low), *high = rounded(value * band->high);
-  return g_strdup_printf("%s to %s%s", low, high, band->quality == ORR_BAND_WEAK ? ", weak" : "");
+  g_autofree char *low = rounded(value * band->low), *high = rounded(value * band->high),
+                  *note = orr_uncertain_note_after(1, band->low, band->high, band->middle);
+  return g_strdup_printf("%s to %s%s%s", low, high, note,
+                         band->quality == ORR_BAND_WEAK ? ", weak" : "");
 }
 
 static const OrrSweepBest *best_at(const Plan *plan, guint i) {
@@ -84,14 +87,20 @@ static const char *apart_at(const Plan *plan, guint i) {
 }
 
 static void print_points(const Plan *plan) {
-  printf("    %12s  %-30s %6s  %8s  layout\n", "tokens/s", "80 % band", "MFU", "memory");
+  int width = 30; /* of the bands */
+  for (guint i = 0; i < plan->n; i++) {
+    g_autofree char *band =
+        band_text(band_at(plan, i), plan->answers[i].result.training.tokens_per_s);
+    width = MAX(width, (int)strlen(band));
+  }
+  printf("    %12s  %-*s %6s  %8s  layout\n", "tokens/s", width, "80 % band", "MFU", "memory");
   for (guint i = 0; i < plan->n; i++) {
     const OrrTrainingResult *answer = &plan->answers[i].result.training;
     g_autofree char *layout = layout_of(best_at(plan, i)->settings);
     g_autofree char *speed = rounded(answer->tokens_per_s);
     g_autofree char *band = band_text(band_at(plan, i), answer->tokens_per_s);
-    printf("  %u %12s  %-30s %4.1f %%  %4.1f GiB  %s\n", i + 1, speed, band, 100 * answer->mfu,
-           answer->memory_peak_bytes / 1073741824, layout);
+    printf("  %u %12s  %-*s %4.1f %%  %4.1f GiB  %s\n", i + 1, speed, width, band,
+           100 * answer->mfu, answer->memory_peak_bytes / 1073741824, layout);
   }
 }
 

@@ -142,6 +142,7 @@ static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
   if (outcome->kind->details) add_details(out, outcome);
   orr_summary_inputs_json(out, outcome);
   orr_summary_faults_json(out, outcome);
+  orr_show_json_warnings(out, (char *const *)outcome->warnings->pdata, outcome->warnings->len);
   printf("%s}\n", out->str);
 }
 

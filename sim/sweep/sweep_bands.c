@@ -14,7 +14,7 @@
 
 typedef struct {
   gint64 point, objective, rows, best, told_apart;
-  double value, low, high, level, ratio_low, ratio_high, sure;
+  double value, low, high, expected, level, ratio_low, ratio_high, sure;
   char *quality, *reason;
 } BandRow;
 
@@ -27,6 +27,8 @@ static const OrrField band_fields[] = {
                    "Lower bound of a measurement of it; NULL: no band."),
     ORR_FIELD_REAL(BandRow, "high", high, ORR_UNIT_NONE, NULL,
                    "Upper bound of a measurement of it; NULL: no band."),
+    ORR_FIELD_REAL(BandRow, "expected", expected, ORR_UNIT_NONE, NULL,
+                   "What a measurement of it would most likely show; NULL: no band."),
     ORR_FIELD_REAL(BandRow, "level", level, ORR_UNIT_FRACTION, NULL,
                    "Fraction of measurements that lie within such bounds."),
     ORR_FIELD_INT(BandRow, "rows", rows, NULL, "Measured rows that the band is made from."),
@@ -120,23 +122,14 @@ static Term term_of(const OrrSweepPlan *plan, const OrrSweepRule *rule) {
 
 /* --- Bands --- */
 
-static OrrBand no_band(const char *reason) {
-  return (OrrBand){.low = NAN, .high = NAN, .level = ORR_BAND_LEVEL, .bias = NAN, .reason = reason};
-}
-
 static OrrBand band_of(const OrrBands *bands, const Term *term, const OrrSweepBest *one) {
-  if (!bands) return no_band("the measured rows cannot be read");
-  if (!term->metric) return no_band(term->reason);
-  if (!one->likeness) return no_band("the point's likeness was not stored");
+  if (!bands) return orr_band_none(ORR_BAND_LEVEL, "the measured rows cannot be read");
+  if (!term->metric) return orr_band_none(ORR_BAND_LEVEL, term->reason);
+  if (!one->likeness) return orr_band_none(ORR_BAND_LEVEL, "the point's likeness was not stored");
   const OrrBandQuestion question = {
       .likeness = one->likeness, .metric = term->metric, .level = ORR_BAND_LEVEL};
   OrrBand band = orr_bands_ask(bands, &question, NULL);
-  if (term->is_inverse) {
-    const double low = band.low;
-    band.low = 1 / band.high;
-    band.high = 1 / low;
-    band.bias = 1 / (1 + band.bias) - 1;
-  }
+  if (term->is_inverse) orr_band_invert(&band);
   return band;
 }
 
@@ -229,6 +222,7 @@ static gboolean add_rows(const OrrSweepReport *report, OrrStore *store, const Or
                          .value = one->score[i],
                          .low = one->score[i] * band->low,
                          .high = one->score[i] * band->high,
+                         .expected = one->score[i] * band->middle,
                          .level = band->level,
                          .rows = band->n_rows,
                          .quality = (char *)orr_band_quality_words[band->quality],

@@ -190,6 +190,7 @@ OrrValidation *orr_validate(OrrLibrary *library, const OrrValidateOrder *order, 
       orr_validate_pool_run(library, cases, order->jobs, order->progress, order->user);
   for (guint i = 0; i < cases->len; i++) check_gpus(set, cases->pdata[i], answers->pdata[i]);
   for (guint i = 0; i < cases->len; i++) compare(validation, cases->pdata[i], answers->pdata[i]);
+  validation->table = set->result->name;
   if (!orr_validate_set_has_bands(set)) g_array_set_size(validation->residuals->rows, 0);
   orr_validation_summarise(validation);
   const Run run = {set, cases, answers, validation,

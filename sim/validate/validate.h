@@ -90,6 +90,7 @@ typedef struct {
 
 typedef struct {
   char *set_name;
+  const char *table;       /* of the results, "campaign_result"; NULL: a set of costs */
   GArray *rows;            /* of OrrValidationRow; for a set of costs, its worst shapes */
   GArray *refusals;        /* of OrrValidationRefusal: with the diagnostics as the reason */
   GArray *costs;           /* of OrrCostError; only for a set of costs */

@@ -12,6 +12,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/registry.h"
 #include "sim/bands/band_metrics.h"
+#include "sim/bands/known_errors.h"
 #include "workloads/workload.h"
 
 #define SAME 1e-4
@@ -156,6 +157,54 @@ static gboolean put_in_place(const char *folder, const char *kind, GError **erro
   return FALSE;
 }
 
+/* --- Errors of results without a band --- */
+
+/* Whether bands speak for the result. */
+static gboolean has_band(const OrrValidation *validation, const char *metric) {
+  for (const OrrBandMetric *one = orr_band_metrics; one->kind; one++)
+    if (g_str_has_prefix(validation->table, one->kind) && strcmp(one->metric, metric) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static OrrKnownError *known_of(GArray *errors, const OrrValidation *validation,
+                               const OrrValidationRow *row) {
+  const gboolean has_parts = strcmp(validation->table, orr_campaign_result_table.name) == 0;
+  const char *part = has_parts && row->part ? row->part : "";
+  for (guint i = 0; i < errors->len; i++) {
+    OrrKnownError *one = &g_array_index(errors, OrrKnownError, i);
+    if (strcmp(one->set, validation->set_name) == 0 && strcmp(one->metric, row->metric) == 0 &&
+        strcmp(one->part, part) == 0)
+      return one;
+  }
+  const OrrKnownError one = {.table = g_strdup(validation->table),
+                             .metric = g_strdup(row->metric),
+                             .part = g_strdup(part),
+                             .set = g_strdup(validation->set_name)};
+  g_array_append_val(errors, one);
+  return &g_array_index(errors, OrrKnownError, errors->len - 1);
+}
+
+GArray *orr_validate_stored_errors(const GPtrArray *validations) {
+  GArray *errors = orr_known_errors_new();
+  for (guint i = 0; i < validations->len; i++) {
+    const OrrValidation *one = validations->pdata[i];
+    for (guint r = 0; one->table && r < one->rows->len; r++) {
+      const OrrValidationRow *row = &g_array_index(one->rows, OrrValidationRow, r);
+      if (has_band(one, row->metric) || !isfinite(row->error)) continue;
+      OrrKnownError *known = known_of(errors, one, row);
+      known->error += (fabs(row->error) - known->error) / (double)++known->rows; /* the mean */
+    }
+  }
+  return errors;
+}
+
+static gboolean write_errors(const GPtrArray *validations, const char *folder, GError **error) {
+  g_autoptr(GArray) errors = orr_validate_stored_errors(validations);
+  g_autofree char *text = orr_known_errors_text(errors), *path = path_of(folder, "errors", ".csv");
+  return g_file_set_contents(path, text, -1, error);
+}
+
 gboolean orr_validate_stored_write(const GPtrArray *validations, const char *folder,
                                    GError **error) {
   g_autoptr(OrrResiduals) all = gather(validations);
@@ -170,5 +219,5 @@ gboolean orr_validate_stored_write(const GPtrArray *validations, const char *fol
     g_autofree char *fresh = path_of(folder, kinds[i]->name, ".csv.new");
     unlink(fresh);
   }
-  return ok;
+  return ok && write_errors(validations, folder, error);
 }

@@ -1,5 +1,6 @@
 /* Bands as a summary writes them: digits, units, words, and the same as JSON. */
 #include <math.h>
+#include <string.h>
 
 #include "sim/cli/summary_band.h"
 #include "sim/run/answer/kinds.h"
@@ -12,6 +13,7 @@ static OrrOutcome *outcome_with(double value, double low, double high, const cha
                           .value = value,
                           .low = low,
                           .high = high,
+                          .expected = NAN,
                           .level = 0.8,
                           .rows = 61,
                           .bias = -0.03,
@@ -63,6 +65,20 @@ static void test_bytes(void) {
   g_assert_cmpstr(words, ==, "31.8 to 36.8 GiB, 80 % band from 61 measured steps like this one");
 }
 
+/* 7.20 s is below its own band: measured steps took 7.63 s, 6 % more. Inside nothing is said. */
+static void test_outside(void) {
+  g_autoptr(OrrOutcome) outcome = outcome_with(7.2, 7.26, 8.09, "good", "");
+  OrrBandRow *row = &g_array_index(outcome->bands, OrrBandRow, 0);
+  row->expected = 7.632;
+  g_autofree char *out = orr_summary_band_text(outcome, "iteration_time_s", ORR_UNIT_SECONDS, TRUE);
+  g_assert_cmpstr(out, ==,
+                  "7.26 to 8.09 s, measured runs show 6 % more, 80 % band from 61 measured steps "
+                  "like this one");
+  row->value = 7.3;
+  g_autofree char *in = orr_summary_band_text(outcome, "iteration_time_s", ORR_UNIT_SECONDS, TRUE);
+  g_assert_null(strstr(in, "measured runs"));
+}
+
 /* A result without a row of its own is shown unchanged. */
 static void test_unknown(void) {
   g_autoptr(OrrOutcome) outcome = outcome_with(29.1627, 28.04, 33.24, "good", "");
@@ -78,10 +94,11 @@ static void test_json(void) {
   orr_summary_band_json(out, outcome);
   g_assert_cmpstr(out->str, ==,
                   ", \"iteration_time_s_low\": 28, \"iteration_time_s_high\": null, "
-                  "\"band_level\": 0.8, \"band_rows\": 61, \"band_quality\": "
+                  "\"iteration_time_s_expected\": null, \"band_level\": 0.8, \"band_rows\": 61, "
+                  "\"band_quality\": "
                   "\"none\", \"bands\": [\n"
                   "  {\"metric\": \"iteration_time_s\", \"value\": 29.5, \"low\": 28, \"high\": "
-                  "null, \"level\": 0.8, \"rows\": 61, \"bias\": "
+                  "null, \"expected\": null, \"level\": 0.8, \"rows\": 61, \"bias\": "
                   "-0.03, \"quality\": \"none\", \"reason\": \"why\"}]");
 }
 
@@ -129,6 +146,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/summary_band/weak", test_weak);
   g_test_add_func("/summary_band/none", test_none);
   g_test_add_func("/summary_band/bytes", test_bytes);
+  g_test_add_func("/summary_band/outside", test_outside);
   g_test_add_func("/summary_band/unknown", test_unknown);
   g_test_add_func("/summary_band/json", test_json);
   g_test_add_func("/summary_band/digits", test_digits);

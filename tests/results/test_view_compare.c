@@ -154,8 +154,8 @@ static void test_pareto(Fixture *fixture, gconstpointer data) {
                " (4, 2, 80.0, 1, 2, 1, 1, 1, 0.0, 1.0), (5, 1, 999.0, 1, 1, 1, 1, 0, 0.0, 1.0)");
   /* no bands are stored: low and high are NULL */
   assert_csv(store, "pareto", 5, NULL,
-             "front,2,100.0,1.0,1,tp2 pp1 dp1,,\nfront,4,150.0,0.0,3,tp4 pp1 dp1,,\n"
-             "other,2,80.0,0.0,4,tp1 pp2 dp1,,\nother,4,90.0,0.0,2,tp2 pp2 dp1,,\n");
+             "front,2,100.0,1.0,1,tp2 pp1 dp1,,,\nfront,4,150.0,0.0,3,tp4 pp1 dp1,,,\n"
+             "other,2,80.0,0.0,4,tp1 pp2 dp1,,,\nother,4,90.0,0.0,2,tp2 pp2 dp1,,,\n");
 }
 
 /* A view's parameter without a value is NULL; a statement's is an error, and so is a value without

@@ -102,22 +102,22 @@ static void test_bands(Fixture *fixture, gconstpointer data) {
              "3,3,8.0,40.0,7.0,9.0,weak,0,75.0,2,\"b y, a 1\"\n"
              "4,9,8.0,40.0,,,,,,2,\"b y, a 4\"\n5,8,7.0,35.0,,,,,,3,\"b y, a 3\"\n");
   assert_csv(store, "front", 1, NULL,
-             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\",7.0,9.0,,\n"
-             "front,10.0,4.0,maximize t,minimize m,,,2,\"b x, a 1\",9.0,11.0,,\n"
-             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\",18.0,23.0,8.0,9.5\n"
-             "other,7.0,3.0,maximize t,minimize m,,,8,,,,,\n"
-             "other,8.0,2.0,maximize t,minimize m,,,9,,,,,\n");
+             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\",7.0,9.0,,,,\n"
+             "front,10.0,4.0,maximize t,minimize m,,,2,\"b x, a 1\",9.0,11.0,,,,\n"
+             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\",18.0,23.0,8.0,9.5,,\n"
+             "other,7.0,3.0,maximize t,minimize m,,,8,,,,,,,\n"
+             "other,8.0,2.0,maximize t,minimize m,,,9,,,,,,,\n");
 }
 
 static void test_front(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, "SELECT 1");
   assert_csv(store, "front", 1, NULL,
-             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\",,,,\nfront,10.0,4.0,maximize "
-             "t,minimize m,,,2,\"b x, a 1\",,,,\n"
-             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\",,,,\nother,7.0,3.0,maximize "
-             "t,minimize m,,,8,,,,,\n"
-             "other,8.0,2.0,maximize t,minimize m,,,9,,,,,\n");
+             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\",,,,,,\nfront,10.0,4.0,maximize "
+             "t,minimize m,,,2,\"b x, a 1\",,,,,,\n"
+             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\",,,,,,\nother,7.0,3.0,maximize "
+             "t,minimize m,,,8,,,,,,,\n"
+             "other,8.0,2.0,maximize t,minimize m,,,9,,,,,,,\n");
 }
 
 /* One objective: memory is the other. 20 at 9 GB and 10 at 4 GB stand; 8 at 5 GB does not. */
@@ -127,10 +127,11 @@ static void test_front_of_one(Fixture *fixture, gconstpointer data) {
       open_sweep(fixture, "UPDATE sweep SET objective = 'maximize t'; CREATE TABLE training_result "
                           "(run_id, memory_peak_bytes);"
                           "INSERT INTO training_result VALUES (2, 4e9), (3, 5e9), (4, 9e9)");
-  assert_csv(store, "front", 1, NULL,
-             "front,10.0,4000000000.0,maximize t,minimize memory_peak_bytes,,,2,\"b x, a 1\",,,,\n"
-             "front,20.0,9000000000.0,maximize t,minimize memory_peak_bytes,,,4,\"b x, a 2\",,,,\n"
-             "other,8.0,5000000000.0,maximize t,minimize memory_peak_bytes,,,3,,,,,\n");
+  assert_csv(
+      store, "front", 1, NULL,
+      "front,10.0,4000000000.0,maximize t,minimize memory_peak_bytes,,,2,\"b x, a 1\",,,,,,\n"
+      "front,20.0,9000000000.0,maximize t,minimize memory_peak_bytes,,,4,\"b x, a 2\",,,,,,\n"
+      "other,8.0,5000000000.0,maximize t,minimize memory_peak_bytes,,,3,,,,,,,\n");
 }
 
 /* The front of many random points in three objectives, against every pair compared. */
@@ -293,12 +294,12 @@ static void test_runs_and_points(Fixture *fixture, gconstpointer data) {
       "CREATE TABLE band (run_id, metric, low, high);"
       "INSERT INTO band VALUES (11, 'tokens_per_s', 16.0, 19.0), (11, 'mfu', 0.0, 1.0)");
   assert_csv(store, "pareto", 1, NULL,
-             "front,8,20.0,0.0,4,tp1 pp1 dp8,,\nother,8,10.0,0.0,2,tp1 pp1 "
-             "dp8,,\nother,8,8.0,0.0,3,tp1 pp1 dp8,,\n"
-             "other,8,7.0,0.0,8,tp1 pp1 dp8,,\n");
+             "front,8,20.0,0.0,4,tp1 pp1 dp8,,,\nother,8,10.0,0.0,2,tp1 pp1 "
+             "dp8,,,\nother,8,8.0,0.0,3,tp1 pp1 dp8,,,\n"
+             "other,8,7.0,0.0,8,tp1 pp1 dp8,,,\n");
   assert_csv(store, "scaling", 11, NULL,
-             "other,16,18.0,100.0,16.0,19.0\nsmall,8,20.0,100.0,,\nideal "
-             "other,16,18.0,100.0,,\nideal small,8,20.0,100.0,,\n");
+             "other,16,18.0,100.0,16.0,19.0,\nsmall,8,20.0,100.0,,,\nideal "
+             "other,16,18.0,100.0,,,\nideal small,8,20.0,100.0,,,\n");
 }
 
 #define ADD(name, function)                                                                        \

@@ -330,15 +330,15 @@ static void test_bands(Fixture *fixture, gconstpointer data) {
   g_autoptr(OrrStore) store = open_with(fixture, BANDS);
   static const char near[] = "25.0,75.0,iteration_time_s,s,3,near,\"\",0.75,2,";
   static const char far[] = "0.5,0.25,-50.0,25.0,mfu,s,7,far,\"\",0.75,2,";
-  g_autofree char *step = g_strdup_printf("iteration_time_s,10.0,9.0,12.0,good,4.0,5.0,%s-12.5\n"
-                                          "iteration_time_s,10.0,9.0,12.0,good,%s-12.5\n",
+  g_autofree char *step = g_strdup_printf("iteration_time_s,10.0,9.0,12.0,good,4.0,5.0,%s-12.5,\n"
+                                          "iteration_time_s,10.0,9.0,12.0,good,%s-12.5,\n",
                                           near, far);
-  g_autofree char *rate = g_strdup_printf("tokens_per_s,20.0,16.0,22.0,good,4.0,5.0,%s12.5\n"
-                                          "tokens_per_s,20.0,16.0,22.0,good,%s12.5\n",
+  g_autofree char *rate = g_strdup_printf("tokens_per_s,20.0,16.0,22.0,good,4.0,5.0,%s12.5,\n"
+                                          "tokens_per_s,20.0,16.0,22.0,good,%s12.5,\n",
                                           near, far);
   static const char layer[] = "layer_forward_s,1.0,0.5,2.0,weak,4.0,5.0,25.0,50.0,"
-                              "iteration_time_s,s,3,near,other,0.75,1,0.0\n";
-  static const char memory[] = "memory_peak_bytes,5.0,,,none,,,,,,,,,why,0.75,0,\n";
+                              "iteration_time_s,s,3,near,other,0.75,1,0.0,\n";
+  static const char memory[] = "memory_peak_bytes,5.0,,,none,,,,,,,,,why,0.75,0,,\n";
   g_autofree char *some = g_strconcat(step, layer, memory, NULL);
   g_autofree char *all = g_strconcat(step, rate, layer, memory, NULL);
   assert_csv(store, "bands", some);

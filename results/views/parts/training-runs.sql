@@ -6,8 +6,8 @@ left_out AS (
   SELECT p.run_id FROM sweep_point p JOIN rung ON rung.sweep = p.sweep WHERE NOT p.eligible OR p.rung < rung.last
 ),
 bounds AS (
-  SELECT run_id, low, high FROM band WHERE metric = 'tokens_per_s' UNION ALL
-  SELECT b.point_run, b.low, b.high
+  SELECT run_id, low, high, expected FROM band WHERE metric = 'tokens_per_s' UNION ALL
+  SELECT b.point_run, b.low, b.high, b.expected
   FROM sweep_band b
   JOIN sweep s ON s.run_id = b.run_id
   WHERE b.objective = 1 AND s.objective || '; ' LIKE 'maximize tokens_per_s; %'

@@ -35,6 +35,7 @@ static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *siz
       .alone_s = size->predicted_s,
       .low_s = NAN,
       .high_s = NAN,
+      .expected_s = NAN,
   };
 }
 

@@ -1,0 +1,51 @@
+/*
+ * known_errors.h - how far results that have no error band were off on measured rows.
+ *
+ * File: calibration/residuals/errors.csv, written by `make residuals` beside the residuals: one
+ * line for each result, part and validation set, with the mean of |simulated / measured - 1|.
+ *
+ *   table,metric,part,set,rows,error
+ *   campaign_result,stall_s,host,campaigns-checkpoints,2,0.69
+ *
+ * A result whose error is above ORR_KNOWN_ERRORS_MOST says so wherever it is printed.
+ */
+#ifndef ORR_KNOWN_ERRORS_H
+#define ORR_KNOWN_ERRORS_H
+
+#include "sim/run/answer/outcome.h"
+#include "sim/run/scenario.h"
+
+G_BEGIN_DECLS
+
+/* The error above which an answer carries a warning. */
+#define ORR_KNOWN_ERRORS_MOST 0.3
+
+typedef struct {
+  char *table, *metric; /* "campaign_result", "stall_s" */
+  char *part, *set;     /* part: the tier of a campaign's checkpoint; "" for other kinds */
+  gint64 rows;
+  double error;
+} OrrKnownError;
+
+/* The file of the library, an array of OrrKnownError; empty where it has none. NULL with @error. */
+GArray *orr_known_errors_read(OrrLibrary *library, GError **error);
+
+/* The array as the text of the file, sorted; newly allocated. */
+char *orr_known_errors_text(GArray *errors);
+GArray *orr_known_errors_new(void);
+
+/* "stall_s (storage) is off by 79 % on average, ..." for each result of @table with an error above
+ * the limit whose part is "" or among @parts (strv; NULL: of any part): a strv, newly allocated.
+ * @metric NULL: all results. */
+char **orr_known_errors_words(OrrLibrary *library, const char *table, const char *metric,
+                              const char *const *parts);
+
+/* Adds these words to the outcome's warnings, for the results that it has. */
+void orr_known_errors_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome);
+
+/* The tiers of the scenario's checkpoints, the parts of a campaign's stalls; a strv. */
+char **orr_known_errors_tiers(const OrrScenario *scenario);
+
+G_END_DECLS
+
+#endif
