@@ -2,6 +2,7 @@
  * summary_sweep.c - writes the report of a sweep: how many points ran, why others did not, the best
  * points, and the command that simulates the best one again.
  */
+#include "sim/base/uncertain.h"
 #include "sim/cli/summary_sweep.h"
 
 #include <math.h>
@@ -51,13 +52,50 @@ static double rounded(double value) {
   return round(value / unit) * unit;
 }
 
+/* The unit of an objective that is one result, as the name ends: memory_peak_bytes. */
+static gboolean is_bytes(const char *objective) { return g_str_has_suffix(objective, "_bytes"); }
+
+/* As people read it: "69.04 GiB", "12,345,678", "174048". */
+static char *number_text(const char *objective, double value) {
+  if (is_bytes(objective)) return orr_quantity_format(value, ORR_UNIT_BYTES);
+  if (fabs(value) >= 1e6 && fabs(value) < 1e15) return orr_show_count((gint64)round(value));
+  return g_strdup_printf("%.6g", value);
+}
+
 /* "27.6 to 30.9, weak" */
-static char *band_text(const OrrSweepBest *one, guint objective) {
-  const OrrBand *band = one->bands ? &one->bands->of[objective] : NULL;
+static char *band_text(const char *objective, const OrrSweepBest *one, guint i) {
+  const OrrBand *band = one->bands ? &one->bands->of[i] : NULL;
   if (!band || band->quality == ORR_BAND_NONE) return g_strdup("none");
-  return g_strdup_printf("%.6g to %.6g%s", rounded(one->score[objective] * band->low),
-                         rounded(one->score[objective] * band->high),
+  g_autofree char *low = number_text(objective, rounded(one->score[i] * band->low)),
+                  *high = number_text(objective, rounded(one->score[i] * band->high)),
+                  *note = orr_uncertain_note_after(1, band->low, band->high, band->middle);
+  return g_strdup_printf("%s to %s%s%s", low, high, note,
                          band->quality == ORR_BAND_WEAK ? ", weak" : "");
+}
+
+/* The columns of an objective: a heading, and their widths. */
+typedef struct {
+  const char *heading;
+  int width, band_width; /* band_width 0: no point has a band */
+} Columns;
+
+/* What is maximized or minimized. */
+static const char *name_of(const char *objective) {
+  const char *blank = strchr(objective, ' ');
+  return blank ? blank + 1 : objective;
+}
+
+static Columns columns_of(const OrrSweepReport *report, const GArray *points, guint i) {
+  const char *objective = report->objectives[i];
+  Columns columns = {.heading = report->n_objectives > 1 ? name_of(objective) : "objective"};
+  columns.width = MAX(12, (int)g_utf8_strlen(columns.heading, -1));
+  if (!has_band(points, i)) return columns;
+  columns.band_width = 26;
+  for (guint k = 0; k < points->len; k++) {
+    g_autofree char *band = band_text(objective, &g_array_index(points, OrrSweepBest, k), i);
+    columns.band_width = MAX(columns.band_width, (int)strlen(band));
+  }
+  return columns;
 }
 
 static char *apart_text(const OrrSweepBest *one) {
@@ -66,19 +104,20 @@ static char *apart_text(const OrrSweepBest *one) {
   return g_strdup_printf("worse: %.0f %% sure", floor(100 * one->bands->sure));
 }
 
-static void print_number(const GArray *points, guint k, guint i) {
-  const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
-  printf("  %12.6g", one->score[i]);
-  if (!has_band(points, i)) return;
-  g_autofree char *band = band_text(one, i);
-  printf("  %-26s", band);
+static void print_number(const OrrSweepReport *report, const Columns *columns,
+                         const OrrSweepBest *one, guint i) {
+  g_autofree char *number = number_text(report->objectives[i], one->score[i]);
+  printf("  %*s", columns->width, number);
+  if (columns->band_width == 0) return;
+  g_autofree char *band = band_text(report->objectives[i], one, i);
+  printf("  %-*s", columns->band_width, band);
 }
 
-static void print_head(const OrrSweepReport *report, const GArray *points, gboolean compared) {
+static void print_head(const OrrSweepReport *report, const Columns *columns, gboolean compared) {
   printf("    %8s", report->sweep ? "run" : "point");
   for (guint i = 0; i < report->n_objectives; i++) {
-    printf("  %12s", i == 0 ? "objective" : "");
-    if (has_band(points, i)) printf("  %-26s", "80 % band");
+    printf("  %*s", columns[i].width, columns[i].heading);
+    if (columns[i].band_width > 0) printf("  %-*s", columns[i].band_width, "80 % band");
   }
   printf("%s  settings\n", compared ? "  against the best" : "");
 }
@@ -108,12 +147,14 @@ static void print_points(const OrrSweepReport *report, const GArray *points, con
   if (points->len == 0) return;
   printf("  %s\n", title);
   const gboolean compared = is_compared(points);
-  print_head(report, points, compared);
+  Columns columns[ORR_SWEEP_MOST_OBJECTIVES];
+  for (guint i = 0; i < report->n_objectives; i++) columns[i] = columns_of(report, points, i);
+  print_head(report, columns, compared);
   for (guint k = 0; k < points->len; k++) {
     const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
     g_autofree char *settings = settings_text(one);
     printf("    %8" G_GINT64_FORMAT, report->sweep + (report->sweep ? 1 : 0) + (gint64)one->point);
-    for (guint i = 0; i < report->n_objectives; i++) print_number(points, k, i);
+    for (guint i = 0; i < report->n_objectives; i++) print_number(report, &columns[i], one, i);
     g_autofree char *apart = apart_text(one);
     if (compared) printf("  %-16s", apart);
     printf("  %s\n", settings);
@@ -192,6 +233,8 @@ static void add_bands(GString *out, const OrrSweepReport *report, const OrrSweep
     orr_show_json_number(out, one->score[i] * band->low);
     g_string_append(out, ", \"high\": ");
     orr_show_json_number(out, one->score[i] * band->high);
+    g_string_append(out, ", \"expected\": ");
+    orr_show_json_number(out, one->score[i] * band->middle);
     g_string_append_printf(out, ", \"level\": %g, \"rows\": %u, \"quality\": \"%s\", \"reason\": ",
                            band->level, band->n_rows, orr_band_quality_words[band->quality]);
     orr_show_json_text(out, band->reason);

@@ -27,13 +27,12 @@
 
 static void set_status(OrrSweepAnswer *answer, OrrPointStatus status, const char *reason) {
   answer->status = (gint32)status;
-  g_strlcpy(answer->reason, reason, sizeof answer->reason);
+  orr_sweep_reasons_copy(answer->reason, reason);
 }
 
 static void set_fault(OrrSweepAnswer *answer, const GError *error) {
-  g_autofree char *reason = orr_sweep_reasons_kind(error->message);
   set_status(answer, orr_fault_exit_status(error) == 2 ? ORR_POINT_REFUSED : ORR_POINT_FAILED,
-             reason);
+             error->message);
 }
 
 static void judge(const OrrSweepPlan *plan, OrrValue *values, OrrSweepAnswer *answer) {
@@ -210,8 +209,7 @@ static const OrrScenario *check(Point *point, const OrrSweepTask *task) {
                                                             task->rung, point->values, &finding);
   if (scenario) finding = orr_sweep_variants_check(point->variants);
   if (!finding) return scenario;
-  g_autofree char *reason = orr_sweep_reasons_kind(finding);
-  set_status(&point->answer, ORR_POINT_REFUSED, reason);
+  set_status(&point->answer, ORR_POINT_REFUSED, finding);
   return NULL;
 }
 

@@ -14,10 +14,28 @@ GArray *orr_sweep_reasons_new(void) {
   return reasons;
 }
 
+/* Of messages that differ in their numbers the first by text stands for all, so that the order in
+ * which processes answer does not matter. */
+static const char others[] = " (or other numbers)";
+
+char *orr_sweep_reasons_alike(const char *one, const char *other) {
+  if (strcmp(one, other) == 0) return g_strdup(one);
+  gsize length = strlen(one), other_length = strlen(other);
+  if (g_str_has_suffix(one, others)) length -= strlen(others);
+  if (g_str_has_suffix(other, others)) other_length -= strlen(others);
+  g_autofree char *a = g_strndup(one, length), *b = g_strndup(other, other_length);
+  g_autofree char *kind = orr_sweep_reasons_kind(a), *other_kind = orr_sweep_reasons_kind(b);
+  if (strcmp(kind, other_kind) != 0) return NULL;
+  return g_strconcat(strcmp(a, b) <= 0 ? a : b, others, NULL);
+}
+
 void orr_sweep_reasons_add(GArray *reasons, const char *reason, guint64 n) {
   for (guint i = 0; i < reasons->len; i++) {
     OrrSweepExclusion *known = &g_array_index(reasons, OrrSweepExclusion, i);
-    if (strcmp(known->reason, reason) != 0) continue;
+    char *both = orr_sweep_reasons_alike(known->reason, reason);
+    if (!both) continue;
+    g_free(known->reason);
+    known->reason = both;
     known->n += n;
     return;
   }
@@ -58,8 +76,12 @@ char *orr_sweep_reasons_kind(const char *message) {
     while (g_ascii_isdigit(c[1]) || (c[1] == '.' && g_ascii_isdigit(c[2]))) c++;
     g_string_append_c(reason, '#');
   }
-  if (reason->len >= ORR_REASON_BYTES) g_string_truncate(reason, ORR_REASON_BYTES - 1);
-  char *valid = g_utf8_make_valid(reason->str, (gssize)reason->len);
-  g_string_free(reason, TRUE);
-  return valid;
+  return g_string_free(reason, FALSE);
+}
+
+void orr_sweep_reasons_copy(char *reason, const char *message) {
+  g_autofree char *cut = g_strndup(message, ORR_REASON_BYTES / 2 - 1);
+  g_autofree char *valid =
+      g_utf8_make_valid(strlen(message) < ORR_REASON_BYTES ? message : cut, -1);
+  g_strlcpy(reason, valid, ORR_REASON_BYTES);
 }

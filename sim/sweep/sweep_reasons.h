@@ -23,8 +23,15 @@ void orr_sweep_reasons_sort(GArray *reasons);
 /* "  12 reason", one line for each of the first @most. Newly allocated. */
 char *orr_sweep_reasons_text(const GArray *reasons, guint most);
 
-/* @message with its numbers replaced by "#", shortened to ORR_REASON_BYTES. Newly allocated. */
+/* @message with its numbers replaced by "#": messages of one reason share it. Newly allocated. */
 char *orr_sweep_reasons_kind(const char *message);
+
+/* The text for both reasons where they differ at most in their numbers: "pipeline.chunks is 2 but
+ * pp is 1: chunks need a pipeline (or other numbers)". Newly allocated; NULL: two reasons. */
+char *orr_sweep_reasons_alike(const char *one, const char *other);
+
+/* Copies @message, shortened, into @reason of ORR_REASON_BYTES. */
+void orr_sweep_reasons_copy(char *reason, const char *message);
 
 G_END_DECLS
 

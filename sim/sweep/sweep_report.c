@@ -60,17 +60,20 @@ static OrrSweepBest shown(const OrrSweepAnswer *answer) {
   return one;
 }
 
+/* By the first objective; of equal points the first. */
+static gboolean is_better(const OrrSweepPlan *plan, const OrrSweepBest *a, const OrrSweepBest *b) {
+  const double mine = orr_sweep_report_cost(plan, a->score, 0),
+               theirs = orr_sweep_report_cost(plan, b->score, 0);
+  return mine < theirs || (mine == theirs && a->point < b->point);
+}
+
 /* FALSE: it is not among the best. */
 static gboolean add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
                          const OrrSweepAnswer *answer) {
   GArray *best = report->best;
-  const double mine = orr_sweep_report_cost(plan, answer->score, 0);
+  const OrrSweepBest mine = {.point = answer->point, .score = {answer->score[0]}};
   guint at = best->len;
-  for (; at > 0; at--) {
-    const OrrSweepBest *other = &g_array_index(best, OrrSweepBest, at - 1);
-    const double theirs = orr_sweep_report_cost(plan, other->score, 0);
-    if (theirs < mine || (theirs == mine && other->point < answer->point)) break;
-  }
+  while (at > 0 && !is_better(plan, &g_array_index(best, OrrSweepBest, at - 1), &mine)) at--;
   if (at >= ORR_SWEEP_MOST_BEST) return FALSE;
   const OrrSweepBest one = shown(answer);
   g_array_insert_val(best, at, one);
@@ -102,7 +105,7 @@ static gboolean add_front(OrrSweepReport *report, const OrrSweepPlan *plan,
   const OrrSweepBest one = shown(answer);
   guint at = 0;
   while (at < report->front->len &&
-         g_array_index(report->front, OrrSweepBest, at).point < one.point)
+         is_better(plan, &g_array_index(report->front, OrrSweepBest, at), &one))
     at++;
   g_array_insert_val(report->front, at, one);
   return TRUE;

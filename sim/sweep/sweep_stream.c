@@ -22,7 +22,7 @@ struct OrrSweepStream {
   guint64 next;         /* combination */
   GArray *chosen;       /* of guint64; NULL: all combinations that pass */
   guint at;             /* the next index in chosen */
-  GHashTable *excluded; /* reason -> guint64 * */
+  GHashTable *excluded; /* kind of reason -> OrrSweepExclusion * */
   int tp, pp, cp;       /* axes; -1: none */
   double n_gpus;        /* 0: varies, or unknown */
 };
@@ -65,13 +65,26 @@ static gboolean divides(const OrrSweepStream *stream, guint64 combination) {
   return !(fmod(stream->n_gpus, split) != 0);
 }
 
-static void exclude(OrrSweepStream *stream, const char *reason) {
-  guint64 *n = g_hash_table_lookup(stream->excluded, reason);
-  if (!n) {
-    n = g_new0(guint64, 1);
-    g_hash_table_insert(stream->excluded, g_strdup(reason), n);
+static void free_excluded(gpointer data) {
+  OrrSweepExclusion *excluded = data;
+  g_free(excluded->reason);
+  g_free(excluded);
+}
+
+/* Reasons of one @kind are counted together. */
+static void exclude(OrrSweepStream *stream, const char *kind, const char *reason) {
+  OrrSweepExclusion *known = g_hash_table_lookup(stream->excluded, kind);
+  if (!known) {
+    known = g_new0(OrrSweepExclusion, 1);
+    known->reason = g_strdup(reason);
+    g_hash_table_insert(stream->excluded, g_strdup(kind), known);
   }
-  ++*n;
+  char *both = orr_sweep_reasons_alike(known->reason, reason);
+  if (both) {
+    g_free(known->reason);
+    known->reason = both;
+  }
+  known->n++;
 }
 
 static const char *failed_where(const OrrSweepStream *stream) {
@@ -82,10 +95,12 @@ static const char *failed_where(const OrrSweepStream *stream) {
   return NULL;
 }
 
+static const char indivisible[] = "tp * pp * cp does not divide the GPUs";
+
 /* Tests a combination, and counts the reason if it fails. */
 static gboolean passes_all(OrrSweepStream *stream, guint64 combination) {
   if (!divides(stream, combination)) {
-    exclude(stream, "tp * pp * cp does not divide the GPUs");
+    exclude(stream, indivisible, indivisible);
     return FALSE;
   }
   g_autofree char *finding = NULL;
@@ -93,11 +108,11 @@ static gboolean passes_all(OrrSweepStream *stream, guint64 combination) {
   if (orr_sweep_variants_scenario(stream->variants, combination, 0, stream->values, &finding) &&
       !(where = failed_where(stream)))
     finding = orr_sweep_variants_check(stream->variants);
-  g_autofree char *reason = finding ? orr_sweep_reasons_kind(finding)
-                            : where ? g_strconcat("where ", where, NULL)
-                                    : NULL;
-  if (reason) exclude(stream, reason);
-  return reason == NULL;
+  g_autofree char *kind = finding ? orr_sweep_reasons_kind(finding)
+                          : where ? g_strconcat("where ", where, NULL)
+                                  : NULL;
+  if (kind) exclude(stream, kind, finding ? finding : kind);
+  return kind == NULL;
 }
 
 static gboolean next_passing(guint64 *ret_combination, void *user) {
@@ -130,7 +145,7 @@ OrrSweepStream *orr_sweep_stream_new(const OrrSweepPlan *plan, OrrSweepVariants 
   stream->plan = plan;
   stream->variants = variants;
   stream->values = g_new0(OrrValue, plan->names->len);
-  stream->excluded = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+  stream->excluded = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_excluded);
   prepare_quick_rule(stream);
   choose(stream);
   return stream;
@@ -154,10 +169,10 @@ gboolean orr_sweep_stream_next(OrrSweepStream *stream, guint64 *ret_combination)
 GArray *orr_sweep_stream_excluded(const OrrSweepStream *stream) {
   GArray *list = orr_sweep_reasons_new();
   GHashTableIter iterator;
-  gpointer reason, n;
+  gpointer kind, value;
   g_hash_table_iter_init(&iterator, stream->excluded);
-  while (g_hash_table_iter_next(&iterator, &reason, &n)) {
-    const OrrSweepExclusion one = {g_strdup(reason), *(guint64 *)n};
+  while (g_hash_table_iter_next(&iterator, &kind, &value)) {
+    const OrrSweepExclusion *known = value, one = {g_strdup(known->reason), known->n};
     g_array_append_val(list, one);
   }
   orr_sweep_reasons_sort(list); /* a hash table has no order */
