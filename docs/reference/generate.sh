@@ -84,7 +84,8 @@ view() {
     /^-- reads: / { next }
     /^-- about: / { next }
     /^-- rows-from: / { notes = notes "\nHas rows for " substr($0, 15) "."; next }
-    /^-- takes: / { notes = notes "\nTakes `:" substr($0, 11) ; next }
+    /^-- takes: / { at = index($0, " (") ; if (at == 0) at = length($0) + 1
+      notes = notes "\nTakes `:" substr($0, 11, at - 11) "`" substr($0, at) ; next }
     /^-- [a-z0-9_]+: / && !over {
       at = index($0, ": ")
       printf "| `%s` | %s |\n", substr($0, 4, at - 4), substr($0, at + 2)

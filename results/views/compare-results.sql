@@ -153,7 +153,7 @@ SELECT
   s.name AS metric,
   s.other,
   s.this,
-  iif(abs(s.this - s.other) <= 1e-9 * abs(s.other), 0.0, 100.0 * (s.this - s.other)) / nullif(abs(s.other), 0) AS change_percent,
+  iif(abs(s.this - s.other) <= 1e-7 * abs(s.other), 0.0, 100.0 * (s.this - s.other)) / nullif(abs(s.other), 0) AS change_percent,
   coalesce(d.unit, '') AS unit,
   coalesce(d.sentence, '') AS meaning
 FROM side s

@@ -5,7 +5,7 @@
 -- category: the kind of time; for serving: queue (until a step first computes the request), prefill (from then to the first token) and decode (the rest); for post-training: the trainer's phases; for clusters of jobs: where GPU-hours went
 -- other_s: training: seconds of the iteration in the other run, mean over all ranks; serving: seconds of a request, mean over all requests; post-training: seconds of a step, mean over steps; clusters of jobs: seconds of a GPU from the first submission to the last end, mean over all GPUs
 -- this_s: the same in this run
--- change_s: seconds by which this run takes longer; 0 where the difference is below 1e-9 of the whole, the precision of the sums
+-- change_s: seconds by which this run takes longer; 0 where the difference is below 1e-6 of the whole
 -- share_percent: change_s as a percentage of the change of the whole; empty where the whole did not change
 WITH pair AS (
   SELECT
@@ -65,7 +65,7 @@ side AS (
   WHERE pair.other IS NOT NULL
   GROUP BY m.category
 ),
-whole AS (SELECT sum(other_s) AS other_s, sum(this_s) AS this_s, 1e-9 * max(sum(other_s), sum(this_s)) AS least_s FROM side),
+whole AS (SELECT sum(other_s) AS other_s, sum(this_s) AS this_s, 1e-6 * max(sum(other_s), sum(this_s)) AS least_s FROM side),
 changed AS (
   SELECT
     side.category,
@@ -78,5 +78,5 @@ changed AS (
 )
 SELECT category, other_s, this_s, change_s, 100.0 * change_s / whole_s + 0.0 AS share_percent
 FROM changed
-WHERE other_s <> 0 OR this_s <> 0
+WHERE max(other_s, this_s) > (SELECT least_s FROM whole)
 ORDER BY abs(change_s) DESC, category;

@@ -1,7 +1,7 @@
 -- How does the result change over two axes?
 -- reads: sweep(n_points, objective); sweep_point(sweep, rung, eligible, objective_1); training_result(tokens_per_s_per_gpu, fits)
--- takes: x (a dotted path of the scenario; when not given, tensor-parallel size or an axis of the sweep)
--- takes: y (another path; when not given, pipeline-parallel size or another axis of the sweep)
+-- takes: x (a dotted path of the scenario, or its last words: tp; when not given, tensor-parallel size or an axis of the sweep)
+-- takes: y (another; when not given, pipeline-parallel size or another axis of the sweep)
 -- rows-from: sweeps, and training runs
 -- series: the two axes
 -- x: position of the value on the first axis, from 1
@@ -17,6 +17,11 @@ WITH asked AS MATERIALIZED (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE :run BETWEEN run_id AND run_id + n_points
 ),
 rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
+named AS MATERIALIZED (
+  SELECT
+    coalesce((SELECT path FROM param WHERE path = :x OR path LIKE '%.' || :x ORDER BY path <> :x, length(path), path LIMIT 1), :x) AS x,
+    coalesce((SELECT path FROM param WHERE path = :y OR path LIKE '%.' || :y ORDER BY path <> :y, length(path), path LIMIT 1), :y) AS y
+),
 swept AS MATERIALIZED (
   SELECT
     path,
@@ -28,14 +33,16 @@ swept AS MATERIALIZED (
     FROM asked
     JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
   )
-  WHERE path <> coalesce(:x, '') AND path <> coalesce(:y, '')
+  CROSS JOIN named
+  WHERE path <> coalesce(named.x, '') AND path <> coalesce(named.y, '')
   GROUP BY path
   HAVING count(value) > 1
 ),
 axis AS MATERIALIZED (
   SELECT
-    coalesce(:x, (SELECT path FROM swept WHERE place = 1), 'workload.parallel.tp') AS x,
-    coalesce(:y, (SELECT path FROM swept WHERE place = iif(:x IS NULL, 2, 1)), 'workload.parallel.pp') AS y
+    coalesce(named.x, (SELECT path FROM swept WHERE place = 1), 'workload.parallel.tp') AS x,
+    coalesce(named.y, (SELECT path FROM swept WHERE place = iif(:x IS NULL, 2, 1)), 'workload.parallel.pp') AS y
+  FROM named
 ),
 answer (run_id, value, is_fine) AS (
   SELECT p.run_id, p.objective_1, p.eligible

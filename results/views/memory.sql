@@ -1,7 +1,7 @@
 -- What fills the memory of a GPU at its peak, by pipeline stage?
--- reads: memory(stage, weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, working_bytes, buffers_bytes, fragmentation_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes, host_bytes, total_bytes, capacity_bytes)
--- rows-from: training runs
--- stage: the pipeline stage
+-- reads: memory(stage, weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, working_bytes, buffers_bytes, fragmentation_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes, host_bytes, total_bytes, capacity_bytes); sweep_point(memory_bytes)
+-- rows-from: training runs, and points of sweeps over training, of which the total is known
+-- stage: the pipeline stage; empty for a point of a sweep
 -- weights_gib: the weights, GiB
 -- gradients_gib: their gradients, GiB
 -- optimizer_gib: the optimizer's state and master weights, GiB
@@ -32,4 +32,8 @@ SELECT
   100.0 * total_bytes / nullif(capacity_bytes, 0) AS used_percent
 FROM memory
 WHERE run_id = :run
-ORDER BY total_bytes DESC, stage;
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, memory_bytes / 1073741824.0, NULL, NULL, NULL, NULL
+FROM sweep_point
+WHERE run_id = :run AND memory_bytes IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory WHERE run_id = :run)
+ORDER BY total_gib DESC, stage;

@@ -141,6 +141,12 @@ static void set_kind(OrrNode *map, OrrNode *value) {
   orr_node_set(map, "kind", value);
 }
 
+/* What "null" and "~" are in YAML: the key is as if the document did not have it. */
+static gboolean is_null(const OrrNode *value) {
+  return value->kind == ORR_NODE_SCALAR && !value->quoted &&
+         (strcmp(value->text, "null") == 0 || strcmp(value->text, "~") == 0);
+}
+
 /* Takes ownership of @value. */
 static gboolean put(Spot *spot, const char *segment, OrrNode *value, const char *path,
                     GError **error) {
@@ -148,6 +154,8 @@ static gboolean put(Spot *spot, const char *segment, OrrNode *value, const char 
   if (spot->node->kind == ORR_NODE_LIST) {
     OrrNode *list = spot->node;
     if (!enter_item(spot, segment, path, error)) return FALSE;
+    if (is_null(owned))
+      return fail(error, path, "an item of a list cannot be unset: give the whole list");
     guint index = (guint)strtoul(segment, NULL, 10);
     orr_node_free(list->items->pdata[index]);
     list->items->pdata[index] = g_steal_pointer(&owned);
@@ -155,13 +163,18 @@ static gboolean put(Spot *spot, const char *segment, OrrNode *value, const char 
   }
   if (spot->node->kind != ORR_NODE_MAP)
     return fail(error, path, "there is a single value above '%s'", segment);
-  if (spot->is_choice && strcmp(segment, "kind") == 0) {
+  if (spot->is_choice && strcmp(segment, "kind") == 0 && !is_null(owned)) {
     set_kind(spot->node, g_steal_pointer(&owned));
     return TRUE;
   }
-  gboolean known = spot->is_open || (spot->table && orr_field_find(spot->table, segment)) ||
-                   (spot->document && strcmp(segment, "base") == 0);
+  const gboolean known = spot->is_open || (spot->is_choice && strcmp(segment, "kind") == 0) ||
+                         (spot->table && orr_field_find(spot->table, segment)) ||
+                         (spot->document && strcmp(segment, "base") == 0);
   if (!known) return fail_unknown(spot, segment, path, error);
+  if (is_null(owned)) {
+    orr_node_remove(spot->node, segment);
+    return TRUE;
+  }
   orr_node_set(spot->node, segment, g_steal_pointer(&owned));
   return TRUE;
 }

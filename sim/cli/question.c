@@ -30,6 +30,19 @@ GArray *orr_question_bindings(char **params, GError **error) {
   return g_steal_pointer(&bindings);
 }
 
+char *orr_question_empty(const OrrView *view, const GArray *bindings) {
+  g_autofree char *runs = orr_view_rows_from(view);
+  GString *text = g_string_new(view->name);
+  g_string_append_printf(text, " has rows for %s", runs);
+  for (guint i = 0; i < bindings->len; i++) {
+    const OrrBinding *one = &g_array_index(bindings, OrrBinding, i);
+    g_string_append_printf(text, "%s%s=%s", i == 0 ? "; none has " : ", ", one->name, one->value);
+  }
+  if (bindings->len > 0)
+    g_string_append_printf(text, " ('orrery describe view %s' says what it takes)", view->name);
+  return g_string_free(text, FALSE);
+}
+
 gboolean orr_question_check_view(const char *question, GError **error) {
   guint n = 0;
   const OrrView *views = orr_views(&n);

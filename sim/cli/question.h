@@ -15,6 +15,10 @@ GArray *orr_question_bindings(char **params, GError **error);
 
 /* Refuses a single word that does not name a view: SQL has blanks, so the word must be a misspelt
  * view. */
+/* Why @view has no rows: which runs have some, and that none has what @bindings ask for. Newly
+ * allocated. */
+char *orr_question_empty(const OrrView *view, const GArray *bindings);
+
 gboolean orr_question_check_view(const char *question, GError **error);
 
 /* Parses the number of a run. */

@@ -23,7 +23,8 @@ static const GOptionEntry options[] = {
     {"from", 0, 0, G_OPTION_ARG_FILENAME, &from, "The document that is most like yours", "NAME"},
     {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "Its name (default: mine)", "NAME"},
     {"workload", 0, 0, G_OPTION_ARG_FILENAME, &workload,
-     "Of a scenario: training (default), serving or collectives", "KIND"},
+     "Of a scenario: training (default), campaign, cluster, collectives, post-training or serving",
+     "KIND"},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
      "Write to FILE, which must not exist, instead of stdout", "FILE"},
     {NULL},
@@ -74,11 +75,59 @@ static char *lie_on(OrrLibrary *library, const char *kind, GError **error) {
 
 /* --- A scenario --- */
 
-/* STACK stands for the newest stack of the family. */
+/* A word of --workload, and its kind of workload: a campaign is weeks of a training. STACK stands
+ * for the newest stack of the family. */
 static const struct {
-  const char *workload, *family, *text;
+  const char *workload, *kind, *family, *text;
 } starters[] = {
-    {"training", "megatron-core-9999",
+    {"campaign", "training", "megatron-core-9999",
+     "question: How much of 30 days is useful work?\n"
+     "cluster:\n"
+     "  base: dgx-h100-superpod  # orrery list clusters\n"
+     "  nodes: 32\n"
+     "  storage: {servers: 16, server-bandwidth: 5 GB/s, node-bandwidth: 5 GB/s}\n"
+     "model: llama-3.1-8b  # orrery list models; a file: ./mine.yaml\n"
+     "campaign:\n"
+     "  duration: 30 d\n"
+     "  seeds: 20\n"
+     "  failures: llama-3-54-days  # orrery list failures\n"
+     "  policy: restart\n"
+     "  spares: 1  # nodes\n"
+     "  repair: 1 d\n"
+     "  checkpoints: [{tier: storage, interval: 30 min, keep: 10}]  # or host, peer, ssd\n"
+     "  detection:  # how long a failure goes unnoticed, by the failures' symptoms\n"
+     "    - {symptom: crash, after: 40 s}\n"
+     "    - {symptom: hang, after: 10 min}\n"
+     "    - {symptom: silent-corruption, after: 2 h}\n"
+     "  recovery: {requeue: 5 min, restart: 1 min, initialise: 30 s}\n"
+     "workload:\n"
+     "  kind: training\n"
+     "  stack: STACK  # orrery list stacks; none: kernels and links alone\n"
+     "  parallel: {tp: 2, pp: 1}  # the rest of the GPUs are data parallel\n"
+     "  batch: {global: 512, micro: 1}  # sequences of a step, and of a micro-batch\n"
+     "  sequence: 8192\n"},
+    {"cluster", "cluster", "",
+     "question: How long do jobs wait on this cluster?\n"
+     "cluster: {base: dgx-h100-superpod, nodes: 8}  # orrery list clusters\n"
+     "workload:\n"
+     "  kind: cluster\n"
+     "  jobs: traces/itp-c01-2021.csv  # yours: sacct's output, or a CSV (docs/modelling/jobs.md)\n"
+     "  policy: {order: fifo, blocked: wait, backfill: easy, placement: first-fit}\n"},
+    {"post-training", "post-training", "",
+     "question: Where does a step of GRPO spend its time?\n"
+     "cluster: {base: dgx-h100-superpod, nodes: 4}  # orrery list clusters\n"
+     "model: qwen3-8b  # orrery list models; a file: ./mine.yaml\n"
+     "workload:\n"
+     "  kind: post-training\n"
+     "  stack: nemo-rl-0.6  # orrery list stacks\n"
+     "  algorithm: grpo\n"
+     "  prompts: 64\n"
+     "  samples: 16  # responses of a prompt\n"
+     "  prompt: {tokens: 500}\n"
+     "  response: {kind: lognormal, tokens: 2000, sigma: 1, most: 3500}\n"
+     "  rollout: {parallel: {tp: 1}, engine: {max-model-len: 4096}}\n"
+     "  update: {parallel: {tp: 2}, batch: {global: 512}, sequence: 4096}\n"},
+    {"training", "training", "megatron-core-9999",
      "question: How fast does it train, and does it fit?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 4}  # orrery list clusters\n"
      "model: llama-3.1-8b  # orrery list models; a file: ./mine.yaml\n"
@@ -90,7 +139,7 @@ static const struct {
      "  sequence: 8192\n"
      "  precision: bf16\n"
      "  recompute: none\n"},
-    {"serving", "vllm-9999",
+    {"serving", "serving", "vllm-9999",
      "question: How fast does it answer?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 1}  # orrery list clusters\n"
      "model: llama-3.1-8b  # orrery list models; a file: ./mine.yaml\n"
@@ -103,7 +152,7 @@ static const struct {
      "  input: {tokens: 1024}\n"
      "  output: {tokens: 128}\n"
      "  slo: {ttft: 1 s, tpot: 30 ms}\n"},
-    {"collectives", "nccl-9999",
+    {"collectives", "collectives", "nccl-9999",
      "question: How long does an all-reduce take?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 4}  # orrery list clusters\n"
      "workload:\n"
@@ -151,7 +200,7 @@ static char *start(OrrLibrary *library, const char *kind, GError **error) {
   for (guint i = 0; i < G_N_ELEMENTS(starters); i++) {
     words[i] = starters[i].workload;
     if (strcmp(starters[i].workload, workload) != 0) continue;
-    const OrrEntry *entry = orr_registry_find(&orr_workload_registry, workload);
+    const OrrEntry *entry = orr_registry_find(&orr_workload_registry, starters[i].kind);
     GString *out = g_string_new(NULL);
     g_string_append_printf(out, "schema: scenario/1\nname: %s\n%s", name, starters[i].text);
     add_keys(out, entry->params, starters[i].text);

@@ -67,10 +67,9 @@ static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *b
   g_autoptr(OrrAnswer) answer = orr_store_ask(
       store, plot->name, run_id, (const OrrBinding *)bindings->data, bindings->len, error);
   if (answer && answer->rows->len == 0) {
-    g_autofree char *runs = orr_view_rows_from(orr_view_find(plot->name));
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: nothing to draw: the view %s has no rows here; it has rows for %s", database,
-                plot->name, runs);
+    g_autofree char *why = orr_question_empty(orr_view_find(plot->name), bindings);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: nothing to draw: the view %s", database,
+                why);
     return NULL;
   }
   return g_steal_pointer(&answer);

@@ -62,11 +62,11 @@ static int list(char **args, GError **error) {
 }
 
 /* A view without rows: which runs have some. To stderr, since the answer itself is complete. */
-static void explain_empty(const char *name, const OrrAnswer *answer) {
+static void explain_empty(const char *name, const OrrAnswer *answer, const GArray *bindings) {
   const OrrView *view = orr_view_find(name);
   if (!view || answer->rows->len > 0) return;
-  g_autofree char *runs = orr_view_rows_from(view);
-  fprintf(stderr, "orrery: no rows here: %s has rows for %s\n", name, runs);
+  g_autofree char *why = orr_question_empty(view, bindings);
+  fprintf(stderr, "orrery: no rows here: %s\n", why);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -92,7 +92,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                           : as_markdown ? orr_answer_markdown(answer)
                                         : orr_answer_table(answer);
   fputs(text, stdout);
-  explain_empty(args[1], answer);
+  explain_empty(args[1], answer, bindings);
   return 0;
 }
 

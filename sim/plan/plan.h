@@ -36,6 +36,11 @@ typedef struct {
  * quarter of it, so that layouts divide it. */
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
 
+/* Parses the scenario that options of `orrery plan` make. Findings name the option that says what
+ * is wrong, as nobody wrote the text: "--model: error: unknown model". NULL with the reasons in
+ * @diags. */
+OrrNode *orr_plan_tree(const char *text, OrrDiags *diags);
+
 /* GPUs of a node of the cluster that is asked about. 0 with ORR_FAULT_DOCUMENT: an unknown name. */
 gint64 orr_plan_gpus_per_node(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
 

@@ -6,6 +6,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
+#include "sim/plan/plan.h"
 #include "sim/plan/plan_serving.h"
 
 #define D "%" G_GINT64_FORMAT
@@ -100,7 +101,7 @@ OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
   (void)library;
   g_autofree char *text = text_of(asked, layout, cells, load);
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "the question", diags);
+  g_autoptr(OrrNode) tree = orr_plan_tree(text, diags);
   if (!tree) {
     orr_diags_check(diags, error);
     return NULL;

@@ -51,7 +51,7 @@ static OrrScenario *read_base(OrrLibrary *library, const OrrPlanTraining *asked,
                               gint64 nodes, GError **error) {
   g_autofree char *text = base_text(asked, stack, nodes);
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "the question", diags);
+  g_autoptr(OrrNode) tree = orr_plan_tree(text, diags);
   OrrScenario *scenario = tree ? orr_scenario_read_fields(library, tree, diags) : NULL;
   if (!scenario) orr_diags_check(diags, error);
   return scenario;

@@ -124,8 +124,8 @@ void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
   if (!machine->profile) {
     g_ptr_array_add(
         warnings,
-        g_strdup_printf("no measured profile of %s: kernels are modelled from its datasheet",
-                        device));
+        g_strdup_printf(
+            "optimistic: no measured kernels of %s; all are modelled from its datasheet", device));
     return;
   }
   const char *rows_of = orr_profile_device(machine->profile);
@@ -137,7 +137,8 @@ void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
             ? g_strdup_printf("only matrix products measured on %s: the other kernels are "
                               "modelled from its datasheet",
                               device)
-            : g_strdup_printf("no kernels measured on %s: all are modelled from its datasheet",
+            : g_strdup_printf("optimistic: no measured kernels of %s; all are modelled from its "
+                              "datasheet",
                               device));
   else if (!machine->device->profile && is_other)
     g_ptr_array_add(

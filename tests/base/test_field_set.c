@@ -66,6 +66,18 @@ static void test_lists_and_trees(void) {
   assert_set("{sweep: {axes: [{a: 1}]}}", "sweep.axes.0.a", "2", "{sweep: {axes: [{a: 2}]}}");
 }
 
+/* As if the document did not have the key: its default then holds, or the stack's setting. */
+static void test_unset(void) {
+  assert_set("{name: x, tp: 4}", "tp", "null", "{name: x}");
+  assert_set("{name: x}", "tp", "~", "{name: x}");
+  assert_set("{name: x, batch: {micro: 2, global: 8}}", "batch.global", "null",
+             "{name: x, batch: {micro: 2}}");
+  assert_set("{name: x, batch: {micro: 2}}", "batch", "null", "{name: x}");
+  assert_set("{name: y}", "name", "'null'", "{name: 'null'}"); /* quoted: a text */
+  assert_refused("{faults: [{name: a}]}", "faults.0", "null",
+                 "path 'faults.0': an item of a list cannot be unset: give the whole list");
+}
+
 static void test_refusals(void) {
   assert_refused("{name: x}", "batch.mirco", "1",
                  "path 'batch.mirco': unknown key 'mirco' in batch: did you mean 'micro'? "
@@ -99,6 +111,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/field-set/sections", test_sections);
   g_test_add_func("/field-set/choices", test_choices);
   g_test_add_func("/field-set/lists-and-trees", test_lists_and_trees);
+  g_test_add_func("/field-set/unset", test_unset);
   g_test_add_func("/field-set/refusals", test_refusals);
   g_test_add_func("/field-set/value-is-no-yaml", test_value_is_no_yaml);
   return g_test_run();

@@ -9,6 +9,7 @@ links     a relative link leads to a file, and its #anchor to a heading
 contents  docs/modelling/README.md links to every page and every section beside it
 parts     a section of docs/modelling that says **Model.** goes on with **Source.**, **Valid where** and **Known error.**,
           in this order; pages of tables (ACCOUNTS) have none
+quotes    every backquote has its pair, also in docs/reference
 width     lines have at most 120 columns, but for tables, code and comments
 """
 import glob
@@ -116,10 +117,19 @@ def rule_width(root, texts):
                 yield f"{os.path.relpath(name, root)}:{at}: {len(line)} columns"
 
 
+def rule_quotes(root, texts):
+    """Also of docs/reference: every backquote of a paragraph, of a line of a table or of a list has its pair."""
+    generated = {name: prose_of(open(name, encoding="utf-8").read()) for name in glob.glob(f"{root}/docs/reference/*.md")}
+    for name, text in {**texts, **generated}.items():
+        for block in re.split(r"\n\s*\n|\n(?=[|] ?|[*-] )", text):
+            if block.count("`") % 2:
+                yield f"{os.path.relpath(name, root)}: an open backquote in '{block.strip()[:60]}'"
+
+
 def main(root):
     texts = {os.path.normpath(name): prose_of(open(name, encoding="utf-8").read()) for name in documents(root)}
     failed = False
-    rules = ("paths", "links", "contents", "parts", "width")
+    rules = ("paths", "links", "contents", "parts", "width", "quotes")
     for at, rule in enumerate(rules, 1):
         found = list(globals()[f"rule_{rule}"](root, texts))
         print(f"{'not ok' if found else 'ok'} {at} - documents: {rule}")

@@ -9,7 +9,7 @@ check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok 
 run() { "$orrery" "$@" > said 2>&1; status=$?; } # the checks below see $status, not $?
 cd "$work" || exit 1
 
-for workload in training serving collectives; do
+for workload in training serving collectives campaign cluster post-training; do
   "$orrery" new scenario --workload $workload -o $workload.yaml > said 2>&1
   check "new scenario --workload $workload passes the check" '"$orrery" check $workload.yaml > said 2>&1'
   run run $workload.yaml --db none
@@ -38,5 +38,5 @@ check "a kind that needs --from" '[ $status -eq 2 ] && grep -q "needs --from NAM
 run new model --from llama-9
 check "an unknown document" '[ $status -eq 2 ] && grep -q "unknown model" said'
 run new scenario --workload mining
-check "an unknown workload" '[ $status -eq 2 ] && grep -q "known: training, serving, collectives" said'
+check "an unknown workload" '[ $status -eq 2 ] && grep -q "known: campaign, cluster, post-training, training, serving, collectives" said'
 echo "1..$n"

@@ -55,7 +55,7 @@ static void test_both_ways(void) {
   static const char *const names[] = {"h100-sxm", "a100-40gb-sxm", "l40s", "bare"};
   static const char *const warnings[] = {NULL, "those of a100-80gb-sxm are scaled",
                                          "only matrix products measured",
-                                         "no measured profile of bare"};
+                                         "optimistic: no measured kernels of bare"};
   put("devices", "bare.yaml", "schema: device/1\nbase: h100-sxm\nname: bare\n");
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autoptr(OrrDiags) diags = orr_diags_new();

@@ -166,12 +166,38 @@ static void check_tiers(const Check *check, const OrrCluster *cluster) {
   }
 }
 
-static const OrrCampaignDetection *detection_of(const OrrCampaign *campaign, const char *symptom) {
+/* What is assumed where `detection` lacks a symptom. How long slow parts and silent corruption go
+ * unnoticed is the site's own practice, of which nothing is published: they are asked. */
+static const struct {
+  OrrCampaignDetection detection;
+  const char *source;
+} assumed[] = {
+    {{.symptom = "crash", .after_s = 40},
+     "Kubernetes' node-monitor-grace-period until 1.31, after which a node counts as lost"},
+    {{.symptom = "hang", .after_s = 600},
+     "PyTorch's default timeout of NCCL's process groups, 10 min"},
+};
+
+/* NULL: it is neither given nor assumed. @ret_source: of what is assumed; NULL where it is
+ * given. */
+static const OrrCampaignDetection *
+detection_or_default(const OrrCampaign *campaign, const char *symptom, const char **ret_source) {
+  *ret_source = NULL;
   for (guint i = 0; campaign->detection && i < campaign->detection->len; i++) {
     const OrrCampaignDetection *detection = campaign->detection->pdata[i];
     if (g_str_equal(detection->symptom, symptom)) return detection;
   }
+  for (guint i = 0; i < G_N_ELEMENTS(assumed); i++) {
+    if (!g_str_equal(assumed[i].detection.symptom, symptom)) continue;
+    *ret_source = assumed[i].source;
+    return &assumed[i].detection;
+  }
   return NULL;
+}
+
+static const OrrCampaignDetection *detection_of(const OrrCampaign *campaign, const char *symptom) {
+  const char *source;
+  return detection_or_default(campaign, symptom, &source);
 }
 
 static gboolean is_silent(const OrrFailureProcess *p) {
@@ -247,6 +273,59 @@ static void check_silent(const Check *check, const OrrFailureProcess *p) {
                     p->component, after, reach, after);
 }
 
+typedef gboolean (*IsOf)(const OrrCampaign *campaign, const OrrFailureProcess *p,
+                         const char *symptom);
+
+/* "gpu, hbm, nic": the components of the failures that @is_of holds for; "": none. Newly
+ * allocated. */
+static char *components(const OrrCampaign *campaign, IsOf is_of, const char *symptom) {
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < campaign->failures.processes->len; i++) {
+    const OrrFailureProcess *p = campaign->failures.processes->pdata[i];
+    if (is_of(campaign, p, symptom))
+      g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", p->component);
+  }
+  return g_string_free(text, FALSE);
+}
+
+static gboolean shows_as(const OrrCampaign *campaign, const OrrFailureProcess *p,
+                         const char *symptom) {
+  (void)campaign;
+  return g_str_equal(p->symptom, symptom);
+}
+
+/* Takes nodes out of service, nobody says for how long. */
+static gboolean lacks_repair(const OrrCampaign *campaign, const OrrFailureProcess *p,
+                             const char *symptom) {
+  (void)symptom;
+  return takes_nodes(p) && p->repair_s <= 0 && campaign->repair_s <= 0;
+}
+
+/* One finding for each symptom, at its first failure. */
+static void check_symptom(const Check *check, guint i) {
+  const OrrCampaign *campaign = check->campaign;
+  const char *symptom =
+      ((const OrrFailureProcess *)campaign->failures.processes->pdata[i])->symptom;
+  const OrrPlace place = place_of(check, "detection", G_MAXUINT);
+  const char *source;
+  for (guint k = 0; k < i; k++)
+    if (shows_as(campaign, campaign->failures.processes->pdata[k], symptom)) return;
+  const OrrCampaignDetection *detection = detection_or_default(campaign, symptom, &source);
+  if (detection && !source) return;
+  g_autofree char *of = components(campaign, shows_as, symptom);
+  if (!detection) {
+    orr_diags_error(check->diags, place,
+                    "detection does not say how long '%s' goes unnoticed, as which failures of %s "
+                    "show: add {symptom: %s, after: TIME}",
+                    symptom, of, symptom);
+    return;
+  }
+  g_autofree char *after = orr_quantity_format(detection->after_s, ORR_UNIT_SECONDS);
+  orr_diags_warning(check->diags, place,
+                    "detection does not say how long '%s' goes unnoticed: %s is assumed (%s)",
+                    symptom, after, source);
+}
+
 void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, const OrrNode *tree,
                         OrrDiags *diags) {
   const Check check = {campaign, tree, diags};
@@ -260,19 +339,15 @@ void orr_campaign_check(const OrrCampaign *campaign, const OrrCluster *cluster, 
                     events, MOST_EVENTS);
   orr_failures_check(&campaign->failures, place, diags);
   for (guint i = 0; i < campaign->failures.processes->len; i++) {
-    const OrrFailureProcess *p = campaign->failures.processes->pdata[i];
-    if (!detection_of(campaign, p->symptom))
-      orr_diags_error(diags, place_of(&check, "detection", G_MAXUINT),
-                      "failures of %s show as '%s', and detection does not say how long that goes "
-                      "unnoticed: add {symptom: %s, after: TIME}",
-                      p->component, p->symptom, p->symptom);
-    if (takes_nodes(p) && p->repair_s <= 0 && campaign->repair_s <= 0)
-      orr_diags_error(diags, place,
-                      "%s takes nodes out of service, and neither its repair nor "
-                      "campaign.repair says for how long",
-                      p->component);
-    check_silent(&check, p);
+    check_symptom(&check, i);
+    check_silent(&check, campaign->failures.processes->pdata[i]);
   }
+  g_autofree char *unrepaired = components(campaign, lacks_repair, NULL);
+  if (*unrepaired)
+    orr_diags_error(diags, place,
+                    "failures of %s take nodes out of service, and neither their repair nor "
+                    "campaign.repair says for how long: add campaign.repair",
+                    unrepaired);
 }
 
 /* --- Processes --- */

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""test_contact.py ORRERY - what somebody meets on the first day: names, questions, sweeps, bands (TAP).
+
+Law of bands: where an output prints a band, the answer beside it lies within, or the words say by how much measured
+runs differ; `--json` has the middle of every band as METRIC_expected, which lies within.
+"""
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+orrery = os.path.abspath(sys.argv[1])
+count = 0
+failed = False
+SWEEP = """schema: scenario/1
+name: s
+cluster: {base: dgx-h100-superpod, nodes: 2}
+model: llama-3.1-8b
+workload:
+  kind: training
+  parallel: {tp: 2, pp: 1}
+  batch: {global: 32, micro: 1}
+  sequence: 8192
+sweep:
+  axes: {tp: {powers-of: 2, to: 8}, pp: [1, 2], micro-batch: [1, 2], chunks: [1, 2, 4]}
+  objective: [maximize tokens_per_s, minimize memory_peak_bytes]
+"""
+CAMPAIGN = """schema: scenario/1
+base: campaign-llama-3.1-405b-16384-h100
+name: c
+campaign: {detection: [{symptom: silent-corruption, after: 2 h}]}
+"""
+
+
+def check(what, good, shown=""):
+    global count, failed
+    count += 1
+    failed |= not good
+    print(f"{'ok' if good else 'not ok'} {count} - {what}{'' if good else ': ' + str(shown)[:1500]}")
+
+
+def call(*args):
+    done = subprocess.run([orrery, *args], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check_names():
+    meant = (("stack", "torchtitan", "torchtitan-2025.06"), ("stack", "vllm", "vllm-0.19"),
+             ("device", "h100", "h100-sxm"), ("transport", "roce", "roce-v2"), ("collective", "double-tree", "tree"),
+             ("model", "llama-3.1-8b-instruct-mine", "llama-3.1-8b"))
+    for kind, typed, name in meant:
+        said = call("describe", kind, typed)[2]
+        check(f"describe {kind} {typed} suggests {name}", f"did you mean '{name}'" in said, said)
+    plots = [line.split()[0] for line in call("list", "plots")[1].splitlines()]
+    told = {name: call("describe", "plot", name) for name in plots}
+    check("every plot is described, with the columns of its view",
+          plots and all(told[n][0] == 0 and f"draws the view {n}:" in told[n][1] for n in plots), told)
+    code, _, said = call("plan", "training", "--model", "lama-3.1-8b", "--cluster", "dgx-h100-superpod", "--gpus", "8",
+                         "--db", "none", "-o", "p.yaml")
+    check("a finding of plan names the option", code == 2 and said.lstrip("orrery: ").startswith("--model: error")
+          and "the question" not in said, said)
+
+
+def check_sweep():
+    with open("s.yaml", "w", encoding="utf-8") as file:
+        file.write(SWEEP)
+    code, out, said = call("sweep", "s.yaml", "--db", "s.db")
+    check("the sweep ends", code == 0, said)
+    heads = [line.split() for line in out.splitlines() if line.split()[:1] == ["run"]]
+    check("each objective has a heading", len(heads) == 2
+          and all("tokens_per_s" in h and "memory_peak_bytes" in h for h in heads), out)
+    check("bytes are printed with their unit", "GiB" in out and not re.search(r"\de\+", out), out)
+    check("a reason has the numbers of one of its points",
+          "pipeline.chunks is 2 but pp is 1: chunks need a pipeline (or other numbers)" in out and "#" not in out, out)
+    front = out[out.index("Pareto front"):]
+    speeds = [float(line.split()[1].replace(",", "")) for line in front.splitlines()[2:] if re.match(r" +\d+ +\d", line)]
+    check("the front is in the order of the first objective", len(speeds) > 2 and speeds == sorted(speeds)[::-1], front)
+    _, out, said = call("query", "s.db", "heat-map", "--param", "x=tp")
+    check("heat-map takes the last word of a path", "over workload.parallel.tp" in out, out + said)
+    _, out, said = call("query", "s.db", "heat-map", "--param", "x=nothing")
+    check("no rows: it says what was asked for", "none has x=nothing" in said, said)
+    with sqlite3.connect("s.db") as db:
+        unfit = db.execute("SELECT run_id FROM sweep_point WHERE status = 'unfit'").fetchone()
+    _, out, said = call("query", "s.db", "memory", "--run", str(unfit[0]), "--json")
+    check("memory of a point that does not fit", json.loads(out)[0]["total_gib"] > 79.65, out + said)
+
+
+def within(low, value, high):
+    return low * (1 - 1e-9) <= value <= high * (1 + 1e-9)
+
+
+def check_bands():
+    outside = 0
+    for scenario in ("sft-llama-3.1-8b-8-h100", "nccl-tests-dgx-a100-4", "fsdp-llama-70b-1024-h100"):
+        answer = json.loads(call("run", scenario, "--db", "none", "--json")[1])
+        bands = [band for band in answer["bands"] if band["quality"] != "none"]
+        check(f"{scenario}: the middle of each band lies within it",
+              all(within(b["low"], b["expected"], b["high"]) and answer[b["metric"] + "_expected"] == b["expected"]
+                  for b in bands), bands)
+        text = call("run", scenario, "--db", "none")[1]
+        off = [b for b in bands if not within(b["low"], b["value"], b["high"])]
+        outside += len(off)
+        check(f"{scenario}: {len(off)} answers outside of their bands, which the text says",
+              ("measured runs show" in text) == (len(off) > 0) or len(off) == 0, text)
+        check(f"{scenario}: --json has warnings", isinstance(answer["warnings"], list), answer["warnings"])
+    report = json.loads(call("sweep", "s.yaml", "--db", "none", "--json")[1])
+    for one in report["best"]:
+        for band in (b for b in one["bands"] if b["quality"] != "none"):
+            check("a sweep's band holds its middle", within(band["low"], band["expected"], band["high"]), band)
+    with sqlite3.connect("s.db") as db:
+        off = db.execute("SELECT count(*) FROM sweep_band WHERE low IS NOT NULL AND NOT value BETWEEN low AND high")
+        n_off = off.fetchone()[0]
+    text = call("sweep", "s.yaml", "--db", "none")[1]
+    check("a sweep says which points lie outside", n_off == 0 or "measured runs show" in text, text)
+
+
+def check_campaign():
+    with open("c.yaml", "w", encoding="utf-8") as file:
+        file.write(CAMPAIGN)
+    _, _, said = call("check", "c.yaml")
+    lines = [line for line in said.splitlines() if "goes unnoticed" in line]
+    check("one line a symptom, with a default that has a source", len(lines) == 2
+          and all("is assumed (" in line for line in lines), said)
+    with open("c.yaml", "w", encoding="utf-8") as file:
+        file.write(CAMPAIGN.replace("silent-corruption", "hang"))
+    code, _, said = call("check", "c.yaml")
+    check("what has no default is asked", code == 2 and "add {symptom: silent-corruption, after: TIME}" in said, said)
+
+
+def check_errors():
+    call("new", "scenario", "--workload", "campaign", "-o", "weeks.yaml")
+    asked = ("advise", "weeks.yaml", "--set", "campaign.seeds=2")
+    _, out, said = call(*asked)
+    wanted = "stall_s (storage) is off by 79 % on average where it was measured"
+    check("advise says that its stalls were far off", f"warning: {wanted}" in out, out + said)
+    check("so does its --json", any(wanted in w for w in json.loads(call(*asked, "--json")[1])["warnings"]))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        check_names()
+        check_sweep()
+        check_bands()
+        check_campaign()
+        check_errors()
+        os.chdir("/")
+    print(f"1..{count}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
