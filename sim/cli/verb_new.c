@@ -111,7 +111,8 @@ static const struct {
      "cluster: {base: dgx-h100-superpod, nodes: 8}  # orrery list clusters\n"
      "workload:\n"
      "  kind: cluster\n"
-     "  jobs: traces/itp-c01-2021.csv  # yours: sacct's output, or a CSV (docs/modelling/jobs.md)\n"
+     "  jobs: generate  # or a trace of yours: sacct's output, a CSV (docs/modelling/jobs.md)\n"
+     "  generate: {n: 1000, load: 0.8, gpus: [1, 8, 16], weights: [70, 25, 5]}\n"
      "  policy: {order: fifo, blocked: wait, backfill: easy, placement: first-fit}\n"},
     {"post-training", "post-training", "",
      "question: Where does a step of GRPO spend its time?\n"

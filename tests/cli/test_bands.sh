@@ -78,7 +78,7 @@ ship korthikanti-layers
 ship serving-vllm-llama-3.1-8b
 residuals
 check "writes a file for each kind of workload" \
-  '[ $status -eq 0 ] && [ "$(ls out | tr "\n" " ")" = "collectives.csv serving.csv training.csv " ]'
+  '[ $status -eq 0 ] && [ "$(ls out | tr "\n" " ")" = "collectives.csv errors.csv serving.csv training.csv " ]'
 rows_of() { sed 1,3d "$2" | grep "^$1,"; }
 check "with the rows of the sets, as they are shipped" \
   '[ "$(rows_of korthikanti-layers out/training.csv)" = "$(rows_of korthikanti-layers "$shipped/training.csv")" ] &&
@@ -88,7 +88,7 @@ echo old > out/training.csv
 sed -i '1,/^[^#]/s/^\([^#]\)/no-such-column,\1/' tree/scenarios/validation/serving-vllm-llama-3.1-8b.csv
 residuals
 check "a set that is wrong: an error, and nothing is written" \
-  '[ $status -ne 0 ] && grep -q no-such-column said && [ "$(cat out/training.csv)" = old ] && [ "$(ls out | wc -l)" -eq 3 ]'
+  '[ $status -ne 0 ] && grep -q no-such-column said && [ "$(cat out/training.csv)" = old ] && [ "$(ls out | wc -l)" -eq 4 ]'
 
 # --- Residuals made to do damage ---
 

@@ -211,8 +211,8 @@ static void test_cost(void) {
   assert_fine("cost a100-80gb-sxm gemm m=1024 n=4096 k=4096 --json", "{\"time_s\": ");
   /* Rows that cannot be right: m=8 takes 13 us, and 8192^3 took longer in fp8 than in bf16. */
   assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192",
-              " us  interpolated\n  set aside: the row here says 32.4 us, but a product at least "
-              "as large, m=");
+              " us  interpolated\n  set aside: the row here says 32.4 us, but one at least as "
+              "large, m=");
   assert_fine("cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192",
               " us  interpolated\n  set aside: the row here says");
   assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192 --json", "\"note\": \"set aside: ");

@@ -10,9 +10,9 @@ run() { "$orrery" "$@" > said 2>&1; status=$?; } # the checks below see $status,
 cd "$work" || exit 1
 
 for workload in training serving collectives campaign cluster post-training; do
-  "$orrery" new scenario --workload $workload -o $workload.yaml > said 2>&1
-  check "new scenario --workload $workload passes the check" '"$orrery" check $workload.yaml > said 2>&1'
-  run run $workload.yaml --db none
+  "$orrery" new scenario --workload $workload -o of-$workload.yaml > said 2>&1
+  check "new scenario --workload $workload passes the check" '"$orrery" check of-$workload.yaml > said 2>&1'
+  run run of-$workload.yaml --db none
   check "new scenario --workload $workload runs" '[ $status -eq 0 ] && ! grep -q "does NOT fit" said'
 done
 "$orrery" new sweep -o swept.yaml > said 2>&1

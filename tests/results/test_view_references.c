@@ -67,8 +67,9 @@ static void add_sweep(GString *sql, OrrRandom *random) {
       " tokens_per_s, n_gpus, tp, pp, dp);"
       "CREATE TABLE serving_result (run_id, ttft_p99_s);"
       "CREATE TABLE time_kind (run_id, lane, category, seconds);"
-      "CREATE TABLE sweep_band (run_id, point_run, objective, low, high, told_apart);"
-      "INSERT INTO sweep_band VALUES (1, 3, 1, 2.0, 3.0, 1), (1, 3, 2, 7.0, 8.0, 0);",
+      "CREATE TABLE sweep_band (run_id, point_run, objective, low, high, told_apart,"
+      " expected);"
+      "INSERT INTO sweep_band VALUES (1, 3, 1, 2.0, 3.0, 1, 2.4), (1, 3, 2, 7.0, 8.0, 0, 7.6);",
       (int)n_points, objectives[orr_random_below(random, G_N_ELEMENTS(objectives))]);
   for (gint64 i = 0; i < n_points; i++) {
     const int run = (int)i + 2, eligible = below(random, 8) > 0;

@@ -116,7 +116,9 @@ SELECT
   bar_x.low AS x_low,
   bar_x.high AS x_high,
   iif(sign.n > 1, bar_y.low, NULL) AS y_low,
-  iif(sign.n > 1, bar_y.high, NULL) AS y_high
+  iif(sign.n > 1, bar_y.high, NULL) AS y_high,
+  bar_x.expected AS x_expected,
+  iif(sign.n > 1, bar_y.expected, NULL) AS y_expected
 FROM shown
 CROSS JOIN sign
 LEFT JOIN sweep_band bar_x ON bar_x.run_id = (SELECT id FROM asked) AND bar_x.point_run = shown.run_id AND bar_x.objective = 1 AND series = 'front'
