@@ -47,6 +47,32 @@ def call(*args):
     return done.returncode, done.stdout, done.stderr
 
 
+def check_json():
+    """JSON has each key once: of two, a reader keeps the last. One run of each kind, and a campaign."""
+    def once(pairs):
+        twice.update(key for key, _ in pairs if [name for name, _ in pairs].count(key) > 1)
+        return dict(pairs)
+
+    with open("jobs.csv", "w", encoding="utf-8") as file:
+        file.write("job_id,submit_s,duration_s,gpus\n1,0,60,8\n2,0,60,16\n")
+    with open("jobs.yaml", "w", encoding="utf-8") as file:
+        file.write("schema: scenario/1\nname: j\ncluster: {base: dgx-h100-superpod, nodes: 2}\n"
+                   "workload: {kind: cluster, jobs: jobs.csv}\n")
+    runs = {"training": ["megatron-sc21-1.7b"], "collectives": ["nccl-tests-dgx-a100-4"], "cluster": ["jobs.yaml"],
+            "serving": ["serving-llama-3.1-8b-h100", "--set", "workload.requests=50"],
+            "post-training": ["rl-grpo-qwen3-30b-a3b-32-h100"], "campaign": ["checkpoints-gpt3-175b-1024-a100"]}
+    for kind, line in runs.items():
+        twice = set()
+        status, out, err = call("run", *line, "--json", "--db", "none")
+        members = json.loads(out, object_pairs_hook=once) if status == 0 else {}
+        check(f"run --json of {kind} has each key once", members and not twice, f"{sorted(twice)} {err}")
+        for name in ("jct_s", "wait_s") if kind == "cluster" else ("ttft_s", "e2e_s") if kind == "serving" else ():
+            check(f"  {name} has the result's members", members.get(name, {}).get("p50") == members.get(f"{name[:-2]}_p50_s"),
+                  members.get(name))
+    known = {line.split()[0] for line in call("list", "workloads")[1].splitlines()}
+    check("every kind of workload is among them", known and known <= set(runs), known)
+
+
 def check_names():
     meant = (("stack", "torchtitan", "torchtitan-2025.06"), ("stack", "vllm", "vllm-0.19"),
              ("device", "h100", "h100-sxm"), ("transport", "roce", "roce-v2"), ("collective", "double-tree", "tree"),
@@ -142,6 +168,7 @@ def check_errors():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        check_json()
         check_names()
         check_sweep()
         check_bands()

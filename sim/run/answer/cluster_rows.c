@@ -12,13 +12,6 @@
 #include "sim/run/answer/latencies.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
-static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
-const OrrResultGroup orr_cluster_groups[] = {
-    {"jct_s", offsetof(OrrClusterResult, jct), latency_members},
-    {"wait_s", offsetof(OrrClusterResult, wait), latency_members},
-    {NULL, 0, NULL},
-};
-
 static double seconds(gint64 us) { return (double)us / ORR_GANG_US_PER_S; }
 
 static double gpu_hours(const OrrGangJob *job) {

@@ -9,8 +9,6 @@
 
 G_BEGIN_DECLS
 
-extern const OrrResultGroup orr_cluster_groups[];
-
 void orr_cluster_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 /* "waits 97 % of the completion time, 12 % of GPUs idle beside waiting jobs". Newly allocated. */

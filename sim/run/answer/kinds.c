@@ -16,6 +16,16 @@
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"
 
+/* TABLE_groups: the latencies of each table. */
+static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
+#define RECORD(table, sentence) static const OrrResultGroup table##_groups[] G_GNUC_UNUSED = {
+#define LATENCIES(name, member, sentence) {name "_s", offsetof(ROW, member), latency_members},
+#define END(table)                                                                                 \
+  { NULL, 0, NULL }                                                                                \
+  }                                                                                                \
+  ;
+#include "sim/run/answer/rows.inc"
+
 /* Alphabetical, like the registry of workloads. */
 static const OrrRunKind kinds[] = {
     {.kind = &orr_cluster_jobs_kind,
@@ -23,7 +33,7 @@ static const OrrRunKind kinds[] = {
      .rows = orr_cluster_rows,
      .explain = orr_cluster_rows_explain,
      .view = "cluster-waits",
-     .groups = orr_cluster_groups},
+     .groups = cluster_result_groups},
     {.kind = &orr_collectives_kind,
      .result = &orr_collectives_result_table,
      .rows = orr_collective_rows,
@@ -40,7 +50,7 @@ static const OrrRunKind kinds[] = {
      .rows = orr_serving_rows,
      .explain = orr_serving_rows_explain,
      .view = "serving",
-     .groups = orr_serving_groups},
+     .groups = serving_result_groups},
     {.kind = &orr_training_kind,
      .result = &orr_training_result_table,
      .rows = orr_training_rows,

@@ -18,13 +18,6 @@
 #include "sim/run/answer/serving_energy.h"
 #include "workloads/serving/serving.h"
 
-static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
-const OrrResultGroup orr_serving_groups[] = {
-#define LATENCIES(name, member, sentence) {name "_s", offsetof(ROW, member), latency_members},
-#include "sim/run/answer/rows.inc"
-    {NULL, 0, NULL},
-};
-
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
 /* --- Requests --- */

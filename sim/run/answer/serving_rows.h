@@ -21,8 +21,6 @@
 
 G_BEGIN_DECLS
 
-extern const OrrResultGroup orr_serving_groups[];
-
 void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 
 /* "batch 12.3, busy 61 %, ..., kv 43 %": what explains the answer. Newly allocated. */
