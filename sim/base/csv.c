@@ -106,6 +106,118 @@ int orr_csv_column(const OrrCsv *csv, const char *name) {
   return -1;
 }
 
+/* Commas inside quotes do not count. */
+OrrPlace orr_csv_place(const OrrCsvLine *line, int column) {
+  OrrPlace place = line->place;
+  gboolean quoted = FALSE;
+  const char *at = line->text;
+  for (; *at && column > 0; at++) {
+    if (*at == '"') quoted = !quoted;
+    if (*at == ',' && !quoted) column--;
+  }
+  place.column = (int)(at - line->text) + 1;
+  return place;
+}
+
+/* --- Columns that a reader knows --- */
+
+static const OrrCsvLine *header_of(const OrrCsv *csv) {
+  return csv->lines->pdata[csv->header_line];
+}
+
+int orr_csv_find(const OrrCsv *csv, const char *names) {
+  g_auto(GStrv) all = g_strsplit(names, "|", -1);
+  int column = -1;
+  for (char **one = all; *one && column < 0; one++) column = orr_csv_column(csv, *one);
+  return column;
+}
+
+static GStrv names_of(const char *const *known) {
+  g_autofree char *text = g_strjoinv("|", (char **)known);
+  return g_strsplit(text, "|", -1);
+}
+
+int orr_csv_require(const OrrCsv *csv, const char *const *known, const char *names,
+                    OrrDiags *diags) {
+  const int column = orr_csv_find(csv, names);
+  if (column >= 0) return column;
+  g_auto(GStrv) taken = names_of(known), own = g_strsplit(names, "|", -1);
+  g_autoptr(GPtrArray) free_columns = g_ptr_array_new();
+  for (char **one = csv->header; *one; one++)
+    if (!g_strv_contains((const char *const *)taken, *one)) g_ptr_array_add(free_columns, *one);
+  g_ptr_array_add(free_columns, NULL);
+  const char *nearest = NULL;
+  for (char **one = own; *one && !nearest; one++)
+    nearest = orr_diag_nearest_word(*one, (const char *const *)free_columns->pdata);
+  g_autofree char *others = own[1] ? g_strjoinv(", ", own + 1) : NULL;
+  orr_diags_error(
+      diags, header_of(csv)->place, "there is no column %s%s%s%s%s%s%s (the header has %u)", own[0],
+      others ? " (or " : "", others ? others : "", others ? ")" : "", nearest ? "; is it '" : "",
+      nearest ? nearest : "", nearest ? "'?" : "", g_strv_length(csv->header));
+  return -1;
+}
+
+/* The names of the entries of @known that the header lacks; sets @is_read of the other entries'
+ * columns. */
+static GStrv missing_of(const OrrCsv *csv, const char *const *known, gboolean *is_read) {
+  g_autoptr(GPtrArray) missing = g_ptr_array_new();
+  for (; *known; known++) {
+    const int column = orr_csv_find(csv, *known);
+    if (column >= 0)
+      is_read[column] = TRUE;
+    else
+      g_ptr_array_add(missing, (char *)*known);
+  }
+  g_ptr_array_add(missing, NULL);
+  return names_of((const char *const *)missing->pdata);
+}
+
+/* A header holds what its writer likes: control characters do not reach a terminal. */
+static char *list_of(const GPtrArray *left_out) {
+  enum { MOST_LISTED = 12, MOST_LETTERS = 40 };
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < left_out->len && i < MOST_LISTED; i++) {
+    const char *name = left_out->pdata[i];
+    g_autofree char *begin = g_utf8_substring(name, 0, MIN(g_utf8_strlen(name, -1), MOST_LETTERS));
+    g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", begin);
+  }
+  if (left_out->len > MOST_LISTED)
+    g_string_append_printf(text, " and %u more", left_out->len - MOST_LISTED);
+  for (char *c = text->str; *c; c++)
+    if (g_ascii_iscntrl(*c)) *c = '?';
+  return g_string_free(text, left_out->len == 0);
+}
+
+char *orr_csv_check(const OrrCsv *csv, const char *const *known, const char *const *others,
+                    OrrDiags *diags) {
+  enum { MOST_FINDINGS = 20, MOST_COMPARED = 1000 }; /* a search for the nearest word takes 20 us */
+  g_autofree gboolean *is_read = g_new0(gboolean, g_strv_length(csv->header));
+  g_auto(GStrv) names = names_of(known), missing = missing_of(csv, known, is_read);
+  g_autofree char *allowed = g_strjoinv(", ", names);
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal); /* only looked up */
+  g_autoptr(GPtrArray) left_out = g_ptr_array_new();
+  for (int i = 0, n_found = 0; csv->header[i] && n_found < MOST_FINDINGS; i++) {
+    const char *name = csv->header[i];
+    if (!*name) continue; /* the unnamed index of a data frame */
+    const gboolean is_known = left_out->len > MOST_COMPARED ||
+                              g_strv_contains((const char *const *)names, name) ||
+                              (others && g_strv_contains(others, name));
+    const char *nearest =
+        is_known ? NULL : orr_diag_nearest_word(name, (const char *const *)missing);
+    const gboolean is_new = g_hash_table_add(seen, (char *)name);
+    const OrrPlace place = nearest || !is_new ? orr_csv_place(header_of(csv), i) : (OrrPlace){0};
+    if (!is_new)
+      orr_diags_error(diags, place, "duplicate column '%s'", name);
+    else if (nearest)
+      orr_diags_error(diags, place, "unknown column '%s': did you mean '%s'? (allowed: %s)", name,
+                      nearest, allowed);
+    else if (!is_read[i])
+      g_ptr_array_add(left_out, (char *)name);
+    n_found += !is_new || nearest;
+  }
+  return list_of(left_out);
+}
+
 gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
                         double *ret_value) {
   const char *cell = line->cells[column];

@@ -33,6 +33,33 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCsv, orr_csv_free)
 /* Index of the column of that name, or -1. */
 int orr_csv_column(const OrrCsv *csv, const char *name);
 
+/* The place of a cell of @line, which may be the header: its first character. */
+OrrPlace orr_csv_place(const OrrCsvLine *line, int column);
+
+/* --- Columns that a reader knows ---
+ *
+ * @known: NULL-terminated; each entry is the name of a column and, after '|', its other names:
+ * "duration_s|work_s". The first of them that the header has is read. */
+
+/* Index of the column with one of @names, an entry of @known. -1, with a finding, where the header
+ * has none; the finding suggests a column of the header that no entry of @known names. It quotes no
+ * other column: a stranger's document can name any file, and the first line of a file that is not a
+ * table may be a secret. */
+int orr_csv_require(const OrrCsv *csv, const char *const *known, const char *names,
+                    OrrDiags *diags);
+
+/* Index of the column with one of @names, or -1. */
+int orr_csv_find(const OrrCsv *csv, const char *names);
+
+/* Checks the header, once it has the columns that make it a table of @known. A column that comes
+ * twice is an error, and so is one whose name resembles a known column that the header lacks (`job`
+ * for `job_id`): the reader would use a default in its place. Other columns are legitimate: logs
+ * and foreign traces have many; @others are those that resemble a known one (NULL: none). Returns
+ * the names of the columns that the reader leaves out, "state, mode and 3 more"; NULL: none. Newly
+ * allocated. */
+char *orr_csv_check(const OrrCsv *csv, const char *const *known, const char *const *others,
+                    OrrDiags *diags);
+
 /* The cell as a finite number; anything else is reported to @diags. */
 gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
                         double *ret_value);

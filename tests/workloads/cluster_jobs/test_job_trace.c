@@ -146,6 +146,14 @@ static void test_errors(void) {
       {".csv", "submit_s,duration_s,gpus\n0,1,\n", ":2:5: error: gpus is ''"},
       {".csv", "submit_s,duration_s,phases\n0,1,0.5:2|0.4:3\n", ":2:5: error: phases is not"},
       {".csv", "submit_s,duration_s\n", "no job"},
+      {".csv", "job,submit_s,duration_s\n1,0,1\n",
+       ":1:1: error: unknown column 'job': did you mean 'job_id'? (allowed: job_id, submit_s, "},
+      {".csv", "# c\nsubmit_s,duration_s,\"priorty\"\n0,1,2\n",
+       ":2:21: error: unknown column 'priorty': did you mean 'priority'?"},
+      {".csv", "submit_s,duration_s,gpu\n0,1,8\n", ":1:21: error: unknown column 'gpu'"},
+      {".csv", "submit_s,duration_s,gpus,gpus\n0,1,8,4\n", ":1:26: error: duplicate column 'gpus'"},
+      {".csv", "submit,duration_s\n0,1\n", "there is no column submit_s; is it 'submit'?"},
+      {".csv", "submit_s,duration,gpus\n0,1,1\n", "or work_s); is it 'duration'? (the header"},
       {".csv", "submit_s,duration_s\n0\n", ":2:1: error: 1 cells, but the header has 2"},
       {".swf", "; c\n1 2 3\n", ":2:1: error: 3 fields: want 18"},
       {".swf", "1 2 x\n", ":1:5: error: field 3 is 'x': want a number"},
@@ -156,6 +164,19 @@ static void test_errors(void) {
     g_assert_null(read_text(bad[i].ending, bad[i].text, NULL, &message));
     if (!strstr(message, bad[i].wanted)) g_error("'%s' lacks '%s'", message, bad[i].wanted);
   }
+}
+
+/* Columns of a log that resemble none which is absent are left out by name: what a log calls `job`
+ * may stand beside `job_id`. */
+static void test_left_out(void) {
+  g_autoptr(OrrJobTrace) trace = read_text(
+      ".csv",
+      "job_id,job,submit_s,start_s,duration_s,work_s,gpus,state,limit_s\n1,a,0,5,9,7,1,ok,\n", NULL,
+      NULL);
+  g_assert_cmpuint(trace->assumed->len, ==, 1);
+  g_assert_cmpstr(trace->assumed->pdata[0], ==,
+                  "columns that are not read: job, start_s, work_s, state");
+  g_assert_cmpint(job_at(trace, 0)->work_us, ==, 9000000);
 }
 
 /* 24 s at the first speed take 17/24 of it (test_gang_rounds.c). */
@@ -320,6 +341,7 @@ static void test_no_model(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/job_trace/csv", test_csv);
+  g_test_add_func("/job_trace/left-out", test_left_out);
   g_test_add_func("/job_trace/queue", test_queue);
   g_test_add_func("/job_trace/dated", test_dated);
   g_test_add_func("/job_trace/bad-dates", test_bad_dates);

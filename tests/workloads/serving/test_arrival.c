@@ -120,6 +120,13 @@ static void test_bad_traces(void) {
             "t.csv:1:1: error: there is no column ContextTokens; is it 'ContextToken'?");
   with_file("t.csv", "arrival_s,Request token,output_tokens\n0,1,1\n", "kind: csv",
             "there is no column input_tokens (or num_prefill_tokens, Request tokens)");
+  with_file("t.csv", "arrival_s,input_tokens,output\n0,1,1\n", "kind: csv", "is it 'output'?");
+  with_file("t.csv", "arrival_s,input_tokens\n0,1\n", "kind: csv", /* which is in use */
+            "there is no column output_tokens (or num_decode_tokens, Response tokens) (the header");
+  with_file("t.csv",
+            "arrival_s,input_tokens,output_tokens,first_tokens_s,last_token_s\n0,1,1,1,1\n",
+            "kind: csv",
+            "t.csv:1:38: error: unknown column 'first_tokens_s': did you mean 'first_token_s'?");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,zero,1\n", "kind: csv", "t.csv:2");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,200000,1\n", "kind: csv",
             "t.csv:2:1: error: a request of 200000 + 1 tokens is longer than the context");

@@ -18,35 +18,17 @@ static const OrrField fields[] = {
 const OrrFieldTable orr_trace_file_table =
     ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);
 
-enum { MOST_COLUMNS = 3 };
-
-/* Messages do not quote the header: a document from a stranger can name any file, and the first
- * line of a file that is not a trace may be a secret. A name that almost matches the expected
- * one is quoted. */
-static int find_column(const OrrCsv *csv, const OrrCsvLine *header, const char *name,
-                       OrrDiags *diags) {
-  g_auto(GStrv) names = g_strsplit(name, "|", -1);
-  for (char **one = names; *one; one++)
-    if (orr_csv_column(csv, *one) >= 0) return orr_csv_column(csv, *one);
-  const char *nearest = NULL;
-  for (char **one = names; *one && !nearest; one++)
-    nearest = orr_diag_nearest_word(*one, (const char *const *)csv->header);
-  g_autofree char *others = names[1] ? g_strjoinv(", ", names + 1) : NULL;
-  orr_diags_error(diags, header->place, "there is no column %s%s%s%s%s%s%s (the header has %u)",
-                  names[0], others ? " (or " : "", others ? others : "", others ? ")" : "",
-                  nearest ? "; is it '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                  g_strv_length(csv->header));
-  return -1;
-}
+enum { N_REQUIRED = 3, MOST_COLUMNS = 5 };
 
 static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int *at,
                              OrrDiags *diags) {
-  const OrrCsvLine *header = csv->lines->pdata[csv->header_line];
   gboolean ok = TRUE;
   for (int i = 0; columns[i]; i++) {
-    at[i] = find_column(csv, header, columns[i], diags);
-    ok &= at[i] >= 0;
+    at[i] = i < N_REQUIRED ? orr_csv_require(csv, columns, columns[i], diags)
+                           : orr_csv_find(csv, columns[i]);
+    ok &= i >= N_REQUIRED || at[i] >= 0;
   }
+  g_autofree char *left_out = ok ? orr_csv_check(csv, columns, NULL, diags) : NULL;
   return ok;
 }
 

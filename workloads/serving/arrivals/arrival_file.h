@@ -17,14 +17,13 @@ typedef struct {
 
 extern const OrrFieldTable orr_trace_file_table;
 
-/* Reads one line of a CSV; @at: the index of each column. @zero_s belongs to the row function, 0
- * at first. */
+/* Reads one line of a CSV; @at: the index of each column, -1 of an optional one that is absent.
+ * @zero_s belongs to the row function, 0 at first. */
 typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
                             const int *at, double *zero_s, OrrDiags *diags);
 
-/* Reads a CSV with at most three required columns, each with its names in other formats,
- * "arrival_s|Timestamp". NULL with all findings; the message for a
- * missing column counts the columns of the header. */
+/* Reads a CSV with three required columns and at most two optional ones, each with its names in
+ * other formats, "arrival_s|Timestamp". NULL with all findings (orr_csv_check, orr_csv_require). */
 OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
                                     const char *const *columns, OrrTraceRow add_row,
                                     GError **error);

@@ -4,7 +4,8 @@
  * num_decode_tokens) and of BurstGPT (Timestamp, Request tokens, Response tokens) are known, too.
  * If it also has first_token_s and last_token_s, times on the same clock measured on a real engine,
  * the results contain the error of each request (view request-errors, *_error_* of the result).
- * Further columns are ignored.
+ * A column whose name resembles one of these two where they are absent is an error; other columns,
+ * which serving logs have many of, are not read.
  *
  *   workload: {load: {kind: csv, file: requests.csv}}
  */
@@ -13,12 +14,13 @@
 
 static const char *const columns[] = {"arrival_s|arrived_at|Timestamp",
                                       "input_tokens|num_prefill_tokens|Request tokens",
-                                      "output_tokens|num_decode_tokens|Response tokens", NULL};
+                                      "output_tokens|num_decode_tokens|Response tokens",
+                                      "first_token_s",
+                                      "last_token_s",
+                                      NULL};
 
-static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLine *line,
-                         OrrPlace place, OrrDiags *diags) {
-  const int first = orr_csv_column(csv, "first_token_s"),
-            last = orr_csv_column(csv, "last_token_s");
+static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLine *line, int first,
+                         int last, OrrDiags *diags) {
   double first_s, last_s;
   if (first < 0 || last < 0 || !orr_csv_number(csv, line, first, diags, &first_s) ||
       !orr_csv_number(csv, line, last, diags, &last_s))
@@ -26,7 +28,7 @@ static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLin
   request->measured_first_s = first_s;
   request->measured_end_s = last_s;
   if (first_s < request->arrival_s || last_s < first_s)
-    orr_diags_error(diags, place, "arrival_s, first_token_s and last_token_s must rise");
+    orr_diags_error(diags, line->place, "arrival_s, first_token_s and last_token_s must rise");
 }
 
 static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at,
@@ -40,7 +42,7 @@ static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, 
   const guint before = trace->requests->len;
   orr_trace_add(trace, time_s, prompt, output, line->place, diags);
   if (trace->requests->len > before)
-    add_measured(&g_array_index(trace->requests, OrrRequest, before), csv, line, line->place,
+    add_measured(&g_array_index(trace->requests, OrrRequest, before), csv, line, at[3], at[4],
                  diags);
 }
 
