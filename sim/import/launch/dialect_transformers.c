@@ -285,8 +285,6 @@ static void set_lora(OrrLaunchDraft *draft) {
                           is_on(draft, "load-in-4bit") ? "load-in-4bit" : "finetuning-type");
 }
 
-/* Weights that are loaded in 16 bits stay so: without DeepSpeed nothing keeps them in fp32 beside.
- */
 static void set_precision(OrrLaunchDraft *draft) {
   static const OrrLaunchWordPair types[] = {{"bfloat16", "bf16"}, {"bf16", "bf16"},
                                             {"float16", "fp16"},  {"fp16", "fp16"},
@@ -294,7 +292,6 @@ static void set_precision(OrrLaunchDraft *draft) {
   const char *path = "workload.precision", *loaded = "torch-dtype";
   const char *type =
       orr_launch_config_word(types, orr_launch_config_text(draft, own, "torch-dtype"));
-  const char *narrow = is_on(draft, "pure-bf16") ? "pure-bf16" : type ? loaded : NULL;
   if (is_on(draft, "bf16"))
     orr_launch_config_put(draft, own, path, "bf16", "bf16");
   else if (is_on(draft, "fp16"))
@@ -305,12 +302,60 @@ static void set_precision(OrrLaunchDraft *draft) {
     orr_launch_config_put(draft, own, path, type, loaded);
   else if (!orr_launch_draft_get(draft, path))
     orr_launch_draft_set(draft, path, "fp32", NULL, "neither bf16 nor fp16");
-  if (narrow && !orr_launch_config_text(draft, own, "deepspeed") &&
-      !orr_launch_draft_find(draft, &orr_dialect_deepspeed, "zero-optimization.stage"))
+}
+
+/* --- The training state --- */
+
+/* The key by which weights are loaded in 16 bits; NULL: in fp32. */
+static const char *narrow_key(OrrLaunchDraft *draft) {
+  const char *type = orr_launch_config_text(draft, own, "torch-dtype");
+  const gboolean as_products = orr_launch_wrappers_load_narrow(draft, own);
+  if (is_on(draft, "pure-bf16")) return "pure-bf16";
+  if (type) return strstr(type, "16") || g_str_equal(type, "half") ? "torch-dtype" : NULL;
+  if (as_products && is_on(draft, "bf16")) return "bf16";
+  return as_products && is_on(draft, "fp16") ? "fp16" : NULL;
+}
+
+static gboolean is_by_deepspeed(OrrLaunchDraft *draft) {
+  const char *kind = orr_launch_draft_get(draft, "workload.optimizer.sharding.kind");
+  return orr_launch_config_text(draft, own, "deepspeed") ||
+         orr_launch_draft_find(draft, &orr_dialect_deepspeed, "zero-optimization.stage") ||
+         orr_launch_draft_find(draft, &orr_dialect_accelerate, "deepspeed-config.zero-stage") ||
+         (kind && g_str_has_prefix(kind, "zero"));
+}
+
+/* Accelerate's FSDP widens the weights that it trains to fp32 where products are mixed. */
+static gboolean is_widened(OrrLaunchDraft *draft) {
+  const OrrLaunchDialect *accelerate = &orr_dialect_accelerate;
+  const char *kind = orr_launch_draft_get(draft, "workload.optimizer.sharding.kind");
+  const gboolean is_mixed =
+      (is_on(draft, "bf16") && !orr_launch_config_says(draft, own, "bf16", "full")) ||
+      is_on(draft, "fp16") || orr_launch_draft_is_on(draft, accelerate, "mixed-precision");
+  return is_mixed && !is_on(draft, "pure-bf16") &&
+         (g_strcmp0(kind, "fsdp") == 0 || g_strcmp0(kind, "hsdp") == 0 ||
+          orr_launch_draft_is_on(draft, accelerate, "use-fsdp") ||
+          orr_launch_config_says(draft, accelerate, "distributed-type", "FSDP"));
+}
+
+/* Weights that are loaded in 16 bits stay so, and PyTorch's Adam has state of their format, unless
+ * DeepSpeed or Accelerate's FSDP keeps fp32 weights. Adapters (PEFT) are in fp32. */
+static void set_state(OrrLaunchDraft *draft) {
+  const char *key = narrow_key(draft);
+  const char *precision = orr_launch_draft_get(draft, "workload.precision");
+  if (!key || is_by_deepspeed(draft) || is_widened(draft) ||
+      orr_launch_draft_get(draft, "workload.lora.rank"))
+    return;
+  if (g_strcmp0(precision, "fp16") == 0 ||
+      orr_launch_draft_get(draft, "workload.offload.optimizer")) {
     orr_launch_draft_remark(draft,
                             "%s: weights, gradients and the optimizer's state are all in 16 bits; "
                             "fp32 weights and state are simulated, so memory is overstated",
-                            orr_launch_draft_find(draft, own, narrow)->written);
+                            orr_launch_draft_find(draft, own, key)->written);
+    return;
+  }
+  orr_launch_config_put(draft, own, "workload.optimizer.master", "weights", key);
+  orr_launch_config_put(draft, own, "workload.optimizer.moments", "bf16", key);
+  orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", key);
 }
 
 static void set_recompute(OrrLaunchDraft *draft) {
@@ -341,6 +386,7 @@ static void finish(OrrLaunchDraft *draft) {
                            "an optimizer other than Adam, which is simulated instead");
   set_sharding(draft);
   set_lora(draft);
+  set_state(draft);
   orr_launch_draft_remark(draft, "No stack of Transformers is known: kernels and links alone are "
                                  "simulated, and the host's time is not.");
 }

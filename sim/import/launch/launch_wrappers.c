@@ -3,8 +3,9 @@
  *
  * Sources: LLaMA-Factory 0.9, src/llamafactory/hparams (disable_gradient_checkpointing False,
  * cutoff_len 2048, stage sft, finetuning_type lora); axolotl 0.16, src/axolotl/utils/schemas
- * (micro_batch_size 1, bf16 auto, sequence_len 512); ms-swift 3.9 and 4, docs/source_en/
- * Instruction/Command-line-parameters.md; TRL 1.0, trl/trainer/sft_config.py
+ * (micro_batch_size 1, bf16 auto, sequence_len 512; utils/config: the model's torch_dtype follows
+ * bf16); ms-swift 3.9 and 4, docs/source_en/Instruction/Command-line-parameters.md (torch_dtype is
+ * the checkpoint's, and bf16 follows it); TRL 1.0, trl/trainer/sft_config.py
  * (gradient_checkpointing True, bf16 True unless fp16, max_length 1024), which TRL has had since it
  * dropped max_seq_length. open-r1 builds on TRL.
  */
@@ -18,14 +19,16 @@
 static const struct {
   const char *name, *signs; /* keys, any of which only this tool has */
   const char *without;      /* keys that only its older releases have, with other defaults */
+  gboolean loads_narrow;    /* it loads weights in the format of the products */
 } wrappers[] = {
-    {"LLaMA-Factory", "finetuning-type cutoff-len stage pref-loss pure-bf16 dataset-dir", ""},
-    {"axolotl", "base-model sequence-len sample-packing", ""},
-    {"ms-swift", "tuner-type train-type sft-type rlhf-type split-dataset-ratio", ""},
+    {"LLaMA-Factory", "finetuning-type cutoff-len stage pref-loss pure-bf16 dataset-dir", "",
+     FALSE},
+    {"axolotl", "base-model sequence-len sample-packing", "", TRUE},
+    {"ms-swift", "tuner-type train-type sft-type rlhf-type split-dataset-ratio", "", TRUE},
     {"TRL",
      "assistant-only-loss completion-only-loss packing-strategy dataset-text-field "
      "dataset-num-proc",
-     "max-seq-length"},
+     "max-seq-length", FALSE},
 };
 
 static const struct {
@@ -86,11 +89,22 @@ static gboolean has_any(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, 
   return FALSE;
 }
 
-const char *orr_launch_wrappers_name(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+/* Its place in the table; -1: the Trainer. */
+static int find(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
   for (guint i = 0; i < G_N_ELEMENTS(wrappers); i++)
     if (has_any(draft, dialect, wrappers[i].signs) && !has_any(draft, dialect, wrappers[i].without))
-      return wrappers[i].name;
-  return NULL;
+      return (int)i;
+  return -1;
+}
+
+const char *orr_launch_wrappers_name(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  const int at = find(draft, dialect);
+  return at < 0 ? NULL : wrappers[at].name;
+}
+
+gboolean orr_launch_wrappers_load_narrow(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  const int at = find(draft, dialect);
+  return at >= 0 && wrappers[at].loads_narrow;
 }
 
 static void add_defaults(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,

@@ -17,6 +17,9 @@ G_BEGIN_DECLS
 /* The tool that the settings of @dialect are for, by a key that it alone has; NULL: the Trainer. */
 const char *orr_launch_wrappers_name(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
 
+/* Whether the tool loads weights in the format of the products; else a key of their own says it. */
+gboolean orr_launch_wrappers_load_narrow(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+
 /* Adds the tool's defaults for what the input does not say. Training that is not of the next token
  * (GRPO, DPO, a reward model) is an error. */
 void orr_launch_wrappers_begin(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
