@@ -140,6 +140,13 @@ void orr_show_json_members(GString *out, const OrrFieldTable *table, const void 
   }
 }
 
+char *orr_show_assumed(const char *stack) { return g_strdup_printf("release assumed: %s", stack); }
+
+void orr_show_json_assumed(GString *out, const char *stack) {
+  g_string_append(out, ", \"release_assumed\": ");
+  orr_show_json_text(out, stack);
+}
+
 char *orr_show_percent(double fraction) { return g_strdup_printf("%.1f %%", 100 * fraction); }
 
 char *orr_show_signed_percent(double fraction) {

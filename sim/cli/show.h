@@ -38,6 +38,12 @@ void orr_show_json_number(GString *out, double value);
  * braces, so that a caller can add members of its own. */
 void orr_show_json_members(GString *out, const OrrFieldTable *table, const void *row);
 
+/* What an answer says whose scenario names no release of its software, so that @stack was taken:
+ * "release assumed: vllm-0.19", newly allocated; and `, "release_assumed": "vllm-0.19"`, null where
+ * @stack is NULL. */
+char *orr_show_assumed(const char *stack);
+void orr_show_json_assumed(GString *out, const char *stack);
+
 /* A fraction in percent: "44.9 %"; with a sign: "+2.3 %". Newly allocated. */
 char *orr_show_percent(double fraction);
 char *orr_show_signed_percent(double fraction);

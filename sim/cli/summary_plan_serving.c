@@ -103,6 +103,11 @@ static void print_fleet(const OrrPlanServingAnswer *answer) {
   print_money(answer);
 }
 
+static void print_assumed(const OrrPlanServingAnswer *answer) {
+  g_autofree char *text = answer->assumed ? orr_show_assumed(answer->assumed) : NULL;
+  if (text) printf("  stack         %s (--stack names another)\n", text);
+}
+
 static void print_launch(const OrrPlanServingAnswer *answer) {
   const gboolean differs = answer->asked->settings && *answer->asked->settings;
   if (!answer->launch) return;
@@ -114,6 +119,7 @@ static void print_launch(const OrrPlanServingAnswer *answer) {
 
 void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer) {
   print_searched(answer);
+  print_assumed(answer);
   print_head(answer);
   for (guint i = 0; i < MIN(answer->ranked->len, ORR_PLAN_BEST); i++) print_layout(answer, i);
   print_fleet(answer);
@@ -215,6 +221,7 @@ void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   g_autoptr(GString) out = g_string_new("{\"file\": ");
   orr_show_json_text(out, answer->file);
   add_text(out, "launch", answer->launch);
+  orr_show_json_assumed(out, answer->assumed);
   add_number(out, "goodput_rps", fleet->goodput_rps);
   add_number(out, "growth_rps", fleet->growth_rps);
   add_number(out, "ttft_p99_s", fleet->ttft.p99);

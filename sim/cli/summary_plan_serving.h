@@ -14,6 +14,7 @@ typedef struct {
   const GArray *layouts; /* of OrrPlanLayout */
   const GArray *ranked;  /* of guint: orr_plan_serving_rank */
   const OrrServingResult *fleet;
+  const char *assumed;  /* the stack that was taken where none was named; NULL: one was */
   const char *currency; /* NULL: no prices */
   const char *launch;   /* NULL: none is known */
   const char *file;     /* the best layout's scenario */

@@ -113,6 +113,23 @@ static void print_statistics(const OrrValidation *validation) {
   printf("\n");
 }
 
+void orr_summary_validate_assumed(const OrrValidation *validation) {
+  g_autoptr(GPtrArray) stacks = g_ptr_array_new();
+  for (guint i = 0; i < validation->rows->len; i++) {
+    const char *stack = row_at(validation, i)->assumed;
+    if (stack && !g_ptr_array_find_with_equal_func(stacks, stack, g_str_equal, NULL))
+      g_ptr_array_add(stacks, (gpointer)stack);
+  }
+  for (guint k = 0; k < stacks->len; k++) {
+    guint n = 0;
+    for (guint i = 0; i < validation->rows->len; i++)
+      n += g_strcmp0(row_at(validation, i)->assumed, stacks->pdata[k]) == 0;
+    g_autofree char *text = orr_show_assumed(stacks->pdata[k]);
+    printf("  %s (workload.stack names another): %u of %u comparisons\n", text, n,
+           validation->rows->len);
+  }
+}
+
 void orr_summary_validate_set(const OrrValidation *validation) {
   printf("%s\n", validation->set_name);
   if (validation->costs->len > 0)
@@ -120,12 +137,14 @@ void orr_summary_validate_set(const OrrValidation *validation) {
   else
     print_rows(validation);
   print_statistics(validation);
+  orr_summary_validate_assumed(validation);
   print_worst(validation, FALSE, orr_validate_parts_print(validation) ? N_WORST_OF_PARTS : N_WORST);
 }
 
 void orr_summary_validate_all(const OrrValidation *all, guint n_sets) {
   printf("all %u sets of scenarios\n", n_sets);
   print_statistics(all);
+  orr_summary_validate_assumed(all);
   print_worst(all, TRUE, N_WORST);
 }
 
@@ -161,6 +180,7 @@ static void add_set(GString *out, const OrrValidation *validation) {
     orr_show_json_text(out, row_at(validation, i)->part);
     g_string_append(out, ", \"stack\": ");
     orr_show_json_text(out, row_at(validation, i)->stack);
+    orr_show_json_assumed(out, row_at(validation, i)->assumed);
     g_string_append_c(out, '}');
   }
   if (validation->costs->len > 0) g_string_append(out, "],\n   \"costs\": [");

@@ -1,11 +1,15 @@
 /*
  * verb_import_bench.c - orrery import bench FILE...: results of benchmarks become rows, or a load.
  */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"
+#include "workloads/serving/serving.h"
+#include "workloads/training/training.h"
 
 static char *output;
 static gboolean load;
@@ -19,13 +23,36 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
+/* The default of the kind of workload that @result is of. */
+static const char *assumed_for(const OrrBenchResult *result) {
+  const gboolean is_training = !isnan(result->values[ORR_BENCH_ITERATION]) ||
+                               !isnan(result->values[ORR_BENCH_TOKENS_PER_GPU]) ||
+                               !isnan(result->values[ORR_BENCH_TFLOPS]);
+  return (is_training ? &orr_training_kind : &orr_serving_kind)->default_stack;
+}
+
+/* Results name no release: what a scenario without a stack takes, once for each kind. */
+static void say_assumed(const GPtrArray *results) {
+  const char *before = NULL;
+  for (guint i = 0; i < results->len; i++) {
+    const char *stack = assumed_for(results->pdata[i]);
+    if (before == stack) continue;
+    g_autofree char *text = orr_show_assumed(stack);
+    orr_show_problem("%s, where a scenario that replays these rows names no workload.stack", text);
+    before = stack;
+  }
+}
+
 static char *load_of(const GPtrArray *results, GError **error) {
   if (choice < 0 || choice > results->len || (choice == 0 && results->len > 1)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "there are %u results: add --choose N, from 1 to %u", results->len, results->len);
     return NULL;
   }
-  return orr_bench_load(results->pdata[MAX(choice, 1) - 1], error);
+  const OrrBenchResult *one = results->pdata[MAX(choice, 1) - 1];
+  g_autofree char *keys = orr_bench_load(one, error);
+  g_autofree char *text = keys ? orr_show_assumed(assumed_for(one)) : NULL;
+  return keys ? g_strdup_printf("# %s (workload.stack names another)\n%s", text, keys) : NULL;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -38,7 +65,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   for (char **file = args; *file; file++)
     if (!orr_bench_read(strcmp(*file, "-") == 0 ? "/dev/stdin" : *file, results, error)) return 2;
   g_autofree char *text = load ? load_of(results, error) : orr_bench_csv(results);
-  return text ? orr_verb_import_write(text, output, error) : 2;
+  if (!text) return 2;
+  const int status = orr_verb_import_write(text, output, error);
+  if (!load) say_assumed(results);
+  return status;
 }
 
 const OrrCommand orr_verb_import_bench = {

@@ -42,6 +42,20 @@ gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error) {
   return FALSE;
 }
 
+const char *orr_verb_plan_assumed(const char *stack, char *const *settings, const char *taken) {
+  gboolean is_named = stack != NULL;
+  for (; settings && *settings; settings++)
+    is_named = is_named || g_str_has_prefix(*settings, "workload.stack=") ||
+               g_str_has_prefix(*settings, "workload.stack.");
+  return is_named ? NULL : taken;
+}
+
+char *orr_verb_plan_assumed_training(OrrLibrary *library) {
+  const OrrPlanOptions *options = &orr_verb_plan_asked;
+  g_autofree char *taken = orr_plan_training_stack(library, NULL);
+  return g_strdup(orr_verb_plan_assumed(options->stack, options->settings, taken));
+}
+
 char *orr_verb_plan_currency(OrrLibrary *library, const char *prices) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   const OrrNode *tree = orr_library_borrow(library, "prices", prices, (OrrPlace){0}, diags);

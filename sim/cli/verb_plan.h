@@ -72,6 +72,13 @@ extern OrrPlanOptions orr_verb_plan_asked;
 /* Checks the options, and fills @ret_asked from them. */
 gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error);
 
+/* The stack @taken by a plan, where neither --stack nor --set workload.stack of @settings named
+ * one; else NULL. */
+const char *orr_verb_plan_assumed(const char *stack, char *const *settings, const char *taken);
+
+/* The same for plans of training, whose options have --stack; newly allocated. */
+char *orr_verb_plan_assumed_training(OrrLibrary *library);
+
 /* The currency of a document of prices, for a text; newly allocated. "": unknown. */
 char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
 

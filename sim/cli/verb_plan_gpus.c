@@ -10,6 +10,7 @@
 #include "sim/base/uncertain.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
+#include "sim/cli/show.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/run/scenario.h"
 
@@ -157,6 +158,9 @@ static int answer(const Search *search, const Try *found, GError **error) {
       orr_uncertain_note_after(found->days, found->low, found->high, found->expected);
   if (found->high > 0) printf(" (%.3g to %.3g%s, 80 %% band)", found->low, found->high, note);
   if (found->high > days) printf("; the upper end of the band is too late");
+  g_autofree char *assumed = orr_verb_plan_assumed_training(search->library);
+  g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
+  if (words) printf("\n%s (--stack names another)", words);
   printf("\nnext: orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
          search->asked.model, search->asked.cluster, found->gpus);
   return 0;

@@ -319,11 +319,13 @@ static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **err
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
   Plan plan = {.library = library, .asked = asked, .store = store, .layouts = layouts};
-  plan.answer = (OrrPlanServingAnswer){.asked = asked,
-                                       .layouts = layouts,
-                                       .fleet = &plan.fleet,
-                                       .file = file,
-                                       .db = store ? path : NULL};
+  plan.answer =
+      (OrrPlanServingAnswer){.asked = asked,
+                             .layouts = layouts,
+                             .fleet = &plan.fleet,
+                             .assumed = orr_verb_plan_assumed(stack, settings, asked->stack),
+                             .file = file,
+                             .db = store ? path : NULL};
   const int status = answer(&plan, error);
   g_clear_error(&plan.lost);
   return status ? status : orr_patience_end_store(path, store);

@@ -131,6 +131,9 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
          " can run, %" G_GUINT64_FORMAT " of them fit, %" G_GUINT64_FORMAT " were simulated\n",
          report->n_combinations, report->seconds, report->n_points,
          by[ORR_POINT_OK] + by[ORR_POINT_PRUNED], by[ORR_POINT_OK]);
+  g_autofree char *assumed = orr_verb_plan_assumed_training(library);
+  g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
+  if (words) printf("  stack         %s (--stack names another)\n", words);
   print_points(plan);
   print_why(plan);
   print_cost(library, &plan->answers[0].result.training);
@@ -141,13 +144,15 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
   printf("  next          orrery run %s\n", plan->best_file);
 }
 
-static void print_json(const Plan *plan, const char *file) {
+static void print_json(OrrLibrary *library, const Plan *plan, const char *file) {
+  g_autofree char *assumed = orr_verb_plan_assumed_training(library);
   g_autoptr(GString) out = g_string_new("{\"file\": ");
   orr_show_json_text(out, file);
   g_string_append(out, ", \"best_file\": ");
   orr_show_json_text(out, plan->best_file);
   g_string_append(out, ", \"launch\": ");
   orr_show_json_text(out, plan->launch);
+  orr_show_json_assumed(out, assumed);
   g_string_append_printf(out,
                          ", \"combinations\": %" G_GUINT64_FORMAT ", \"points\": %" G_GUINT64_FORMAT
                          ", \"simulated\": %" G_GUINT64_FORMAT ", \"best\": [",
@@ -226,7 +231,7 @@ static gboolean answer(OrrLibrary *library, Plan *plan, const char *file, const 
   if (!simulate_best(library, plan, file, error)) return FALSE;
   orr_terminal_outlive_reader();
   if (as_json)
-    print_json(plan, file);
+    print_json(library, plan, file);
   else
     print_text(library, plan, file, db);
   fflush(stdout);

@@ -145,9 +145,10 @@ static int validate_sets(OrrLibrary *library, const char *group, char **sets, Or
   merge(validations, &all);
   if (as_json)
     orr_summary_validate_json(validations, &all);
-  else if (group)
+  else if (group) {
     orr_validate_group_print(group, validations);
-  else if (count_replayed(validations) > 1)
+    orr_summary_validate_assumed(&all);
+  } else if (count_replayed(validations) > 1)
     orr_summary_validate_all(&all, count_replayed(validations));
   int status = status_of(&all);
   if (residuals_folder) status = write_residuals(validations, status, error);

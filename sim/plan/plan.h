@@ -36,6 +36,10 @@ typedef struct {
  * quarter of it, so that layouts divide it. */
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
 
+/* The document of the stack that answers: @asked, or the newest of megatron-core. NULL: unknown.
+ * Newly allocated. */
+char *orr_plan_training_stack(OrrLibrary *library, const char *asked);
+
 /* Parses the scenario that options of `orrery plan` make. Findings name the option that says what
  * is wrong, as nobody wrote the text: "--model: error: unknown model". NULL with the reasons in
  * @diags. */

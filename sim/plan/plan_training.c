@@ -118,7 +118,7 @@ static gint64 batch_of(double tokens, gint64 sequence, gint64 gpus) {
   return MAX((gint64)round(wanted / (double)unit), 1) * unit;
 }
 
-static char *stack_of(OrrLibrary *library, const char *asked) {
+char *orr_plan_training_stack(OrrLibrary *library, const char *asked) {
   return orr_stack_resolve(library, asked ? asked : "megatron-core-9999");
 }
 
@@ -163,13 +163,13 @@ static OrrScenario *read_one(OrrLibrary *library, const OrrPlanTraining *asked, 
 }
 
 gint64 orr_plan_gpus_per_node(OrrLibrary *library, const OrrPlanTraining *asked, GError **error) {
-  g_autofree char *stack = stack_of(library, asked->stack);
+  g_autofree char *stack = orr_plan_training_stack(library, asked->stack);
   g_autoptr(OrrScenario) one = read_one(library, asked, stack, error);
   return one ? MAX(one->cluster.node.gpus, 1) : 0;
 }
 
 char *orr_plan_training_text(OrrLibrary *library, const OrrPlanTraining *asked, GError **error) {
-  g_autofree char *stack = stack_of(library, asked->stack);
+  g_autofree char *stack = orr_plan_training_stack(library, asked->stack);
   const gint64 per_node = orr_plan_gpus_per_node(library, asked, error);
   if (per_node == 0) return NULL;
   const gint64 nodes = (asked->gpus + per_node - 1) / per_node;

@@ -400,6 +400,51 @@ const char *orr_scenario_stack_name(const OrrChoice *workload) {
   return ORR_STACK_NONE;
 }
 
+/* --- What is assumed --- */
+
+static void note_assumed(const char *kind, GPtrArray *names) {
+  const OrrEntry *entry = kind ? orr_registry_find(&orr_workload_registry, kind) : NULL;
+  const char *name = entry ? ((const OrrWorkloadKind *)entry)->default_stack : NULL;
+  if (name && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+    g_ptr_array_add(names, (gpointer)name);
+}
+
+/* Whether @stack names the stack of the workload at @key within its own. */
+static gboolean names_inner(const OrrStack *stack, const char *key) {
+  g_autofree char *path = g_strconcat(key, ".stack", NULL);
+  for (guint i = 0; stack && i < stack->settings->len; i++)
+    if (strcmp(((const OrrStackSetting *)stack->settings->pdata[i])->path, path) == 0) return TRUE;
+  return FALSE;
+}
+
+static void find_assumed(OrrLibrary *library, const OrrNode *owner, GPtrArray *names) {
+  const OrrNode *section = owner->kind == ORR_NODE_MAP ? orr_node_get(owner, "workload") : NULL;
+  g_autoptr(OrrNode) workload = section ? expand(library, section) : NULL;
+  g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reading reports them */
+  if (!workload) return;
+  if (!orr_node_get(workload, "stack")) note_assumed(orr_node_get_text(workload, "kind"), names);
+  const OrrWorkloadSection *inner = sections_of(workload);
+  g_autoptr(OrrStack) stack = inner ? load_stack(library, workload, ignored) : NULL;
+  for (; inner && inner->key; inner++) {
+    const OrrNode *given = inner->list ? NULL : orr_node_get(workload, inner->key);
+    const gboolean is_named =
+        inner->list || names_inner(stack, inner->key) ||
+        (given && given->kind == ORR_NODE_MAP && orr_node_get(given, "stack"));
+    if (!is_named) note_assumed(inner->kind, names);
+  }
+}
+
+char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree) {
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  find_assumed(library, tree, names);
+  const OrrNode *jobs = tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "jobs") : NULL;
+  for (guint i = 0; jobs && jobs->kind == ORR_NODE_LIST && i < orr_node_length(jobs); i++)
+    find_assumed(library, jobs->items->pdata[i], names);
+  if (names->len == 0) return NULL;
+  g_ptr_array_add(names, NULL);
+  return g_strjoinv(", ", (char **)names->pdata);
+}
+
 /* --- Checks --- */
 
 void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags) {

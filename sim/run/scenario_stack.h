@@ -26,6 +26,11 @@ OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrD
  * no stack did. */
 const char *orr_scenario_stack_name(const OrrChoice *workload);
 
+/* The stacks that answer for workloads of the unread scenario @tree that name none, the defaults of
+ * their kinds: "vllm-0.19", "vllm-0.19, megatron-core-26.06". NULL: there are none. Newly
+ * allocated. */
+char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree);
+
 /* Adds an error for each setting of @stack that its kind of workload does not have, and for each
  * path in a condition that no scenario has. */
 void orr_scenario_stack_check(const OrrStack *stack, OrrDiags *diags);

@@ -9,6 +9,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
+#include "sim/run/scenario_stack.h"
 #include "sim/validate/validate_pool.h"
 
 #ifndef ORR_VERSION
@@ -86,13 +87,14 @@ static void add_residual(OrrValidation *validation, const OrrValidateCase *one,
   g_array_append_val(validation->residuals->rows, residual);
 }
 
-static void compare(OrrValidation *validation, const OrrValidateCase *one,
+static void compare(OrrLibrary *library, OrrValidation *validation, const OrrValidateCase *one,
                     const OrrValidateAnswer *answer) {
   if (!answer->ok) {
     add_refusal(validation, one, answer->reason, answer->failed);
     return;
   }
   add_residual(validation, one, answer);
+  g_autofree char *assumed = orr_scenario_stack_assumed(library, one->tree);
   for (guint i = 0; i < one->metrics->len; i++) {
     const OrrField *field = g_array_index(one->metrics, const OrrField *, i);
     gboolean is_memory = strcmp(field->name, "memory-peak-bytes") == 0;
@@ -101,6 +103,7 @@ static void compare(OrrValidation *validation, const OrrValidateCase *one,
     row.error = row.simulated / row.measured - 1;
     row.explanation = g_strdup(is_memory ? answer->memory_parts : answer->time_parts);
     row.stack = g_strdup(answer->stack);
+    row.assumed = g_strdup(assumed);
     g_array_append_val(validation->rows, row);
   }
 }
@@ -189,7 +192,8 @@ OrrValidation *orr_validate(OrrLibrary *library, const OrrValidateOrder *order, 
   g_autoptr(GPtrArray) answers =
       orr_validate_pool_run(library, cases, order->jobs, order->progress, order->user);
   for (guint i = 0; i < cases->len; i++) check_gpus(set, cases->pdata[i], answers->pdata[i]);
-  for (guint i = 0; i < cases->len; i++) compare(validation, cases->pdata[i], answers->pdata[i]);
+  for (guint i = 0; i < cases->len; i++)
+    compare(library, validation, cases->pdata[i], answers->pdata[i]);
   validation->table = set->result->name;
   if (!orr_validate_set_has_bands(set)) g_array_set_size(validation->residuals->rows, 0);
   orr_validation_summarise(validation);

@@ -67,8 +67,9 @@ typedef struct {
   double error;      /* simulated / measured - 1; in the database NAN for a refused row */
   char *explanation; /* the largest parts of the result: "gemm 61 %, tp-comm 17 %, bubble 9 %" */
   char *source, *note;
-  /* Not stored: the part of the set, to group errors by (NULL: none); the software stack */
-  char *part, *stack;
+  /* Not stored: the part of the set, to group errors by (NULL: none); the software stack; the same
+   * where the row's scenario names none (orr_scenario_stack_assumed; NULL: it is named) */
+  char *part, *stack, *assumed;
 } OrrValidationRow;
 
 /* A row that was not compared. */

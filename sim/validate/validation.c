@@ -64,6 +64,7 @@ char *orr_validation_path(OrrLibrary *library, const char *set) {
 static void clear_row(gpointer data) {
   g_clear_pointer(&((OrrValidationRow *)data)->part, g_free);
   g_clear_pointer(&((OrrValidationRow *)data)->stack, g_free);
+  g_clear_pointer(&((OrrValidationRow *)data)->assumed, g_free);
   orr_field_clear(&orr_validation_row_table, data);
 }
 

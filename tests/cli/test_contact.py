@@ -165,6 +165,54 @@ def check_errors():
     check("so does its --json", any(wanted in w for w in json.loads(call(*asked, "--json")[1])["warnings"]))
 
 
+# A set whose first row names its release and whose second does not.
+SET = """schema: scenario/1
+name: own
+cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 1}
+model: llama-3.1-8b
+workload: {kind: serving, load: {kind: closed-loop, concurrency: 2}, requests: 8, input: {tokens: 64}, output: {tokens: 16}}
+"""
+ASSUMED = "release assumed: vllm-0.19"
+
+
+def check_assumed():
+    """Where no release is named, the answer says which one was taken."""
+    with open("own.yaml", "w", encoding="utf-8") as file:
+        file.write(SET)
+    with open("own.csv", "w", encoding="utf-8") as file:
+        file.write("label,workload.stack,measured.tpot_mean_s\na,vllm-0.9,0.006\nb,,0.006\n")
+    _, out, said = call("validate", "own.yaml", "--db", "none")
+    check("validate counts the rows of an assumed release",
+          f"{ASSUMED} (workload.stack names another): 1 of 2 comparisons" in out, out + said)
+    rows = json.loads(call("validate", "own.yaml", "--db", "none", "--json")[1])["sets"][0]["rows"]
+    check("so does its --json", [(row["stack"], row["release_assumed"]) for row in rows]
+          == [("vllm-0.9", None), ("vllm-0.19", "vllm-0.19")], rows)
+    serving = ("plan", "serving", "--model", "llama-3.1-8b", "--cluster", "dgx-h100-superpod", "--gpus", "1", "--input",
+               "1000", "--output", "100", "--ttft", "1s", "--tpot", "20ms", "--precision", "bf16", "--kv-cache", "bf16",
+               "--aggregated", "--db", "none")
+    _, out, said = call(*serving)
+    check("plan serving says it", f"stack         {ASSUMED} (--stack names another)" in out, out + said)
+    check("so does its --json", json.loads(call(*serving, "--json")[1])["release_assumed"] == "vllm-0.19")
+    for named in (("--stack", "vllm-0.19"), ("--set", "workload.stack=vllm-0.14")):
+        _, out, said = call(*serving, *named)
+        check(f"plan serving {' '.join(named)} does not", "fleet" in out and "assumed" not in out, out + said)
+    training = ("--model", "llama-3.1-8b", "--cluster", "dgx-h100-superpod", "--batch-tokens", "256k", "--sequence", "4096",
+                "--db", "none")
+    newest = "release assumed: megatron-core-26.06"
+    _, out, said = call("plan", "training", *training, "--gpus", "8")
+    check("plan training says it", f"{newest} (--stack names another)" in out, out + said)
+    answer = json.loads(call("plan", "training", *training, "--gpus", "8", "--json")[1])
+    check("so does its --json", answer["release_assumed"] == "megatron-core-26.06", answer)
+    _, out, said = call("plan", "gpus", *training, "--tokens", "1B", "--days", "30")
+    check("plan gpus says it", f"\n{newest} (--stack names another)\n" in out, out + said)
+    with open("b.json", "w", encoding="utf-8") as file:
+        file.write('{"max_concurrency": 4, "completed": 8, "mean_ttft_ms": 20.5}\n')
+    _, out, said = call("import", "bench", "b.json")
+    check("import bench says it beside rows", ASSUMED in said and "assumed" not in out, out + said)
+    out = call("import", "bench", "b.json", "--load")[1]
+    check("and above a load", out.startswith(f"# {ASSUMED} (workload.stack names another)\nworkload:"), out)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -174,6 +222,7 @@ def main():
         check_bands()
         check_campaign()
         check_errors()
+        check_assumed()
         os.chdir("/")
     print(f"1..{count}")
     return 1 if failed else 0
