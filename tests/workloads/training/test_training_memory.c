@@ -307,8 +307,8 @@ static void test_moments(void) {
                     fp32->result.training.iteration_time_s);
 }
 
-/* bf16 weights that Adam updates in place: 2 moments of 2 bytes instead of 12 bytes, and the weights
- * as they were. The host's memory would hold fp32 masters. */
+/* bf16 weights that Adam updates in place: 2 moments of 2 bytes instead of 12 bytes, and the
+ * weights as they were. The host's memory would hold fp32 masters. */
 static void test_own_masters(void) {
   g_autoptr(OrrOutcome) fp32 = simulate("");
   g_autoptr(OrrOutcome) bf16 =

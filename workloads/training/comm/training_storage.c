@@ -9,10 +9,10 @@
  *           a snapshot waits for the end of the write before it: there is one buffer
  *
  * A checkpoint has 14 bytes per trained parameter, less where optimizer.master or moments are
- * smaller: 16-bit weights, fp32 master weights and Adam's two moments (BLOOM-176B, the same state, published 2.3 TB: 13.1 bytes per parameter). Sharded,
- * each rank writes a different slice of its stage (PyTorch distributed checkpoint, Megatron's fully
- * parallel save); else the first replica writes its stages whole, and the others wait. The file of
- * a GPU is spread over `stripes` servers.
+ * smaller: 16-bit weights, fp32 master weights and Adam's two moments (BLOOM-176B, the same state,
+ * published 2.3 TB: 13.1 bytes per parameter). Sharded, each rank writes a different slice of its
+ * stage (PyTorch distributed checkpoint, Megatron's fully parallel save); else the first replica
+ * writes its stages whole, and the others wait. The file of a GPU is spread over `stripes` servers.
  *
  * On idle links, with B bytes per GPU on all of n GPUs of N nodes, and S servers with all stripes:
  *
