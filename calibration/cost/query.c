@@ -11,7 +11,6 @@
 #include "calibration/cost/cost_tables.h"
 #include "calibration/profile/profile_format.h"
 #include "calibration/profile/profile_moe.h"
-#include "sim/base/csv.h"
 #include "sim/base/fault.h"
 
 /* --- operators --- */
@@ -195,10 +194,6 @@ static OrrCost answer_deepep(const OrrCostModel *cost, const char *name, const d
   return answer_library(cost, &call);
 }
 
-static const char *refuse_deepep(const double *values) {
-  return values[DEEPEP_TOPK] > values[DEEPEP_EXPERTS] ? topk_above_experts : NULL;
-}
-
 enum {
   TRTLLM_ONE_SIDED,
   TRTLLM_DTYPE,
@@ -223,7 +218,8 @@ static OrrCost answer_trtllm(const OrrCostModel *cost, const char *name, const d
   return answer_library(cost, &call);
 }
 
-static const char *refuse_trtllm(const double *values) {
+static const char *refuse_exchange(const double *values) {
+  G_STATIC_ASSERT(TRTLLM_TOPK == (int)DEEPEP_TOPK && TRTLLM_EXPERTS == (int)DEEPEP_EXPERTS);
   return values[TRTLLM_TOPK] > values[TRTLLM_EXPERTS] ? topk_above_experts : NULL;
 }
 
@@ -247,7 +243,7 @@ static const char *refuse_trtllm(const double *values) {
          [DEEPEP_HIDDEN] = {"hidden", COUNT, NULL},                                                \
          [DEEPEP_TOPK] = {"topk", COUNT, NULL},                                                    \
          [DEEPEP_EXPERTS] = {"num_experts", COUNT, NULL}},                                         \
-        answer_deepep, refuse_deepep                                                               \
+        answer_deepep, refuse_exchange                                                             \
   }
 #define TRTLLM(name_)                                                                              \
   {                                                                                                \
@@ -260,7 +256,7 @@ static const char *refuse_trtllm(const double *values) {
          [TRTLLM_TOPK] = {"topk", COUNT, NULL},                                                    \
          [TRTLLM_EXPERTS] = {"num_experts", COUNT, NULL},                                          \
          [TRTLLM_DISTRIBUTION] = {"distribution", BALANCED, "balanced"}},                          \
-        answer_trtllm, refuse_trtllm                                                               \
+        answer_trtllm, refuse_exchange                                                             \
   }
 
 /* Alphabetical. To add one: an enum of its keys, a function that answers, a line here. */
@@ -524,36 +520,43 @@ typedef struct {
   OrrDiags *diags;
 } Rows;
 
+gboolean orr_query_has_columns(const char *operator_name, const OrrCsv *csv) {
+  const Question *question = find_question(operator_name, NULL);
+  for (const Key *key = question ? question->keys : NULL; key && key->name; key++)
+    if (!key->fallback && orr_csv_column(csv, key->name) < 0) return FALSE;
+  return question != NULL;
+}
+
+/* A table of several operators has keys of all, which may resemble each other. */
 static void find_columns(Rows *rows) {
-  const OrrCsvLine *header = rows->csv->lines->pdata[rows->csv->header_line];
-  rows->op_column = orr_csv_column(rows->csv, "op");
-  if (rows->op_column < 0) rows->op_column = orr_csv_column(rows->csv, "op_name");
-  for (int i = 0; i < MAX_KEYS && rows->question->keys[i].name; i++) {
-    const Key *key = &rows->question->keys[i];
-    rows->columns[i] = orr_csv_column(rows->csv, key->name);
-    if (rows->columns[i] < 0 && !key->fallback)
-      orr_diags_error(rows->diags, header->place, "no column '%s', which %s needs", key->name,
-                      rows->question->name);
-  }
+  static const char *const others[] = {"model", "source", NULL}; /* resemble mode, kernel_source */
+  const Key *keys = rows->question->keys;
+  const char *known[MAX_KEYS + 2] = {"op|op_name"};
+  for (int i = 0; keys[i].name; i++) known[i + 1] = keys[i].name;
+  rows->op_column = orr_csv_find(rows->csv, known[0]);
+  for (int i = 0; keys[i].name; i++)
+    rows->columns[i] = keys[i].fallback
+                           ? orr_csv_column(rows->csv, keys[i].name)
+                           : orr_csv_require(rows->csv, known, keys[i].name, rows->diags);
+  if (rows->op_column < 0 && orr_diags_n_errors(rows->diags) == 0)
+    g_free(orr_csv_check(rows->csv, known, others, rows->diags));
 }
 
 static gboolean read_row(const Rows *rows, const OrrCsvLine *line, double *values) {
   gboolean good = TRUE;
   g_autoptr(GError) error = NULL;
   set_fallbacks(rows->question, values);
-  for (int i = 0; i < MAX_KEYS && rows->question->keys[i].name; i++) {
-    if (rows->columns[i] < 0) continue;
-    if (!parse_value(&rows->question->keys[i], line->cells[rows->columns[i]], &values[i], &error)) {
-      orr_diags_error(rows->diags, line->place, "%s", error->message);
-      g_clear_error(&error);
-      good = FALSE;
-    }
-  }
-  if (good && !check_values(rows->question, values, &error)) {
+  for (int i = 0; rows->question->keys[i].name; i++) {
+    if (rows->columns[i] < 0 ||
+        parse_value(&rows->question->keys[i], line->cells[rows->columns[i]], &values[i], &error))
+      continue;
     orr_diags_error(rows->diags, line->place, "%s", error->message);
-    return FALSE;
+    g_clear_error(&error);
+    good = FALSE;
   }
-  return good;
+  if (!good || check_values(rows->question, values, &error)) return good;
+  orr_diags_error(rows->diags, line->place, "%s", error->message);
+  return FALSE;
 }
 
 static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text) {

@@ -16,6 +16,7 @@
 #define ORR_QUERY_H
 
 #include "calibration/cost/cost.h"
+#include "sim/base/csv.h"
 
 G_BEGIN_DECLS
 
@@ -31,10 +32,13 @@ gboolean orr_query_operator(const OrrCostModel *cost, const char *operator_name,
 char *orr_query_note(const OrrCostModel *cost, const char *operator_name,
                      const char *const *key_values, const OrrCost *answer);
 
+/* Whether a table has a column for each key that the operator needs. FALSE for an unknown one. */
+gboolean orr_query_has_columns(const char *operator_name, const OrrCsv *csv);
+
 /* The CSV at @csv_path with the columns predicted_us and how appended; '#' lines and other columns
  * pass through. Rows whose column `op` names another operator get empty cells. FALSE with
- * ORR_FAULT_DOCUMENT for a missing column or bad cells, each with its line; with ORR_FAULT_RESOURCE
- * where there is no such file. */
+ * ORR_FAULT_DOCUMENT for a missing column, one that resembles an absent key (orr_csv_check), or bad
+ * cells, each with its line; with ORR_FAULT_RESOURCE where there is no such file. */
 gboolean orr_query_rows(const OrrCostModel *cost, const char *operator_name, const char *csv_path,
                         char **ret_text, GError **error);
 

@@ -188,12 +188,30 @@ static void test_bad_rows(void) {
   g_autoptr(GError) missing = NULL, bad = NULL, absent = NULL;
   g_assert_false(query_rows("gemm", "m,n\n1,2\n", &text, &missing));
   g_assert_error(missing, ORR_FAULT, ORR_FAULT_DOCUMENT);
-  g_assert_nonnull(strstr(missing->message, ":1:1: error: no column 'k', which gemm needs"));
+  g_assert_nonnull(
+      strstr(missing->message, ":1:1: error: there is no column k (the header has 2)"));
   g_assert_false(query_rows("gemm", "m,n,k\n1,2,x\n1,2\n", &text, &bad));
   g_assert_nonnull(strstr(bad->message, ":3:1: error: 2 cells, but the header has 3"));
   g_assert_false(orr_query_rows(model, "gemm", "/nowhere/at/all.csv", &text, &absent));
   g_assert_error(absent, ORR_FAULT, ORR_FAULT_RESOURCE);
   g_assert_null(text);
+}
+
+/* A misspelt column is an error although its key has a default. Columns that describe the rows
+ * pass: `model` does not mean `mode`. */
+static void test_misspelt_columns(void) {
+  g_autofree char *text = NULL;
+  g_autoptr(GError) misspelt = NULL, required = NULL, fine = NULL;
+  g_assert_false(query_rows("gemm", "m,n,k,gemm_dtpye\n1,2,3,fp8\n", &text, &misspelt));
+  g_assert_nonnull(strstr(misspelt->message, ":1:7: error: unknown column 'gemm_dtpye': did you "
+                                             "mean 'gemm_dtype'? (allowed: op, op_name, "));
+  g_assert_false(query_rows("moe_ffn", "num_token,hidden_size,inter_size,topk,num_experts\n", &text,
+                            &required));
+  g_assert_nonnull(strstr(required->message, "no column num_tokens; is it 'num_token'?"));
+  g_assert_true(query_rows("deepep_dispatch",
+                           "model,source,num_token_per_rank,hidden,topk,num_experts\n", &text,
+                           &fine));
+  g_assert_no_error(fine);
 }
 
 static void test_help(void) {
@@ -212,6 +230,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/query/exchanges", test_exchanges);
   g_test_add_func("/query/without-scale-up", test_without_scale_up);
   g_test_add_func("/query/rows", test_rows);
+  g_test_add_func("/query/misspelt-columns", test_misspelt_columns);
   g_test_add_func("/query/rows-of-other-operators", test_rows_of_other_operators);
   g_test_add_func("/query/bad-rows", test_bad_rows);
   g_test_add_func("/query/help", test_help);
