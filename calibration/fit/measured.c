@@ -97,6 +97,8 @@ static gboolean not_negative(const OrrCsvLine *line, const Layout *layout, doubl
   return value >= 0;
 }
 
+static const char *const optional[] = {"window_size", NULL};
+
 /* Windowed attention is another kernel: its rows are skipped. */
 static gboolean is_windowed(const OrrCsv *csv, const OrrCsvLine *line) {
   int column = orr_csv_column(csv, "window_size");
@@ -112,6 +114,7 @@ static void read_points(const OrrCsv *csv, const Layout *layout, GArray *points,
   int latency = orr_measured_column(csv, "latency_us", diags);
   int plus = layout->plus ? orr_measured_column(csv, layout->plus, diags) : -1;
   if (!complete || latency < 0 || (layout->plus && plus < 0)) return;
+  if (layout != &gemm_layout) g_free(orr_csv_check(csv, optional, layout->columns, diags));
   for (guint i = 0; i < csv->lines->len; i++) {
     const OrrCsvLine *line = csv->lines->pdata[i];
     Point point = {.place = line->place};

@@ -8,7 +8,7 @@
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 
-const char *const orr_fit_columns[ORR_FIT_N_COLUMNS] = {
+const char *const orr_fit_columns[ORR_FIT_N_COLUMNS + 1] = {
     [ORR_FIT_CONCURRENCY] = "concurrency",
     [ORR_FIT_RATE] = "rate_per_s",
     [ORR_FIT_REQUESTS] = "requests",
@@ -20,6 +20,11 @@ const char *const orr_fit_columns[ORR_FIT_N_COLUMNS] = {
     [ORR_FIT_E2E] = "e2e_mean_s",
     [ORR_FIT_ITERATION] = "iteration_time_s",
 };
+
+/* Columns that `import bench` writes, and that resemble one which a row need not have. */
+static const char *const bench_columns[] = {
+    "duration_s",     "iterations",         "itl_mean_s", "output_tokens_per_s",
+    "requests_per_s", "total_tokens_per_s", NULL};
 
 static double read_cell(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags) {
   double value = NAN;
@@ -55,6 +60,7 @@ GPtrArray *orr_fit_rows_read(const char *path, GError **error) {
   g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
   if (!csv) return NULL;
   g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free);
+  g_free(orr_csv_check(csv, orr_fit_columns, bench_columns, diags));
   for (guint i = 0; i < csv->lines->len; i++) {
     const OrrCsvLine *line = csv->lines->pdata[i];
     if (line->cells) read_line(csv, line, rows, diags);

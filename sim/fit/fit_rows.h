@@ -31,10 +31,11 @@ typedef struct {
   double cells[ORR_FIT_N_COLUMNS]; /* NaN: empty, or no such column */
 } OrrFitRow;
 
-extern const char *const orr_fit_columns[ORR_FIT_N_COLUMNS];
+extern const char *const orr_fit_columns[ORR_FIT_N_COLUMNS + 1]; /* NULL-terminated */
 
-/* Of OrrFitRow *, owned by the caller. Other columns are ignored. NULL with ORR_FAULT_DOCUMENT
- * (a cell that is not a number, a row that measured nothing, no row) or _RESOURCE. */
+/* Of OrrFitRow *, owned by the caller. Columns that resemble none of the ten are left out, as are
+ * those that only `import bench` writes. NULL with ORR_FAULT_DOCUMENT (a column that resembles an
+ * absent one, a cell that is not a number, a row that measured nothing, no row) or _RESOURCE. */
 GPtrArray *orr_fit_rows_read(const char *path, GError **error);
 
 G_END_DECLS

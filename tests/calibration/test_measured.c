@@ -298,9 +298,15 @@ static void test_bad_files(void) {
   g_autofree char *binary = import_gemm("\xff\xfe\x01", ORR_FAULT_DOCUMENT);
   g_assert_nonnull(strstr(binary, "not a text file"));
   g_autofree char *folder = new_folder();
-  g_autoptr(GError) error = NULL;
+  g_autoptr(GError) error = NULL, windows = NULL;
   g_assert_null(orr_measured_import(folder, &plain, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
+  /* Rows of windowed attention would count as those of the other kernel. */
+  write_file(folder, "attention_prefill.csv",
+             "kv_cache_dtype,batch_size,isl,num_heads,num_key_value_heads,head_dim,windowsize,"
+             "latency_us\nbfloat16,1,16,4,4,128,9,10\n");
+  g_assert_null(orr_measured_import(folder, &plain, &windows));
+  g_assert_nonnull(strstr(windows->message, ":1:70: error: unknown column 'windowsize': did you "));
   remove_folder(folder);
 }
 

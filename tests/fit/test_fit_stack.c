@@ -111,6 +111,16 @@ static void check_bad(const char *text, const char *words) {
 static void test_rows(void) {
   check_bad("concurrency,tpot_mean_s\n", "no row of measurements");
   check_bad("concurrency,note\n4,x\n", ":2:1: error: the row has no measurement");
+  check_bad("concurency,ttft_mean_s\n4,1\n",
+            ":1:1: error: unknown column 'concurency': did you mean 'concurrency'? (allowed: ");
+  check_bad("concurrency,tpot_mean,ttft_mean_s\n4,1,1\n",
+            ":1:13: error: unknown column 'tpot_mean'");
+  /* What else import bench writes resembles nothing: the only finding is that there is no row. */
+  check_bad(
+      "source,tool,model,failed,duration_s,ttft_p50_s,ttft_p90_s,ttft_p99_s,tpot_p50_s,tpot_p90_s,"
+      "tpot_p99_s,itl_mean_s,itl_p50_s,itl_p99_s,e2e_p50_s,e2e_p99_s,requests_per_s,"
+      "output_tokens_per_s,total_tokens_per_s,iterations,warm_up_iterations\n",
+      "no row of measurements");
   check_bad("concurrency,tpot_mean_s\n4,fast\n", "fast");
   check_bad("concurrency,tpot_mean_s\n4,-1\n", "tpot_mean_s is -1: above 0 is allowed");
   check_bad("rate_per_s,input_tokens,tpot_mean_s\n2,9000000,0.01\n",
