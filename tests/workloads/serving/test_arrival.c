@@ -127,6 +127,8 @@ static void test_bad_traces(void) {
             "arrival_s,input_tokens,output_tokens,first_tokens_s,last_token_s\n0,1,1,1,1\n",
             "kind: csv",
             "t.csv:1:38: error: unknown column 'first_tokens_s': did you mean 'first_token_s'?");
+  with_file("t.csv", "arrival_s,input_tokens,output_tokens,ttft_s,last_token_s\n0,1,1,1,1\n",
+            "kind: csv", "t.csv:1:1: error: there is a column last_token_s, but no column first_");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,zero,1\n", "kind: csv", "t.csv:2");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,200000,1\n", "kind: csv",
             "t.csv:2:1: error: a request of 200000 + 1 tokens is longer than the context");

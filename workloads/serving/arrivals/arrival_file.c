@@ -28,7 +28,12 @@ static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int 
                            : orr_csv_find(csv, columns[i]);
     ok &= i >= N_REQUIRED || at[i] >= 0;
   }
-  g_autofree char *left_out = ok ? orr_csv_check(csv, columns, NULL, diags) : NULL;
+  if (ok) g_free(orr_csv_check(csv, columns, NULL, diags));
+  const OrrCsvLine *header = csv->lines->pdata[csv->header_line];
+  const int first = N_REQUIRED, last = N_REQUIRED + 1;
+  if (ok && columns[first] && (at[first] < 0) != (at[last] < 0))
+    orr_diags_error(diags, header->place, "there is a column %s, but no column %s",
+                    columns[at[first] < 0 ? last : first], columns[at[first] < 0 ? first : last]);
   return ok;
 }
 

@@ -22,8 +22,9 @@ extern const OrrFieldTable orr_trace_file_table;
 typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
                             const int *at, double *zero_s, OrrDiags *diags);
 
-/* Reads a CSV with three required columns and at most two optional ones, each with its names in
- * other formats, "arrival_s|Timestamp". NULL with all findings (orr_csv_check, orr_csv_require). */
+/* Reads a CSV with three required columns and none or two optional ones, which come together, each
+ * with its names in other formats, "arrival_s|Timestamp". NULL with all findings (orr_csv_check,
+ * orr_csv_require). */
 OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
                                     const char *const *columns, OrrTraceRow add_row,
                                     GError **error);
