@@ -175,15 +175,22 @@ static gboolean has_parts(const char *name, const char *word) {
   return has;
 }
 
-/* Whether both have the same digits: who writes h100 does not mean h800. */
-static gboolean has_same_digits(const char *a, const char *b) {
+/* Whether @name has the digits of @word, in that order, and perhaps more. */
+static gboolean has_digits(const char *name, const char *word) {
   static const char digits[] = "0123456789";
-  for (;; a++, b++) {
-    a += strcspn(a, digits);
-    b += strcspn(b, digits);
-    if (*a != *b) return FALSE;
-    if (!*a) return TRUE;
+  for (word += strcspn(word, digits); *word; name++) {
+    name += strcspn(name, digits);
+    if (!*name) return FALSE;
+    if (*name != *word) continue;
+    word++;
+    word += strcspn(word, digits);
   }
+  return TRUE;
+}
+
+/* Who writes h100 does not mean h800; who writes gpt-175b may mean gpt3-175b. */
+static gboolean has_same_digits(const char *a, const char *b) {
+  return has_digits(a, b) || has_digits(b, a);
 }
 
 /* Ranks: the edit distance of a misspelt name; from PARTS a name with n letters more; from WHOLE a
