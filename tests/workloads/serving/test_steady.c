@@ -93,6 +93,17 @@ static void test_overload(void) {
   }
 }
 
+/* A run whose requests have all arrived before a tenth of them is served is too short for a steady
+ * state; its queue grows all the same, by what arrives less what is served: 4 less 0.4 per second. */
+static void test_short_overload(void) {
+  g_autoptr(OrrOutcome) outcome =
+      four_servers("", "workload.load={kind: poisson, rate: 4};workload.requests=400");
+  const OrrServingResult *result = &outcome->result.serving;
+  g_assert_false(result->steady);
+  g_assert_true(result->saturated);
+  g_assert_cmpfloat_with_epsilon(result->growth_rps, 3.6, 0.4); /* 2 s.d. of the arrivals */
+}
+
 /* An objective that an overload misses ends the run early, and a fraction that is met does not. */
 static void test_misses(void) {
   g_autoptr(OrrOutcome) late = four_servers(
@@ -155,6 +166,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/little", test_little);
   g_test_add_func("/workloads/serving/steady/length", test_length);
   g_test_add_func("/workloads/serving/steady/overload", test_overload);
+  g_test_add_func("/workloads/serving/steady/short-overload", test_short_overload);
   g_test_add_func("/workloads/serving/steady/misses", test_misses);
   g_test_add_func("/workloads/serving/steady/closed", test_closed);
   g_test_add_func("/workloads/serving/steady/client-limit", test_client_limit);
