@@ -93,8 +93,8 @@ static void test_overload(void) {
   }
 }
 
-/* A run whose requests have all arrived before a tenth of them is served is too short for a steady
- * state; its queue grows all the same, by what arrives less what is served: 4 less 0.4 per second. */
+/* A run whose requests have all arrived before a tenth is served is too short for a steady
+ * state; its queue grows all the same, by what arrives less what is served: 4 less 0.4 a second. */
 static void test_short_overload(void) {
   g_autoptr(OrrOutcome) outcome =
       four_servers("", "workload.load={kind: poisson, rate: 4};workload.requests=400");
