@@ -5,11 +5,10 @@
  * Each replay runs in a child process, because SimGrid allows one engine per process.
  */
 #include <math.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/random.h"
 #include "tests/base/test_size.h"
+#include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
 
 #define N_JOBS test_size(48, 12)
@@ -50,20 +49,16 @@ static void simulate_here(const char *text, const char *sets, Answer *answer) {
     g_strlcpy(answer->error, error->message, sizeof answer->error);
 }
 
+static void answer_of(gconstpointer data, gpointer answer) {
+  const char *const *asked = data;
+  simulate_here(asked[0], asked[1], answer);
+}
+
 static Answer simulate(const char *text, const char *sets) {
-  int ends[2], status = 0;
+  const char *const asked[] = {text, sets};
   Answer answer = {0};
-  g_assert_cmpint(pipe(ends), ==, 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    simulate_here(text, sets, &answer);
-    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
-  }
-  close(ends[1]);
-  const gssize got = read(ends[0], &answer, sizeof answer);
-  close(ends[0]);
-  waitpid(child, &status, 0);
-  if (got != sizeof answer || status != 0) g_error("no answer for\n%s%s", text, sets);
+  if (!forked_answer(answer_of, asked, &answer, sizeof answer))
+    g_error("no answer for\n%s%s", text, sets);
   return answer;
 }
 

@@ -6,12 +6,11 @@
  */
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 #include "tests/base/test_size.h"
+#include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
 
 typedef struct {
@@ -36,21 +35,11 @@ static void simulate_here(const char *text, Answer *answer) {
     answer->clean_s = outcome->own_job->alone_s, answer->end_s = outcome->own_job->end_s;
 }
 
+static void fill(gconstpointer text, gpointer answer) { simulate_here(text, answer); }
+
 static Answer simulate(const char *text) {
-  int ends[2];
-  Answer answer;
-  g_assert_cmpint(pipe(ends), ==, 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    simulate_here(text, &answer);
-    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
-  }
-  close(ends[1]);
-  const gssize got = read(ends[0], &answer, sizeof answer);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (got != sizeof answer || status != 0) g_error("no answer for\n%s", text);
+  Answer answer = {0};
+  if (!forked_answer(fill, text, &answer, sizeof answer)) g_error("no answer for\n%s", text);
   return answer;
 }
 

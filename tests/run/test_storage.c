@@ -6,10 +6,9 @@
  */
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
 
 typedef struct {
@@ -32,10 +31,11 @@ static void simulate_here(const char *text, Answer *answer) {
     answer->rows[i] = g_array_index(outcome->storage, OrrStorageRow, i);
 }
 
+static void fill(gconstpointer text, gpointer answer) { simulate_here(text, answer); }
+
 static Answer run(const char *fidelity, const char *parallel, const char *storage,
                   const char *more) {
-  int ends[2];
-  Answer answer;
+  Answer answer = {0};
   g_autofree char *text = g_strdup_printf(
       "schema: scenario/1\nname: test\nfidelity: %s\n"
       "cluster: {base: dgx-a100-superpod, nodes: 8, %s,\n"
@@ -44,18 +44,7 @@ static Answer run(const char *fidelity, const char *parallel, const char *storag
       "model: {name: small, layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
       "workload: {kind: training, stack: none, parallel: %s, batch: {global: 64, micro: 1}%s}\n",
       fidelity, storage, parallel, more);
-  g_assert_cmpint(pipe(ends), ==, 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    simulate_here(text, &answer);
-    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
-  }
-  close(ends[1]);
-  const gssize got = read(ends[0], &answer, sizeof answer);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (got != sizeof answer || status != 0) g_error("no answer for\n%s", text);
+  if (!forked_answer(fill, text, &answer, sizeof answer)) g_error("no answer for\n%s", text);
   return answer;
 }
 

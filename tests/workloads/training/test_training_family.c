@@ -5,12 +5,11 @@
  * training_jobs.h draws the jobs. Each runs in a child: SimGrid allows one engine a process.
  */
 #include <math.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/yaml.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/simulate.h"
+#include "tests/engine/forked.h"
 #include "tests/workloads/training/training_jobs.h"
 
 #define N_JOBS 480
@@ -64,21 +63,15 @@ static Answer simulate_here(const char *text, const char *fidelity) {
   return answer;
 }
 
+static void fill(gconstpointer data, gpointer answer) {
+  const char *const *asked = data;
+  *(Answer *)answer = simulate_here(asked[0], asked[1]);
+}
+
 static Answer simulate(const char *text, const char *fidelity) {
-  int ends[2];
-  g_assert_cmpint(pipe(ends), ==, 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const Answer answer = simulate_here(text, fidelity);
-    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
-  }
-  Answer answer;
-  close(ends[1]);
-  const gssize got = read(ends[0], &answer, sizeof answer);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (got != sizeof answer || status != 0) g_error("no answer for\n%s", text);
+  const char *const asked[] = {text, fidelity};
+  Answer answer = {0};
+  if (!forked_answer(fill, asked, &answer, sizeof answer)) g_error("no answer for\n%s", text);
   return answer;
 }
 

@@ -12,6 +12,7 @@
 #include "sim/run/scenario.h"
 #include "sim/run/simulate.h"
 #include "sim/run/world.h"
+#include "tests/engine/forked.h"
 #include "tests/workloads/training/training_jobs.h"
 
 #define N_JOBS 200
@@ -146,6 +147,7 @@ static gint by_place(gconstpointer a, gconstpointer b) {
 static Found ask(const char *text, gboolean whole) {
   int ends[2], status = 0;
   guint counts[4];
+  forked_load();
   g_assert_cmpint(pipe(ends), ==, 0);
   const pid_t child = fork();
   if (child == 0) answer(text, whole, ends[1]);

@@ -6,9 +6,8 @@
 #define ORR_TEST_TRAINING_FIXTURE_H
 
 #include <math.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
 
 static const char *const scenario_text =
@@ -50,21 +49,13 @@ static inline Answer simulate_here(const char *sets) {
   return answer;
 }
 
+static inline void fill(gconstpointer sets, gpointer answer) {
+  *(Answer *)answer = simulate_here(sets);
+}
+
 static inline Answer simulate(const char *sets) {
-  int ends[2];
-  g_assert_cmpint(pipe(ends), ==, 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const Answer answer = simulate_here(sets);
-    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
-  }
-  Answer answer;
-  close(ends[1]);
-  const gssize got = read(ends[0], &answer, sizeof answer);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (got != sizeof answer || status != 0) g_error("no answer for '%s'", sets);
+  Answer answer = {0};
+  if (!forked_answer(fill, sets, &answer, sizeof answer)) g_error("no answer for '%s'", sets);
   return answer;
 }
 
