@@ -29,7 +29,7 @@ static inline void forked(void (*body)(gconstpointer data), gconstpointer data) 
   g_assert_cmpint(WEXITSTATUS(status), ==, 0);
 }
 
-/* Children of this process find SimGrid's module loaded: loading it takes as long as a small run. */
+/* Children of this process find SimGrid's module loaded: it takes as long as a small run. */
 static inline void forked_load(void) {
   static gsize is_loaded = 0;
   if (!g_once_init_enter(&is_loaded)) return;
@@ -37,7 +37,8 @@ static inline void forked_load(void) {
   g_once_init_leave(&is_loaded, 1);
 }
 
-/* Runs @fill(@data, @answer) in a child; @answer is a plain value of @size bytes. FALSE: it died. */
+/* Runs @fill(@data, @answer) in a child; @answer is a plain value of @size bytes. FALSE: it
+ * died. */
 static inline gboolean forked_answer(void (*fill)(gconstpointer data, gpointer answer),
                                      gconstpointer data, gpointer answer, gsize size) {
   int ends[2], status = 0;
