@@ -143,7 +143,7 @@ run run sft-llama-3.1-8b-8-h100 --set cluster.gpus=1 --set workload.batch.global
 check "nothing helps" '[ $status -eq 0 ] && grep -q "does NOT fit" said && grep -q "would fit     no change of [0-9]" said'
 
 run run serving-llama-3.1-70b-h100 --set workload.parallel.tp=1 --set cluster.gpus=1 --set workload.precision=bf16 --db none
-check "an engine: on the fewest GPUs first" '[ $status -eq 2 ] && grep -q "  would fit     quantization fp8, 1 GPU: ttft .* tpot " said && grep -q "^ *tp 2, 2 GPUs: ttft " said && [ "$(sed -n "s/.*, \([0-9]*\) GPU.*: ttft .*/\1/p" said | sort -n -c 2>&1)" = "" ]'
+check "an engine: on the fewest GPUs first" '[ $status -eq 2 ] && grep -q "  would fit     tp 2, quantization fp8, 2 GPUs: ttft .* tpot " said && grep -q "^ *tp 4, 4 GPUs: ttft " said && [ "$(sed -n "s/.*, \([0-9]*\) GPU.*: ttft .*/\1/p" said | sort -n -c 2>&1)" = "" ]'
 run run serving-llama-3.1-70b-h100 --set workload.parallel.tp=2 --set cluster.gpus=2 --db none
 check "and it does" '[ $status -eq 0 ]'
 run run serving-llama-3.1-8b-h100 --set workload.engine.kv-blocks=10 --db none
