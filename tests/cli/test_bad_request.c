@@ -307,7 +307,7 @@ static void test_costs(void) {
   assert_refused("cost a100-80gb-sxm gemm m=1 n=1 k=1 x=1", 2,
                  "unknown key 'x' of gemm (allowed: ");
   assert_refused("cost a100-80gb-sxm gemm m", 2, "want key=value");
-  assert_refused("cost a100-80gb-sxm gemm --rows rows.csv", 2, "no column 'k'");
+  assert_refused("cost a100-80gb-sxm gemm --rows rows.csv", 2, "no column k");
   assert_refused("cost a100-80gb-sxm gemm --rows cell.csv", 2, "cell.csv:2:1: error: k is 'x'");
   assert_fine("cost a100-80gb-sxm gemm m=1000000000 n=1000000000 k=1000000000", "outside");
 }
