@@ -406,14 +406,14 @@ static void check_factor(const Reader *reader, const Run *run) {
   while (trait < G_N_ELEMENTS(traits) && g_strcmp0(run->op, traits[trait].op) != 0) trait++;
   if (trait == G_N_ELEMENTS(traits) || run->n_ranks < 2) return;
   const double factor = factor_of(trait, run->n_ranks);
-  const gboolean is_seen = run->algbw > 0, tells = is_seen && traits[trait].parts > 0;
+  const gboolean is_seen = run->algbw > 0, is_decided = is_seen && traits[trait].parts > 0;
   const gboolean has_gaps = run->n_listed > 0 && run->n_listed < run->n_ranks;
   if (is_seen && (factor < run->least_factor || factor > run->most_factor))
     orr_diags_error(reader->diags, run->place,
                     "the bus bandwidth is %.4g times the algorithm's; in %s over %u ranks it is "
                     "%.4g times: pass the right --op NAME or --ranks N",
                     run->factor, run->op, run->n_ranks, factor);
-  else if (has_gaps && reader->order->ranks == 0 && !tells)
+  else if (has_gaps && reader->order->ranks == 0 && !is_decided)
     orr_diags_error(reader->diags, run->place,
                     "the list of ranks has gaps: %u lines, of which the last is rank %u; pass the "
                     "number of ranks, --ranks N",

@@ -144,13 +144,13 @@ static void add_encoders(GString *out, const OrrServing *params, const OrrServin
       params->encoders.replicas, params->encoders.router.entry->name, busy, found, bytes, took);
 }
 
-/* Start and end of a run change its rates by more than this: they are told apart. */
-static const double tells_apart = 0.05;
+/* The line "steady" is printed where the start and end of a run change its rates by more. */
+static const double shown_from = 0.05;
 
 /* Rates of the whole run beside those of its steady state. */
 static void add_steady_beside(GString *out, const OrrServingResult *result, const char *window) {
   const double ratio = result->steady_output_tokens_per_s / fmax(result->output_tokens_per_s, 1e-9);
-  if (fabs(ratio - 1) <= tells_apart) return;
+  if (fabs(ratio - 1) <= shown_from) return;
   g_autofree char *output = orr_show_count((gint64)(result->steady_output_tokens_per_s + 0.5));
   add(out, "steady", "%.4g requests/s, %s output tokens/s %s; throughput above has start and end",
       result->steady_requests_per_s, output, window);
