@@ -5,9 +5,10 @@
  * line for each result, part and validation set, with the mean of |simulated / measured - 1|.
  *
  *   table,metric,part,set,rows,error
- *   campaign_result,stall_s,host,campaigns-checkpoints,2,0.69
+ *   campaign_result,stall_s,host,campaigns-checkpoints,2,0.501
  *
- * A result whose error is above ORR_KNOWN_ERRORS_MOST says so wherever it is printed.
+ * Where a result's error is above ORR_KNOWN_ERRORS_MOST, `run` (its database too) and `advise` warn
+ * of it. `sweep`, `capacity`, `plan` and `compare` do not yet.
  */
 #ifndef ORR_KNOWN_ERRORS_H
 #define ORR_KNOWN_ERRORS_H
