@@ -172,10 +172,10 @@ static GStrv missing_of(const OrrCsv *csv, const char *const *known, gboolean *i
   return names_of((const char *const *)missing->pdata);
 }
 
-/* A header holds what its writer likes: control characters do not reach a terminal. */
-static char *list_of(const GPtrArray *left_out) {
+char *orr_csv_left_out(const char *what, const GPtrArray *left_out) {
   enum { MOST_LISTED = 12, MOST_LETTERS = 40 };
   GString *text = g_string_new(NULL);
+  g_string_printf(text, "%s that are not read: ", what);
   for (guint i = 0; i < left_out->len && i < MOST_LISTED; i++) {
     const char *name = left_out->pdata[i];
     g_autofree char *begin = g_utf8_substring(name, 0, MIN(g_utf8_strlen(name, -1), MOST_LETTERS));
@@ -215,7 +215,7 @@ char *orr_csv_check(const OrrCsv *csv, const char *const *known, const char *con
       g_ptr_array_add(left_out, (char *)name);
     n_found += !is_new || nearest;
   }
-  return list_of(left_out);
+  return orr_csv_left_out("columns", left_out);
 }
 
 gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,

@@ -55,10 +55,14 @@ int orr_csv_find(const OrrCsv *csv, const char *names);
  * twice is an error, and so is one whose name resembles a known column that the header lacks (`job`
  * for `job_id`): the reader would use a default in its place. Other columns are legitimate: logs
  * and foreign traces have many; @others are those that resemble a known one (NULL: none). Returns
- * the names of the columns that the reader leaves out, "state, mode and 3 more"; NULL: none. Newly
- * allocated. */
+ * the columns that the reader leaves out, as orr_csv_left_out; NULL: none. Newly allocated. */
 char *orr_csv_check(const OrrCsv *csv, const char *const *known, const char *const *others,
                     OrrDiags *diags);
+
+/* "columns that are not read: state, mode and 3 more", of @what ("columns", "keys") and their names
+ * (const char *), without control characters: a file holds what its writer likes. NULL: no names.
+ * Newly allocated. */
+char *orr_csv_left_out(const char *what, const GPtrArray *left_out);
 
 /* The cell as a finite number; anything else is reported to @diags. */
 gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,

@@ -394,7 +394,8 @@ typedef struct {
   OrrServingParts parts; /* breakdown of the steps */
   /* kernels without rows in the profile, for the first group that lacks any; NULL: none */
   char *missing;
-  gint64 calls; /* of the engine */
+  char *left_out; /* of the load's file: "columns that are not read: a, b"; NULL: nothing */
+  gint64 calls;   /* of the engine */
 } OrrServingWork;
 
 /* The relative difference between the integral of the number of requests in the system and the

@@ -355,6 +355,8 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
                     g_strdup_printf("ended early: more requests miss an objective than least-good "
                                     "(%.4g %%) allows",
                                     100 * work->params.least_good));
+  if (work->left_out)
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("the trace has %s", work->left_out));
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
   if (result->memory_bytes > most_bytes)
     g_ptr_array_add(

@@ -36,6 +36,14 @@ static void test_rates(void) {
   }
 }
 
+/* The warning of a run that names what its trace has beside what is read; NULL: none. */
+static const char *left_out(const OrrOutcome *outcome) {
+  for (guint i = 0; i < outcome->warnings->len; i++)
+    if (g_str_has_prefix(outcome->warnings->pdata[i], "the trace has ")) /* once */
+      return outcome->warnings->pdata[i];
+  return NULL;
+}
+
 static void with_file(const char *name, const char *text, const char *load, const char *wanted) {
   g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
   g_autofree char *path = g_build_filename(folder, name, NULL);
@@ -83,6 +91,37 @@ static void test_formats(void) {
             "counted\", \"prompt_len\": "
             "700, \"output_len\": 20, \"timestamp\": 1.5}\n",
             "kind: sharegpt", NULL);
+}
+
+/* Each column or key that is not read is named once. */
+static void test_left_out(void) {
+  static const struct {
+    const char *kind, *text, *wanted;
+  } all[] = {
+      {"csv",
+       "Timestamp,Model,Request tokens,Response tokens,Total tokens\n0,a,9,1,10\n1,b,9,1,10\n",
+       "the trace has columns that are not read: Model, Total tokens"},
+      {"csv", "arrival_s,input_tokens,output_tokens\n0,9,1\n", NULL},
+      {"azure", "TIMESTAMP,ContextTokens,GeneratedTokens,Tier\n2023-11-16 18:15:46.5,9,1,gold\n",
+       "the trace has columns that are not read: Tier"},
+      {"mooncake",
+       "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 1, \"turn\": 1}\n"
+       "{\"timestamp\": 9, \"input_length\": 9, \"output_length\": 1, \"turn\": [2], \"x\": 3}\n",
+       "the trace has keys that are not read: turn, x"},
+      {"sharegpt", "[{\"id\": 7, \"prompt_len\": 9, \"output_len\": 1, \"timestamps\": 3}]",
+       "the trace has keys that are not read: timestamps"},
+      {"sharegpt", "{\"date\": \"x\", \"input_lens\": [9], \"output_lens\": [1]}", NULL}};
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "trace", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
+    g_assert_true(g_file_set_contents(path, all[i].text, -1, NULL));
+    g_autofree char *sets = g_strdup_printf(
+        "workload.load={kind: %s, file: %s};workload.requests=0", all[i].kind, path);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    g_assert_cmpstr(left_out(outcome), ==, all[i].wanted);
+  }
+  g_remove(path);
+  g_rmdir(folder);
 }
 
 /* vLLM's --dataset-name custom: a line each, the prompt as text; 40 characters are ten tokens of
@@ -204,6 +243,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/arrival/rates", test_rates);
   g_test_add_func("/workloads/arrival/formats", test_formats);
+  g_test_add_func("/workloads/arrival/left-out", test_left_out);
   g_test_add_func("/workloads/arrival/custom-lines", test_custom_lines);
   g_test_add_func("/workloads/arrival/bad-traces", test_bad_traces);
   g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);

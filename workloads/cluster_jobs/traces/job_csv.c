@@ -95,9 +95,7 @@ static gboolean find_columns(OrrJobTrace *trace, const OrrCsv *csv, int *at, Orr
                                      : orr_csv_find(csv, known[i]);
   if (at[SUBMIT] < 0 || at[WORK] < 0) return FALSE;
   g_autofree char *left_out = orr_csv_check(csv, known, dates, diags);
-  g_autofree char *text =
-      left_out ? g_strdup_printf("columns that are not read: %s", left_out) : NULL;
-  if (text) orr_job_trace_assume(trace, text);
+  if (left_out) orr_job_trace_assume(trace, left_out);
   return TRUE;
 }
 

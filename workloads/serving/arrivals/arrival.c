@@ -3,6 +3,7 @@
  */
 #include "workloads/serving/arrivals/arrival.h"
 
+#include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 
@@ -66,6 +67,7 @@ OrrTrace *orr_trace_new(const OrrArrivalContext *context) {
   trace->longest = context->longest;
   trace->requests = g_array_new(FALSE, TRUE, sizeof(OrrRequest));
   trace->spans = g_ptr_array_new_with_free_func(g_free);
+  trace->keys = g_ptr_array_new_with_free_func(g_free);
   return trace;
 }
 
@@ -74,6 +76,8 @@ void orr_trace_free(gpointer data) {
   if (!trace) return;
   g_array_unref(trace->requests);
   g_ptr_array_unref(trace->spans);
+  g_ptr_array_unref(trace->keys);
+  g_free(trace->left_out);
   g_free(trace);
 }
 
@@ -83,6 +87,16 @@ gboolean orr_trace_next(gpointer data, OrrRequest *ret_request) {
   *ret_request = g_array_index(trace->requests, OrrRequest, trace->at++);
   return TRUE;
 }
+
+void orr_trace_leave_out(OrrTrace *trace, const char *key) {
+  enum { MOST_KEYS = 100 }; /* of which a message names a dozen */
+  if (trace->keys->len >= MOST_KEYS ||
+      g_ptr_array_find_with_equal_func(trace->keys, key, g_str_equal, NULL))
+    return;
+  g_ptr_array_add(trace->keys, g_strdup(key));
+}
+
+const char *orr_trace_left_out(gconstpointer data) { return ((const OrrTrace *)data)->left_out; }
 
 static gboolean is_length(double tokens, const char *what, double least, OrrPlace place,
                           OrrDiags *diags) {
@@ -164,6 +178,7 @@ OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 times, gin
     orr_trace_free(trace);
     return NULL;
   }
+  if (!trace->left_out) trace->left_out = orr_csv_left_out("keys", trace->keys);
   if (trace->requests->len == 0) {
     refuse_trace(trace, "file: the trace has no request", path, error);
     return NULL;

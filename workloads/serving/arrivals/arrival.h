@@ -45,6 +45,8 @@ typedef struct {
   gboolean (*next)(gpointer state, OrrRequest *ret_request);
   gboolean (*after)(gpointer state, OrrRequest *ended, double now_s,
                     OrrRequest *ret_request); /* NULL: an open load */
+  /* "columns that are not read: a, b", of its file; NULL: none, or no function. Borrowed. */
+  const char *(*left_out)(gconstpointer state);
   void (*close)(gpointer state);
   /* Closed form of the long-term mean rate in requests per second; NULL or 0: none. */
   double (*oracle)(const void *params);
@@ -79,6 +81,8 @@ gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *cont
 typedef struct {
   GArray *requests; /* OrrRequest, in order of time */
   GPtrArray *spans; /* of OrrSpanOfText *, owned; NULL */
+  GPtrArray *keys;  /* of char *: keys of JSON that are not read, each once */
+  char *left_out;   /* columns or keys that are not read (orr_csv_left_out); NULL: none */
   guint at;
   gint64 longest; /* as in OrrArrivalContext */
 } OrrTrace;
@@ -90,6 +94,9 @@ gboolean orr_trace_next(gpointer trace, OrrRequest *ret_request);
  * findings at @place. @time_s counts from the trace's own start. */
 void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output, OrrPlace place,
                    OrrDiags *diags);
+/* Notes that a key of JSON is not read. */
+void orr_trace_leave_out(OrrTrace *trace, const char *key);
+const char *orr_trace_left_out(gconstpointer trace);
 /* Limits, rescales, repeats (@times) and checks the rows. Takes @trace. NULL if there is no
  * request, if there are too many, or if @diags has errors. */
 OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 times, gint64 most,

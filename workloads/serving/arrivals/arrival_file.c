@@ -20,15 +20,15 @@ const OrrFieldTable orr_trace_file_table =
 
 enum { N_REQUIRED = 3, MOST_COLUMNS = 5 };
 
-static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int *at,
-                             OrrDiags *diags) {
+static gboolean find_columns(OrrTrace *trace, const OrrCsv *csv, const char *const *columns,
+                             int *at, OrrDiags *diags) {
   gboolean ok = TRUE;
   for (int i = 0; columns[i]; i++) {
     at[i] = i < N_REQUIRED ? orr_csv_require(csv, columns, columns[i], diags)
                            : orr_csv_find(csv, columns[i]);
     ok &= i >= N_REQUIRED || at[i] >= 0;
   }
-  if (ok) g_free(orr_csv_check(csv, columns, NULL, diags));
+  if (ok) trace->left_out = orr_csv_check(csv, columns, NULL, diags);
   const OrrCsvLine *header = csv->lines->pdata[csv->header_line];
   const int first = N_REQUIRED, last = N_REQUIRED + 1;
   if (ok && columns[first] && (at[first] < 0) != (at[last] < 0))
@@ -48,7 +48,7 @@ OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrival
   double zero_s = 0;
   if (!csv) return NULL;
   OrrTrace *trace = orr_trace_new(context);
-  if (find_columns(csv, columns, at, diags))
+  if (find_columns(trace, csv, columns, at, diags))
     for (guint i = 0; i < csv->lines->len; i++) {
       const OrrCsvLine *line = csv->lines->pdata[i];
       if (line->cells) add_row(trace, csv, line, at, &zero_s, diags);

@@ -57,5 +57,6 @@ const OrrArrival orr_arrival_azure = {
     .is_trace = TRUE,
     .open = open_load,
     .next = orr_trace_next,
+    .left_out = orr_trace_left_out,
     .close = orr_trace_free,
 };

@@ -5,7 +5,7 @@
  * If it also has first_token_s and last_token_s, times on the same clock measured on a real engine,
  * the results contain the error of each request (view request-errors, *_error_* of the result).
  * A column whose name resembles one of these two where they are absent is an error; other columns,
- * which serving logs have many of, are not read.
+ * which serving logs have many of, are not read, and a warning names them.
  *
  *   workload: {load: {kind: csv, file: requests.csv}}
  */
@@ -57,5 +57,6 @@ const OrrArrival orr_arrival_csv = {
     .is_trace = TRUE,
     .open = open_load,
     .next = orr_trace_next,
+    .left_out = orr_trace_left_out,
     .close = orr_trace_free,
 };

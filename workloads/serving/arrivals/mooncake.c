@@ -39,7 +39,7 @@ static void read_ids(OrrJson *json, GArray *ids) {
   }
 }
 
-static void read_row(OrrJson *json, Row *row) {
+static void read_row(OrrJson *json, OrrTrace *trace, Row *row) {
   static const char *const names[] = {"timestamp", "input_length", "output_length"};
   double *const members[] = {&row->time_ms, &row->prompt, &row->output};
   if (!orr_json_open(json)) return;
@@ -53,6 +53,7 @@ static void read_row(OrrJson *json, Row *row) {
     } else if (strcmp(key, "hash_ids") == 0) {
       read_ids(json, row->ids);
     } else {
+      orr_trace_leave_out(trace, key);
       orr_json_skip(json);
     }
   }
@@ -89,7 +90,7 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
          (context->requests == 0 || trace->requests->len < context->requests)) {
     const OrrPlace place = orr_json_place(&json);
     Row row = {.ids = g_array_set_size(ids, 0)};
-    read_row(&json, &row);
+    read_row(&json, trace, &row);
     if (!json.is_bad) add_row(trace, texts, &row, place, diags);
   }
   orr_span_texts_free(texts);
@@ -103,5 +104,6 @@ const OrrArrival orr_arrival_mooncake = {
     .is_trace = TRUE,
     .open = open_load,
     .next = orr_trace_next,
+    .left_out = orr_trace_left_out,
     .close = orr_trace_free,
 };

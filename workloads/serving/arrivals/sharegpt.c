@@ -111,7 +111,13 @@ static gboolean is_one_of(const char *key, const char *const *words) {
   return g_strv_contains(words, key);
 }
 
-static void read_member(OrrJson *json, const char *key, const Params *params, Row *row) {
+/* Each conversation of ShareGPT has an id. */
+static void leave_out(const Reader *reader, OrrJson *json, const char *key) {
+  if (strcmp(key, "id") != 0) orr_trace_leave_out(reader->trace, key);
+  orr_json_skip(json);
+}
+
+static void read_member(const Reader *reader, OrrJson *json, const char *key, Row *row) {
   static const char *const prompts[] = {"prompt_len",    "input_len",    "input_length",
                                         "prompt_tokens", "input_tokens", NULL};
   static const char *const outputs[] = {"output_len",    "output_length",       "completion_tokens",
@@ -124,11 +130,11 @@ static void read_member(OrrJson *json, const char *key, const Params *params, Ro
   else if (is_one_of(key, times))
     orr_json_number(json, &row->time_s);
   else if (strcmp(key, "conversations") == 0 || strcmp(key, "conversation") == 0)
-    read_conversation(json, params, row);
+    read_conversation(json, reader->params, row);
   else if (strcmp(key, "prompt") == 0 && orr_json_peek(json) == '"')
-    read_prompt(json, params, row);
+    read_prompt(json, reader->params, row);
   else
-    orr_json_skip(json);
+    leave_out(reader, json, key);
 }
 
 static double next_time(Reader *reader) {
@@ -160,7 +166,7 @@ static void read_list(Reader *reader, OrrJson *json, gint64 most) {
     if (!orr_json_open(json)) return;
     while (orr_json_more(json)) {
       g_autofree char *key = orr_json_key(json);
-      read_member(json, key, reader->params, &row);
+      read_member(reader, json, key, &row);
     }
     if (json->is_bad) return;
     add(reader, &row, place);
@@ -191,13 +197,14 @@ static void read_object(Reader *reader, OrrJson *json) {
     else if (strcmp(key, "output_lens") == 0)
       read_numbers(json, outputs);
     else
-      read_member(json, key, reader->params, &row);
+      read_member(reader, json, key, &row);
   }
   if (json->is_bad) return;
   if (prompts->len == 0) {
     add(reader, &row, place);
     return;
   }
+  g_ptr_array_set_size(reader->trace->keys, 0); /* a result has dozens beside its requests */
   if (prompts->len != outputs->len)
     orr_diags_error(reader->diags, place, "input_lens has %u requests, output_lens %u",
                     prompts->len, outputs->len);
@@ -232,5 +239,6 @@ const OrrArrival orr_arrival_sharegpt = {
     .is_trace = TRUE,
     .open = open_load,
     .next = orr_trace_next,
+    .left_out = orr_trace_left_out,
     .close = orr_trace_free,
 };

@@ -400,7 +400,10 @@ static gboolean open_load(OrrFleet *fleet, GError **error) {
                                      .longest = work->longest};
   for (guint i = 0; params->classes && i < params->classes->len; i++)
     fleet->weights += ((const OrrRequestClass *)params->classes->pdata[i])->share;
-  return (fleet->state = fleet->load->open(params->load.params, &context, error)) != NULL;
+  fleet->state = fleet->load->open(params->load.params, &context, error);
+  if (fleet->state && fleet->load->left_out)
+    fleet->run.work->left_out = g_strdup(fleet->load->left_out(fleet->state));
+  return fleet->state != NULL;
 }
 
 static gboolean open_fleet(OrrFleet *fleet, GError **error) {

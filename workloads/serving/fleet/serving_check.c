@@ -509,5 +509,6 @@ void orr_serving_check_free(OrrWork *base) {
   g_array_unref(work->groups);
   g_free(work->replicas);
   g_free(work->missing);
+  g_free(work->left_out);
   g_free(work);
 }
