@@ -70,14 +70,14 @@ static void add_line(OrrCsv *csv, const char *text, OrrPlace place, OrrDiags *di
     orr_diags_error(diags, place, "%u cells, but the header has %u", found, wanted);
 }
 
-static OrrCsv *parse(const char *text, const char *path, OrrDiags *diags) {
+OrrCsv *orr_csv_parse(const char *text, const char *name, OrrDiags *diags) {
   OrrCsv *csv = g_new0(OrrCsv, 1);
   csv->lines = g_ptr_array_new_with_free_func((GDestroyNotify)line_free);
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   guint n_lines = g_strv_length(lines);
   if (n_lines > 0 && !*lines[n_lines - 1]) n_lines--; /* nothing follows the end of the last line */
   for (guint i = 0; i < n_lines; i++)
-    add_line(csv, lines[i], (OrrPlace){g_intern_string(path), (int)i + 1, 1}, diags);
+    add_line(csv, lines[i], (OrrPlace){g_intern_string(name), (int)i + 1, 1}, diags);
   return csv;
 }
 
@@ -94,7 +94,7 @@ OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error) {
   }
   const gboolean has_mark =
       g_str_has_prefix(text, "\xef\xbb\xbf"); /* spreadsheets begin UTF-8 with one */
-  g_autoptr(OrrCsv) csv = parse(text + (has_mark ? 3 : 0), path, diags);
+  g_autoptr(OrrCsv) csv = orr_csv_parse(text + (has_mark ? 3 : 0), path, diags);
   if (csv->header) return g_steal_pointer(&csv);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: no header line", path);
   return NULL;

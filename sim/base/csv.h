@@ -27,6 +27,8 @@ typedef struct {
 /* NULL with ORR_FAULT_RESOURCE where the file cannot be read, ORR_FAULT_DOCUMENT where it is not
  * text or has no header. Rows with more or fewer cells than the header are reported to @diags. */
 OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error);
+/* The same of a text, which @name names in messages; `header` is NULL where it has none. */
+OrrCsv *orr_csv_parse(const char *text, const char *name, OrrDiags *diags);
 void orr_csv_free(OrrCsv *csv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCsv, orr_csv_free)
 

@@ -185,6 +185,7 @@ char *orr_catalog_fact(const OrrCatalog *catalog, OrrLibrary *library, const cha
   if (is(catalog, "plots")) return g_strdup(orr_plot_find(name)->sentence);
   if (is(catalog, "validation-sets")) return validation_fact(library, name);
   if (is(catalog, "sweep-names")) return sweep_name_fact(name);
-  if (is(catalog, "launch-formats")) return g_strdup(orr_launch_dialect(name)->sentence);
+  if (is(catalog, "launch-formats"))
+    return g_strdup(orr_launch_dialect_sentence(orr_launch_dialect(name)));
   return document_fact(catalog->document, library, name);
 }

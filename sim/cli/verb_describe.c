@@ -242,7 +242,7 @@ static int describe_launch_format(const OrrCatalog *catalog, OrrLibrary *library
   g_auto(GStrv) known = orr_catalog_names(catalog, library);
   if (!dialect) return orr_cli_unknown(catalog->singular, name, (const char *const *)known, error);
   g_autofree char *table = orr_launch_dialect_table(dialect);
-  printf("%s: %s\n\n%s", dialect->name, dialect->sentence, table);
+  printf("%s: %s\n\n%s", dialect->name, orr_launch_dialect_sentence(dialect), table);
   return 0;
 }
 

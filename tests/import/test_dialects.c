@@ -1,9 +1,9 @@
-/* test_dialects.c - every dialect of launch lines: its rules are complete and name keys that exist;
- * no spelling stands twice. */
+/* test_dialects.c - every dialect of launch lines: its table is read, its rules are complete and
+ * name keys that exist; no spelling stands twice. */
 #include <glib.h>
 #include <string.h>
 
-#include "sim/import/launch/launch.h"
+#include "sim/import/launch/launch_table.h"
 #include "sim/run/scenario.h"
 
 /* Fails the test, and goes on to the next finding. */
@@ -58,12 +58,36 @@ static void check_spellings(const OrrLaunchDialect *dialect, const OrrLaunchRule
 static void test_rules(gconstpointer data) {
   const OrrLaunchDialect *dialect = data;
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  g_assert_nonnull(dialect->sentence);
+  g_assert_nonnull(orr_launch_dialect_sentence(dialect));
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_array_unref(orr_launch_table_rules(dialect, diags));
+  g_autofree char *errors = orr_diags_text(diags);
+  if (*errors) complain("%s", errors);
   for (guint i = 0; orr_launch_rule_at(dialect, i); i++) {
     const OrrLaunchRule *rule = orr_launch_rule_at(dialect, i);
     check_rule(dialect, rule);
     check_spellings(dialect, rule, seen);
   }
+}
+
+/* A row that cannot be read is an error at its place, and no rule. */
+static void test_errors(void) {
+  const OrrLaunchDialect dialect = {.name = "x",
+                                    .table = "keys,takes,becomes,value,why\n"
+                                             "above,,,,\n"
+                                             "a,two,model,,\n"
+                                             "b,,model,nothing,\n"
+                                             "c,,model,on=1 | 2,\n"
+                                             "d,,model\n"};
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_array_unref(orr_launch_table_rules(&dialect, diags));
+  g_autofree char *errors = orr_diags_text(diags);
+  static const char *const wanted[] = {
+      "x:2:1: error: there is no row above", "x:3:1: error: 'two' is not flag, maybe or many",
+      "x:4:1: error: there is no converter 'nothing'", "x:5:1: error: '2' is not WORD=OURS",
+      "x:6:1: error: 3 cells, but the header has 5"};
+  for (guint i = 0; i < G_N_ELEMENTS(wanted); i++)
+    if (!strstr(errors, wanted[i])) complain("'%s' is missing in: %s", wanted[i], errors);
 }
 
 int main(int argc, char **argv) {
@@ -73,6 +97,7 @@ int main(int argc, char **argv) {
     g_autofree char *path = g_strdup_printf("/dialects/%s", orr_launch_dialects[i]->name);
     g_test_add_data_func(path, orr_launch_dialects[i], test_rules);
   }
+  g_test_add_func("/dialects/errors", test_errors);
   const int status = g_test_run();
   g_free(schema);
   return status;

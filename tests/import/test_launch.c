@@ -14,33 +14,35 @@ static void set_precision(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 
 static void finish(OrrLaunchDraft *draft);
 
-static const OrrLaunchRule rules[] = {
-    {.keys = "tensor-size tp", .path = "workload.parallel.tp", .convert = orr_launch_convert_int},
-    {.keys = "precision", .path = "workload.precision", .convert = set_precision},
-    {.keys = "sequence-parallel",
-     .path = "workload.parallel.sequence-parallel",
-     .convert = orr_launch_convert_bool,
-     .arity = ORR_LAUNCH_FLAG},
-    {.keys = "global micro", .path = "workload.batch", .convert = orr_launch_convert_later},
-    {.keys = "log.*", .verdict = ORR_LAUNCH_IRRELEVANT, .why = "logging"},
-    {.keys = "rampup",
-     .verdict = ORR_LAUNCH_NOT_SIMULATED,
-     .why = "batches that grow",
-     .neutral = "0",
-     .arity = ORR_LAUNCH_MANY},
-};
+static const char table[] =
+    "# A dialect.\n"
+    "keys,takes,becomes,value,why\n"
+    "tensor-size tp,,workload.parallel.tp,int,\n"
+    "precision,,workload.precision,precision,\n"
+    "sequence-parallel,flag,workload.parallel.sequence-parallel,bool,\n"
+    "global,,workload.batch,code,\n"
+    "micro,,,,\n"
+    "log.*,,ignored,,logging\n"
+    "rampup,many,warned,0,batches that grow\n"
+    "schedule,,workload.pipeline.kind,One_Ahead=1f1b (theirs) | *zero*=warned "
+    "zero bubbles | off= | *=ignored the default,\n"
+    "attention,,workload.attention,later on=flash-2 | absent=unfused (not "
+    "said),\n";
+
+static const OrrLaunchConverter converters[] = {{"precision", set_precision}, {NULL, NULL}};
 
 static const OrrLaunchDialect dialect = {.name = "test",
                                          .sentence = "A dialect.",
                                          .kind = "training",
                                          .stack = "megatron-core",
-                                         .rules = rules,
-                                         .n_rules = G_N_ELEMENTS(rules),
+                                         .table = table,
+                                         .converters = converters,
                                          .finish = finish};
 
 static void finish(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *setting = orr_launch_draft_find(draft, &dialect, "global");
   if (setting) orr_launch_draft_set(draft, "workload.batch.global", setting->value, setting, NULL);
+  orr_launch_draft_settle(draft, &dialect, "attention");
 }
 
 /* The draft of @line, words separated by blanks; "@V" is unresolved. */
@@ -92,7 +94,8 @@ static void test_scenario(void) {
                   "    sequence-parallel: true  # --sequence-parallel\n"
                   "  precision: fp16  # --precision half\n"
                   "  batch:\n"
-                  "    global: 32  # --global 32\n");
+                  "    global: 32  # --global 32\n"
+                  "  attention: unfused  # not said\n");
   g_autofree char *account = orr_launch_draft_account(draft);
   g_assert_nonnull(strstr(account, "irrelevant     run.sh:1  --log.level 3: logging\n"));
   g_assert_nonnull(strstr(account, "not simulated  run.sh:1  --rampup 1 2 3: batches that grow\n"));
@@ -150,11 +153,34 @@ static void test_neutral(void) {
   drop(draft);
 }
 
+/* A map's first word that matches counts, "_" as "-" and in any case; a row may refuse to say. */
+static void check_word(const char *line, const char *path, const char *value, const char *account) {
+  OrrLaunchDraft *draft = draft_of(line, &on_h100);
+  g_autofree char *text = orr_launch_draft_account(draft);
+  g_assert_cmpstr(orr_launch_draft_get(draft, path), ==, value);
+  if (!strstr(text, account)) g_error("'%s' is missing in: %s", account, text);
+  drop(draft);
+}
+
+static void test_words(void) {
+  const char *kind = "workload.pipeline.kind", *attention = "workload.attention";
+  check_word("--schedule ONE-ahead", kind, "1f1b", "mapped         run.sh:1  --schedule");
+  check_word("--schedule HalfZeroBubble", kind, NULL,
+             "not simulated  run.sh:1  --schedule "
+             "HalfZeroBubble: zero bubbles\n");
+  check_word("--schedule None", kind, NULL, "mapped         run.sh:1  --schedule");
+  check_word("--schedule x", kind, NULL, "irrelevant     run.sh:1  --schedule x: the default\n");
+  check_word("--attention 1", attention, "flash-2", "mapped         run.sh:1  --attention");
+  check_word("--attention false", attention, NULL, "mapped         run.sh:1  --attention");
+  check_word("--rampup 0", attention, "unfused", "irrelevant     run.sh:1  --rampup");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/launch/flags-of-patterns", test_flags_of_patterns);
   g_test_add_func("/launch/scenario", test_scenario);
   g_test_add_func("/launch/errors", test_errors);
   g_test_add_func("/launch/neutral", test_neutral);
+  g_test_add_func("/launch/words", test_words);
   return g_test_run();
 }

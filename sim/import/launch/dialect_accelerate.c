@@ -6,64 +6,9 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
-
-#define FSDP(key_) "fsdp-config.fsdp-" key_ " fsdp-" key_
-#define PARALLEL(key_) "parallelism-config.parallelism-config-" key_ " parallelism-config-" key_
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "num-machines", LATER("cluster.nodes")},
-    {.keys = "num-processes", LATER("cluster.gpus")},
-    {.keys = "distributed-type", LATER("workload.optimizer.sharding")},
-    {.keys = "use-fsdp", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_FLAG},
-    {.keys = "mixed-precision", LATER("workload.precision")},
-    {.keys = FSDP("sharding-strategy"), LATER("workload.optimizer.sharding")},
-    {.keys = FSDP("reshard-after-forward"), LATER("workload.optimizer.sharding")},
-    {.keys = FSDP("version"), IRRELEVANT("FSDP 1 and 2 are simulated alike")},
-    {.keys = FSDP("activation-checkpointing"), LATER("workload.recompute")},
-    {.keys = FSDP("offload-params"), LATER("workload.offload")},
-    {.keys = FSDP("backward-prefetch") " fsdp-config.fsdp-backward-prefetch-policy",
-     SKIPPED("when weights of the backward are gathered: a block ahead", "backward_pre")},
-    {.keys = FSDP("forward-prefetch"), SKIPPED("gathers ahead in the forward", "false")},
-    {.keys = "fsdp-config.* fsdp-*", IRRELEVANT("how weights are wrapped, loaded and saved")},
-    {.keys = PARALLEL("tp-size"), COUNT("workload.parallel.tp")},
-    {.keys = PARALLEL("cp-size"), COUNT("workload.parallel.cp")},
-    {.keys = PARALLEL("dp-replicate-size"), LATER("workload.optimizer.sharding")},
-    {.keys = PARALLEL("dp-shard-size"), LATER("workload.optimizer.sharding")},
-    {.keys = "parallelism-config.* parallelism-config-* use-parallelism-config",
-     SKIPPED("more kinds of parallelism", "1 allgather torch {}")},
-    {.keys = "deepspeed-config.zero-stage zero-stage", LATER("workload.optimizer.sharding")},
-    {.keys = "deepspeed-config.gradient-accumulation-steps gradient-accumulation-steps",
-     LATER("workload.batch.global")},
-    {.keys = "deepspeed-config.offload-optimizer-device offload-optimizer-device",
-     LATER("workload.offload.optimizer")},
-    {.keys = "deepspeed-config.offload-param-device offload-param-device",
-     LATER("workload.offload.parameters")},
-    {.keys = "deepspeed-config.deepspeed-config-file deepspeed-config-file",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "deepspeed-config.* use-deepspeed deepspeed-* zero3-* gradient-clipping "
-             "offload-*-nvme-path",
-     IRRELEVANT("how weights are loaded and saved, and how processes start")},
-    {.keys = "megatron-lm-config.megatron-lm-tp-degree", COUNT("workload.parallel.tp")},
-    {.keys = "megatron-lm-config.megatron-lm-pp-degree", COUNT("workload.parallel.pp")},
-    {.keys = "megatron-lm-config.*", SKIPPED("options of Megatron-LM through Accelerate", "false")},
-    {.keys = "fp8-config.*",
-     IRRELEVANT("scales; mixed_precision says whether products are in fp8")},
-    {.keys = "dynamo-config.dynamo-backend dynamo-backend dynamo-*  dynamo-config.*",
-     SKIPPED("torch.compile", "no inductor default false")},
-    {.keys = "use-cpu cpu", SKIPPED("training on the host's processor", "false")},
-    {.keys = "enable-cpu-affinity", SKIPPED("which cores a process runs on", "false")},
-    {.keys = "compute-environment debug downcast-bf16 machine-rank main-process-* "
-             "main-training-function rdzv-* same-network tpu-* gpu-ids deepspeed-hostfile "
-             "commands command-file num-cpu-threads-per-process multi-gpu role "
-             "max-restarts monitor-interval tee log-dir module no-python no-local-rank "
-             "ipex-config* mpirun-* aws* sagemaker* ec2* use-mps-device use-xpu config-file "
-             "quiet env standalone",
-     WHERE},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_accelerate;
 
@@ -191,10 +136,7 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_accelerate = {
     .name = "accelerate",
-    .sentence = "Hugging Face Accelerate's YAML and the options of accelerate launch.",
     .kind = "training",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

@@ -18,145 +18,9 @@
 #include "sim/import/launch/dialects_serving.h"
 #include "sim/import/launch/launch_serving.h"
 
-#define LATER orr_launch_convert_later
 #define LOAD "workload.load"
 #define INPUT "workload.input"
 #define OUTPUT "workload.output"
-#define CLIENT "how the client measures and reports"
-
-/* --- Rules --- */
-
-static const OrrLaunchRule vllm_rules[] = {
-    ORR_SERVING_MAPS(VALUE, "model m", "model", orr_launch_serving_client_model),
-    ORR_SERVING_MAPS(VALUE, "request-rate", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "max-concurrency", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "burstiness", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "num-prompts", "workload.requests", LATER),
-    ORR_SERVING_MAPS(VALUE, "dataset-name", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "random-input-len input-len", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "random-output-len output-len sharegpt-output-len", OUTPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "random-range-ratio", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "random-prefix-len", "workload.shared-prefix",
-                     orr_launch_serving_count),
-    ORR_SERVING_MAPS(VALUE, "sonnet-input-len", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "sonnet-output-len", OUTPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "sonnet-prefix-len", "workload.shared-prefix", LATER),
-    ORR_SERVING_WARNS(VALUE,
-                      "ramp-up-strategy ramp-up-start-rps ramp-up-end-rps"
-                      " prefix-repetition-prefix-len prefix-repetition-suffix-len "
-                      "prefix-repetition-num-prefixes prefix-repetition-output-len "
-                      "random-batch-size random-num-replicas lora-modules random-cv "
-                      "random-mm-bucket-config random-mm-base-items-per-request",
-                      "1", "this detail of the load"),
-    ORR_SERVING_WARNS(VALUE, "use-beam-search best-of n logprobs", "1", "what the client asks for"),
-    ORR_SERVING_IGNORES(VALUE,
-                        "backend endpoint endpoint-type base-url host port served-model-name "
-                        "tokenizer tokenizer-mode seed percentile-metrics metric-percentiles "
-                        "goodput result-dir result-filename metadata label dataset-path "
-                        "hf-name hf-split hf-subset hf-output-len custom-output-len header "
-                        "temperature top-p top-k min-p extra-body ready-check-timeout-sec "
-                        "num-warmups request-id-prefix plot-timeline frequency-penalty "
-                        "presence-penalty repetition-penalty server-log server-pid",
-                        CLIENT),
-    ORR_SERVING_IGNORES(FLAG,
-                        "save-result save-detailed append-result ignore-eos trust-remote-code "
-                        "disable-tqdm profile disable-shuffle no-stream insecure "
-                        "skip-chat-template use-chat-template no-oversample plot-dataset-stats "
-                        "skip-test-prompt non-streaming streaming no-test-input",
-                        CLIENT),
-};
-
-static const OrrLaunchRule sglang_rules[] = {
-    ORR_SERVING_MAPS(VALUE, "model model-path", "model", orr_launch_serving_client_model),
-    ORR_SERVING_MAPS(VALUE, "request-rate", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "max-concurrency", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "num-prompts num-prompt", "workload.requests", LATER),
-    ORR_SERVING_MAPS(VALUE, "dataset-name", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "random-input-len random-input", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "random-output-len random-output sharegpt-output-len", OUTPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "random-range-ratio", INPUT, LATER),
-    ORR_SERVING_WARNS(VALUE,
-                      "gsp-num-groups gsp-prompts-per-group gsp-system-prompt-len "
-                      "gsp-question-len gsp-output-len gsp-range-ratio gsp-num-turns "
-                      "mooncake-slowdown-factor mooncake-num-rounds mooncake-workload "
-                      "lora-request-distribution lora-zipf-alpha",
-                      NULL, "prompts of this data set: set load, input and output"),
-    ORR_SERVING_WARNS(FLAG,
-                      "use-trace-timestamps gsp-fast-prepare gsp-send-routing-key "
-                      "gsp-ordered",
-                      NULL, "prompts of this data set: set load, input and output"),
-    ORR_SERVING_IGNORES(VALUE,
-                        "backend base-url host port dataset-path tokenizer served-model-name seed "
-                        "sharegpt-context-len image-count image-resolution image-format "
-                        "image-content output-file extra-request-body lora-name prompt-suffix "
-                        "tag header warmup-requests profile-activities profile-num-steps "
-                        "profile-output-dir profile-prefix profile-stages profile-prefill-url "
-                        "profile-decode-url random-image-count",
-                        CLIENT),
-    ORR_SERVING_IGNORES(FLAG,
-                        "output-details print-requests disable-tqdm disable-stream return-logprob "
-                        "return-routed-experts disable-ignore-eos apply-chat-template profile "
-                        "plot-throughput profile-by-stage pd-separated flush-cache "
-                        "tokenize-prompt trust-remote-code",
-                        CLIENT),
-};
-
-static const OrrLaunchRule aiperf_rules[] = {
-    ORR_SERVING_MAPS(VALUE, "model m model-names", "model", orr_launch_serving_client_model),
-    ORR_SERVING_MAPS(VALUE, "request-rate", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "concurrency", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "arrival-smoothness vllm-burstiness", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "request-rate-mode arrival-pattern", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "request-count num-requests num-prompts", "workload.requests", LATER),
-    ORR_SERVING_MAPS(VALUE,
-                     "synthetic-input-tokens-mean isl prompt-input-tokens-mean input-tokens-mean",
-                     INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "synthetic-input-tokens-stddev isl-stddev prompt-input-tokens-stddev",
-                     INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "output-tokens-mean osl prompt-output-tokens-mean", OUTPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "output-tokens-stddev osl-stddev prompt-output-tokens-stddev", OUTPUT,
-                     LATER),
-    ORR_SERVING_MAPS(VALUE, "shared-system-prompt-length", "workload.shared-prefix",
-                     orr_launch_serving_count),
-    ORR_SERVING_WARNS(VALUE,
-                      "num-prefix-prompts prefix-prompt-length prefix-prompt-pool-size "
-                      "prompt-prefix-length prompt-prefix-pool-size session-turns-mean "
-                      "session-turns-stddev session-turn-delay-mean session-turn-delay-stddev "
-                      "session-delay-ratio session-concurrency conversation-num "
-                      "conversation-turn-mean num-sessions num-conversations benchmark-duration "
-                      "prefill-concurrency concurrency-ramp-duration request-rate-ramp-duration "
-                      "public-dataset custom-dataset-type input-file seq-dist "
-                      "sequence-distribution request-cancellation-rate user-centric-rate "
-                      "num-users isl-block-size fixed-schedule-start-offset "
-                      "fixed-schedule-end-offset dataset-sampling-strategy batch-size-image "
-                      "image-width-mean image-height-mean image-width-stddev image-height-stddev "
-                      "audio-length-mean",
-                      "0 1", "this detail of the load"),
-    ORR_SERVING_WARNS(FLAG, "fixed-schedule", NULL, "times of requests from a file"),
-    ORR_SERVING_IGNORES(VALUE,
-                        "tokenizer tokenizer-revision endpoint endpoint-type u url base-url header "
-                        "h service-kind backend random-seed measurement-interval p "
-                        "stability-percentage s warmup-request-count num-warmup-requests "
-                        "warmup-concurrency warmup-duration warmup-request-rate extra-inputs "
-                        "artifact-dir output-artifact-dir profile-export-file "
-                        "profile-export-prefix export-level goodput num-dataset-entries "
-                        "server-metrics-url server-metrics-urls server-metrics gpu-telemetry "
-                        "api-key request-timeout-seconds workers-max max-workers "
-                        "record-processors ui ui-type log-level url-strategy transport "
-                        "connection-reuse-strategy model-selection-strategy image-format "
-                        "audio-format grpc-method slice-duration num-profile-runs "
-                        "wait-for-model-timeout max-threads request-parameter "
-                        "percentile collection-interval benchmark-grace-period "
-                        "warmup-grace-period",
-                        CLIENT),
-    ORR_SERVING_IGNORES(FLAG,
-                        "streaming v verbose vv extra-verbose async tokenizer-trust-remote-code "
-                        "output-tokens-mean-deterministic generate-plots use-server-token-count "
-                        "no-gpu-telemetry no-server-metrics use-legacy-max-tokens "
-                        "export-http-trace show-trace-timing enable-checkpointing "
-                        "skip-endpoint-check per-chunk-usage trust-remote-code",
-                        CLIENT),
-};
 
 /* --- Load --- */
 
@@ -352,10 +216,7 @@ static void finish_aiperf(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_vllm_bench = {
     .name = "vllm-bench",
-    .sentence = "vLLM's client: vllm bench serve, benchmark_serving.py.",
     .kind = "serving",
-    .rules = vllm_rules,
-    .n_rules = G_N_ELEMENTS(vllm_rules),
     .finish = finish_vllm,
 };
 
@@ -363,25 +224,18 @@ const OrrLaunchDialect orr_dialect_inferencex_bench = {
     .name = "inferencex-bench",
     .sentence = "InferenceX's client: run_benchmark_serving, benchmark_serving.py of 2024.",
     .kind = "serving",
-    .rules = vllm_rules,
-    .n_rules = G_N_ELEMENTS(vllm_rules),
+    .table = "vllm-bench",
     .finish = finish_inferencex,
 };
 
 const OrrLaunchDialect orr_dialect_sglang_bench = {
     .name = "sglang-bench",
-    .sentence = "SGLang's client: python -m sglang.bench_serving.",
     .kind = "serving",
-    .rules = sglang_rules,
-    .n_rules = G_N_ELEMENTS(sglang_rules),
     .finish = finish_sglang,
 };
 
 const OrrLaunchDialect orr_dialect_aiperf_bench = {
     .name = "aiperf-bench",
-    .sentence = "NVIDIA's clients: aiperf profile, genai-perf profile.",
     .kind = "serving",
-    .rules = aiperf_rules,
-    .n_rules = G_N_ELEMENTS(aiperf_rules),
     .finish = finish_aiperf,
 };

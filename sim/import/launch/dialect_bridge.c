@@ -12,59 +12,12 @@
 #include <string.h>
 
 #include "sim/base/library_alias.h"
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_translate.h"
 #include "sim/import/launch/recipe.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "recipe", LATER("model")},
-    {.keys = "model-recipe-name mr", LATER("model")},
-    {.keys = "model-name m model", LATER("model")},
-    {.keys = "model-size s", LATER("model")},
-    {.keys = "num-gpus ng", LATER("cluster.nodes")},
-    {.keys = "gpus-per-node gn", LATER("cluster.nodes")},
-    {.keys = "compute-dtype c", LATER("workload.precision")},
-    {.keys = "fp8-recipe fr", LATER("workload.precision")},
-    {.keys = "tensor-model-parallel-size tp",
-     MEGATRON("tensor-model-parallel-size", "workload.parallel.tp")},
-    {.keys = "pipeline-model-parallel-size pp",
-     MEGATRON("pipeline-model-parallel-size", "workload.parallel.pp")},
-    {.keys = "virtual-pipeline-model-parallel-size vp",
-     MEGATRON("num-virtual-stages-per-pipeline-rank", "workload.pipeline")},
-    {.keys = "context-parallel-size cp", MEGATRON("context-parallel-size", "workload.parallel.cp")},
-    {.keys = "expert-model-parallel-size ep",
-     MEGATRON("expert-model-parallel-size", "workload.parallel.ep")},
-    {.keys = "expert-tensor-parallel-size et",
-     MEGATRON("expert-tensor-parallel-size", "workload.parallel.etp")},
-    {.keys = "micro-batch-size mb", MEGATRON("micro-batch-size", "workload.batch.micro")},
-    {.keys = "global-batch-size gb", MEGATRON("global-batch-size", "workload.batch.global")},
-    {.keys = "seq-length sl", MEGATRON("seq-length", "workload.sequence")},
-    {.keys = "recompute-modules rm", MEGATRON("recompute-modules", "workload.recompute-modules")},
-    {.keys = "recompute-num-layers rl", MEGATRON("recompute-num-layers", "workload.recompute")},
-    {.keys = "use-megatron-fsdp fsdp",
-     MEGATRON("use-megatron-fsdp", "workload.optimizer.sharding")},
-    {.keys = "cuda-graph-impl", MEGATRON("cuda-graph-impl", "workload.launches")},
-    {.keys = "cuda-graph-scope", MEGATRON("cuda-graph-scope", "workload.launches")},
-    {.keys = "use-recipes mode step-func recipe-source domain model-family-name", ODDS},
-    {.keys = "gpu g", IRRELEVANT("--cluster names the machine")},
-    {.keys = "nccl-ub nccl-userbuffer", SKIPPED("NCCL's registered buffers", "false 0")},
-    {.keys = "activation-offload-layers ol", SKIPPED("activations in the host's memory", "0")},
-    {.keys = "peft-scheme task", SKIPPED("adapters: see workload.lora", "none pretrain")},
-    {.keys = "max-steps ms dataset data* tokenizer* packed* hf-* hf dryrun d num-runs "
-             "train-iters ti pretrained-checkpoint load-dir save-dir save-* lr min-lr warmup-*",
-     ODDS},
-    {.keys = "enable-nsys en pytorch-profiler pyp wandb-* log-dir l profiling-* nsys-* "
-             "record-memory-history detach tb tensorboard*",
-     LOGS},
-    {.keys = "account a partition p time-limit t container-image i nemo-home custom-* cm "
-             "custom-mounts custom-env-vars custom-srun-args additional-slurm-params offline "
-             "gres container-* vboost cluster-* dgxc-* kube* experiment-name exp-name",
-     WHERE},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_bridge;
 
@@ -172,11 +125,8 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_bridge = {
     .name = "megatron-bridge",
-    .sentence = "Lines that start a recipe of Megatron-Bridge.",
     .kind = "training",
     .stack = "megatron-core",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

@@ -124,17 +124,14 @@ static void convert_machine(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the library has no such GPU");
 }
 
-static const OrrLaunchRule rules[] = {
-    ORR_SERVING_MAPS(VALUE, "image", "workload.stack", convert_image),
-    ORR_SERVING_MAPS(VALUE, "package", "workload.stack", convert_package),
-    ORR_SERVING_MAPS(VALUE, "gpu-product", "cluster.base", convert_machine),
-    ORR_SERVING_IGNORES(VALUE, "gpus", "the server's parallelism says how many GPUs it uses"),
-    ORR_SERVING_IGNORES(VALUE, "option.*", "how the container is run"),
+static const OrrLaunchConverter converters[] = {
+    {"image", convert_image},
+    {"machine", convert_machine},
+    {"package", convert_package},
+    {NULL, NULL},
 };
 
 const OrrLaunchDialect orr_dialect_container = {
     .name = "container",
-    .sentence = "Images, packages and manifests around a server.",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
+    .converters = converters,
 };

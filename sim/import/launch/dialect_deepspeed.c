@@ -7,81 +7,9 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "train-batch-size", LATER("workload.batch.global")},
-    {.keys = "train-micro-batch-size-per-gpu", LATER("workload.batch.micro")},
-    {.keys = "gradient-accumulation-steps", LATER("workload.batch.global")},
-    {.keys = "fp16.enabled", LATER("workload.precision")},
-    {.keys = "bf16.enabled bfloat16.enabled", LATER("workload.precision")},
-    {.keys = "optimizer.type", LATER("workload.optimizer.kind")},
-    {.keys = "zero-optimization.stage zero-optimization", LATER("workload.optimizer.sharding")},
-    {.keys = "zero-optimization.overlap-comm", LATER("workload.optimizer.sharding.overlap-comm")},
-    {.keys = "zero-optimization.reduce-bucket-size",
-     LATER("workload.optimizer.sharding.reduce-bucket")},
-    {.keys = "zero-optimization.stage3-prefetch-bucket-size",
-     SKIPPED("how many weights are gathered ahead: those of the next module are",
-             "50000000 5e7 5e+7 50_000_000 auto")},
-    {.keys = "zero-optimization.stage3-param-persistence-threshold",
-     LATER("workload.optimizer.sharding.persistence-threshold")},
-    {.keys = "zero-optimization.stage3-max-reuse-distance",
-     LATER("workload.optimizer.sharding.max-reuse-distance")},
-    {.keys = "zero-optimization.offload-optimizer.device zero-optimization.cpu-offload",
-     LATER("workload.offload.optimizer")},
-    {.keys = "zero-optimization.offload-optimizer.ratio", LATER("workload.offload.optimizer")},
-    {.keys = "zero-optimization.offload-param.device zero-optimization.cpu-offload-params",
-     LATER("workload.offload.parameters")},
-    {.keys = "tensor-parallel.autotp-size", COUNT("workload.parallel.tp")},
-    {.keys = "sequence-parallel-size", COUNT("workload.parallel.cp")},
-    {.keys = "communication-data-type", LATER("workload.data-parallel.gradients")},
-    /* --- not simulated --- */
-    {.keys = "zero-optimization.zero-hpz-partition-size zero-optimization.mics-*",
-     SKIPPED("a second, smaller group that shards weights", "1 -1")},
-    {.keys = "zero-optimization.zero-quantized-*", SKIPPED("quantised communication", "false")},
-    {.keys = "zero-optimization.offload-* zero-optimization.nvme-path",
-     IRRELEVANT("buffers of the offload")},
-    {.keys = "zero-optimization.reduce-scatter zero-optimization.use-multi-rank-bucket-allreduce",
-     SKIPPED("gradients by all-reduce instead of reduce-scatter", "true")},
-    {.keys = "zero-optimization.*",
-     IRRELEVANT("buffers, and how weights are gathered for a checkpoint")},
-    {.keys = "activation-checkpointing.cpu-checkpointing",
-     SKIPPED("inputs of layers in the host's memory", "false")},
-    {.keys = "activation-checkpointing.partition-activations",
-     SKIPPED("inputs of layers split over tensor-parallel GPUs", "false")},
-    {.keys = "activation-checkpointing.*",
-     IRRELEVANT("buffers: which layers are recomputed, the script says")},
-    {.keys = "sparse-attention.*", SKIPPED("sparse attention: dense attention is simulated", "")},
-    {.keys = "pipeline.*", SKIPPED("stages of a pipeline: the script says how many", "")},
-    {.keys = "compile.*", SKIPPED("DeepCompile", "false")},
-    {.keys = "compression-training.* compression-* data-efficiency.* curriculum-learning.* "
-             "progressive-layer-drop.* quantize-training.* eigenvalue.* hybrid-engine.*",
-     SKIPPED("training that changes from step to step", "false")},
-    {.keys = "autotuning.*", SKIPPED("settings that DeepSpeed searches", "false")},
-    {.keys = "elasticity.*", SKIPPED("batches that follow the number of GPUs", "false")},
-    {.keys = "amp.*", SKIPPED("Apex's mixed precision", "false")},
-    {.keys = "expert-parallel-size moe.*", SKIPPED("experts: the script says how many", "")},
-    {.keys = "fp32-allreduce", SKIPPED("gradients reduced in fp32", "false")},
-    /* --- irrelevant --- */
-    {.keys =
-         "optimizer.* scheduler.* fp16.* bf16.* bfloat16.* gradient-clipping "
-         "prescale-gradients gradient-predivide-factor sparse-gradients "
-         "zero-allow-untested-optimizer zero-force-ds-cpu-optimizer seq-parallel-* data-types.* "
-         "communication-* disable-allgather grad-accum-dtype",
-     NUMERICS},
-    {.keys = "steps-per-print wall-clock-breakdown dump-state memory-breakdown flops-profiler.* "
-             "tensorboard.* wandb.* csv-monitor.* comet.* comms-logger.* timers.* monitor* "
-             "tensorboard*",
-     LOGS},
-    {.keys = "checkpoint.* load-universal-checkpoint use-node-local-storage nebula.*", SAVES},
-    {.keys = "dataloader-drop-last aio.* gradient-accumulation-dtype use-data-before-expert-* "
-             "use-data-before-expert-parallelism tensor-parallel.* weight-quantization* "
-             "comm* local-rank distributed-backend",
-     IRRELEVANT("less than a per cent of a step")},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_deepspeed;
 
@@ -235,11 +163,8 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_deepspeed = {
     .name = "deepspeed",
-    .sentence = "DeepSpeed's JSON config.",
     .kind = "training",
     .stack = "deepspeed",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

@@ -6,85 +6,9 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "model.pretrained-model-name-or-path", LATER("model")},
-    {.keys = "model.n-layers", LATER("model.layers")},
-    {.keys = "model.d-model", LATER("model.hidden")},
-    {.keys = "model.n-heads", LATER("model.heads")},
-    {.keys = "model.expansion-ratio", LATER("model.ffn")},
-    {.keys = "model.ffn-config.ffn-hidden-size", LATER("model.ffn")},
-    {.keys = "model.vocab-size", LATER("model.vocab")},
-    {.keys = "model.max-seq-len", LATER("model.context")},
-    {.keys = "model.attn-config.kv-n-heads", LATER("model.kv-heads")},
-    {.keys = "model.attn-config.alibi", LATER("model.position")},
-    {.keys = "model.attn-config.rope", LATER("model.position")},
-    {.keys = "model.attn-config.attn-impl", LATER("workload.attention")},
-    {.keys = "model.ffn-config.ffn-type", LATER("model.activation")},
-    {.keys = "model.norm-type", LATER("model.norm")},
-    {.keys = "model.no-bias", LATER("model.bias")},
-    {.keys = "model.tie-word-embeddings", LATER("model.tied-embeddings")},
-    {.keys = "max-seq-len", .path = "workload.sequence", .convert = orr_launch_convert_int},
-    {.keys = "global-train-batch-size", LATER("workload.batch.global")},
-    {.keys = "device-train-microbatch-size device-train-grad-accum", LATER("workload.batch.micro")},
-    {.keys = "precision", LATER("workload.precision")},
-    {.keys = "optimizer.name", LATER("workload.optimizer.kind")},
-    {.keys = "fsdp-config.sharding-strategy parallelism-config.fsdp.sharding-strategy",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "fsdp-config.mixed-precision parallelism-config.fsdp.mixed-precision",
-     LATER("workload.data-parallel.gradients")},
-    {.keys = "fsdp-config.activation-checkpointing "
-             "parallelism-config.fsdp.activation-checkpointing",
-     LATER("workload.recompute")},
-    {.keys = "fsdp-config.backward-prefetch parallelism-config.fsdp.backward-prefetch",
-     SKIPPED("when weights of the backward are gathered: a block ahead", "backward_pre")},
-    {.keys = "tp-config.tensor-parallel-degree", COUNT("workload.parallel.tp")},
-    {.keys = "fsdp-config.activation-cpu-offload parallelism-config.fsdp.activation-cpu-offload",
-     SKIPPED("activations in the host's memory", "false")},
-    {.keys = "fsdp-config.cpu-offload", SKIPPED("weights in the host's memory", "false")},
-    {.keys = "fsdp-config.forward-prefetch", SKIPPED("gathers ahead in the forward", "false")},
-    {.keys = "fsdp-config.* parallelism-config.*",
-     IRRELEVANT("how weights are loaded, named and saved")},
-    {.keys = "tp-config.*", SKIPPED("which layers tensor parallelism splits", "")},
-    {.keys = "model.fc-type model.ffn-config.* model.attn-config.* model.block-overrides* "
-             "model.config-overrides* model.peft-config* lora.* model.lora*",
-     SKIPPED("a variant of the model", "torch false null {} 0")},
-    {.keys = "model.attn-config.rope-* model.attn-config.clip-qkv model.attn-config.softmax-scale "
-             "model.attn-config.attn-pdrop model.attn-config.alibi-bias-max "
-             "model.attn-config.attn-uses-sequence-id model.attn-config.prefix-lm "
-             "model.attn-config.qk-* model.attn-config.attn-type model.attn-config.alibi-*",
-     NUMERICS},
-    {.keys = "model.name model.init-device model.init-config* model.use-auth-token "
-             "model.pretrained model.learned-pos-emb model.*pdrop model.resid-pdrop "
-             "model.emb-pdrop model.loss-fn model.logit-scale model.embedding-fraction "
-             "model.use-flash-attention-2 model.attn-implementation model.use-cache "
-             "model.trust-remote-code model.use-train-metrics model.verbose "
-             "model.norm-eps model.use-pad-tok-in-ffn model.tokenizer-name",
-     IRRELEVANT("how the model is made; the stack names its kernels")},
-    {.keys = "variables.*", IRRELEVANT("used where it is named")},
-    {.keys = "tokenizer.* train-loader.* eval-loader* eval-loaders* icl-* data-local data-remote "
-             "tokenizer-name train-dataset-* model-gauntlet* eval-gauntlet* dataset-*",
-     DATA},
-    {.keys = "train-loader.dataset.packing-ratio",
-     SKIPPED("packed documents: sequences are whole ones; see workload.packing", "null")},
-    {.keys = "optimizer.* scheduler.* algorithms* seed global-seed", NUMERICS},
-    {.keys = "max-duration eval-interval eval-first eval-subset-num-batches autoresume "
-             "device-eval-batch-size device-eval-microbatch-size reset-time* only-*",
-     ODDS},
-    {.keys = "save-* load-* only-hf-checkpoint only-composer-checkpoint", SAVES},
-    {.keys = "run-name* progress-bar log-* console-* callbacks* loggers* logging* metadata* "
-             "profiler* python-log-level log-to-console flops*",
-     LOGS},
-    {.keys = "dist-timeout expandable-segments code-paths max-split-size-mb run-* spin-dataloaders "
-             "compute.* cluster image integrations* command name gpu-num gpu-type parameters* "
-             "accumulate-* allow-* model-name",
-     WHERE},
-    {.keys = "compile-config*", SKIPPED("torch.compile of the whole model", "null")},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_foundry;
 
@@ -241,11 +165,8 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_foundry = {
     .name = "llm-foundry",
-    .sentence = "llm-foundry's YAML.",
     .kind = "training",
     .stack = "llm-foundry",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

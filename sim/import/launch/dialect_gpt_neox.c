@@ -6,119 +6,9 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_translate.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "model-parallel-size", MEGATRON("tensor-model-parallel-size", "workload.parallel.tp")},
-    {.keys = "pipe-parallel-size", LATER("workload.parallel.pp")},
-    {.keys = "context-parallel-size", MEGATRON("context-parallel-size", "workload.parallel.cp")},
-    {.keys = "sequence-parallel",
-     MEGATRON("sequence-parallel", "workload.parallel.sequence-parallel")},
-    {.keys = "num-layers", MEGATRON("num-layers", "model.layers")},
-    {.keys = "hidden-size", MEGATRON("hidden-size", "model.hidden")},
-    {.keys = "num-attention-heads", MEGATRON("num-attention-heads", "model.heads")},
-    {.keys = "num-kv-heads", MEGATRON("num-query-groups", "model.kv-heads")},
-    {.keys = "intermediate-size", LATER("model.ffn")},
-    {.keys = "seq-length", MEGATRON("seq-length", "workload.sequence")},
-    {.keys = "max-position-embeddings", MEGATRON("max-position-embeddings", "model.context")},
-    {.keys = "padded-vocab-size", MEGATRON("padded-vocab-size", "model.vocab")},
-    {.keys = "make-vocab-size-divisible-by",
-     MEGATRON("make-vocab-size-divisible-by", "model.vocab")},
-    {.keys = "tokenizer-type", MEGATRON("tokenizer-type", "model.vocab")},
-    {.keys = "vocab-file", LATER("model.vocab")},
-    {.keys = "norm", MEGATRON("normalization", "model.norm")},
-    {.keys = "pos-emb", MEGATRON("position-embedding-type", "model.position")},
-    {.keys = "no-weight-tying",
-     MEGATRON("untie-embeddings-and-output-weights", "model.tied-embeddings")},
-    {.keys = "activation", LATER("model.activation")},
-    {.keys = "use-bias-in-attn-linear", MEGATRON("!disable-bias-linear", "model.bias")},
-    {.keys = "use-qk-layernorm", MEGATRON("qk-layernorm", "model.qk-norm")},
-    {.keys = "moe-num-experts", MEGATRON("num-experts", "model.moe.experts")},
-    {.keys = "moe-top-k", MEGATRON("moe-router-topk", "model.moe.topk")},
-    {.keys = "moe-expert-parallel-size",
-     MEGATRON("expert-model-parallel-size", "workload.parallel.ep")},
-    {.keys = "attention-dropout", MEGATRON("attention-dropout", "workload.dropout")},
-    {.keys = "hidden-dropout", MEGATRON("hidden-dropout", "workload.dropout")},
-    {.keys = "train-micro-batch-size-per-gpu batch-size",
-     MEGATRON("micro-batch-size", "workload.batch.micro")},
-    {.keys = "train-batch-size", MEGATRON("global-batch-size", "workload.batch.global")},
-    {.keys = "gradient-accumulation-steps gas", LATER("workload.batch.global")},
-    {.keys = "checkpoint-activations", MEGATRON("checkpoint-activations", "workload.recompute")},
-    {.keys = "checkpoint-num-layers",
-     MEGATRON("checkpoint-num-layers", "workload.recompute-layers")},
-    {.keys = "zero-optimization.stage", MEGATRON("zero-stage", "workload.optimizer.sharding")},
-    {.keys = "zero-optimization.overlap-comm", LATER("workload.optimizer.sharding.overlap-comm")},
-    {.keys = "zero-optimization.reduce-bucket-size",
-     LATER("workload.optimizer.sharding.reduce-bucket")},
-    {.keys = "zero-optimization.offload-optimizer.device zero-optimization.cpu-offload",
-     LATER("workload.offload.optimizer")},
-    {.keys = "zero-optimization.offload-*", SKIPPED("offload beside the optimizer's", "none")},
-    {.keys = "zero-optimization.*",
-     IRRELEVANT("buffers whose size is less than a per cent of a step")},
-    {.keys = "fp16.enabled", MEGATRON("fp16", "workload.precision")},
-    {.keys = "bf16.enabled", MEGATRON("bf16", "workload.precision")},
-    {.keys = "precision", LATER("workload.precision")},
-    {.keys = "fp32-allreduce",
-     MEGATRON("accumulate-allreduce-grads-in-fp32", "workload.data-parallel.gradients")},
-    {.keys = "optimizer.type", LATER("workload.optimizer.kind")},
-    {.keys = "launcher", WHERE},
-    {.keys = "num-gpus num-nodes", SKIPPED("which GPUs: --gpus and --nodes say it", "null")},
-    /* --- not simulated --- */
-    {.keys = "gpt-j-residual gpt-j-tied",
-     SKIPPED("attention and feed-forward side by side: one after the other is simulated", "false")},
-    {.keys = "attention-config attention-config.*",
-     SKIPPED("kinds of attention other than global and flash", "")},
-    {.keys = "sparsity-config.*", SKIPPED("sparse attention", "")},
-    {.keys = "mamba-* rwkv-* expansion-factor",
-     SKIPPED("layers other than attention: write a model document and add --model", "")},
-    {.keys = "moe-*", SKIPPED("how experts are routed", "")},
-    {.keys = "train-impl dpo-* kto-* rm-* reinforce-* rmm-*",
-     SKIPPED("training other than of the next token", "normal")},
-    {.keys = "partition-activations checkpoint-in-cpu contiguous-checkpointing",
-     SKIPPED("inputs of layers split over tensor-parallel GPUs, or kept by the host", "false")},
-    {.keys = "te-*", SKIPPED("layers of Transformer Engine", "false")},
-    {.keys = "use-mup mup-*", NUMERICS},
-    {.keys = "rope-fusion layernorm-fusion rmsnorm-fusion scaled-masked-softmax-fusion "
-             "scaled-upper-triang-masked-softmax-fusion bias-gelu-fusion bias-dropout-fusion "
-             "synchronize-each-layer gradient-accumulation-fusion",
-     IRRELEVANT("kernels of the stack")},
-    /* --- irrelevant --- */
-    {.keys = "init-method output-layer-init-method init-method-std rotary-pct rotary-emb-base "
-             "rotary-interleaved rotary-save-freqs-buffer rms-norm-epsilon layernorm-epsilon "
-             "scalenorm-epsilon use-bias-in-norms use-bias-in-mlp min-lr lr lr-decay-style warmup "
-             "weight-decay gradient-clipping "
-             "seed loss-scale label-smoothing mlp-multiple-of output-layer-parallelism "
-             "apply-query-key-layer-scaling attention-softmax-in-fp32 sliding-window-width "
-             "opt-pos-emb-offset char-level-ppl override-lr-scheduler use-checkpoint-lr-scheduler",
-     NUMERICS},
-    {.keys = "optimizer.* scheduler.* fp16.* bf16.* z-loss* zero-allow-* amp.* "
-             "use-checkpoint-* fp16-lm-cross-entropy prescale-gradients sparse-gradients",
-     NUMERICS},
-    {.keys = "data-path data-impl *-data-* train-data-* valid-data-* test-data-* label-data-* "
-             "split merge-file mmap-warmup weight-by-num-documents weighted-sampler-alpha "
-             "pack-impl allow-chopped dataset-impl eod-mask-loss num-workers s3-* "
-             "use-shared-fs data-* dataloader-* extra-save-iters tokenizer-*",
-     DATA},
-    {.keys = "save load finetune checkpoint checkpoint-factor checkpoint-scale checkpoint.* "
-             "checkpoint-validation-* keep-last-n-checkpoints save-iters save-interval "
-             "config-files no-save-* no-load-* save-base-shapes load-base-shapes base-shapes-*",
-     SAVES},
-    {.keys = "train-iters train-epochs lr-decay-* eval-interval eval-iters eval-tasks "
-             "exit-interval do-train do-valid do-test autotuning* curriculum-learning*",
-     ODDS},
-    {.keys = "log-* steps-per-print wall-clock-breakdown tensorboard-dir tensorboard* wandb* "
-             "use-wandb use-tensorboard git-hash flops-profiler* profile* memory-profiling* "
-             "comet* dump-state comms-logger* timers*",
-     LOGS},
-    {.keys = "hostfile include exclude master-* distributed-backend deepspeed-* "
-             "user-script no-ssh-check detect-nvlink-pairs force-multi dist* account comment "
-             "local-rank rank lazy-mpu-init short-seq-prob use-cpu-initialization "
-             "deepspeed slurm* jsrun* text-gen-type",
-     WHERE},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_gpt_neox;
 
@@ -210,10 +100,7 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_gpt_neox = {
     .name = "gpt-neox",
-    .sentence = "GPT-NeoX's configs, several of which may be given.",
     .kind = "training",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

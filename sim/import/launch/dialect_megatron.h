@@ -8,10 +8,6 @@
 
 G_BEGIN_DECLS
 
-/* The rules without a line of a scenario. */
-enum { ORR_DIALECT_MEGATRON_OTHERS = 106 };
-extern const OrrLaunchRule orr_dialect_megatron_others[ORR_DIALECT_MEGATRON_OTHERS];
-
 /* The model: dimensions, or the name of one of the library that has them all. */
 void orr_dialect_megatron_model(OrrLaunchDraft *draft);
 /* Batch, pipeline, precision, recomputation, sharding, experts, offload. */

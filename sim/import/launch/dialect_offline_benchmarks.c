@@ -15,59 +15,9 @@
 #include "sim/import/launch/dialects_serving.h"
 #include "sim/import/launch/launch_serving.h"
 
-#define LATER orr_launch_convert_later
 #define LOAD "workload.load"
 #define INPUT "workload.input"
 #define OUTPUT "workload.output"
-#define CLIENT "how the benchmark measures and reports"
-
-static const OrrLaunchRule offline_rules[] = {
-    ORR_SERVING_MAPS(VALUE, "batch-size batch", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "concurrency", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "num-prompts num-requests", "workload.requests", LATER),
-    ORR_SERVING_MAPS(VALUE, "input-len random-input-len input-mean random-input", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "output-len random-output-len output-mean random-output", OUTPUT,
-                     LATER),
-    ORR_SERVING_MAPS(VALUE, "input-stdev", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "output-stdev", OUTPUT, LATER),
-    ORR_SERVING_WARNS(VALUE, "random-range-ratio beam-width n", "0 0.0 1",
-                      "this detail of the load"),
-    ORR_SERVING_WARNS(FLAG, "use-beam-search async-engine", NULL, "this way to run the engine"),
-    ORR_SERVING_IGNORES(
-        VALUE,
-        "tokenizer log-level dataset dataset-name dataset-path dataset-filename hf-split hf-subset "
-        "output-json output profile-result-dir num-iters num-iters-warmup "
-        "num-iterations warmup report-json iteration-log output-dir request-json "
-        "target-input-len target-output-len modality image-data-format data-device "
-        "eos-id workspace w model-path engine-dir sampler-options "
-        "scheduling-policy run-name result-filename stdout-file cut-len "
-        "random-seed task-id rand-task-id temperature",
-        CLIENT),
-    ORR_SERVING_IGNORES(FLAG,
-                        "streaming profile stdout correctness-test skip-warmup ignore-eos "
-                        "disable-detokenize apply-chat-template return-logprob "
-                        "show-report extra-request-body no-skip-tokenizer-init",
-                        CLIENT),
-};
-
-static const OrrLaunchRule guidellm_rules[] = {
-    ORR_SERVING_MAPS(VALUE, "model", "model", orr_launch_serving_client_model),
-    ORR_SERVING_MAPS(VALUE, "rate-type profile", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "rate", LOAD, LATER),
-    ORR_SERVING_MAPS(VALUE, "data", INPUT, LATER),
-    ORR_SERVING_MAPS(VALUE, "max-requests", "workload.requests", LATER),
-    ORR_SERVING_MAPS(VALUE, "max-seconds max-duration", "workload.requests", LATER),
-    ORR_SERVING_WARNS(VALUE, "max-errors max-error-rate max-global-error-rate data-samples", NULL,
-                      "when the benchmark stops early"),
-    ORR_SERVING_IGNORES(VALUE,
-                        "target backend backend-type backend-args backend-kwargs processor "
-                        "processor-args data-args data-sampler random-seed output-path "
-                        "output-extras output-sampling warmup-percent cooldown-percent warmup "
-                        "cooldown request-type outputs output-dir scenario header label",
-                        CLIENT),
-    ORR_SERVING_IGNORES(FLAG, "display-scheduler-stats disable-console-outputs disable-progress",
-                        CLIENT),
-};
 
 /* --- Offline --- */
 
@@ -181,18 +131,12 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_offline_bench = {
     .name = "offline-bench",
-    .sentence = "Benchmarks that run the engine: vllm bench throughput, trtllm-bench, ...",
     .kind = "serving",
-    .rules = offline_rules,
-    .n_rules = G_N_ELEMENTS(offline_rules),
     .finish = finish_offline,
 };
 
 const OrrLaunchDialect orr_dialect_guidellm_bench = {
     .name = "guidellm-bench",
-    .sentence = "GuideLLM: guidellm benchmark.",
     .kind = "serving",
-    .rules = guidellm_rules,
-    .n_rules = G_N_ELEMENTS(guidellm_rules),
     .finish = finish_guidellm,
 };

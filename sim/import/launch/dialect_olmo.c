@@ -6,76 +6,9 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "model.n-layers", COUNT("model.layers")},
-    {.keys = "model.d-model", COUNT("model.hidden")},
-    {.keys = "model.n-heads", COUNT("model.heads")},
-    {.keys = "model.n-kv-heads", LATER("model.kv-heads")},
-    {.keys = "model.multi-query-attention", LATER("model.kv-heads")},
-    {.keys = "model.mlp-hidden-size", LATER("model.ffn")},
-    {.keys = "model.mlp-ratio", LATER("model.ffn")},
-    {.keys = "model.vocab-size", LATER("model.vocab")},
-    {.keys = "model.embedding-size", LATER("model.vocab")},
-    {.keys = "model.max-sequence-length", LATER("workload.sequence model.context")},
-    {.keys = "model.activation-type", LATER("model.activation")},
-    {.keys = "model.layer-norm-type", LATER("model.norm")},
-    {.keys = "model.rope", LATER("model.position")},
-    {.keys = "model.alibi", LATER("model.position")},
-    {.keys = "model.include-bias", LATER("model.bias")},
-    {.keys = "model.weight-tying", LATER("model.tied-embeddings")},
-    {.keys = "model.attention-layer-norm", LATER("model.qk-norm")},
-    {.keys = "model.flash-attention", LATER("workload.attention")},
-    {.keys = "global-train-batch-size", COUNT("workload.batch.global")},
-    {.keys = "device-train-microbatch-size", COUNT("workload.batch.micro")},
-    {.keys = "precision", LATER("workload.precision")},
-    {.keys = "distributed-strategy", LATER("workload.optimizer.sharding")},
-    {.keys = "fsdp.sharding-strategy fsdp-config.sharding-strategy",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "fsdp.precision fsdp-config.mixed-precision",
-     LATER("workload.data-parallel.gradients")},
-    {.keys = "activation-checkpointing fsdp-config.activation-checkpointing",
-     LATER("workload.recompute")},
-    {.keys = "optimizer.name", LATER("workload.optimizer.kind")},
-    /* --- not simulated --- */
-    {.keys = "model.block-type",
-     SKIPPED("attention and feed-forward side by side: one after the other is simulated",
-             "sequential moe")},
-    {.keys = "model.moe-*", SKIPPED("experts of OLMoE: add --model NAME", "false null")},
-    {.keys = "model.block-group-size", SKIPPED("layers that FSDP gathers together", "1 null")},
-    {.keys = "compile compile.*",
-     SKIPPED("torch.compile: the stack's layers are not compiled", "null")},
-    {.keys = "fsdp-config.activation-cpu-offload",
-     SKIPPED("activations in the host's memory", "false null")},
-    {.keys = "gen1-gc-interval canceled-check-interval", ODDS},
-    /* --- irrelevant --- */
-    {.keys = "model.*-dropout model.init-* model.emb-init-std model.*-token-id model.alibi-* "
-             "model.rope-* model.layer-norm-* model.bias-for-layer-norm "
-             "model.attention-layer-norm-with-affine model.norm-after model.scale-* "
-             "model.clip-qkv model.precision model.scale-logits model.embedding-layer-norm "
-             "model.decay-* model.effective-* model.head-dim",
-     NUMERICS},
-    {.keys = "optimizer.* scheduler.* algorithms.* seed softmax-auxiliary-loss auxiliary-loss-* "
-             "max-grad-norm* fused-loss epoch",
-     NUMERICS},
-    {.keys = "fsdp.* ddp.* fsdp-config.*", IRRELEVANT("how layers are wrapped and kept")},
-    {.keys = "data.* tokenizer.* evaluators* generate-* vocab*", DATA},
-    {.keys = "save-* load-* sharded-checkpointer remote-save-* restore-* reset-* "
-             "no-pre-train-checkpoint fast-forward-batches try-load-*",
-     SAVES},
-    {.keys = "max-duration stop-at stop-after extra-steps-* eval-* device-eval-* dry-run "
-             "time-limit early-stopping* force-save-unsharded hard-stop* "
-             "device-train-batch-size device-train-grad-accum",
-     ODDS},
-    {.keys = "wandb* speed-monitor* console-log-interval python-profiling torch-profiling "
-             "run-name* log-* activation-*-log module-outputs-*",
-     LOGS},
-    {.keys = "n-gpus", WHERE},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_olmo;
 
@@ -215,11 +148,8 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_olmo = {
     .name = "olmo",
-    .sentence = "OLMo's YAML, before OLMo-core.",
     .kind = "training",
     .stack = "llm-foundry",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

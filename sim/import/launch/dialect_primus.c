@@ -13,45 +13,9 @@
 #include <string.h>
 
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_translate.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "model", LATER("model")},
-    {.keys = "fp8", MEGATRON("fp8-format", "workload.precision")},
-    {.keys = "fp4", MEGATRON("fp4-format", "workload.precision")},
-    {.keys = "add-bias-linear", MEGATRON("!disable-bias-linear", "model.bias")},
-    {.keys = "overlap-p2p-comm",
-     MEGATRON("overlap-p2p-communication", "workload.pipeline-comm.overlap-p2p")},
-    {.keys = "virtual-pipeline-model-parallel-size",
-     MEGATRON("num-virtual-stages-per-pipeline-rank", "workload.pipeline")},
-    {.keys = "num-moe-experts", MEGATRON("num-experts", "model.moe.experts")},
-    /* --- not simulated --- */
-    {.keys = "enable-primus-turbo use-turbo-* enable-turbo-* turbo-* use-deprecated-* "
-             "primus-turbo.*",
-     SKIPPED("kernels of Primus-Turbo: those of the stack are simulated", "false null 0 4096")},
-    {.keys = "patch-zero-bubble enable-zero-bubble enable-zero-bubble-* zero-bubble-* "
-             "patch-primus-pipeline pp-algorithm use-primus-pipeline",
-     SKIPPED("pipelines of Primus: Megatron's 1F1B is simulated; see workload.pipeline",
-             "false null 0")},
-    {.keys = "recompute-layer-ids", SKIPPED("recomputation of chosen layers", "null [] ")},
-    {.keys = "lora* peft* use-lora", SKIPPED("adapters: see workload.lora", "false null none")},
-    /* --- irrelevant --- */
-    {.keys = "framework config name trainable primus work-group user-name exp-name platform "
-             "platform.* extends",
-     WHERE},
-    {.keys = "workspace auto-continue-train disable-last-saving converter* hf-*", SAVES},
-    {.keys = "log-avg-* *sink-level "
-             "disable-wandb disable-tensorboard disable-mlflow mlflow* dump-* use-rocm-mem-info* "
-             "metrics.* debug-* memory-snapshot* pp-dump* pp-data-dir profile-*",
-     LOGS},
-    {.keys = "disable-compile-dependencies disable-profiler-activity-cpu pp-warmup "
-             "multiprocessing-context torch-profiler-* mem-*",
-     ODDS},
-    {.keys = "unset.*", IRRELEVANT("off or null: the default")},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_primus;
 
@@ -160,10 +124,7 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_primus = {
     .name = "primus",
-    .sentence = "Experiments of AMD's Primus, on Megatron-LM or torchtitan.",
     .kind = "training",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

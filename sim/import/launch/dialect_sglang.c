@@ -96,17 +96,6 @@ static void convert_batches(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 
 /* --- Rules --- */
 
-#define LATER orr_launch_convert_later
-#define COUNT orr_launch_serving_count
-#define ENGINE "workload.engine."
-#define GRAPHS ENGINE "cuda-graph-max-size"
-#define HTTP "the API's protocol"
-#define LOGS "logs and metrics"
-
-static const OrrLaunchRule rules[] = {
-#include "sim/import/launch/dialect_sglang.inc"
-};
-
 /* --- Finish --- */
 
 static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
@@ -261,12 +250,18 @@ static void finish(OrrLaunchDraft *draft) {
   finish_layout(draft); /* last: it compares servers */
 }
 
+static const OrrLaunchConverter converters[] = {
+    {"balance", convert_balance}, {"batches", convert_batches},
+    {"false", convert_false},     {"nccl", convert_nccl},
+    {"none", convert_none},       {"prefetch", convert_prefetch},
+    {"static", convert_static},   {"true", convert_true},
+    {"zero", convert_zero},       {NULL, NULL},
+};
+
 const OrrLaunchDialect orr_dialect_sglang = {
     .name = "sglang",
-    .sentence = "SGLang: sglang serve, python -m sglang.launch_server.",
     .kind = "serving",
     .stack = "sglang",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
+    .converters = converters,
     .finish = finish,
 };

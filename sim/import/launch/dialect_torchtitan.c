@@ -7,124 +7,10 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys = "model.name", LATER("model")},
-    {.keys = "model.flavor", LATER("model")},
-    {.keys = "training.seq-len", .path = "workload.sequence", .convert = orr_launch_convert_int},
-    {.keys = "training.local-batch-size training.batch-size", LATER("workload.batch.micro")},
-    {.keys = "training.global-batch-size", LATER("workload.batch.global")},
-    {.keys = "training.dtype", LATER("workload.optimizer.master")},
-    {.keys = "training.mixed-precision-param", LATER("workload.precision")},
-    {.keys = "training.mixed-precision-reduce", LATER("workload.data-parallel.gradients")},
-    {.keys = "training.enable-cpu-offload", LATER("workload.offload"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "training.enable-fsdp-symm-mem", SKIPPED("gathers in symmetric memory", "false")},
-    {.keys = "training.compile compile.enable",
-     .path = "workload.layers",
-     .convert = orr_launch_convert_later,
-     .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "compile.components", IRRELEVANT("the stack's layers are compiled")},
-    {.keys = "compile.backend", SKIPPED("a compiler other than inductor", "inductor")},
-    {.keys = "compile.enable-compiled-autograd experimental.enable-compiled-autograd "
-             "parallelism.enable-compiled-autograd",
-     SKIPPED("a compiled backward across layers", "false")},
-    /* --- degrees --- */
-    {.keys = "parallelism.data-parallel-replicate-degree training.data-parallel-replicate-degree",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "parallelism.data-parallel-shard-degree training.data-parallel-shard-degree "
-             "training.data-parallel-degree",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "parallelism.fsdp-reshard-after-forward training.fsdp-reshard-after-forward",
-     LATER("workload.optimizer.sharding.reshard-after-forward")},
-    {.keys = "parallelism.tensor-parallel-degree training.tensor-parallel-degree",
-     .path = "workload.parallel.tp",
-     .convert = orr_launch_convert_int},
-    {.keys = "parallelism.pipeline-parallel-degree experimental.pipeline-parallel-degree",
-     .path = "workload.parallel.pp",
-     .convert = orr_launch_convert_int},
-    {.keys = "parallelism.context-parallel-degree experimental.context-parallel-degree",
-     .path = "workload.parallel.cp",
-     .convert = orr_launch_convert_int},
-    {.keys = "parallelism.expert-parallel-degree",
-     .path = "workload.parallel.ep",
-     .convert = orr_launch_convert_int},
-    {.keys = "parallelism.expert-tensor-parallel-degree", LATER("workload.parallel.etp")},
-    {.keys = "parallelism.context-parallel-rotate-method "
-             "experimental.context-parallel-rotate-method",
-     LATER("workload.parallel.context")},
-    {.keys = "parallelism.enable-async-tensor-parallel experimental.enable-async-tensor-parallel",
-     LATER("workload.parallel.tp-comm-overlap"),
-     .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "parallelism.pipeline-parallel-schedule experimental.pipeline-parallel-schedule",
-     LATER("workload.pipeline")},
-    {.keys = "parallelism.pipeline-parallel-microbatch-size", LATER("workload.batch.micro")},
-    {.keys = "experimental.pipeline-parallel-microbatches", LATER("workload.batch.micro")},
-    {.keys = "parallelism.pipeline-parallel-layers-per-stage", LATER("workload.pipeline.chunks")},
-    {.keys = "parallelism.pipeline-parallel-split-points "
-             "experimental.pipeline-parallel-split-points parallelism.module-fqns-per-model-part",
-     SKIPPED("stages cut by hand: they are cut evenly", "[]")},
-    {.keys = "parallelism.pipeline-parallel-schedule-csv "
-             "experimental.pipeline-parallel-schedule-csv "
-             "parallelism.pipeline-parallel-first-stage-less-layers "
-             "parallelism.pipeline-parallel-last-stage-less-layers "
-             "parallelism.pipeline-parallel-expert-parallel-overlap",
-     SKIPPED("how this pipeline differs from the usual one", "1 \"\" null")},
-    {.keys = "parallelism.disable-loss-parallel training.disable-loss-parallel "
-             "training.enable-loss-parallel parallelism.enable-loss-parallel",
-     SKIPPED("whether logits are gathered before the loss: they stay split", "false")},
-    {.keys = "parallelism.expert-parallel-comm-backend", LATER("workload.experts.dispatch")},
-    /* --- recomputation, precision, optimizer --- */
-    {.keys = "activation-checkpoint.mode", LATER("workload.recompute")},
-    {.keys = "activation-checkpoint.selective-ac-option", LATER("workload.recompute")},
-    {.keys = "activation-checkpoint.memory-budget",
-     SKIPPED("recomputation by a budget of memory", "0.5")},
-    {.keys = "activation-checkpoint.*", NUMERICS},
-    {.keys = "model.converters", LATER("workload.precision")},
-    {.keys = "float8.enable-float8-linear", LATER("workload.precision"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "float8.recipe-name quantize.linear.float8.recipe-name", LATER("workload.precision")},
-    {.keys = "mx.recipe-name quantize.linear.mx.recipe-name", LATER("workload.precision")},
-    {.keys = "float8.enable-fsdp-float8-all-gather "
-             "quantize.linear.float8.enable-fsdp-float8-all-gather",
-     LATER("workload.optimizer.sharding.narrow-gather"),
-     .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "float8.* quantize.linear.float8.* mx.* quantize.linear.mx.*",
-     IRRELEVANT("which scale a product has, and which products are left out (the output layer)")},
-    {.keys = "quantize.grouped-mm.*",
-     IRRELEVANT("takes effect with its converter in model.converters")},
-    {.keys = "optimizer.name", LATER("workload.optimizer.kind")},
-    {.keys = "optimizer.early-step-in-backward",
-     SKIPPED("an optimizer's step during the backward", "false")},
-    {.keys = "optimizer.implementation optimizer.fused",
-     SKIPPED("an optimizer that is not fused into one kernel", "fused true")},
-    {.keys = "optimizer.*", NUMERICS},
-    {.keys = "lr-scheduler.*", NUMERICS},
-    /* --- what does not count --- */
-    {.keys = "model.norm-type model.use-flex-attn model.attn-mask-type",
-     SKIPPED("a kernel of its own for norms or attention", "rmsnorm false causal fused_rmsnorm")},
-    {.keys = "model.hf-assets-path model.tokenizer-path model.tokenizer-*", DATA},
-    {.keys = "model.print-after-conversion", LOGS},
-    {.keys = "training.steps training.warmup-steps", ODDS},
-    {.keys = "training.max-norm training.seed training.deterministic "
-             "training.deterministic-warn-only debug.*",
-     NUMERICS},
-    {.keys = "training.dataset training.dataset-path training.data-parallel-type "
-             "training.dataloader.*",
-     DATA},
-    {.keys = "training.gc-freq training.gc-debug",
-     SKIPPED("pauses of Python's collector", "50 false")},
-    {.keys = "job.config-file", IRRELEVANT("its keys are accounted for themselves")},
-    {.keys = "job.* experimental.custom-* metrics.* profiling.* memory-estimation.*", LOGS},
-    {.keys = "checkpoint.*",
-     IRRELEVANT("checkpoints lie between steps; workload.checkpoint simulates them")},
-    {.keys = "validation.*", ODDS},
-    {.keys = "comm.* fault-tolerance.*",
-     IRRELEVANT("time-outs, traces, and what happens after a failure")},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_torchtitan;
 
@@ -404,11 +290,8 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_torchtitan = {
     .name = "torchtitan",
-    .sentence = "torchtitan's TOML and the same keys on its command line.",
     .kind = "training",
     .stack = "torchtitan",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .finish = finish,
 };
 

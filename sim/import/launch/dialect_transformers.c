@@ -8,117 +8,11 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/config_macros.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
 #include "sim/import/launch/launch_wrappers.h"
-
-static const OrrLaunchRule rules[] = {
-    {.keys =
-         "model-name-or-path base-model model-name pretrained-model-name-or-path model-id model "
-         "model-id-or-path",
-     LATER("model")},
-    {.keys = "per-device-train-batch-size micro-batch-size per-gpu-train-batch-size",
-     LATER("workload.batch.micro")},
-    {.keys = "gradient-accumulation-steps", LATER("workload.batch.global")},
-    {.keys = "max-seq-length max-length cutoff-len sequence-len model-max-length block-size "
-             "max-seq-len",
-     LATER("workload.sequence")},
-    {.keys = "bf16", LATER("workload.precision"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "fp16", LATER("workload.precision"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "pure-bf16", LATER("workload.precision"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "torch-dtype dtype", LATER("workload.precision")},
-    {.keys = "fp8", SKIPPED("products in fp8", "false")},
-    {.keys = "gradient-checkpointing use-gradient-checkpointing",
-     LATER("workload.recompute"),
-     .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "disable-gradient-checkpointing",
-     LATER("workload.recompute"),
-     .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "fsdp", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_MANY},
-    {.keys = "fsdp-version fsdp-config.fsdp-version fsdp-config.version",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "fsdp-config.reshard-after-forward fsdp-config.fsdp-reshard-after-forward",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "fsdp-config.sharding-strategy fsdp-config.fsdp-sharding-strategy",
-     LATER("workload.optimizer.sharding")},
-    {.keys = "fsdp-config.offload-params fsdp-config.fsdp-offload-params",
-     LATER("workload.offload.parameters")},
-    {.keys = "fsdp-config.activation-checkpointing fsdp-config.fsdp-activation-checkpointing",
-     LATER("workload.recompute")},
-    {.keys = "dp-replicate-size", LATER("workload.optimizer.sharding")},
-    {.keys = "dp-shard-size", LATER("workload.optimizer.sharding")},
-    {.keys = "deepspeed", LATER("workload.optimizer.sharding"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "zero-stage", LATER("workload.optimizer.sharding")},
-    {.keys = "offload", LATER("workload.offload.optimizer"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "finetuning-type adapter tuner-type train-type sft-type", LATER("workload.lora")},
-    {.keys = "use-peft use-lora", LATER("workload.lora"), .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "lora-rank lora-r", LATER("workload.lora.rank")},
-    {.keys = "load-in-4bit quantization-bit",
-     LATER("workload.lora.quantised"),
-     .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "optim optimizer", LATER("workload.optimizer.kind")},
-    {.keys = "attn-implementation flash-attn flash-attention use-flash-attention-2 "
-             "use-flash-attn",
-     LATER("workload.attention"),
-     .arity = ORR_LAUNCH_MAYBE},
-    {.keys = "tensor-parallel-size", COUNT("workload.parallel.tp")},
-    {.keys = "context-parallel-size sequence-parallel-degree", COUNT("workload.parallel.cp")},
-    {.keys = "packing sample-packing neat-packing group-by-length pad-to-sequence-len "
-             "padding-free eval-sample-packing eval-packing",
-     SKIPPED("lengths of documents: sequences are whole ones; see workload.packing", "true false")},
-    {.keys = "torch-compile", SKIPPED("torch.compile", "false")},
-    {.keys = "use-liger-kernel enable-liger-kernel use-unsloth liger-* neftune-noise-alpha",
-     SKIPPED("kernels of their own", "false")},
-    {.keys = "auto-find-batch-size", SKIPPED("a batch that is halved until it fits", "false")},
-    {.keys = "tf32", SKIPPED("tf32 where nothing narrower is used", "false true")},
-    {.keys = "load-in-8bit", SKIPPED("weights in 8 bits", "false")},
-    {.keys = "stage", SKIPPED("that of the next token is simulated", "sft pt")},
-    {.keys = "rl rlhf-type trl* dpo* kto* ppo* beta pref-* reward-* num-generations "
-             "max-completion-length max-prompt-length",
-     SKIPPED("training by preferences or rewards", "")},
-    {.keys = "use-vllm vllm-*", SKIPPED("rollouts by vLLM", "false")},
-    {.keys = "activation-offloading", SKIPPED("activations in the host's memory", "false")},
-    {.keys = "use-peft-lora use-qlora lora", SKIPPED("adapters: see workload.lora", "false null")},
-    {.keys = "lora-* peft-* unfreeze-* freeze-* use-dora use-rslora additional-target adapter-*",
-     NUMERICS},
-    {.keys = "fsdp-config.backward-prefetch fsdp-config.fsdp-backward-prefetch",
-     SKIPPED("when weights of the backward are gathered: a block ahead", "backward_pre")},
-    {.keys = "fsdp-config.forward-prefetch fsdp-config.fsdp-forward-prefetch",
-     SKIPPED("gathers ahead in the forward", "false")},
-    {.keys = "fsdp-config.*", IRRELEVANT("how weights are wrapped, loaded and saved")},
-    {.keys = "fsdp-config* fsdp-*",
-     SKIPPED("more about FSDP: Accelerate's config has it", "{} false")},
-    {.keys = "num-warmup-steps use-reentrant use-reentrant-gc upcast-* router-aux-loss-coef",
-     NUMERICS},
-    {.keys = "learning-rate lr-* warmup-* weight-decay adam-* max-grad-norm seed data-seed "
-             "label-* optim-* cosine-* min-lr* loss* eps gradient-checkpointing-kwargs* "
-             "*-ratio gradient-clipping rope-* sdp-attention xformers-attention",
-     NUMERICS},
-    {.keys = "dataset* data-* train-file validation-file *-dataset* template max-samples "
-             "overwrite-cache preprocessing-* dataloader-* chat-* eval-dataset* train-on-* "
-             "val-set-size test-* tokenizer* special-tokens* tokens* remove-unused-columns "
-             "streaming text-column* mix-strategy buffer-size token* messages* mask-* "
-             "prompt-template* instruction* block* include-* media* image-* video-*",
-     DATA},
-    {.keys = "num-train-epochs num-epochs max-steps do-train do-eval do-predict eval-* "
-             "evaluation-strategy per-device-eval-batch-size predict-* early-* "
-             "per-gpu-eval-batch-size evaluation* evals-* prediction-* ignore-data-skip",
-     ODDS},
-    {.keys = "output-dir save-* overwrite-output-dir resume-* saves-* hub-* push-to-hub "
-             "load-best* metric-* greater-* auto-resume* checkpoint* adapter-name*",
-     SAVES},
-    {.keys = "report-to logging-* run-name wandb-* mlflow-* comet-* plot-* log-* disable-tqdm "
-             "include-num* include-tokens* swanlab* profile* special-* debug verbose use-wandb "
-             "use-tensorboard trackio*",
-     LOGS},
-    {.keys = "local-rank ddp-* trust-remote-code model-type is-* model-revision low-cpu-mem-usage "
-             "config-name cache-dir use-fast* use-auth-token ray-* strict "
-             "torchdynamo torch-empty-cache* use-cache revision* config-* resize-* plugins",
-     WHERE},
-};
 
 static const OrrLaunchDialect *const own = &orr_dialect_transformers;
 
@@ -393,11 +287,8 @@ static void finish(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_transformers = {
     .name = "transformers",
-    .sentence = "Arguments of Hugging Face's Trainer, TRL, LLaMA-Factory, axolotl and ms-swift.",
     .kind = "training",
     .has_own_options = TRUE,
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
     .begin = begin,
     .finish = finish,
 };

@@ -92,18 +92,6 @@ static void convert_preemption(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 
 /* --- Rules --- */
 
-#define LATER orr_launch_convert_later
-#define COUNT orr_launch_serving_count
-#define JSON orr_launch_serving_json
-#define ENGINE "workload.engine."
-#define GRAPHS ENGINE "cuda-graph-max-size"
-#define HTTP "the API's protocol"
-#define LOGS "logs and metrics"
-
-static const OrrLaunchRule rules[] = {
-#include "sim/import/launch/dialect_vllm.inc"
-};
-
 /* --- Finish --- */
 
 static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
@@ -227,12 +215,17 @@ static void finish(OrrLaunchDraft *draft) {
   finish_layout(draft); /* last: it compares servers */
 }
 
+static const OrrLaunchConverter converters[] = {
+    {"all-reduce", convert_all_reduce}, {"compilation", convert_compilation},
+    {"eager", convert_eager},           {"graph-mode", convert_graph_mode},
+    {"preemption", convert_preemption}, {"prefix-caching", convert_prefix_caching},
+    {"sizes", convert_sizes},           {NULL, NULL},
+};
+
 const OrrLaunchDialect orr_dialect_vllm = {
     .name = "vllm",
-    .sentence = "vLLM: vllm serve MODEL, python -m vllm.entrypoints.openai.api_server.",
     .kind = "serving",
     .stack = "vllm",
-    .rules = rules,
-    .n_rules = G_N_ELEMENTS(rules),
+    .converters = converters,
     .finish = finish,
 };

@@ -67,6 +67,15 @@ typedef enum {
 typedef void (*OrrLaunchConvert)(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                  const OrrLaunchRule *rule);
 
+/* What a word of theirs comes to. */
+typedef struct {
+  const char *word;         /* a pattern; "on", "off", "absent" */
+  OrrLaunchVerdict verdict; /* MAPPED: @ours is set, "" nothing; else @ours is the reason */
+  const char *ours;
+  const char *remark; /* beside @ours; or NULL */
+} OrrLaunchCase;
+
+/* A row of the dialect's table (dialects/README.md). */
 struct OrrLaunchRule {
   /* Spellings, separated by blanks, the usual one first. A "*" at the end stands for every key
    * that begins so ("wandb-*", "trainer.*"). An exact spelling wins over a pattern, a longer
@@ -76,8 +85,9 @@ struct OrrLaunchRule {
   /* MAPPED: the scenario's key, "workload.parallel.tp" (several, separated by blanks, for a
    * converter or the dialect's finish) */
   const char *path;
-  /* MAPPED: NULL copies the value to @path; with orr_launch_convert_later, finish does it */
-  OrrLaunchConvert convert;
+  OrrLaunchConvert convert; /* MAPPED: NULL copies the value to @path */
+  gboolean is_later;        /* MAPPED: finish calls orr_launch_draft_settle, or sets lines itself */
+  const OrrLaunchCase *cases; /* of a map of words; the last has no word */
   const char *why; /* IRRELEVANT, NOT_SIMULATED: the reason, a clause without a full stop */
   /* NOT_SIMULATED: the values, separated by blanks, that change nothing: no warning. "-": a flag
    * that is not set */
@@ -85,15 +95,21 @@ struct OrrLaunchRule {
   OrrLaunchArity arity;
 };
 
+/* A converter of one dialect, by the name that its table has. */
+typedef struct {
+  const char *name;
+  OrrLaunchConvert convert;
+} OrrLaunchConverter;
+
 struct OrrLaunchDialect {
-  const char *name;     /* "megatron-lm" */
-  const char *sentence; /* for `orrery list` */
-  const char *kind;     /* of orr_workload_registry: "training", "serving"; NULL: any */
-  const char *stack;    /* family of stacks, "megatron-core"; NULL: another dialect chooses */
-  const OrrLaunchRule *rules;
-  guint n_rules;
-  const OrrLaunchRule *others; /* more rules, where one file does not hold them; may be NULL */
-  guint n_others;
+  const char *name;  /* "megatron-lm" */
+  const char *kind;  /* of orr_workload_registry: "training", "serving"; NULL: any */
+  const char *stack; /* family of stacks, "megatron-core"; NULL: another dialect chooses */
+  /* Its rules: sim/import/launch/dialects/NAME.csv. NULL: NAME is @name; a text of several lines
+   * is the table itself */
+  const char *table;
+  const char *sentence;                 /* NULL: the first line of its table */
+  const OrrLaunchConverter *converters; /* its own; the last has no name. May be NULL */
   /* Its scripts have options of their own beside these: one that no rule has, and that resembles
    * none, is a warning instead of an error */
   gboolean has_own_options;
@@ -106,7 +122,8 @@ struct OrrLaunchDialect {
 /* All dialects, alphabetical, NULL-terminated (launch_rules.c). */
 extern const OrrLaunchDialect *const orr_launch_dialects[];
 
-const OrrLaunchDialect *orr_launch_dialect(const char *name); /* NULL: unknown */
+const OrrLaunchDialect *orr_launch_dialect(const char *name);             /* NULL: unknown */
+const char *orr_launch_dialect_sentence(const OrrLaunchDialect *dialect); /* for `orrery list` */
 /* Rule @i of @dialect; NULL behind the last. */
 const OrrLaunchRule *orr_launch_rule_at(const OrrLaunchDialect *dialect, guint i);
 /* The rules as a table in Markdown: keys, what becomes of them. Newly allocated. */
@@ -116,16 +133,6 @@ char *orr_launch_dialect_table(const OrrLaunchDialect *dialect);
 const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const char *key);
 /* The spelling of @dialect that is nearest to @key, or NULL. Newly allocated. */
 char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key);
-
-/* For a rule whose lines the dialect's finish puts. */
-void orr_launch_convert_later(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                              const OrrLaunchRule *rule);
-/* true | false: "", "1", "true", "yes", "on" and their opposites, any case. A flag is true. */
-void orr_launch_convert_bool(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                             const OrrLaunchRule *rule);
-/* Whole numbers, "1_200", "4k" refused. */
-void orr_launch_convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule);
 
 /* --- The draft --- */
 
@@ -177,6 +184,11 @@ gint64 orr_launch_draft_int(OrrLaunchDraft *draft, const OrrLaunchDialect *diale
                             gint64 fallback);
 gboolean orr_launch_draft_is_on(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                 const char *key);
+
+/* For finish: converts now, in this order, the settings of @keys, separated by blanks, whose rules
+ * are `later`; of one that the input does not have, the default of its map. */
+void orr_launch_draft_settle(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                             const char *keys);
 
 /* Sets the scenario's key @path to @value, YAML text of one line ("8", "[1, 2]", "{kind: x}").
  * @source: the setting that says so, whose text becomes the comment; NULL: @remark is it. A later

@@ -6,6 +6,7 @@
 #include "sim/import/launch/dialects_serving.h"
 #include "sim/import/launch/dialects_training.h"
 #include "sim/import/launch/launch_private.h"
+#include "sim/import/launch/launch_table.h"
 
 /* Alphabetical. To add one: write its file, sim/import/launch/dialect_NAME.c. */
 const OrrLaunchDialect *const orr_launch_dialects[] = {
@@ -44,15 +45,16 @@ const OrrLaunchDialect *orr_launch_dialect(const char *name) {
   return NULL;
 }
 
-/* --- Finding a rule --- */
-
-const OrrLaunchRule *orr_launch_rule_at(const OrrLaunchDialect *dialect, guint i) {
-  if (i < dialect->n_rules) return &dialect->rules[i];
-  return i < dialect->n_rules + dialect->n_others ? &dialect->others[i - dialect->n_rules] : NULL;
+const char *orr_launch_dialect_sentence(const OrrLaunchDialect *dialect) {
+  return dialect->sentence ? dialect->sentence : orr_launch_table_of(dialect).sentence;
 }
 
-/* The spellings of a dialect: those of one key, and patterns ("trainer.*", "model.*-dropout"). */
+/* --- Finding a rule --- */
+
+/* The rules of a dialect, and their spellings: those of one key, and patterns ("trainer.*",
+ * "model.*-dropout"). */
 typedef struct {
+  GArray *rules;    /* of OrrLaunchRule */
   GHashTable *keys; /* spelling -> OrrLaunchRule *, the first that has it */
   GArray *patterns; /* of Pattern, in the order of the rules */
 } Spellings;
@@ -79,8 +81,10 @@ static Spellings *spellings_new(const OrrLaunchDialect *dialect) {
   Spellings *all = g_new0(Spellings, 1);
   all->keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   all->patterns = g_array_new(FALSE, FALSE, sizeof(Pattern));
-  for (guint i = 0; orr_launch_rule_at(dialect, i); i++)
-    add_spellings(all, orr_launch_rule_at(dialect, i));
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  all->rules = orr_launch_table_rules(dialect, ignored);
+  for (guint i = 0; i < all->rules->len; i++)
+    add_spellings(all, &g_array_index(all->rules, OrrLaunchRule, i));
   return all;
 }
 
@@ -94,6 +98,11 @@ static const Spellings *spellings_of(const OrrLaunchDialect *dialect) {
   if (!all) g_hash_table_insert(made, (gpointer)dialect, all = spellings_new(dialect));
   g_mutex_unlock(&lock);
   return all;
+}
+
+const OrrLaunchRule *orr_launch_rule_at(const OrrLaunchDialect *dialect, guint i) {
+  const GArray *rules = spellings_of(dialect)->rules;
+  return i < rules->len ? &g_array_index(rules, OrrLaunchRule, i) : NULL;
 }
 
 static gboolean matches(const Pattern *pattern, const char *key) {
@@ -117,43 +126,12 @@ const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const
 
 char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key) {
   g_autoptr(GStrvBuilder) all = g_strv_builder_new();
-  for (guint i = 0; i < dialect->n_rules + dialect->n_others; i++) {
+  for (guint i = 0; orr_launch_rule_at(dialect, i); i++) {
     g_auto(GStrv) spellings = g_strsplit(orr_launch_rule_at(dialect, i)->keys, " ", -1);
     g_strv_builder_addv(all, (const char **)spellings);
   }
   g_auto(GStrv) words = g_strv_builder_end(all);
   return g_strdup(orr_diag_nearest_word(key, (const char *const *)words));
-}
-
-/* --- Converters --- */
-
-void orr_launch_convert_later(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                              const OrrLaunchRule *rule) {
-  (void)draft;
-  (void)setting;
-  (void)rule;
-}
-
-void orr_launch_convert_bool(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                             const OrrLaunchRule *rule) {
-  static const char *const yes[] = {"1", "true", "yes", "on", NULL};
-  static const char *const no[] = {"0", "false", "no", "off", NULL};
-  g_autofree char *lower = g_ascii_strdown(setting->value ? setting->value : "true", -1);
-  if (g_strv_contains(yes, lower))
-    orr_launch_draft_set(draft, rule->path, "true", setting, NULL);
-  else if (g_strv_contains(no, lower))
-    orr_launch_draft_set(draft, rule->path, "false", setting, NULL);
-  else
-    orr_launch_draft_bad(draft, setting, "'%s' is neither true nor false", setting->value);
-}
-
-void orr_launch_convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule) {
-  const guint n_errors = orr_diags_n_errors(draft->diags);
-  const gint64 number = orr_launch_draft_int(draft, setting->dialect, setting->key, 0);
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, number);
-  if (orr_diags_n_errors(draft->diags) == n_errors)
-    orr_launch_draft_set(draft, rule->path, text, setting, NULL);
 }
 
 /* --- Judging --- */
@@ -214,11 +192,20 @@ static void convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
   if (setting->is_unresolved)
     orr_diags_error(draft->diags, setting->place, "%s needs the value of %s: add --set %s=VALUE",
                     setting->key, setting->unresolved, setting->unresolved);
+  else if (rule->is_later)
+    return;
   else if (rule->convert)
     rule->convert(draft, setting, rule);
   else
     orr_launch_draft_set(draft, rule->path, setting->value ? setting->value : "true", setting,
                          NULL);
+}
+
+/* The default that a map has for a key that the input does not have. */
+static void set_absent(OrrLaunchDraft *draft, const OrrLaunchRule *rule) {
+  for (const OrrLaunchCase *one = rule->cases; one && one->word; one++)
+    if (strcmp(one->word, "absent") == 0)
+      orr_launch_draft_set(draft, rule->path, one->ours, NULL, one->remark);
 }
 
 /* What a later setting shares with those that it overrides: a rule that maps lists synonyms;
@@ -282,6 +269,19 @@ static const OrrLaunchRule *rule_for(const OrrLaunchSetting *setting) {
   static const OrrLaunchRule comment = {
       .keys = "_*", .verdict = ORR_LAUNCH_IRRELEVANT, .why = "a comment"};
   return is_comment(setting) ? &comment : orr_launch_rule_find(setting->dialect, setting->key);
+}
+
+void orr_launch_draft_settle(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                             const char *keys) {
+  g_auto(GStrv) all = g_strsplit(keys, " ", -1);
+  for (char **key = all; *key; key++) {
+    OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, *key);
+    const OrrLaunchRule *rule = orr_launch_rule_find(dialect, *key);
+    if (setting && !setting->is_unresolved)
+      rule->convert(draft, setting, rule);
+    else if (!setting)
+      set_absent(draft, rule);
+  }
 }
 
 void orr_launch_draft_apply(OrrLaunchDraft *draft) {

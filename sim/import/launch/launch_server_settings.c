@@ -95,8 +95,9 @@ static void turn_negated(OrrLaunchDraft *draft, guint first) {
 static void complete_key(OrrLaunchSetting *setting) {
   const char *found = NULL;
   gsize found_length = 0;
-  for (guint i = 0; i < setting->dialect->n_rules; i++)
-    for (const char *at = setting->dialect->rules[i].keys; *at; at += strspn(at, " ")) {
+  const OrrLaunchRule *rule;
+  for (guint i = 0; (rule = orr_launch_rule_at(setting->dialect, i)); i++)
+    for (const char *at = rule->keys; *at; at += strspn(at, " ")) {
       const gsize length = strcspn(at, " ");
       if (strncmp(at, setting->key, strlen(setting->key)) == 0 && !strchr(setting->key, '.') &&
           memchr(at, '.', length) == NULL) {

@@ -1,6 +1,6 @@
 /*
- * launch_serving.h - what the dialects of serving engines share: macros for their rules, converters
- * of values that all of them have, and the part of `finish` that is the same for each.
+ * launch_serving.h - what the dialects of serving engines share: converters of values that all of
+ * them have, and the part of `finish` that is the same for each.
  */
 #ifndef ORR_LAUNCH_SERVING_H
 #define ORR_LAUNCH_SERVING_H
@@ -8,19 +8,6 @@
 #include "sim/import/launch/launch.h"
 
 G_BEGIN_DECLS
-
-/* --- Rules --- */
-
-/* Shorter forms of OrrLaunchRule. A rule that is not mapped may hold many keys of one reason. */
-#define ORR_SERVING_MAPS(arity_, keys_, path_, convert_)                                           \
-  { .keys = (keys_), .path = (path_), .convert = (convert_), .arity = ORR_LAUNCH_##arity_ }
-#define ORR_SERVING_IGNORES(arity_, keys_, why_)                                                   \
-  { .keys = (keys_), .verdict = ORR_LAUNCH_IRRELEVANT, .why = (why_), .arity = ORR_LAUNCH_##arity_ }
-#define ORR_SERVING_WARNS(arity_, keys_, neutral_, why_)                                           \
-  {                                                                                                \
-    .keys = (keys_), .verdict = ORR_LAUNCH_NOT_SIMULATED, .why = (why_), .neutral = (neutral_),    \
-    .arity = ORR_LAUNCH_##arity_                                                                   \
-  }
 
 /* --- Converters --- */
 
