@@ -102,31 +102,8 @@ static void convert_package(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "names no release");
 }
 
-/* NVIDIA's operator labels each node with its GPU. The first match counts. */
-static const struct {
-  const char *part, *cluster;
-} machines[] = {
-    {"gb300", "gb300-nvl72"},      {"gb200", "gb200-nvl72"},
-    {"b300", "dgx-b300-superpod"}, {"b200", "dgx-b200-superpod"},
-    {"h200", "aws-p5en"},          {"h100", "dgx-h100-superpod"},
-    {"a100", "dgx-a100-superpod"}, {"l40s", "l40s-server"},
-    {"gh200", "alps-gh200"},       {"rtx-pro-6000", "rtx-pro-6000-server"},
-};
-
-static void convert_machine(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule) {
-  g_autofree char *lower = g_ascii_strdown(setting->value ? setting->value : "", -1);
-  for (guint i = 0; i < G_N_ELEMENTS(machines); i++) {
-    if (!strstr(lower, machines[i].part)) continue;
-    orr_launch_draft_set(draft, rule->path, machines[i].cluster, setting, NULL);
-    return;
-  }
-  orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the library has no such GPU");
-}
-
 static const OrrLaunchConverter converters[] = {
     {"image", convert_image},
-    {"machine", convert_machine},
     {"package", convert_package},
     {NULL, NULL},
 };

@@ -50,43 +50,6 @@ const OrrLaunchDialect orr_dialect_deepspeed_launcher = {
 
 /* --- Environment --- */
 
-/* NCCL_ALGO: one algorithm for all collectives; lists and per-function forms are not simulated. */
-static void set_algorithm(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  static const struct {
-    const char *theirs, *ours;
-  } names[] = {{"Ring", "ring"},          {"Tree", "tree"}, {"NVLS", "nvls"},
-               {"NVLSTree", "nvls-tree"}, {"PAT", "pat"},   {"CollNetDirect", "collnet"},
-               {"CollNet", "collnet"}};
-  for (guint i = 0; setting->value && i < G_N_ELEMENTS(names); i++) {
-    if (g_ascii_strcasecmp(setting->value, names[i].theirs) != 0) continue;
-    orr_launch_draft_set(draft, rule->path, names[i].ours, setting, NULL);
-    return;
-  }
-  orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-                         "a choice of algorithms by function or list");
-}
-
-static void set_allocator(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  if (setting->value && strstr(setting->value, "expandable_segments:True"))
-    orr_launch_draft_set(draft, rule->path, "expandable", setting, NULL);
-}
-
-static void set_blocking(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                         const OrrLaunchRule *rule) {
-  if (g_strcmp0(setting->value, "1") == 0)
-    orr_launch_draft_set(draft, rule->path, "blocking", setting, NULL);
-}
-
-static const OrrLaunchConverter training_environment_converters[] = {
-    {"algorithm", set_algorithm},
-    {"allocator", set_allocator},
-    {"blocking", set_blocking},
-    {NULL, NULL},
-};
-
 const OrrLaunchDialect orr_dialect_training_environment = {
     .name = "training-environment",
-    .converters = training_environment_converters,
 };

@@ -15,22 +15,6 @@
 
 #define SPEC "servingenginespec.modelspec."
 
-/* How the production stack's router chooses an engine (vllm_router/routers/routing_logic.py). */
-static void convert_router(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                           const OrrLaunchRule *rule) {
-  static const OrrLaunchWordPair routers[] = {{"roundrobin", "round-robin"},
-                                              {"session", "session-affinity"},
-                                              {"prefixaware", "prefix-aware"},
-                                              {"kvaware", "kv-aware"},
-                                              {NULL, NULL}};
-  const char *router = orr_launch_config_word(routers, setting->value);
-  if (router)
-    orr_launch_draft_set(draft, rule->path, router, setting, NULL);
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-                           "this router: round-robin is simulated");
-}
-
 /* LMCache's buffers in GB, where it is on. */
 static void convert_buffer(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                            const OrrLaunchRule *rule) {
@@ -51,7 +35,6 @@ static void convert_buffer(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 
 static const OrrLaunchConverter converters[] = {
     {"buffer", convert_buffer},
-    {"router", convert_router},
     {NULL, NULL},
 };
 

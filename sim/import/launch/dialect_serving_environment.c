@@ -9,23 +9,6 @@
 #include "sim/import/launch/dialects_serving.h"
 #include "sim/import/launch/launch_serving.h"
 
-static void convert_switch(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                           const OrrLaunchRule *rule) {
-  const char *value = setting->value ? setting->value : "";
-  if (strcmp(value, "0") == 0)
-    orr_launch_draft_set(draft, rule->path, "false", setting, NULL);
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "as NCCL's default");
-}
-
-static void convert_miss(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                         const OrrLaunchRule *rule) {
-  if (g_strcmp0(setting->value, "1") == 0)
-    orr_launch_draft_set(draft, rule->path, "none", setting, NULL);
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
-}
-
 /* The algorithm of NCCL counts where the engine has no all-reduce of its own. */
 static void convert_algorithm(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                               const OrrLaunchRule *rule) {
@@ -49,8 +32,6 @@ static void convert_algorithm(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 
 static const OrrLaunchConverter converters[] = {
     {"algorithm", convert_algorithm},
-    {"miss", convert_miss},
-    {"switch", convert_switch},
     {NULL, NULL},
 };
 

@@ -15,40 +15,6 @@
 
 /* --- Converters --- */
 
-/* A flag that sets its path to a word. */
-static void set_where_on(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const char *path,
-                         const char *value) {
-  if (orr_launch_draft_is_on(draft, setting->dialect, setting->key))
-    orr_launch_draft_set(draft, path, value, setting, NULL);
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
-}
-
-static void convert_none(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                         const OrrLaunchRule *rule) {
-  set_where_on(draft, setting, rule->path, "none");
-}
-
-static void convert_zero(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                         const OrrLaunchRule *rule) {
-  set_where_on(draft, setting, rule->path, "0");
-}
-
-static void convert_false(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  set_where_on(draft, setting, rule->path, "false");
-}
-
-static void convert_true(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                         const OrrLaunchRule *rule) {
-  set_where_on(draft, setting, rule->path, "true");
-}
-
-static void convert_nccl(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                         const OrrLaunchRule *rule) {
-  set_where_on(draft, setting, rule->path, "nccl");
-}
-
 /* Weights and cache share this fraction of the memory; what is outside is not reserved again. */
 static void convert_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                            const OrrLaunchRule *rule) {
@@ -56,45 +22,6 @@ static void convert_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   orr_launch_draft_set(draft, "workload.engine.reserved", "1.4 GiB", setting,
                        "context and communicator; the rest of the memory is outside of it");
 }
-
-static void convert_prefetch(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                             const OrrLaunchRule *rule) {
-  static const char *const known[] = {"best-effort", "wait-complete", "timeout", NULL};
-  g_autofree char *value = g_strdelimit(g_strdup(setting->value ? setting->value : ""), "_", '-');
-  if (g_strv_contains(known, value))
-    orr_launch_draft_set(draft, rule->path, value, setting, NULL);
-  else
-    orr_launch_draft_bad(draft, setting, "'%s' (allowed: best_effort, wait_complete, timeout)",
-                         value);
-}
-
-static void convert_balance(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule) {
-  const char *value = setting->value ? setting->value : "";
-  if (strcmp(value, "round_robin") == 0)
-    orr_launch_draft_set(draft, rule->path, "round-robin", setting, NULL);
-  else if (strcmp(value, "auto") == 0)
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the engine chooses");
-  else
-    orr_launch_draft_set(draft, rule->path, "least-loaded", setting, NULL);
-}
-
-/* The largest of several batch sizes. */
-static void convert_batches(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule) {
-  double largest = 0, size = 0;
-  g_auto(GStrv) words = g_strsplit(setting->value ? setting->value : "", " ", -1);
-  for (char **word = words; *word; word++) {
-    if (!orr_launch_serving_number(*word, &size)) {
-      orr_launch_draft_bad(draft, setting, "'%s' is not a batch size", *word);
-      return;
-    }
-    largest = MAX(largest, size);
-  }
-  orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
-}
-
-/* --- Rules --- */
 
 /* --- Finish --- */
 
@@ -250,13 +177,7 @@ static void finish(OrrLaunchDraft *draft) {
   finish_layout(draft); /* last: it compares servers */
 }
 
-static const OrrLaunchConverter converters[] = {
-    {"balance", convert_balance}, {"batches", convert_batches},
-    {"false", convert_false},     {"nccl", convert_nccl},
-    {"none", convert_none},       {"prefetch", convert_prefetch},
-    {"static", convert_static},   {"true", convert_true},
-    {"zero", convert_zero},       {NULL, NULL},
-};
+static const OrrLaunchConverter converters[] = {{"static", convert_static}, {NULL, NULL}};
 
 const OrrLaunchDialect orr_dialect_sglang = {
     .name = "sglang",

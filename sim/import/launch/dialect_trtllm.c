@@ -21,62 +21,6 @@ static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, &orr_dialect_trtllm, key);
 }
 
-static void convert_reuse(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  orr_launch_draft_set(draft, rule->path, is_on(draft, setting->key) ? "block-hash" : "none",
-                       setting, NULL);
-}
-
-static void convert_async(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  orr_launch_draft_set(draft, rule->path, is_on(draft, setting->key) ? "false" : "true", setting,
-                       NULL);
-}
-
-/* cuda_graph_config: null, use_cuda_graph: false. */
-static void convert_graphs(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                           const OrrLaunchRule *rule) {
-  if (is_on(draft, setting->key))
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
-  else
-    orr_launch_draft_set(draft, rule->path, "0", setting, "no graphs");
-}
-
-static void convert_batches(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule) {
-  double largest = 0, size = 0;
-  g_auto(GStrv) words = g_strsplit_set(setting->value ? setting->value : "", "[], ", -1);
-  for (char **word = words; *word; word++)
-    if (orr_launch_serving_number(*word, &size)) largest = MAX(largest, size);
-  orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
-}
-
-static void convert_all_reduce(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                               const OrrLaunchRule *rule) {
-  g_autofree char *value = g_ascii_strup(setting->value ? setting->value : "", -1);
-  if (strcmp(value, "NCCL") == 0)
-    orr_launch_draft_set(draft, rule->path, "nccl", setting, NULL);
-  else if (strcmp(value, "AUTO") == 0)
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
-                           "a strategy of its all-reduce: computed as AUTO");
-}
-
-static void convert_bytes(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  double number = 0;
-  if (!orr_launch_serving_number(setting->value, &number) || number < 0) {
-    orr_launch_draft_bad(draft, setting, "'%s' is not a number of bytes",
-                         setting->value ? setting->value : "");
-    return;
-  }
-  g_autofree char *text = g_strdup_printf("%.0f B", number);
-  orr_launch_draft_set(draft, rule->path, text, setting, NULL);
-}
-
-/* --- Rules --- */
-
 /* --- Finish --- */
 
 static const OrrLaunchSetting *find(OrrLaunchDraft *draft, const char *key) {
@@ -166,20 +110,9 @@ static void finish(OrrLaunchDraft *draft) {
   finish_layout(draft); /* last: it compares servers */
 }
 
-static const OrrLaunchConverter converters[] = {
-    {"all-reduce", convert_all_reduce},
-    {"async", convert_async},
-    {"batches", convert_batches},
-    {"bytes", convert_bytes},
-    {"graphs", convert_graphs},
-    {"reuse", convert_reuse},
-    {NULL, NULL},
-};
-
 const OrrLaunchDialect orr_dialect_trtllm = {
     .name = "trtllm",
     .kind = "serving",
     .stack = "trtllm",
-    .converters = converters,
     .finish = finish,
 };

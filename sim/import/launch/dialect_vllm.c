@@ -17,45 +17,6 @@
 
 /* --- Converters --- */
 
-static void convert_prefix_caching(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                                   const OrrLaunchRule *rule) {
-  const gboolean on = orr_launch_draft_is_on(draft, setting->dialect, setting->key);
-  orr_launch_draft_set(draft, rule->path, on ? "block-hash" : "none", setting, NULL);
-}
-
-static void convert_eager(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  if (orr_launch_draft_is_on(draft, setting->dialect, setting->key))
-    orr_launch_draft_set(draft, rule->path, "0", setting, NULL);
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
-}
-
-static void convert_all_reduce(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                               const OrrLaunchRule *rule) {
-  if (orr_launch_draft_is_on(draft, setting->dialect, setting->key))
-    orr_launch_draft_set(draft, rule->path, "nccl", setting, NULL);
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the default");
-}
-
-/* Sizes to capture, "[1, 2, 4]" or "1 2 4": the largest. */
-static void convert_sizes(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                          const OrrLaunchRule *rule) {
-  double largest = 0;
-  g_auto(GStrv) words = g_strsplit_set(setting->value ? setting->value : "", "[], ", -1);
-  for (char **word = words; *word; word++) {
-    double size = 0;
-    if (!**word) continue;
-    if (!orr_launch_serving_number(*word, &size)) {
-      orr_launch_draft_bad(draft, setting, "'%s' is not a size", *word);
-      return;
-    }
-    largest = MAX(largest, size);
-  }
-  orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
-}
-
 static void convert_graph_mode(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                const OrrLaunchRule *rule) {
   g_autofree char *mode = g_ascii_strup(setting->value ? setting->value : "", -1);
@@ -69,28 +30,6 @@ static void convert_graph_mode(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   else
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "as the engine's default");
 }
-
-/* --compilation-config 3, -O 0: a level; else JSON, whose keys are settings of their own. */
-static void convert_compilation(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                                const OrrLaunchRule *rule) {
-  if (g_strcmp0(setting->value, "0") == 0)
-    orr_launch_draft_set(draft, rule->path, "0", setting, "no graphs");
-  else if (setting->value && strchr(setting->value, '{'))
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_MAPPED, "its keys follow");
-  else
-    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "compiled, as by default");
-}
-
-static void convert_preemption(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                               const OrrLaunchRule *rule) {
-  const char *value = setting->value ? setting->value : "";
-  if (strcmp(value, "swap") == 0 || strcmp(value, "recompute") == 0)
-    orr_launch_draft_set(draft, rule->path, value, setting, NULL);
-  else
-    orr_launch_draft_bad(draft, setting, "'%s' is neither recompute nor swap", value);
-}
-
-/* --- Rules --- */
 
 /* --- Finish --- */
 
@@ -215,12 +154,7 @@ static void finish(OrrLaunchDraft *draft) {
   finish_layout(draft); /* last: it compares servers */
 }
 
-static const OrrLaunchConverter converters[] = {
-    {"all-reduce", convert_all_reduce}, {"compilation", convert_compilation},
-    {"eager", convert_eager},           {"graph-mode", convert_graph_mode},
-    {"preemption", convert_preemption}, {"prefix-caching", convert_prefix_caching},
-    {"sizes", convert_sizes},           {NULL, NULL},
-};
+static const OrrLaunchConverter converters[] = {{"graph-mode", convert_graph_mode}, {NULL, NULL}};
 
 const OrrLaunchDialect orr_dialect_vllm = {
     .name = "vllm",

@@ -69,10 +69,12 @@ typedef void (*OrrLaunchConvert)(OrrLaunchDraft *draft, OrrLaunchSetting *settin
 
 /* What a word of theirs comes to. */
 typedef struct {
-  const char *word;         /* a pattern; "on", "off", "absent" */
-  OrrLaunchVerdict verdict; /* MAPPED: @ours is set, "" nothing; else @ours is the reason */
-  const char *ours;
-  const char *remark; /* beside @ours; or NULL */
+  const char *word;         /* a pattern; "on", "off", "null", "absent" */
+  const char *ours;         /* "": nothing is set */
+  const char *remark;       /* beside @ours; or NULL */
+  const char *reason;       /* of @verdict, or of the refusal; NULL: the rule's verdict stays */
+  OrrLaunchVerdict verdict; /* of this value */
+  gboolean is_refused;      /* the value is an error */
 } OrrLaunchCase;
 
 /* A row of the dialect's table (dialects/README.md). */
@@ -88,6 +90,7 @@ struct OrrLaunchRule {
   OrrLaunchConvert convert; /* MAPPED: NULL copies the value to @path */
   gboolean is_later;        /* MAPPED: finish calls orr_launch_draft_settle, or sets lines itself */
   const OrrLaunchCase *cases; /* of a map of words; the last has no word */
+  const OrrLaunchRule *also;  /* a further path of the same keys; or NULL */
   const char *why; /* IRRELEVANT, NOT_SIMULATED: the reason, a clause without a full stop */
   /* NOT_SIMULATED: the values, separated by blanks, that change nothing: no warning. "-": a flag
    * that is not set */

@@ -187,25 +187,31 @@ static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
                   key, hint);
 }
 
+/* Puts the lines of @rule and of its further paths. */
+static void put(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const OrrLaunchRule *rule) {
+  for (; rule; rule = rule->also)
+    if (rule->convert)
+      rule->convert(draft, setting, rule);
+    else
+      orr_launch_draft_set(draft, rule->path, setting->value ? setting->value : "true", setting,
+                           NULL);
+}
+
 static void convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
   const OrrLaunchRule *rule = setting->rule;
   if (setting->is_unresolved)
     orr_diags_error(draft->diags, setting->place, "%s needs the value of %s: add --set %s=VALUE",
                     setting->key, setting->unresolved, setting->unresolved);
-  else if (rule->is_later)
-    return;
-  else if (rule->convert)
-    rule->convert(draft, setting, rule);
-  else
-    orr_launch_draft_set(draft, rule->path, setting->value ? setting->value : "true", setting,
-                         NULL);
+  else if (!rule->is_later)
+    put(draft, setting, rule);
 }
 
 /* The default that a map has for a key that the input does not have. */
 static void set_absent(OrrLaunchDraft *draft, const OrrLaunchRule *rule) {
-  for (const OrrLaunchCase *one = rule->cases; one && one->word; one++)
-    if (strcmp(one->word, "absent") == 0)
-      orr_launch_draft_set(draft, rule->path, one->ours, NULL, one->remark);
+  for (; rule; rule = rule->also)
+    for (const OrrLaunchCase *one = rule->cases; one && one->word; one++)
+      if (strcmp(one->word, "absent") == 0)
+        orr_launch_draft_set(draft, rule->path, one->ours, NULL, one->remark);
 }
 
 /* What a later setting shares with those that it overrides: a rule that maps lists synonyms;
@@ -278,7 +284,7 @@ void orr_launch_draft_settle(OrrLaunchDraft *draft, const OrrLaunchDialect *dial
     OrrLaunchSetting *setting = orr_launch_draft_find(draft, dialect, *key);
     const OrrLaunchRule *rule = orr_launch_rule_find(dialect, *key);
     if (setting && !setting->is_unresolved)
-      rule->convert(draft, setting, rule);
+      put(draft, setting, rule);
     else if (!setting)
       set_absent(draft, rule);
   }

@@ -70,19 +70,6 @@ void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *settin
                        setting, NULL);
 }
 
-void orr_launch_serving_gib(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule) {
-  double number = 0;
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-  if (!orr_launch_serving_number(text_of(setting), &number) || number < 0) {
-    orr_launch_draft_bad(draft, setting, "'%s' is not a number of GiB", text_of(setting));
-    return;
-  }
-  g_ascii_formatd(text, sizeof text, "%.6g", number);
-  g_autofree char *value = g_strdup_printf("%s GiB", text);
-  orr_launch_draft_set(draft, rule->path, value, setting, NULL);
-}
-
 /* --- Words --- */
 
 /* What a word of an engine is in a scenario. @to NULL: not simulated; "": nothing to set. */

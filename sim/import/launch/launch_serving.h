@@ -24,9 +24,6 @@ void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 /* A fraction from 0 to 1. */
 void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                  const OrrLaunchRule *rule);
-/* GiB, as a number. */
-void orr_launch_serving_gib(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                            const OrrLaunchRule *rule);
 /* The word of a method of quantization: `quantization`. "auto" and words that leave the format to
  * the checkpoint set nothing. */
 void orr_launch_serving_quantization(OrrLaunchDraft *draft, OrrLaunchSetting *setting,

@@ -39,9 +39,50 @@ static void convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 /* "Cp_Comm" -> "cp-comm" */
 static char *plain(const char *text) { return g_strdelimit(g_ascii_strdown(text, -1), "_", '-'); }
 
+static gboolean is_null(const char *value) {
+  static const char *const nulls[] = {"", "null", "~", "none", NULL};
+  return g_strv_contains(nulls, value);
+}
+
+/* A number of the rule's unit. */
+static void convert_unit(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  double number = 0;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  if (!orr_launch_serving_number(setting->value, &number) || number < 0) {
+    orr_launch_draft_bad(draft, setting, "'%s' is not a number of %s",
+                         setting->value ? setting->value : "", rule->why);
+    return;
+  }
+  g_autofree char *value =
+      g_strconcat(g_ascii_formatd(text, sizeof text, "%.15g", number), " ", rule->why, NULL);
+  orr_launch_draft_set(draft, rule->path, value, setting, NULL);
+}
+
+/* Sizes, "[1, 2, 4]" or "1 2 4": the largest. */
+static void convert_largest(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                            const OrrLaunchRule *rule) {
+  double largest = 0, size = 0;
+  g_autofree char *lower = plain(setting->value ? setting->value : "");
+  if (is_null(lower)) {
+    orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the engine chooses");
+    return;
+  }
+  g_auto(GStrv) words = g_strsplit_set(setting->value ? setting->value : "", "[], ", -1);
+  for (char **word = words; *word; word++) {
+    if (**word && !orr_launch_serving_number(*word, &size)) {
+      orr_launch_draft_bad(draft, setting, "'%s' is not a size", *word);
+      return;
+    }
+    largest = MAX(largest, size);
+  }
+  orr_launch_serving_set(draft, rule->path, (gint64)largest, setting, NULL);
+}
+
 static gboolean is_case(const OrrLaunchCase *one, const char *value, gboolean is_on) {
   if (strcmp(one->word, "on") == 0) return is_on;
   if (strcmp(one->word, "off") == 0) return !is_on;
+  if (strcmp(one->word, "null") == 0) return is_null(value);
   return g_pattern_match_simple(one->word, value);
 }
 
@@ -51,11 +92,13 @@ static void convert_words(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   g_autofree char *value = plain(setting->value ? setting->value : "true");
   const OrrLaunchCase *one = rule->cases;
   while (one->word && !is_case(one, value, is_on)) one++;
-  if (!one->word || (one->verdict == ORR_LAUNCH_MAPPED && !*one->ours)) return;
-  if (one->verdict == ORR_LAUNCH_MAPPED)
-    orr_launch_draft_set(draft, rule->path, one->ours, setting, one->remark);
-  else
-    orr_launch_draft_judge(draft, setting, one->verdict, "%s", one->ours);
+  if (!one->word) return;
+  if (*one->ours) orr_launch_draft_set(draft, rule->path, one->ours, setting, one->remark);
+  if (one->is_refused)
+    orr_launch_draft_bad(draft, setting, "'%s' %s", setting->value ? setting->value : "",
+                         one->reason);
+  else if (one->reason)
+    orr_launch_draft_judge(draft, setting, one->verdict, "%s", one->reason);
 }
 
 /* Those that all dialects have. */
@@ -66,10 +109,10 @@ static const OrrLaunchConverter converters[] = {
     {"count", orr_launch_serving_count},
     {"dtype", orr_launch_serving_dtype},
     {"fraction", orr_launch_serving_fraction},
-    {"gib", orr_launch_serving_gib},
     {"int", convert_int},
     {"json", orr_launch_serving_json},
     {"kv-dtype", orr_launch_serving_kv_dtype},
+    {"largest", convert_largest},
     {"model", orr_launch_serving_model},
     {"quantization", orr_launch_serving_quantization},
     {NULL, NULL},
@@ -102,7 +145,28 @@ static const char *after(const char *text, const char *prefix) {
   return g_str_has_prefix(text, prefix) ? g_intern_string(text + strlen(prefix)) : NULL;
 }
 
-/* "on=0 (no graphs)", "*=ignored the default" */
+/* Splits a verdict and its reason off @ours: "zb-v warned its overlap is not simulated". */
+static void read_verdict(OrrLaunchCase *one, char *ours) {
+  static const struct {
+    const char *word;
+    OrrLaunchVerdict verdict;
+    gboolean is_refused;
+  } verdicts[] = {{"mapped ", ORR_LAUNCH_MAPPED, FALSE},
+                  {"ignored ", ORR_LAUNCH_IRRELEVANT, FALSE},
+                  {"warned ", ORR_LAUNCH_NOT_SIMULATED, FALSE},
+                  {"refused ", ORR_LAUNCH_MAPPED, TRUE}};
+  for (guint i = 0; i < G_N_ELEMENTS(verdicts); i++) {
+    char *at = strstr(ours, verdicts[i].word);
+    if (!at || (at > ours && at[-1] != ' ')) continue;
+    one->reason = g_intern_string(at + strlen(verdicts[i].word));
+    one->verdict = verdicts[i].verdict;
+    one->is_refused = verdicts[i].is_refused;
+    *at = '\0';
+    return;
+  }
+}
+
+/* "off=0 (no graphs)", "*=ignored the default" */
 static OrrLaunchCase read_case(const Reader *reader, const OrrCsvLine *line, const char *text) {
   const char *equals = strchr(text, '=');
   if (!equals) {
@@ -110,13 +174,10 @@ static OrrLaunchCase read_case(const Reader *reader, const OrrCsvLine *line, con
     return (OrrLaunchCase){.word = "", .ours = ""};
   }
   g_autofree char *word = g_strndup(text, (gsize)(equals - text)), *lower = plain(g_strstrip(word));
-  g_autofree char *ours = g_strstrip(g_strdup(equals + 1));
-  const char *ignored = after(ours, "ignored "), *warned = after(ours, "warned ");
-  OrrLaunchCase one = {.word = g_intern_string(lower), .ours = ignored ? ignored : warned};
-  if (one.ours) {
-    one.verdict = ignored ? ORR_LAUNCH_IRRELEVANT : ORR_LAUNCH_NOT_SIMULATED;
-    return one;
-  }
+  g_autofree char *ours = g_strdup(equals + 1);
+  OrrLaunchCase one = {.word = g_intern_string(lower)};
+  read_verdict(&one, ours);
+  g_strstrip(ours);
   char *bracket = strstr(ours, " (");
   if (bracket && g_str_has_suffix(ours, ")")) {
     ours[strlen(ours) - 1] = '\0';
@@ -137,12 +198,15 @@ static const OrrLaunchCase *read_cases(const Reader *reader, const OrrCsvLine *l
 
 static void read_value(const Reader *reader, const OrrCsvLine *line, OrrLaunchRule *rule) {
   const char *value = line->cells[VALUE], *later = after(value, "later ");
-  const char *theirs = after(value, "megatron ");
+  const char *theirs = after(value, "megatron "), *unit = after(value, "unit ");
   if (later) value = later;
   rule->is_later = later || strcmp(value, "code") == 0;
   if (theirs) {
     rule->convert = orr_launch_translate_convert;
     rule->why = theirs;
+  } else if (unit) {
+    rule->convert = convert_unit;
+    rule->why = unit;
   } else if (strchr(value, '=')) {
     rule->convert = convert_words;
     rule->cases = read_cases(reader, line, value);
@@ -154,6 +218,13 @@ static void read_value(const Reader *reader, const OrrCsvLine *line, OrrLaunchRu
   }
 }
 
+static void clear_rule(gpointer data) {
+  const OrrLaunchRule *rule = data;
+  g_free((OrrLaunchCase *)rule->cases);
+  if (rule->also) clear_rule((OrrLaunchRule *)rule->also);
+  g_free((OrrLaunchRule *)rule->also);
+}
+
 /* Words of which '' is an empty one. */
 static const char *neutral_of(const char *cell) {
   g_auto(GStrv) words = g_strsplit(cell, " ", -1);
@@ -163,15 +234,28 @@ static const char *neutral_of(const char *cell) {
   return g_intern_string(text);
 }
 
-/* More keys of the row above. */
+static OrrLaunchRule *row_above(const Reader *reader, const OrrCsvLine *line) {
+  const guint n = reader->rules->len;
+  if (n == 0) orr_diags_error(reader->diags, line->place, "there is no row above");
+  return n == 0 ? NULL : &g_array_index(reader->rules, OrrLaunchRule, n - 1);
+}
+
 static void add_keys(const Reader *reader, const OrrCsvLine *line) {
-  if (reader->rules->len == 0) {
-    orr_diags_error(reader->diags, line->place, "there is no row above");
-    return;
-  }
-  OrrLaunchRule *above = &g_array_index(reader->rules, OrrLaunchRule, reader->rules->len - 1);
+  OrrLaunchRule *above = row_above(reader, line);
+  if (!above) return;
   g_autofree char *keys = g_strjoin(" ", above->keys, line->cells[KEYS], NULL);
   above->keys = g_intern_string(keys);
+}
+
+/* A further path of the row above. */
+static void add_path(const Reader *reader, const OrrCsvLine *line) {
+  OrrLaunchRule *above = row_above(reader, line);
+  if (!above) return;
+  OrrLaunchRule *rule = g_new0(OrrLaunchRule, 1);
+  rule->path = g_intern_string(line->cells[BECOMES]);
+  read_value(reader, line, rule);
+  while (above->also) above = (OrrLaunchRule *)above->also;
+  above->also = rule;
 }
 
 static void read_row(const Reader *reader, const OrrCsvLine *line) {
@@ -185,6 +269,10 @@ static void read_row(const Reader *reader, const OrrCsvLine *line) {
                     line->cells[TAKES]);
   if (verdict == 0) {
     add_keys(reader, line);
+    return;
+  }
+  if (!*line->cells[KEYS]) {
+    add_path(reader, line);
     return;
   }
   if (verdict > 0) {
@@ -204,8 +292,6 @@ OrrLaunchTable orr_launch_table_of(const OrrLaunchDialect *dialect) {
     if (strcmp(orr_launch_tables[i].name, name) == 0) return orr_launch_tables[i];
   return (OrrLaunchTable){.text = name};
 }
-
-static void clear_rule(gpointer rule) { g_free((OrrLaunchCase *)((OrrLaunchRule *)rule)->cases); }
 
 GArray *orr_launch_table_rules(const OrrLaunchDialect *dialect, OrrDiags *diags) {
   static const char columns[] = "keys,takes,becomes,value,why";
