@@ -6,9 +6,8 @@
  * document or command line (fault.h).
  *
  * To add a verb: write sim/cli/verb_NAME.c with one `const OrrCommand`; add it to the declarations
- * below, to the array in cli.c and to meson.build. Options are GOption tables whose values are
- * static variables of the verb's file: a process parses only one command line. Options that take
- * text use G_OPTION_ARG_FILENAME, which accepts any bytes in any locale.
+ * below, to the array in cli.c and to meson.build. Options are a table of options.h; values
+ * that only one verb has are static variables of its file: a process parses only one command line.
  */
 #ifndef ORR_CLI_H
 #define ORR_CLI_H

@@ -5,6 +5,7 @@
 #ifndef ORR_FROM_LAUNCH_H
 #define ORR_FROM_LAUNCH_H
 
+#include "sim/cli/options.h"
 #include "sim/import/launch/launch.h"
 
 G_BEGIN_DECLS
@@ -13,53 +14,20 @@ G_BEGIN_DECLS
 extern OrrLaunchOptions orr_from_launch_asked;
 
 #define ORR_FROM_LAUNCH_ENTRIES                                                                    \
-  {"cluster",                                                                                      \
-   0,                                                                                              \
-   0,                                                                                              \
-   G_OPTION_ARG_FILENAME,                                                                          \
-   &orr_from_launch_asked.cluster,                                                                 \
-   "The machine of a launch line: a cluster of the library",                                       \
-   "NAME"},                                                                                        \
-      {"gpus",                                                                                     \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_INT64,                                                                         \
-       &orr_from_launch_asked.gpus,                                                                \
-       "GPUs in all, where the launch line does not say",                                          \
-       "N"},                                                                                       \
-      {"nodes",                                                                                    \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_INT64,                                                                         \
-       &orr_from_launch_asked.nodes,                                                               \
-       "Nodes, where the launch line does not say",                                                \
-       "N"},                                                                                       \
-      {"model",                                                                                    \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_FILENAME,                                                                      \
-       &orr_from_launch_asked.model,                                                               \
-       "The model, where the launch line does not name one of the library",                        \
-       "NAME"},                                                                                    \
-      {"stack",                                                                                    \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_FILENAME,                                                                      \
-       &orr_from_launch_asked.stack,                                                               \
-       "The software and its version (default: the version that the launch line names, or the "    \
-       "newest)",                                                                                  \
-       "NAME"},                                                                                    \
-      {"skip-unknown",                                                                             \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_NONE,                                                                          \
-       &orr_from_launch_asked.skip_unknown,                                                        \
-       "A key that the program is not known to have is a warning, not an error",                   \
-       NULL},                                                                                      \
-  {                                                                                                \
-    "choose", 0, 0, G_OPTION_ARG_INT64, &orr_from_launch_asked.choice,                             \
-        "Which of several launch lines", "N"                                                       \
-  }
+  ORR_OPTION_TEXT("cluster", orr_from_launch_asked.cluster, "NAME",                                \
+                  "The machine of a launch line: a cluster of the library"),                       \
+      ORR_OPTION_INT64("gpus", orr_from_launch_asked.gpus,                                         \
+                       "GPUs in all, where the launch line does not say"),                         \
+      ORR_OPTION_INT64("nodes", orr_from_launch_asked.nodes,                                       \
+                       "Nodes, where the launch line does not say"),                               \
+      ORR_OPTION_TEXT("model", orr_from_launch_asked.model, "NAME",                                \
+                      "The model, where the launch line does not name one of the library"),        \
+      ORR_OPTION_TEXT("stack", orr_from_launch_asked.stack, "NAME",                                \
+                      "The software and its version (default: the version that the launch line "   \
+                      "names, or the newest)"),                                                    \
+      ORR_OPTION_FLAG("skip-unknown", orr_from_launch_asked.skip_unknown,                          \
+                      "A key that the program is not known to have is a warning, not an error"),   \
+      ORR_OPTION_INT64("choose", orr_from_launch_asked.choice, "Which of several launch lines")
 
 /* Whether @setting sets a variable of a script (NAME=VALUE) rather than a key of a scenario, whose
  * names have small letters. */

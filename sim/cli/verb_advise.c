@@ -8,19 +8,13 @@
 #include "sim/bands/known_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
-#include "sim/base/settings.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "sim/run/campaign_advice.h"
 
-static char **settings;
-static gboolean as_json;
-
 static const GOptionEntry options[] = {
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. campaign.spares=8; may be repeated", "PATH=VALUE"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
-    {NULL}};
+    ORR_OPTION_SET("campaign.spares=8"), ORR_OPTION_JSON("one JSON object"), {NULL}};
 
 static const OrrCampaignAdviceRow *row_at(const OrrCampaignAdvice *advice, guint i) {
   return &g_array_index(advice->rows, OrrCampaignAdviceRow, i);
@@ -142,12 +136,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                           error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_scenario_tree(library, args[0], diags);
-  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) {
-    orr_show_diags(diags);
-    return 2;
-  }
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  g_autoptr(OrrNode) tree = orr_options_scenario(library, args[0], diags, error);
+  g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read(library, tree, diags) : NULL;
   orr_show_diags(diags);
   if (!scenario) return 2;
   if (!orr_campaign_given(&scenario->campaign)) {
@@ -160,7 +150,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_auto(GStrv) tiers = orr_known_errors_tiers(scenario);
   g_auto(GStrv) warnings =
       orr_known_errors_words(library, "campaign_result", NULL, (const char *const *)tiers);
-  if (as_json)
+  if (orr_options.json)
     print_json(advice, warnings);
   else
     print_text(scenario, advice, warnings);

@@ -11,43 +11,43 @@
 #include "sim/calibrate/calibrate.h"
 #include "sim/calibrate/calibrate_rows.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
 
-static char *db, *budget, *families;
+static char *budget, *families;
 static int n_gpus; /* of plan; 0: the number in this machine */
 static OrrVerbCalibrate request;
 
 static const GOptionEntry options[] = {
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &db,
-     "The database of measured rows (default: calibration.db)", "FILE"},
-    {"budget", 0, 0, G_OPTION_ARG_FILENAME, &budget,
-     "Time to spend, e.g. 90s or 2h (default: 10min)", "TIME"},
-    {"families", 0, 0, G_OPTION_ARG_FILENAME, &families,
-     "Measure only these families, e.g. gemm,memory; see 'orrery list microkernels'", "LIST"},
-    {"device", 0, 0, G_OPTION_ARG_FILENAME, &request.fit.device,
-     "Measure GPU N (default: 0), or fake; export, fit, compare, report: use the rows of NAME",
-     "N|NAME"},
-    {"gpus", 0, 0, G_OPTION_ARG_INT, &n_gpus,
-     "plan: plan for N GPUs (default: the number in this machine)", "N"},
-    {"raw", 0, 0, G_OPTION_ARG_FILENAME, &request.fit.raw,
-     "fit: a folder of measured tables, or a database", "DIR|DB"},
-    {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &request.fit.collectives,
-     "fit: measured collectives (default: collectives.csv of DIR)", "FILE.csv"},
-    {"system", 0, 0, G_OPTION_ARG_FILENAME, &request.fit.system,
-     "fit: use the rows of this system in the collectives (default: the device's)", "NAME"},
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &request.fit.name,
-     "fit: the profile's name (default: the device's)", "NAME"},
-    {"thin", 0, 0, G_OPTION_ARG_INT, &request.fit.n_rows,
-     "fit: keep only N rows, the rows that cannot be interpolated from the rest", "N"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &request.output,
-     "fit: write to FILE instead of stdout; report: the file (default: calibration-report.txt)",
-     "FILE"},
+    ORR_OPTION_DATABASE("The database of measured rows (default: calibration.db)"),
+    ORR_OPTION_TEXT("budget", budget, "TIME", "Time to spend, e.g. 90s or 2h (default: 10min)"),
+    ORR_OPTION_TEXT(
+        "families", families, "LIST",
+        "Measure only these families, e.g. gemm,memory; see 'orrery list microkernels'"),
+    ORR_OPTION_TEXT(
+        "device", request.fit.device, "N|NAME",
+        "Measure GPU N (default: 0), or fake; export, fit, compare, report: use the rows of NAME"),
+    ORR_OPTION_INT("gpus", n_gpus, "plan: plan for N GPUs (default: the number in this machine)"),
+    ORR_OPTION_TEXT("raw", request.fit.raw, "DIR|DB",
+                    "fit: a folder of measured tables, or a database"),
+    ORR_OPTION_TEXT("collectives", request.fit.collectives, "FILE.csv",
+                    "fit: measured collectives (default: collectives.csv of DIR)"),
+    ORR_OPTION_TEXT("system", request.fit.system, "NAME",
+                    "fit: use the rows of this system in the collectives (default: the device's)"),
+    ORR_OPTION_TEXT("name", request.fit.name, "NAME",
+                    "fit: the profile's name (default: the device's)"),
+    ORR_OPTION_INT("thin", request.fit.n_rows,
+                   "fit: keep only N rows, the rows that cannot be interpolated from the rest"),
+    ORR_OPTION_OUTPUT(
+        "fit: write to FILE instead of stdout; report: the file (default: calibration-report.txt)"),
     {NULL},
 };
 
-static const char *database(void) { return db ? db : "calibration.db"; }
+static const char *database(void) {
+  return orr_options.database ? orr_options.database : "calibration.db";
+}
 
 /* --- Measuring --- */
 
@@ -229,6 +229,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *words[G_N_ELEMENTS(actions) + 1] = {NULL};
   if (!args[0]) return measure(args, error);
   request.db = database();
+  request.output = orr_options.output;
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
     if (strcmp(actions[i].word, args[0]) == 0)
       return actions[i].run(library, &request, args + 1, error);

@@ -5,32 +5,26 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/base/settings.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "sim/sweep/capacity.h"
 
-static char **settings;
 static double fraction = 0.99, tolerance = 0.02, confidence = 0.9;
 static int seeds = 4;
-static gboolean as_json;
 
 static const GOptionEntry options[] = {
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
-    {"share", 0, 0, G_OPTION_ARG_DOUBLE, &fraction,
-     "Fraction of the requests that must meet all objectives (default 0.99)", "X"},
-    {"confidence", 0, 0, G_OPTION_ARG_DOUBLE, &confidence,
-     "Probability with which a measurement meets the objectives at the second rate printed "
-     "(default 0.9)",
-     "X"},
-    {"tolerance", 0, 0, G_OPTION_ARG_DOUBLE, &tolerance,
-     "Relative precision of the result (default 0.02)", "X"},
-    {"seeds", 0, 0, G_OPTION_ARG_INT, &seeds, "Runs per rate, 2 to 10 (default 4)", "N"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    ORR_OPTION_SET("workload.parallel.tp=4"),
+    ORR_OPTION_REAL("share", fraction,
+                    "Fraction of the requests that must meet all objectives (default 0.99)"),
+    ORR_OPTION_REAL("confidence", confidence,
+                    "Probability with which a measurement meets the objectives at the second rate "
+                    "printed (default 0.9)"),
+    ORR_OPTION_REAL("tolerance", tolerance, "Relative precision of the result (default 0.02)"),
+    ORR_OPTION_INT("seeds", seeds, "Runs per rate, 2 to 10 (default 4)"),
+    ORR_OPTION_JSON("one JSON object"),
     {NULL}};
 
 static gboolean check_options(GError **error) {
@@ -209,16 +203,16 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       !check_options(error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_scenario_tree(library, args[0], diags);
+  g_autoptr(OrrNode) tree = orr_options_scenario(library, args[0], diags, error);
   orr_show_diags(diags);
-  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return 2;
+  if (!tree) return 2;
   const OrrCapacityQuery query = {.fraction = fraction,
                                   .tolerance = tolerance,
                                   .seeds = (guint)seeds,
                                   .confidence = confidence};
   g_autoptr(OrrCapacity) capacity = orr_capacity_find(library, tree, &query, error);
   if (!capacity) return orr_fault_exit_status(error ? *error : NULL);
-  (as_json ? print_json : print_text)(capacity);
+  (orr_options.json ? print_json : print_text)(capacity);
   if (capacity->alone.meets > 0) return 0;
   const OrrCapacityPoint *last =
       &g_array_index(capacity->points, OrrCapacityPoint, capacity->points->len - 1);

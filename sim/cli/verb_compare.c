@@ -9,15 +9,13 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/compare_many.h"
 #include "sim/cli/compare_verdict.h"
+#include "sim/cli/options.h"
 #include "sim/cli/question.h"
 
-static gboolean as_csv, as_json, as_markdown;
-
 static const GOptionEntry options[] = {
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json,
-     "Print one JSON object: the tables as arrays, and verdicts", NULL},
-    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "Print the results alone, as CSV (RFC 4180)", NULL},
-    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print Markdown tables", NULL},
+    ORR_OPTION_JSON("one JSON object: the tables as arrays, and verdicts"),
+    ORR_OPTION_CSV("Print the results alone, as CSV (RFC 4180)"),
+    ORR_OPTION_MARKDOWN("Markdown tables"),
     {NULL},
 };
 
@@ -32,9 +30,8 @@ enum { N_PARTS = G_N_ELEMENTS(parts) };
 
 static void print_parts(OrrAnswer *const *answers, const char *other, const char *this) {
   for (guint i = 0; i < N_PARTS; i++) {
-    g_autofree char *table =
-        as_markdown ? orr_answer_markdown(answers[i]) : orr_answer_table(answers[i]);
-    if (as_markdown)
+    g_autofree char *table = orr_options_answer(answers[i]);
+    if (orr_options.markdown)
       printf("%s## %s: run %s against run %s\n\n", i > 0 ? "\n" : "", parts[i].heading, this,
              other);
     else
@@ -47,10 +44,10 @@ static void print_parts(OrrAnswer *const *answers, const char *other, const char
 }
 
 static void print_verdicts(const OrrVerdicts *verdicts, const char *other, const char *this) {
-  g_autofree char *text =
-      as_markdown ? orr_compare_verdict_markdown(verdicts) : orr_compare_verdict_lines(verdicts);
-  printf("\n%sWhich is better: run %s against run %s\n\n%s", as_markdown ? "## " : "", this, other,
-         text);
+  g_autofree char *text = orr_options.markdown ? orr_compare_verdict_markdown(verdicts)
+                                               : orr_compare_verdict_lines(verdicts);
+  printf("\n%sWhich is better: run %s against run %s\n\n%s", orr_options.markdown ? "## " : "",
+         this, other, text);
 }
 
 static void print_json(OrrAnswer *const *answers, const OrrVerdicts *verdicts) {
@@ -101,7 +98,7 @@ static int compare_two(OrrLibrary *library, OrrStore *store, char **names, const
   }
   g_autoptr(OrrVerdicts) verdicts =
       has_answers ? orr_compare_verdict_new(library, store, runs[0], runs[1], error) : NULL;
-  if (verdicts && as_json) {
+  if (verdicts && orr_options.json) {
     print_json(answers, verdicts);
   } else if (verdicts) {
     print_parts(answers, names[0], names[1]);
@@ -113,19 +110,12 @@ static int compare_two(OrrLibrary *library, OrrStore *store, char **names, const
 
 /* --- More --- */
 
-static char *text_of(const OrrAnswer *answer) {
-  return as_csv        ? orr_answer_csv(answer)
-         : as_json     ? orr_answer_json(answer)
-         : as_markdown ? orr_answer_markdown(answer)
-                       : orr_answer_table(answer);
-}
-
 static void print_table(const char *heading, const OrrAnswer *answer) {
-  g_autofree char *text = text_of(answer);
-  if (as_json)
+  g_autofree char *text = orr_options_answer(answer);
+  if (orr_options.json)
     printf("\"%s\": %s", heading, g_strchomp(text));
   else
-    printf("%s%s\n\n%s\n", as_markdown ? "## " : "", heading, text);
+    printf("%s%s\n\n%s\n", orr_options.markdown ? "## " : "", heading, text);
 }
 
 static gboolean print_sides(OrrLibrary *library, OrrStore *store, char **names, const gint64 *runs,
@@ -134,7 +124,7 @@ static gboolean print_sides(OrrLibrary *library, OrrStore *store, char **names, 
     g_autoptr(OrrVerdicts) verdicts =
         orr_compare_verdict_new(library, store, runs[0], runs[i], error);
     if (!verdicts) return FALSE;
-    if (!as_json) {
+    if (!orr_options.json) {
       print_verdicts(verdicts, names[0], names[i]);
       continue;
     }
@@ -146,22 +136,22 @@ static gboolean print_sides(OrrLibrary *library, OrrStore *store, char **names, 
 
 static int compare_many(OrrLibrary *library, OrrStore *store, char **names, const gint64 *runs,
                         guint n, GError **error) {
-  const gboolean is_plain = as_csv || as_json;
+  const gboolean is_plain = orr_options.csv || orr_options.json;
   g_autoptr(OrrAnswer) inputs = orr_compare_many_inputs(store, runs, n, error);
   g_autoptr(OrrAnswer) results =
       inputs ? orr_compare_many_results(store, runs, n, is_plain, error) : NULL;
   if (!results) return 1;
-  if (as_csv) {
+  if (orr_options.csv) {
     g_autofree char *text = orr_answer_csv(results);
     fputs(text, stdout);
     return 0;
   }
-  if (as_json) printf("{");
-  print_table(as_json ? "inputs" : "Inputs", inputs);
-  if (as_json) printf(",\n");
-  print_table(as_json ? "results" : "Results", results);
+  if (orr_options.json) printf("{");
+  print_table(orr_options.json ? "inputs" : "Inputs", inputs);
+  if (orr_options.json) printf(",\n");
+  print_table(orr_options.json ? "results" : "Results", results);
   if (!print_sides(library, store, names, runs, n, error)) return 1;
-  if (as_json) printf("}\n");
+  if (orr_options.json) printf("}\n");
   return 0;
 }
 
@@ -180,14 +170,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const guint n = g_strv_length(args) - 1;
   for (guint i = 0; i < n; i++)
     if (!orr_question_run(args[1 + i], &runs[i], error)) return 2;
-  if (as_json + as_markdown + as_csv > 1) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "give at most one of --csv, --json and --markdown");
-    return 2;
-  }
+  if (!orr_options_check_form(error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   if (!store || !check_runs(store, args + 1, n, error)) return 1;
-  if (n == 2 && !as_csv) return compare_two(library, store, args + 1, runs, error);
+  if (n == 2 && !orr_options.csv) return compare_two(library, store, args + 1, runs, error);
   return compare_many(library, store, args + 1, runs, n, error);
 }
 

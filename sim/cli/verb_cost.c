@@ -7,16 +7,16 @@
 #include "calibration/cost/query.h"
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "sim/run/machine.h"
 
 static char *rows;
-static gboolean as_json;
 
 static const GOptionEntry options[] = {
-    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows,
-     "Read the keys from a table, and add the columns predicted_us and how", "FILE.csv"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    ORR_OPTION_TEXT("rows", rows, "FILE.csv",
+                    "Read the keys from a table, and add the columns predicted_us and how"),
+    ORR_OPTION_JSON("one JSON object"),
     {NULL},
 };
 
@@ -44,7 +44,7 @@ static int answer_one(const OrrCostModel *model, char **args, GError **error) {
   const char *how =
       orr_cost_how_text(cost.from ? cost.from : orr_cost_carried_from(model), cost.how);
   g_autofree char *note = orr_query_note(model, args[0], (const char *const *)args + 1, &cost);
-  if (as_json) {
+  if (orr_options.json) {
     print_json(cost, how, note);
     return 0;
   }

@@ -10,12 +10,11 @@
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
-
-static char *output;
+#include "sim/cli/options.h"
 
 static const GOptionEntry options[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
-     "export: write into DIR, which is created if needed (default: DB.csv.d)", "DIR"},
+    ORR_OPTION('o', FILENAME, "output", orr_options.output, "DIR",
+               "export: write into DIR, which is created if needed (default: DB.csv.d)"),
     {NULL},
 };
 
@@ -67,7 +66,8 @@ static int vacuum(char **args, GError **error) {
 }
 
 static int export_tables(char **args, GError **error) {
-  g_autofree char *folder = output ? g_strdup(output) : g_strconcat(args[0], ".csv.d", NULL);
+  g_autofree char *folder =
+      orr_options.output ? g_strdup(orr_options.output) : g_strconcat(args[0], ".csv.d", NULL);
   const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE},
                            {"-o", folder, ORR_PATH_WRITTEN, FALSE, TRUE}};
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;

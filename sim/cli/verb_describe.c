@@ -14,6 +14,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/cluster_load.h"
 #include "sim/cli/documents.h"
+#include "sim/cli/options.h"
 #include "sim/cli/catalog.h"
 #include "sim/cli/show.h"
 #include "sim/import/launch/launch.h"
@@ -27,29 +28,26 @@ static char *plot, *as;
 static OrrClusterQuery query = {.seed = 1};
 
 static const GOptionEntry options[] = {
-    {"plot", 0, 0, G_OPTION_ARG_FILENAME, &plot,
-     "profile: plot modelled against measured times of shapes that were left out, with gnuplot "
-     "(.svg, .png, .pdf)",
-     "FILE"},
-    {"as", 0, 0, G_OPTION_ARG_FILENAME, &as,
-     "cluster: print it as ibnetdiscover, nccl-xml, slurm or slurm-yaml would have it", "FORMAT"},
-    {"collective", 0, 0, G_OPTION_ARG_FILENAME, &query.collective,
-     "cluster: print the flows on each kind of link, and the hottest links, under a collective "
-     "over all GPUs",
-     "OP"},
-    {"algorithm", 0, 0, G_OPTION_ARG_FILENAME, &query.algorithm,
-     "--collective: its algorithm (default: the fastest)", "NAME"},
-    {"size", 0, 0, G_OPTION_ARG_FILENAME, &query.size, "--collective: its buffer (default: 1 GiB)",
-     "SIZE"},
-    {"seed", 0, 0, G_OPTION_ARG_INT, &query.seed,
-     "--collective: seed of the hash of routing ecmp (default: 1)", "N"},
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &query.settings,
-     "cluster: change it, e.g. routing=ecmp or fabric.oversubscription=4; may be repeated",
-     "PATH=VALUE"},
-    {"prices", 0, 0, G_OPTION_ARG_FILENAME, &query.prices,
-     "cluster: print what it costs by these prices, a name or a file: each item of its bill, a "
-     "GPU-hour",
-     "NAME"},
+    ORR_OPTION_TEXT("plot", plot, "FILE",
+                    "profile: plot modelled against measured times of shapes that were left out, "
+                    "with gnuplot (.svg, .png, .pdf)"),
+    ORR_OPTION_TEXT(
+        "as", as, "FORMAT",
+        "cluster: print it as ibnetdiscover, nccl-xml, slurm or slurm-yaml would have it"),
+    ORR_OPTION_TEXT("collective", query.collective, "OP",
+                    "cluster: print the flows on each kind of link, and the hottest links, under a "
+                    "collective over all GPUs"),
+    ORR_OPTION_TEXT("algorithm", query.algorithm, "NAME",
+                    "--collective: its algorithm (default: the fastest)"),
+    ORR_OPTION_TEXT("size", query.size, "SIZE", "--collective: its buffer (default: 1 GiB)"),
+    ORR_OPTION_INT("seed", query.seed,
+                   "--collective: seed of the hash of routing ecmp (default: 1)"),
+    ORR_OPTION_TEXTS(
+        "set", query.settings, "PATH=VALUE",
+        "cluster: change it, e.g. routing=ecmp or fabric.oversubscription=4; may be repeated"),
+    ORR_OPTION_TEXT("prices", query.prices, "NAME",
+                    "cluster: print what it costs by these prices, a name or a file: each item of "
+                    "its bill, a GPU-hour"),
     {NULL},
 };
 

@@ -4,13 +4,12 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/base/quantity.h"
-#include "sim/base/settings.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
@@ -22,33 +21,29 @@
 #include "sim/run/outcome_store.h"
 #include "sim/run/simulate.h"
 
-static char **settings, *database, *trace, *step, *output;
-static gboolean as_json;
+static char *trace, *step;
+
 static gint64 device = -1, lane;
 
 enum { MOST_DIFFERENCES = 10, MOST_UNKNOWN = 10 };
 
 static const GOptionEntry options[] = {
-    {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace,
-     "The measured trace: of PyTorch's profiler (JSON, plain or gzipped), or an SQLite export of "
-     "Nsight Systems",
-     "FILE"},
-    {"step", 0, 0, G_OPTION_ARG_FILENAME, &step,
-     "How the names of the trace's ranges begin that mark steps (default: ProfilerStep#)", "NAME"},
-    {"device", 0, 0, G_OPTION_ARG_INT64, &device,
-     "The device of the trace (default: the lowest with kernels)", "N"},
-    {"lane", 0, 0, G_OPTION_ARG_INT64, &lane,
-     "The simulated rank class that it is compared with (default: 0)", "N"},
-    {"out", 'o', 0, G_OPTION_ARG_FILENAME, &output,
-     "Write both steps for Perfetto, one above the other; without --trace, the simulated time line "
-     "in Kineto's form",
-     "FILE"},
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the run and its comparison in FILE (default: orrery.db); 'none' stores nothing",
-     "FILE"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    ORR_OPTION_TEXT("trace", trace, "FILE",
+                    "The measured trace: of PyTorch's profiler (JSON, plain or gzipped), or an "
+                    "SQLite export of Nsight Systems"),
+    ORR_OPTION_TEXT(
+        "step", step, "NAME",
+        "How the names of the trace's ranges begin that mark steps (default: ProfilerStep#)"),
+    ORR_OPTION_INT64("device", device,
+                     "The device of the trace (default: the lowest with kernels)"),
+    ORR_OPTION_INT64("lane", lane,
+                     "The simulated rank class that it is compared with (default: 0)"),
+    ORR_OPTION('o', FILENAME, "out", orr_options.output, "FILE",
+               "Write both steps for Perfetto, one above the other; without --trace, the simulated "
+               "time line in Kineto's form"),
+    ORR_OPTION_SET("workload.parallel.tp=4"),
+    ORR_OPTION_DB("the run and its comparison"),
+    ORR_OPTION_JSON("one JSON object"),
     {NULL},
 };
 
@@ -101,10 +96,8 @@ static gboolean check_device(const Side *side, GError **error) {
 static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree,
                                   GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  OrrNode *tree = *ret_tree = orr_scenario_tree(library, file, diags);
-  g_autoptr(OrrScenario) scenario = NULL;
-  if (tree && orr_settings_apply(&orr_scenario_table, tree, settings, error))
-    scenario = orr_scenario_read(library, tree, diags);
+  OrrNode *tree = *ret_tree = orr_options_scenario(library, file, diags, error);
+  g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read(library, tree, diags) : NULL;
   orr_show_diags(diags);
   if (!scenario || !orr_scenario_has_jobs(scenario)) return g_steal_pointer(&scenario);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
@@ -305,7 +298,8 @@ static gboolean write_both(const Side *measured, const Side *simulated, GError *
        measured->step.end_s},
       {simulated ? simulated->timeline : NULL, "simulated", simulated ? simulated->device : 0,
        simulated ? simulated->step.begin_s : 0, simulated ? simulated->step.end_s : 0}};
-  return !output || orr_kineto_write(parts, simulated ? 2 : 1, output, error);
+  return !orr_options.output ||
+         orr_kineto_write(parts, simulated ? 2 : 1, orr_options.output, error);
 }
 
 static void print_text(const OrrOutcome *rows, const Side *measured) {
@@ -321,7 +315,7 @@ static void print_text(const OrrOutcome *rows, const Side *measured) {
 /* Comes before what is written and stored: an answer is not lost on a full disk. */
 static void print(const OrrOutcome *rows, const Side *measured) {
   orr_terminal_outlive_reader();
-  if (as_json)
+  if (orr_options.json)
     print_json(rows, measured);
   else
     print_text(rows, measured);
@@ -344,7 +338,7 @@ static int show_trace(GError **error) {
 static int write_simulated(const OrrOutcome *outcome, GError **error) {
   g_autoptr(OrrTimeline) timeline = orr_simulated_timeline(outcome, -1, error);
   const OrrKinetoPart part = {timeline, NULL, -1, 0, INFINITY};
-  return timeline && orr_kineto_write(&part, 1, output, error) ? 0 : 1;
+  return timeline && orr_kineto_write(&part, 1, orr_options.output, error) ? 0 : 1;
 }
 
 /* @store: NULL where nothing is stored; else opened for the database @path. */
@@ -368,16 +362,13 @@ static int compare(OrrOutcome *outcome, const OrrScenario *scenario, const char 
 }
 
 static gboolean check(char **args, GError **error) {
-  const OrrPath paths[] = {{"the scenario", args[0], ORR_PATH_READ, FALSE},
-                           {"--trace", trace, ORR_PATH_READ, FALSE},
-                           {"--db",
-                            g_strcmp0(database, "none") == 0 || !args[0] ? NULL
-                            : database                                   ? database
-                                                                         : "orrery.db",
-                            ORR_PATH_WRITTEN, TRUE},
-                           {"--out", output, ORR_PATH_WRITTEN, FALSE}};
+  const OrrPath paths[] = {
+      {"the scenario", args[0], ORR_PATH_READ, FALSE},
+      {"--trace", trace, ORR_PATH_READ, FALSE},
+      {"--db", args[0] ? orr_options_database() : NULL, ORR_PATH_WRITTEN, TRUE},
+      {"--out", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_cli_check_args(args, 0, 1, "explain takes one scenario", error)) return FALSE;
-  if (!trace && !(args[0] && output))
+  if (!trace && !(args[0] && orr_options.output))
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "explain takes --trace FILE, or a scenario with --out FILE");
   else if (device > G_MAXINT16 || lane < 0)
@@ -391,14 +382,12 @@ static gboolean check(char **args, GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!check(args, error)) return 2;
   if (!args[0]) return show_trace(error);
-  const char *path = database ? database : "orrery.db";
-  const gboolean is_stored = trace && strcmp(path, "none") != 0;
+  const char *path = trace ? orr_options_database() : NULL;
   g_autoptr(OrrNode) tree = NULL;
   g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], &tree, error);
   if (!scenario) return 2;
-  g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
-  if (is_stored && !store) return 1;
-  if (store) orr_store_keep_aside(store);
+  g_autoptr(OrrStore) store = NULL;
+  if (!orr_options_open(path, &store, error)) return 1;
   g_autoptr(OrrOutcome) outcome = simulate(library, tree, scenario, error);
   if (!outcome) return 1;
   return trace ? compare(outcome, scenario, args[0], store, path, error)

@@ -6,33 +6,30 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
-#include "sim/base/settings.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "sim/cli/terminal.h"
 #include "sim/fit/fit_stack.h"
 #include "sim/run/scenario.h"
 
-static char *rows_path, *output;
-static char **settings;
-static gint n_jobs;
+static char *rows_path;
 
 static const GOptionEntry options[] = {
-    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_path,
-     "What was measured: a CSV as 'import bench' writes it", "FILE.csv"},
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Replays at once (default: one per core)", "N"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the stack to FILE", "FILE"},
+    ORR_OPTION_TEXT("rows", rows_path, "FILE.csv",
+                    "What was measured: a CSV as 'import bench' writes it"),
+    ORR_OPTION_SET("workload.parallel.tp=4"),
+    ORR_OPTION_JOBS("Replays at once (default: one per core)"),
+    ORR_OPTION_OUTPUT("Write the stack to FILE"),
     {NULL},
 };
 
 static gboolean check(char **args, GError **error) {
   const OrrPath paths[] = {{"--rows", rows_path, ORR_PATH_READ, TRUE},
-                           {"-o", output, ORR_PATH_WRITTEN, FALSE}};
+                           {"-o", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_cli_check_args(args, 1, 1, "fit takes one scenario, and --rows FILE.csv", error))
     return FALSE;
-  if (!rows_path || n_jobs < 0) {
+  if (!rows_path || orr_options.n_jobs < 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s",
                 rows_path ? "-j takes a number of 1 or more" : "fit needs --rows FILE.csv");
     return FALSE;
@@ -44,18 +41,18 @@ static int write_stack(const OrrFit *fit, GError **error) {
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
   g_autofree char *date = g_date_time_format(now, "%Y-%m-%d");
   g_autofree char *text = orr_fit_stack_document(fit, rows_path, date);
-  return !output || orr_show_document(text, output, error) ? 0 : 1;
+  return !orr_options.output || orr_show_document(text, orr_options.output, error) ? 0 : 1;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  const OrrFitHow how = {.jobs = (guint)n_jobs};
+  const OrrFitHow how = {.jobs = (guint)orr_options.n_jobs};
   if (!check(args, error)) return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GPtrArray) rows = orr_fit_rows_read(rows_path, error);
   if (!rows) return 2;
-  g_autoptr(OrrNode) tree = orr_scenario_tree(library, args[0], diags);
+  g_autoptr(OrrNode) tree = orr_options_scenario(library, args[0], diags, error);
   orr_show_diags(diags);
-  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return 2;
+  if (!tree) return 2;
   g_autoptr(OrrFit) fit = orr_fit_stack(library, tree, rows, &how, error);
   if (!fit) return 2;
   g_autofree char *text = orr_fit_stack_text(fit, rows);

@@ -7,19 +7,20 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 
 gboolean orr_verb_import_check_source(char **args, const char *what, GError **error) {
   return orr_cli_check_args(args, 1, 1, what, error);
 }
 
-gboolean orr_verb_import_check_paths(char **args, const char *output, GError **error) {
+gboolean orr_verb_import_check_paths(char **args, GError **error) {
   g_autoptr(GArray) paths = g_array_new(FALSE, FALSE, sizeof(OrrPath));
   for (; *args; args++) {
     const OrrPath source = {"the source", *args, ORR_PATH_READ, TRUE};
     if (strcmp(*args, "-") != 0) g_array_append_val(paths, source);
   }
-  const OrrPath written = {"-o", output, ORR_PATH_WRITTEN, FALSE};
+  const OrrPath written = {"-o", orr_options.output, ORR_PATH_WRITTEN, FALSE};
   g_array_append_val(paths, written);
   return orr_paths_check((const OrrPath *)(void *)paths->data, paths->len, error);
 }
@@ -30,8 +31,8 @@ gboolean orr_verb_import_check_device(const char *device, const char *format, GE
   return FALSE;
 }
 
-int orr_verb_import_write(const char *text, const char *output, GError **error) {
-  return orr_show_document(text, output, error) ? 0 : 1;
+int orr_verb_import_write(const char *text, GError **error) {
+  return orr_show_document(text, orr_options.output, error) ? 0 : 1;
 }
 
 /* Alphabetical. To add one: see verb_import.h. */

@@ -14,13 +14,12 @@ G_BEGIN_DECLS
 
 /* ORR_FAULT_USAGE unless @args is one source. @what: the sentence to print. */
 gboolean orr_verb_import_check_source(char **args, const char *what, GError **error);
-/* The sources @args ("-" is stdin) can be read, and @output (NULL: stdout) differs from all of
- * them. */
-gboolean orr_verb_import_check_paths(char **args, const char *output, GError **error);
+/* The sources @args ("-" is stdin) can be read, and -o differs from all of them. */
+gboolean orr_verb_import_check_paths(char **args, GError **error);
 /* ORR_FAULT_USAGE where @device is NULL. @format: what needs it. */
 gboolean orr_verb_import_check_device(const char *device, const char *format, GError **error);
-/* Writes @text to @output, or to stdout where that is NULL. Returns the exit status. */
-int orr_verb_import_write(const char *text, const char *output, GError **error);
+/* Writes @text to -o, or to stdout without one. Returns the exit status. */
+int orr_verb_import_write(const char *text, GError **error);
 
 G_END_DECLS
 

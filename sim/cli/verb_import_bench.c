@@ -5,21 +5,21 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"
 
-static char *output;
 static gboolean load;
 static gint64 choice;
 
 static const GOptionEntry options[] = {
-    {"load", 0, 0, G_OPTION_ARG_NONE, &load,
-     "Write the load of the benchmark, as keys of a scenario, instead of rows", NULL},
-    {"choose", 0, 0, G_OPTION_ARG_INT64, &choice, "--load: which of several results", "N"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    ORR_OPTION_FLAG("load", load,
+                    "Write the load of the benchmark, as keys of a scenario, instead of rows"),
+    ORR_OPTION_INT64("choose", choice, "--load: which of several results"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     {NULL},
 };
 
@@ -60,13 +60,13 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(GPtrArray) results =
       g_ptr_array_new_with_free_func((GDestroyNotify)orr_bench_result_free);
   if (!orr_cli_check_args(args, 1, G_MAXUINT, "import bench takes results of benchmarks", error) ||
-      !orr_verb_import_check_paths(args, output, error))
+      !orr_verb_import_check_paths(args, error))
     return 2;
   for (char **file = args; *file; file++)
     if (!orr_bench_read(strcmp(*file, "-") == 0 ? "/dev/stdin" : *file, results, error)) return 2;
   g_autofree char *text = load ? load_of(results, error) : orr_bench_csv(results);
   if (!text) return 2;
-  const int status = orr_verb_import_write(text, output, error);
+  const int status = orr_verb_import_write(text, error);
   if (!load) say_assumed(results);
   return status;
 }

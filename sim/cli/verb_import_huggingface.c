@@ -5,13 +5,14 @@
 #include <stdio.h>
 
 #include "models/import_huggingface.h"
+#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
-static char *name, *output;
+static char *name;
 
 static const GOptionEntry options[] = {
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "The name of the model", "NAME"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    ORR_OPTION_TEXT("name", name, "NAME", "The name of the model"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     {NULL},
 };
 
@@ -26,12 +27,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autofree char *left_out = NULL, *warnings = NULL;
   if (!orr_verb_import_check_source(args, "import huggingface takes a config.json", error))
     return 2;
-  if (!orr_verb_import_check_paths(args, output, error)) return 2;
+  if (!orr_verb_import_check_paths(args, error)) return 2;
   g_autofree char *text = orr_import_huggingface(args[0], name, &left_out, &warnings, error);
   if (!text) return 1;
   list_keys(args[0], "warning", warnings);
   list_keys(args[0], "not mapped", left_out);
-  return orr_verb_import_write(text, output, error);
+  return orr_verb_import_write(text, error);
 }
 
 const OrrCommand orr_verb_import_huggingface = {

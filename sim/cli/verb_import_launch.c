@@ -5,25 +5,23 @@
 #include "sim/base/fault.h"
 #include "sim/base/relative.h"
 #include "sim/cli/from_launch.h"
+#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
-static char *output;
-static char **variables;
 static gboolean account;
 
 static const GOptionEntry options[] = {
     ORR_FROM_LAUNCH_ENTRIES,
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &variables,
-     "Set a variable of the script, which assignments in it do not change; may be repeated",
-     "VAR=VALUE"},
-    {"account", 0, 0, G_OPTION_ARG_NONE, &account, "List what became of every key, on stderr",
-     NULL},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    ORR_OPTION_SETS(
+        "VAR=VALUE",
+        "Set a variable of the script, which assignments in it do not change; may be repeated"),
+    ORR_OPTION_FLAG("account", account, "List what became of every key, on stderr"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     {NULL},
 };
 
 static gboolean check_variables(GError **error) {
-  for (char **pair = variables; pair && *pair; pair++) {
+  for (char **pair = orr_options.settings; pair && *pair; pair++) {
     const char *name = *pair;
     while (g_ascii_isalnum(*name) || *name == '_') name++;
     if (name > *pair && *name == '=') continue;
@@ -34,11 +32,11 @@ static gboolean check_variables(GError **error) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!check_variables(error) || !orr_verb_import_check_paths(args, output, error)) return 2;
-  orr_from_launch_asked.variables = variables;
+  if (!check_variables(error) || !orr_verb_import_check_paths(args, error)) return 2;
+  orr_from_launch_asked.variables = orr_options.settings;
   g_autofree char *text = orr_from_launch_text(library, args, account, error);
-  g_autofree char *placed = text ? orr_relative_text(text, output) : NULL;
-  return text ? orr_verb_import_write(placed, output, error) : 2;
+  g_autofree char *placed = text ? orr_relative_text(text, orr_options.output) : NULL;
+  return text ? orr_verb_import_write(placed, error) : 2;
 }
 
 const OrrCommand orr_verb_import_launch = {

@@ -4,25 +4,24 @@
 #include "calibration/fit/measured.h"
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
+#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
-static char *device, *collectives, *machine, *base, *same_chip, *output;
+static char *device, *collectives, *machine, *base, *same_chip;
 static gboolean thin;
 
 static const GOptionEntry options[] = {
-    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
-    {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives, "Also import these collectives",
-     "FILE.csv"},
-    {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine,
-     "Use the rows of this system in the tables of collectives and products", "NAME"},
-    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base, "The profile that the new one extends", "NAME"},
-    {"same-chip", 0, 0, G_OPTION_ARG_FILENAME, &same_chip,
-     "Tables of the same chip under a lower power limit; long calls that are 10 % slower than in "
-     "these tables take their times",
-     "DIR"},
-    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin,
-     "Round latencies to three digits (within 0.5 %); keeps every row", NULL},
+    ORR_OPTION_TEXT("device", device, "NAME", "The device that was measured"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
+    ORR_OPTION_TEXT("collectives", collectives, "FILE.csv", "Also import these collectives"),
+    ORR_OPTION_TEXT("system", machine, "NAME",
+                    "Use the rows of this system in the tables of collectives and products"),
+    ORR_OPTION_TEXT("base", base, "NAME", "The profile that the new one extends"),
+    ORR_OPTION_TEXT("same-chip", same_chip, "DIR",
+                    "Tables of the same chip under a lower power limit; long calls that are 10 % "
+                    "slower than in these tables take their times"),
+    ORR_OPTION_FLAG("thin", thin,
+                    "Round latencies to three digits (within 0.5 %); keeps every row"),
     {NULL},
 };
 
@@ -30,7 +29,7 @@ static gboolean check(const char *folder, GError **error) {
   const OrrPath paths[] = {{"the source", folder, ORR_PATH_READ, TRUE},
                            {"--same-chip", same_chip, ORR_PATH_READ, FALSE},
                            {"--collectives", collectives, ORR_PATH_READ, FALSE},
-                           {"-o", output, ORR_PATH_WRITTEN, FALSE}};
+                           {"-o", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return FALSE;
   if (!orr_verb_import_check_device(device, "measured", error)) return FALSE;
   const gboolean is_file = g_file_test(folder, G_FILE_TEST_IS_REGULAR);
@@ -53,7 +52,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   if (!check(args[0], error)) return 2;
   g_autofree char *text = orr_measured_import(args[0], &wanted, error);
-  return text ? orr_verb_import_write(text, output, error) : 1;
+  return text ? orr_verb_import_write(text, error) : 1;
 }
 
 const OrrCommand orr_verb_import_measured = {

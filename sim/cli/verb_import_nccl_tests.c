@@ -3,25 +3,23 @@
  */
 #include "calibration/fit/import_nccl_tests.h"
 #include "sim/base/fault.h"
+#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
-static char *device, *base, *op, *output;
+static char *device, *base, *op;
 static int ranks;
-static gboolean in_place, one_domain, as_csv;
+static gboolean in_place, one_domain;
 
 static const GOptionEntry options[] = {
-    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
-    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base,
-     "The profile that the new one extends (default: the device's, if it exists)", "NAME"},
-    {"op", 0, 0, G_OPTION_ARG_FILENAME, &op, "The collective, if the log does not name it", "NAME"},
-    {"ranks", 0, 0, G_OPTION_ARG_INT, &ranks,
-     "The number of ranks, if the log lists none or not all", "N"},
-    {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "Use the in-place times", NULL},
-    {"one-domain", 0, 0, G_OPTION_ARG_NONE, &one_domain, "The hosts share one scale-up domain",
-     NULL},
-    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv,
-     "Write rows for 'import measured --collectives' instead of a profile", NULL},
+    ORR_OPTION_TEXT("device", device, "NAME", "The device that was measured"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
+    ORR_OPTION_TEXT("base", base, "NAME",
+                    "The profile that the new one extends (default: the device's, if it exists)"),
+    ORR_OPTION_TEXT("op", op, "NAME", "The collective, if the log does not name it"),
+    ORR_OPTION_INT("ranks", ranks, "The number of ranks, if the log lists none or not all"),
+    ORR_OPTION_FLAG("in-place", in_place, "Use the in-place times"),
+    ORR_OPTION_FLAG("one-domain", one_domain, "The hosts share one scale-up domain"),
+    ORR_OPTION_CSV("Write rows for 'import measured --collectives' instead of a profile"),
     {NULL},
 };
 
@@ -35,7 +33,7 @@ static char *base_of(OrrLibrary *library) {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_verb_import_check_source(args, "import nccl-tests takes a log", error)) return 2;
-  if (!orr_verb_import_check_paths(args, output, error)) return 2;
+  if (!orr_verb_import_check_paths(args, error)) return 2;
   if (!orr_verb_import_check_device(device, "nccl-tests", error)) return 2;
   if (ranks < 0 || ranks == 1) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--ranks is %d: 2 or more is allowed", ranks);
@@ -48,9 +46,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                                    .ranks = (guint)ranks,
                                    .in_place = in_place,
                                    .one_domain = one_domain,
-                                   .csv = as_csv};
+                                   .csv = orr_options.csv};
   g_autofree char *text = orr_import_nccl_tests(args[0], &order, error);
-  return text ? orr_verb_import_write(text, output, error) : 1;
+  return text ? orr_verb_import_write(text, error) : 1;
 }
 
 const OrrCommand orr_verb_import_nccl_tests = {

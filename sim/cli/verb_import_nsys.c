@@ -5,16 +5,17 @@
 
 #include "results/nsys.h"
 #include "sim/base/fault.h"
+#include "sim/cli/options.h"
 #include "sim/cli/verb_import.h"
 
-static char *device, *output;
+static char *device;
 static gint64 ranks;
 
 static const GOptionEntry options[] = {
-    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
-    {"ranks", 0, 0, G_OPTION_ARG_INT64, &ranks,
-     "Write the collectives, which N ranks ran, instead of the kernels", "N"},
+    ORR_OPTION_TEXT("device", device, "NAME", "The device that was measured"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
+    ORR_OPTION_INT64("ranks", ranks,
+                     "Write the collectives, which N ranks ran, instead of the kernels"),
     {NULL},
 };
 
@@ -37,10 +38,10 @@ static char *table_of(OrrNsys *nsys) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_verb_import_check_source(args, "import nsys takes an SQLite export", error)) return 2;
-  if (!orr_verb_import_check_paths(args, output, error) || !check(error)) return 2;
+  if (!orr_verb_import_check_paths(args, error) || !check(error)) return 2;
   g_autoptr(OrrNsys) nsys = orr_nsys_read(args[0], error);
   g_autofree char *text = nsys ? table_of(nsys) : NULL;
-  return text ? orr_verb_import_write(text, output, error) : 1;
+  return text ? orr_verb_import_write(text, error) : 1;
 }
 
 const OrrCommand orr_verb_import_nsys = {

@@ -6,31 +6,29 @@
 #include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/base/relative.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_import.h"
 #include "sim/import/topology/cluster_plan.h"
 
-static char *device, *name, *choose, *link_rate, *output;
+static char *device, *name, *choose, *link_rate;
 static gint64 nodes, gpus, nics, domain;
 static double oversubscription;
 
 static const GOptionEntry options[] = {
-    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The GPU, by its name in the library", "NAME"},
-    {"nodes", 0, 0, G_OPTION_ARG_INT64, &nodes, "Nodes of the machine, or of it that jobs use",
-     "N"},
-    {"gpus-per-node", 0, 0, G_OPTION_ARG_INT64, &gpus, "GPUs of a node, if no dump shows them",
-     "N"},
-    {"nics-per-node", 0, 0, G_OPTION_ARG_INT64, &nics,
-     "NICs of a node that carry traffic between nodes", "N"},
-    {"link-rate", 0, 0, G_OPTION_ARG_FILENAME, &link_rate, "Rate of a NIC, e.g. '400 Gb/s'",
-     "RATE"},
-    {"scale-up-domain", 0, 0, G_OPTION_ARG_INT64, &domain, "GPUs that NVLink joins", "N"},
-    {"oversubscription", 0, 0, G_OPTION_ARG_DOUBLE, &oversubscription,
-     "Bandwidth below a leaf divided by that above it, if cables are not shown", "X"},
-    {"choose", 0, 0, G_OPTION_ARG_FILENAME, &choose,
-     "Of several machines, fabrics or parts of one: this (a number, a name, a switch)", "WHICH"},
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "Name of the cluster", "NAME"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE instead of stdout", "FILE"},
+    ORR_OPTION_TEXT("device", device, "NAME", "The GPU, by its name in the library"),
+    ORR_OPTION_INT64("nodes", nodes, "Nodes of the machine, or of it that jobs use"),
+    ORR_OPTION_INT64("gpus-per-node", gpus, "GPUs of a node, if no dump shows them"),
+    ORR_OPTION_INT64("nics-per-node", nics, "NICs of a node that carry traffic between nodes"),
+    ORR_OPTION_TEXT("link-rate", link_rate, "RATE", "Rate of a NIC, e.g. '400 Gb/s'"),
+    ORR_OPTION_INT64("scale-up-domain", domain, "GPUs that NVLink joins"),
+    ORR_OPTION_REAL("oversubscription", oversubscription,
+                    "Bandwidth below a leaf divided by that above it, if cables are not shown"),
+    ORR_OPTION_TEXT(
+        "choose", choose, "WHICH",
+        "Of several machines, fabrics or parts of one: this (a number, a name, a switch)"),
+    ORR_OPTION_TEXT("name", name, "NAME", "Name of the cluster"),
+    ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     {NULL},
 };
 
@@ -99,7 +97,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrDump) dump = orr_dump_new();
   if (!orr_cli_check_args(files, 1, 64, "import topology takes dumps of a machine", error) ||
-      !orr_verb_import_check_paths(files, output, error) || !check_answers(&answers, error))
+      !orr_verb_import_check_paths(files, error) || !check_answers(&answers, error))
     return 2;
   for (char **file = files; *file; file++) orr_dump_read(dump, *file, diags);
   const gboolean is_wrong = orr_diags_n_errors(diags) > 0;
@@ -109,8 +107,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!plan) return 2;
   list("left out", plan->notes);
   list("question", plan->questions);
-  g_autofree char *text = orr_relative_text(plan->text, output);
-  return orr_verb_import_write(text, output, error);
+  g_autofree char *text = orr_relative_text(plan->text, orr_options.output);
+  return orr_verb_import_write(text, error);
 }
 
 const OrrCommand orr_verb_import_topology = {

@@ -8,12 +8,11 @@
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/catalog.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 
-static gboolean as_json;
-
 static const GOptionEntry options[] = {
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print an array of JSON objects", NULL},
+    ORR_OPTION_JSON("an array of JSON objects"),
     {NULL},
 };
 
@@ -64,7 +63,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (missing) orr_show_problem("%s", missing);
   for (char **name = names; catalog && *name; name++)
     g_ptr_array_add(facts, orr_catalog_fact(catalog, library, *name));
-  if (as_json)
+  if (orr_options.json)
     print_json(names, facts);
   else
     print(names, facts);

@@ -7,22 +7,23 @@
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 
 static gint most = 20;
-static gboolean as_csv, as_json, with_points;
+static gboolean with_points;
 
 static const GOptionEntry options[] = {
-    {"most", 'n', 0, G_OPTION_ARG_INT, &most, "Show at most N runs (default: 20)", "N"},
-    {"points", 0, 0, G_OPTION_ARG_NONE, &with_points, "Show the points of sweeps, too", NULL},
-    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "Print CSV (RFC 4180)", NULL},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print an array of JSON objects", NULL},
+    ORR_OPTION('n', INT, "most", most, "N", "Show at most N runs (default: 20)"),
+    ORR_OPTION_FLAG("points", with_points, "Show the points of sweeps, too"),
+    ORR_OPTION_CSV("Print CSV (RFC 4180)"),
+    ORR_OPTION_JSON("an array of JSON objects"),
     {NULL},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_cli_check_args(args, 0, 1, "log takes a database (default: orrery.db)", error)) return 2;
-  if (most < 1 || (as_csv && as_json)) {
+  if (most < 1 || (orr_options.csv && orr_options.json)) {
     if (most < 1)
       g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-n takes a number above 0, found %d", most);
     else
@@ -34,9 +35,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(args[0] ? args[0] : "orrery.db", error);
   g_autoptr(OrrAnswer) answer = store ? orr_store_ask(store, "log", 0, values, 2, error) : NULL;
   if (!answer) return 1;
-  g_autofree char *text = as_csv    ? orr_answer_csv(answer)
-                          : as_json ? orr_answer_json(answer)
-                                    : orr_answer_table(answer);
+  g_autofree char *text = orr_options_answer(answer);
   fputs(text, stdout);
   return 0;
 }

@@ -13,20 +13,20 @@
 #include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
+#include "sim/cli/options.h"
 #include "sim/cli/show.h"
 #include "workloads/stack.h"
 #include "workloads/workload.h"
 
-static char *from, *name, *workload, *output;
+static char *from, *name, *workload;
 
 static const GOptionEntry options[] = {
-    {"from", 0, 0, G_OPTION_ARG_FILENAME, &from, "The document that is most like yours", "NAME"},
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "Its name (default: mine)", "NAME"},
-    {"workload", 0, 0, G_OPTION_ARG_FILENAME, &workload,
-     "Of a scenario: training (default), campaign, cluster, collectives, post-training or serving",
-     "KIND"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
-     "Write to FILE, which must not exist, instead of stdout", "FILE"},
+    ORR_OPTION_TEXT("from", from, "NAME", "The document that is most like yours"),
+    ORR_OPTION_TEXT("name", name, "NAME", "Its name (default: mine)"),
+    ORR_OPTION_TEXT("workload", workload, "KIND",
+                    "Of a scenario: training (default), campaign, cluster, collectives, "
+                    "post-training or serving"),
+    ORR_OPTION_OUTPUT("Write to FILE, which must not exist, instead of stdout"),
     {NULL},
 };
 
@@ -215,12 +215,13 @@ static char *start(OrrLibrary *library, const char *kind, GError **error) {
 }
 
 static gboolean write_new(const char *text, GError **error) {
-  if (output && g_file_test(output, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s exists: new replaces no file", output);
+  if (orr_options.output && g_file_test(orr_options.output, G_FILE_TEST_IS_REGULAR)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s exists: new replaces no file",
+                orr_options.output);
     return FALSE;
   }
-  g_autofree char *placed = orr_relative_text(text, output);
-  return orr_show_document(placed, output, error);
+  g_autofree char *placed = orr_relative_text(text, orr_options.output);
+  return orr_show_document(placed, orr_options.output, error);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

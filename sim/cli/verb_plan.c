@@ -33,12 +33,10 @@ gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error) {
   else if (options->sequence < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--sequence is %d: 1 or more is allowed",
                 options->sequence);
-  else if (options->n_jobs < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d",
-                options->n_jobs);
   else
-    return !options->batch_tokens ||
-           orr_plan_count("--batch-tokens", options->batch_tokens, &ret_asked->batch_tokens, error);
+    return orr_options_check_jobs(error) &&
+           (!options->batch_tokens || orr_plan_count("--batch-tokens", options->batch_tokens,
+                                                     &ret_asked->batch_tokens, error));
   return FALSE;
 }
 
@@ -53,7 +51,7 @@ const char *orr_verb_plan_assumed(const char *stack, char *const *settings, cons
 char *orr_verb_plan_assumed_training(OrrLibrary *library) {
   const OrrPlanOptions *options = &orr_verb_plan_asked;
   g_autofree char *taken = orr_plan_training_stack(library, NULL);
-  return g_strdup(orr_verb_plan_assumed(options->stack, options->settings, taken));
+  return g_strdup(orr_verb_plan_assumed(options->stack, orr_options.settings, taken));
 }
 
 char *orr_verb_plan_currency(OrrLibrary *library, const char *prices) {
@@ -108,7 +106,7 @@ OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const
   gboolean is_drawn = FALSE;
   OrrSweepOrder order = {.file = file,
                          .db = db,
-                         .jobs = (guint)orr_verb_plan_asked.n_jobs,
+                         .jobs = (guint)orr_options.n_jobs,
                          .resume = db != NULL,
                          .begin = TRUE,
                          .none = ret_none,

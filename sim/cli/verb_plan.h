@@ -5,6 +5,7 @@
 #define ORR_VERB_PLAN_H
 
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/plan/plan.h"
 #include "sim/sweep/sweep.h"
 
@@ -12,62 +13,28 @@ G_BEGIN_DECLS
 
 /* The options that all parts on training take, and where they go. */
 typedef struct {
-  char *model, *cluster, *stack, *precision, *prices, *batch_tokens, *database, *output;
-  char **settings;
-  gint sequence, n_jobs;
+  char *model, *cluster, *stack, *precision, *prices, *batch_tokens;
+  gint sequence;
 } OrrPlanOptions;
 extern OrrPlanOptions orr_verb_plan_asked;
 
 #define ORR_VERB_PLAN_ENTRIES(at_)                                                                 \
-  {"model", 0, 0, G_OPTION_ARG_FILENAME, &(at_).model, "The model", "NAME"},                       \
-      {"cluster", 0, 0, G_OPTION_ARG_FILENAME, &(at_).cluster, "The machine", "NAME"},             \
-      {"stack",                                                                                    \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_FILENAME,                                                                      \
-       &(at_).stack,                                                                               \
-       "The software (default: the newest megatron-core)",                                         \
-       "NAME"},                                                                                    \
-      {"precision",                                                                                \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_FILENAME,                                                                      \
-       &(at_).precision,                                                                           \
-       "The number format (default: bf16)",                                                        \
-       "WORD"},                                                                                    \
-      {"sequence",                                                                                 \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_INT,                                                                           \
-       &(at_).sequence,                                                                            \
-       "Tokens of a sequence (default: the model's context, at most 8192)",                        \
-       "N"},                                                                                       \
-      {"batch-tokens",                                                                             \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_FILENAME,                                                                      \
-       &(at_).batch_tokens,                                                                        \
-       "Tokens of a step, such as 4M (default: 4194304)",                                          \
-       "N"},                                                                                       \
-      {"set",                                                                                      \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_FILENAME_ARRAY,                                                                \
-       &(at_).settings,                                                                            \
-       "Change the scenario or its sweep, e.g. workload.dropout=true; may be repeated",            \
-       "PATH=VALUE"},                                                                              \
-      {"db",                                                                                       \
-       0,                                                                                          \
-       0,                                                                                          \
-       G_OPTION_ARG_FILENAME,                                                                      \
-       &(at_).database,                                                                            \
-       "Store the points in FILE (default: orrery.db), where the same question goes on; 'none' "   \
-       "stores nothing",                                                                           \
-       "FILE"},                                                                                    \
-  {                                                                                                \
-    "jobs", 'j', 0, G_OPTION_ARG_INT, &(at_).n_jobs, "Worker processes (default: one per core)",   \
-        "N"                                                                                        \
-  }
+  ORR_OPTION_TEXT("model", (at_).model, "NAME", "The model"),                                      \
+      ORR_OPTION_TEXT("cluster", (at_).cluster, "NAME", "The machine"),                            \
+      ORR_OPTION_TEXT("stack", (at_).stack, "NAME",                                                \
+                      "The software (default: the newest megatron-core)"),                         \
+      ORR_OPTION_TEXT("precision", (at_).precision, "WORD", "The number format (default: bf16)"),  \
+      ORR_OPTION_INT("sequence", (at_).sequence,                                                   \
+                     "Tokens of a sequence (default: the model's context, at most 8192)"),         \
+      ORR_OPTION_TEXT("batch-tokens", (at_).batch_tokens, "N",                                     \
+                      "Tokens of a step, such as 4M (default: 4194304)"),                          \
+      ORR_OPTION_SETS("PATH=VALUE",                                                                \
+                      "Change the scenario or its sweep, e.g. workload.dropout=true; "             \
+                      "may be repeated"),                                                          \
+      ORR_OPTION_DATABASE(                                                                         \
+          "Store the points in FILE (default: orrery.db), where the same question "                \
+          "goes on; 'none' stores nothing"),                                                       \
+      ORR_OPTION_JOBS("Worker processes (default: one per core)")
 
 /* Checks the options, and fills @ret_asked from them. */
 gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error);

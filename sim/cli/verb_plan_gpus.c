@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <glib/gstdio.h>
 
@@ -19,10 +18,10 @@ static double days, useful = 1;
 
 static const GOptionEntry options[] = {
     ORR_VERB_PLAN_ENTRIES(orr_verb_plan_asked),
-    {"tokens", 0, 0, G_OPTION_ARG_FILENAME, &tokens_text, "Tokens to train on, such as 2T", "N"},
-    {"days", 0, 0, G_OPTION_ARG_DOUBLE, &days, "Days until the end", "X"},
-    {"useful", 0, 0, G_OPTION_ARG_DOUBLE, &useful,
-     "Fraction of the time that is training, not failures and restarts (default 1)", "X"},
+    ORR_OPTION_TEXT("tokens", tokens_text, "N", "Tokens to train on, such as 2T"),
+    ORR_OPTION_REAL("days", days, "Days until the end"),
+    ORR_OPTION_REAL("useful", useful,
+                    "Fraction of the time that is training, not failures and restarts (default 1)"),
     {NULL},
 };
 
@@ -89,7 +88,7 @@ static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError 
   asked.gpus = gpus;
   *ret_try = (Try){.gpus = gpus, .days = INFINITY};
   g_autofree char *text = orr_plan_training_text(search->library, &asked, error);
-  if (!text || !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, search->file, error) ||
+  if (!text || !orr_verb_plan_set(&text, orr_options.settings, search->file, error) ||
       !orr_file_write(search->file, text, -1, error))
     return FALSE;
   g_autoptr(GError) reason = NULL;
@@ -167,8 +166,7 @@ static int answer(const Search *search, const Try *found, GError **error) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  const char *db = orr_verb_plan_asked.database ? orr_verb_plan_asked.database : "orrery.db";
-  Search search = {.library = library, .db = strcmp(db, "none") ? db : NULL};
+  Search search = {.library = library, .db = orr_options_database()};
   if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error) ||
       !orr_verb_plan_read(&search.asked, error) || !check_options(&search.tokens, error))
     return 2;

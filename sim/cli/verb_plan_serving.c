@@ -11,8 +11,8 @@
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 #include "sim/base/relative.h"
-#include "sim/base/settings.h"
 #include "sim/base/yaml.h"
+#include "sim/cli/options.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/plan_slurm.h"
 #include "sim/cli/summary_plan_serving.h"
@@ -25,58 +25,48 @@
 enum { SLURM_CORES = 8 };
 
 static char *executor, *model, *clusters, *devices, *stack, *prices, *formats, *caches, *ttft,
-    *tpot, *output, *database, **settings;
+    *tpot;
 static double rate, fraction = 0.99;
-static int n_gpus, input_tokens, output_tokens, n_jobs;
-static gboolean as_json, exhaustive, is_whole;
+static int n_gpus, input_tokens, output_tokens;
+static gboolean exhaustive, is_whole;
 
 static const GOptionEntry options[] = {
-    {"model", 0, 0, G_OPTION_ARG_FILENAME, &model, "The model", "NAME"},
-    {"cluster", 0, 0, G_OPTION_ARG_FILENAME, &clusters, "The machine; several: a,b", "NAME"},
-    {"devices", 0, 0, G_OPTION_ARG_FILENAME, &devices,
-     "Instead of --cluster: devices, each with its machine of the library, e.g. h100-sxm,b200",
-     "NAME"},
-    {"stack", 0, 0, G_OPTION_ARG_FILENAME, &stack, "The engine (default: the newest vllm)", "NAME"},
-    {"prices", 0, 0, G_OPTION_ARG_FILENAME, &prices, "Prices, for the cost of tokens", "NAME"},
-    {"precision", 0, 0, G_OPTION_ARG_FILENAME, &formats,
-     "Formats of the weights, e.g. bf16,fp8 (default: as in the model's public checkpoints, "
-     "and fp8 where the engine casts)",
-     "WORD"},
-    {"kv-cache", 0, 0, G_OPTION_ARG_FILENAME, &caches,
-     "Formats of the key-value cache (default: bf16,fp8)", "WORD"},
-    {"gpus", 0, 0, G_OPTION_ARG_INT, &n_gpus, "GPUs that there are (default: as many as needed)",
-     "N"},
-    {"rate", 0, 0, G_OPTION_ARG_DOUBLE, &rate,
-     "Requests per second (default: as many as the GPUs serve)", "X"},
-    {"input", 0, 0, G_OPTION_ARG_INT, &input_tokens, "Tokens of a prompt", "N"},
-    {"output", 0, 0, G_OPTION_ARG_INT, &output_tokens, "Tokens of an answer", "N"},
-    {"ttft", 0, 0, G_OPTION_ARG_FILENAME, &ttft, "Longest time to the first token, e.g. 2s",
-     "TIME"},
-    {"ttft-p99", 0, 0, G_OPTION_ARG_FILENAME, &ttft, "The same as --ttft", "TIME"},
-    {"tpot", 0, 0, G_OPTION_ARG_FILENAME, &tpot, "Longest time per further token, e.g. 30ms",
-     "TIME"},
-    {"tpot-p99", 0, 0, G_OPTION_ARG_FILENAME, &tpot, "The same as --tpot", "TIME"},
-    {"share", 0, 0, G_OPTION_ARG_DOUBLE, &fraction,
-     "Fraction of the requests that must meet both (default 0.99)", "X"},
-    {"aggregated", 0, 0, G_OPTION_ARG_NONE, &is_whole,
-     "Only layouts whose replicas prefill and decode", NULL},
-    {"exhaustive", 0, 0, G_OPTION_ARG_NONE, &exhaustive,
-     "Search the rate of every layout, also where it cannot be among the best", NULL},
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. workload.engine.max-num-seqs=64; may be repeated", "PATH=VALUE"},
-    {"file", 'o', 0, G_OPTION_ARG_FILENAME, &output,
-     "Write the best layout's scenario to FILE (default: plan-best.yaml)", "FILE"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the layouts in FILE (default: orrery.db); the same question again goes on there; "
-     "'none' stores nothing",
-     "FILE"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs,
-     "Worker processes (default: one per core); on Slurm, cores of the job (default: 8)", "N"},
-    {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
-     "local (default), or slurm: one job on the cores of a node; the same command without it then "
-     "prints the answer",
-     "WORD"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    ORR_OPTION_TEXT("model", model, "NAME", "The model"),
+    ORR_OPTION_TEXT("cluster", clusters, "NAME", "The machine; several: a,b"),
+    ORR_OPTION_TEXT(
+        "devices", devices, "NAME",
+        "Instead of --cluster: devices, each with its machine of the library, e.g. h100-sxm,b200"),
+    ORR_OPTION_TEXT("stack", stack, "NAME", "The engine (default: the newest vllm)"),
+    ORR_OPTION_TEXT("prices", prices, "NAME", "Prices, for the cost of tokens"),
+    ORR_OPTION_TEXT("precision", formats, "WORD",
+                    "Formats of the weights, e.g. bf16,fp8 (default: as in the model's public "
+                    "checkpoints, and fp8 where the engine casts)"),
+    ORR_OPTION_TEXT("kv-cache", caches, "WORD",
+                    "Formats of the key-value cache (default: bf16,fp8)"),
+    ORR_OPTION_INT("gpus", n_gpus, "GPUs that there are (default: as many as needed)"),
+    ORR_OPTION_REAL("rate", rate, "Requests per second (default: as many as the GPUs serve)"),
+    ORR_OPTION_INT("input", input_tokens, "Tokens of a prompt"),
+    ORR_OPTION_INT("output", output_tokens, "Tokens of an answer"),
+    ORR_OPTION_TEXT("ttft", ttft, "TIME", "Longest time to the first token, e.g. 2s"),
+    ORR_OPTION_TEXT("ttft-p99", ttft, "TIME", "The same as --ttft"),
+    ORR_OPTION_TEXT("tpot", tpot, "TIME", "Longest time per further token, e.g. 30ms"),
+    ORR_OPTION_TEXT("tpot-p99", tpot, "TIME", "The same as --tpot"),
+    ORR_OPTION_REAL("share", fraction,
+                    "Fraction of the requests that must meet both (default 0.99)"),
+    ORR_OPTION_FLAG("aggregated", is_whole, "Only layouts whose replicas prefill and decode"),
+    ORR_OPTION_FLAG("exhaustive", exhaustive,
+                    "Search the rate of every layout, also where it cannot be among the best"),
+    ORR_OPTION_SET("workload.engine.max-num-seqs=64"),
+    ORR_OPTION('o', FILENAME, "file", orr_options.output, "FILE",
+               "Write the best layout's scenario to FILE (default: plan-best.yaml)"),
+    ORR_OPTION_DATABASE("Store the layouts in FILE (default: orrery.db); the same question again "
+                        "goes on there; 'none' stores nothing"),
+    ORR_OPTION_JOBS(
+        "Worker processes (default: one per core); on Slurm, cores of the job (default: 8)"),
+    ORR_OPTION_TEXT("executor", executor, "WORD",
+                    "local (default), or slurm: one job on the cores of a node; the same command "
+                    "without it then prints the answer"),
+    ORR_OPTION_JSON("one JSON object"),
     {NULL},
 };
 
@@ -108,7 +98,7 @@ static const char *searched_by(const char *setting) {
 }
 
 static gboolean check_settings(GError **error) {
-  for (char **setting = settings; setting && *setting; setting++) {
+  for (char **setting = orr_options.settings; setting && *setting; setting++) {
     const char *option = searched_by(*setting);
     if (!option) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
@@ -131,10 +121,8 @@ static gboolean check_numbers(GError **error) {
     wrong = "plan serving needs --rate X or --gpus N, above 0, or both";
   else if (!(fraction > 0 && fraction <= 1))
     wrong = "--share takes a number above 0 and at most 1";
-  else if (n_jobs < 0)
-    wrong = "-j takes a number above 0";
   if (wrong) g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s", wrong);
-  return !wrong;
+  return !wrong && orr_options_check_jobs(error);
 }
 
 /* "bf16,fp8" as words of quantization, in which bf16 is called "none". */
@@ -172,7 +160,7 @@ static void clear_question(OrrPlanServing *asked) {
 static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GError **error) {
   *ret_asked = (OrrPlanServing){.model = model,
                                 .prices = prices,
-                                .settings = settings,
+                                .settings = orr_options.settings,
                                 .gpus = n_gpus,
                                 .rate = rate,
                                 .input_tokens = input_tokens,
@@ -180,7 +168,7 @@ static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GE
                                 .fraction = fraction,
                                 .is_whole = is_whole,
                                 .exhaustive = exhaustive,
-                                .jobs = (guint)MAX(n_jobs, 0)};
+                                .jobs = (guint)MAX(orr_options.n_jobs, 0)};
   if (!check_numbers(error) || !check_settings(error) ||
       !read_time("--ttft", ttft, &ret_asked->ttft_s, error) ||
       !read_time("--tpot", tpot, &ret_asked->tpot_s, error))
@@ -276,10 +264,11 @@ static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
   plan->fleet = outcome->result.serving;
   orr_bands_add(plan->library, scenario, outcome, ORR_BAND_LEVEL);
   orr_terminal_outlive_reader();
-  (as_json ? orr_summary_plan_serving_json : orr_summary_plan_serving_print)(&plan->answer);
+  (orr_options.json ? orr_summary_plan_serving_json
+                    : orr_summary_plan_serving_print)(&plan->answer);
   fflush(stdout);
   if (!keep_fleet(plan, tree, scenario, outcome, error)) return FALSE;
-  if (!as_json) orr_summary_plan_serving_stored(&plan->answer);
+  if (!orr_options.json) orr_summary_plan_serving_stored(&plan->answer);
   return TRUE;
 }
 
@@ -306,26 +295,25 @@ static int answer(Plan *plan, GError **error) {
 }
 
 static int run_on(OrrLibrary *library, const OrrPlanServing *asked, GError **error) {
-  const char *path = database ? database : "orrery.db";
-  const gboolean is_stored = strcmp(path, "none") != 0;
+  const char *path = orr_options_database();
   gboolean is_slurm = FALSE;
   g_autoptr(GArray) layouts = orr_plan_serving_layouts(library, asked, error);
-  const char *file = output ? output : "plan-best.yaml";
+  const char *file = orr_options.output ? orr_options.output : "plan-best.yaml";
   if (!layouts || !orr_verb_plan_check(file, error) ||
-      !orr_plan_slurm_asked(executor, is_stored ? path : NULL, &is_slurm, error))
+      !orr_plan_slurm_asked(executor, path, &is_slurm, error))
     return 2;
   if (is_slurm)
     return orr_plan_slurm_submit(path, asked->jobs ? asked->jobs : SLURM_CORES, error) ? 0 : 1;
-  g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
-  if (is_stored && !store) return 1;
+  g_autoptr(OrrStore) store = path ? orr_store_open(path, error) : NULL;
+  if (path && !store) return 1;
   Plan plan = {.library = library, .asked = asked, .store = store, .layouts = layouts};
-  plan.answer =
-      (OrrPlanServingAnswer){.asked = asked,
-                             .layouts = layouts,
-                             .fleet = &plan.fleet,
-                             .assumed = orr_verb_plan_assumed(stack, settings, asked->stack),
-                             .file = file,
-                             .db = store ? path : NULL};
+  plan.answer = (OrrPlanServingAnswer){
+      .asked = asked,
+      .layouts = layouts,
+      .fleet = &plan.fleet,
+      .assumed = orr_verb_plan_assumed(stack, orr_options.settings, asked->stack),
+      .file = file,
+      .db = path};
   const int status = answer(&plan, error);
   g_clear_error(&plan.lost);
   return status ? status : orr_patience_end_store(path, store);

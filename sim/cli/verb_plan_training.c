@@ -10,6 +10,7 @@
 #include "sim/base/file_write.h"
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
+#include "sim/cli/options.h"
 #include "sim/cli/plan_slurm.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_slurm.h"
@@ -21,20 +22,17 @@ enum { SHOWN = 5 };
 
 static int n_gpus;
 static char *executor;
-static gboolean as_json;
 
 static const GOptionEntry options[] = {
     ORR_VERB_PLAN_ENTRIES(orr_verb_plan_asked),
-    {"gpus", 0, 0, G_OPTION_ARG_INT, &n_gpus, "How many GPUs", "N"},
-    {"prices", 0, 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.prices,
-     "Prices, for the cost of tokens", "NAME"},
-    {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
-     "local (default), or slurm: a job array, which --set sweep.slurm.tasks=N and the like "
-     "configure; the same command without it then prints the answer",
-     "WORD"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &orr_verb_plan_asked.output,
-     "The swept scenario (default: plan.yaml); the best point's is written beside it", "FILE"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    ORR_OPTION_INT("gpus", n_gpus, "How many GPUs"),
+    ORR_OPTION_TEXT("prices", orr_verb_plan_asked.prices, "NAME", "Prices, for the cost of tokens"),
+    ORR_OPTION_TEXT("executor", executor, "WORD",
+                    "local (default), or slurm: a job array, which --set sweep.slurm.tasks=N and "
+                    "the like configure; the same command without it then prints the answer"),
+    ORR_OPTION_OUTPUT(
+        "The swept scenario (default: plan.yaml); the best point's is written beside it"),
+    ORR_OPTION_JSON("one JSON object"),
     {NULL},
 };
 
@@ -197,7 +195,7 @@ static gboolean simulate_best(OrrLibrary *library, Plan *plan, const char *file,
     if (!tree) return FALSE;
     g_ptr_array_add(points, tree);
   }
-  if (!orr_plan_simulate(library, points, (guint)orr_verb_plan_asked.n_jobs, plan->answers, error))
+  if (!orr_plan_simulate(library, points, (guint)orr_options.n_jobs, plan->answers, error))
     return FALSE;
   describe_best(library, plan, points->pdata[0], file);
   return TRUE;
@@ -230,7 +228,7 @@ static gboolean answer(OrrLibrary *library, Plan *plan, const char *file, const 
                        GError **error) {
   if (!simulate_best(library, plan, file, error)) return FALSE;
   orr_terminal_outlive_reader();
-  if (as_json)
+  if (orr_options.json)
     print_json(library, plan, file);
   else
     print_text(library, plan, file, db);
@@ -251,9 +249,8 @@ static int submit(OrrLibrary *library, const char *file, const char *db, GError 
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   OrrPlanTraining asked;
-  const char *file = orr_verb_plan_asked.output ? orr_verb_plan_asked.output : "plan.yaml";
-  const char *asked_db = orr_verb_plan_asked.database, *db = asked_db ? asked_db : "orrery.db";
-  if (strcmp(db, "none") == 0) db = NULL;
+  const char *file = orr_options.output ? orr_options.output : "plan.yaml";
+  const char *db = orr_options_database();
   if (!orr_cli_check_args(args, 0, 0, "plan training takes options only", error) ||
       !orr_verb_plan_read(&asked, error))
     return 2;
@@ -267,7 +264,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autofree char *text = orr_plan_training_text(library, &asked, error);
   gboolean is_slurm = FALSE;
   if (!text || !orr_plan_slurm_asked(executor, db, &is_slurm, error) ||
-      !orr_verb_plan_set(&text, orr_verb_plan_asked.settings, file, error) ||
+      !orr_verb_plan_set(&text, orr_options.settings, file, error) ||
       !orr_file_write(file, text, -1, error))
     return 2;
   if (is_slurm) return submit(library, file, db, error);

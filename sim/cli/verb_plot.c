@@ -10,10 +10,11 @@
 #include "sim/base/paths.h"
 #include "sim/base/gnuplot.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/question.h"
 
 static gint64 run_id;
-static char *output, *terminal;
+static char *terminal;
 static char **params;
 
 /* `--term` alone means ascii. */
@@ -25,13 +26,11 @@ static gboolean set_terminal(const char *name, const char *value, gpointer user,
 }
 
 static const GOptionEntry options[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
-     "Draw into FILE: .svg, .png or .pdf (default: NAME.svg)", "FILE"},
+    ORR_OPTION_OUTPUT("Draw into FILE: .svg, .png or .pdf (default: NAME.svg)"),
     {"term", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, set_terminal,
      "Draw with characters, on the terminal", "ascii"},
-    {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Draw run N instead of the newest run", "N"},
-    {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
-     "Set a parameter of the view; may be repeated", "NAME=VALUE"},
+    ORR_OPTION_INT64("run", run_id, "Draw run N instead of the newest run"),
+    ORR_OPTION_TEXTS("param", params, "NAME=VALUE", "Set a parameter of the view; may be repeated"),
     {NULL},
 };
 
@@ -52,7 +51,7 @@ static gboolean check_terminal(GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--term %s: only ascii is allowed; the suffix of -o FILE selects other formats",
                 terminal);
-  else if (output)
+  else if (orr_options.output)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--term ascii draws on the terminal, so -o is not allowed");
   else
@@ -94,8 +93,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   const OrrPlot *plot = find_plot(args[1], error);
   g_autoptr(GArray) bindings = plot ? orr_question_bindings(params, error) : NULL;
-  g_autofree char *picture =
-      output ? g_strdup(output) : g_strconcat(args[1], terminal ? ".txt" : ".svg", NULL);
+  g_autofree char *picture = orr_options.output
+                                 ? g_strdup(orr_options.output)
+                                 : g_strconcat(args[1], terminal ? ".txt" : ".svg", NULL);
   const char *term = !bindings ? NULL : terminal ? "dumb" : orr_gnuplot_terminal(picture, error);
   if (!term || !check_paths(args[0], picture, error)) return 2;
   g_autoptr(OrrAnswer) answer = ask(args[0], plot, bindings, error);

@@ -4,23 +4,23 @@
 #include <stdio.h>
 
 #include "results/store.h"
-#include "sim/base/fault.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/question.h"
 
 static gint64 run_id;
-static gboolean as_csv, as_json, as_markdown, as_list;
+static gboolean as_list;
 static char **params;
 
 static const GOptionEntry options[] = {
-    {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Show run N instead of the newest run", "N"},
-    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "Print CSV (RFC 4180)", NULL},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print an array of JSON objects", NULL},
-    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print a Markdown table", NULL},
-    {"list", 0, 0, G_OPTION_ARG_NONE, &as_list,
-     "List the named views, the runs that have rows for each, and the views in DB", NULL},
-    {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
-     "Set a parameter of the query; may be repeated", "NAME=VALUE"},
+    ORR_OPTION_INT64("run", run_id, "Show run N instead of the newest run"),
+    ORR_OPTION_CSV("Print CSV (RFC 4180)"),
+    ORR_OPTION_JSON("an array of JSON objects"),
+    ORR_OPTION_MARKDOWN("a Markdown table"),
+    ORR_OPTION_FLAG("list", as_list,
+                    "List the named views, the runs that have rows for each, and the views in DB"),
+    ORR_OPTION_TEXTS("param", params, "NAME=VALUE",
+                     "Set a parameter of the query; may be repeated"),
     {NULL},
 };
 
@@ -75,11 +75,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(
           args, 2, 2, "query takes a database, and SQL or a name from 'orrery list views'", error))
     return 2;
-  if (as_csv + as_json + as_markdown > 1) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "give at most one of --csv, --json and --markdown");
-    return 2;
-  }
+  if (!orr_options_check_form(error)) return 2;
   g_autoptr(GArray) bindings = orr_question_bindings(params, error);
   if (!bindings || !orr_question_check_view(args[1], error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
@@ -87,10 +83,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrAnswer) answer =
       store ? orr_store_ask(store, args[1], run_id, values, bindings->len, error) : NULL;
   if (!answer) return 1;
-  g_autofree char *text = as_csv        ? orr_answer_csv(answer)
-                          : as_json     ? orr_answer_json(answer)
-                          : as_markdown ? orr_answer_markdown(answer)
-                                        : orr_answer_table(answer);
+  g_autofree char *text = orr_options_answer(answer);
   fputs(text, stdout);
   explain_empty(args[1], answer, bindings);
   return 0;

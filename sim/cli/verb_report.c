@@ -4,17 +4,14 @@
 #include <stdio.h>
 
 #include "results/report.h"
-#include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/question.h"
 
-static char *output;
-
 static const GOptionEntry options[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE (default: report.html)",
-     "FILE"},
+    ORR_OPTION_OUTPUT("Write to FILE (default: report.html)"),
     {NULL},
 };
 
@@ -25,7 +22,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                           error) ||
       (args[1] && !orr_question_run(args[1], &run_id, error)))
     return 2;
-  const char *path = output ? output : "report.html";
+  const char *path = orr_options.output ? orr_options.output : "report.html";
   const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE},
                            {"-o", path, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;

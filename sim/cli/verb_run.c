@@ -17,6 +17,7 @@
 #include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/from_launch.h"
+#include "sim/cli/options.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_jobs.h"
@@ -32,42 +33,39 @@
 #include "sim/run/scenario_stack.h"
 #include "sim/run/simulate.h"
 
-static char **settings, *database, *trace, *fidelity;
+static char *trace, *fidelity;
 static char *spans, *band, *memory, *label;
-static gboolean as_json, from_launch;
-static gint n_samples = -1, n_jobs;
+static gboolean from_launch;
+static gint n_samples = -1;
 
 /* --spans auto stores no longer time line: a span takes about 100 bytes. */
 #define MANY_SPANS 250000
 
 static const GOptionEntry options[] = {
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the run in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
-    {"label", 0, 0, G_OPTION_ARG_STRING, &label,
-     "Call the run TEXT in 'orrery log' (default: what differs from runs of the same name)",
-     "TEXT"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the result as one JSON object", NULL},
-    {"spans", 0, 0, G_OPTION_ARG_FILENAME, &spans,
-     "Store the time line: all, none, or auto (default: only if it has at most 250,000 spans)",
-     "WHICH"},
-    {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace,
-     "Write the time line for Perfetto (Trace Event Format)", "FILE"},
-    {"band", 0, 0, G_OPTION_ARG_STRING, &band,
-     "Fraction of measurements that an error band holds (default: 80 %)", "LEVEL"},
-    {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity,
-     "Set the scenario's fidelity: auto, folded or full", "F"},
-    {"memory", 0, 0, G_OPTION_ARG_STRING, &memory,
-     "Refuse a replay that would take more, e.g. 16GiB (default: half of the machine's memory)",
-     "SIZE"},
-    {"samples", 0, 0, G_OPTION_ARG_INT, &n_samples,
-     "Replays with other values of uncertain inputs (default: 8, and 2 per input); 0: none", "N"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs,
-     "Replays of uncertain inputs at once (default: one per core)", "N"},
-    {"from-launch", 0, 0, G_OPTION_ARG_NONE, &from_launch,
-     "FILE is a launch line or a config, as for 'import launch'; --set can set its variables",
-     NULL},
+    ORR_OPTION_SET("workload.parallel.tp=4"),
+    ORR_OPTION_DB("the run"),
+    ORR_OPTION(
+        0, STRING, "label", label, "TEXT",
+        "Call the run TEXT in 'orrery log' (default: what differs from runs of the same name)"),
+    ORR_OPTION_JSON("the result as one JSON object"),
+    ORR_OPTION_TEXT(
+        "spans", spans, "WHICH",
+        "Store the time line: all, none, or auto (default: only if it has at most 250,000 spans)"),
+    ORR_OPTION_TEXT("trace", trace, "FILE",
+                    "Write the time line for Perfetto (Trace Event Format)"),
+    ORR_OPTION(0, STRING, "band", band, "LEVEL",
+               "Fraction of measurements that an error band holds (default: 80 %)"),
+    ORR_OPTION_TEXT("fidelity", fidelity, "F", "Set the scenario's fidelity: auto, folded or full"),
+    ORR_OPTION(
+        0, STRING, "memory", memory, "SIZE",
+        "Refuse a replay that would take more, e.g. 16GiB (default: half of the machine's memory)"),
+    ORR_OPTION_INT(
+        "samples", n_samples,
+        "Replays with other values of uncertain inputs (default: 8, and 2 per input); 0: none"),
+    ORR_OPTION_JOBS("Replays of uncertain inputs at once (default: one per core)"),
+    ORR_OPTION_FLAG(
+        "from-launch", from_launch,
+        "FILE is a launch line or a config, as for 'import launch'; --set can set its variables"),
     ORR_FROM_LAUNCH_ENTRIES,
     {NULL},
 };
@@ -76,10 +74,10 @@ static const GOptionEntry options[] = {
 static char **split_variables(void) {
   g_autoptr(GStrvBuilder) variables = g_strv_builder_new();
   g_autoptr(GStrvBuilder) others = g_strv_builder_new();
-  for (char **setting = settings; setting && *setting; setting++)
+  for (char **setting = orr_options.settings; setting && *setting; setting++)
     g_strv_builder_add(orr_from_launch_is_variable(*setting) ? variables : others, *setting);
-  g_strfreev(settings);
-  settings = g_strv_builder_end(others);
+  g_strfreev(orr_options.settings);
+  orr_options.settings = g_strv_builder_end(others);
   return g_strv_builder_end(variables);
 }
 
@@ -99,7 +97,8 @@ static OrrScenario *read_scenario(OrrLibrary *library, char *file, OrrNode **ret
                                   OrrDiags *diags, GError **error) {
   OrrNode *tree = *ret_tree = from_launch ? launch_tree(library, file, diags, error)
                                           : orr_scenario_tree(library, file, diags);
-  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, settings, error)) return NULL;
+  if (!tree || !orr_settings_apply(&orr_scenario_table, tree, orr_options.settings, error))
+    return NULL;
   if (fidelity && !orr_field_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
     return NULL;
   return orr_scenario_read(library, tree, diags);
@@ -162,11 +161,7 @@ static void warn_of_spans(OrrOutcome *outcome) {
  * documents, and before writing the trace, for the files that the simulation has read. */
 static gboolean check_paths(const char *file, GError **error) {
   const OrrPath paths[] = {{"the scenario", file, ORR_PATH_READ, FALSE},
-                           {"--db",
-                            g_strcmp0(database, "none") == 0 ? NULL
-                            : database                       ? database
-                                                             : "orrery.db",
-                            ORR_PATH_WRITTEN, TRUE},
+                           {"--db", orr_options_database(), ORR_PATH_WRITTEN, TRUE},
                            {"--trace", trace, ORR_PATH_WRITTEN, FALSE}};
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
@@ -198,10 +193,8 @@ static gboolean check_samples(GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--samples takes 0 (no replays of uncertain inputs) or 2 to 10000, found %d",
                 n_samples);
-  else if (n_jobs < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
   else
-    return TRUE;
+    return orr_options_check_jobs(error);
   return FALSE;
 }
 
@@ -234,8 +227,10 @@ static OrrInputs *replay_inputs(OrrLibrary *library, const OrrNode *tree,
   if (scenario->uncertain->len == 0 || n_samples == 0) return NULL;
   const guint n = n_samples < 0 ? orr_inputs_samples(scenario) : (guint)n_samples;
   Replaying replaying = {orr_progress_new("uncertain inputs", FALSE), n};
-  const OrrInputsHow how = {
-      .samples = n, .jobs = (guint)n_jobs, .progress = show_replays, .user = &replaying};
+  const OrrInputsHow how = {.samples = n,
+                            .jobs = (guint)orr_options.n_jobs,
+                            .progress = show_replays,
+                            .user = &replaying};
   OrrInputs *inputs = orr_inputs_replay(library, tree, scenario, &how);
   orr_progress_free(replaying.progress);
   return inputs;
@@ -265,7 +260,7 @@ static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gb
 static void print_answer(const OrrScenario *scenario, OrrOutcome *outcome) {
   warn_of_spans(outcome);
   orr_terminal_outlive_reader();
-  if (as_json) {
+  if (orr_options.json) {
     print_json(scenario, outcome);
   } else {
     g_autofree char *text = orr_summary_text(scenario, outcome);
@@ -285,7 +280,7 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
   const OrrRunJobs how = {.file = file,
                           .store = store,
                           .database = path,
-                          .as_json = as_json,
+                          .as_json = orr_options.json,
                           .keep_spans = store && !g_str_equal(spans, "none"),
                           .many_spans = g_str_equal(spans, "auto") ? MANY_SPANS : 0,
                           .label = label,
@@ -331,7 +326,7 @@ static void print_remedies(OrrLibrary *library, const OrrNode *tree, const OrrSc
 static void offer_serving(OrrLibrary *library, const OrrNode *tree, const OrrDiags *diags) {
   g_autofree char *findings = orr_diags_text(diags);
   g_autoptr(OrrDiags) own = orr_diags_new();
-  if (!tree || as_json || !orr_plan_remedy_is_serving(findings)) return;
+  if (!tree || orr_options.json || !orr_plan_remedy_is_serving(findings)) return;
   g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, own);
   guint n_tried = 0;
   if (!scenario || strcmp(scenario->workload.entry->name, "serving") != 0) return;
@@ -350,8 +345,7 @@ static void offer_serving(OrrLibrary *library, const OrrNode *tree, const OrrDia
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  const char *path = database ? database : "orrery.db";
-  gboolean is_stored = strcmp(path, "none") != 0;
+  const char *path = orr_options_database();
   double level;
   if (!orr_cli_check_args(args, 1, 1,
                           "run takes one scenario: a file, or a name from 'orrery list scenarios'",
@@ -365,9 +359,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   orr_show_diags(diags);
   if (!scenario) offer_serving(library, tree, diags);
   if (!scenario || !check_paths(args[0], error)) return 2;
-  g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
-  if (is_stored && !store) return 1;
-  if (store) orr_store_keep_aside(store);
+  g_autoptr(OrrStore) store = NULL;
+  if (!orr_options_open(path, &store, error)) return 1;
   if (orr_scenario_has_jobs(scenario))
     return run_jobs(library, scenario, args[0], store, path, level, error);
   g_autoptr(OrrInputs) inputs = replay_inputs(library, tree, scenario);
@@ -382,9 +375,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const gboolean is_kept = keep(outcome, scenario, args[0], store, &run_id, error);
   g_autofree char *stored = orr_summary_stored(outcome, from_launch ? NULL : args[0],
                                                store ? orr_store_path(store) : NULL, run_id);
-  if (!as_json && (is_kept || run_id > 0)) fputs(stored, stdout);
+  if (!orr_options.json && (is_kept || run_id > 0)) fputs(stored, stdout);
   if (!is_kept) return 1;
-  if (!as_json && is_too_large(outcome)) print_remedies(library, tree, scenario);
+  if (!orr_options.json && is_too_large(outcome)) print_remedies(library, tree, scenario);
   return orr_patience_end_store(path, store);
 }
 

@@ -7,17 +7,15 @@
 
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
+#include "sim/cli/options.h"
 #include "sim/plan/plan_serving_store.h"
 #include "sim/run/answer/rows.h"
 #include "sim/sweep/sweep.h"
 #include "sim/validate/validate_costs.h"
 #include "workloads/workload.h"
 
-static gboolean as_markdown;
-
 static const GOptionEntry options[] = {
-    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print Markdown instead of JSON Schema",
-     NULL},
+    ORR_OPTION_MARKDOWN("Markdown instead of JSON Schema"),
     {NULL},
 };
 
@@ -54,9 +52,9 @@ static const OrrDocumentCode *find_document(const char *name, GPtrArray *names) 
 /* A workload document is a choice: `kind`, and next to it the parameters of that kind. */
 static char *describe(const char *document, const OrrFieldTable *table) {
   if (document && strcmp(document, "workload") == 0)
-    return as_markdown ? orr_field_registry_markdown(&orr_workload_registry)
-                       : orr_field_registry_json_schema(&orr_workload_registry, document);
-  return as_markdown ? orr_field_markdown(table) : orr_field_json_schema(table, document);
+    return orr_options.markdown ? orr_field_registry_markdown(&orr_workload_registry)
+                                : orr_field_registry_json_schema(&orr_workload_registry, document);
+  return orr_options.markdown ? orr_field_markdown(table) : orr_field_json_schema(table, document);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

@@ -4,45 +4,41 @@
  */
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_slurm.h"
 #include "sim/cli/summary_sweep.h"
 #include "sim/cli/terminal.h"
 
-static char **settings, *database, *executor, *timeout;
-static gboolean as_json, collect, resume, status, whole_steps, yes;
-static gint n_jobs, task = -1;
+static char *executor, *timeout;
+static gboolean collect, resume, status, whole_steps, yes;
+static gint task = -1;
 
 static const GOptionEntry options[] = {
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
-     "Change the scenario, e.g. cluster.nodes=64; may be repeated", "PATH=VALUE"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the points in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one per core)", "N"},
-    {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
-     "local (default): worker processes on this machine; slurm: a job array, configured in the "
-     "section sweep.slurm",
-     "WORD"},
-    {"status", 0, 0, G_OPTION_ARG_NONE, &status,
-     "Print the progress of the sweep that was submitted to Slurm for --db", NULL},
-    {"collect", 0, 0, G_OPTION_ARG_NONE, &collect,
-     "Merge the points of its tasks into --db, and submit the missing points again", NULL},
-    {"task", 0, 0, G_OPTION_ARG_INT, &task, "Run one task of the job array (for the submitted job)",
-     "N"},
-    {"resume", 0, 0, G_OPTION_ARG_NONE, &resume,
-     "Continue the newest sweep of this document in the database", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &timeout, "Time limit of one point, e.g. 30s", "TIME"},
-    {"whole-steps", 0, 0, G_OPTION_ARG_NONE, &whole_steps,
-     "Replay every micro-batch instead of extrapolating the steady state of a pipeline", NULL},
-    {"yes", 0, 0, G_OPTION_ARG_NONE, &yes, "Allow more points than sweep.most", NULL},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the report as one JSON object", NULL},
+    ORR_OPTION_SET("cluster.nodes=64"),
+    ORR_OPTION_DB("the points"),
+    ORR_OPTION_JOBS("Worker processes (default: one per core)"),
+    ORR_OPTION_TEXT("executor", executor, "WORD",
+                    "local (default): worker processes on this machine; slurm: a job array, "
+                    "configured in the section sweep.slurm"),
+    ORR_OPTION_FLAG("status", status,
+                    "Print the progress of the sweep that was submitted to Slurm for --db"),
+    ORR_OPTION_FLAG("collect", collect,
+                    "Merge the points of its tasks into --db, and submit the missing points again"),
+    ORR_OPTION_INT("task", task, "Run one task of the job array (for the submitted job)"),
+    ORR_OPTION_FLAG("resume", resume, "Continue the newest sweep of this document in the database"),
+    ORR_OPTION_TEXT("timeout", timeout, "TIME", "Time limit of one point, e.g. 30s"),
+    ORR_OPTION_FLAG(
+        "whole-steps", whole_steps,
+        "Replay every micro-batch instead of extrapolating the steady state of a pipeline"),
+    ORR_OPTION_FLAG("yes", yes, "Allow more points than sweep.most"),
+    ORR_OPTION_JSON("the report as one JSON object"),
     {NULL},
 };
 
@@ -106,10 +102,8 @@ static gboolean is_slurm(void) { return g_strcmp0(executor, "slurm") == 0; }
 
 static gboolean check_options(GError **error) {
   static const char *const executors[] = {"local", "slurm", NULL};
-  const gboolean is_none = database && strcmp(database, "none") == 0;
-  if (n_jobs < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
-  else if (executor && !g_strv_contains(executors, executor))
+  const gboolean is_none = !orr_options_database();
+  if (executor && !g_strv_contains(executors, executor))
     orr_cli_unknown("executor", executor, executors, error);
   else if ((resume || is_slurm() || status || collect || task >= 0) && is_none)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs a database, but --db none was given",
@@ -117,13 +111,13 @@ static gboolean check_options(GError **error) {
                 : status  ? "--status"
                 : collect ? "--collect"
                           : "--executor slurm");
-  else if (is_slurm() && n_jobs > 0)
+  else if (is_slurm() && orr_options.n_jobs > 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "-j is for --executor local; for Slurm set sweep.slurm.tasks and sweep.slurm.cpus");
   else if (status && collect)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "give --status or --collect, not both");
   else
-    return TRUE;
+    return orr_options_check_jobs(error);
   return FALSE;
 }
 
@@ -148,7 +142,7 @@ static int finish_early(const OrrSweepReport *report, const char *file, const ch
 static GError *stopped; /* why points could no longer be stored */
 
 static int finish(const OrrSweepReport *report, const char *file, const char *db, GError **error) {
-  if (as_json)
+  if (orr_options.json)
     orr_summary_sweep_json(report);
   else
     orr_summary_sweep_print(report, file, db);
@@ -172,7 +166,7 @@ static gboolean check_paths(const char *file, const char *db, GError **error) {
 static int show_status(const char *path, GError **error) {
   g_autoptr(OrrSlurmStatus) found = orr_sweep_slurm_status(path, error);
   if (!found) return 1;
-  if (as_json)
+  if (orr_options.json)
     orr_summary_slurm_json(found);
   else
     orr_summary_slurm_print(found, path);
@@ -184,9 +178,9 @@ static int merge_shards(OrrLibrary *library, const char *path, GError **error) {
   g_autoptr(OrrSweepReport) report = orr_sweep_slurm_collect(library, path, error);
   g_autoptr(OrrSlurmStatus) found = report ? orr_sweep_slurm_status(path, error) : NULL;
   if (!found) return 1;
-  if (as_json && report->is_whole)
+  if (orr_options.json && report->is_whole)
     orr_summary_sweep_json(report);
-  else if (as_json)
+  else if (orr_options.json)
     orr_summary_slurm_json(found);
   else if (report->is_whole)
     orr_summary_sweep_print(report, found->file, path);
@@ -226,7 +220,7 @@ static int run_here(OrrLibrary *library, const OrrSweepOrder *order, GError **er
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  const char *path = database ? database : "orrery.db";
+  const char *path = orr_options_database();
   double timeout_s = 0;
   if (!check_options(error) || !read_timeout(&timeout_s, error)) return 2;
   if (status || collect || task >= 0) return run_submitted(library, args, path, error);
@@ -234,9 +228,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   const OrrSweepOrder order = {
       .file = args[0],
-      .settings = settings,
-      .db = strcmp(path, "none") == 0 ? NULL : path,
-      .jobs = (guint)n_jobs,
+      .settings = orr_options.settings,
+      .db = path,
+      .jobs = (guint)orr_options.n_jobs,
       .timeout_s = timeout_s,
       .resume = resume,
       .yes = yes,

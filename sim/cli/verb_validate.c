@@ -3,11 +3,11 @@
  * errors.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
@@ -17,31 +17,29 @@
 #include "sim/validate/validate_costs.h"
 #include "sim/validate/validate_stored.h"
 
-static char *rows_csv, *database, *profile, *residuals_folder, *leave;
-static gboolean as_json, wants_bands;
-static gint n_jobs, n_pairs = 400;
+static char *rows_csv, *profile, *residuals_folder, *leave;
+static gboolean wants_bands;
+static gint n_pairs = 400;
 
 static const GOptionEntry options[] = {
-    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv,
-     "Simulate the rows of FILE.csv instead of the set's own", "FILE.csv"},
-    {"profile", 0, 0, G_OPTION_ARG_FILENAME, &profile, "Sets of costs: query only this profile",
-     "NAME"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
-     "Store the comparison in FILE (default: orrery.db); 'none' stores nothing", "FILE"},
-    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Rows to simulate at once (default: one per core)",
-     "N"},
-    {"bands", 0, 0, G_OPTION_ARG_NONE, &wants_bands,
-     "Test the error bands instead: ask each measured answer for its band, without replays", NULL},
-    {"leave", 0, 0, G_OPTION_ARG_FILENAME, &leave,
-     "Bands: what does not speak for an answer: its set (default), its row, or nothing (default "
-     "with --rows)",
-     "WHAT"},
-    {"pairs", 0, 0, G_OPTION_ARG_INT, &n_pairs,
-     "Bands: pairs of each set that are asked for the band of their ratio, at most (default: 400)",
-     "N"},
-    {"residuals", 0, 0, G_OPTION_ARG_FILENAME, &residuals_folder,
-     "Write what error bands are made from into FOLDER; takes all sets (make residuals)", "FOLDER"},
+    ORR_OPTION_TEXT("rows", rows_csv, "FILE.csv",
+                    "Simulate the rows of FILE.csv instead of the set's own"),
+    ORR_OPTION_TEXT("profile", profile, "NAME", "Sets of costs: query only this profile"),
+    ORR_OPTION_JSON("one JSON object"),
+    ORR_OPTION_DB("the comparison"),
+    ORR_OPTION_JOBS("Rows to simulate at once (default: one per core)"),
+    ORR_OPTION_FLAG(
+        "bands", wants_bands,
+        "Test the error bands instead: ask each measured answer for its band, without replays"),
+    ORR_OPTION_TEXT("leave", leave, "WHAT",
+                    "Bands: what does not speak for an answer: its set (default), its row, or "
+                    "nothing (default with --rows)"),
+    ORR_OPTION_INT("pairs", n_pairs,
+                   "Bands: pairs of each set that are asked for the band of their ratio, at most "
+                   "(default: 400)"),
+    ORR_OPTION_TEXT(
+        "residuals", residuals_folder, "FOLDER",
+        "Write what error bands are made from into FOLDER; takes all sets (make residuals)"),
     {NULL},
 };
 
@@ -61,7 +59,7 @@ static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStor
   const OrrValidateOrder order = {.set = set,
                                   .rows_csv = rows_csv,
                                   .profile = profile,
-                                  .jobs = (guint)n_jobs,
+                                  .jobs = (guint)orr_options.n_jobs,
                                   .store = not_stored ? NULL : store,
                                   .lost = &not_stored,
                                   .progress = show_progress,
@@ -138,12 +136,12 @@ static int validate_sets(OrrLibrary *library, const char *group, char **sets, Or
     OrrValidation *validation = validate_one(library, *set, store, error);
     if (!validation) return 2;
     g_ptr_array_add(validations, validation);
-    if (!as_json && !group) orr_summary_validate_set(validation);
+    if (!orr_options.json && !group) orr_summary_validate_set(validation);
     fflush(stdout);
     report_stored(library, validation);
   }
   merge(validations, &all);
-  if (as_json)
+  if (orr_options.json)
     orr_summary_validate_json(validations, &all);
   else if (group) {
     orr_validate_group_print(group, validations);
@@ -177,8 +175,6 @@ static gboolean check_options(char **args, GError **error) {
   else if (residuals_folder && args[0])
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--residuals takes all sets: give no GROUP and no SET");
-  else if (n_jobs < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d", n_jobs);
   else if (residuals_folder && !g_file_test(residuals_folder, G_FILE_TEST_IS_DIR))
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--residuals takes a folder, found %s",
                 residuals_folder);
@@ -191,7 +187,8 @@ static gboolean check_options(char **args, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--pairs takes a number from 0, found %d",
                 n_pairs);
   else
-    return orr_verb_validate_bands_check(leave, rows_csv != NULL, error);
+    return orr_options_check_jobs(error) &&
+           orr_verb_validate_bands_check(leave, rows_csv != NULL, error);
   return FALSE;
 }
 
@@ -205,28 +202,27 @@ static gboolean check_paths(const char *db, GError **error) {
 /* Asks for the bands of the sets' shipped residuals, or of the rows of --rows. */
 static int test_bands(OrrLibrary *library, char **sets, GError **error) {
   g_autoptr(OrrValidation) rows = rows_csv ? validate_one(library, sets[0], NULL, error) : NULL;
-  const OrrVerbValidateBands order = {
-      .sets = sets, .rows = rows, .leave = leave, .n_pairs = (guint)n_pairs, .as_json = as_json};
+  const OrrVerbValidateBands order = {.sets = sets,
+                                      .rows = rows,
+                                      .leave = leave,
+                                      .n_pairs = (guint)n_pairs,
+                                      .as_json = orr_options.json};
   if (rows_csv && !rows) return 2;
   const int status = orr_verb_validate_bands(library, &order, error);
   return rows ? MAX(status, status_of(rows)) : status;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  const char *path = database ? database : "orrery.db";
-  const gboolean is_stored = !wants_bands && strcmp(path, "none") != 0;
-
+  const char *path = wants_bands ? NULL : orr_options_database();
   g_auto(GStrv) shipped =
       args[0] ? orr_validation_group(library, args[0]) : orr_validation_sets(library);
   const char *group = args[0] && shipped[0] && !args[1] ? args[0] : NULL;
   char **sets = args[0] && !group ? args : shipped;
-  if (!check_options(args, error) || !check_sets(library, sets, error) ||
-      !check_paths(is_stored ? path : NULL, error))
+  if (!check_options(args, error) || !check_sets(library, sets, error) || !check_paths(path, error))
     return 2;
   if (wants_bands) return test_bands(library, sets, error);
-  g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
-  if (is_stored && !store) return 1;
-  if (store) orr_store_keep_aside(store);
+  g_autoptr(OrrStore) store = NULL;
+  if (!orr_options_open(path, &store, error)) return 1;
   const int status = validate_sets(library, group, sets, store, error);
   if (not_stored && error && !*error)
     g_propagate_prefixed_error(error, not_stored, "not all is stored: ");
