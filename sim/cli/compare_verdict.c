@@ -12,6 +12,7 @@
 
 #include "sim/bands/band.h"
 #include "sim/bands/band_metrics.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 #include "sim/sweep/sweep_likeness.h"
 
@@ -255,40 +256,31 @@ char *orr_compare_verdict_markdown(const OrrVerdicts *all) {
   return g_string_free(out, FALSE);
 }
 
-static void add_number(GString *out, const char *name, double value) {
-  g_string_append_printf(out, ", \"%s\": ", name);
-  orr_show_json_number(out, value);
-}
-
 static void add_json(GString *out, const OrrVerdict *verdict) {
-  g_string_append(out, "{\"metric\": ");
-  orr_show_json_text(out, verdict->metric);
-  add_number(out, "other", verdict->other);
-  add_number(out, "this", verdict->this);
-  add_number(out, "ratio", verdict->ratio);
-  add_number(out, "low", verdict->low);
-  add_number(out, "high", verdict->high);
-  add_number(out, "level", verdict->level);
-  g_string_append_printf(out, ", \"pairs\": %" G_GINT64_FORMAT, verdict->n_pairs);
-  add_number(out, "sure", verdict->sure);
-  g_string_append_printf(
-      out, ", \"told_apart\": %s, \"quality\": ", verdict->is_decided ? "true" : "false");
-  orr_show_json_text(out, verdict->quality);
-  g_string_append(out, ", \"text\": ");
-  orr_show_json_text(out, verdict->text);
+  orr_json_write_element(out, "\n ");
+  orr_json_write_text(out, "metric", verdict->metric);
+  orr_json_write_number(out, "other", verdict->other);
+  orr_json_write_number(out, "this", verdict->this);
+  orr_json_write_number(out, "ratio", verdict->ratio);
+  orr_json_write_number(out, "low", verdict->low);
+  orr_json_write_number(out, "high", verdict->high);
+  orr_json_write_number(out, "level", verdict->level);
+  orr_json_write_int(out, "pairs", verdict->n_pairs);
+  orr_json_write_number(out, "sure", verdict->sure);
+  orr_json_write_bool(out, "told_apart", verdict->is_decided);
+  orr_json_write_text(out, "quality", verdict->quality);
+  orr_json_write_text(out, "text", verdict->text);
   g_string_append_c(out, '}');
 }
 
 char *orr_compare_verdict_json(const OrrVerdicts *all) {
-  GString *out = g_string_new("\"differ\": ");
-  orr_show_json_text(out, all->differ);
-  g_string_append(out, ",\n\"note\": ");
-  orr_show_json_text(out, all->note);
-  g_string_append(out, ",\n\"verdicts\": [");
-  for (guint i = 0; i < all->verdicts->len; i++) {
-    g_string_append(out, i > 0 ? ",\n " : "\n ");
-    add_json(out, verdict_at(all, i));
-  }
+  GString *out = g_string_new(NULL);
+  orr_json_write_text(out, "differ", all->differ);
+  g_string_append(out, ",\n");
+  orr_json_write_text(out, "note", all->note);
+  g_string_append(out, ",\n");
+  orr_json_write_array(out, "verdicts");
+  for (guint i = 0; i < all->verdicts->len; i++) add_json(out, verdict_at(all, i));
   g_string_append(out, all->verdicts->len > 0 ? "\n]" : "]");
   return g_string_free(out, FALSE);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "sim/bands/band.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
@@ -23,12 +24,10 @@ static void print_json(const OrrScenario *scenario, const GPtrArray *jobs) {
   for (guint i = 0; i < jobs->len; i++) {
     const OrrJobOutcome *job = job_at(jobs, i);
     const OrrJobSpec *spec = scenario->jobs->pdata[i];
-    g_string_append(out, i > 0 ? ",\n {\"stack\": " : "\n {\"stack\": ");
-    orr_show_json_text(out, orr_scenario_stack_name(&spec->workload));
-    g_string_append(out, ", ");
-    orr_show_json_members(out, &orr_job_table, &job->row);
-    g_string_append(out, ", ");
-    orr_show_json_members(out, job->outcome->kind->result, &job->outcome->result);
+    orr_json_write_element(out, "\n ");
+    orr_json_write_text(out, "stack", orr_scenario_stack_name(&spec->workload));
+    orr_json_write_members(out, &orr_job_table, &job->row);
+    orr_json_write_members(out, job->outcome->kind->result, &job->outcome->result);
     orr_summary_band_json(out, job->outcome);
     orr_summary_faults_json(out, job->outcome);
     g_string_append_c(out, '}');

@@ -4,7 +4,6 @@
  */
 #include "sim/cli/show.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,70 +81,7 @@ void orr_show_entry(const char *name, gsize width, const char *sentence) {
     printf("%s\n", name);
 }
 
-void orr_show_json_text(GString *out, const char *text) {
-  if (!text) {
-    g_string_append(out, "null");
-    return;
-  }
-  g_string_append_c(out, '"');
-  for (const char *c = text; *c; c++) {
-    if (*c == '"' || *c == '\\')
-      g_string_append_printf(out, "\\%c", *c);
-    else if (*c == '\n')
-      g_string_append(out, "\\n");
-    else if ((guchar)*c < 0x20)
-      g_string_append_printf(out, "\\u%04x", (guchar)*c);
-    else
-      g_string_append_c(out, *c);
-  }
-  g_string_append_c(out, '"');
-}
-
-void orr_show_json_number(GString *out, double value) {
-  char digits[G_ASCII_DTOSTR_BUF_SIZE];
-  if (!isfinite(value)) {
-    g_string_append(out, "null");
-    return;
-  }
-  g_ascii_formatd(digits, sizeof digits, "%.15g", value);
-  if (g_ascii_strtod(digits, NULL) != value) g_ascii_formatd(digits, sizeof digits, "%.17g", value);
-  g_string_append(out, digits);
-}
-
-static void append_member(GString *out, const OrrField *field, const void *row) {
-  const char *member = (const char *)row + field->offset;
-  g_autofree char *text = NULL;
-  switch (field->kind) {
-  case ORR_FIELD_BOOL:
-    g_string_append(out, *(const gboolean *)member ? "true" : "false");
-    break;
-  case ORR_FIELD_INT:
-    g_string_append_printf(out, "%" G_GINT64_FORMAT, *(const gint64 *)member);
-    break;
-  case ORR_FIELD_REAL:
-    orr_show_json_number(out, *(const double *)member);
-    break;
-  default:
-    text =
-        *(char *const *)member || field->kind != ORR_FIELD_TEXT ? orr_field_text(field, row) : NULL;
-    orr_show_json_text(out, text);
-  }
-}
-
-void orr_show_json_members(GString *out, const OrrFieldTable *table, const void *row) {
-  for (size_t i = 0; i < table->n_fields; i++) {
-    g_autofree char *name = g_strdelimit(g_strdup(table->fields[i].name), "-", '_');
-    g_string_append_printf(out, "%s\"%s\": ", i > 0 ? ", " : "", name);
-    append_member(out, &table->fields[i], row);
-  }
-}
-
 char *orr_show_assumed(const char *stack) { return g_strdup_printf("release assumed: %s", stack); }
-
-void orr_show_json_assumed(GString *out, const char *stack) {
-  g_string_append(out, ", \"release_assumed\": ");
-  orr_show_json_text(out, stack);
-}
 
 char *orr_show_percent(double fraction) { return g_strdup_printf("%.1f %%", 100 * fraction); }
 
@@ -199,13 +135,4 @@ void orr_show_wrapped(const char *text, guint indent, guint column) {
     if (*at) at++;
   }
   putchar('\n');
-}
-
-void orr_show_json_warnings(GString *out, char *const *warnings, guint n) {
-  g_string_append(out, ", \"warnings\": [");
-  for (guint i = 0; i < n; i++) {
-    if (i > 0) g_string_append(out, ", ");
-    orr_show_json_text(out, warnings[i]);
-  }
-  g_string_append_c(out, ']');
 }

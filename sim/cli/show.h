@@ -28,21 +28,9 @@ gboolean orr_show_document(const char *text, const char *output, GError **error)
 /* Prints "NAME  SENTENCE" to stdout; a NULL sentence is left out. */
 void orr_show_entry(const char *name, gsize width, const char *sentence);
 
-/* JSON (RFC 8259) appended to @out. Numbers read back as the same double; NaN and infinity are
- * null. */
-void orr_show_json_text(GString *out, const char *text); /* Appends `, "warnings": ["...", ...]`. */
-void orr_show_json_warnings(GString *out, char *const *warnings, guint n);
-/* NULL: null */
-void orr_show_json_number(GString *out, double value);
-/* Appends the scalar members of a row as "name": value, ...; in names '-' becomes '_'. Adds no
- * braces, so that a caller can add members of its own. */
-void orr_show_json_members(GString *out, const OrrFieldTable *table, const void *row);
-
 /* What an answer says whose scenario names no release of its software, so that @stack was taken:
- * "release assumed: vllm-0.19", newly allocated; and `, "release_assumed": "vllm-0.19"`, null where
- * @stack is NULL. */
+ * "release assumed: vllm-0.19". Newly allocated. */
 char *orr_show_assumed(const char *stack);
-void orr_show_json_assumed(GString *out, const char *stack);
 
 /* A fraction in percent: "44.9 %"; with a sign: "+2.3 %". Newly allocated. */
 char *orr_show_percent(double fraction);

@@ -1,6 +1,7 @@
 /*
  * summary_band.c - writes bands for people and as JSON.
  */
+#include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
 #include "sim/cli/summary_band.h"
 
@@ -171,22 +172,22 @@ void orr_summary_band_serving(GString *out, const OrrOutcome *outcome) {
 
 /* --- JSON --- */
 
+static void add_bound(GString *out, const OrrBandRow *row, const char *which, double value) {
+  g_autofree char *name = g_strdup_printf("%s_%s", row->metric, which);
+  orr_json_write_number(out, name, value);
+}
+
 static void add_bounds(GString *out, const OrrBandRow *row) {
-  g_string_append_printf(out, ", \"%s_low\": ", row->metric);
-  orr_show_json_number(out, row->low);
-  g_string_append_printf(out, ", \"%s_high\": ", row->metric);
-  orr_show_json_number(out, row->high);
-  g_string_append_printf(out, ", \"%s_expected\": ", row->metric);
-  orr_show_json_number(out, row->expected);
+  add_bound(out, row, "low", row->low);
+  add_bound(out, row, "high", row->high);
+  add_bound(out, row, "expected", row->expected);
 }
 
 /* The first band row is that of the kind's headline (band_metrics.c). */
 static void add_headline(GString *out, const OrrBandRow *row) {
-  g_string_append(out, ", \"band_level\": ");
-  orr_show_json_number(out, row->level);
-  g_string_append_printf(out,
-                         ", \"band_rows\": %" G_GINT64_FORMAT ", \"band_quality\": ", row->rows);
-  orr_show_json_text(out, row->quality);
+  orr_json_write_number(out, "band_level", row->level);
+  orr_json_write_int(out, "band_rows", row->rows);
+  orr_json_write_text(out, "band_quality", row->quality);
 }
 
 void orr_summary_band_json(GString *out, const OrrOutcome *outcome) {
@@ -194,11 +195,5 @@ void orr_summary_band_json(GString *out, const OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->bands->len; i++)
     add_bounds(out, &g_array_index(outcome->bands, OrrBandRow, i));
   add_headline(out, &g_array_index(outcome->bands, OrrBandRow, 0));
-  g_string_append(out, ", \"bands\": [");
-  for (guint i = 0; i < outcome->bands->len; i++) {
-    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
-    orr_show_json_members(out, &orr_band_table, &g_array_index(outcome->bands, OrrBandRow, i));
-    g_string_append_c(out, '}');
-  }
-  g_string_append_c(out, ']');
+  orr_json_write_rows(out, "bands", &orr_band_table, outcome->bands, "\n  ");
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 
 enum { NAME_WIDTH = 27, MOST_OUTSIDE = 20 };
@@ -47,6 +48,33 @@ static void print_coverage(const OrrCoverage *coverage) {
   printf("\n");
 }
 
+static guint n_groups(void) {
+  guint n = 0;
+  while (orr_coverage_groups[n].name) n++;
+  return n;
+}
+
+/* Of each of @sets; NULL: of each group of sets. Of OrrCoverage. */
+static GArray *coverages_of(const OrrValidateBands *bands, const GPtrArray *sets) {
+  GArray *all = g_array_new(FALSE, FALSE, sizeof(OrrCoverage));
+  for (guint i = 0; sets && i < sets->len; i++) {
+    const OrrCoverage coverage = orr_coverage_of_set(bands, sets->pdata[i]);
+    g_array_append_val(all, coverage);
+  }
+  for (const OrrCoverageGroup *group = orr_coverage_groups; !sets && group->name; group++) {
+    const OrrCoverage coverage = orr_coverage_of_group(bands, group);
+    g_array_append_val(all, coverage);
+  }
+  return all;
+}
+
+/* Takes @coverages. */
+static void print_all(GArray *coverages) {
+  for (guint i = 0; i < coverages->len; i++)
+    print_coverage(&g_array_index(coverages, OrrCoverage, i));
+  g_array_unref(coverages);
+}
+
 static void print_coverages(const OrrValidateBands *bands, const GPtrArray *sets) {
   printf(
       "error bands of %u measured answers, each asked with %s; width: mean of log(high / low) at "
@@ -57,15 +85,9 @@ static void print_coverages(const OrrValidateBands *bands, const GPtrArray *sets
   printf("  %-*s %6s  %5s %5s %5s  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH, "set",
          "answers", "good", "weak", "none", "80 %", "50 %", "width", "inside", "width", "equal",
          "ratio");
-  for (guint i = 0; i < sets->len; i++) {
-    const OrrCoverage coverage = orr_coverage_of_set(bands, sets->pdata[i]);
-    print_coverage(&coverage);
-  }
+  print_all(coverages_of(bands, sets));
   printf("  sums\n");
-  for (const OrrCoverageGroup *group = orr_coverage_groups; group->name; group++) {
-    const OrrCoverage coverage = orr_coverage_of_group(bands, group);
-    print_coverage(&coverage);
-  }
+  print_all(coverages_of(bands, NULL));
 }
 
 /* --- Pairs --- */
@@ -82,26 +104,37 @@ static void print_pairs(const OrrPairsSummary *one) {
   printf("\n");
 }
 
+typedef enum { BY_SET, BY_AXIS, BY_GROUP } By;
+
+/* Of OrrPairsSummary. */
+static GArray *pairs_by(const GArray *pairs, const GPtrArray *sets, By by) {
+  GArray *all = g_array_new(FALSE, FALSE, sizeof(OrrPairsSummary));
+  const guint n = by == BY_SET ? sets->len : by == BY_AXIS ? ORR_AXES : n_groups();
+  for (guint i = 0; i < n; i++) {
+    const OrrPairsSummary one = orr_validate_pairs_summary(
+        pairs, by == BY_SET ? sets->pdata[i] : NULL, by == BY_AXIS ? (OrrPairAxis)i : ORR_AXES,
+        by == BY_GROUP ? &orr_coverage_groups[i] : NULL);
+    g_array_append_val(all, one);
+  }
+  return all;
+}
+
+static void print_pairs_by(const GArray *pairs, const GPtrArray *sets, By by) {
+  g_autoptr(GArray) all = pairs_by(pairs, sets, by);
+  for (guint i = 0; i < all->len; i++) print_pairs(&g_array_index(all, OrrPairsSummary, i));
+}
+
 static void print_all_pairs(const GArray *pairs, const GPtrArray *sets) {
   printf("ratios of %u pairs of rows of one set that differ in one axis; decided: the 80 %% band "
          "excludes 1\n",
          pairs->len);
   printf("  %-*s %6s  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH, "set", "pairs", "band",
          "named", "inside", "decided", "right", "width", "apart");
-  for (guint i = 0; i < sets->len; i++) {
-    const OrrPairsSummary one = orr_validate_pairs_summary(pairs, sets->pdata[i], ORR_AXES, NULL);
-    print_pairs(&one);
-  }
+  print_pairs_by(pairs, sets, BY_SET);
   printf("  axes\n");
-  for (OrrPairAxis axis = 0; axis < ORR_AXES; axis++) {
-    const OrrPairsSummary one = orr_validate_pairs_summary(pairs, NULL, axis, NULL);
-    print_pairs(&one);
-  }
+  print_pairs_by(pairs, sets, BY_AXIS);
   printf("  sums\n");
-  for (const OrrCoverageGroup *group = orr_coverage_groups; group->name; group++) {
-    const OrrPairsSummary one = orr_validate_pairs_summary(pairs, NULL, ORR_AXES, group);
-    print_pairs(&one);
-  }
+  print_pairs_by(pairs, sets, BY_GROUP);
 }
 
 /* --- Rows of a file --- */
@@ -141,118 +174,97 @@ void orr_summary_bands_text(const OrrValidateBands *bands, const GArray *pairs) 
 
 /* --- JSON --- */
 
-static void add_number(GString *out, const char *name, const char *suffix, double value) {
-  g_string_append_printf(out, ", \"%s%s\": ", name, suffix);
-  orr_show_json_number(out, value);
-}
-
 static void add_coverage(GString *out, const OrrCoverage *coverage) {
   static const char *const suffixes[ORR_VALIDATE_BANDS_LEVELS] = {"_80", "_50"};
-  g_string_append(out, "{\"name\": ");
-  orr_show_json_text(out, coverage->name);
-  g_string_append_printf(out, ", \"answers\": %u, \"good\": %u, \"weak\": %u, \"none\": %u",
-                         coverage->n_answers, coverage->n_good, coverage->n_weak, coverage->n_none);
+  orr_json_write_element(out, "\n  ");
+  orr_json_write_text(out, "name", coverage->name);
+  orr_json_write_int(out, "answers", coverage->n_answers);
+  orr_json_write_int(out, "good", coverage->n_good);
+  orr_json_write_int(out, "weak", coverage->n_weak);
+  orr_json_write_int(out, "none", coverage->n_none);
   for (guint i = 0; i < ORR_VALIDATE_BANDS_LEVELS; i++) {
     const OrrCoverageLevel *level = &coverage->levels[i];
-    add_number(out, "coverage", suffixes[i], level->coverage);
-    add_number(out, "width", suffixes[i], level->width);
-    add_number(out, "constant_coverage", suffixes[i], level->constant_coverage);
-    add_number(out, "constant_width", suffixes[i], level->constant_width);
-    add_number(out, "equal_width", suffixes[i], level->equal_width);
-    add_number(out, "ratio", suffixes[i], level->ratio);
+    const struct {
+      const char *name;
+      double value;
+    } members[] = {{"coverage", level->coverage},
+                   {"width", level->width},
+                   {"constant_coverage", level->constant_coverage},
+                   {"constant_width", level->constant_width},
+                   {"equal_width", level->equal_width},
+                   {"ratio", level->ratio}};
+    for (guint k = 0; k < G_N_ELEMENTS(members); k++) {
+      g_autofree char *name = g_strconcat(members[k].name, suffixes[i], NULL);
+      orr_json_write_number(out, name, members[k].value);
+    }
   }
   g_string_append_c(out, '}');
 }
 
 static void add_pairs(GString *out, const OrrPairsSummary *one) {
-  g_string_append(out, "{\"name\": ");
-  orr_show_json_text(out, one->name);
-  g_string_append_printf(out, ", \"pairs\": %u, \"banded\": %u", one->n_pairs, one->n_banded);
-  add_number(out, "named", "", one->named);
-  add_number(out, "coverage_80", "", one->coverage);
-  add_number(out, "decided", "", one->decided);
-  add_number(out, "right", "", one->right);
-  add_number(out, "width_80", "", one->width);
-  add_number(out, "apart_80", "", one->apart);
+  orr_json_write_element(out, "\n  ");
+  orr_json_write_text(out, "name", one->name);
+  orr_json_write_int(out, "pairs", one->n_pairs);
+  orr_json_write_int(out, "banded", one->n_banded);
+  orr_json_write_number(out, "named", one->named);
+  orr_json_write_number(out, "coverage_80", one->coverage);
+  orr_json_write_number(out, "decided", one->decided);
+  orr_json_write_number(out, "right", one->right);
+  orr_json_write_number(out, "width_80", one->width);
+  orr_json_write_number(out, "apart_80", one->apart);
   g_string_append_c(out, '}');
 }
 
 static void add_row(GString *out, const OrrBandsCheck *check) {
   const OrrBandsBounds band = values_of(check);
-  g_string_append(out, "{\"set\": ");
-  orr_show_json_text(out, check->residual->set);
-  g_string_append_printf(out, ", \"row\": %" G_GINT64_FORMAT ", \"label\": ", check->residual->row);
-  orr_show_json_text(out, check->residual->label);
-  g_string_append_printf(out, ", \"metric\": \"%s\", \"quality\": \"%s\"", check->answer->metric,
-                         orr_band_quality_words[check->quality]);
-  add_number(out, "measured", "", check->answer->measured);
-  add_number(out, "simulated", "", check->answer->simulated);
-  add_number(out, "low", "_80", band.low);
-  add_number(out, "high", "_80", band.high);
+  orr_json_write_element(out, "\n  ");
+  orr_json_write_text(out, "set", check->residual->set);
+  orr_json_write_int(out, "row", check->residual->row);
+  orr_json_write_text(out, "label", check->residual->label);
+  orr_json_write_text(out, "metric", check->answer->metric);
+  orr_json_write_text(out, "quality", orr_band_quality_words[check->quality]);
+  orr_json_write_number(out, "measured", check->answer->measured);
+  orr_json_write_number(out, "simulated", check->answer->simulated);
+  orr_json_write_number(out, "low_80", band.low);
+  orr_json_write_number(out, "high_80", band.high);
   g_string_append_c(out, '}');
 }
 
-/* Begins the next element of an array; the first is on a line of its own too. */
-static void begin_element(GString *out) {
-  g_string_append(out, g_str_has_suffix(out->str, "[") ? "\n  " : ",\n  ");
-}
-
-static void add_coverages(GString *out, const OrrValidateBands *bands, const GPtrArray *sets) {
-  g_string_append(out, ",\n \"sets\": [");
-  for (guint i = 0; i < sets->len; i++) {
-    const OrrCoverage coverage = orr_coverage_of_set(bands, sets->pdata[i]);
-    begin_element(out);
-    add_coverage(out, &coverage);
-  }
-  g_string_append(out, "],\n \"sums\": [");
-  for (const OrrCoverageGroup *group = orr_coverage_groups; group->name; group++) {
-    const OrrCoverage coverage = orr_coverage_of_group(bands, group);
-    begin_element(out);
-    add_coverage(out, &coverage);
-  }
+static void add_all_coverages(GString *out, const char *name, GArray *coverages) {
+  orr_json_write_array(out, name);
+  for (guint i = 0; i < coverages->len; i++)
+    add_coverage(out, &g_array_index(coverages, OrrCoverage, i));
   g_string_append_c(out, ']');
+  g_array_unref(coverages);
 }
 
-static void add_rows(GString *out, const OrrValidateBands *bands) {
-  g_string_append(out, ",\n \"rows\": [");
-  for (guint i = 0; i < bands->checks->len; i++) {
-    begin_element(out);
-    add_row(out, &g_array_index(bands->checks, OrrBandsCheck, i));
-  }
+static void add_all_pairs(GString *out, const char *name, GArray *summaries) {
+  orr_json_write_array(out, name);
+  for (guint i = 0; i < summaries->len; i++)
+    add_pairs(out, &g_array_index(summaries, OrrPairsSummary, i));
   g_string_append_c(out, ']');
-}
-
-static void add_all_pairs(GString *out, const GArray *pairs, const GPtrArray *sets) {
-  g_string_append(out, ",\n \"pairs\": {\"sets\": [");
-  for (guint i = 0; i < sets->len; i++) {
-    const OrrPairsSummary one = orr_validate_pairs_summary(pairs, sets->pdata[i], ORR_AXES, NULL);
-    begin_element(out);
-    add_pairs(out, &one);
-  }
-  g_string_append(out, "],\n \"axes\": [");
-  for (OrrPairAxis axis = 0; axis < ORR_AXES; axis++) {
-    const OrrPairsSummary one = orr_validate_pairs_summary(pairs, NULL, axis, NULL);
-    begin_element(out);
-    add_pairs(out, &one);
-  }
-  g_string_append(out, "],\n \"sums\": [");
-  for (const OrrCoverageGroup *group = orr_coverage_groups; group->name; group++) {
-    const OrrPairsSummary one = orr_validate_pairs_summary(pairs, NULL, ORR_AXES, group);
-    begin_element(out);
-    add_pairs(out, &one);
-  }
-  g_string_append(out, "]}");
+  g_array_unref(summaries);
 }
 
 void orr_summary_bands_json(const OrrValidateBands *bands, const GArray *pairs) {
-  g_autoptr(GString) out = g_string_new("{\"left_out\": ");
+  g_autoptr(GString) out = g_string_new("{");
   g_autoptr(GPtrArray) sets = orr_coverage_sets(bands);
-  orr_show_json_text(out, orr_validate_bands_leave_words[bands->leave]);
-  g_string_append(out, ", \"stale\": ");
-  orr_show_json_text(out, orr_validate_bands_stale(bands));
-  add_coverages(out, bands, sets);
-  add_rows(out, bands);
-  add_all_pairs(out, pairs, sets);
-  g_string_append(out, "}\n");
-  fputs(out->str, stdout);
+  orr_json_write_text(out, "left_out", orr_validate_bands_leave_words[bands->leave]);
+  orr_json_write_text(out, "stale", orr_validate_bands_stale(bands));
+  g_string_append(out, ",\n ");
+  add_all_coverages(out, "sets", coverages_of(bands, sets));
+  g_string_append(out, ",\n ");
+  add_all_coverages(out, "sums", coverages_of(bands, NULL));
+  g_string_append(out, ",\n ");
+  orr_json_write_array(out, "rows");
+  for (guint i = 0; i < bands->checks->len; i++)
+    add_row(out, &g_array_index(bands->checks, OrrBandsCheck, i));
+  g_string_append(out, "],\n ");
+  orr_json_write_object(out, "pairs");
+  add_all_pairs(out, "sets", pairs_by(pairs, sets, BY_SET));
+  g_string_append(out, ",\n ");
+  add_all_pairs(out, "axes", pairs_by(pairs, sets, BY_AXIS));
+  g_string_append(out, ",\n ");
+  add_all_pairs(out, "sums", pairs_by(pairs, sets, BY_GROUP));
+  printf("%s}}\n", out->str);
 }

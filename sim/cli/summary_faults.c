@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
 
@@ -51,14 +52,6 @@ void orr_summary_faults(GString *out, const OrrOutcome *outcome, const char *nam
 
 void orr_summary_faults_json(GString *out, const OrrOutcome *outcome) {
   if (outcome->faults->len == 0) return;
-  g_string_append(out, ", \"fault\": [");
-  for (guint i = 0; i < outcome->faults->len; i++) {
-    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
-    orr_show_json_members(out, &orr_fault_table, &g_array_index(outcome->faults, OrrFaultRow, i));
-    g_string_append_c(out, '}');
-  }
-  g_string_append_c(out, ']');
-  if (!outcome->own_job) return;
-  g_string_append(out, ", \"slowdown\": ");
-  orr_show_json_number(out, outcome->own_job->slowdown);
+  orr_json_write_rows(out, "fault", &orr_fault_table, outcome->faults, "\n  ");
+  if (outcome->own_job) orr_json_write_number(out, "slowdown", outcome->own_job->slowdown);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/bands/inputs.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
 #include "sim/run/answer/run_kind.h"
@@ -113,25 +114,15 @@ void orr_summary_inputs(GString *out, const OrrOutcome *outcome) {
 
 static void add_rows(GString *out, const char *name, const OrrOutcome *outcome,
                      const OrrFieldTable *table) {
-  const GArray *rows = orr_outcome_rows(outcome, table);
-  g_string_append_printf(out, "\"%s\": [", name);
-  for (guint i = 0; i < rows->len; i++) {
-    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
-    orr_show_json_members(out, table, rows->data + (gsize)i * table->size);
-    g_string_append_c(out, '}');
-  }
-  g_string_append_c(out, ']');
+  orr_json_write_rows(out, name, table, orr_outcome_rows(outcome, table), "\n  ");
 }
 
 void orr_summary_inputs_json(GString *out, const OrrOutcome *outcome) {
   if (outcome->uncertain_inputs->len == 0) return;
-  g_string_append(out, ", \"inputs\": {");
+  orr_json_write_object(out, "inputs");
   add_rows(out, "uncertain", outcome, &orr_uncertain_input_table);
-  g_string_append(out, ", ");
   add_rows(out, "replays", outcome, &orr_input_replay_table);
-  g_string_append(out, ", ");
   add_rows(out, "spread", outcome, &orr_input_spread_table);
-  g_string_append(out, ", ");
   add_rows(out, "effects", outcome, &orr_input_effect_table);
   g_string_append_c(out, '}');
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 
 #define D "%" G_GINT64_FORMAT
@@ -185,52 +186,45 @@ char *orr_summary_plan_serving_reasons(const GArray *layouts) {
 
 /* --- JSON --- */
 
-static void add_number(GString *out, const char *name, double value) {
-  g_string_append_printf(out, ", \"%s\": ", name);
-  orr_show_json_number(out, value);
-}
-
-static void add_text(GString *out, const char *name, const char *text) {
-  g_string_append_printf(out, ", \"%s\": ", name);
-  orr_show_json_text(out, text);
-}
-
 static void add_layout(GString *out, const OrrPlanServingAnswer *answer,
                        const OrrPlanLayout *layout, guint rank) {
   g_autofree char *words = orr_plan_serving_words(answer->asked, layout);
-  g_string_append_printf(out, "%s\n  {\"rank\": %u", rank > 1 ? "," : "", rank);
-  add_text(out, "layout", words);
-  add_text(out, "cluster", answer->asked->clusters[layout->cluster]);
-  add_number(out, "gpus", (double)(layout->replicas * layout->gpus));
-  add_number(out, "replicas", (double)layout->replicas);
-  add_number(out, "rate_rps", layout->fleet_rate);
-  add_number(out, "sure_rate_rps", layout->fleet_sure_rate);
-  add_number(out, "ttft_p99_s", layout->at.ttft_p99_s);
-  add_number(out, "tpot_p99_s", layout->at.tpot_p99_s);
-  add_number(out, "output_tokens_per_s_per_gpu", layout->at.output_tokens_per_s_per_gpu);
-  add_number(out, "power_w_per_gpu", layout->at.power_w / (double)layout->gpus);
-  add_number(out, "cost_per_million_output_tokens", layout->at.cost_per_million_output_tokens);
-  add_number(out, "ttft_factor", layout->ttft_factor);
-  add_number(out, "tpot_factor", layout->tpot_factor);
-  add_text(out, "bound_by", orr_plan_bound_words[layout->bound]);
+  const OrrPlanRate *at = &layout->at;
+  orr_json_write_element(out, "\n  ");
+  orr_json_write_int(out, "rank", rank);
+  orr_json_write_text(out, "layout", words);
+  orr_json_write_text(out, "cluster", answer->asked->clusters[layout->cluster]);
+  orr_json_write_int(out, "gpus", layout->replicas * layout->gpus);
+  orr_json_write_int(out, "replicas", layout->replicas);
+  orr_json_write_number(out, "rate_rps", layout->fleet_rate);
+  orr_json_write_number(out, "sure_rate_rps", layout->fleet_sure_rate);
+  orr_json_write_number(out, "ttft_p99_s", at->ttft_p99_s);
+  orr_json_write_number(out, "tpot_p99_s", at->tpot_p99_s);
+  orr_json_write_number(out, "output_tokens_per_s_per_gpu", at->output_tokens_per_s_per_gpu);
+  orr_json_write_number(out, "power_w_per_gpu", at->power_w / (double)layout->gpus);
+  orr_json_write_number(out, "cost_per_million_output_tokens", at->cost_per_million_output_tokens);
+  orr_json_write_number(out, "ttft_factor", layout->ttft_factor);
+  orr_json_write_number(out, "tpot_factor", layout->tpot_factor);
+  orr_json_write_text(out, "bound_by", orr_plan_bound_words[layout->bound]);
   g_string_append_c(out, '}');
 }
 
 void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   const OrrServingResult *fleet = answer->fleet;
-  g_autoptr(GString) out = g_string_new("{\"file\": ");
-  orr_show_json_text(out, answer->file);
-  add_text(out, "launch", answer->launch);
-  orr_show_json_assumed(out, answer->assumed);
-  add_number(out, "goodput_rps", fleet->goodput_rps);
-  add_number(out, "growth_rps", fleet->growth_rps);
-  add_number(out, "ttft_p99_s", fleet->ttft.p99);
-  add_number(out, "tpot_p99_s", fleet->tpot.p99);
-  add_number(out, "energy_j_per_output_token", fleet->energy_j_per_output_token);
-  add_number(out, "cost_per_million_output_tokens", fleet->cost_per_million_output_tokens);
-  add_number(out, "searched", answer->layouts->len);
-  add_number(out, "known", answer->n_known);
-  g_string_append(out, ", \"layouts\": [");
+  g_autoptr(GString) out = g_string_new("{");
+  orr_json_write_text(out, "file", answer->file);
+  orr_json_write_text(out, "launch", answer->launch);
+  orr_json_write_text(out, "release_assumed", answer->assumed);
+  orr_json_write_number(out, "goodput_rps", fleet->goodput_rps);
+  orr_json_write_number(out, "growth_rps", fleet->growth_rps);
+  orr_json_write_number(out, "ttft_p99_s", fleet->ttft.p99);
+  orr_json_write_number(out, "tpot_p99_s", fleet->tpot.p99);
+  orr_json_write_number(out, "energy_j_per_output_token", fleet->energy_j_per_output_token);
+  orr_json_write_number(out, "cost_per_million_output_tokens",
+                        fleet->cost_per_million_output_tokens);
+  orr_json_write_int(out, "searched", answer->layouts->len);
+  orr_json_write_int(out, "known", answer->n_known);
+  orr_json_write_array(out, "layouts");
   for (guint i = 0; i < answer->ranked->len; i++)
     add_layout(out, answer, layout_at(answer, i), i + 1);
   printf("%s]}\n", out->str);

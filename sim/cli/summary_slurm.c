@@ -1,10 +1,11 @@
 /*
  * summary_slurm.c - writes the state of the jobs, tasks and points of a sweep on Slurm.
  */
-#include "sim/cli/summary_slurm.h"
+#include "sim/cli/summary_sweep.h"
 
 #include <stdio.h>
 
+#include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 
 static const char *const state_words[] = {"queued", "running", "done", "cancelled", "failed"};
@@ -43,36 +44,23 @@ void orr_summary_slurm_print(const OrrSlurmStatus *status, const char *db) {
     printf("  next          orrery sweep --status --db %s\n", db);
 }
 
-static void add_reasons(GString *out, const char *name, const GArray *reasons) {
-  g_string_append_printf(out, ", \"%s\": [", name);
-  for (guint i = 0; i < reasons->len; i++) {
-    const OrrSweepExclusion *one = &g_array_index(reasons, OrrSweepExclusion, i);
-    g_string_append(out, i > 0 ? ", {\"reason\": " : "{\"reason\": ");
-    orr_show_json_text(out, one->reason);
-    g_string_append_printf(out, ", \"n\": %" G_GUINT64_FORMAT "}", one->n);
-  }
-  g_string_append_c(out, ']');
-}
-
 void orr_summary_slurm_json(const OrrSlurmStatus *status) {
-  g_autoptr(GString) out = g_string_new("{\"file\": ");
-  orr_show_json_text(out, status->file);
-  g_string_append(out, ", \"job\": ");
-  orr_show_json_text(out, status->job);
-  g_string_append(out, ", \"merge_job\": ");
-  orr_show_json_text(out, status->merge_job);
-  g_string_append_printf(
-      out,
-      ", \"run\": %" G_GINT64_FORMAT ", \"submission\": %" G_GINT64_FORMAT
-      ", \"n_points\": %" G_GUINT64_FORMAT ", \"n_done\": %" G_GUINT64_FORMAT ", \"n_tasks\": %u",
-      status->sweep, status->submission, status->n_points, status->n_done, status->n_tasks);
-  for (int word = 0; word < ORR_N_POINT_STATUSES; word++)
-    g_string_append_printf(out, ", \"n_%s\": %" G_GUINT64_FORMAT, orr_point_words[word],
-                           status->by_status[word]);
-  for (int state = 0; state < ORR_N_SLURM_STATES; state++)
-    g_string_append_printf(out, ", \"tasks_%s\": %u", state_words[state], status->by_state[state]);
-  add_reasons(out, "not_simulated", status->refused);
-  add_reasons(out, "failures", status->failures);
-  g_string_append_printf(out, ", \"whole\": %s", status->is_whole ? "true" : "false");
+  g_autoptr(GString) out = g_string_new("{");
+  orr_json_write_text(out, "file", status->file);
+  orr_json_write_text(out, "job", status->job);
+  orr_json_write_text(out, "merge_job", status->merge_job);
+  orr_json_write_int(out, "run", status->sweep);
+  orr_json_write_int(out, "submission", status->submission);
+  orr_json_write_int(out, "n_points", (gint64)status->n_points);
+  orr_json_write_int(out, "n_done", (gint64)status->n_done);
+  orr_json_write_int(out, "n_tasks", status->n_tasks);
+  orr_summary_sweep_statuses_json(out, status->by_status);
+  for (int state = 0; state < ORR_N_SLURM_STATES; state++) {
+    g_autofree char *name = g_strconcat("tasks_", state_words[state], NULL);
+    orr_json_write_int(out, name, status->by_state[state]);
+  }
+  orr_summary_sweep_reasons_json(out, "not_simulated", status->refused);
+  orr_summary_sweep_reasons_json(out, "failures", status->failures);
+  orr_json_write_bool(out, "whole", status->is_whole);
   printf("%s}\n", out->str);
 }

@@ -2,6 +2,7 @@
  * summary_sweep.c - writes the report of a sweep: how many points ran, why others did not, the best
  * points, and the command that simulates the best one again.
  */
+#include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
 #include "sim/cli/summary_sweep.h"
 
@@ -226,91 +227,88 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
  * as the point and the best one do. */
 static void add_bands(GString *out, const OrrSweepReport *report, const OrrSweepBest *one) {
   if (!one->bands) return;
-  g_string_append(out, ", \"bands\": [");
+  orr_json_write_array(out, "bands");
   for (guint i = 0; i < report->n_objectives; i++) {
     const OrrBand *band = &one->bands->of[i];
-    g_string_append(out, i > 0 ? ", {\"low\": " : "{\"low\": ");
-    orr_show_json_number(out, one->score[i] * band->low);
-    g_string_append(out, ", \"high\": ");
-    orr_show_json_number(out, one->score[i] * band->high);
-    g_string_append(out, ", \"expected\": ");
-    orr_show_json_number(out, one->score[i] * band->middle);
-    g_string_append_printf(out, ", \"level\": %g, \"rows\": %u, \"quality\": \"%s\", \"reason\": ",
-                           band->level, band->n_rows, orr_band_quality_words[band->quality]);
-    orr_show_json_text(out, band->reason);
+    orr_json_write_element(out, i > 0 ? " " : "");
+    orr_json_write_number(out, "low", one->score[i] * band->low);
+    orr_json_write_number(out, "high", one->score[i] * band->high);
+    orr_json_write_number(out, "expected", one->score[i] * band->middle);
+    orr_json_write_number(out, "level", band->level);
+    orr_json_write_int(out, "rows", band->n_rows);
+    orr_json_write_text(out, "quality", orr_band_quality_words[band->quality]);
+    orr_json_write_text(out, "reason", band->reason);
     g_string_append_c(out, '}');
   }
+  g_string_append_c(out, ']');
   const gboolean compared = one->bands->apart != ORR_APART_UNKNOWN;
-  g_string_append_printf(out, "], \"told_apart\": %s, \"sure\": ",
-                         !compared                             ? "null"
-                         : one->bands->apart == ORR_APART_TOLD ? "true"
-                                                               : "false");
-  orr_show_json_number(out, compared ? one->bands->sure : NAN);
+  if (compared)
+    orr_json_write_bool(out, "told_apart", one->bands->apart == ORR_APART_TOLD);
+  else
+    orr_json_write_text(out, "told_apart", NULL);
+  orr_json_write_number(out, "sure", compared ? one->bands->sure : NAN);
+}
+
+static void add_settings(GString *out, char **settings) {
+  orr_json_write_object(out, "settings");
+  for (; settings && *settings; settings++) {
+    const char *equals = strchr(*settings, '=');
+    g_autofree char *path = g_strndup(*settings, (gsize)(equals - *settings));
+    orr_json_write_text(out, path, equals + 1);
+  }
+  g_string_append_c(out, '}');
 }
 
 static void add_points(GString *out, const OrrSweepReport *report, const char *name,
                        const GArray *points) {
-  g_string_append_printf(out, ", \"%s\": [", name);
+  orr_json_write_array(out, name);
   for (guint k = 0; k < points->len; k++) {
     const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
-    g_string_append_printf(out, "%s\n  {\"point\": %" G_GUINT64_FORMAT, k > 0 ? "," : "",
-                           one->point);
-    if (report->sweep)
-      g_string_append_printf(out, ", \"run\": %" G_GINT64_FORMAT,
-                             report->sweep + 1 + (gint64)one->point);
-    g_string_append(out, ", \"objectives\": [");
-    for (guint i = 0; i < report->n_objectives; i++) {
-      g_string_append(out, i > 0 ? ", " : "");
-      orr_show_json_number(out, one->score[i]);
-    }
+    orr_json_write_element(out, "\n  ");
+    orr_json_write_int(out, "point", (gint64)one->point);
+    if (report->sweep) orr_json_write_int(out, "run", report->sweep + 1 + (gint64)one->point);
+    orr_json_write_array(out, "objectives");
+    for (guint i = 0; i < report->n_objectives; i++)
+      orr_json_write_number(out, NULL, one->score[i]);
     g_string_append_c(out, ']');
     add_bands(out, report, one);
-    g_string_append(out, ", \"settings\": {");
-    for (char **setting = one->settings; setting && *setting; setting++) {
-      const char *equals = strchr(*setting, '=');
-      g_autofree char *path = g_strndup(*setting, (gsize)(equals - *setting));
-      g_string_append(out, setting > one->settings ? ", " : "");
-      orr_show_json_text(out, path);
-      g_string_append(out, ": ");
-      orr_show_json_text(out, equals + 1);
-    }
-    g_string_append(out, "}}");
+    add_settings(out, one->settings);
+    g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');
 }
 
-static void add_reasons(GString *out, const char *name, const GArray *reasons) {
-  g_string_append_printf(out, ", \"%s\": [", name);
+void orr_summary_sweep_reasons_json(GString *out, const char *name, const GArray *reasons) {
+  orr_json_write_array(out, name);
   for (guint i = 0; i < reasons->len; i++) {
     const OrrSweepExclusion *one = &g_array_index(reasons, OrrSweepExclusion, i);
-    g_string_append(out, i > 0 ? ", {\"reason\": " : "{\"reason\": ");
-    orr_show_json_text(out, one->reason);
-    g_string_append_printf(out, ", \"n\": %" G_GUINT64_FORMAT "}", one->n);
+    orr_json_write_element(out, i > 0 ? " " : "");
+    orr_json_write_text(out, "reason", one->reason);
+    orr_json_write_int(out, "n", (gint64)one->n);
+    g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');
+}
+
+void orr_summary_sweep_statuses_json(GString *out, const guint64 *by_status) {
+  for (int status = 0; status < ORR_N_POINT_STATUSES; status++) {
+    g_autofree char *name = g_strconcat("n_", orr_point_words[status], NULL);
+    orr_json_write_int(out, name, (gint64)by_status[status]);
+  }
 }
 
 void orr_summary_sweep_json(const OrrSweepReport *report) {
   g_autoptr(GString) out = g_string_new("{");
-  g_string_append_printf(
-      out,
-      "\"n_combinations\": %" G_GUINT64_FORMAT ", \"n_points\": %" G_GUINT64_FORMAT
-      ", \"n_done\": %" G_GUINT64_FORMAT ", \"n_before\": %" G_GUINT64_FORMAT,
-      report->n_combinations, report->n_points, report->n_done, report->n_before);
-  for (int status = 0; status < ORR_N_POINT_STATUSES; status++)
-    g_string_append_printf(out, ", \"n_%s\": %" G_GUINT64_FORMAT, orr_point_words[status],
-                           report->by_status[status]);
-  if (report->sweep) g_string_append_printf(out, ", \"run\": %" G_GINT64_FORMAT, report->sweep);
-  g_string_append(out, ", \"seconds\": ");
-  orr_show_json_number(out, report->seconds);
-  g_string_append(out, ", \"objectives\": [");
-  for (guint i = 0; i < report->n_objectives; i++) {
-    g_string_append(out, i > 0 ? ", " : "");
-    orr_show_json_text(out, report->objectives[i]);
-  }
-  g_string_append_c(out, ']');
-  add_reasons(out, "excluded", report->excluded);
-  add_reasons(out, "not_simulated", report->refused);
+  orr_json_write_int(out, "n_combinations", (gint64)report->n_combinations);
+  orr_json_write_int(out, "n_points", (gint64)report->n_points);
+  orr_json_write_int(out, "n_done", (gint64)report->n_done);
+  orr_json_write_int(out, "n_before", (gint64)report->n_before);
+  orr_summary_sweep_statuses_json(out, report->by_status);
+  if (report->sweep) orr_json_write_int(out, "run", report->sweep);
+  orr_json_write_number(out, "seconds", report->seconds);
+  orr_json_write_texts(out, "objectives", report->objectives, report->n_objectives);
+  orr_summary_sweep_reasons_json(out, "excluded", report->excluded);
+  orr_summary_sweep_reasons_json(out, "not_simulated", report->refused);
   add_points(out, report, "best", report->best);
   add_points(out, report, "front", report->front);
   printf("%s}\n", out->str);

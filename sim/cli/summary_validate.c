@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
 #include "sim/cli/validate_parts.h"
@@ -151,68 +152,59 @@ void orr_summary_validate_all(const OrrValidation *all, guint n_sets) {
 /* --- JSON --- */
 
 static void add_statistics(GString *out, const OrrValidation *validation) {
-  const struct {
-    const char *name;
-    double value;
-  } statistics[] = {{"mape", validation->mape},
-                    {"bias", validation->bias},
-                    {"median", validation->median},
-                    {"p90", validation->p90},
-                    {"worst", validation->worst}};
-  g_string_append_printf(out, "\"n_compared\": %u, \"n_refused\": %u", validation->n_compared,
-                         validation->refusals->len);
-  for (guint i = 0; i < G_N_ELEMENTS(statistics); i++) {
-    g_string_append_printf(out, ", \"%s\": ", statistics[i].name);
-    orr_show_json_number(out, statistics[i].value);
+  orr_json_write_int(out, "n_compared", validation->n_compared);
+  orr_json_write_int(out, "n_refused", validation->refusals->len);
+  orr_json_write_number(out, "mape", validation->mape);
+  orr_json_write_number(out, "bias", validation->bias);
+  orr_json_write_number(out, "median", validation->median);
+  orr_json_write_number(out, "p90", validation->p90);
+  orr_json_write_number(out, "worst", validation->worst);
+}
+
+static void add_rows(GString *out, const OrrValidation *validation) {
+  g_string_append(out, ",\n   ");
+  orr_json_write_array(out, "rows");
+  for (guint i = 0; i < validation->rows->len; i++) {
+    const OrrValidationRow *row = row_at(validation, i);
+    orr_json_write_element(out, "\n    ");
+    orr_json_write_members(out, &orr_validation_row_table, row);
+    orr_json_write_text(out, "part", row->part);
+    orr_json_write_text(out, "stack", row->stack);
+    orr_json_write_text(out, "release_assumed", row->assumed);
+    g_string_append_c(out, '}');
   }
+  g_string_append_c(out, ']');
+  if (validation->costs->len == 0) return;
+  g_string_append(out, ",\n   ");
+  orr_json_write_rows(out, "costs", &orr_cost_error_table, validation->costs, "\n    ");
 }
 
 static void add_set(GString *out, const OrrValidation *validation) {
-  g_string_append(out, "  {\"set\": ");
-  orr_show_json_text(out, validation->set_name);
-  g_string_append(out, ", ");
+  orr_json_write_element(out, "\n  ");
+  orr_json_write_text(out, "set", validation->set_name);
   add_statistics(out, validation);
-  g_string_append(out, ",\n   \"rows\": [");
-  for (guint i = 0; i < validation->rows->len; i++) {
-    g_string_append(out, i > 0 ? ",\n    {" : "\n    {");
-    orr_show_json_members(out, &orr_validation_row_table, row_at(validation, i));
-    g_string_append(out, ", \"part\": ");
-    orr_show_json_text(out, row_at(validation, i)->part);
-    g_string_append(out, ", \"stack\": ");
-    orr_show_json_text(out, row_at(validation, i)->stack);
-    orr_show_json_assumed(out, row_at(validation, i)->assumed);
-    g_string_append_c(out, '}');
-  }
-  if (validation->costs->len > 0) g_string_append(out, "],\n   \"costs\": [");
-  for (guint i = 0; i < validation->costs->len; i++) {
-    g_string_append(out, i > 0 ? ",\n    {" : "\n    {");
-    orr_show_json_members(out, &orr_cost_error_table, cost_at(validation, i));
-    g_string_append_c(out, '}');
-  }
-  g_string_append(out, "]");
+  add_rows(out, validation);
   orr_validate_parts_json(out, validation);
-  g_string_append(out, ",\n   \"refused\": [");
+  g_string_append(out, ",\n   ");
+  orr_json_write_array(out, "refused");
   for (guint i = 0; i < validation->refusals->len; i++) {
     const OrrValidationRefusal *refusal = refusal_at(validation, i);
-    g_string_append_printf(out,
-                           "%s\n    {\"row\": %" G_GINT64_FORMAT ", \"failed\": %s, \"label\": ",
-                           i > 0 ? "," : "", refusal->row, refusal->failed ? "true" : "false");
-    orr_show_json_text(out, refusal->label);
-    g_string_append(out, ", \"reason\": ");
-    orr_show_json_text(out, refusal->reason);
+    orr_json_write_element(out, "\n    ");
+    orr_json_write_int(out, "row", refusal->row);
+    orr_json_write_bool(out, "failed", refusal->failed);
+    orr_json_write_text(out, "label", refusal->label);
+    orr_json_write_text(out, "reason", refusal->reason);
     g_string_append_c(out, '}');
   }
   g_string_append(out, "]}");
 }
 
 void orr_summary_validate_json(const GPtrArray *validations, const OrrValidation *all) {
-  g_autoptr(GString) out = g_string_new("{\"sets\": [\n");
-  for (guint i = 0; i < validations->len; i++) {
-    g_string_append(out, i > 0 ? ",\n" : "");
-    add_set(out, validations->pdata[i]);
-  }
-  g_string_append(out, "],\n \"all\": {");
+  g_autoptr(GString) out = g_string_new("{");
+  orr_json_write_array(out, "sets");
+  for (guint i = 0; i < validations->len; i++) add_set(out, validations->pdata[i]);
+  g_string_append(out, validations->len > 0 ? "],\n " : "\n],\n ");
+  orr_json_write_object(out, "all");
   add_statistics(out, all);
-  g_string_append(out, "}}\n");
-  fputs(out->str, stdout);
+  printf("%s}}\n", out->str);
 }

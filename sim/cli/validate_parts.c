@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibration/crossval/crossval.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/show.h"
 
 typedef struct {
@@ -55,25 +56,22 @@ gboolean orr_validate_parts_print(const OrrValidation *validation) {
   return parts->len > 0;
 }
 
-static void add_number(GString *out, const char *name, double value) {
-  g_string_append_printf(out, ", \"%s\": ", name);
-  orr_show_json_number(out, value);
-}
-
 void orr_validate_parts_json(GString *out, const OrrValidation *validation) {
   g_autoptr(GArray) parts = parts_of(validation);
+  if (parts->len == 0) return;
+  g_string_append(out, ",\n   ");
+  orr_json_write_array(out, "parts");
   for (guint i = 0; i < parts->len; i++) {
     const Part *part = &g_array_index(parts, Part, i);
     const OrrErrors errors = orr_errors_of(part->errors);
-    g_string_append(out, i > 0 ? ",\n    {\"part\": " : ",\n   \"parts\": [\n    {\"part\": ");
-    orr_show_json_text(out, part->part);
-    g_string_append(out, ", \"metric\": ");
-    orr_show_json_text(out, part->metric);
-    g_string_append_printf(out, ", \"n\": %u", errors.n);
-    add_number(out, "mape", errors.mape);
-    add_number(out, "bias", errors.bias);
-    add_number(out, "median", errors.median);
+    orr_json_write_element(out, "\n    ");
+    orr_json_write_text(out, "part", part->part);
+    orr_json_write_text(out, "metric", part->metric);
+    orr_json_write_int(out, "n", errors.n);
+    orr_json_write_number(out, "mape", errors.mape);
+    orr_json_write_number(out, "bias", errors.bias);
+    orr_json_write_number(out, "median", errors.median);
     g_string_append_c(out, '}');
   }
-  if (parts->len > 0) g_string_append_c(out, ']');
+  g_string_append_c(out, ']');
 }

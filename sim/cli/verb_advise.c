@@ -7,6 +7,7 @@
 
 #include "sim/bands/known_errors.h"
 #include "sim/base/fault.h"
+#include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
@@ -22,46 +23,46 @@ static const OrrCampaignAdviceRow *row_at(const OrrCampaignAdvice *advice, guint
 
 /* --- JSON --- */
 
-static void add_number(GString *out, const char *name, double value) {
-  g_string_append_printf(out, ", \"%s\": ", name);
-  orr_show_json_number(out, value);
+static void add_tiers(GString *out, const GArray *tiers) {
+  orr_json_write_array(out, "tiers");
+  for (guint i = 0; i < tiers->len; i++) {
+    const OrrCampaignAdviceTier *tier = &g_array_index(tiers, OrrCampaignAdviceTier, i);
+    orr_json_write_element(out, i > 0 ? " " : "");
+    orr_json_write_text(out, "tier", tier->tier);
+    orr_json_write_number(out, "stall_s", tier->stall_s);
+    orr_json_write_number(out, "interval_s", tier->interval_s);
+    orr_json_write_number(out, "young_s", tier->young_s);
+    orr_json_write_number(out, "daly_s", tier->daly_s);
+    g_string_append_c(out, '}');
+  }
+  g_string_append_c(out, ']');
 }
 
 static void print_json(const OrrCampaignAdvice *advice, char *const *warnings) {
-  g_autoptr(GString) out = g_string_new(NULL);
-  g_string_append_printf(out, "{\"seeds\": %" G_GINT64_FORMAT, advice->seeds);
-  add_number(out, "goodput", advice->goodput);
-  add_number(out, "mttf_s", advice->mttf_s);
-  add_number(out, "expected_ettr", advice->ettr);
-  add_number(out, "spares_p50", (double)advice->spares_p50);
-  add_number(out, "spares_p99", (double)advice->spares_p99);
-  g_string_append(out, ", \"tiers\": [");
-  for (guint i = 0; i < advice->tiers->len; i++) {
-    const OrrCampaignAdviceTier *tier = &g_array_index(advice->tiers, OrrCampaignAdviceTier, i);
-    g_string_append_printf(out, "%s{\"tier\": \"%s\"", i ? ", " : "", tier->tier);
-    add_number(out, "stall_s", tier->stall_s);
-    add_number(out, "interval_s", tier->interval_s);
-    add_number(out, "young_s", tier->young_s);
-    add_number(out, "daly_s", tier->daly_s);
-    g_string_append_c(out, '}');
-  }
-  g_string_append(out, "], \"rows\": [");
+  g_autoptr(GString) out = g_string_new("{");
+  orr_json_write_int(out, "seeds", advice->seeds);
+  orr_json_write_number(out, "goodput", advice->goodput);
+  orr_json_write_number(out, "mttf_s", advice->mttf_s);
+  orr_json_write_number(out, "expected_ettr", advice->ettr);
+  orr_json_write_int(out, "spares_p50", advice->spares_p50);
+  orr_json_write_int(out, "spares_p99", advice->spares_p99);
+  add_tiers(out, advice->tiers);
+  orr_json_write_array(out, "rows");
   for (guint i = 0; i < advice->rows->len; i++) {
     const OrrCampaignAdviceRow *row = row_at(advice, i);
-    g_string_append_printf(out, "%s\n  {\"topic\": \"%s\", \"subject\": ", i ? "," : "",
-                           orr_campaign_advice_topics[row->topic]);
-    orr_show_json_text(out, row->subject);
-    g_string_append(out, ", \"choice\": ");
-    orr_show_json_text(out, row->choice);
-    add_number(out, "value", row->value);
-    add_number(out, "goodput", row->goodput);
-    add_number(out, "gain", row->gain);
-    g_string_append(out, ", \"refusal\": ");
-    orr_show_json_text(out, row->refusal);
-    g_string_append_printf(out, ", \"now\": %s}", row->is_now ? "true" : "false");
+    orr_json_write_element(out, "\n  ");
+    orr_json_write_text(out, "topic", orr_campaign_advice_topics[row->topic]);
+    orr_json_write_text(out, "subject", row->subject);
+    orr_json_write_text(out, "choice", row->choice);
+    orr_json_write_number(out, "value", row->value);
+    orr_json_write_number(out, "goodput", row->goodput);
+    orr_json_write_number(out, "gain", row->gain);
+    orr_json_write_text(out, "refusal", row->refusal);
+    orr_json_write_bool(out, "now", row->is_now);
+    g_string_append_c(out, '}');
   }
-  g_string_append(out, "]");
-  orr_show_json_warnings(out, warnings, g_strv_length((char **)warnings));
+  g_string_append_c(out, ']');
+  orr_json_write_texts(out, "warnings", warnings, g_strv_length((char **)warnings));
   printf("%s}\n", out->str);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
 #include "sim/cli/show.h"
@@ -69,21 +70,17 @@ static void add_interval(GString *out, const char *before, const OrrCapacityInte
                          interval->meets ? "true" : "false");
 }
 
-static void add_factors(GString *out, const OrrCapacityBand *band) {
-  for (int k = 0; k < ORR_N_LIMITS; k++) {
-    if (isnan(band->factors[k])) continue;
-    g_string_append_printf(out, ", \"%s_factor\": %.6g", orr_capacity_limits[k], band->factors[k]);
-  }
-}
-
 static void add_sure(GString *out, const OrrCapacity *capacity) {
   const OrrCapacityBand *band = &deciding(capacity)->band;
-  g_string_append_printf(out, "\"confidence\": %g, \"sure_rate_rps\": ", confidence);
-  orr_show_json_number(out, capacity->sure.meets > 0 ? capacity->sure.meets : NAN);
-  g_string_append_printf(
-      out, ", \"band_quality\": \"%s\", \"band_reason\": ", orr_band_quality_words[band->quality]);
-  orr_show_json_text(out, band->reason);
-  add_factors(out, band);
+  g_string_append_printf(out, "\"confidence\": %g", confidence);
+  orr_json_write_number(out, "sure_rate_rps",
+                        capacity->sure.meets > 0 ? capacity->sure.meets : NAN);
+  orr_json_write_text(out, "band_quality", orr_band_quality_words[band->quality]);
+  orr_json_write_text(out, "band_reason", band->reason);
+  for (int k = 0; k < ORR_N_LIMITS; k++)
+    if (!isnan(band->factors[k]))
+      g_string_append_printf(out, ", \"%s_factor\": %.6g", orr_capacity_limits[k],
+                             band->factors[k]);
 }
 
 static void print_json(const OrrCapacity *capacity) {

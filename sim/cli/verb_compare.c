@@ -1,7 +1,7 @@
 /*
  * verb_compare.c - orrery compare DB RUN RUN...: prints how the inputs, the results and the times
  * of two runs differ, each table a view (compare-inputs, compare-results, compare-time); or the
- * inputs and results of three and more side by side (compare_many.h).
+ * inputs and results of three and more side by side (compare_many.c).
  */
 #include <stdio.h>
 

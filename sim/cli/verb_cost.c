@@ -6,6 +6,7 @@
 
 #include "calibration/cost/query.h"
 #include "sim/base/fault.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
 #include "sim/cli/show.h"
@@ -28,14 +29,11 @@ static int answer_rows(const OrrCostModel *model, const char *op, GError **error
 }
 
 static void print_json(OrrCost cost, const char *how, const char *note) {
-  g_autoptr(GString) out = g_string_new("{\"time_s\": ");
-  orr_show_json_number(out, cost.time_s);
-  g_string_append_printf(out, ", \"how\": \"%s\"", how);
-  if (note) {
-    g_string_append(out, ", \"note\": ");
-    orr_show_json_text(out, note);
-  }
-  puts(g_string_append_c(out, '}')->str);
+  g_autoptr(GString) out = g_string_new("{");
+  orr_json_write_number(out, "time_s", cost.time_s);
+  orr_json_write_text(out, "how", how);
+  if (note) orr_json_write_text(out, "note", note);
+  printf("%s}\n", out->str);
 }
 
 static int answer_one(const OrrCostModel *model, char **args, GError **error) {

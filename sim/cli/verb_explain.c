@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/json_write.h"
 #include "sim/base/paths.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/cli.h"
@@ -236,30 +237,24 @@ static void print_unknown(const Side *side) {
 
 /* --- JSON --- */
 
-static void add_rows(GString *out, const OrrFieldTable *table, const GArray *rows) {
-  g_string_append_printf(out, ",\n \"%s\": [", table->name);
-  for (guint i = 0; i < rows->len; i++) {
-    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
-    orr_show_json_members(out, table, rows->data + (gsize)i * table->size);
-    g_string_append_c(out, '}');
-  }
-  g_string_append_c(out, ']');
-}
-
 static void print_json(const OrrOutcome *rows, const Side *measured) {
   g_autoptr(GString) out = g_string_new("{");
   g_autoptr(GArray) unknown = unknown_of(measured);
-  orr_show_json_members(out, &orr_explain_step_table, rows->explain_steps->data);
-  add_rows(out, &orr_explain_kind_table, rows->explain_kinds);
-  add_rows(out, &orr_explain_difference_table, rows->explain_differences);
-  g_string_append(out, ",\n \"unknown\": [");
+  orr_json_write_members(out, &orr_explain_step_table, rows->explain_steps->data);
+  g_string_append(out, ",\n ");
+  orr_json_write_rows(out, orr_explain_kind_table.name, &orr_explain_kind_table,
+                      rows->explain_kinds, "\n  ");
+  g_string_append(out, ",\n ");
+  orr_json_write_rows(out, orr_explain_difference_table.name, &orr_explain_difference_table,
+                      rows->explain_differences, "\n  ");
+  g_string_append(out, ",\n ");
+  orr_json_write_array(out, "unknown");
   for (guint i = 0; i < unknown->len; i++) {
     const Unknown *one = &g_array_index(unknown, Unknown, i);
     g_autofree char *name = g_utf8_make_valid(one->name, -1);
-    g_string_append(out, i > 0 ? ",\n  {\"kernel\": " : "\n  {\"kernel\": ");
-    orr_show_json_text(out, name);
-    g_string_append(out, ", \"measured_s\": ");
-    orr_show_json_number(out, one->seconds);
+    orr_json_write_element(out, "\n  ");
+    orr_json_write_text(out, "kernel", name);
+    orr_json_write_number(out, "measured_s", one->seconds);
     g_string_append_c(out, '}');
   }
   printf("%s]}\n", out->str);

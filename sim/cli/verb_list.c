@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/catalog.h"
 #include "sim/cli/options.h"
@@ -25,14 +26,12 @@ static void print(char **names, GPtrArray *facts) {
 static void print_json(char **names, GPtrArray *facts) {
   g_autoptr(GString) out = g_string_new("[");
   for (guint i = 0; i < facts->len; i++) {
-    g_string_append(out, i > 0 ? ",\n {\"name\": " : "\n {\"name\": ");
-    orr_show_json_text(out, names[i]);
-    g_string_append(out, ", \"fact\": ");
-    orr_show_json_text(out, facts->pdata[i]);
+    orr_json_write_element(out, "\n ");
+    orr_json_write_text(out, "name", names[i]);
+    orr_json_write_text(out, "fact", facts->pdata[i]);
     g_string_append_c(out, '}');
   }
-  g_string_append(out, facts->len > 0 ? "\n]\n" : "]\n");
-  fputs(out->str, stdout);
+  printf("%s%s]\n", out->str, facts->len > 0 ? "\n" : "");
 }
 
 static void list_catalogs(GStrvBuilder *names, GPtrArray *facts) {

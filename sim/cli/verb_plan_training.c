@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/json_write.h"
 #include "sim/base/uncertain.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
@@ -13,7 +14,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/plan_slurm.h"
 #include "sim/cli/show.h"
-#include "sim/cli/summary_slurm.h"
+#include "sim/cli/summary_sweep.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/plan/plan_launch.h"
@@ -144,27 +145,25 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
 
 static void print_json(OrrLibrary *library, const Plan *plan, const char *file) {
   g_autofree char *assumed = orr_verb_plan_assumed_training(library);
-  g_autoptr(GString) out = g_string_new("{\"file\": ");
-  orr_show_json_text(out, file);
-  g_string_append(out, ", \"best_file\": ");
-  orr_show_json_text(out, plan->best_file);
-  g_string_append(out, ", \"launch\": ");
-  orr_show_json_text(out, plan->launch);
-  orr_show_json_assumed(out, assumed);
-  g_string_append_printf(out,
-                         ", \"combinations\": %" G_GUINT64_FORMAT ", \"points\": %" G_GUINT64_FORMAT
-                         ", \"simulated\": %" G_GUINT64_FORMAT ", \"best\": [",
-                         plan->report->n_combinations, plan->report->n_points,
-                         plan->report->by_status[ORR_POINT_OK]);
+  g_autoptr(GString) out = g_string_new("{");
+  orr_json_write_text(out, "file", file);
+  orr_json_write_text(out, "best_file", plan->best_file);
+  orr_json_write_text(out, "launch", plan->launch);
+  orr_json_write_text(out, "release_assumed", assumed);
+  orr_json_write_int(out, "combinations", (gint64)plan->report->n_combinations);
+  orr_json_write_int(out, "points", (gint64)plan->report->n_points);
+  orr_json_write_int(out, "simulated", (gint64)plan->report->by_status[ORR_POINT_OK]);
+  orr_json_write_array(out, "best");
   for (guint i = 0; i < plan->n; i++) {
     const OrrTrainingResult *answer = &plan->answers[i].result.training;
     g_autofree char *layout = layout_of(best_at(plan, i)->settings);
+    orr_json_write_element(out, "\n  ");
     g_string_append_printf(out,
-                           "%s\n  {\"tokens_per_s\": %.17g, \"iteration_time_s\": %.17g, \"mfu\": "
-                           "%.17g, \"memory_peak_bytes\": %.17g, \"layout\": ",
-                           i ? "," : "", answer->tokens_per_s, answer->iteration_time_s,
-                           answer->mfu, answer->memory_peak_bytes);
-    orr_show_json_text(out, layout);
+                           "\"tokens_per_s\": %.17g, \"iteration_time_s\": %.17g, \"mfu\": "
+                           "%.17g, \"memory_peak_bytes\": %.17g",
+                           answer->tokens_per_s, answer->iteration_time_s, answer->mfu,
+                           answer->memory_peak_bytes);
+    orr_json_write_text(out, "layout", layout);
     g_string_append_c(out, '}');
   }
   printf("%s]}\n", out->str);

@@ -9,6 +9,7 @@
 #include "sim/bands/band.h"
 #include "sim/bands/inputs.h"
 #include "sim/base/fault.h"
+#include "sim/base/json_write.h"
 #include "sim/base/memory.h"
 #include "sim/base/paths.h"
 #include "sim/base/quantity.h"
@@ -104,44 +105,31 @@ static OrrScenario *read_scenario(OrrLibrary *library, char *file, OrrNode **ret
   return orr_scenario_read(library, tree, diags);
 }
 
-/* Appends `, "nccl_test": [{...}, ...]`: the rows behind the result. */
-static void add_details(GString *out, const OrrOutcome *outcome) {
-  const OrrFieldTable *table = outcome->kind->details;
-  const GArray *rows = orr_outcome_rows(outcome, table);
-  g_string_append_printf(out, ", \"%s\": [", table->name);
-  for (guint i = 0; i < rows->len; i++) {
-    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
-    orr_show_json_members(out, table, rows->data + (gsize)i * table->size);
-    g_string_append_c(out, '}');
-  }
-  g_string_append_c(out, ']');
-}
-
 /* Appends `, "ttft_s": {"mean": ..., "p50": ...}`: members that belong together. */
 static void add_groups(GString *out, const OrrOutcome *outcome) {
   for (const OrrResultGroup *group = outcome->kind->groups; group && group->name; group++) {
     const double *values =
         (const double *)(const void *)((const char *)&outcome->result + group->offset);
-    g_string_append_printf(out, ", \"%s\": {", group->name);
-    for (guint i = 0; group->members[i]; i++) {
-      g_string_append_printf(out, "%s\"%s\": ", i > 0 ? ", " : "", group->members[i]);
-      orr_show_json_number(out, values[i]);
-    }
+    orr_json_write_object(out, group->name);
+    for (guint i = 0; group->members[i]; i++)
+      orr_json_write_number(out, group->members[i], values[i]);
     g_string_append_c(out, '}');
   }
 }
 
 static void print_json(const OrrScenario *scenario, const OrrOutcome *outcome) {
-  g_autoptr(GString) out = g_string_new("{\"stack\": ");
-  orr_show_json_text(out, orr_scenario_stack_name(&scenario->workload));
-  g_string_append(out, ", ");
-  orr_show_json_members(out, outcome->kind->result, &outcome->result);
+  g_autoptr(GString) out = g_string_new("{");
+  const OrrFieldTable *details = outcome->kind->details; /* the rows behind the result */
+  orr_json_write_text(out, "stack", orr_scenario_stack_name(&scenario->workload));
+  orr_json_write_members(out, outcome->kind->result, &outcome->result);
   add_groups(out, outcome);
   orr_summary_band_json(out, outcome);
-  if (outcome->kind->details) add_details(out, outcome);
+  if (details)
+    orr_json_write_rows(out, details->name, details, orr_outcome_rows(outcome, details), "\n  ");
   orr_summary_inputs_json(out, outcome);
   orr_summary_faults_json(out, outcome);
-  orr_show_json_warnings(out, (char *const *)outcome->warnings->pdata, outcome->warnings->len);
+  orr_json_write_texts(out, "warnings", (char *const *)outcome->warnings->pdata,
+                       outcome->warnings->len);
   printf("%s}\n", out->str);
 }
 

@@ -12,7 +12,6 @@
 #include "sim/cli/options.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/show.h"
-#include "sim/cli/summary_slurm.h"
 #include "sim/cli/summary_sweep.h"
 #include "sim/cli/terminal.h"
 
