@@ -2,7 +2,7 @@
  * compare_many.c - the inputs of several runs by one statement, their results from the view
  * compare-results of each run against the first, their bands from table band.
  */
-#include "sim/cli/compare_many.h"
+#include "sim/cli/verb_compare.h"
 
 #include <math.h>
 #include <string.h>

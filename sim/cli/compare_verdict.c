@@ -5,7 +5,7 @@
  * Both runs must have been undisturbed: no pair of measured rows differs as a job that shared the
  * machine or met faults differs from one that did not.
  */
-#include "sim/cli/compare_verdict.h"
+#include "sim/cli/verb_compare.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * plan_slurm.c - submits a plan to Slurm as the command that was typed.
  */
-#include "sim/cli/plan_slurm.h"
+#include "sim/cli/verb_plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * summary_bands.c - prints coverage and widths of error bands, and what ratios decide.
  */
-#include "sim/cli/summary_bands.h"
+#include "sim/cli/verb_validate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * summary_plan_serving.c - layouts as a ranked table, and the fleet of the best.
  */
-#include "sim/cli/summary_plan_serving.h"
+#include "sim/cli/verb_plan.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * summary_validate.c - prints validations: as text, every row with its error, the statistics and
  * the worst rows; as JSON, the same in full.
  */
-#include "sim/cli/summary_validate.h"
+#include "sim/cli/verb_validate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
-#include "sim/cli/validate_parts.h"
 
 enum { N_WORST = 3, N_WORST_OF_PARTS = 10 };
 

@@ -2,7 +2,7 @@
  * validate_group.c - prints a group of validation sets as one table, then counts the reasons of
  * refusals, then lists the worst rows.
  */
-#include "sim/cli/validate_group.h"
+#include "sim/cli/verb_validate.h"
 
 #include <math.h>
 #include <stdio.h>

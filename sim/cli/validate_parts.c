@@ -2,7 +2,7 @@
  * validate_parts.c - groups the errors of a set's rows by part and metric, and prints each group's
  * statistics.
  */
-#include "sim/cli/validate_parts.h"
+#include "sim/cli/verb_validate.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/compare_many.h"
-#include "sim/cli/compare_verdict.h"
+#include "sim/cli/verb_compare.h"
 #include "sim/cli/options.h"
 #include "sim/cli/question.h"
 

@@ -7,6 +7,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/options.h"
 #include "sim/plan/plan.h"
+#include "sim/plan/plan_serving.h"
 #include "sim/sweep/sweep.h"
 
 G_BEGIN_DECLS
@@ -61,6 +62,48 @@ gboolean orr_verb_plan_set(char **text, char *const *settings, const char *file,
  * *@ret_none: see sweep.h. */
 OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const char *db,
                                     char **ret_none, GError **error);
+
+/* --- Slurm (plan_slurm.c) ---
+ *
+ * A plan of training is a sweep, which goes to a job array (sim/sweep/sweep_slurm.h). The search of
+ * plan serving depends on its own answers, round after round, so it is one job on the cores of one
+ * node: the same command, which stores its layouts in the database. In both cases the same
+ * question, asked again without Slurm, finds what is stored and prints the answer. */
+
+/* Whether @executor (--executor) is slurm. FALSE with @error: another word than local and slurm, or
+ * slurm without a database. */
+gboolean orr_plan_slurm_asked(const char *executor, const char *db, gboolean *ret_is,
+                              GError **error);
+
+/* Submits this process's own command line, without --executor, as one job of @cores cores; prints
+ * what to do next. The script and the job's output are in DB.slurm. */
+gboolean orr_plan_slurm_submit(const char *db, guint cores, GError **error);
+
+/* --- The answer of plan serving (summary_plan_serving.c) --- */
+
+/* What was found. */
+typedef struct {
+  const OrrPlanServing *asked;
+  const GArray *layouts; /* of OrrPlanLayout */
+  const GArray *ranked;  /* of guint: orr_plan_serving_rank */
+  const OrrServingResult *fleet;
+  const char *assumed;  /* the stack that was taken where none was named; NULL: one was */
+  const char *currency; /* NULL: no prices */
+  const char *launch;   /* NULL: none is known */
+  const char *file;     /* the best layout's scenario */
+  const char *db;       /* NULL: nothing is stored */
+  gint64 run, fleet_run;
+  guint n_known; /* layouts that an earlier search had answered */
+  double seconds;
+} OrrPlanServingAnswer;
+
+/* The answer; then, when it is stored, where it is and what to run next. */
+void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer);
+void orr_summary_plan_serving_stored(const OrrPlanServingAnswer *answer);
+void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer);
+
+/* Why no layout serves it: the most frequent reasons. Newly allocated. */
+char *orr_summary_plan_serving_reasons(const GArray *layouts);
 
 G_END_DECLS
 

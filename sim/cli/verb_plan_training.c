@@ -12,11 +12,10 @@
 #include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/options.h"
-#include "sim/cli/plan_slurm.h"
+#include "sim/cli/verb_plan.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_sweep.h"
 #include "sim/cli/terminal.h"
-#include "sim/cli/verb_plan.h"
 #include "sim/plan/plan_launch.h"
 
 enum { SHOWN = 5 };

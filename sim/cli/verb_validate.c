@@ -11,9 +11,7 @@
 #include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
-#include "sim/cli/summary_validate.h"
-#include "sim/cli/validate_group.h"
-#include "sim/cli/verb_validate_bands.h"
+#include "sim/cli/verb_validate.h"
 #include "sim/validate/validate_costs.h"
 #include "sim/validate/validate_stored.h"
 

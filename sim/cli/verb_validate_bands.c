@@ -2,14 +2,13 @@
  * verb_validate_bands.c - orrery validate --bands: coverage of the shipped residuals, or of rows
  * that are replayed now.
  */
-#include "sim/cli/verb_validate_bands.h"
+#include "sim/cli/verb_validate.h"
 
 #include <string.h>
 
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/show.h"
-#include "sim/cli/summary_bands.h"
 
 gboolean orr_verb_validate_bands_check(const char *leave, gboolean has_rows, GError **error) {
   if (leave && !g_strv_contains(orr_validate_bands_leave_words, leave))

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "sim/cli/validate_group.h"
+#include "sim/cli/verb_validate.h"
 
 /* 100 tokens/s measured, 125 simulated: the step takes 100/125 of the time, -20 %. A time keeps
  * its error, and so does memory. */

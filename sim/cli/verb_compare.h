@@ -1,17 +1,35 @@
 /*
- * compare_verdict.h - which of two stored runs is better, and how sure that is: the band of the
- * ratio of their results (sim/bands/band.h).
- *
- *   run 2 is 1.10 times faster (1.04 to 1.15, 80 % band from 61 measured pairs): 97 % sure
- *   not told apart: 0.97 to 1.08 times as fast (80 % band from 61 measured pairs)
+ * verb_compare.h - what the files of `orrery compare` share.
  */
-#ifndef ORR_COMPARE_VERDICT_H
-#define ORR_COMPARE_VERDICT_H
+#ifndef ORR_VERB_COMPARE_H
+#define ORR_VERB_COMPARE_H
 
 #include "results/store.h"
 #include "sim/base/library.h"
 
 G_BEGIN_DECLS
+
+/* --- Three or more runs side by side (compare_many.c): the first is what the others are held
+ * against --- */
+
+enum { ORR_COMPARE_MANY_MOST = 20 }; /* runs */
+
+/* The inputs that are not the same in all @runs: path, run_N, ... NULL with @error. */
+OrrAnswer *orr_compare_many_inputs(OrrStore *store, const gint64 *runs, guint n, GError **error);
+
+/* A row per result that is not 0 in all: metric, unit, and per run its value.
+ * For people (@is_plain FALSE) a cell holds the value with its error band and its change against
+ * the first run, "29.08 [28 to 33.1] -0.3 %"; otherwise each has a column of its own: run_N,
+ * run_N_low, run_N_high, run_N_change_percent. */
+OrrAnswer *orr_compare_many_results(OrrStore *store, const gint64 *runs, guint n, gboolean is_plain,
+                                    GError **error);
+
+/* --- Which of two stored runs is better, and how sure that is (compare_verdict.c): the band of the
+ * ratio of their results (sim/bands/band.h) ---
+ *
+ *   run 2 is 1.10 times faster (1.04 to 1.15, 80 % band from 61 measured pairs): 97 % sure
+ *   not told apart: 0.97 to 1.08 times as fast (80 % band from 61 measured pairs)
+ */
 
 /* One result of both runs. */
 typedef struct {
