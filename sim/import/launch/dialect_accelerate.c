@@ -20,6 +20,10 @@ static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, own, key);
 }
 
+static void settle(OrrLaunchDraft *draft, const char *keys) {
+  orr_launch_draft_settle(draft, own, keys);
+}
+
 /* num_processes counts the GPUs of all machines. */
 static void set_machine(OrrLaunchDraft *draft) {
   const gint64 gpus = count(draft, "num-processes", 0), nodes = count(draft, "num-machines", 1);
@@ -54,22 +58,12 @@ static void set_fsdp(OrrLaunchDraft *draft) {
   if (keeps || (orr_launch_draft_find(draft, own, reshard) && !is_on(draft, reshard)))
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
                           keeps ? strategy : reshard);
-  if (is_on(draft, "fsdp-config.fsdp-activation-checkpointing"))
-    orr_launch_config_put(draft, own, "workload.recompute", "full",
-                          "fsdp-config.fsdp-activation-checkpointing");
-  if (is_on(draft, "fsdp-config.fsdp-offload-params")) {
-    orr_launch_config_put(draft, own, "workload.offload.parameters", "true",
-                          "fsdp-config.fsdp-offload-params");
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1",
-                          "fsdp-config.fsdp-offload-params");
-  }
+  settle(draft, "fsdp-config.fsdp-activation-checkpointing fsdp-config.fsdp-offload-params");
 }
 
 static void set_deepspeed(OrrLaunchDraft *draft) {
   const char *stage = "deepspeed-config.zero-stage",
              *file = "deepspeed-config.deepspeed-config-file";
-  const char *optimizer = "deepspeed-config.offload-optimizer-device";
-  const char *weights = "deepspeed-config.offload-param-device";
   const gint64 n = count(draft, stage, orr_launch_draft_find(draft, own, file) ? 0 : 2);
   const char *path = orr_launch_config_text(draft, own, file);
   g_autofree char *kind = g_strdup_printf("zero-%" G_GINT64_FORMAT, CLAMP(n, 1, 3));
@@ -78,10 +72,7 @@ static void set_deepspeed(OrrLaunchDraft *draft) {
   if (path) return;
   orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", n ? kind : "none",
                         orr_launch_draft_find(draft, own, stage) ? stage : "distributed-type");
-  if (is_on(draft, optimizer))
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", optimizer);
-  if (is_on(draft, weights))
-    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", weights);
+  settle(draft, "deepspeed-config.offload-optimizer-device deepspeed-config.offload-param-device");
 }
 
 /* Batch, sequence and model are the script's; alone, a config cannot tell them. */
@@ -115,14 +106,8 @@ static void ask_for_script(OrrLaunchDraft *draft) {
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  static const OrrLaunchWordPair precisions[] = {{"bf16", "bf16"},       {"fp16", "fp16"},
-                                                 {"fp8", "fp8-delayed"}, {"no", "fp32"},
-                                                 {"false", "fp32"},      {NULL, NULL}};
-  const char *precision =
-      orr_launch_config_word(precisions, orr_launch_draft_value(draft, own, "mixed-precision"));
   set_machine(draft);
-  if (precision)
-    orr_launch_config_put(draft, own, "workload.precision", precision, "mixed-precision");
+  settle(draft, "mixed-precision");
   if (is_on(draft, "use-fsdp") || orr_launch_config_says(draft, own, "distributed-type", "FSDP"))
     set_fsdp(draft);
   else if (orr_launch_config_says(draft, own, "distributed-type", "DEEPSPEED") ||

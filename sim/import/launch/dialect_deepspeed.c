@@ -26,6 +26,10 @@ static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, own, key) && !is_auto(draft, key);
 }
 
+static void settle(OrrLaunchDraft *draft, const char *keys) {
+  orr_launch_draft_settle(draft, own, keys);
+}
+
 static void judge_auto(OrrLaunchDraft *draft) {
   for (guint i = 0; i < draft->settings->len; i++) {
     OrrLaunchSetting *setting = draft->settings->pdata[i];
@@ -64,7 +68,7 @@ static void set_batch(OrrLaunchDraft *draft) {
                        MAX(count(draft, "sequence-parallel-size"), 1);
   const gint64 replicas = orr_launch_config_gpus(draft) / split;
   if (one > 0)
-    orr_launch_config_put_count(draft, own, "workload.batch.micro", one, micro);
+    settle(draft, micro);
   else if (all > 0 && replicas > 0 && !orr_launch_draft_get(draft, "workload.batch.micro")) {
     g_autofree char *text =
         g_strdup_printf("%" G_GINT64_FORMAT, MAX(1, all / MAX(steps, 1) / replicas));
@@ -72,7 +76,7 @@ static void set_batch(OrrLaunchDraft *draft) {
                          "train_batch_size / accumulation / GPUs");
   }
   if (all > 0)
-    orr_launch_config_put_count(draft, own, "workload.batch.global", all, global);
+    settle(draft, global);
   else if (one > 0)
     orr_launch_config_put_global(draft, one, steps, split, "micro-batch x accumulation x replicas");
   else if (!has_trainer(draft) && !set_micro(draft, steps, split))
@@ -81,14 +85,13 @@ static void set_batch(OrrLaunchDraft *draft) {
                                 "line, too, or add --set micro=N");
 }
 
+/* A size that does not count must still be one. */
+static void settle_size(OrrLaunchDraft *draft, gboolean counts, const char *key) {
+  if (count(draft, key) > 0 && counts) settle(draft, key);
+}
+
 static void set_sharding(OrrLaunchDraft *draft) {
-  static const struct {
-    const char *key, *path;
-    int stage; /* from which on */
-  } sizes[] = {{"zero-optimization.reduce-bucket-size", "reduce-bucket", 1},
-               {"zero-optimization.stage3-param-persistence-threshold", "persistence-threshold", 3},
-               {"zero-optimization.stage3-max-reuse-distance", "max-reuse-distance", 3}};
-  const char *stage_key = "zero-optimization.stage", *overlap = "zero-optimization.overlap-comm";
+  const char *stage_key = "zero-optimization.stage";
   const gint64 stage =
       orr_launch_config_says(draft, own, stage_key, "true") ? 1 : count(draft, stage_key);
   g_autofree char *kind =
@@ -101,47 +104,29 @@ static void set_sharding(OrrLaunchDraft *draft) {
   else
     orr_launch_draft_set(draft, "workload.optimizer.sharding.kind", "none", NULL,
                          "no zero_optimization");
-  if (stage > 0 && orr_launch_draft_find(draft, own, overlap) && !is_auto(draft, overlap))
-    orr_launch_config_put(draft, own, "workload.optimizer.sharding.overlap-comm",
-                          is_on(draft, overlap) ? "true" : "false", overlap);
-  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
-    g_autofree char *path = g_strconcat("workload.optimizer.sharding.", sizes[i].path, NULL);
-    const gint64 size = count(draft, sizes[i].key);
-    if (stage >= sizes[i].stage && size > 0)
-      orr_launch_config_put_count(draft, own, path, size, sizes[i].key);
-  }
+  if (stage > 0) settle(draft, "zero-optimization.overlap-comm");
+  settle_size(draft, stage >= 1, "zero-optimization.reduce-bucket-size");
+  settle_size(draft, stage >= 3, "zero-optimization.stage3-param-persistence-threshold");
+  settle_size(draft, stage >= 3, "zero-optimization.stage3-max-reuse-distance");
 }
 
 static void set_offload(OrrLaunchDraft *draft) {
   const char *device = "zero-optimization.offload-optimizer.device";
   const char *ratio = "zero-optimization.offload-optimizer.ratio";
-  const char *weights = "zero-optimization.offload-param.device";
-  if (is_on(draft, device)) {
-    const char *part = orr_launch_config_text(draft, own, ratio);
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", part ? part : "1",
-                          part ? ratio : device);
-  }
-  if (is_on(draft, weights))
-    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", weights);
-  for (const char *const *key = (const char *const[]){device, weights, NULL}; *key; key++)
-    if (orr_launch_config_says(draft, own, *key, "nvme"))
-      orr_launch_config_skip(draft, own, *key, "NVMe: the host's memory is simulated instead");
+  settle(draft, device);
+  if (is_on(draft, device) && orr_launch_config_text(draft, own, ratio)) settle(draft, ratio);
+  settle(draft, "zero-optimization.offload-param.device");
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  const char *kind = orr_launch_config_text(draft, own, "optimizer.type");
   const gboolean is_alone = !has_trainer(draft);
   const char *sequence = orr_launch_draft_variable(draft, "sequence");
   judge_auto(draft);
-  if (is_on(draft, "bf16.enabled"))
-    orr_launch_config_put(draft, own, "workload.precision", "bf16", "bf16.enabled");
-  else if (is_on(draft, "fp16.enabled"))
-    orr_launch_config_put(draft, own, "workload.precision", "fp16", "fp16.enabled");
+  if (is_on(draft, "bf16.enabled") || is_on(draft, "fp16.enabled"))
+    settle(draft, "fp16.enabled bf16.enabled");
   else if (is_alone)
     orr_launch_draft_set(draft, "workload.precision", "fp32", NULL, "neither bf16 nor fp16");
-  if (orr_launch_config_says(draft, own, "communication-data-type", "fp32"))
-    orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "fp32",
-                          "communication-data-type");
+  settle(draft, "communication-data-type");
   set_batch(draft);
   set_sharding(draft);
   set_offload(draft);
@@ -151,9 +136,6 @@ static void finish(OrrLaunchDraft *draft) {
     orr_launch_draft_set(draft, "workload.attention", "flash-2", NULL,
                          "sequence parallelism wants FlashAttention");
   }
-  if (kind && !strstr(kind, "Adam") && strcmp(kind, "auto") != 0)
-    orr_launch_config_skip(draft, own, "optimizer.type",
-                           "an optimizer other than Adam, which is simulated instead");
   if (is_alone && sequence)
     orr_launch_draft_set(draft, "workload.sequence", sequence, NULL, "--set sequence");
   else if (is_alone && !orr_launch_draft_get(draft, "workload.sequence"))

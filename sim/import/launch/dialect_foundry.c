@@ -20,6 +20,10 @@ static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, own, key);
 }
 
+static void settle(OrrLaunchDraft *draft, const char *keys) {
+  orr_launch_draft_settle(draft, own, keys);
+}
+
 /* The MPT of the library with these dimensions; NULL: none. */
 static char *library_mpt(OrrLaunchDraft *draft) {
   OrrLibrary *library = orr_launch_draft_library(draft);
@@ -44,37 +48,24 @@ static gboolean is_plain_mpt(OrrLaunchDraft *draft) {
 }
 
 static void set_kinds(OrrLaunchDraft *draft) {
-  const char *ffn = orr_launch_config_text(draft, own, "model.ffn-config.ffn-type");
-  const char *norm = orr_launch_config_text(draft, own, "model.norm-type");
   const gboolean is_rope = is_on(draft, "model.attn-config.rope");
   const gboolean is_alibi = is_on(draft, "model.attn-config.alibi");
-  orr_launch_draft_set(draft, "model.activation", ffn && strstr(ffn, "glu") ? "swiglu" : "gelu",
-                       orr_launch_draft_find(draft, own, "model.ffn-config.ffn-type"), NULL);
-  orr_launch_draft_set(draft, "model.norm", norm && strstr(norm, "rms") ? "rmsnorm" : "layernorm",
-                       orr_launch_draft_find(draft, own, "model.norm-type"), NULL);
+  settle(draft, "model.ffn-config.ffn-type model.norm-type");
   orr_launch_draft_set(draft, "model.position",
                        is_rope    ? "rope"
                        : is_alibi ? "none"
                                   : "learned",
                        NULL, is_rope || is_alibi ? "model.attn_config" : "MPT's default");
-  orr_launch_draft_set(draft, "model.bias", is_on(draft, "model.no-bias") ? "false" : "true",
-                       orr_launch_draft_find(draft, own, "model.no-bias"), NULL);
+  settle(draft, "model.no-bias");
 }
 
 static void set_dimensions(OrrLaunchDraft *draft) {
-  const gint64 hidden = count(draft, "model.d-model", 0),
-               kv = count(draft, "model.attn-config.kv-n-heads", 0);
+  const gint64 hidden = count(draft, "model.d-model", 0);
   const gint64 ffn = count(draft, "model.ffn-config.ffn-hidden-size", 0);
   g_autofree char *width = g_strdup_printf(
       "%" G_GINT64_FORMAT, ffn ? ffn : hidden * count(draft, "model.expansion-ratio", 4));
   orr_launch_draft_set(draft, "model.name", "from-the-config", NULL, NULL);
-  orr_launch_config_put_count(draft, own, "model.layers", count(draft, "model.n-layers", 0),
-                              "model.n-layers");
-  orr_launch_config_put_count(draft, own, "model.hidden", hidden, "model.d-model");
-  orr_launch_config_put_count(draft, own, "model.heads", count(draft, "model.n-heads", 0),
-                              "model.n-heads");
-  if (kv)
-    orr_launch_config_put_count(draft, own, "model.kv-heads", kv, "model.attn-config.kv-n-heads");
+  settle(draft, "model.n-layers model.d-model model.n-heads model.attn-config.kv-n-heads");
   orr_launch_draft_set(draft, "model.ffn", width, NULL, "model.expansion_ratio or ffn_hidden_size");
   orr_launch_config_put_count(draft, own, "model.vocab", count(draft, "model.vocab-size", 50368),
                               "model.vocab-size");
@@ -102,7 +93,7 @@ static void set_batch(OrrLaunchDraft *draft) {
   const OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, micro);
   const gint64 gpus = orr_launch_config_gpus(draft), all = count(draft, global, 0);
   if (all > 0)
-    orr_launch_config_put_count(draft, own, "workload.batch.global", all, global);
+    settle(draft, global);
   else
     orr_launch_draft_ask(draft, "how large is the global batch? The config has no "
                                 "global_train_batch_size");
@@ -117,50 +108,11 @@ static void set_batch(OrrLaunchDraft *draft) {
   if (setting) orr_launch_config_put_count(draft, own, "workload.batch.micro", MAX(size, 1), micro);
 }
 
-static void set_sharding(OrrLaunchDraft *draft) {
-  const char *key = "fsdp-config.sharding-strategy",
-             *recompute = "fsdp-config.activation-checkpointing";
-  const char *mixed = "fsdp-config.mixed-precision";
-  const gboolean keeps = orr_launch_config_says(draft, own, key, "SHARD_GRAD_OP");
-  const gboolean hybrid = orr_launch_config_says(draft, own, key, "HYBRID_SHARD");
-  if (orr_launch_config_says(draft, own, key, "NO_SHARD"))
-    orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "ddp", key);
-  else
-    orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", hybrid ? "hsdp" : "fsdp",
-                          key);
-  if (keeps)
-    orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
-                          key);
-  if (orr_launch_config_says(draft, own, mixed, "DEFAULT"))
-    orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "fp32", mixed);
-  if (orr_launch_config_says(draft, own, mixed, "PURE"))
-    orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", mixed);
-  orr_launch_config_put(draft, own, "workload.recompute", is_on(draft, recompute) ? "full" : "none",
-                        recompute);
-}
-
 static void finish(OrrLaunchDraft *draft) {
-  static const OrrLaunchWordPair precisions[] = {{"amp_bf16", "bf16"},       {"amp_fp16", "fp16"},
-                                                 {"amp_fp8", "fp8-delayed"}, {"fp32", "fp32"},
-                                                 {"bf16", "bf16"},           {NULL, NULL}};
-  static const OrrLaunchWordPair kernels[] = {
-      {"triton", "flash-triton"}, {"torch", "unfused"}, {"flash", "flash-2"}, {NULL, NULL}};
-  const char *precision =
-      orr_launch_config_word(precisions, orr_launch_config_text(draft, own, "precision"));
-  const char *impl = "model.attn-config.attn-impl", *optimizer = "optimizer.name";
-  const char *kernel = orr_launch_config_word(kernels, orr_launch_config_text(draft, own, impl));
   set_model(draft);
   set_batch(draft);
-  set_sharding(draft);
-  if (precision)
-    orr_launch_config_put(draft, own, "workload.precision", precision, "precision");
-  else
-    orr_launch_config_skip(draft, own, "precision", "a precision of its own: bf16 is simulated");
-  if (kernel) orr_launch_config_put(draft, own, "workload.attention", kernel, impl);
-  if (orr_launch_config_text(draft, own, optimizer) &&
-      !strstr(orr_launch_config_text(draft, own, optimizer), "adam"))
-    orr_launch_config_skip(draft, own, optimizer,
-                           "an optimizer other than Adam, which is simulated instead");
+  settle(draft, "fsdp-config.sharding-strategy fsdp-config.mixed-precision "
+                "fsdp-config.activation-checkpointing precision model.attn-config.attn-impl");
 }
 
 const OrrLaunchDialect orr_dialect_foundry = {

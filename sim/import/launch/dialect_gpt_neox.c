@@ -59,28 +59,10 @@ static void set_precision(OrrLaunchDraft *draft) {
     orr_launch_translate_add(draft, "fp16", "true", precision);
 }
 
-static void set_zero(OrrLaunchDraft *draft) {
-  const char *path = "workload.optimizer.sharding.overlap-comm";
-  const char *overlap = "zero-optimization.overlap-comm";
-  const char *bucket = "zero-optimization.reduce-bucket-size";
-  const char *device = "zero-optimization.offload-optimizer.device";
-  const gint64 size = orr_launch_config_count(draft, own, bucket, 0);
-  const gint64 stage = orr_launch_config_count(draft, &orr_dialect_megatron, "zero-stage", 0);
-  if (stage > 0 && orr_launch_draft_find(draft, own, overlap))
-    orr_launch_config_put(draft, own, path,
-                          orr_launch_draft_is_on(draft, own, overlap) ? "true" : "false", overlap);
-  if (stage > 0 && size > 0)
-    orr_launch_config_put_count(draft, own, "workload.optimizer.sharding.reduce-bucket", size,
-                                bucket);
-  if (orr_launch_draft_is_on(draft, own, device))
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", device);
-}
-
 static void finish(OrrLaunchDraft *draft) {
   static const OrrLaunchWordPair positions[] = {
       {"rotary", "rope"}, {"alibi", "none"}, {"sinusoidal", "learned"}, {NULL, NULL}};
   const OrrLaunchSetting *stages = orr_launch_draft_find(draft, own, "pipe-parallel-size");
-  const char *kind = orr_launch_config_text(draft, own, "optimizer.type");
   orr_launch_translate_value(draft, "position-embedding-type", positions);
   set_global(draft);
   if (stages && strcmp(stages->value, "0") != 0) {
@@ -89,10 +71,13 @@ static void finish(OrrLaunchDraft *draft) {
   }
   set_model(draft);
   set_precision(draft);
-  set_zero(draft);
-  if (kind && !g_str_has_prefix(kind, "Adam"))
-    orr_launch_config_skip(draft, own, "optimizer.type",
-                           "an optimizer other than Adam, which is simulated instead");
+  const char *bucket = "zero-optimization.reduce-bucket-size";
+  const gboolean has_size = orr_launch_config_count(draft, own, bucket, 0) > 0;
+  if (orr_launch_config_count(draft, &orr_dialect_megatron, "zero-stage", 0) > 0) {
+    orr_launch_draft_settle(draft, own, "zero-optimization.overlap-comm");
+    if (has_size) orr_launch_draft_settle(draft, own, bucket);
+  }
+  orr_launch_draft_settle(draft, own, "zero-optimization.offload-optimizer.device");
   if (!draft->options->stack)
     orr_launch_draft_set(draft, "workload.stack", "gpt-neox-2022.11", NULL,
                          "the newest known of GPT-NeoX");

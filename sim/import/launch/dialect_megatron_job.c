@@ -27,8 +27,8 @@ static void set_from(OrrLaunchDraft *draft, const char *path, const char *value,
   if (source) orr_launch_draft_set(draft, path, value, source, NULL);
 }
 
-static void set_if_on(OrrLaunchDraft *draft, const char *path, const char *value, const char *key) {
-  if (is_on(draft, key)) set_from(draft, path, value, key);
+static void settle(OrrLaunchDraft *draft, const char *keys) {
+  orr_launch_draft_settle(draft, own, keys);
 }
 
 static void set_number(OrrLaunchDraft *draft, const char *path, gint64 value, const char *key) {
@@ -46,13 +46,12 @@ static void skip(OrrLaunchDraft *draft, const char *key, const char *why) {
 
 static void set_batch(OrrLaunchDraft *draft) {
   const gint64 micro = number(draft, "micro-batch-size", 0);
-  const gint64 global = number(draft, "global-batch-size", 0);
   const gint64 split = number(draft, "tensor-model-parallel-size", 1) *
                        number(draft, "pipeline-model-parallel-size", 1) *
                        number(draft, "context-parallel-size", 1);
   const gint64 gpus = orr_launch_draft_gpus(draft);
-  if (global) {
-    set_number(draft, "workload.batch.global", global, "global-batch-size");
+  if (number(draft, "global-batch-size", 0)) {
+    settle(draft, "global-batch-size");
   } else if (micro && gpus >= split && split > 0) {
     g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, micro * (gpus / split));
     orr_launch_draft_set(draft, "workload.batch.global", text, NULL,
@@ -82,18 +81,13 @@ static void set_pipeline(OrrLaunchDraft *draft) {
   if (chunks > 1) {
     set_from(draft, "workload.pipeline.kind", "interleaved-1f1b", key);
     set_number(draft, "workload.pipeline.chunks", chunks, key);
-    const gint64 group = number(draft, "microbatch-group-size-per-virtual-pipeline-stage", 0);
-    if (group)
-      set_number(draft, "workload.pipeline.group", group,
-                 "microbatch-group-size-per-virtual-pipeline-stage");
-    set_if_on(draft, "workload.pipeline.pair", "true", "overlap-moe-expert-parallel-comm");
+    settle(draft, "microbatch-group-size-per-virtual-pipeline-stage "
+                  "overlap-moe-expert-parallel-comm");
   } else {
     skip(draft, "overlap-moe-expert-parallel-comm",
          "overlap of experts' exchanges without virtual stages");
   }
-  set_if_on(draft, "workload.pipeline-comm.overlap-p2p", "false", "no-overlap-p2p-communication");
-  set_if_on(draft, "workload.pipeline-comm.scatter-gather", "false",
-            "no-scatter-gather-tensors-in-pipeline");
+  settle(draft, "no-overlap-p2p-communication no-scatter-gather-tensors-in-pipeline");
   if (layout) {
     g_auto(GStrv) parts = g_strsplit(layout, ",", -1);
     g_autofree char *plain = g_strjoinv("", parts);
@@ -102,34 +96,15 @@ static void set_pipeline(OrrLaunchDraft *draft) {
   }
 }
 
-static void set_context(OrrLaunchDraft *draft) {
-  static const struct {
-    const char *theirs, *ours;
-  } kinds[] = {{"p2p", "p2p"},
-               {"a2a", "all-to-all"},
-               {"allgather", "all-gather"},
-               {"all_gather", "all-gather"},
-               {"a2a+p2p", "hierarchical"}};
-  const char *kind = orr_launch_draft_value(draft, own, "cp-comm-type");
-  const char *sizes = orr_launch_draft_value(draft, own, "hierarchical-context-parallel-sizes");
-  for (guint i = 0; kind && i < G_N_ELEMENTS(kinds); i++)
-    if (strcmp(kind, kinds[i].theirs) == 0)
-      set_from(draft, "workload.parallel.context", kinds[i].ours, "cp-comm-type");
-  if (kind && strchr(kind, ' '))
-    skip(draft, "cp-comm-type", "layers with different kinds of context parallelism");
-  if (sizes) {
-    g_autofree char *inner = g_strndup(sizes, strcspn(sizes, " ,"));
-    set_from(draft, "workload.parallel.context-inner", inner,
-             "hierarchical-context-parallel-sizes");
-  }
-}
-
 static void set_parallel(OrrLaunchDraft *draft) {
-  set_if_on(draft, "workload.parallel.tp-comm-overlap", "userbuffers", "tp-comm-overlap");
-  set_if_on(draft, "workload.parallel.order", "tp-cp-pp-dp", "use-tp-pp-dp-mapping");
-  set_if_on(draft, "workload.parallel.async-tp-all-reduce", "false",
-            "no-async-tensor-model-parallel-allreduce");
-  set_context(draft);
+  const char *inner = "hierarchical-context-parallel-sizes";
+  const char *sizes = orr_launch_draft_value(draft, own, inner);
+  settle(draft, "tp-comm-overlap use-tp-pp-dp-mapping no-async-tensor-model-parallel-allreduce "
+                "cp-comm-type");
+  if (sizes) {
+    g_autofree char *first = g_strndup(sizes, strcspn(sizes, " ,"));
+    set_from(draft, "workload.parallel.context-inner", first, inner);
+  }
 }
 
 /* --- Precision --- */
@@ -150,9 +125,8 @@ static const char *fp8_recipe(OrrLaunchDraft *draft) {
 
 static void set_precision(OrrLaunchDraft *draft) {
   static const char *const eights[] = {"fp8-format", "fp8-hybrid", "fp8-e4m3"};
-  const char *format = is_on(draft, "bf16") ? "bf16" : is_on(draft, "fp16") ? "fp16" : NULL;
-  if (format)
-    set_from(draft, "workload.precision", format, format);
+  if (is_on(draft, "bf16") || is_on(draft, "fp16"))
+    settle(draft, is_on(draft, "bf16") ? "bf16" : "fp16");
   else
     orr_launch_draft_set(draft, "workload.precision", "fp32", NULL,
                          "Megatron's default without --bf16 or --fp16");
@@ -160,12 +134,8 @@ static void set_precision(OrrLaunchDraft *draft) {
     if (is_on(draft, eights[i]))
       set_from(draft, "workload.precision", fp8_recipe(draft),
                orr_launch_draft_find(draft, own, "fp8-recipe") ? "fp8-recipe" : eights[i]);
-  set_if_on(draft, "workload.precision", "nvfp4", "fp4-format");
-  set_if_on(draft, "workload.data-parallel.gradients", "same", "grad-reduce-in-bf16");
-  set_if_on(draft, "workload.data-parallel.gradients", "fp32",
-            "accumulate-allreduce-grads-in-fp32");
-  if (is_value(draft, "main-grads-dtype", "bf16"))
-    set_from(draft, "workload.data-parallel.gradients", "same", "main-grads-dtype");
+  settle(draft,
+         "fp4-format grad-reduce-in-bf16 accumulate-allreduce-grads-in-fp32 main-grads-dtype");
 }
 
 /* --- Recomputation --- */
@@ -185,21 +155,10 @@ static void set_modules(OrrLaunchDraft *draft) {
 
 static void set_recompute(OrrLaunchDraft *draft) {
   const char *method = orr_launch_draft_value(draft, own, "recompute-method");
-  const gint64 layers = number(draft, "recompute-num-layers", 0);
-  set_if_on(draft, "workload.recompute", "selective", "recompute-activations");
-  set_if_on(draft, "workload.recompute", "full", "checkpoint-activations");
-  if (is_value(draft, "recompute-granularity", "full"))
-    set_from(draft, "workload.recompute", "full", "recompute-granularity");
-  else if (is_value(draft, "recompute-granularity", "selective"))
-    set_from(draft, "workload.recompute", "selective", "recompute-granularity");
-  else if (method && !orr_launch_draft_get(draft, "workload.recompute"))
+  settle(draft, "recompute-activations checkpoint-activations recompute-granularity");
+  if (method && !orr_launch_draft_get(draft, "workload.recompute"))
     set_from(draft, "workload.recompute", "full", "recompute-method");
-  if (is_on(draft, "moe-layer-recompute")) {
-    set_from(draft, "workload.recompute", "selective", "moe-layer-recompute");
-    set_from(draft, "workload.recompute-modules", "[moe]", "moe-layer-recompute");
-  }
-  if (method) set_from(draft, "workload.recompute-method", method, "recompute-method");
-  if (layers) set_number(draft, "workload.recompute-layers", layers, "recompute-num-layers");
+  settle(draft, "moe-layer-recompute recompute-method recompute-num-layers");
   set_modules(draft);
 }
 
@@ -221,51 +180,32 @@ static void set_fsdp(OrrLaunchDraft *draft, const char *key) {
   if (!whole && (!strategy || strcmp(strategy, "no_shard") == 0)) return;
   set_from(draft, "workload.optimizer.sharding.kind", whole ? "fsdp" : "distributed-optimizer",
            from);
-  set_if_on(draft, "workload.optimizer.sharding.reshard-after-forward", "false",
-            "torch-fsdp2-no-reshard-after-forward");
+  settle(draft, "torch-fsdp2-no-reshard-after-forward");
   if (strategy && strcmp(strategy, "optim_grads") == 0)
     skip(draft, "data-parallel-sharding-strategy",
          "gradients sharded without weights: simulated as a distributed optimizer");
 }
 
-static void set_distributed(OrrLaunchDraft *draft) {
-  set_from(draft, "workload.optimizer.sharding.kind", "distributed-optimizer",
-           "use-distributed-optimizer");
-  set_if_on(draft, "workload.optimizer.sharding.overlap-param-gather", "true",
-            "overlap-param-gather");
-  set_if_on(draft, "workload.optimizer.sharding.narrow-gather", "true", "fp8-param-gather");
-  const gint64 bucket = number(draft, "ddp-bucket-size", 0);
-  if (bucket) set_number(draft, "workload.optimizer.sharding.bucket", bucket, "ddp-bucket-size");
-}
-
 static void set_sharding(OrrLaunchDraft *draft) {
   const char *fsdp = fsdp_key(draft);
-  const gint64 zero = number(draft, "zero-stage", 0);
   if (fsdp) {
     set_fsdp(draft, fsdp);
   } else if (is_on(draft, "use-distributed-optimizer")) {
-    set_distributed(draft);
+    settle(draft, "use-distributed-optimizer overlap-param-gather fp8-param-gather "
+                  "ddp-bucket-size");
   } else {
     skip(draft, "overlap-param-gather", "without --use-distributed-optimizer it does nothing");
     skip(draft, "ddp-bucket-size", "buckets in parameters without a distributed optimizer");
   }
-  if (zero >= 1 && zero <= 3) {
-    g_autofree char *kind = g_strdup_printf("zero-%" G_GINT64_FORMAT, zero);
-    set_from(draft, "workload.optimizer.sharding.kind", kind, "zero-stage");
-  }
-  if (is_on(draft, "overlap-grad-reduce"))
-    set_from(draft, "workload.data-parallel.overlap", "true", "overlap-grad-reduce");
-  else if (!fsdp && !zero)
+  settle(draft, "zero-stage overlap-grad-reduce");
+  if (!is_on(draft, "overlap-grad-reduce") && !fsdp && !number(draft, "zero-stage", 0))
     orr_launch_draft_set(draft, "workload.data-parallel.overlap", "false", NULL,
                          "no --overlap-grad-reduce");
 }
 
 static void set_optimizer(OrrLaunchDraft *draft) {
-  const char *kind = orr_launch_draft_value(draft, own, "optimizer");
   const gboolean narrow =
       is_value(draft, "exp-avg-dtype", "bf16") && is_value(draft, "exp-avg-sq-dtype", "bf16");
-  if (kind && strcmp(kind, "adam") != 0)
-    skip(draft, "optimizer", "an optimizer other than Adam, which is simulated instead");
   if (narrow)
     set_from(draft, "workload.optimizer.moments", "bf16", "exp-avg-dtype");
   else if (!is_value(draft, "exp-avg-dtype", "fp32"))
@@ -280,26 +220,20 @@ static void set_optimizer(OrrLaunchDraft *draft) {
 /* --- Experts --- */
 
 static void set_experts(OrrLaunchDraft *draft) {
-  const char *dispatcher = orr_launch_draft_value(draft, own, "moe-token-dispatcher-type");
   const char *capacity = orr_launch_draft_value(draft, own, "moe-expert-capacity-factor");
   const gboolean deepep = is_on(draft, "moe-enable-deepep") ||
                           is_value(draft, "moe-flex-dispatcher-backend", "deepep") ||
                           is_value(draft, "moe-flex-dispatcher-backend", "hybridep");
-  if (dispatcher && strcmp(dispatcher, "allgather") == 0)
-    skip(draft, "moe-token-dispatcher-type",
-         "experts' tokens by all-gather: simulated as an all-to-all");
-  else if (dispatcher && strcmp(dispatcher, "alltoall") == 0)
-    set_from(draft, "workload.experts.dispatch", "flat", "moe-token-dispatcher-type");
+  settle(draft, "moe-token-dispatcher-type");
   if (deepep) {
     set_from(draft, "workload.experts.dispatch", "deepep",
              is_on(draft, "moe-enable-deepep") ? "moe-enable-deepep"
                                                : "moe-flex-dispatcher-backend");
-    const gint64 nodes = number(draft, "moe-router-group-topk", 0);
-    if (nodes) set_number(draft, "workload.experts.nodes", nodes, "moe-router-group-topk");
+    settle(draft, "moe-router-group-topk");
   }
   if (capacity && g_ascii_strtod(capacity, NULL) > 0)
     set_from(draft, "workload.experts.capacity", capacity, "moe-expert-capacity-factor");
-  set_if_on(draft, "workload.experts.load", "balanced", "moe-router-force-load-balancing");
+  settle(draft, "moe-router-force-load-balancing");
 }
 
 /* --- Kernels --- */
@@ -313,7 +247,7 @@ static void set_launches(OrrLaunchDraft *draft) {
   if (graphs && strcmp(graphs, "none") != 0)
     set_from(draft, "workload.launches", value, "cuda-graph-impl");
   for (guint i = 0; i < G_N_ELEMENTS(old); i++)
-    set_if_on(draft, "workload.launches", value, old[i]);
+    if (is_on(draft, old[i])) set_from(draft, "workload.launches", value, old[i]);
 }
 
 static void set_dropout(OrrLaunchDraft *draft) {
@@ -330,13 +264,8 @@ static void set_dropout(OrrLaunchDraft *draft) {
 }
 
 static void set_kernels(OrrLaunchDraft *draft) {
-  const gboolean is_te = is_value(draft, "cross-entropy-fusion-impl", "te");
-  if (is_on(draft, "cross-entropy-loss-fusion") && is_te)
-    set_from(draft, "workload.loss", "fused", "cross-entropy-fusion-impl");
-  set_if_on(draft, "workload.rope", "apart", "no-rope-fusion");
-  if (is_value(draft, "attention-backend", "unfused") ||
-      is_value(draft, "attention-backend", "local"))
-    set_from(draft, "workload.attention", "unfused", "attention-backend");
+  if (is_on(draft, "cross-entropy-loss-fusion")) settle(draft, "cross-entropy-fusion-impl");
+  settle(draft, "no-rope-fusion attention-backend");
   set_launches(draft);
   set_dropout(draft);
 }

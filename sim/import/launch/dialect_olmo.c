@@ -24,6 +24,10 @@ static gboolean says(OrrLaunchDraft *draft, const char *key, const char *value) 
   return orr_launch_config_says(draft, own, key, value);
 }
 
+static void settle(OrrLaunchDraft *draft, const char *keys) {
+  orr_launch_draft_settle(draft, own, keys);
+}
+
 static void put(OrrLaunchDraft *draft, const char *path, const char *value, const char *key,
                 const char *otherwise) {
   const OrrLaunchSetting *source = orr_launch_draft_find(draft, own, key);
@@ -59,26 +63,14 @@ static void set_widths(OrrLaunchDraft *draft) {
 }
 
 static void set_kinds(OrrLaunchDraft *draft) {
-  const char *norm = orr_launch_config_text(draft, own, "model.layer-norm-type");
   const gboolean is_rope = is_on(draft, "model.rope"), is_alibi = is_on(draft, "model.alibi");
-  const gboolean says_bias = orr_launch_draft_find(draft, own, "model.include-bias") != NULL;
-  const gboolean says_ties = orr_launch_draft_find(draft, own, "model.weight-tying") != NULL;
-  put(draft, "model.activation", is_gated(draft) ? "swiglu" : "gelu", "model.activation-type",
-      "OLMo's default");
-  put(draft, "model.norm", norm && strstr(norm, "rms") ? "rmsnorm" : "layernorm",
-      "model.layer-norm-type", "OLMo's default");
+  settle(draft, "model.activation-type model.layer-norm-type");
   put(draft, "model.position",
       is_rope    ? "rope"
       : is_alibi ? "none"
                  : "learned",
       is_rope ? "model.rope" : "model.alibi", "OLMo's default");
-  put(draft, "model.bias", !says_bias || is_on(draft, "model.include-bias") ? "true" : "false",
-      "model.include-bias", "OLMo's default");
-  put(draft, "model.tied-embeddings",
-      !says_ties || is_on(draft, "model.weight-tying") ? "true" : "false", "model.weight-tying",
-      "OLMo's default");
-  if (is_on(draft, "model.attention-layer-norm"))
-    put(draft, "model.qk-norm", "true", "model.attention-layer-norm", NULL);
+  settle(draft, "model.include-bias model.weight-tying model.attention-layer-norm");
 }
 
 static void set_model(OrrLaunchDraft *draft) {
@@ -105,42 +97,14 @@ static void set_sharding(OrrLaunchDraft *draft) {
     put(draft, path, is_hybrid ? "hsdp" : "fsdp", key, "OLMo's default: FULL_SHARD");
   if (says(draft, key, "SHARD_GRAD_OP") || says(draft, key, "_HYBRID_SHARD_ZERO2"))
     put(draft, "workload.optimizer.sharding.reshard-after-forward", "false", key, NULL);
-  if (says(draft, precision, "mixed") || says(draft, precision, "DEFAULT"))
-    put(draft, "workload.data-parallel.gradients", "fp32", precision, NULL);
-  else if (!is_ddp)
-    put(draft, "workload.data-parallel.gradients", "same", precision, "OLMo's default: pure");
-}
-
-static void set_recompute(OrrLaunchDraft *draft) {
-  const char *key = "activation-checkpointing", *path = "workload.recompute";
-  const char *value = orr_launch_config_text(draft, own, key);
-  if (value && (strcmp(value, "whole_layer") == 0 || is_on(draft, key)))
-    put(draft, path, "full", key, NULL);
-  else if (!value || says(draft, key, "false"))
-    put(draft, path, "none", key, "OLMo's default");
-  else
-    orr_launch_config_skip(draft, own, key, "recomputation of some layers: none is simulated");
+  if (!is_ddp || says(draft, precision, "mixed") || says(draft, precision, "DEFAULT"))
+    settle(draft, precision);
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  static const OrrLaunchWordPair precisions[] = {
-      {"amp_bf16", "bf16"}, {"amp_fp16", "fp16"}, {"fp32", "fp32"}, {NULL, NULL}};
-  const char *precision =
-      orr_launch_config_word(precisions, orr_launch_config_text(draft, own, "precision"));
-  const char *optimizer = orr_launch_config_text(draft, own, "optimizer.name");
-  const char *flash = "model.flash-attention";
   set_model(draft);
   set_sharding(draft);
-  set_recompute(draft);
-  if (precision)
-    put(draft, "workload.precision", precision, "precision", NULL);
-  else if (orr_launch_config_text(draft, own, "precision"))
-    orr_launch_config_skip(draft, own, "precision", "a precision of its own: bf16 is simulated");
-  if (orr_launch_draft_find(draft, own, flash))
-    put(draft, "workload.attention", is_on(draft, flash) ? "flash-2" : "unfused", flash, NULL);
-  if (optimizer && !strstr(optimizer, "adam"))
-    orr_launch_config_skip(draft, own, "optimizer.name",
-                           "an optimizer other than Adam, which is simulated instead");
+  settle(draft, "activation-checkpointing precision model.flash-attention");
   if (!draft->options->stack)
     orr_launch_draft_remark(draft, "no stack is of OLMo's layers: those of llm-foundry's are "
                                    "simulated, which PyTorch's FSDP shards as well");

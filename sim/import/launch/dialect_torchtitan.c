@@ -22,6 +22,10 @@ static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, own, key);
 }
 
+static void settle(OrrLaunchDraft *draft, const char *keys) {
+  orr_launch_draft_settle(draft, own, keys);
+}
+
 /* --- Model --- */
 
 static void set_model(OrrLaunchDraft *draft) {
@@ -87,22 +91,16 @@ static void set_batch(OrrLaunchDraft *draft) {
   else
     orr_launch_draft_set(draft, "workload.batch.micro", pp > 1 ? "1" : "8", NULL,
                          "torchtitan's default");
-  const gint64 global = count(draft, "training.global-batch-size", -1);
-  if (global > 0)
-    orr_launch_config_put_count(draft, own, "workload.batch.global", global,
-                                "training.global-batch-size");
+  if (count(draft, "training.global-batch-size", -1) > 0)
+    settle(draft, "training.global-batch-size");
   else
     orr_launch_config_put_global(draft, local, 1, split_of(draft),
                                  "the local batch on each replica");
 }
 
 static void set_sharding(OrrLaunchDraft *draft) {
-  static const OrrLaunchWordPair reshard[] = {
-      {"default", "auto"}, {"always", "true"}, {"never", "false"}, {NULL, NULL}};
   const char *replicas = "parallelism.data-parallel-replicate-degree";
   const char *shards = "parallelism.data-parallel-shard-degree";
-  const char *key = "parallelism.fsdp-reshard-after-forward";
-  const char *when = orr_launch_config_word(reshard, orr_launch_config_text(draft, own, key));
   const gint64 n = count(draft, replicas, 1), gpus = orr_launch_config_gpus(draft);
   gint64 group = count(draft, shards, -1);
   if (group < 1 && n > 1) group = gpus / MAX(n * split_of(draft), 1);
@@ -117,59 +115,30 @@ static void set_sharding(OrrLaunchDraft *draft) {
   } else {
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.kind", "fsdp", shards);
   }
-  if (when && strcmp(when, "auto") != 0)
-    orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", when,
-                          key);
+  settle(draft, "parallelism.fsdp-reshard-after-forward");
 }
 
 static void set_pipeline(OrrLaunchDraft *draft) {
-  static const OrrLaunchWordPair kinds[] = {{"1F1B", "1f1b"},
-                                            {"GPipe", "gpipe"},
-                                            {"LoopedBFS", "breadth-first"},
-                                            {"Interleaved1F1B", "interleaved-1f1b"},
-                                            {"ZBVZeroBubble", "zb-v"},
-                                            {"FlexibleInterleaved1F1B", "interleaved-1f1b"},
-                                            {"InterleavedZeroBubble", "interleaved-1f1b"},
-                                            {"DualPipeV", "zb-v"},
-                                            {NULL, NULL}};
   const char *key = "parallelism.pipeline-parallel-schedule";
-  const char *theirs = orr_launch_config_text(draft, own, key),
-             *ours = orr_launch_config_word(kinds, theirs);
-  OrrLaunchSetting *setting = orr_launch_draft_find(draft, own, key);
   if (count(draft, "parallelism.pipeline-parallel-degree", 1) < 2) return;
-  if (setting && !ours) {
-    orr_launch_draft_bad(draft, setting, "'%s' is not a schedule of torch.distributed.pipelining",
-                         setting->value);
-    return;
-  }
-  if (!setting) return;
-  orr_launch_config_put(draft, own, "workload.pipeline.kind", ours, key);
-  if (strcmp(ours, "interleaved-1f1b") == 0 || strcmp(ours, "breadth-first") == 0)
+  settle(draft, key);
+  const char *kind = orr_launch_draft_get(draft, "workload.pipeline.kind");
+  if (!kind) return;
+  if (strcmp(kind, "interleaved-1f1b") == 0 || strcmp(kind, "breadth-first") == 0)
     orr_launch_draft_set(draft, "workload.pipeline.chunks", "2", NULL,
                          "torchtitan's default: two stages on a rank");
-  if (g_str_equal(theirs, "InterleavedZeroBubble"))
-    orr_launch_config_skip(draft, own, key,
-                           "delayed weight gradients: simulated as interleaved 1F1B");
-  if (g_str_equal(theirs, "DualPipeV"))
-    orr_launch_config_skip(draft, own, key, "the overlap of DualPipeV: simulated as zb-v");
   orr_launch_config_skip(draft, own, "parallelism.pipeline-parallel-layers-per-stage",
                          "stages by their number of layers: two stages on a rank are simulated");
 }
 
 static void set_axes(OrrLaunchDraft *draft) {
-  const char *rotate = "parallelism.context-parallel-rotate-method";
-  const char *backend = "parallelism.expert-parallel-comm-backend";
-  const char *overlap = "parallelism.enable-async-tensor-parallel";
-  const gint64 etp = count(draft, "parallelism.expert-tensor-parallel-degree", 0);
-  if (orr_launch_config_says(draft, own, rotate, "alltoall"))
-    orr_launch_config_put(draft, own, "workload.parallel.context", "p2p", rotate);
-  if (is_on(draft, overlap) && count(draft, "parallelism.tensor-parallel-degree", 1) > 1)
-    orr_launch_config_put(draft, own, "workload.parallel.tp-comm-overlap", "async-tp", overlap);
-  if (etp > 0 && count(draft, "parallelism.expert-parallel-degree", 1) > 1)
-    orr_launch_config_put_count(draft, own, "workload.parallel.etp", etp,
-                                "parallelism.expert-tensor-parallel-degree");
-  if (orr_launch_config_says(draft, own, backend, "deepep"))
-    orr_launch_config_put(draft, own, "workload.experts.dispatch", "deepep", backend);
+  const char *etp = "parallelism.expert-tensor-parallel-degree";
+  settle(draft, "parallelism.context-parallel-rotate-method");
+  if (count(draft, "parallelism.tensor-parallel-degree", 1) > 1)
+    settle(draft, "parallelism.enable-async-tensor-parallel");
+  if (count(draft, etp, 0) > 0 && count(draft, "parallelism.expert-parallel-degree", 1) > 1)
+    settle(draft, etp);
+  settle(draft, "parallelism.expert-parallel-comm-backend");
 }
 
 /* --- Recomputation, precision --- */
@@ -178,17 +147,7 @@ static void set_recompute(OrrLaunchDraft *draft) {
   const char *mode = "activation-checkpoint.mode";
   const char *option =
       orr_launch_config_text(draft, own, "activation-checkpoint.selective-ac-option");
-  if (orr_launch_config_says(draft, own, mode, "full"))
-    orr_launch_config_put(draft, own, "workload.recompute", "full", mode);
-  else if (orr_launch_config_says(draft, own, mode, "none"))
-    orr_launch_config_put(draft, own, "workload.recompute", "none", mode);
-  else if (orr_launch_config_says(draft, own, mode, "memory_budget"))
-    orr_launch_config_skip(draft, own, mode,
-                           "recomputation by a budget of memory: none is simulated");
-  else
-    orr_launch_draft_set(draft, "workload.recompute", "operators",
-                         orr_launch_draft_find(draft, own, mode),
-                         orr_launch_draft_find(draft, own, mode) ? NULL : "torchtitan's default");
+  settle(draft, mode);
   if (option && g_ascii_isdigit(*option) && orr_launch_config_says(draft, own, mode, "selective")) {
     orr_launch_config_put(draft, own, "workload.recompute",
                           g_str_equal(option, "1") ? "full" : "operators",
@@ -199,59 +158,30 @@ static void set_recompute(OrrLaunchDraft *draft) {
   }
 }
 
-/* The model, and so its gradients and Adam's moments, in bf16: no master weights. */
-static void set_master(OrrLaunchDraft *draft) {
-  const char *dtype = "training.dtype";
-  if (!orr_launch_config_says(draft, own, dtype, "bfloat16")) return;
-  orr_launch_config_put(draft, own, "workload.optimizer.master", "weights", dtype);
-  orr_launch_config_put(draft, own, "workload.optimizer.moments", "bf16", dtype);
-  orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", dtype);
-}
-
 static void set_precision(OrrLaunchDraft *draft) {
-  const char *param = "training.mixed-precision-param", *reduce = "training.mixed-precision-reduce";
   const char *converters = orr_launch_config_text(draft, own, "model.converters");
   const char *recipe = orr_launch_config_text(draft, own, "float8.recipe-name");
-  const char *gather = "float8.enable-fsdp-float8-all-gather";
   const gboolean is_8 =
       is_on(draft, "float8.enable-float8-linear") || (converters && (strstr(converters, "float8")));
   const char *key = is_on(draft, "float8.enable-float8-linear") ? "float8.enable-float8-linear"
                                                                 : "model.converters";
   orr_launch_draft_set(draft, "workload.precision", "bf16", NULL, "torchtitan's default");
-  if (orr_launch_config_says(draft, own, param, "bfloat16"))
-    orr_launch_config_put(draft, own, "workload.precision", "bf16", param);
-  if (orr_launch_config_says(draft, own, param, "float32"))
-    orr_launch_config_put(draft, own, "workload.precision", "fp32", param);
+  settle(draft, "training.mixed-precision-param");
   if (is_8)
     orr_launch_config_put(
         draft, own, "workload.precision",
         recipe && g_str_has_prefix(recipe, "rowwise") ? "fp8-rowwise" : "fp8-current", key);
-  if (is_8 && orr_launch_draft_find(draft, own, gather) && !is_on(draft, gather))
-    orr_launch_config_put(draft, own, "workload.optimizer.sharding.narrow-gather", "false", gather);
+  if (is_8) settle(draft, "float8.enable-fsdp-float8-all-gather");
   if (converters && strstr(converters, "mx") && !is_8)
     orr_launch_config_put(draft, own, "workload.precision", "mxfp8", "model.converters");
-  if (orr_launch_config_says(draft, own, reduce, "bfloat16"))
-    orr_launch_config_put(draft, own, "workload.data-parallel.gradients", "same", reduce);
-  set_master(draft);
+  /* with training.dtype the model, and so its gradients and Adam's moments, are in bf16 */
+  settle(draft, "training.mixed-precision-reduce training.dtype");
 }
 
 static void set_rest(OrrLaunchDraft *draft) {
-  const char *offload = "training.enable-cpu-offload", *name = "optimizer.name";
-  const char *compile = "training.compile";
   const char *old[] = {"training.batch-size", "training.data-parallel-shard-degree"};
-  if (is_on(draft, offload)) {
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", offload);
-    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", offload);
-  }
-  if (orr_launch_config_text(draft, own, name) &&
-      !g_str_has_prefix(orr_launch_config_text(draft, own, name), "Adam"))
-    orr_launch_config_skip(draft, own, name,
-                           "an optimizer other than Adam, which is simulated instead");
-  if (orr_launch_draft_find(draft, own, compile) && !is_on(draft, compile))
-    orr_launch_config_skip(
-        draft, own, compile,
-        "layers that are not compiled: the stack's are, which is 10 to 20 % faster");
-  if (!is_on(draft, compile)) /* components/loss.py: build_cross_entropy_loss */
+  settle(draft, "training.enable-cpu-offload");
+  if (!is_on(draft, "training.compile")) /* components/loss.py: build_cross_entropy_loss */
     orr_launch_draft_set(draft, "workload.loss", "torch", NULL,
                          "compile is off, as by default: the loss copies fp32 logits");
   for (guint i = 0; i < G_N_ELEMENTS(old); i++) {

@@ -24,6 +24,10 @@ static gboolean is_on(OrrLaunchDraft *draft, const char *key) {
   return orr_launch_draft_is_on(draft, own, key);
 }
 
+static void settle(OrrLaunchDraft *draft, const char *keys) {
+  orr_launch_draft_settle(draft, own, keys);
+}
+
 /* --- Batch, sequence --- */
 
 static gboolean is_auto(OrrLaunchDraft *draft, const char *key) {
@@ -57,7 +61,7 @@ static void set_batch(OrrLaunchDraft *draft) {
                                degree(draft, "tp") * degree(draft, "cp"),
                                "micro-batch x accumulation x replicas");
   if (count(draft, length, 0) > 0)
-    orr_launch_config_put_count(draft, own, "workload.sequence", count(draft, length, 0), length);
+    settle(draft, length);
   else if (orr_launch_draft_variable(draft, "sequence"))
     orr_launch_draft_set(draft, "workload.sequence", orr_launch_draft_variable(draft, "sequence"),
                          NULL, "--set sequence");
@@ -67,41 +71,24 @@ static void set_batch(OrrLaunchDraft *draft) {
 
 /* --- Sharding --- */
 
-static const OrrLaunchWordPair swift_kinds[] = {{"zero0", "ddp"},    {"zero1", "zero-1"},
-                                                {"zero2", "zero-2"}, {"zero2_offload", "zero-2"},
-                                                {"zero3", "zero-3"}, {"zero3_offload", "zero-3"},
-                                                {NULL, NULL}};
-
 /* ms-swift has configs of its own for DeepSpeed, by name. */
 static gboolean set_named_zero(OrrLaunchDraft *draft, const char *path) {
   const char *name = orr_launch_config_text(draft, own, "deepspeed");
-  const char *kind = orr_launch_config_word(swift_kinds, name);
-  if (!kind) return FALSE;
-  orr_launch_config_put(draft, own, path, kind, "deepspeed");
-  if (strstr(name, "offload"))
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", "deepspeed");
-  if (strcmp(name, "zero3_offload") == 0)
-    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", "deepspeed");
-  return TRUE;
+  if (!name || !g_str_has_prefix(name, "zero")) return FALSE;
+  settle(draft, "deepspeed");
+  return orr_launch_draft_get(draft, path) != NULL;
 }
 
 /* The keys of fsdp_config, FSDP 1's with "fsdp_" before them. */
 static void set_fsdp_config(OrrLaunchDraft *draft) {
   const char *reshard = "fsdp-config.reshard-after-forward";
-  const char *offload = "fsdp-config.offload-params";
-  const char *recompute = "fsdp-config.activation-checkpointing";
   const char *value = orr_launch_config_text(draft, own, reshard);
   const gboolean keeps = value && !strstr(value, "FULL_SHARD") &&
                          (!is_on(draft, reshard) || strstr(value, "SHARD_GRAD_OP"));
   if (keeps)
     orr_launch_config_put(draft, own, "workload.optimizer.sharding.reshard-after-forward", "false",
                           reshard);
-  if (is_on(draft, recompute))
-    orr_launch_config_put(draft, own, "workload.recompute", "full", recompute);
-  if (is_on(draft, offload)) {
-    orr_launch_config_put(draft, own, "workload.offload.parameters", "true", offload);
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", offload);
-  }
+  settle(draft, "fsdp-config.activation-checkpointing fsdp-config.offload-params");
 }
 
 /* axolotl's current form: fsdp_version and fsdp_config, without a key `fsdp`. FALSE: it is not
@@ -129,21 +116,11 @@ static gboolean set_fsdp2(OrrLaunchDraft *draft, const char *path) {
   return FALSE;
 }
 
-/* DeepSpeed's examples: --zero_stage 3 --offload. */
-static void set_zero(OrrLaunchDraft *draft, const char *path) {
-  static const char *const kinds[] = {"ddp", "zero-1", "zero-2", "zero-3"};
-  const gint64 stage = count(draft, "zero-stage", -1);
-  if (stage >= 0 && stage < (gint64)G_N_ELEMENTS(kinds))
-    orr_launch_config_put(draft, own, path, kinds[stage], "zero-stage");
-  if (is_on(draft, "offload"))
-    orr_launch_config_put(draft, own, "workload.offload.optimizer", "1", "offload");
-}
-
 static void set_sharding(OrrLaunchDraft *draft) {
   const char *fsdp = orr_launch_config_text(draft, own, "fsdp");
   const char *file = orr_launch_config_text(draft, own, "deepspeed");
   const char *path = "workload.optimizer.sharding.kind";
-  set_zero(draft, path);
+  settle(draft, "zero-stage offload"); /* of DeepSpeed's examples */
   set_fsdp_config(draft);
   if (set_named_zero(draft, path) || set_fsdp2(draft, path)) return;
   if (file && strchr(file, '.') && !orr_launch_form_source(draft, file))
@@ -180,22 +157,9 @@ static void set_lora(OrrLaunchDraft *draft) {
 }
 
 static void set_precision(OrrLaunchDraft *draft) {
-  static const OrrLaunchWordPair types[] = {{"bfloat16", "bf16"}, {"bf16", "bf16"},
-                                            {"float16", "fp16"},  {"fp16", "fp16"},
-                                            {"half", "fp16"},     {NULL, NULL}};
-  const char *path = "workload.precision", *loaded = "torch-dtype";
-  const char *type =
-      orr_launch_config_word(types, orr_launch_config_text(draft, own, "torch-dtype"));
-  if (is_on(draft, "bf16"))
-    orr_launch_config_put(draft, own, path, "bf16", "bf16");
-  else if (is_on(draft, "fp16"))
-    orr_launch_config_put(draft, own, path, "fp16", "fp16");
-  else if (is_on(draft, "pure-bf16"))
-    orr_launch_config_put(draft, own, path, "bf16", "pure-bf16");
-  else if (type)
-    orr_launch_config_put(draft, own, path, type, loaded);
-  else if (!orr_launch_draft_get(draft, path))
-    orr_launch_draft_set(draft, path, "fp32", NULL, "neither bf16 nor fp16");
+  settle(draft, "torch-dtype pure-bf16 fp16 bf16"); /* the last wins */
+  if (!orr_launch_draft_get(draft, "workload.precision"))
+    orr_launch_draft_set(draft, "workload.precision", "fp32", NULL, "neither bf16 nor fp16");
 }
 
 /* --- The training state --- */
@@ -266,18 +230,11 @@ static void set_recompute(OrrLaunchDraft *draft) {
 static void begin(OrrLaunchDraft *draft) { orr_launch_wrappers_begin(draft, own); }
 
 static void finish(OrrLaunchDraft *draft) {
-  const char *optimizer = orr_launch_config_text(draft, own, "optim");
   orr_launch_config_put_model(draft, own, "model-name-or-path");
   set_batch(draft);
   set_precision(draft);
   set_recompute(draft);
-  if (orr_launch_config_says(draft, own, "attn-implementation", "eager"))
-    orr_launch_config_put(draft, own, "workload.attention", "unfused", "attn-implementation");
-  else if (is_on(draft, "attn-implementation"))
-    orr_launch_config_put(draft, own, "workload.attention", "flash-2", "attn-implementation");
-  if (optimizer && !strstr(optimizer, "adam"))
-    orr_launch_config_skip(draft, own, "optim",
-                           "an optimizer other than Adam, which is simulated instead");
+  settle(draft, "attn-implementation");
   set_sharding(draft);
   set_lora(draft);
   set_state(draft);

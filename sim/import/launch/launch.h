@@ -87,7 +87,7 @@ struct OrrLaunchRule {
   /* MAPPED: the scenario's key, "workload.parallel.tp" (several, separated by blanks, for a
    * converter or the dialect's finish) */
   const char *path;
-  OrrLaunchConvert convert; /* MAPPED: NULL copies the value to @path */
+  OrrLaunchConvert convert; /* MAPPED: NULL: finish sets the lines */
   gboolean is_later;        /* MAPPED: finish calls orr_launch_draft_settle, or sets lines itself */
   const OrrLaunchCase *cases; /* of a map of words; the last has no word */
   const OrrLaunchRule *also;  /* a further path of the same keys; or NULL */

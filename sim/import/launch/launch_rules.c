@@ -190,11 +190,7 @@ static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
 /* Puts the lines of @rule and of its further paths. */
 static void put(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const OrrLaunchRule *rule) {
   for (; rule; rule = rule->also)
-    if (rule->convert)
-      rule->convert(draft, setting, rule);
-    else
-      orr_launch_draft_set(draft, rule->path, setting->value ? setting->value : "true", setting,
-                           NULL);
+    if (rule->convert) rule->convert(draft, setting, rule);
 }
 
 static void convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {

@@ -15,6 +15,11 @@ extern const guint orr_launch_tables_n;
 
 /* --- Converters --- */
 
+static void convert_copy(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                         const OrrLaunchRule *rule) {
+  orr_launch_draft_set(draft, rule->path, setting->value ? setting->value : "true", setting, NULL);
+}
+
 static void convert_bool(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                          const OrrLaunchRule *rule) {
   static const char *const yes[] = {"1", "true", "yes", "on", NULL};
@@ -28,12 +33,25 @@ static void convert_bool(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
     orr_launch_draft_bad(draft, setting, "'%s' is neither true nor false", setting->value);
 }
 
-static void convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                        const OrrLaunchRule *rule) {
+static void set_int(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
+                    const OrrLaunchRule *rule, gint64 least) {
   const guint n_errors = orr_diags_n_errors(draft->diags);
   const gint64 number = orr_launch_draft_int(draft, setting->dialect, setting->key, 0);
-  if (orr_diags_n_errors(draft->diags) == n_errors)
+  if (orr_diags_n_errors(draft->diags) == n_errors && number >= least)
     orr_launch_serving_set(draft, rule->path, number, setting, NULL);
+}
+
+static void convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                        const OrrLaunchRule *rule) {
+  set_int(draft, setting, rule, G_MININT64);
+}
+
+static void convert_positive(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                             const OrrLaunchRule *rule) {
+  const gboolean is_open = orr_launch_config_is_null(draft, setting->dialect, setting->key) ||
+                           orr_launch_config_says(draft, setting->dialect, setting->key, "auto");
+  if (setting->written[0] == '-' || !is_open) /* a config's null and auto are defaults */
+    set_int(draft, setting, rule, 1);
 }
 
 /* "Cp_Comm" -> "cp-comm" */
@@ -93,7 +111,8 @@ static void convert_words(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   const OrrLaunchCase *one = rule->cases;
   while (one->word && !is_case(one, value, is_on)) one++;
   if (!one->word) return;
-  if (*one->ours) orr_launch_draft_set(draft, rule->path, one->ours, setting, one->remark);
+  g_autofree char *path = g_strndup(rule->path, strcspn(rule->path, " "));
+  if (*one->ours) orr_launch_draft_set(draft, path, one->ours, setting, one->remark);
   if (one->is_refused)
     orr_launch_draft_bad(draft, setting, "'%s' %s", setting->value ? setting->value : "",
                          one->reason);
@@ -106,6 +125,7 @@ static const OrrLaunchConverter converters[] = {
     {"all-to-all", orr_launch_serving_all_to_all},
     {"bool", convert_bool},
     {"client-model", orr_launch_serving_client_model},
+    {"copy", convert_copy},
     {"count", orr_launch_serving_count},
     {"dtype", orr_launch_serving_dtype},
     {"fraction", orr_launch_serving_fraction},
@@ -114,6 +134,7 @@ static const OrrLaunchConverter converters[] = {
     {"kv-dtype", orr_launch_serving_kv_dtype},
     {"largest", convert_largest},
     {"model", orr_launch_serving_model},
+    {"positive", convert_positive},
     {"quantization", orr_launch_serving_quantization},
     {NULL, NULL},
 };
@@ -210,9 +231,10 @@ static void read_value(const Reader *reader, const OrrCsvLine *line, OrrLaunchRu
   } else if (strchr(value, '=')) {
     rule->convert = convert_words;
     rule->cases = read_cases(reader, line, value);
-  } else if (*value && strcmp(value, "code") != 0) {
-    rule->convert = find_converter(reader->dialect->converters, value);
-    if (!rule->convert) rule->convert = find_converter(converters, value);
+  } else if (strcmp(value, "code") != 0) {
+    const char *name = *value ? value : "copy";
+    rule->convert = find_converter(reader->dialect->converters, name);
+    if (!rule->convert) rule->convert = find_converter(converters, name);
     if (!rule->convert)
       orr_diags_error(reader->diags, line->place, "there is no converter '%s'", value);
   }
