@@ -8,12 +8,10 @@
 #include "sim/cli/verb_compare.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "sim/bands/band.h"
 #include "sim/bands/band_metrics.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/show.h"
 #include "sim/sweep/sweep_likeness.h"
 
 /* The results that a verdict is given on. */

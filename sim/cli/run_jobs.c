@@ -12,7 +12,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
-#include "sim/cli/summary_faults.h"
+#include "sim/cli/summary_parts.h"
 #include "sim/cli/terminal.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
@@ -69,10 +69,11 @@ static void print_warnings(const GPtrArray *jobs) {
 
 /* Prints what faults cost each job. */
 static void print_faults(const GPtrArray *jobs) {
-  g_autoptr(GString) out = g_string_new(NULL);
+  g_autoptr(OrrPage) page = orr_page_new();
   for (guint i = 0; i < jobs->len; i++)
-    orr_summary_faults(out, job_at(jobs, i)->outcome, job_at(jobs, i)->row.job);
-  if (out->len > 0) printf("\n%s", out->str);
+    orr_summary_faults(page, job_at(jobs, i)->outcome, job_at(jobs, i)->row.job);
+  g_autofree char *text = orr_page_end(g_steal_pointer(&page));
+  if (*text) printf("\n%s", text);
 }
 
 /* Prints the jobs that ended early; returns whether there are any. */

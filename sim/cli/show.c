@@ -100,11 +100,6 @@ char *orr_show_count(gint64 count) {
   return g_string_free(out, FALSE);
 }
 
-char *orr_show_gpus(gint64 n_gpus) {
-  g_autofree char *count = orr_show_count(n_gpus);
-  return g_strdup_printf("%s GPU%s", count, n_gpus == 1 ? "" : "s");
-}
-
 /* --- Paragraphs --- */
 
 enum { WIDTH = 100 };

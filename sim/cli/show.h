@@ -39,9 +39,6 @@ char *orr_show_signed_percent(double fraction);
 /* 12345678 as "12,345,678". Newly allocated. */
 char *orr_show_count(gint64 count);
 
-/* "1 GPU", "1,024 GPUs". Newly allocated. */
-char *orr_show_gpus(gint64 n_gpus);
-
 /* Prints @text to stdout, wrapped at 100 columns and indented by @indent; the first line continues
  * at @column of a line that is already begun. A newline in @text ends a paragraph. */
 void orr_show_wrapped(const char *text, guint indent, guint column);

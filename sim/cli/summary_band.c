@@ -147,7 +147,7 @@ static const char *no_band_at_all(const OrrOutcome *outcome) {
   return outcome->bands->len > 0 ? rows[0].reason : NULL;
 }
 
-void orr_summary_band_serving(GString *out, const OrrOutcome *outcome) {
+void orr_summary_band_serving(OrrPage *page, const OrrOutcome *outcome) {
   static const struct {
     const char *metric, *name, *of;
     OrrUnit unit;
@@ -156,16 +156,17 @@ void orr_summary_band_serving(GString *out, const OrrOutcome *outcome) {
                {"e2e_mean_s", "e2e mean", "", ORR_UNIT_SECONDS},
                {"output_tokens_per_s", "output", " tokens/s", ORR_UNIT_NONE}};
   const char *label = "bands", *why_none = no_band_at_all(outcome);
-  if (why_none) g_string_append_printf(out, "  %-12s  none: %s\n", label, why_none);
+  if (why_none) orr_page_line(page, label, "none: %s", why_none);
   for (guint i = 0; !why_none && i < G_N_ELEMENTS(lines); i++) {
     const OrrBandRow *row = orr_bands_row(outcome, lines[i].metric);
     if (!row) continue;
-    g_autofree char *range = is_none(row) ? NULL : range_text(row, lines[i].unit, TRUE);
-    g_autofree char *why =
-        is_none(row) ? g_strdup_printf("no band: %s", row->reason) : why_text(outcome, row);
-    g_autofree char *note = note_after(row);
-    g_string_append_printf(out, "  %-12s  %-9s  %s%s%s%s\n", label, lines[i].name,
-                           range ? range : "", range ? lines[i].of : "", note, why);
+    orr_page_line(page, label, "%-9s  ", lines[i].name);
+    if (!is_none(row))
+      orr_page_more(page, "%s%s", orr_page_keep(page, range_text(row, lines[i].unit, TRUE)),
+                    lines[i].of);
+    orr_page_more(page, "%s%s", orr_page_keep(page, note_after(row)),
+                  is_none(row) ? orr_page_text(page, "no band: %s", row->reason)
+                               : orr_page_keep(page, why_text(outcome, row)));
     label = "";
   }
 }

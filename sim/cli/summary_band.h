@@ -13,6 +13,7 @@
 #ifndef ORR_SUMMARY_BAND_H
 #define ORR_SUMMARY_BAND_H
 
+#include "sim/cli/page.h"
 #include "sim/run/answer/outcome.h"
 
 G_BEGIN_DECLS
@@ -44,7 +45,7 @@ char *orr_summary_band_text(const OrrOutcome *outcome, const char *metric, OrrUn
 char *orr_summary_band_range(double value, double low, double high, OrrUnit unit);
 
 /* The lines of a serving run. */
-void orr_summary_band_serving(GString *out, const OrrOutcome *outcome);
+void orr_summary_band_serving(OrrPage *page, const OrrOutcome *outcome);
 
 /* Appends `, "iteration_time_s_low": ..., "iteration_time_s_expected": ..., ..., "band_level": ...,
  * "bands": [...]`. */

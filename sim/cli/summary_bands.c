@@ -5,10 +5,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/base/json_write.h"
-#include "sim/cli/show.h"
 
 enum { NAME_WIDTH = 27, MOST_OUTSIDE = 20 };
 

@@ -1,80 +1,133 @@
 /*
  * summary_cluster.c - the lines of a cluster of jobs.
  */
-#include "sim/cli/summary_cluster.h"
+#include "sim/cli/summary_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sim/cli/show.h"
-#include "sim/cli/summary_cluster_more.h"
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
-/* "1,234 s" or "20.6 h": hours from two on. Newly allocated. */
-static char *time_text(double time_s) {
-  return time_s >= 7200 ? g_strdup_printf("%.1f h", time_s / 3600)
-                        : g_strdup_printf("%.0f s", time_s);
+#define D "%" G_GINT64_FORMAT
+
+/* "1,234 s" or "20.6 h": hours from two on. */
+static const char *time_text(OrrPage *page, double time_s) {
+  return time_s >= 7200 ? orr_page_text(page, "%.1f h", time_s / 3600)
+                        : orr_page_text(page, "%.0f s", time_s);
 }
 
-static void add_times(GString *out, const char *label, const OrrLatencies *times) {
-  g_autofree char *mean = isnan(times->mean) ? g_strdup("not stated") : time_text(times->mean),
-                  *p50 = time_text(times->p50), *p95 = time_text(times->p95),
-                  *p99 = time_text(times->p99);
-  g_string_append_printf(out, "  %-12s  mean %s, p50 %s, p95 %s, p99 %s\n", label, mean, p50, p95,
-                         p99);
+static void add_times(OrrPage *page, const char *label, const OrrLatencies *times) {
+  orr_page_line(page, label, "mean %s, p50 %s, p95 %s, p99 %s",
+                isnan(times->mean) ? "not stated" : time_text(page, times->mean),
+                time_text(page, times->p50), time_text(page, times->p95),
+                time_text(page, times->p99));
 }
 
-static void add_policy(GString *out, const OrrScenario *scenario) {
-  const OrrClusterPolicy *policy = &((const OrrClusterJobs *)scenario->workload.params)->policy;
+static void add_policy(OrrPage *page, const OrrClusterPolicy *policy) {
   if (policy->rounds.length_s > 0) {
-    g_string_append_printf(out, "  %-12s  rounds of %g min, %s\n", "policy",
-                           policy->rounds.length_s / 60, policy->rounds.allotment.entry->name);
+    orr_page_line(page, "policy", "rounds of %g min, %s", policy->rounds.length_s / 60,
+                  policy->rounds.allotment.entry->name);
     return;
   }
-  g_string_append_printf(out, "  %-12s  %s, %s, %s", "policy", policy->order.entry->name,
-                         policy->placement.entry->name,
-                         policy->blocked == ORR_BLOCKED_SKIP ? "skips what does not fit"
-                                                             : "strict");
+  orr_page_line(page, "policy", "%s, %s, %s", policy->order.entry->name,
+                policy->placement.entry->name,
+                policy->blocked == ORR_BLOCKED_SKIP ? "skips what does not fit" : "strict");
   if (policy->backfill != ORR_BACKFILL_NONE)
-    g_string_append_printf(out, ", %s backfill", orr_backfill_words[policy->backfill]);
-  const guint n_queues = policy->queues->len;
-  if (n_queues > 0) g_string_append_printf(out, ", %u queue%s", n_queues, n_queues == 1 ? "" : "s");
-  g_string_append_c(out, '\n');
+    orr_page_item(page, "%s backfill", orr_backfill_words[policy->backfill]);
+  if (policy->queues->len > 0)
+    orr_page_item(page, "%s", orr_page_things(page, policy->queues->len, "queue"));
 }
 
-static void add_sizes(GString *out, const OrrOutcome *outcome) {
-  g_string_append_printf(out, "  %-12s  %8s %8s %11s %11s %11s %11s\n", "by gang", "GPUs", "jobs",
-                         "GPU-hours", "wait mean", "wait p95", "wait p99");
+static void add_sizes(OrrPage *page, const OrrOutcome *outcome) {
+  orr_page_line(page, "by gang", "%8s %8s %11s %11s %11s %11s", "GPUs", "jobs", "GPU-hours",
+                "wait mean", "wait p95", "wait p99");
   for (guint i = 0; i < outcome->cluster_sizes->len; i++) {
     const OrrClusterSizeRow *row = &g_array_index(outcome->cluster_sizes, OrrClusterSizeRow, i);
     if (strcmp(row->grouping, "gpus") != 0) continue;
-    g_autofree char *mean = time_text(row->wait.mean), *p95 = time_text(row->wait.p95),
-                    *p99 = time_text(row->wait.p99);
-    g_string_append_printf(out, "  %-12s  %8s %8" G_GINT64_FORMAT " %11.0f %11s %11s %11s\n", "",
-                           row->name, row->n_jobs, row->gpu_hours, mean, p95, p99);
+    orr_page_line(page, "", "%8s %8" G_GINT64_FORMAT " %11.0f %11s %11s %11s", row->name,
+                  row->n_jobs, row->gpu_hours, time_text(page, row->wait.mean),
+                  time_text(page, row->wait.p95), time_text(page, row->wait.p99));
   }
 }
 
-void orr_summary_cluster(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
+static void add_use(OrrPage *page, const OrrClusterResult *r) {
+  orr_page_line(page, "GPUs",
+                "%.1f %% held by jobs, %.1f %% idle while jobs wait; " D " preemptions",
+                100 * r->utilization, 100 * r->idle_while_waiting, r->preemptions);
+  if (r->overhead_gpu_hours > 0) orr_page_more(page, " cost %.0f GPU-hours", r->overhead_gpu_hours);
+}
+
+static void add_places(OrrPage *page, const OrrClusterResult *r) {
+  orr_page_line(page, "places", "gangs hold their GPUs %.3f times as long as at the given speed",
+                r->placement_slowdown);
+  orr_page_line(page, "fragments",
+                "the largest gang that would start: %.0f GPUs in the mean; %.1f %% of the free "
+                "GPUs are beyond it",
+                r->largest_gang, 100 * r->fragmentation);
+}
+
+static void add_power(OrrPage *page, const OrrClusterResult *r) {
+  if (isnan(r->gpu_power_mean_w)) return;
+  orr_page_line(page, "power", "GPUs %.0f kW", r->gpu_power_mean_w / 1000);
+  if (!isnan(r->machine.all_w))
+    orr_page_item(page, "machine %.0f kW, %.0f MWh%s", r->machine.all_w / 1000,
+                  r->energy_kwh / 1000,
+                  orr_page_keep(page, orr_cluster_power_left_out(&r->machine)));
+}
+
+/* The line "cost" begins with its first part. */
+static void add_part(OrrPage *page, gboolean *is_begun, const char *currency, const char *text) {
+  if (*is_begun)
+    orr_page_item(page, "%s", text);
+  else
+    orr_page_line(page, "cost", "%s %s", currency, text);
+  *is_begun = TRUE;
+}
+
+static void add_money(OrrPage *page, const char *currency, const OrrClusterResult *r) {
+  gboolean is_begun = FALSE;
+  if (!isnan(r->cost_hardware))
+    add_part(page, &is_begun, currency,
+             orr_page_text(page, "%s for the machine", orr_page_count(page, r->cost_hardware)));
+  if (!isnan(r->cost_energy))
+    add_part(page, &is_begun, currency,
+             orr_page_text(page, "%s for energy", orr_page_count(page, r->cost_energy)));
+  if (!isnan(r->cost_per_useful_gpu_hour))
+    add_part(page, &is_begun, currency,
+             orr_page_text(page, "%.3g per useful GPU-hour", r->cost_per_useful_gpu_hour));
+  if (!isnan(r->carbon_kg))
+    orr_page_line(page, "carbon", "%s kg of CO2", orr_page_count(page, r->carbon_kg));
+}
+
+static void add_asked(OrrPage *page, const OrrClusterAsk *ask, const OrrClusterResult *r) {
+  if (isnan(r->asked_start_s))
+    orr_page_line(page, "asked", "the job asks for more GPUs than the cluster has");
+  else
+    orr_page_line(page, "asked", D " GPUs submitted at %.1f h start at %.1f h, after %.1f h",
+                  ask->gpus, ask->at_s / 3600, r->asked_start_s / 3600, r->asked_wait_s / 3600);
+}
+
+void orr_summary_cluster(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrClusterResult *r = &outcome->result.cluster;
-  g_autofree char *gpus = orr_show_gpus(r->n_gpus), *jobs = orr_show_count(r->n_jobs),
-                  *makespan = time_text(r->makespan_s);
-  g_string_append_printf(out, "  %-12s  %s (%s) of %s\n", "machine", gpus,
-                         scenario->cluster.device.name, scenario->cluster.name);
-  add_policy(out, scenario);
-  g_string_append_printf(out, "  %-12s  %s in %s", "jobs", jobs, makespan);
-  if (!isnan(r->offered_load)) g_string_append_printf(out, ", offered load %.2f", r->offered_load);
-  g_string_append_c(out, '\n');
-  add_times(out, "completion", &r->jct);
-  add_times(out, "wait", &r->wait);
-  add_sizes(out, outcome);
-  g_string_append_printf(
-      out,
-      "  %-12s  %.1f %% held by jobs, %.1f %% idle while jobs wait; %" G_GINT64_FORMAT
-      " preemptions",
-      "GPUs", 100 * r->utilization, 100 * r->idle_while_waiting, r->preemptions);
-  if (r->overhead_gpu_hours > 0)
-    g_string_append_printf(out, " cost %.0f GPU-hours", r->overhead_gpu_hours);
-  g_string_append_c(out, '\n');
-  orr_summary_cluster_more(out, scenario, r);
+  const OrrClusterJobs *params = scenario->workload.params;
+  const OrrGangSpeedKind *speed = (const OrrGangSpeedKind *)(gconstpointer)params->speed.entry;
+  const GPtrArray *processes = params->failures.set.processes;
+  orr_page_line(page, "machine", "%s (%s) of %s", orr_page_things(page, r->n_gpus, "GPU"),
+                scenario->cluster.device.name, scenario->cluster.name);
+  add_policy(page, &params->policy);
+  orr_page_line(page, "jobs", "%s in %s", orr_page_count(page, (double)r->n_jobs),
+                time_text(page, r->makespan_s));
+  if (!isnan(r->offered_load)) orr_page_item(page, "offered load %.2f", r->offered_load);
+  add_times(page, "completion", &r->jct);
+  add_times(page, "wait", &r->wait);
+  add_sizes(page, outcome);
+  add_use(page, r);
+  if (!speed->is_given) add_places(page, r);
+  if (processes && processes->len > 0)
+    orr_page_line(page, "failures",
+                  D " struck, " D " times a job stopped; %.0f GPU-hours lost, ETTR %.3f",
+                  r->strikes, r->failures, r->failed_gpu_hours, r->ettr);
+  add_power(page, r);
+  add_money(page, scenario->prices.currency, r);
+  if (params->ask.gpus > 0) add_asked(page, &params->ask, r);
 }

@@ -2,52 +2,46 @@
  * summary_faults.c - writes when each fault began and ended, and the time of a step without it,
  * before, during and after.
  */
-#include "sim/cli/summary_faults.h"
+#include "sim/cli/summary_parts.h"
 
 #include <math.h>
 
 #include "sim/base/json_write.h"
-#include "sim/base/quantity.h"
-#include "sim/cli/show.h"
 
 /* The most faults that are written out. */
 enum { MOST = 4 };
 
-static void add_step(GString *out, const char *when, double seconds) {
-  if (isnan(seconds)) return;
-  g_autofree char *text = orr_quantity_format(seconds, ORR_UNIT_SECONDS);
-  g_string_append_printf(out, ", %s %s", text, when);
+static void add_step(OrrPage *page, const char *when, double seconds) {
+  if (!isnan(seconds)) orr_page_item(page, "%s %s", orr_page_seconds(page, seconds), when);
 }
 
-static void add_fault(GString *out, const OrrFaultRow *row) {
-  g_autofree char *begin = orr_quantity_format(row->begin_s, ORR_UNIT_SECONDS);
-  g_autofree char *end =
-      isnan(row->end_s) ? NULL : orr_quantity_format(row->end_s, ORR_UNIT_SECONDS);
-  g_string_append_printf(out, "%s from %s%s%s", row->what, begin, end ? " to " : " on",
-                         end ? end : "");
+static void add_fault(OrrPage *page, const char *label, const OrrFaultRow *row) {
+  orr_page_line(page, label, "%s from %s", row->what, orr_page_seconds(page, row->begin_s));
+  if (isnan(row->end_s))
+    orr_page_more(page, " on");
+  else
+    orr_page_more(page, " to %s", orr_page_seconds(page, row->end_s));
   if (isnan(row->step_without_s)) return;
-  g_autofree char *without = orr_quantity_format(row->step_without_s, ORR_UNIT_SECONDS);
-  g_string_append_printf(out, "; a step without %s", without);
-  add_step(out, "before", row->step_before_s);
-  add_step(out, "during", row->step_during_s);
-  add_step(out, "after", row->step_after_s);
+  orr_page_more(page, "; a step without %s", orr_page_seconds(page, row->step_without_s));
+  add_step(page, "before", row->step_before_s);
+  add_step(page, "during", row->step_during_s);
+  add_step(page, "after", row->step_after_s);
 }
 
-void orr_summary_faults(GString *out, const OrrOutcome *outcome, const char *name) {
+void orr_summary_faults(OrrPage *page, const OrrOutcome *outcome, const char *name) {
   const OrrJobRow *job = outcome->own_job;
-  for (guint i = 0; i < MIN(outcome->faults->len, MOST); i++) {
-    g_string_append_printf(out, "  %-13s ", name ? name : i == 0 ? "faults" : "");
-    add_fault(out, &g_array_index(outcome->faults, OrrFaultRow, i));
-    g_string_append_c(out, '\n');
-  }
-  if (outcome->faults->len > MOST)
-    g_string_append_printf(out, "  %-13s and %u more: the view faults lists all\n", "",
-                           outcome->faults->len - MOST);
-  if (!job || outcome->faults->len == 0) return;
-  g_autofree char *together = orr_quantity_format(job->together_s, ORR_UNIT_SECONDS);
-  g_autofree char *alone = orr_quantity_format(job->alone_s, ORR_UNIT_SECONDS);
-  g_string_append_printf(out, "  %-13s %s in all, %s without faults: %.4gx\n", "cost", together,
-                         alone, job->slowdown);
+  const guint n = outcome->faults->len;
+  for (guint i = 0; i < MIN(n, MOST); i++)
+    add_fault(page,
+              name     ? name
+              : i == 0 ? "faults"
+                       : "",
+              &g_array_index(outcome->faults, OrrFaultRow, i));
+  if (n > MOST) orr_page_line(page, "", "and %u more: the view faults lists all", n - MOST);
+  if (job && n > 0)
+    orr_page_line(page, "cost", "%s in all, %s without faults: %.4gx",
+                  orr_page_seconds(page, job->together_s), orr_page_seconds(page, job->alone_s),
+                  job->slowdown);
 }
 
 void orr_summary_faults_json(GString *out, const OrrOutcome *outcome) {

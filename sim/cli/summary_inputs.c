@@ -2,13 +2,12 @@
  * summary_inputs.c - the spread of the main results over the replays of uncertain inputs, and the
  * inputs that it comes from.
  */
-#include "sim/cli/summary_inputs.h"
+#include "sim/cli/summary_parts.h"
 
 #include <string.h>
 
 #include "sim/bands/inputs.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
 #include "sim/run/answer/run_kind.h"
 
@@ -39,17 +38,18 @@ static gboolean has_width(const OrrInputSpreadRow *row) {
   return row->p90 - row->p10 > 1e-4 * ABS(row->value);
 }
 
-static void add_spreads(GString *out, const OrrOutcome *outcome) {
-  const gsize before = out->len;
+static void add_spreads(OrrPage *page, const OrrOutcome *outcome) {
+  guint n = 0;
+  orr_page_line(page, "inputs", "%s", "");
   for (guint i = 0; i < G_N_ELEMENTS(mains); i++) {
     if (!g_str_equal(mains[i].kind, outcome->kind->kind->entry.name)) continue;
     const OrrInputSpreadRow *row = orr_inputs_spread(outcome, mains[i].metric);
     if (!row || !has_width(row)) continue;
     g_autofree char *range = orr_summary_band_range(row->value, row->p10, row->p90, mains[i].unit);
-    g_string_append_printf(out, "%s%s %s%s", out->len > before ? ", " : "", mains[i].label, range,
-                           mains[i].suffix);
+    orr_page_item(page, "%s %s%s", mains[i].label, range, mains[i].suffix);
+    n++;
   }
-  if (out->len == before) g_string_append(out, "no spread");
+  if (n == 0) orr_page_more(page, "no spread");
 }
 
 static guint count(const OrrOutcome *outcome, const char *status) {
@@ -59,25 +59,24 @@ static guint count(const OrrOutcome *outcome, const char *status) {
   return n;
 }
 
-/* The first line of the first reason; newly allocated. */
-static char *first_failure(const OrrOutcome *outcome) {
+/* The first line of the first reason. */
+static const char *first_failure(OrrPage *page, const OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->input_replays->len; i++) {
     const OrrInputReplayRow *row = &g_array_index(outcome->input_replays, OrrInputReplayRow, i);
     if (g_str_equal(row->status, "failed"))
-      return g_strndup(row->reason, strcspn(row->reason, "\n"));
+      return orr_page_keep(page, g_strndup(row->reason, strcspn(row->reason, "\n")));
   }
-  return g_strdup("");
+  return "";
 }
 
-static void add_counts(GString *out, const OrrOutcome *outcome) {
+static void add_counts(OrrPage *page, const OrrOutcome *outcome) {
   const guint n_failed = count(outcome, "failed"), n_over = count(outcome, "over-memory");
-  g_autofree char *reason = first_failure(outcome);
-  g_string_append_printf(out, " (p10 to p90 of %u replays)", outcome->input_replays->len);
+  orr_page_more(page, " (p10 to p90 of %u replays)", outcome->input_replays->len);
   if (n_over > 0)
-    g_string_append_printf(out, "; %u %s not fit memory", n_over, n_over == 1 ? "does" : "do");
+    orr_page_more(page, "; %u %s not fit memory", n_over, n_over == 1 ? "does" : "do");
   if (n_failed > 0)
-    g_string_append_printf(out, "; %u %s no result: %s", n_failed, n_failed == 1 ? "has" : "have",
-                           reason);
+    orr_page_more(page, "; %u %s no result: %s", n_failed, n_failed == 1 ? "has" : "have",
+                  first_failure(page, outcome));
 }
 
 static int compare_effects(gconstpointer a, gconstpointer b) {
@@ -86,30 +85,27 @@ static int compare_effects(gconstpointer a, gconstpointer b) {
 }
 
 /* "cluster.nic-bandwidth 83 %, workload.load.rate 17 %", the largest first. */
-static void add_effects(GString *out, const OrrOutcome *outcome, const char *metric) {
+static void add_effects(OrrPage *page, const OrrOutcome *outcome, const char *metric) {
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
   for (guint i = 0; i < outcome->input_effects->len; i++) {
     OrrInputEffectRow *row = &g_array_index(outcome->input_effects, OrrInputEffectRow, i);
     if (g_str_equal(row->metric, metric)) g_ptr_array_add(rows, row);
   }
   g_ptr_array_sort(rows, compare_effects);
+  orr_page_line(page, "moved by", "%s", "");
   for (guint i = 0; i < rows->len; i++) {
     const OrrInputEffectRow *row = rows->pdata[i];
-    g_string_append_printf(out, "%s%s %.0f %%", i > 0 ? ", " : "", row->path, 100 * row->fraction);
+    orr_page_item(page, "%s %.0f %%", row->path, 100 * row->fraction);
   }
+  orr_page_more(page, " of the spread");
 }
 
-void orr_summary_inputs(GString *out, const OrrOutcome *outcome) {
+void orr_summary_inputs(OrrPage *page, const OrrOutcome *outcome) {
   if (outcome->uncertain_inputs->len == 0) return;
-  g_string_append_printf(out, "  %-12s  ", "inputs");
-  add_spreads(out, outcome);
-  add_counts(out, outcome);
-  g_string_append_c(out, '\n');
+  add_spreads(page, outcome);
+  add_counts(page, outcome);
   const OrrInputSpreadRow *row = main_spread(outcome);
-  if (!row || !has_width(row)) return;
-  g_string_append_printf(out, "  %-12s  ", "moved by");
-  add_effects(out, outcome, row->metric);
-  g_string_append(out, " of the spread\n");
+  if (row && has_width(row)) add_effects(page, outcome, row->metric);
 }
 
 static void add_rows(GString *out, const char *name, const OrrOutcome *outcome,

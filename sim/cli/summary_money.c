@@ -1,23 +1,32 @@
 /*
  * summary_money.c - "cost", "run" and "carbon": what a run costs, in the prices' currency.
  */
-#include "sim/cli/summary_money.h"
+#include "sim/cli/summary_parts.h"
 
 #include <math.h>
 
-#include "sim/cli/show.h"
+/* A part of a line: "0.27 per million tokens". NAN: not known, so that it is left out. */
+typedef struct {
+  double value;
+  const char *per;
+} Part;
 
-/* Appends ", 0.27 per million tokens", unless @cost is not known. */
-static void add_part(GString *text, double cost, const char *per) {
-  if (isnan(cost)) return;
-  g_autofree char *number = cost >= 1e4 && cost < 1e15 ? orr_show_count((gint64)(cost + 0.5))
-                                                       : g_strdup_printf("%.4g", cost);
-  g_string_append_printf(text, "%s%s %s", text->len ? ", " : "", number, per);
+/* A line of the parts that are known; none where none is. */
+static void add_parts(OrrPage *page, const char *label, const Part *parts, guint n) {
+  gboolean is_begun = FALSE;
+  for (guint i = 0; i < n; i++) {
+    if (isnan(parts[i].value)) continue;
+    if (!is_begun) orr_page_line(page, label, "%s", "");
+    is_begun = TRUE;
+    if (parts[i].value >= 1e4 && parts[i].value < 1e15)
+      orr_page_item(page, "%s %s", orr_page_count(page, parts[i].value), parts[i].per);
+    else
+      orr_page_item(page, "%.4g %s", parts[i].value, parts[i].per);
+  }
 }
 
-static void add_line(GString *out, const char *what, const char *text) {
-  if (*text) g_string_append_printf(out, "  %-12s  %s\n", what, text);
-}
+#define ADD_PARTS(page_, label_, ...)                                                              \
+  add_parts(page_, label_, (const Part[]){__VA_ARGS__}, G_N_ELEMENTS(((const Part[]){__VA_ARGS__})))
 
 static gboolean is_of(const OrrOutcome *outcome, const OrrFieldTable *table) {
   return outcome->kind->result == table;
@@ -33,80 +42,68 @@ static const OrrMoney *money_of(const OrrOutcome *outcome) {
   return is_of(outcome, &orr_post_training_result_table) ? &result->post_training.money : NULL;
 }
 
-static char *cost_text(const OrrOutcome *outcome, const OrrMoney *money, const char *currency) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autofree char *hour = g_strdup_printf("%s per GPU-hour", currency);
-  const OrrServingResult *serving = &outcome->result.serving;
-  const OrrPostTrainingResult *loop = &outcome->result.post_training;
-  add_part(text, money->per_gpu_hour, hour);
-  add_part(text, money->per_day, "per day");
-  if (is_of(outcome, &orr_training_result_table)) {
-    add_part(text, outcome->result.training.cost_per_step, "per step");
-    add_part(text, money->per_million_tokens, "per million tokens");
-  } else if (is_of(outcome, &orr_post_training_result_table)) {
-    add_part(text, loop->cost_per_step, "per step");
-    add_part(text, loop->cost_per_million_response_tokens, "per million response tokens");
-  } else if (is_of(outcome, &orr_serving_result_table)) {
-    add_part(text, serving->cost_per_million_input_tokens, "per million input tokens");
-    add_part(text, serving->cost_per_million_output_tokens, "per million output tokens");
-  }
-  return g_string_free(g_steal_pointer(&text), FALSE);
+static void add_cost(OrrPage *page, const OrrOutcome *outcome, const OrrMoney *money,
+                     const char *hour) {
+  const OrrResult *r = &outcome->result;
+  const Part first = {money->per_gpu_hour, hour}, second = {money->per_day, "per day"};
+  if (is_of(outcome, &orr_training_result_table))
+    ADD_PARTS(page, "cost", first, second, {r->training.cost_per_step, "per step"},
+              {money->per_million_tokens, "per million tokens"});
+  else if (is_of(outcome, &orr_post_training_result_table))
+    ADD_PARTS(page, "cost", first, second, {r->post_training.cost_per_step, "per step"},
+              {r->post_training.cost_per_million_response_tokens, "per million response tokens"});
+  else if (is_of(outcome, &orr_serving_result_table))
+    ADD_PARTS(page, "cost", first, second,
+              {r->serving.cost_per_million_input_tokens, "per million input tokens"},
+              {r->serving.cost_per_million_output_tokens, "per million output tokens"});
+  else
+    ADD_PARTS(page, "cost", first, second);
 }
 
 /* Where the cost is not known, what is missing: the energy, or a price of hardware. */
-static char *missing_text(const OrrScenario *scenario, const OrrMoney *money) {
+static const char *missing_text(OrrPage *page, const OrrScenario *scenario, const OrrMoney *money) {
   const OrrPrices *prices = &scenario->prices;
   const gboolean has_boards = orr_device_power_is_known(&scenario->cluster.device.power);
   const char *missing = has_boards ? "cluster.power.rest-busy" : "cluster.device.power";
-  if (!(prices->kwh > 0) || !isnan(money->energy_per_gpu_hour)) return g_strdup("not known");
+  if (!(prices->kwh > 0) || !isnan(money->energy_per_gpu_hour)) return "not known";
   if (isnan(money->hardware_per_gpu_hour))
-    return g_strdup_printf("not known: prices gives a kWh, but there is no %s", missing);
-  return g_strdup_printf("%.4g %s per GPU-hour without energy, which is not known: prices gives a "
-                         "kWh, but there is no %s",
-                         money->hardware_per_gpu_hour, prices->currency, missing);
+    return orr_page_text(page, "not known: prices gives a kWh, but there is no %s", missing);
+  return orr_page_text(page,
+                       "%.4g %s per GPU-hour without energy, which is not known: prices gives a "
+                       "kWh, but there is no %s",
+                       money->hardware_per_gpu_hour, prices->currency, missing);
 }
 
-/* @all: "all its tokens". */
-static void add_run(GString *out, double days, double cost, const char *currency, const char *all) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autofree char *per = g_strdup_printf("%s for %s", currency, all);
-  add_part(text, days, "days");
-  add_part(text, cost, per);
-  add_line(out, "run", text->str);
+static void add_run(OrrPage *page, double days, double cost, const char *currency,
+                    const char *all) {
+  ADD_PARTS(page, "run", {days, "days"}, {cost, orr_page_text(page, "%s for %s", currency, all)});
 }
 
-static void add_runs(GString *out, const OrrOutcome *outcome, const char *currency) {
-  const OrrTrainingResult *training = &outcome->result.training;
-  const OrrPostTrainingResult *loop = &outcome->result.post_training;
-  if (is_of(outcome, &orr_training_result_table))
-    add_run(out, training->run_days, training->cost_per_run, currency, "all its tokens");
-  if (is_of(outcome, &orr_post_training_result_table))
-    add_run(out, loop->run_days, loop->cost_per_run, currency, "all its steps");
+static void add_campaign(OrrPage *page, const OrrCampaignResult *r, const char *currency) {
+  ADD_PARTS(page, "cost",
+            {r->cost, orr_page_text(page, "%s for the campaign, spares included", currency)},
+            {r->cost_lost, "of it for lost time"},
+            {r->money.per_million_tokens, "per million tokens"});
 }
 
-static void add_campaign(GString *out, const OrrCampaignResult *r, const char *currency) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autofree char *all = g_strdup_printf("%s for the campaign, spares included", currency);
-  add_part(text, r->cost, all);
-  add_part(text, r->cost_lost, "of it for lost time");
-  add_part(text, r->money.per_million_tokens, "per million tokens");
-  add_line(out, "cost", text->str);
-}
-
-void orr_summary_money(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
+void orr_summary_money(OrrPage *page, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrPrices *prices = &scenario->prices;
   const OrrMoney *money = money_of(outcome);
-  if (is_of(outcome, &orr_campaign_result_table))
-    add_campaign(out, &outcome->result.campaign, prices->currency);
-  add_runs(out, outcome, prices->currency);
+  const OrrTrainingResult *training = &outcome->result.training;
+  const OrrPostTrainingResult *loop = &outcome->result.post_training;
+  const gboolean is_campaign = is_of(outcome, &orr_campaign_result_table);
+  if (is_campaign) add_campaign(page, &outcome->result.campaign, prices->currency);
+  if (is_of(outcome, &orr_training_result_table))
+    add_run(page, training->run_days, training->cost_per_run, prices->currency, "all its tokens");
+  if (is_of(outcome, &orr_post_training_result_table))
+    add_run(page, loop->run_days, loop->cost_per_run, prices->currency, "all its steps");
   if (!orr_prices_given(prices) || !money) return;
-  g_autofree char *cost = isnan(money->per_gpu_hour) ? missing_text(scenario, money)
-                                                     : cost_text(outcome, money, prices->currency);
-  const gboolean has_line = is_of(outcome, &orr_campaign_result_table);
-  if (!has_line && (orr_prices_has_hardware(prices) || prices->kwh > 0))
-    add_line(out, "cost", cost);
-  g_autoptr(GString) carbon = g_string_new(NULL);
-  add_part(carbon, money->carbon_kg_per_day, "kg of CO2 per day");
-  add_part(carbon, money->carbon_g_per_million_tokens, "g per million tokens");
-  add_line(out, "carbon", carbon->str);
+  if (!is_campaign && (orr_prices_has_hardware(prices) || prices->kwh > 0)) {
+    if (isnan(money->per_gpu_hour))
+      orr_page_line(page, "cost", "%s", missing_text(page, scenario, money));
+    else
+      add_cost(page, outcome, money, orr_page_text(page, "%s per GPU-hour", prices->currency));
+  }
+  ADD_PARTS(page, "carbon", {money->carbon_kg_per_day, "kg of CO2 per day"},
+            {money->carbon_g_per_million_tokens, "g per million tokens"});
 }

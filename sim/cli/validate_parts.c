@@ -9,7 +9,6 @@
 
 #include "calibration/crossval/crossval.h"
 #include "sim/base/json_write.h"
-#include "sim/cli/show.h"
 
 typedef struct {
   const char *part, *metric;

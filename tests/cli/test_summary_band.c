@@ -126,16 +126,18 @@ static void test_serving_lines(void) {
                     .high = NAN,
                     .quality = (char *)"none",
                     .reason = (char *)"why"};
-  g_autoptr(GString) one = g_string_new(NULL), two = g_string_new(NULL);
+  OrrPage *one = orr_page_new(), *two = orr_page_new();
   outcome->kind = orr_kinds_named("serving");
   g_array_append_val(outcome->bands, row);
   row.metric = (char *)"tpot_mean_s";
   g_array_append_val(outcome->bands, row);
   orr_summary_band_serving(one, outcome);
-  g_assert_cmpstr(one->str, ==, "  bands         none: why\n");
+  g_autofree char *once = orr_page_end(one);
+  g_assert_cmpstr(once, ==, "  bands         none: why\n");
   g_array_index(outcome->bands, OrrBandRow, 1).reason = (char *)"else";
   orr_summary_band_serving(two, outcome);
-  g_assert_cmpstr(two->str, ==,
+  g_autofree char *each = orr_page_end(two);
+  g_assert_cmpstr(each, ==,
                   "  bands         ttft mean  no band: why\n"
                   "                tpot mean  no band: else\n");
 }

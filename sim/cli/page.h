@@ -1,0 +1,54 @@
+/*
+ * page.h - the text of an answer: lines that begin with a label, and the words in them.
+ *
+ *   g_autoptr(OrrPage) page = orr_page_new();
+ *   orr_page_line(page, "memory", "%s at the peak", orr_page_bytes(page, peak));
+ *   if (is_over) orr_page_more(page, ": it does NOT fit");
+ *   orr_page_print(page);
+ *
+ *     memory        35.5 GiB at the peak: it does NOT fit
+ *
+ * The page owns the words that its functions return, so that a line is one call.
+ */
+#ifndef ORR_PAGE_H
+#define ORR_PAGE_H
+
+#include "sim/base/quantity.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrPage OrrPage;
+
+OrrPage *orr_page_new(void);
+void orr_page_free(OrrPage *page);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrPage, orr_page_free)
+
+/* Prints the text to stdout; the page is empty then. */
+void orr_page_print(OrrPage *page);
+/* The text; frees the page. Newly allocated. */
+char *orr_page_end(OrrPage *page);
+
+/* A line of its own. @label: at most 12 letters; "" continues the line above. */
+void orr_page_line(OrrPage *page, const char *label, const char *format, ...) G_GNUC_PRINTF(3, 4);
+/* Appends to the last line. */
+void orr_page_more(OrrPage *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Appends to the last line an item of a list: with ", " before it, unless it is the first after the
+ * label or after '('. */
+void orr_page_item(OrrPage *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Appends @format as it stands. */
+void orr_page_add(OrrPage *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Words, which live as long as the page. */
+const char *orr_page_keep(OrrPage *page, char *text); /* takes @text; NULL: "" */
+const char *orr_page_text(OrrPage *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
+const char *orr_page_quantity(OrrPage *page, double value, OrrUnit unit); /* quantity.h */
+const char *orr_page_seconds(OrrPage *page, double value);
+const char *orr_page_bytes(OrrPage *page, double value);
+const char *orr_page_watts(OrrPage *page, double value);
+const char *orr_page_percent(OrrPage *page, double fraction);         /* show.h */
+const char *orr_page_count(OrrPage *page, double count);              /* rounded */
+const char *orr_page_things(OrrPage *page, gint64 n, const char *of); /* "1 GPU", "2 GPUs" */
+
+G_END_DECLS
+
+#endif
