@@ -93,7 +93,7 @@ static void test_json(void) {
   g_autoptr(GString) out = g_string_new(NULL);
   orr_summary_band_json(out, outcome);
   g_assert_cmpstr(out->str, ==,
-                  ", \"iteration_time_s_low\": 28, \"iteration_time_s_high\": null, "
+                  "\"iteration_time_s_low\": 28, \"iteration_time_s_high\": null, "
                   "\"iteration_time_s_expected\": null, \"band_level\": 0.8, \"band_rows\": 61, "
                   "\"band_quality\": "
                   "\"none\", \"bands\": [\n"
