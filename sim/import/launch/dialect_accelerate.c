@@ -81,10 +81,7 @@ static void ask_for_script(OrrLaunchDraft *draft) {
     const char *name, *path, *what;
   } needs[] = {{"sequence", "workload.sequence", "how long are sequences"},
                {"micro", "workload.batch.micro", "how many sequences has a micro-batch"}};
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchDialect *dialect = ((OrrLaunchSetting *)draft->settings->pdata[i])->dialect;
-    if (dialect == &orr_dialect_transformers || dialect == &orr_dialect_deepspeed) return;
-  }
+  if (orr_launch_config_has_trainer(draft, own)) return;
   for (guint i = 0; i < G_N_ELEMENTS(needs); i++) {
     const char *value = orr_launch_draft_variable(draft, needs[i].name);
     if (value)

@@ -28,7 +28,8 @@
 typedef struct {
   const OrrLaunchDialect *dialect;
   const char *concurrency, *burstiness, *input_spread, *output_spread;
-  gboolean is_up_to; /* --random-range-ratio draws up to the length */
+  gboolean is_sharegpt; /* takes ShareGPT where no data set is named */
+  gboolean is_up_to;    /* --random-range-ratio draws up to the length */
   /* what the tool takes where the command says nothing; 0: it must say it */
   gint64 prompts, input, output;
   double ratio;
@@ -143,7 +144,7 @@ static void set_lengths(OrrLaunchDraft *draft, const Tool *tool, const char *pat
 
 static gboolean is_of_sharegpt(OrrLaunchDraft *draft, const Tool *tool) {
   const char *name = orr_launch_draft_value(draft, tool->dialect, "dataset-name");
-  if (!name && tool->dialect == &orr_dialect_sglang_bench) return TRUE;
+  if (!name && tool->is_sharegpt) return TRUE;
   return g_strcmp0(name, "sharegpt") == 0;
 }
 
@@ -195,6 +196,7 @@ static void finish_inferencex(OrrLaunchDraft *draft) {
 static void finish_sglang(OrrLaunchDraft *draft) {
   const Tool tool = {.dialect = &orr_dialect_sglang_bench,
                      .concurrency = "max-concurrency",
+                     .is_sharegpt = TRUE,
                      .is_up_to = TRUE,
                      .prompts = 1000,
                      .input = 1024,
@@ -230,6 +232,7 @@ const OrrLaunchDialect orr_dialect_inferencex_bench = {
 
 const OrrLaunchDialect orr_dialect_sglang_bench = {
     .name = "sglang-bench",
+    .takes_no_words = TRUE,
     .kind = "serving",
     .finish = finish_sglang,
 };

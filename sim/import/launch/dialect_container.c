@@ -110,5 +110,7 @@ static const OrrLaunchConverter converters[] = {
 
 const OrrLaunchDialect orr_dialect_container = {
     .name = "container",
+    .is_for_all = TRUE,
+    .only_word = "package",
     .converters = converters,
 };

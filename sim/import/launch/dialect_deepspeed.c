@@ -40,15 +40,6 @@ static void judge_auto(OrrLaunchDraft *draft) {
   }
 }
 
-/* Whether another dialect of the input is a trainer's, which knows batch and sequence. */
-static gboolean has_trainer(OrrLaunchDraft *draft) {
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchDialect *dialect = ((OrrLaunchSetting *)draft->settings->pdata[i])->dialect;
-    if (dialect == &orr_dialect_megatron || dialect == &orr_dialect_transformers) return TRUE;
-  }
-  return FALSE;
-}
-
 /* The micro-batch of --set micro=N. FALSE: it is not there. */
 static gboolean set_micro(OrrLaunchDraft *draft, gint64 steps, gint64 split) {
   const char *text = orr_launch_draft_variable(draft, "micro");
@@ -79,7 +70,7 @@ static void set_batch(OrrLaunchDraft *draft) {
     settle(draft, global);
   else if (one > 0)
     orr_launch_config_put_global(draft, one, steps, split, "micro-batch x accumulation x replicas");
-  else if (!has_trainer(draft) && !set_micro(draft, steps, split))
+  else if (!orr_launch_config_has_trainer(draft, own) && !set_micro(draft, steps, split))
     orr_launch_draft_ask(draft, "how large is the batch? The config has neither train_batch_size "
                                 "nor train_micro_batch_size_per_gpu: give the script's launch "
                                 "line, too, or add --set micro=N");
@@ -119,7 +110,7 @@ static void set_offload(OrrLaunchDraft *draft) {
 }
 
 static void finish(OrrLaunchDraft *draft) {
-  const gboolean is_alone = !has_trainer(draft);
+  const gboolean is_alone = !orr_launch_config_has_trainer(draft, own);
   const char *sequence = orr_launch_draft_variable(draft, "sequence");
   judge_auto(draft);
   if (is_on(draft, "bf16.enabled") || is_on(draft, "fp16.enabled"))
@@ -146,6 +137,7 @@ static void finish(OrrLaunchDraft *draft) {
 const OrrLaunchDialect orr_dialect_deepspeed = {
     .name = "deepspeed",
     .kind = "training",
+    .is_trainer = TRUE,
     .stack = "deepspeed",
     .finish = finish,
 };

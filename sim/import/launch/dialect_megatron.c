@@ -18,6 +18,7 @@ static void finish(OrrLaunchDraft *draft) {
 const OrrLaunchDialect orr_dialect_megatron = {
     .name = "megatron-lm",
     .kind = "training",
+    .is_trainer = TRUE,
     .stack = "megatron-core",
     .finish = finish,
 };

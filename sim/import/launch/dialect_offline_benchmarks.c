@@ -131,6 +131,8 @@ static void finish_guidellm(OrrLaunchDraft *draft) {
 
 const OrrLaunchDialect orr_dialect_offline_bench = {
     .name = "offline-bench",
+    .has_subcommands = TRUE,
+    .is_for_all = TRUE,
     .kind = "serving",
     .finish = finish_offline,
 };

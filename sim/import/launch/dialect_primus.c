@@ -104,17 +104,9 @@ static void set_default(OrrLaunchDraft *draft, const char *key, const char *valu
   setting->written = g_strdup_printf("%s: %s, Primus's default", key, value);
 }
 
-static gboolean is_megatron(const OrrLaunchDraft *draft) {
-  for (guint i = 0; i < draft->settings->len; i++) {
-    const OrrLaunchSetting *setting = draft->settings->pdata[i];
-    if (setting->dialect == &orr_dialect_megatron) return TRUE;
-  }
-  return FALSE;
-}
-
 static void finish(OrrLaunchDraft *draft) {
   set_model(draft);
-  if (!is_megatron(draft)) return;
+  if (!orr_launch_config_has(draft, &orr_dialect_megatron)) return;
   if (!orr_launch_draft_find(draft, &orr_dialect_megatron, "fp16"))
     set_default(draft, "bf16", "true");
   set_default(draft, "use-distributed-optimizer", "true");

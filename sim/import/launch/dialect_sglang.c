@@ -183,6 +183,8 @@ const OrrLaunchDialect orr_dialect_sglang = {
     .name = "sglang",
     .kind = "serving",
     .stack = "sglang",
+    .has_model_option = TRUE,
+    .client = &orr_dialect_sglang_bench,
     .converters = converters,
     .finish = finish,
 };

@@ -245,6 +245,7 @@ static void finish(OrrLaunchDraft *draft) {
 const OrrLaunchDialect orr_dialect_transformers = {
     .name = "transformers",
     .kind = "training",
+    .is_trainer = TRUE,
     .has_own_options = TRUE,
     .begin = begin,
     .finish = finish,

@@ -114,5 +114,8 @@ const OrrLaunchDialect orr_dialect_trtllm = {
     .name = "trtllm",
     .kind = "serving",
     .stack = "trtllm",
+    .config = "extra-llm-api-options",
+    .config_wins = TRUE,
+    .is_written_in_full = TRUE,
     .finish = finish,
 };

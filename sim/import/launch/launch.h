@@ -116,6 +116,18 @@ struct OrrLaunchDialect {
   /* Its scripts have options of their own beside these: one that no rule has, and that resembles
    * none, is a warning instead of an error */
   gboolean has_own_options;
+  /* Says batch and sequence, or asks for them: what stands around it need not */
+  gboolean is_trainer;
+  /* Of the command lines of a server, or of its load: */
+  const char *config;             /* the option that names a file of more keys; NULL: "config" */
+  gboolean config_wins;           /* over options of the line */
+  gboolean is_written_in_full;    /* the beginning of an option is not enough */
+  gboolean has_model_option;      /* no word without dashes is the model */
+  gboolean takes_no_words;        /* a word without dashes is an error */
+  gboolean has_subcommands;       /* a word without dashes is one, and says nothing */
+  gboolean is_for_all;            /* what it says holds for each server of the input */
+  const char *only_word;          /* the key of the one word that the command is read for */
+  const OrrLaunchDialect *client; /* the client that some start by this server's command */
   /* Before the rules: adds the program's defaults that decide. May be NULL. */
   void (*begin)(OrrLaunchDraft *draft);
   /* After all settings: what several keys decide together. May be NULL. */

@@ -106,6 +106,21 @@ void orr_launch_config_add(OrrLaunchDraft *draft, const OrrLaunchDialect *dialec
 
 /* --- For finish --- */
 
+gboolean orr_launch_config_has(const OrrLaunchDraft *draft, const OrrLaunchDialect *dialect) {
+  for (guint i = 0; i < draft->settings->len; i++)
+    if (((const OrrLaunchSetting *)draft->settings->pdata[i])->dialect == dialect) return TRUE;
+  return FALSE;
+}
+
+gboolean orr_launch_config_has_trainer(const OrrLaunchDraft *draft, const OrrLaunchDialect *own) {
+  for (guint i = 0; i < draft->settings->len; i++) {
+    const OrrLaunchDialect *dialect =
+        ((const OrrLaunchSetting *)draft->settings->pdata[i])->dialect;
+    if (dialect->is_trainer && dialect != own) return TRUE;
+  }
+  return FALSE;
+}
+
 gboolean orr_launch_config_is_null(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                    const char *key) {
   static const char *const nulls[] = {"", "null", "~", "none", NULL};

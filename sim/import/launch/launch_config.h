@@ -44,6 +44,10 @@ void orr_launch_config_add(OrrLaunchDraft *draft, const OrrLaunchDialect *dialec
 
 /* --- For finish --- */
 
+/* Whether a setting of the input is of @dialect; of a trainer other than @own. */
+gboolean orr_launch_config_has(const OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
+gboolean orr_launch_config_has_trainer(const OrrLaunchDraft *draft, const OrrLaunchDialect *own);
+
 /* The value of @key is null, ~ or empty: the program's default. */
 gboolean orr_launch_config_is_null(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
                                    const char *key);

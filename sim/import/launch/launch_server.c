@@ -162,11 +162,13 @@ static gboolean find_package(const OrrLaunchCommand *command, OrrServerCommand *
 
 /* SGLang's own pages write `sglang serve --dataset-name random ...` for its client. */
 static void mend_client(const OrrLaunchCommand *command, OrrServerCommand *found) {
-  if (found->dialect != &orr_dialect_sglang) return;
+  if (!found->dialect->client) return;
   for (guint i = found->first; i < command->words->len; i++)
     if (g_str_has_prefix(orr_launch_server_word(command, i), "--dataset-name") ||
-        g_str_has_prefix(orr_launch_server_word(command, i), "--num-prompts"))
-      found->dialect = &orr_dialect_sglang_bench;
+        g_str_has_prefix(orr_launch_server_word(command, i), "--num-prompts")) {
+      found->dialect = found->dialect->client;
+      return;
+    }
 }
 
 /* `trtllm-bench --model X prepare-dataset ...` writes requests and runs no engine. */

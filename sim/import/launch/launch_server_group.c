@@ -208,8 +208,7 @@ static const OrrServerCommand *load_of(const GArray *founds, OrrPlace place, gui
   const OrrServerCommand *load = NULL, *after = NULL;
   for (guint i = 0; i < founds->len; i++) {
     const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
-    const gboolean is_dataset = found->dialect == &orr_dialect_offline_bench;
-    if (is_dataset || !g_str_has_suffix(found->dialect->name, "-bench")) continue;
+    if (found->dialect->is_for_all || !g_str_has_suffix(found->dialect->name, "-bench")) continue;
     ++*ret_n;
     if (!load) load = found;
     if (!after && found->place.line > place.line) after = found;
@@ -222,8 +221,7 @@ static void add_rest_of_input(OrrLaunchDraft *draft, const GArray *founds, OrrPl
   const OrrServerCommand *load = load_of(founds, place, &n_loads);
   for (guint i = 0; i < founds->len; i++) {
     const OrrServerCommand *found = &g_array_index(founds, OrrServerCommand, i);
-    if (found->dialect == &orr_dialect_container || found->dialect == &orr_dialect_offline_bench)
-      orr_launch_server_add(draft, found);
+    if (found->dialect->is_for_all) orr_launch_server_add(draft, found);
   }
   if (load) orr_launch_server_add(draft, load);
   if (n_loads > 1)

@@ -113,7 +113,7 @@ static void complete_key(OrrLaunchSetting *setting) {
 }
 
 static void complete_keys(OrrLaunchDraft *draft, const OrrServerCommand *found, guint first) {
-  if (found->dialect == &orr_dialect_trtllm) return;
+  if (found->dialect->is_written_in_full) return;
   for (guint i = first; i < draft->settings->len; i++)
     if (!rule_named(draft->settings->pdata[i])) complete_key(draft->settings->pdata[i]);
 }
@@ -134,10 +134,6 @@ static void add_config(OrrLaunchDraft *draft, const OrrServerCommand *found, con
   const guint first = draft->settings->len;
   if (tree) orr_launch_tree(draft, found->dialect, tree, NULL);
   turn_negated(draft, first);
-}
-
-static const char *config_option(const OrrLaunchDialect *dialect) {
-  return dialect == &orr_dialect_trtllm ? "extra-llm-api-options" : "config";
 }
 
 /* Moves the settings from @from on to @to, an earlier place. */
@@ -162,7 +158,7 @@ static void put_model_first(OrrLaunchDraft *draft, guint first) {
 
 /* Whether an option of @found names the model. */
 static gboolean names_model(OrrLaunchDraft *draft, const OrrServerCommand *found) {
-  return !found->dialect->stack || found->dialect == &orr_dialect_sglang ||
+  return !found->dialect->stack || found->dialect->has_model_option ||
          orr_launch_draft_find(draft, found->dialect, "model") != NULL;
 }
 
@@ -175,7 +171,7 @@ static void add_rest(OrrLaunchDraft *draft, const OrrServerCommand *found, const
                               argument->unresolved);
       continue;
     }
-    if (i > 0 || found->dialect == &orr_dialect_sglang_bench) {
+    if (i > 0 || found->dialect->takes_no_words) {
       orr_diags_error(draft->diags, argument->place, "%s does not take the argument '%s'",
                       found->dialect->name, argument->text);
       continue;
@@ -218,7 +214,7 @@ static void add_load(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect, con
 
 /* The words of @found as settings of its dialect, and of its load's. */
 static void add_words(OrrLaunchDraft *draft, const OrrServerCommand *found, GPtrArray *rest) {
-  if (found->dialect == &orr_dialect_offline_bench) {
+  if (found->dialect->has_subcommands) {
     add_load(draft, found->dialect, found->command->words, found->first);
     return;
   }
@@ -233,12 +229,13 @@ static void add_words(OrrLaunchDraft *draft, const OrrServerCommand *found, GPtr
 }
 
 void orr_launch_server_add(OrrLaunchDraft *draft, const OrrServerCommand *found) {
-  const gboolean is_client = !found->dialect->stack && found->dialect != &orr_dialect_container;
+  const char *only = found->dialect->only_word, *config = found->dialect->config;
+  const gboolean is_client = !found->dialect->stack && !only;
   if (!is_client) add_surroundings(draft, found);
   const guint first = draft->settings->len;
-  if (found->dialect == &orr_dialect_container) {
-    const OrrLaunchWord *package = found->command->words->pdata[found->first];
-    add_plain(draft, "package", package->text, package->place);
+  if (only) {
+    const OrrLaunchWord *word = found->command->words->pdata[found->first];
+    add_plain(draft, only, word->text, word->place);
     return;
   }
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
@@ -246,8 +243,8 @@ void orr_launch_server_add(OrrLaunchDraft *draft, const OrrServerCommand *found)
   complete_keys(draft, found, first);
   add_rest(draft, found, rest);
   const guint n_argv = draft->settings->len;
-  if (found->dialect->stack) add_config(draft, found, config_option(found->dialect));
-  if (found->dialect != &orr_dialect_trtllm) move_settings(draft, n_argv, first);
+  if (found->dialect->stack) add_config(draft, found, config ? config : "config");
+  if (!found->dialect->config_wins) move_settings(draft, n_argv, first);
   orr_launch_serving_expand(draft, first);
   put_model_first(draft, first);
 }
