@@ -56,7 +56,7 @@ static void set_kinds(OrrLaunchDraft *draft) {
                        : is_alibi ? "none"
                                   : "learned",
                        NULL, is_rope || is_alibi ? "model.attn_config" : "MPT's default");
-  settle(draft, "model.no-bias");
+  settle(draft, "model.no-bias model.tie-word-embeddings");
 }
 
 static void set_dimensions(OrrLaunchDraft *draft) {

@@ -13,14 +13,12 @@
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_serving.h"
 
-#define SPEC "servingenginespec.modelspec."
-
 /* LMCache's buffers in GB, where it is on. */
 static void convert_buffer(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                            const OrrLaunchRule *rule) {
   double size = 0;
-  const gboolean is_on =
-      orr_launch_draft_is_on(draft, setting->dialect, SPEC "lmcacheconfig.enabled");
+  const gboolean is_on = orr_launch_draft_is_on(
+      draft, setting->dialect, "servingenginespec.modelspec.lmcacheconfig.enabled");
   if (!is_on || !setting->value || !*setting->value) {
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
                            "LMCache is off, or has no such "
