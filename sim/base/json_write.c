@@ -47,6 +47,10 @@ void orr_json_write_number(GString *out, const char *name, double value) {
   g_string_append(out, digits);
 }
 
+void orr_json_write_numbers(GString *out, const OrrJsonNumber *numbers, guint n) {
+  for (guint i = 0; i < n; i++) orr_json_write_number(out, numbers[i].name, numbers[i].value);
+}
+
 void orr_json_write_int(GString *out, const char *name, gint64 value) {
   begin(out, name);
   g_string_append_printf(out, "%" G_GINT64_FORMAT, value);

@@ -22,6 +22,16 @@ G_BEGIN_DECLS
 void orr_json_write_text(GString *out, const char *name, const char *text); /* NULL: null */
 /* Reads back as the same double; NaN and infinity are null. */
 void orr_json_write_number(GString *out, const char *name, double value);
+/* Several at once: ORR_JSON_NUMBERS(out, {"low", band.low}, {"high", band.high}). Counts are
+ * numbers, too: a double holds each integer below 2^53. */
+typedef struct {
+  const char *name;
+  double value;
+} OrrJsonNumber;
+void orr_json_write_numbers(GString *out, const OrrJsonNumber *numbers, guint n);
+#define ORR_JSON_NUMBERS(out_, ...)                                                                \
+  orr_json_write_numbers(out_, (const OrrJsonNumber[]){__VA_ARGS__},                               \
+                         G_N_ELEMENTS(((const OrrJsonNumber[]){__VA_ARGS__})))
 void orr_json_write_int(GString *out, const char *name, gint64 value);
 void orr_json_write_bool(GString *out, const char *name, gboolean value);
 void orr_json_write_texts(GString *out, const char *name, char *const *texts, guint n);

@@ -257,14 +257,10 @@ char *orr_compare_verdict_markdown(const OrrVerdicts *all) {
 static void add_json(GString *out, const OrrVerdict *verdict) {
   orr_json_write_element(out, "\n ");
   orr_json_write_text(out, "metric", verdict->metric);
-  orr_json_write_number(out, "other", verdict->other);
-  orr_json_write_number(out, "this", verdict->this);
-  orr_json_write_number(out, "ratio", verdict->ratio);
-  orr_json_write_number(out, "low", verdict->low);
-  orr_json_write_number(out, "high", verdict->high);
-  orr_json_write_number(out, "level", verdict->level);
-  orr_json_write_int(out, "pairs", verdict->n_pairs);
-  orr_json_write_number(out, "sure", verdict->sure);
+  ORR_JSON_NUMBERS(out, {"other", verdict->other}, {"this", verdict->this},
+                   {"ratio", verdict->ratio}, {"low", verdict->low}, {"high", verdict->high},
+                   {"level", verdict->level}, {"pairs", (double)verdict->n_pairs},
+                   {"sure", verdict->sure});
   orr_json_write_bool(out, "told_apart", verdict->is_decided);
   orr_json_write_text(out, "quality", verdict->quality);
   orr_json_write_text(out, "text", verdict->text);

@@ -186,8 +186,7 @@ static void add_bounds(GString *out, const OrrBandRow *row) {
 
 /* The first band row is that of the kind's headline (band_metrics.c). */
 static void add_headline(GString *out, const OrrBandRow *row) {
-  orr_json_write_number(out, "band_level", row->level);
-  orr_json_write_int(out, "band_rows", row->rows);
+  ORR_JSON_NUMBERS(out, {"band_level", row->level}, {"band_rows", (double)row->rows});
   orr_json_write_text(out, "band_quality", row->quality);
 }
 

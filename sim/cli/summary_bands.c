@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "sim/base/json_write.h"
+#include "sim/cli/page.h"
 
 enum { NAME_WIDTH = 27, MOST_OUTSIDE = 20 };
 
@@ -15,36 +16,15 @@ static const char *const left_out[] = {"the rows of its own set left out", "its 
 
 /* --- Cells --- */
 
-static void print_percent(double fraction) {
-  if (isnan(fraction))
-    printf("  %6s", "-");
-  else
-    printf("  %4.0f %%", 100 * fraction);
+static const char *percent(OrrPage *page, double fraction) {
+  return isnan(fraction) ? "-" : orr_page_text(page, "%.0f %%", 100 * fraction);
 }
 
-static void print_width(double width) {
-  if (isnan(width))
-    printf("  %6s", "-");
-  else
-    printf("  %6.2f", width);
+static const char *width_of(OrrPage *page, double width) {
+  return isnan(width) ? "-" : orr_page_text(page, "%.2f", width);
 }
 
 /* --- Coverage --- */
-
-static void print_coverage(const OrrCoverage *coverage) {
-  const OrrCoverageLevel *level = &coverage->levels[0];
-  if (coverage->n_answers == 0) return;
-  printf("  %-*s %6u  %5u %5u %5u", NAME_WIDTH, coverage->name, coverage->n_answers,
-         coverage->n_good, coverage->n_weak, coverage->n_none);
-  print_percent(level->coverage);
-  print_percent(coverage->levels[1].coverage);
-  print_width(level->width);
-  print_percent(level->constant_coverage);
-  print_width(level->constant_width);
-  print_width(level->equal_width);
-  print_width(level->ratio);
-  printf("\n");
-}
 
 static guint n_groups(void) {
   guint n = 0;
@@ -67,40 +47,37 @@ static GArray *coverages_of(const OrrValidateBands *bands, const GPtrArray *sets
 }
 
 /* Takes @coverages. */
-static void print_all(GArray *coverages) {
-  for (guint i = 0; i < coverages->len; i++)
-    print_coverage(&g_array_index(coverages, OrrCoverage, i));
+static void add_lines(OrrPage *page, GArray *coverages) {
+  for (guint i = 0; i < coverages->len; i++) {
+    const OrrCoverage *one = &g_array_index(coverages, OrrCoverage, i);
+    const OrrCoverageLevel *level = &one->levels[0];
+    if (one->n_answers > 0)
+      orr_page_add(page, "  %-*s %6u  %5u %5u %5u  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH,
+                   one->name, one->n_answers, one->n_good, one->n_weak, one->n_none,
+                   percent(page, level->coverage), percent(page, one->levels[1].coverage),
+                   width_of(page, level->width), percent(page, level->constant_coverage),
+                   width_of(page, level->constant_width), width_of(page, level->equal_width),
+                   width_of(page, level->ratio));
+  }
   g_array_unref(coverages);
 }
 
-static void print_coverages(const OrrValidateBands *bands, const GPtrArray *sets) {
-  printf(
-      "error bands of %u measured answers, each asked with %s; width: mean of log(high / low) at "
-      "80 %%\n",
-      bands->checks->len, left_out[bands->leave]);
-  printf("  %-*s %6s  %17s  %14s  %6s  %24s\n", NAME_WIDTH, "", "", "band", "inside", "",
-         "constant band");
-  printf("  %-*s %6s  %5s %5s %5s  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH, "set",
-         "answers", "good", "weak", "none", "80 %", "50 %", "width", "inside", "width", "equal",
-         "ratio");
-  print_all(coverages_of(bands, sets));
-  printf("  sums\n");
-  print_all(coverages_of(bands, NULL));
+static void add_all_lines(OrrPage *page, const OrrValidateBands *bands, const GPtrArray *sets) {
+  orr_page_add(page,
+               "error bands of %u measured answers, each asked with %s; width: mean of log(high / "
+               "low) at 80 %%\n",
+               bands->checks->len, left_out[bands->leave]);
+  orr_page_add(page, "  %-*s %6s  %17s  %14s  %6s  %24s\n", NAME_WIDTH, "", "", "band", "inside",
+               "", "constant band");
+  orr_page_add(page, "  %-*s %6s  %5s %5s %5s  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH,
+               "set", "answers", "good", "weak", "none", "80 %", "50 %", "width", "inside", "width",
+               "equal", "ratio");
+  add_lines(page, coverages_of(bands, sets));
+  orr_page_add(page, "  sums\n");
+  add_lines(page, coverages_of(bands, NULL));
 }
 
 /* --- Pairs --- */
-
-static void print_pairs(const OrrPairsSummary *one) {
-  if (one->n_pairs == 0) return;
-  printf("  %-*s %6u  %6u", NAME_WIDTH, one->name, one->n_pairs, one->n_banded);
-  print_percent(one->named);
-  print_percent(one->coverage);
-  print_percent(one->decided);
-  print_percent(one->right);
-  print_width(one->width);
-  print_width(one->apart);
-  printf("\n");
-}
 
 typedef enum { BY_SET, BY_AXIS, BY_GROUP } By;
 
@@ -117,22 +94,31 @@ static GArray *pairs_by(const GArray *pairs, const GPtrArray *sets, By by) {
   return all;
 }
 
-static void print_pairs_by(const GArray *pairs, const GPtrArray *sets, By by) {
+static void add_pair_lines(OrrPage *page, const GArray *pairs, const GPtrArray *sets, By by) {
   g_autoptr(GArray) all = pairs_by(pairs, sets, by);
-  for (guint i = 0; i < all->len; i++) print_pairs(&g_array_index(all, OrrPairsSummary, i));
+  for (guint i = 0; i < all->len; i++) {
+    const OrrPairsSummary *one = &g_array_index(all, OrrPairsSummary, i);
+    if (one->n_pairs > 0)
+      orr_page_add(page, "  %-*s %6u  %6u  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH, one->name,
+                   one->n_pairs, one->n_banded, percent(page, one->named),
+                   percent(page, one->coverage), percent(page, one->decided),
+                   percent(page, one->right), width_of(page, one->width),
+                   width_of(page, one->apart));
+  }
 }
 
-static void print_all_pairs(const GArray *pairs, const GPtrArray *sets) {
-  printf("ratios of %u pairs of rows of one set that differ in one axis; decided: the 80 %% band "
-         "excludes 1\n",
-         pairs->len);
-  printf("  %-*s %6s  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH, "set", "pairs", "band",
-         "named", "inside", "decided", "right", "width", "apart");
-  print_pairs_by(pairs, sets, BY_SET);
-  printf("  axes\n");
-  print_pairs_by(pairs, sets, BY_AXIS);
-  printf("  sums\n");
-  print_pairs_by(pairs, sets, BY_GROUP);
+static void add_all_pair_lines(OrrPage *page, const GArray *pairs, const GPtrArray *sets) {
+  orr_page_add(page,
+               "ratios of %u pairs of rows of one set that differ in one axis; decided: the 80 %% "
+               "band excludes 1\n",
+               pairs->len);
+  orr_page_add(page, "  %-*s %6s  %6s  %6s  %6s  %6s  %6s  %6s  %6s\n", NAME_WIDTH, "set", "pairs",
+               "band", "named", "inside", "decided", "right", "width", "apart");
+  add_pair_lines(page, pairs, sets, BY_SET);
+  orr_page_add(page, "  axes\n");
+  add_pair_lines(page, pairs, sets, BY_AXIS);
+  orr_page_add(page, "  sums\n");
+  add_pair_lines(page, pairs, sets, BY_GROUP);
 }
 
 /* --- Rows of a file --- */
@@ -150,24 +136,29 @@ static gboolean is_outside(const OrrBandsCheck *check) {
   return check->log_error < check->bands[0].low || check->log_error > check->bands[0].high;
 }
 
-static void print_outside(const OrrValidateBands *bands) {
+static void add_outside(OrrPage *page, const OrrValidateBands *bands) {
   guint n = 0;
   for (guint i = 0; i < bands->checks->len; i++) {
     const OrrBandsCheck *check = &g_array_index(bands->checks, OrrBandsCheck, i);
     if (!is_outside(check) || ++n > MOST_OUTSIDE) continue;
     const OrrBandsBounds band = values_of(check);
-    printf("  outside, line %" G_GINT64_FORMAT ", %s: %s measured %.4g, band %.4g to %.4g (%s)\n",
-           check->residual->row, check->residual->label, check->answer->metric,
-           check->answer->measured, band.low, band.high, orr_band_quality_words[check->quality]);
+    orr_page_add(
+        page,
+        "  outside, line %" G_GINT64_FORMAT ", %s: %s measured %.4g, band %.4g to %.4g (%s)\n",
+        check->residual->row, check->residual->label, check->answer->metric,
+        check->answer->measured, band.low, band.high, orr_band_quality_words[check->quality]);
   }
-  if (n > MOST_OUTSIDE) printf("  and %u more outside; --json lists all\n", n - MOST_OUTSIDE);
+  if (n > MOST_OUTSIDE)
+    orr_page_add(page, "  and %u more outside; --json lists all\n", n - MOST_OUTSIDE);
 }
 
 void orr_summary_bands_text(const OrrValidateBands *bands, const GArray *pairs) {
   g_autoptr(GPtrArray) sets = orr_coverage_sets(bands);
-  print_coverages(bands, sets);
-  if (bands->leave == ORR_VALIDATE_BANDS_NOTHING) print_outside(bands);
-  if (pairs->len > 0) print_all_pairs(pairs, sets);
+  g_autoptr(OrrPage) page = orr_page_new();
+  add_all_lines(page, bands, sets);
+  if (bands->leave == ORR_VALIDATE_BANDS_NOTHING) add_outside(page, bands);
+  if (pairs->len > 0) add_all_pair_lines(page, pairs, sets);
+  orr_page_print(page);
 }
 
 /* --- JSON --- */
@@ -176,10 +167,9 @@ static void add_coverage(GString *out, const OrrCoverage *coverage) {
   static const char *const suffixes[ORR_VALIDATE_BANDS_LEVELS] = {"_80", "_50"};
   orr_json_write_element(out, "\n  ");
   orr_json_write_text(out, "name", coverage->name);
-  orr_json_write_int(out, "answers", coverage->n_answers);
-  orr_json_write_int(out, "good", coverage->n_good);
-  orr_json_write_int(out, "weak", coverage->n_weak);
-  orr_json_write_int(out, "none", coverage->n_none);
+  ORR_JSON_NUMBERS(out, {"answers", (double)coverage->n_answers},
+                   {"good", (double)coverage->n_good}, {"weak", (double)coverage->n_weak},
+                   {"none", (double)coverage->n_none});
   for (guint i = 0; i < ORR_VALIDATE_BANDS_LEVELS; i++) {
     const OrrCoverageLevel *level = &coverage->levels[i];
     const struct {
@@ -202,14 +192,9 @@ static void add_coverage(GString *out, const OrrCoverage *coverage) {
 static void add_pairs(GString *out, const OrrPairsSummary *one) {
   orr_json_write_element(out, "\n  ");
   orr_json_write_text(out, "name", one->name);
-  orr_json_write_int(out, "pairs", one->n_pairs);
-  orr_json_write_int(out, "banded", one->n_banded);
-  orr_json_write_number(out, "named", one->named);
-  orr_json_write_number(out, "coverage_80", one->coverage);
-  orr_json_write_number(out, "decided", one->decided);
-  orr_json_write_number(out, "right", one->right);
-  orr_json_write_number(out, "width_80", one->width);
-  orr_json_write_number(out, "apart_80", one->apart);
+  ORR_JSON_NUMBERS(out, {"pairs", (double)one->n_pairs}, {"banded", (double)one->n_banded},
+                   {"named", one->named}, {"coverage_80", one->coverage}, {"decided", one->decided},
+                   {"right", one->right}, {"width_80", one->width}, {"apart_80", one->apart});
   g_string_append_c(out, '}');
 }
 
@@ -221,10 +206,9 @@ static void add_row(GString *out, const OrrBandsCheck *check) {
   orr_json_write_text(out, "label", check->residual->label);
   orr_json_write_text(out, "metric", check->answer->metric);
   orr_json_write_text(out, "quality", orr_band_quality_words[check->quality]);
-  orr_json_write_number(out, "measured", check->answer->measured);
-  orr_json_write_number(out, "simulated", check->answer->simulated);
-  orr_json_write_number(out, "low_80", band.low);
-  orr_json_write_number(out, "high_80", band.high);
+  ORR_JSON_NUMBERS(out, {"measured", check->answer->measured},
+                   {"simulated", check->answer->simulated}, {"low_80", band.low},
+                   {"high_80", band.high});
   g_string_append_c(out, '}');
 }
 

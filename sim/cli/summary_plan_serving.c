@@ -194,17 +194,14 @@ static void add_layout(GString *out, const OrrPlanServingAnswer *answer,
   orr_json_write_int(out, "rank", rank);
   orr_json_write_text(out, "layout", words);
   orr_json_write_text(out, "cluster", answer->asked->clusters[layout->cluster]);
-  orr_json_write_int(out, "gpus", layout->replicas * layout->gpus);
-  orr_json_write_int(out, "replicas", layout->replicas);
-  orr_json_write_number(out, "rate_rps", layout->fleet_rate);
-  orr_json_write_number(out, "sure_rate_rps", layout->fleet_sure_rate);
-  orr_json_write_number(out, "ttft_p99_s", at->ttft_p99_s);
-  orr_json_write_number(out, "tpot_p99_s", at->tpot_p99_s);
-  orr_json_write_number(out, "output_tokens_per_s_per_gpu", at->output_tokens_per_s_per_gpu);
-  orr_json_write_number(out, "power_w_per_gpu", at->power_w / (double)layout->gpus);
-  orr_json_write_number(out, "cost_per_million_output_tokens", at->cost_per_million_output_tokens);
-  orr_json_write_number(out, "ttft_factor", layout->ttft_factor);
-  orr_json_write_number(out, "tpot_factor", layout->tpot_factor);
+  ORR_JSON_NUMBERS(out, {"gpus", (double)(layout->replicas * layout->gpus)},
+                   {"replicas", (double)layout->replicas}, {"rate_rps", layout->fleet_rate},
+                   {"sure_rate_rps", layout->fleet_sure_rate}, {"ttft_p99_s", at->ttft_p99_s},
+                   {"tpot_p99_s", at->tpot_p99_s},
+                   {"output_tokens_per_s_per_gpu", at->output_tokens_per_s_per_gpu},
+                   {"power_w_per_gpu", at->power_w / (double)layout->gpus},
+                   {"cost_per_million_output_tokens", at->cost_per_million_output_tokens},
+                   {"ttft_factor", layout->ttft_factor}, {"tpot_factor", layout->tpot_factor});
   orr_json_write_text(out, "bound_by", orr_plan_bound_words[layout->bound]);
   g_string_append_c(out, '}');
 }
@@ -215,15 +212,11 @@ void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   orr_json_write_text(out, "file", answer->file);
   orr_json_write_text(out, "launch", answer->launch);
   orr_json_write_text(out, "release_assumed", answer->assumed);
-  orr_json_write_number(out, "goodput_rps", fleet->goodput_rps);
-  orr_json_write_number(out, "growth_rps", fleet->growth_rps);
-  orr_json_write_number(out, "ttft_p99_s", fleet->ttft.p99);
-  orr_json_write_number(out, "tpot_p99_s", fleet->tpot.p99);
-  orr_json_write_number(out, "energy_j_per_output_token", fleet->energy_j_per_output_token);
-  orr_json_write_number(out, "cost_per_million_output_tokens",
-                        fleet->cost_per_million_output_tokens);
-  orr_json_write_int(out, "searched", answer->layouts->len);
-  orr_json_write_int(out, "known", answer->n_known);
+  ORR_JSON_NUMBERS(out, {"goodput_rps", fleet->goodput_rps}, {"growth_rps", fleet->growth_rps},
+                   {"ttft_p99_s", fleet->ttft.p99}, {"tpot_p99_s", fleet->tpot.p99},
+                   {"energy_j_per_output_token", fleet->energy_j_per_output_token},
+                   {"cost_per_million_output_tokens", fleet->cost_per_million_output_tokens},
+                   {"searched", (double)answer->layouts->len}, {"known", (double)answer->n_known});
   orr_json_write_array(out, "layouts");
   for (guint i = 0; i < answer->ranked->len; i++)
     add_layout(out, answer, layout_at(answer, i), i + 1);

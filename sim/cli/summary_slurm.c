@@ -49,11 +49,9 @@ void orr_summary_slurm_json(const OrrSlurmStatus *status) {
   orr_json_write_text(out, "file", status->file);
   orr_json_write_text(out, "job", status->job);
   orr_json_write_text(out, "merge_job", status->merge_job);
-  orr_json_write_int(out, "run", status->sweep);
-  orr_json_write_int(out, "submission", status->submission);
-  orr_json_write_int(out, "n_points", (gint64)status->n_points);
-  orr_json_write_int(out, "n_done", (gint64)status->n_done);
-  orr_json_write_int(out, "n_tasks", status->n_tasks);
+  ORR_JSON_NUMBERS(out, {"run", (double)status->sweep}, {"submission", (double)status->submission},
+                   {"n_points", (double)status->n_points}, {"n_done", (double)status->n_done},
+                   {"n_tasks", (double)status->n_tasks});
   orr_summary_sweep_statuses_json(out, status->by_status);
   for (int state = 0; state < ORR_N_SLURM_STATES; state++) {
     g_autofree char *name = g_strconcat("tasks_", state_words[state], NULL);

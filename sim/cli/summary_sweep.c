@@ -231,11 +231,9 @@ static void add_bands(GString *out, const OrrSweepReport *report, const OrrSweep
   for (guint i = 0; i < report->n_objectives; i++) {
     const OrrBand *band = &one->bands->of[i];
     orr_json_write_element(out, i > 0 ? " " : "");
-    orr_json_write_number(out, "low", one->score[i] * band->low);
-    orr_json_write_number(out, "high", one->score[i] * band->high);
-    orr_json_write_number(out, "expected", one->score[i] * band->middle);
-    orr_json_write_number(out, "level", band->level);
-    orr_json_write_int(out, "rows", band->n_rows);
+    ORR_JSON_NUMBERS(out, {"low", one->score[i] * band->low}, {"high", one->score[i] * band->high},
+                     {"expected", one->score[i] * band->middle}, {"level", band->level},
+                     {"rows", (double)band->n_rows});
     orr_json_write_text(out, "quality", orr_band_quality_words[band->quality]);
     orr_json_write_text(out, "reason", band->reason);
     g_string_append_c(out, '}');
@@ -299,10 +297,9 @@ void orr_summary_sweep_statuses_json(GString *out, const guint64 *by_status) {
 
 void orr_summary_sweep_json(const OrrSweepReport *report) {
   g_autoptr(GString) out = g_string_new("{");
-  orr_json_write_int(out, "n_combinations", (gint64)report->n_combinations);
-  orr_json_write_int(out, "n_points", (gint64)report->n_points);
-  orr_json_write_int(out, "n_done", (gint64)report->n_done);
-  orr_json_write_int(out, "n_before", (gint64)report->n_before);
+  ORR_JSON_NUMBERS(out, {"n_combinations", (double)report->n_combinations},
+                   {"n_points", (double)report->n_points}, {"n_done", (double)report->n_done},
+                   {"n_before", (double)report->n_before});
   orr_summary_sweep_statuses_json(out, report->by_status);
   if (report->sweep) orr_json_write_int(out, "run", report->sweep);
   orr_json_write_number(out, "seconds", report->seconds);

@@ -151,13 +151,10 @@ void orr_summary_validate_all(const OrrValidation *all, guint n_sets) {
 /* --- JSON --- */
 
 static void add_statistics(GString *out, const OrrValidation *validation) {
-  orr_json_write_int(out, "n_compared", validation->n_compared);
-  orr_json_write_int(out, "n_refused", validation->refusals->len);
-  orr_json_write_number(out, "mape", validation->mape);
-  orr_json_write_number(out, "bias", validation->bias);
-  orr_json_write_number(out, "median", validation->median);
-  orr_json_write_number(out, "p90", validation->p90);
-  orr_json_write_number(out, "worst", validation->worst);
+  ORR_JSON_NUMBERS(out, {"n_compared", (double)validation->n_compared},
+                   {"n_refused", (double)validation->refusals->len}, {"mape", validation->mape},
+                   {"bias", validation->bias}, {"median", validation->median},
+                   {"p90", validation->p90}, {"worst", validation->worst});
 }
 
 static void add_rows(GString *out, const OrrValidation *validation) {

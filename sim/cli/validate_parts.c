@@ -66,10 +66,8 @@ void orr_validate_parts_json(GString *out, const OrrValidation *validation) {
     orr_json_write_element(out, "\n    ");
     orr_json_write_text(out, "part", part->part);
     orr_json_write_text(out, "metric", part->metric);
-    orr_json_write_int(out, "n", errors.n);
-    orr_json_write_number(out, "mape", errors.mape);
-    orr_json_write_number(out, "bias", errors.bias);
-    orr_json_write_number(out, "median", errors.median);
+    ORR_JSON_NUMBERS(out, {"n", (double)errors.n}, {"mape", errors.mape}, {"bias", errors.bias},
+                     {"median", errors.median});
     g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');

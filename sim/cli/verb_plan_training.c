@@ -149,9 +149,9 @@ static void print_json(OrrLibrary *library, const Plan *plan, const char *file) 
   orr_json_write_text(out, "best_file", plan->best_file);
   orr_json_write_text(out, "launch", plan->launch);
   orr_json_write_text(out, "release_assumed", assumed);
-  orr_json_write_int(out, "combinations", (gint64)plan->report->n_combinations);
-  orr_json_write_int(out, "points", (gint64)plan->report->n_points);
-  orr_json_write_int(out, "simulated", (gint64)plan->report->by_status[ORR_POINT_OK]);
+  ORR_JSON_NUMBERS(out, {"combinations", (double)plan->report->n_combinations},
+                   {"points", (double)plan->report->n_points},
+                   {"simulated", (double)plan->report->by_status[ORR_POINT_OK]});
   orr_json_write_array(out, "best");
   for (guint i = 0; i < plan->n; i++) {
     const OrrTrainingResult *answer = &plan->answers[i].result.training;

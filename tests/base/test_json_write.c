@@ -26,7 +26,8 @@ static void test_digits(void) {
   orr_json_write_number(out, NULL, 0.1);
   orr_json_write_number(out, NULL, 0.1 + 0.2);
   orr_json_write_number(out, NULL, INFINITY);
-  g_assert_cmpstr(out->str, ==, "[0.1, 0.30000000000000004, null");
+  ORR_JSON_NUMBERS(out, {"a", 2}, {"b", 1e15});
+  g_assert_cmpstr(out->str, ==, "[0.1, 0.30000000000000004, null, \"a\": 2, \"b\": 1e+15");
 }
 
 /* An element has a comma unless it is the first; a member at the beginning of a line has none of
