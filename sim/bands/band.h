@@ -94,10 +94,9 @@ typedef struct {
 OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *question,
                                  const OrrLikenessRow *other, double ratio);
 
-/* Adds warnings of results that are known to be far off (known_errors.h), and the outcome's rows
- * `likeness`, `band` (for each metric that it has) and `band_source`. What
- * is wrong with the file of residuals is a warning of the outcome, since answers do not rest on
- * it. */
+/* Adds the scenario's caveats without those of devices (caveats.h) to the outcome's warnings, and
+ * the outcome's rows `likeness`, `band` (for each metric that it has) and `band_source`. What is
+ * wrong with the file of residuals is a warning of the outcome, since answers do not rest on it. */
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "sim/bands/band_private.h"
-#include "sim/bands/known_errors.h"
+#include "sim/bands/caveats.h"
 #include "sim/run/answer/run_kind.h"
 
 /* As many as people read. */
@@ -88,9 +88,17 @@ static void add_bands(const OrrBands *bands, const OrrLikenessRow *likeness, dou
   for (guint i = 0; i < ORR_N_QUANTITIES; i++) orr_band_base_clear(&bases[i]);
 }
 
+static void add_caveats(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome) {
+  g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);
+  orr_caveats_add_others(caveats, scenario);
+  const GPtrArray *texts = orr_caveats_texts(caveats);
+  for (guint i = 0; i < texts->len; i++)
+    g_ptr_array_add(outcome->warnings, g_strdup(texts->pdata[i]));
+}
+
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level) {
-  orr_known_errors_add(library, scenario, outcome);
+  add_caveats(library, scenario, outcome);
   if (!orr_band_metrics_has(outcome->kind->kind->entry.name)) return;
   const OrrLikenessRow likeness = orr_likeness_of(library, scenario, outcome);
   g_autoptr(GError) error = NULL;

@@ -8,7 +8,6 @@
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/bands/residuals.h"
-#include "sim/run/answer/run_kind.h"
 #include "workloads/campaign/campaign.h"
 
 static const char header[] = "table,metric,part,set,rows,error";
@@ -117,12 +116,4 @@ char **orr_known_errors_tiers(const OrrScenario *scenario) {
     g_strv_builder_add(
         tiers, orr_campaign_tier_words[((const OrrCampaignCheckpointSpec *)specs->pdata[i])->tier]);
   return g_strv_builder_end(tiers);
-}
-
-void orr_known_errors_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome) {
-  const gboolean has_tiers = orr_campaign_given(&scenario->campaign);
-  g_auto(GStrv) tiers = has_tiers ? orr_known_errors_tiers(scenario) : NULL;
-  g_auto(GStrv) words = orr_known_errors_words(library, outcome->kind->result->name, NULL,
-                                               (const char *const *)tiers);
-  for (char **one = words; *one; one++) g_ptr_array_add(outcome->warnings, g_strdup(*one));
 }

@@ -7,13 +7,12 @@
  *   table,metric,part,set,rows,error
  *   campaign_result,stall_s,host,campaigns-checkpoints,2,0.501
  *
- * Where a result's error is above ORR_KNOWN_ERRORS_MOST, `run` (its database too) and `advise` warn
- * of it. `sweep`, `capacity`, `plan` and `compare` do not yet.
+ * Where a result's error is above ORR_KNOWN_ERRORS_MOST, every verb that prints an answer warns of
+ * it (caveats.h).
  */
 #ifndef ORR_KNOWN_ERRORS_H
 #define ORR_KNOWN_ERRORS_H
 
-#include "sim/run/answer/outcome.h"
 #include "sim/run/scenario.h"
 
 G_BEGIN_DECLS
@@ -40,9 +39,6 @@ GArray *orr_known_errors_new(void);
  * @metric NULL: all results. */
 char **orr_known_errors_words(OrrLibrary *library, const char *table, const char *metric,
                               const char *const *parts);
-
-/* Adds these words to the outcome's warnings, for the results that it has. */
-void orr_known_errors_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome);
 
 /* The tiers of the scenario's checkpoints, the parts of a campaign's stalls; a strv. */
 char **orr_known_errors_tiers(const OrrScenario *scenario);

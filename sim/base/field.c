@@ -1,5 +1,5 @@
 /*
- * field.c - field tables: look-up, defaults, clearing. The other uses of a table are in
+ * field.c - field tables: look-up, defaults, clearing, visiting. The other uses of a table are in
  * field_read.c, field_dump.c, field_set.c, field_assign.c, field_docs.c, field_schema.c and
  * field_lint.c.
  *
@@ -132,6 +132,38 @@ void orr_field_clear(const OrrFieldTable *table, void *data) {
   for (size_t i = 0; i < table->n_fields; i++)
     clear_member(&table->fields[i], orr_field_member(&table->fields[i], data));
   memset(data, 0, table->size);
+}
+
+/* --- Visiting --- */
+
+/* What orr_field_each looks for. */
+typedef struct {
+  const OrrFieldTable *section;
+  OrrFieldEach visit;
+  void *user;
+} Each;
+
+static void each(const Each *wanted, const OrrFieldTable *table, const void *data) {
+  if (table == wanted->section) {
+    wanted->visit(data, wanted->user);
+    return;
+  }
+  for (size_t i = 0; i < table->n_fields; i++) {
+    const OrrField *field = &table->fields[i];
+    const void *member = orr_field_member_const(field, data);
+    const OrrChoice *choice = field->kind == ORR_FIELD_CHOICE ? member : NULL;
+    const GPtrArray *list = field->kind == ORR_FIELD_SECTIONS ? *(GPtrArray *const *)member : NULL;
+    if (field->kind == ORR_FIELD_SECTION) each(wanted, field->table, member);
+    if (choice && choice->entry && choice->entry->params && choice->params)
+      each(wanted, choice->entry->params, choice->params);
+    for (guint k = 0; list && k < list->len; k++) each(wanted, field->table, list->pdata[k]);
+  }
+}
+
+void orr_field_each(const OrrFieldTable *table, const void *data, const OrrFieldTable *section,
+                    OrrFieldEach visit, void *user) {
+  const Each wanted = {section, visit, user};
+  each(&wanted, table, data);
 }
 
 static gboolean is_table_zero(const OrrFieldTable *table, const void *data) {

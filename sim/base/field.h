@@ -235,6 +235,12 @@ typedef void (*OrrFieldVisit)(const char *path, const char *text, void *user);
 void orr_field_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit,
                        void *user);
 
+/* Calls @visit for each struct in @data that @section describes, however deep: in sections, lists
+ * of sections and the parameters of choices, in table order; not for those inside such a struct. */
+typedef void (*OrrFieldEach)(const void *section, void *user);
+void orr_field_each(const OrrFieldTable *table, const void *data, const OrrFieldTable *section,
+                    OrrFieldEach visit, void *user);
+
 /* Text of one scalar member, as YAML would hold it. Newly allocated. */
 char *orr_field_text(const OrrField *field, const void *data);
 

@@ -95,6 +95,12 @@ static char *differ_text(const OrrLikenessRow *a, const OrrLikenessRow *b) {
 
 /* --- Asking --- */
 
+/* Rows of @question about @run; 0 also with @error. */
+static guint n_rows(OrrStore *store, gint64 run, const char *question, GError **error) {
+  g_autoptr(OrrAnswer) answer = orr_store_ask(store, question, run, NULL, 0, error);
+  return answer ? answer->rows->len : 0;
+}
+
 /* The value of @metric in @run; NAN: it has none. */
 static double value_of(OrrStore *store, gint64 run, const char *metric, GError **error) {
   const OrrBinding binding = {"metric", metric};
@@ -162,6 +168,12 @@ static void add_verdict(const OrrBands *bands, const OrrLikenessRow *likeness, O
 
 static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint64 *runs,
                              const OrrLikenessRow *likeness, GArray *verdicts, GError **error) {
+  g_autoptr(GError) unread = NULL; /* a database of sweeps alone has no table band */
+  if (n_rows(store, runs[0], "SELECT 1 FROM sqlite_schema WHERE name = 'band'", &unread) == 0) {
+    if (!unread) return TRUE;
+    g_propagate_error(error, g_steal_pointer(&unread));
+    return FALSE;
+  }
   for (guint i = 0; i < G_N_ELEMENTS(headlines); i++) {
     g_autoptr(GError) failed = NULL;
     const double other = value_of(store, runs[0], headlines[i], &failed),
@@ -176,12 +188,6 @@ static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint6
                   runs[1], verdicts);
   }
   return TRUE;
-}
-
-/* Rows of @question about @run; 0 also with @error. */
-static guint n_rows(OrrStore *store, gint64 run, const char *question, GError **error) {
-  g_autoptr(OrrAnswer) answer = orr_store_ask(store, question, run, NULL, 0, error);
-  return answer ? answer->rows->len : 0;
 }
 
 /* Whether a run shared its machine or met faults. A database without such runs has no table job. */

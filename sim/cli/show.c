@@ -131,3 +131,8 @@ void orr_show_wrapped(const char *text, guint indent, guint column) {
   }
   putchar('\n');
 }
+
+void orr_show_warnings(const char *label, const GPtrArray *warnings) {
+  for (guint i = 0; i < warnings->len; i++)
+    printf("%s%s\n", label, (const char *)warnings->pdata[i]);
+}

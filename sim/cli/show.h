@@ -32,6 +32,9 @@ void orr_show_entry(const char *name, gsize width, const char *sentence);
  * "release assumed: vllm-0.19". Newly allocated. */
 char *orr_show_assumed(const char *stack);
 
+/* What an answer says of itself (of char *): a line each, after @label. */
+void orr_show_warnings(const char *label, const GPtrArray *warnings);
+
 /* A fraction in percent: "44.9 %"; with a sign: "+2.3 %". Newly allocated. */
 char *orr_show_percent(double fraction);
 char *orr_show_signed_percent(double fraction);

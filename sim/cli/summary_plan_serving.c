@@ -97,9 +97,7 @@ static void print_fleet(const OrrPlanServingAnswer *answer) {
       "%.0f output tokens/s per GPU\n",
       fleet->offered_rps, 100 * fleet->goodput_rps / fleet->requests_per_s, ttft, tpot,
       fleet->output_tokens_per_s_per_gpu);
-  if (fleet->saturated)
-    printf("  warning       not in steady state: the queue grows by %.3g/s\n", fleet->growth_rps);
-  else if (fleet->goodput_rps < answer->asked->fraction * fleet->requests_per_s)
+  if (!fleet->saturated && fleet->goodput_rps < answer->asked->fraction * fleet->requests_per_s)
     printf("  warning       the whole fleet misses the objectives: give it a lower rate\n");
   print_money(answer);
 }
@@ -121,6 +119,7 @@ static void print_launch(const OrrPlanServingAnswer *answer) {
 void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer) {
   print_searched(answer);
   print_assumed(answer);
+  orr_show_warnings("  warning       ", answer->warnings);
   print_head(answer);
   for (guint i = 0; i < MIN(answer->ranked->len, ORR_PLAN_BEST); i++) print_layout(answer, i);
   print_fleet(answer);
@@ -220,5 +219,8 @@ void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   orr_json_write_array(out, "layouts");
   for (guint i = 0; i < answer->ranked->len; i++)
     add_layout(out, answer, layout_at(answer, i), i + 1);
-  printf("%s]}\n", out->str);
+  g_string_append_c(out, ']');
+  orr_json_write_texts(out, "warnings", (char *const *)answer->warnings->pdata,
+                       answer->warnings->len);
+  printf("%s}\n", out->str);
 }

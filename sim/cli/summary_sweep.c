@@ -213,6 +213,7 @@ void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, con
   print_reasons(report->refused, "not simulated", "points");
   for (guint i = 0; i < report->n_objectives; i++)
     printf("  objective     %s\n", report->objectives[i]);
+  orr_show_warnings("  warning       ", report->caveats);
   if (report->best->len == 0 && report->by_status[ORR_POINT_OK] > 0)
     printf("  best          none: no point has a value of %s\n",
            report->n_objectives > 1 ? "all objectives" : "the objective");
@@ -308,6 +309,8 @@ void orr_summary_sweep_json(const OrrSweepReport *report) {
   orr_summary_sweep_reasons_json(out, "not_simulated", report->refused);
   add_points(out, report, "best", report->best);
   add_points(out, report, "front", report->front);
+  orr_json_write_texts(out, "warnings", (char *const *)report->caveats->pdata,
+                       report->caveats->len);
   printf("%s}\n", out->str);
 }
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "sim/bands/known_errors.h"
+#include "sim/bands/caveats.h"
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/base/quantity.h"
@@ -38,7 +38,7 @@ static void add_tiers(GString *out, const GArray *tiers) {
   g_string_append_c(out, ']');
 }
 
-static void print_json(const OrrCampaignAdvice *advice, char *const *warnings) {
+static void print_json(const OrrCampaignAdvice *advice, const GPtrArray *warnings) {
   g_autoptr(GString) out = g_string_new("{");
   orr_json_write_int(out, "seeds", advice->seeds);
   orr_json_write_number(out, "goodput", advice->goodput);
@@ -62,7 +62,7 @@ static void print_json(const OrrCampaignAdvice *advice, char *const *warnings) {
     g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');
-  orr_json_write_texts(out, "warnings", warnings, g_strv_length((char **)warnings));
+  orr_json_write_texts(out, "warnings", (char *const *)warnings->pdata, warnings->len);
   printf("%s}\n", out->str);
 }
 
@@ -106,7 +106,7 @@ static double best_of(const OrrCampaignAdvice *advice, guint first) {
 }
 
 static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *advice,
-                       char *const *warnings) {
+                       const GPtrArray *warnings) {
   g_autofree char *mttf = orr_quantity_format(advice->mttf_s, ORR_UNIT_SECONDS);
   double best = 0;
   printf("%s\n  now %.2f %% goodput, mean of %" G_GINT64_FORMAT
@@ -127,7 +127,7 @@ static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *adv
            100 * row->gain, row->gain * advice->duration_s / 3600, row->is_now ? "  now" : "",
            row->goodput == best ? "  best" : "");
   }
-  for (; *warnings; warnings++) printf("warning: %s\n", *warnings);
+  orr_show_warnings("warning: ", warnings);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -148,9 +148,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   }
   g_autoptr(OrrCampaignAdvice) advice = orr_campaign_advice(library, scenario, error);
   if (!advice) return orr_fault_exit_status(error ? *error : NULL);
-  g_auto(GStrv) tiers = orr_known_errors_tiers(scenario);
-  g_auto(GStrv) warnings =
-      orr_known_errors_words(library, "campaign_result", NULL, (const char *const *)tiers);
+  g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);
+  orr_caveats_add(caveats, scenario);
+  const GPtrArray *warnings = orr_caveats_texts(caveats);
   if (orr_options.json)
     print_json(advice, warnings);
   else

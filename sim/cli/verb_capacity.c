@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "sim/bands/caveats.h"
 #include "sim/base/fault.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
@@ -83,7 +84,7 @@ static void add_sure(GString *out, const OrrCapacity *capacity) {
                              band->factors[k]);
 }
 
-static void print_json(const OrrCapacity *capacity) {
+static void print_json(const OrrCapacity *capacity, const GPtrArray *warnings) {
   g_autoptr(GString) out = g_string_new(NULL);
   g_string_append_printf(out, "{\"rate_rps\": %.6g, \"fails_rps\": %.6g, \"share\": %g, ",
                          capacity->alone.meets, capacity->alone.fails, fraction);
@@ -102,7 +103,9 @@ static void print_json(const OrrCapacity *capacity) {
                            point->result.residence_s);
     g_string_append_c(out, '}');
   }
-  printf("%s]}\n", out->str);
+  g_string_append_c(out, ']');
+  orr_json_write_texts(out, "warnings", (char *const *)warnings->pdata, warnings->len);
+  printf("%s}\n", out->str);
 }
 
 /* --- Text --- */
@@ -179,7 +182,7 @@ static void print_window(const OrrCapacity *capacity) {
          residence);
 }
 
-static void print_text(const OrrCapacity *capacity) {
+static void print_text(const OrrCapacity *capacity, const GPtrArray *warnings) {
   print_points(capacity);
   if (capacity->alone.meets == 0) return;
   if (capacity->alone.fails > 0)
@@ -191,6 +194,14 @@ static void print_text(const OrrCapacity *capacity) {
            capacity->alone.meets);
   print_window(capacity);
   print_sure(capacity);
+  orr_show_warnings("warning: ", warnings);
+}
+
+/* The search has read the scenario: here it has no errors. */
+static void add_caveats(OrrCaveats *caveats, OrrLibrary *library, const OrrNode *tree) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, diags);
+  if (scenario) orr_caveats_add(caveats, scenario);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -209,7 +220,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                                   .confidence = confidence};
   g_autoptr(OrrCapacity) capacity = orr_capacity_find(library, tree, &query, error);
   if (!capacity) return orr_fault_exit_status(error ? *error : NULL);
-  (orr_options.json ? print_json : print_text)(capacity);
+  g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);
+  add_caveats(caveats, library, tree);
+  (orr_options.json ? print_json : print_text)(capacity, orr_caveats_texts(caveats));
   if (capacity->alone.meets > 0) return 0;
   const OrrCapacityPoint *last =
       &g_array_index(capacity->points, OrrCapacityPoint, capacity->points->len - 1);

@@ -6,10 +6,12 @@
 #include <stdio.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/verb_compare.h"
 #include "sim/cli/options.h"
 #include "sim/cli/question.h"
+#include "sim/cli/show.h"
 
 static const GOptionEntry options[] = {
     ORR_OPTION_JSON("one JSON object: the tables as arrays, and verdicts"),
@@ -49,13 +51,27 @@ static void print_verdicts(const OrrVerdicts *verdicts, const char *other, const
          this, other, text);
 }
 
-static void print_json(OrrAnswer *const *answers, const OrrVerdicts *verdicts) {
+static void print_warnings(const GPtrArray *warnings) {
+  if (warnings->len > 0) printf("%s", orr_options.markdown ? "\n## Warnings\n\n" : "\n");
+  orr_show_warnings(orr_options.markdown ? "* " : "warning: ", warnings);
+}
+
+static void print_json_warnings(const GPtrArray *warnings) {
+  g_autoptr(GString) out = g_string_new(NULL);
+  orr_json_write_texts(out, "warnings", (char *const *)warnings->pdata, warnings->len);
+  printf(", %s", out->str);
+}
+
+static void print_json(OrrAnswer *const *answers, const OrrVerdicts *verdicts,
+                       const GPtrArray *warnings) {
   for (guint i = 0; i < N_PARTS; i++) {
     g_autofree char *rows = orr_answer_json(answers[i]);
     printf("%s\"%s\": %s", i > 0 ? ",\n" : "{", parts[i].view, g_strchomp(rows));
   }
   g_autofree char *judged = orr_compare_verdict_json(verdicts);
-  printf(",\n%s}\n", judged);
+  printf(",\n%s", judged);
+  print_json_warnings(warnings);
+  printf("}\n");
 }
 
 static gboolean check_same_kind(OrrStore *store, const char *other, const char *this,
@@ -97,14 +113,17 @@ static int compare_two(OrrLibrary *library, OrrStore *store, char **names, const
   }
   g_autoptr(OrrVerdicts) verdicts =
       has_answers ? orr_compare_verdict_new(library, store, runs[0], runs[1], error) : NULL;
-  if (verdicts && orr_options.json) {
-    print_json(answers, verdicts);
-  } else if (verdicts) {
+  g_autoptr(GPtrArray) warnings =
+      verdicts ? orr_compare_warnings(library, store, runs, 2, error) : NULL;
+  if (warnings && orr_options.json) {
+    print_json(answers, verdicts, warnings);
+  } else if (warnings) {
     print_parts(answers, names[0], names[1]);
     print_verdicts(verdicts, names[0], names[1]);
+    print_warnings(warnings);
   }
   for (guint i = 0; i < N_PARTS; i++) orr_answer_free(answers[i]);
-  return verdicts ? 0 : 1;
+  return warnings ? 0 : 1;
 }
 
 /* --- More --- */
@@ -139,7 +158,9 @@ static int compare_many(OrrLibrary *library, OrrStore *store, char **names, cons
   g_autoptr(OrrAnswer) inputs = orr_compare_many_inputs(store, runs, n, error);
   g_autoptr(OrrAnswer) results =
       inputs ? orr_compare_many_results(store, runs, n, is_plain, error) : NULL;
-  if (!results) return 1;
+  g_autoptr(GPtrArray) warnings =
+      results ? orr_compare_warnings(library, store, runs, n, error) : NULL;
+  if (!warnings) return 1;
   if (orr_options.csv) {
     g_autofree char *text = orr_answer_csv(results);
     fputs(text, stdout);
@@ -150,7 +171,12 @@ static int compare_many(OrrLibrary *library, OrrStore *store, char **names, cons
   if (orr_options.json) printf(",\n");
   print_table(orr_options.json ? "results" : "Results", results);
   if (!print_sides(library, store, names, runs, n, error)) return 1;
-  if (orr_options.json) printf("}\n");
+  if (orr_options.json) {
+    print_json_warnings(warnings);
+    printf("}\n");
+  } else {
+    print_warnings(warnings);
+  }
   return 0;
 }
 

@@ -87,11 +87,12 @@ typedef struct {
   const GArray *layouts; /* of OrrPlanLayout */
   const GArray *ranked;  /* of guint: orr_plan_serving_rank */
   const OrrServingResult *fleet;
-  const char *assumed;  /* the stack that was taken where none was named; NULL: one was */
-  const char *currency; /* NULL: no prices */
-  const char *launch;   /* NULL: none is known */
-  const char *file;     /* the best layout's scenario */
-  const char *db;       /* NULL: nothing is stored */
+  const GPtrArray *warnings; /* of char *: what the answer says of itself */
+  const char *assumed;       /* the stack that was taken where none was named; NULL: one was */
+  const char *currency;      /* NULL: no prices */
+  const char *launch;        /* NULL: none is known */
+  const char *file;          /* the best layout's scenario */
+  const char *db;            /* NULL: nothing is stored */
   gint64 run, fleet_run;
   guint n_known; /* layouts that an earlier search had answered */
   double seconds;

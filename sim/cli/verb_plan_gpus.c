@@ -6,9 +6,10 @@
 
 #include <glib/gstdio.h>
 
-#include "sim/base/uncertain.h"
+#include "sim/bands/caveats.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
+#include "sim/base/uncertain.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/run/scenario.h"
@@ -49,8 +50,9 @@ typedef struct {
   OrrLibrary *library;
   OrrPlanTraining asked;
   double tokens;
-  const char *file; /* where the sweeps are written */
-  const char *db;   /* NULL: nothing is stored */
+  const char *file;    /* where the sweeps are written */
+  const char *db;      /* NULL: nothing is stored */
+  OrrCaveats *caveats; /* of all sweeps, which differ in the number of GPUs alone */
 } Search;
 
 /* @why: where no layout works. */
@@ -99,6 +101,8 @@ static gboolean attempt(const Search *search, gint64 gpus, Try *ret_try, GError 
     g_propagate_error(error, g_steal_pointer(&reason));
     return FALSE;
   }
+  for (guint i = 0; report && i < report->caveats->len; i++)
+    orr_caveats_add_text(search->caveats, report->caveats->pdata[i]);
   if (report && report->best->len > 0) {
     const OrrSweepBest *best = &g_array_index(report->best, OrrSweepBest, 0);
     const OrrBand *band = best->bands ? &best->bands->of[0] : NULL;
@@ -160,13 +164,16 @@ static int answer(const Search *search, const Try *found, GError **error) {
   g_autofree char *assumed = orr_verb_plan_assumed_training(search->library);
   g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
   if (words) printf("\n%s (--stack names another)", words);
-  printf("\nnext: orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
+  printf("\n");
+  orr_show_warnings("warning: ", orr_caveats_texts(search->caveats));
+  printf("next: orrery plan training --model %s --cluster %s --gpus %" G_GINT64_FORMAT "\n",
          search->asked.model, search->asked.cluster, found->gpus);
   return 0;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  Search search = {.library = library, .db = orr_options_database()};
+  g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);
+  Search search = {.library = library, .db = orr_options_database(), .caveats = caveats};
   if (!orr_cli_check_args(args, 0, 0, "plan gpus takes options only", error) ||
       !orr_verb_plan_read(&search.asked, error) || !check_options(&search.tokens, error))
     return 2;

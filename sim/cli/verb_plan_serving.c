@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sim/bands/band.h"
+#include "sim/bands/caveats.h"
 #include "sim/base/fault.h"
 #include "sim/base/file_write.h"
 #include "sim/base/relative.h"
@@ -243,6 +244,24 @@ static gboolean keep_fleet(Plan *plan, const OrrNode *tree, const OrrScenario *s
                                            &plan->answer.fleet_run, error);
 }
 
+/* Of the fleet's run, and of the other layouts that the answer shows. */
+static void add_caveats(const Plan *plan, const OrrOutcome *outcome, OrrCaveats *caveats) {
+  const GArray *ranked = plan->answer.ranked;
+  for (guint i = 0; i < outcome->warnings->len; i++)
+    orr_caveats_add_text(caveats, outcome->warnings->pdata[i]);
+  for (guint i = 0; i < MIN(ranked->len, ORR_PLAN_BEST); i++) {
+    const OrrPlanLayout *layout =
+        &g_array_index(plan->layouts, OrrPlanLayout, g_array_index(ranked, guint, i));
+    const OrrPlanLoad load = {.rate = layout->fleet_rate};
+    g_autoptr(OrrDiags) diags = orr_diags_new(); /* the search has read the layout */
+    g_autoptr(OrrNode) tree =
+        orr_plan_serving_tree(plan->library, plan->asked, layout, layout->replicas, &load, NULL);
+    g_autoptr(OrrScenario) scenario =
+        tree ? orr_scenario_read_fields(plan->library, tree, diags) : NULL;
+    if (scenario) orr_caveats_add(caveats, scenario);
+  }
+}
+
 /* Prints the answer with the fleet of the best layout, at the rate asked for or at what it
  * serves. */
 static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
@@ -261,6 +280,9 @@ static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
   if (!outcome) return FALSE;
   plan->fleet = outcome->result.serving;
   orr_bands_add(plan->library, scenario, outcome, ORR_BAND_LEVEL);
+  g_autoptr(OrrCaveats) caveats = orr_caveats_new(plan->library);
+  add_caveats(plan, outcome, caveats);
+  plan->answer.warnings = orr_caveats_texts(caveats);
   orr_terminal_outlive_reader();
   (orr_options.json ? orr_summary_plan_serving_json
                     : orr_summary_plan_serving_print)(&plan->answer);

@@ -132,6 +132,7 @@ static void print_text(OrrLibrary *library, const Plan *plan, const char *file, 
   g_autofree char *assumed = orr_verb_plan_assumed_training(library);
   g_autofree char *words = assumed ? orr_show_assumed(assumed) : NULL;
   if (words) printf("  stack         %s (--stack names another)\n", words);
+  orr_show_warnings("  warning       ", report->caveats);
   print_points(plan);
   print_why(plan);
   print_cost(library, &plan->answers[0].result.training);
@@ -165,7 +166,10 @@ static void print_json(OrrLibrary *library, const Plan *plan, const char *file) 
     orr_json_write_text(out, "layout", layout);
     g_string_append_c(out, '}');
   }
-  printf("%s]}\n", out->str);
+  g_string_append_c(out, ']');
+  const GPtrArray *warnings = plan->report->caveats;
+  orr_json_write_texts(out, "warnings", (char *const *)warnings->pdata, warnings->len);
+  printf("%s}\n", out->str);
 }
 
 /* --- The plan --- */

@@ -45,14 +45,20 @@ static gboolean run(const OrrRunWorld *machine, const OrrWorld *own, const OrrSc
   return TRUE;
 }
 
+/* Devices of groups of replicas are met while the workload runs. */
+static void add_warnings(const GPtrArray *warnings, OrrOutcome *outcome) {
+  for (guint i = 0; i < warnings->len; i++)
+    if (!g_ptr_array_find_with_equal_func(outcome->warnings, warnings->pdata[i], g_str_equal, NULL))
+      g_ptr_array_add(outcome->warnings, g_strdup(warnings->pdata[i]));
+}
+
 OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scenario,
                             const OrrSimulation *simulation, GError **error) {
   const gint64 begin = g_get_monotonic_time();
   const OrrWorld world = world_of(machine, scenario, simulation);
   g_autoptr(OrrOutcome) outcome = orr_outcome_new();
   outcome->carried_from = orr_cost_carried_from(machine->cost);
-  for (guint i = 0; i < machine->warnings->len; i++)
-    g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
+  add_warnings(machine->warnings, outcome);
   const gboolean has_run =
       orr_campaign_given(&scenario->campaign)
           ? orr_simulate_campaign_run(machine, scenario, outcome, error)
@@ -60,6 +66,7 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
           ? orr_simulate_faults_run(&world, scenario, simulation, outcome, error)
           : run(machine, &world, scenario, simulation, outcome, error);
   if (!has_run) return NULL;
+  add_warnings(machine->warnings, outcome);
   orr_outcome_set_wall_time(outcome, begin);
   return g_steal_pointer(&outcome);
 }

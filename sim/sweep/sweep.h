@@ -92,9 +92,9 @@ typedef struct {
 
 /* A point that the report shows. */
 typedef struct {
-  guint64 point;
-  OrrLikenessRow *likeness; /* NULL: not known */
-  OrrSweepBands *bands;     /* NULL before the sweep ends */
+  guint64 point, combination; /* the combination: known with the settings */
+  OrrLikenessRow *likeness;   /* NULL: not known */
+  OrrSweepBands *bands;       /* NULL before the sweep ends */
   double score[ORR_SWEEP_MOST_OBJECTIVES];
   char **settings; /* values of the axes, "workload.parallel.tp=8": strv */
   char **again;    /* texts for --set of `orrery run`: strv */
@@ -125,10 +125,11 @@ typedef struct {
   /* Of OrrSweepBest: the Pareto front of several objectives; empty for one objective, and where
    * points of the front can be pruned. */
   GArray *front;
-  const char *view;  /* of the database, which shows more of a point */
-  char *band_note;   /* why the bands cannot be trusted; NULL: they can */
-  gboolean is_whole; /* no point is missing */
-  guint64 *left;     /* of an order that looks: points to simulate now, by shard; else NULL */
+  const char *view;   /* of the database, which shows more of a point */
+  GPtrArray *caveats; /* of char *: what the points shown say of themselves (caveats.h) */
+  char *band_note;    /* why the bands cannot be trusted; NULL: they can */
+  gboolean is_whole;  /* no point is missing */
+  guint64 *left;      /* of an order that looks: points to simulate now, by shard; else NULL */
   guint64 n_left;
 } OrrSweepReport;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/bands/band_metrics.h"
+#include "sim/bands/caveats.h"
 #include "sim/sweep/sweep_facts.h"
 #include "sim/sweep/sweep_likeness.h"
 
@@ -193,6 +194,31 @@ gboolean orr_sweep_bands_fill(OrrSweepReport *report, const OrrSweepPlan *plan, 
   return fine;
 }
 
+/* --- Caveats --- */
+
+/* The settings of a rung change how long a point runs, not on which device. */
+static void add_caveats(OrrCaveats *caveats, const GArray *points, const OrrSweepPlan *plan,
+                        OrrSweepVariants *variants) {
+  g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
+  for (guint p = 0; p < points->len; p++) {
+    const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, p);
+    g_autofree char *reason = NULL;
+    const OrrScenario *scenario =
+        orr_sweep_variants_scenario(variants, one->combination, 0, values, &reason);
+    if (scenario) orr_caveats_add(caveats, scenario);
+  }
+}
+
+void orr_sweep_bands_caveats(OrrSweepReport *report, const OrrSweepPlan *plan,
+                             OrrSweepVariants *variants) {
+  g_autoptr(OrrCaveats) caveats = orr_caveats_new(plan->library);
+  add_caveats(caveats, report->best, plan, variants);
+  add_caveats(caveats, report->front, plan, variants);
+  const GPtrArray *texts = orr_caveats_texts(caveats);
+  for (guint i = 0; i < texts->len; i++)
+    g_ptr_array_add(report->caveats, g_strdup(texts->pdata[i]));
+}
+
 /* --- The database --- */
 
 static gint64 run_of(const OrrSweepReport *report, const OrrSweepBest *one) {
@@ -246,9 +272,15 @@ static gboolean is_among_best(const OrrSweepReport *report, guint64 point) {
 gboolean orr_sweep_bands_store(const OrrSweepReport *report, OrrStore *store, GError **error) {
   if (!orr_store_remove_rows(store, &orr_sweep_band_table, report->sweep, report->sweep, NULL,
                              error) ||
+      !orr_store_remove_rows(store, &orr_warning_table, report->sweep, report->sweep, NULL,
+                             error) ||
       !orr_store_begin_again(store, report->sweep, error))
     return FALSE;
   gboolean fine = TRUE;
+  for (guint i = 0; fine && i < report->caveats->len; i++) {
+    const OrrWarningRow row = {report->caveats->pdata[i]};
+    fine = orr_store_add_row(store, &orr_warning_table, &row, error);
+  }
   for (guint p = 0; fine && p < report->best->len; p++)
     fine = add_rows(report, store, &g_array_index(report->best, OrrSweepBest, p), error);
   for (guint p = 0; fine && p < report->front->len; p++) {

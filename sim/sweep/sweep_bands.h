@@ -13,6 +13,7 @@
 #define ORR_SWEEP_BANDS_H
 
 #include "sim/sweep/sweep_plan.h"
+#include "sim/sweep/sweep_variant.h"
 
 G_BEGIN_DECLS
 
@@ -22,8 +23,12 @@ G_BEGIN_DECLS
 gboolean orr_sweep_bands_fill(OrrSweepReport *report, const OrrSweepPlan *plan, OrrStore *store,
                               GError **error);
 
+/* Fills the report's caveats: those of each point that it shows. */
+void orr_sweep_bands_caveats(OrrSweepReport *report, const OrrSweepPlan *plan,
+                             OrrSweepVariants *variants);
+
 /* Within a batch: removes the likenesses of points that the report does not show; and replaces the
- * sweep's rows `sweep_band`. */
+ * sweep's rows `sweep_band` and `warning`. */
 gboolean orr_sweep_bands_tidy(const OrrSweepReport *report, OrrStore *store, GError **error);
 gboolean orr_sweep_bands_store(const OrrSweepReport *report, OrrStore *store, GError **error);
 

@@ -28,6 +28,7 @@ OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
   report->best = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
   report->front = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
   report->refused = orr_sweep_reasons_new();
+  report->caveats = g_ptr_array_new_with_free_func(g_free);
   g_array_set_clear_func(report->best, clear_best);
   g_array_set_clear_func(report->front, clear_best);
   return report;
@@ -37,6 +38,7 @@ void orr_sweep_report_free(OrrSweepReport *report) {
   if (!report) return;
   if (report->excluded) g_array_unref(report->excluded);
   g_array_unref(report->refused);
+  g_ptr_array_unref(report->caveats);
   g_array_unref(report->best);
   g_array_unref(report->front);
   for (guint i = 0; i < report->n_objectives; i++) g_free(report->objectives[i]);
@@ -139,6 +141,7 @@ void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan,
     for (guint i = 0; i < lists[k]->len; i++) {
       OrrSweepBest *one = &g_array_index(lists[k], OrrSweepBest, i);
       if (one->point != point || one->settings) continue;
+      one->combination = combination;
       one->settings = orr_sweep_combination_settings(plan, combination);
       one->again = orr_sweep_combination_again(plan, combination);
     }

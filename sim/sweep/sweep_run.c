@@ -318,10 +318,11 @@ static gboolean store_bands(Sweep *sweep, gboolean is_shard, GError **error) {
 }
 
 /* A shard has not seen the points of the others: the process that merges it asks for the bands. */
-static gboolean add_bands(Sweep *sweep, GError **error) {
+static gboolean add_bands(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   const OrrSweepOrder *order = sweep->order;
   const gboolean is_shard = order->n_shards > 0 && !order->look;
   if (order->look && !sweep->report->is_whole) return TRUE;
+  if (!is_shard) orr_sweep_bands_caveats(sweep->report, sweep->plan, variants);
   return (is_shard || orr_sweep_bands_fill(sweep->report, sweep->plan, sweep->store, error)) &&
          store_bands(sweep, is_shard, error);
 }
@@ -329,7 +330,7 @@ static gboolean add_bands(Sweep *sweep, GError **error) {
 static gboolean answer(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   if (!simulate(sweep, variants, error)) return FALSE;
   sweep->report->is_whole = !(sweep->order->interrupted && *sweep->order->interrupted);
-  return add_bands(sweep, error);
+  return add_bands(sweep, variants, error);
 }
 
 static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
@@ -337,7 +338,7 @@ static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   if (!begin(sweep, error)) return FALSE;
   if (sweep->order->look) {
     look(sweep);
-    return add_bands(sweep, error);
+    return add_bands(sweep, variants, error);
   }
   if (answer(sweep, variants, stopped)) return TRUE;
   if (sweep->store) {

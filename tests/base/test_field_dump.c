@@ -65,6 +65,31 @@ static void test_flatten(void) {
   orr_field_clear(&sample_table, &sample);
 }
 
+static void append_micro(const void *section, void *user) {
+  g_string_append_printf(user, "%d ", (int)((const Batch *)section)->micro);
+}
+
+static void append_chunks(const void *section, void *user) {
+  g_string_append_printf(user, "%d ", (int)((const Interleaved *)section)->chunks);
+}
+
+static void append_fault(const void *section, void *user) {
+  g_string_append_printf(user, "%s ", ((const Fault *)section)->name);
+}
+
+/* A section, the parameters of a choice, and the items of a list. */
+static void test_each(void) {
+  Sample sample;
+  g_autoptr(GString) out = g_string_new(NULL);
+  g_autofree char *found = sample_read(full, &sample);
+  g_assert_cmpstr(found, ==, "");
+  orr_field_each(&sample_table, &sample, &batch_table, append_micro, out);
+  orr_field_each(&sample_table, &sample, &interleaved_table, append_chunks, out);
+  orr_field_each(&sample_table, &sample, &fault_table, append_fault, out);
+  g_assert_cmpstr(out->str, ==, "4 3 link ");
+  orr_field_clear(&sample_table, &sample);
+}
+
 static void assert_text(const Sample *sample, guint field, const char *wanted) {
   g_autofree char *text = orr_field_text(&sample_fields[field], sample);
   g_assert_cmpstr(text, ==, wanted);
@@ -96,6 +121,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/field-dump/round-trip", test_round_trip);
   g_test_add_func("/field-dump/flatten", test_flatten);
+  g_test_add_func("/field-dump/each", test_each);
   g_test_add_func("/field-dump/text", test_text);
   g_test_add_func("/field-dump/dump-of-defaults", test_dump_of_defaults);
   return g_test_run();

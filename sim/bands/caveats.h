@@ -1,0 +1,38 @@
+/*
+ * caveats.h - what an answer says of itself, whatever its numbers are: known from the scenario
+ * alone, so every verb that prints an answer prints the same words.
+ *
+ *   devices   costs that were not measured on the device: "optimistic: no measured kernels of x"
+ *             (sim/run/machine.h)
+ *   results   results that validation found far off (known_errors.h)
+ *
+ * `run` hears of devices from the world that it simulates in, and leaves them out here.
+ */
+#ifndef ORR_CAVEATS_H
+#define ORR_CAVEATS_H
+
+#include "sim/run/scenario.h"
+
+G_BEGIN_DECLS
+
+/* Caveats of any number of scenarios, each text once, in the order found. */
+typedef struct OrrCaveats OrrCaveats;
+
+OrrCaveats *orr_caveats_new(OrrLibrary *library);
+void orr_caveats_free(OrrCaveats *caveats);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCaveats, orr_caveats_free)
+
+/* Adds those of @scenario, whose fields alone need have been read; the second without those of
+ * devices, for which the first loads each device's profile once. */
+void orr_caveats_add(OrrCaveats *caveats, const OrrScenario *scenario);
+void orr_caveats_add_others(OrrCaveats *caveats, const OrrScenario *scenario);
+
+/* Adds @text unless it is there. */
+void orr_caveats_add_text(OrrCaveats *caveats, const char *text);
+
+/* Of char *; owned by @caveats. */
+const GPtrArray *orr_caveats_texts(const OrrCaveats *caveats);
+
+G_END_DECLS
+
+#endif
