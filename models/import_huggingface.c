@@ -340,6 +340,15 @@ static char *warnings_text(const Unmapped *unmapped) {
   return g_string_free(text, FALSE);
 }
 
+/* The effects are part of the document, so that its answers warn of them. */
+static void map_effects(const Import *import, const GPtrArray *effects) {
+  if (effects->len == 0) return;
+  OrrNode *list = orr_node_new_list((OrrPlace){0});
+  for (guint i = 0; i < effects->len; i++)
+    orr_node_append(list, orr_node_new_scalar((OrrPlace){0}, effects->pdata[i]));
+  orr_node_set(import->model, "not-modelled", list);
+}
+
 /* What says the format of the checkpoint's weights: a section of the config, or ModelOpt's file
  * beside it; NULL: neither. */
 static OrrNode *quantization_of(const OrrHuggingfaceConfig *outer,
@@ -522,6 +531,7 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   if (text_config) add_left_out(&config, "text_config.", &unmapped);
   map_tower(&import, &outer, whole, &unmapped);
   add_left_out(&outer, "", &unmapped);
+  map_effects(&import, effects);
   if (!orr_diags_n_errors(diags))
     check_document(model, quantization, path, unmapped.formats, diags);
   if (!orr_diags_check(diags, error)) return NULL;

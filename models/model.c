@@ -205,6 +205,13 @@ static const OrrField fields[] = {
                  "where there are "
                  "experts, else attention+dense.",
      .fallback = "[]"},
+    {.name = "not-modelled",
+     .kind = ORR_FIELD_TEXTS,
+     WHERE(not_modelled),
+     .sentence =
+         "What the model has and these keys cannot say, each with the answers that are wrong "
+         "by it: every answer warns of it.",
+     .flags = ORR_FIELD_OPTIONAL},
     COUNT(
         "parameters", parameters,
         "Published number of parameters, against which the dimensions are checked; 0: not given."),

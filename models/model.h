@@ -171,6 +171,7 @@ typedef struct {
   gint64 mtp_layers; /* of multi-token prediction: in addition to `layers`, and not in
                       * `parameters` */
   char **layout;
+  char **not_modelled; /* what it has and this document does not say; NULL: nothing */
   /* The published count, checked against orr_model_parameters; 0: not given. */
   double parameters;
   double active_parameters; /* the published count of active ones; 0: not given */

@@ -53,6 +53,16 @@ static void add_device(const void *section, void *user) {
   for (guint i = 0; i < found->len; i++) orr_caveats_add_text(caveats, found->pdata[i]);
 }
 
+/* --- Models --- */
+
+static void add_model(const void *section, void *user) {
+  const OrrModel *model = section;
+  for (char **one = model->not_modelled; one && *one; one++) {
+    g_autofree char *text = g_strdup_printf("model %s: %s", model->name, *one);
+    orr_caveats_add_text(user, text);
+  }
+}
+
 /* --- Results --- */
 
 static void add_errors(OrrCaveats *caveats, const char *table, char *const *parts) {
@@ -82,6 +92,7 @@ static void add_results(OrrCaveats *caveats, const OrrScenario *scenario) {
 /* --- All --- */
 
 void orr_caveats_add_others(OrrCaveats *caveats, const OrrScenario *scenario) {
+  orr_field_each(&orr_scenario_table, scenario, &orr_model_table, add_model, caveats);
   add_results(caveats, scenario);
 }
 

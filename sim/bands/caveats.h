@@ -4,6 +4,7 @@
  *
  *   devices   costs that were not measured on the device: "optimistic: no measured kernels of x"
  *             (sim/run/machine.h)
+ *   models    what a model has and its document does not say (not-modelled:), as sparse attention
  *   results   results that validation found far off (known_errors.h)
  *
  * `run` hears of devices from the world that it simulates in, and leaves them out here.

@@ -55,6 +55,12 @@ static void test_devices(void) {
   g_assert_cmpstr(group, ==, BARE);
 }
 
+static void test_models(void) {
+  g_autofree char *texts =
+      caveats_of(SERVING "cluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: glm-5\n");
+  g_assert_true(g_str_has_prefix(texts, "model glm-5: attention is sparse: "));
+}
+
 /* campaigns: out_p99 for all, stalls of the scenario's own tiers alone. */
 static void test_results(void) {
   g_autofree char *texts = caveats_of("campaign-llama-3.1-405b-16384-h100");
@@ -68,6 +74,7 @@ int main(int argc, char **argv) {
   library = orr_library_new(NULL);
   g_test_add_func("/caveats/nothing", test_nothing);
   g_test_add_func("/caveats/devices", test_devices);
+  g_test_add_func("/caveats/models", test_models);
   g_test_add_func("/caveats/results", test_results);
   const int status = g_test_run();
   orr_library_free(library);

@@ -42,6 +42,17 @@ static OrrModel zoo(OrrLibrary *library, const char *name) {
   return settle(node, library);
 }
 
+static const char *sparse_of(const OrrModel *model) {
+  for (char **one = model->not_modelled; one && *one; one++)
+    if (g_str_has_prefix(*one, "attention is sparse")) return *one;
+  return NULL;
+}
+
+/* Sparse attention is computed as dense: where the config @a has it, the zoo's @b says so. */
+static void assert_warns(const OrrModel *a, const OrrModel *b) {
+  g_assert_true((sparse_of(a) != NULL) == (sparse_of(b) != NULL));
+}
+
 /* What a config cannot say (kept by hand in the zoo) or says more of. */
 static void assert_same(const char *name, const OrrModel *a, const OrrModel *b) {
   g_test_message("%s: %.0f and %.0f", name, orr_model_parameters(a), orr_model_parameters(b));
@@ -54,6 +65,7 @@ static void assert_same(const char *name, const OrrModel *a, const OrrModel *b) 
   g_assert_cmpint(a->window.size, ==, b->window.size);
   if (a->checkpoint.quantization != ORR_QUANTIZATION_NONE)
     g_assert_cmpint(a->checkpoint.quantization, ==, b->checkpoint.quantization);
+  assert_warns(a, b);
   for (gint64 layer = 0; layer < a->layers; layer++) {
     OrrLayerKind one = orr_model_kind(a, orr_model_layer_kind(a, layer));
     OrrLayerKind other = orr_model_kind(b, orr_model_layer_kind(b, layer));
@@ -85,6 +97,7 @@ static void assert_left_out(const char *name, const char *expected, const char *
   OrrModel model = imported(name, &left_out, &warnings);
   g_assert_cmpstr(left_out, ==, expected);
   g_assert_true(*warned ? g_str_has_prefix(warnings, warned) : *warnings == '\0');
+  g_assert_cmpuint(model.not_modelled ? g_strv_length(model.not_modelled) : 0, ==, *warned ? 1 : 0);
   orr_field_clear(&orr_model_table, &model);
 }
 
