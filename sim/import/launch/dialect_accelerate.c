@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 
@@ -120,14 +120,5 @@ const OrrLaunchDialect orr_dialect_accelerate = {
     .name = "accelerate",
     .kind = "training",
     .finish = finish,
-};
-
-static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
-  orr_launch_config_add(draft, own, tree, NULL);
-}
-
-const OrrLaunchConfig orr_config_accelerate = {
-    .name = "accelerate",
     .signs = "distributed_type compute_environment fsdp_config deepspeed_config parallelism_config",
-    .read = read,
 };

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "sim/base/library_alias.h"
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 
@@ -134,14 +134,6 @@ static void finish(OrrLaunchDraft *draft) {
                                 "--set sequence=TOKENS");
 }
 
-const OrrLaunchDialect orr_dialect_deepspeed = {
-    .name = "deepspeed",
-    .kind = "training",
-    .is_trainer = TRUE,
-    .stack = "deepspeed",
-    .finish = finish,
-};
-
 /* A template's bare word where a number stands in quotes or digits. */
 static void refuse_templates(OrrLaunchDraft *draft, const OrrNode *node) {
   static const char *const words[] = {"true", "false", "null", NULL};
@@ -160,8 +152,12 @@ static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
   orr_launch_config_add(draft, own, tree, NULL);
 }
 
-const OrrLaunchConfig orr_config_deepspeed = {
+const OrrLaunchDialect orr_dialect_deepspeed = {
     .name = "deepspeed",
+    .kind = "training",
+    .is_trainer = TRUE,
+    .stack = "deepspeed",
+    .finish = finish,
     .signs = "train_micro_batch_size_per_gpu zero_optimization train_batch_size "
              "gradient_accumulation_steps.x zero_allow_untested_optimizer wall_clock_breakdown",
     .read = read,

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 
@@ -120,14 +120,5 @@ const OrrLaunchDialect orr_dialect_foundry = {
     .kind = "training",
     .stack = "llm-foundry",
     .finish = finish,
-};
-
-static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
-  orr_launch_config_add(draft, own, tree, NULL);
-}
-
-const OrrLaunchConfig orr_config_foundry = {
-    .name = "llm-foundry",
     .signs = "device_train_microbatch_size global_train_batch_size max_duration model.attn_config",
-    .read = read,
 };

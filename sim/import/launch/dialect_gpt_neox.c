@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_translate.h"
 
@@ -87,16 +87,5 @@ const OrrLaunchDialect orr_dialect_gpt_neox = {
     .name = "gpt-neox",
     .kind = "training",
     .finish = finish,
-};
-
-static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
-  const guint first = draft->settings->len;
-  orr_launch_config_add(draft, own, tree, NULL);
-  orr_launch_translate(draft, own, first);
-}
-
-const OrrLaunchConfig orr_config_gpt_neox = {
-    .name = "gpt-neox",
     .signs = "pipe_parallel_size gpt_j_residual no_weight_tying output_layer_parallelism",
-    .read = read,
 };

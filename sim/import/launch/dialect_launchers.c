@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 
 /* "4", or "1:4" of an elastic job, which uses all it can. */
 static gint64 count_of(OrrLaunchDraft *draft, const OrrLaunchSetting *setting) {

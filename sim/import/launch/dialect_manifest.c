@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_serving.h"
 

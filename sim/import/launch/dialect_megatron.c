@@ -21,6 +21,8 @@ const OrrLaunchDialect orr_dialect_megatron = {
     .is_trainer = TRUE,
     .stack = "megatron-core",
     .finish = finish,
+    .signs = "MODEL_ARGS",
+    .read = orr_dialect_megatron_test,
 };
 
 /* The config of DeepSpeed that the arguments name is read, too. */

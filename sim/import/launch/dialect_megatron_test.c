@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialect_megatron.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 
@@ -64,7 +64,7 @@ static void add_environment(OrrLaunchDraft *draft, const OrrNode *variables) {
   }
 }
 
-static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
+void orr_dialect_megatron_test(OrrLaunchDraft *draft, const OrrNode *tree) {
   const OrrNode *arguments = orr_node_get(tree, "MODEL_ARGS");
   for (guint i = 0; i < orr_node_length(tree); i++) {
     const OrrNode *key = tree->keys->pdata[i], *value = tree->items->pdata[i];
@@ -78,9 +78,3 @@ static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
     add_argument(draft, ((const OrrNode *)arguments->keys->pdata[i])->text,
                  arguments->items->pdata[i]);
 }
-
-const OrrLaunchConfig orr_config_megatron_test = {
-    .name = "megatron-test",
-    .signs = "MODEL_ARGS",
-    .read = read,
-};

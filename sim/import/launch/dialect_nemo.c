@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_translate.h"
 
@@ -91,13 +91,6 @@ static void finish(OrrLaunchDraft *draft) {
   set_optimizer(draft);
 }
 
-const OrrLaunchDialect orr_dialect_nemo = {
-    .name = "nemo",
-    .kind = "training",
-    .stack = "megatron-core",
-    .finish = finish,
-};
-
 static void set_machine(OrrLaunchDraft *draft, const OrrNode *tree) {
   const OrrNode *trainer = orr_node_get(tree, "trainer");
   const char *nodes = trainer ? orr_node_get_text(trainer, "num_nodes") : NULL;
@@ -118,8 +111,11 @@ static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
   orr_launch_translate(draft, own, first);
 }
 
-const OrrLaunchConfig orr_config_nemo = {
+const OrrLaunchDialect orr_dialect_nemo = {
     .name = "nemo",
+    .kind = "training",
+    .stack = "megatron-core",
+    .finish = finish,
     .signs = "model.tensor_model_parallel_size trainer.strategy.tensor_model_parallel_size "
              "training.model.tensor_model_parallel_size model.config.tensor_model_parallel_size "
              "model.encoder_seq_length",

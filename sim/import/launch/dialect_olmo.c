@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 
@@ -115,14 +115,5 @@ const OrrLaunchDialect orr_dialect_olmo = {
     .kind = "training",
     .stack = "llm-foundry",
     .finish = finish,
-};
-
-static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
-  orr_launch_config_add(draft, own, tree, NULL);
-}
-
-const OrrLaunchConfig orr_config_olmo = {
-    .name = "olmo",
     .signs = "model.max_sequence_length model.mlp_ratio model.mlp_hidden_size",
-    .read = read,
 };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_translate.h"
 
@@ -114,12 +114,6 @@ static void finish(OrrLaunchDraft *draft) {
   set_default(draft, "hidden-dropout", "0");
 }
 
-const OrrLaunchDialect orr_dialect_primus = {
-    .name = "primus",
-    .kind = "training",
-    .finish = finish,
-};
-
 /* --- Reading --- */
 
 static gboolean is_off(const char *value) {
@@ -215,8 +209,10 @@ static void read(OrrLaunchDraft *draft, const OrrNode *tree) {
     orr_diags_error(draft->diags, tree->place, "no module of Primus has a 'framework'");
 }
 
-const OrrLaunchConfig orr_config_primus = {
+const OrrLaunchDialect orr_dialect_primus = {
     .name = "primus",
+    .kind = "training",
+    .finish = finish,
     .signs = "modules.pre_trainer modules.post_trainer modules.sft_trainer",
     .read = read,
 };

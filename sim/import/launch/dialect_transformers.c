@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_trainer.h"
@@ -249,17 +249,8 @@ const OrrLaunchDialect orr_dialect_transformers = {
     .has_own_options = TRUE,
     .begin = begin,
     .finish = finish,
-};
-
-static void read_tree(OrrLaunchDraft *draft, const OrrNode *tree) {
-  orr_launch_config_add(draft, own, tree, NULL);
-}
-
-const OrrLaunchConfig orr_config_transformers = {
-    .name = "transformers",
     .signs = "per_device_train_batch_size base_model model_name_or_path tuner_type train_type "
              "cutoff_len",
-    .read = read_tree,
 };
 
 static void read(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {

@@ -112,10 +112,10 @@ static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source, OrrPlac
 static void read_tree(OrrLaunchDraft *draft, OrrLaunchSource *source, const OrrNode *document) {
   g_autoptr(OrrNode) tree = with_defaults(draft, source, orr_node_copy(document));
   orr_config_resolve(draft, tree);
-  const OrrLaunchConfig *config = orr_launch_config_of(tree);
+  const OrrLaunchDialect *config = orr_launch_config_of(tree);
   g_autofree char *stranger = config ? NULL : orr_launch_strangers_config(tree);
   if (config)
-    config->read(draft, tree);
+    orr_launch_config_read(draft, config, tree);
   else if (stranger)
     orr_diags_error(draft->diags, document->place, "%s", stranger);
   else

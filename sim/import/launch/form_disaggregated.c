@@ -12,7 +12,7 @@
 
 #include "sim/base/quantity.h"
 #include "sim/base/yaml.h"
-#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"
 

@@ -16,7 +16,7 @@
 
 #include "sim/base/quantity.h"
 #include "sim/base/yaml_foreign.h"
-#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/form_manifest.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_private.h"

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/forms.h"
 #include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/toml.h"

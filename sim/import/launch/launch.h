@@ -116,6 +116,11 @@ struct OrrLaunchDialect {
   /* Its scripts have options of their own beside these: one that no rule has, and that resembles
    * none, is a warning instead of an error */
   gboolean has_own_options;
+  /* Of its config, a tree of YAML or JSON: keys, separated by blanks, any of which says that a
+   * tree is this program's; "a.b" lies deeper. NULL: it has none */
+  const char *signs;
+  /* Adds the settings of a config, whose references are resolved. NULL: every leaf is one */
+  void (*read)(OrrLaunchDraft *draft, const OrrNode *tree);
   /* Says batch and sequence, or asks for them: what stands around it need not */
   gboolean is_trainer;
   /* Of the command lines of a server, or of its load: */
@@ -134,7 +139,7 @@ struct OrrLaunchDialect {
   void (*finish)(OrrLaunchDraft *draft);
 };
 
-/* All dialects, alphabetical, NULL-terminated (launch_rules.c). */
+/* All dialects, in the order of dialects.inc, NULL-terminated. */
 extern const OrrLaunchDialect *const orr_launch_dialects[];
 
 const OrrLaunchDialect *orr_launch_dialect(const char *name);             /* NULL: unknown */

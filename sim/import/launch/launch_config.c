@@ -10,15 +10,9 @@
 #include "sim/import/launch/config_resolve.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_strangers.h"
+#include "sim/import/launch/launch_translate.h"
 
 enum { MAX_SETTINGS = 4000 };
-
-/* The first whose sign a tree has: the more particular before the more general. */
-static const OrrLaunchConfig *const configs[] = {
-    &orr_config_megatron_test, &orr_config_primus,       &orr_config_olmo,
-    &orr_config_foundry,       &orr_config_gpt_neox,     &orr_config_nemo,
-    &orr_config_deepspeed,     &orr_config_transformers, &orr_config_accelerate,
-};
 
 /* "a_b" and "a-b" are the same key. */
 static const OrrNode *member(const OrrNode *map, const char *key) {
@@ -35,13 +29,18 @@ static gboolean has_sign(const OrrNode *tree, const char *sign) {
   return tree != NULL;
 }
 
-const OrrLaunchConfig *orr_launch_config_of(const OrrNode *tree) {
-  for (guint i = 0; i < G_N_ELEMENTS(configs); i++) {
-    g_auto(GStrv) signs = g_strsplit(configs[i]->signs, " ", -1);
-    for (char **sign = signs; *sign; sign++)
-      if (has_sign(tree, *sign)) return configs[i];
-  }
-  return NULL;
+static gboolean has_signs(const OrrNode *tree, const OrrLaunchDialect *dialect) {
+  g_auto(GStrv) signs = g_strsplit(dialect->signs ? dialect->signs : "", " ", -1);
+  for (char **sign = signs; *sign; sign++)
+    if (has_sign(tree, *sign)) return TRUE;
+  return FALSE;
+}
+
+const OrrLaunchDialect *orr_launch_config_of(const OrrNode *tree) {
+  const OrrLaunchDialect *last = NULL;
+  for (guint i = 0; orr_launch_dialects[i]; i++)
+    if (has_signs(tree, orr_launch_dialects[i])) last = orr_launch_dialects[i];
+  return last;
 }
 
 /* The first line that is neither blank nor a comment opens a map. */
@@ -58,8 +57,9 @@ static gboolean opens_map(const char *text) {
 
 gboolean orr_launch_config_is_likely(const char *text) {
   if (!opens_map(text)) return FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS(configs); i++) {
-    g_auto(GStrv) signs = g_strsplit(configs[i]->signs, " ", -1);
+  for (guint i = 0; orr_launch_dialects[i]; i++) {
+    const char *all = orr_launch_dialects[i]->signs;
+    g_auto(GStrv) signs = g_strsplit(all ? all : "", " ", -1);
     for (char **sign = signs; *sign; sign++) {
       const char *dot = strrchr(*sign, '.');
       const char *last = dot ? dot + 1 : *sign;
@@ -102,6 +102,17 @@ void orr_launch_config_add(OrrLaunchDraft *draft, const OrrLaunchDialect *dialec
   }
   orr_launch_tree(draft, dialect, tree, prefix);
   mark_unresolved(draft, first);
+}
+
+void orr_launch_config_read(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                            const OrrNode *tree) {
+  const guint first = draft->settings->len;
+  if (dialect->read) {
+    dialect->read(draft, tree);
+    return;
+  }
+  orr_launch_config_add(draft, dialect, tree, NULL);
+  orr_launch_translate(draft, dialect, first);
 }
 
 /* --- For finish --- */

@@ -1,9 +1,6 @@
 /*
  * launch_config.h - configs of trainers: which program's a tree is, and what several of them decide
  * in the same way.
- *
- * To add a config: write its dialect and an `OrrLaunchConfig`, and add it to the array in
- * launch_config.c.
  */
 #ifndef ORR_LAUNCH_CONFIG_H
 #define ORR_LAUNCH_CONFIG_H
@@ -12,28 +9,11 @@
 
 G_BEGIN_DECLS
 
-/* A program whose config is a tree of YAML or JSON. */
-typedef struct {
-  const char *name;
-  /* Keys, separated by blanks, any of which says that a tree is this program's; "a.b" lies deeper.
-   */
-  const char *signs;
-  /* Adds the settings of @tree, whose references are resolved. */
-  void (*read)(OrrLaunchDraft *draft, const OrrNode *tree);
-} OrrLaunchConfig;
-
-extern const OrrLaunchConfig orr_config_accelerate;
-extern const OrrLaunchConfig orr_config_deepspeed;
-extern const OrrLaunchConfig orr_config_foundry;
-extern const OrrLaunchConfig orr_config_gpt_neox;
-extern const OrrLaunchConfig orr_config_megatron_test;
-extern const OrrLaunchConfig orr_config_nemo;
-extern const OrrLaunchConfig orr_config_olmo;
-extern const OrrLaunchConfig orr_config_primus;
-extern const OrrLaunchConfig orr_config_transformers;
-
 /* The program of @tree, or NULL. */
-const OrrLaunchConfig *orr_launch_config_of(const OrrNode *tree);
+const OrrLaunchDialect *orr_launch_config_of(const OrrNode *tree);
+/* Adds the settings of @tree, a config of @dialect. */
+void orr_launch_config_read(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect,
+                            const OrrNode *tree);
 /* Whether a text looks like one: quick. */
 gboolean orr_launch_config_is_likely(const char *text);
 

@@ -3,39 +3,14 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_serving.h"
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_table.h"
 
-/* Alphabetical. To add one: write its file, sim/import/launch/dialect_NAME.c. */
 const OrrLaunchDialect *const orr_launch_dialects[] = {
-    &orr_dialect_aiperf_bench,
-    &orr_dialect_container,
-    &orr_dialect_inferencex_bench,
-    &orr_dialect_offline_bench,
-    &orr_dialect_guidellm_bench,
-    &orr_dialect_environment,
-    &orr_dialect_manifest,
-    &orr_dialect_sglang,
-    &orr_dialect_sglang_bench,
-    &orr_dialect_trtllm,
-    &orr_dialect_vllm,
-    &orr_dialect_vllm_bench,
-    &orr_dialect_deepspeed_launcher,
-    &orr_dialect_megatron,
-    &orr_dialect_torchrun,
-    &orr_dialect_accelerate,
-    &orr_dialect_bridge,
-    &orr_dialect_deepspeed,
-    &orr_dialect_foundry,
-    &orr_dialect_gpt_neox,
-    &orr_dialect_nemo,
-    &orr_dialect_olmo,
-    &orr_dialect_primus,
-    &orr_dialect_torchtitan,
-    &orr_dialect_transformers,
-    &orr_dialect_training_environment,
+#define DIALECT(name_) &orr_dialect_##name_,
+#include "sim/import/launch/dialects.inc"
+#undef DIALECT
     NULL,
 };
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_server_private.h"
 
 const char *orr_launch_server_word(const OrrLaunchCommand *command, guint i) {

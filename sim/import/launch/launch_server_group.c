@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_server_private.h"
 
 /* Of one input; a deployment of more is a manifest with replicas. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/base/yaml.h"
-#include "sim/import/launch/dialects_serving.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_server_private.h"
 #include "sim/import/launch/launch_serving.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "sim/import/launch/dialects_training.h"
+#include "sim/import/launch/dialects.h"
 #include "sim/import/launch/launch_private.h"
 #include "sim/import/launch/launch_scripts.h"
 
