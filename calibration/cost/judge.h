@@ -12,11 +12,11 @@
  *                     RTX PRO 6000 (128 MiB), none of H100. Of rows of one (n, k) alone, the laws
  *                     would remove one in all 33 tables: 12288 x 2048 at m = 1 on L40S, 57.6 us,
  *                     where m = 2 to 32 take 20 to 26 us. It alone read its 48 MiB from memory.
- *   serving kernels   (cost_serving.c) The same holds for swiglu: 0.018 us per token up to 784 tokens
- *                     and 0.046 at 1,936. A decode beside a prompt's chunk is computed in tiles of
- *                     the chunk's size, so half of the pairs of such rows contradict each other. The
- *                     laws hold for the embedding, of which they would remove six rows that take 2
- *                     us more than those of more tokens.
+ *   serving kernels   (cost_serving.c) The same holds for swiglu: 0.018 us per token up to 784
+ *                     tokens and 0.046 at 1,936. A decode beside a prompt's chunk is computed in
+ *                     tiles of the chunk's size, so half of the pairs of such rows contradict each
+ *                     other. The laws hold for the embedding, of which they would remove six rows
+ *                     that take 2 us more than those of more tokens.
  */
 #ifndef ORR_JUDGE_H
 #define ORR_JUDGE_H
