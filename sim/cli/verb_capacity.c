@@ -89,6 +89,10 @@ static void print_json(const OrrCapacity *capacity, const GPtrArray *warnings) {
   g_string_append_printf(out, "{\"rate_rps\": %.6g, \"fails_rps\": %.6g, \"share\": %g, ",
                          capacity->alone.meets, capacity->alone.fails, fraction);
   add_sure(out, capacity);
+  if (capacity->trace_requests > 0) {
+    orr_json_write_int(out, "trace_requests", capacity->trace_requests);
+    orr_json_write_number(out, "trace_rate_rps", capacity->trace_rate);
+  }
   g_string_append(out, ", \"points\": [");
   for (guint i = 0; i < capacity->points->len; i++) {
     const OrrCapacityPoint *point = point_at(capacity, i);
@@ -180,6 +184,13 @@ static void print_window(const OrrCapacity *capacity) {
       orr_quantity_format(result->steady_end_s - result->steady_begin_s, ORR_UNIT_SECONDS);
   printf("measured in steady state: %s after the first %s; a request stays %s\n", window, begin,
          residence);
+  if (capacity->trace_requests == 0) return;
+  const double replays = (result->steady_end_s - result->steady_begin_s) *
+                         orr_capacity_best(capacity)->rate / (double)capacity->trace_requests;
+  g_autofree char *requests = orr_show_count(capacity->trace_requests);
+  printf("the trace of %s requests (%.4g/s in the scenario) is replayed end to end, its times "
+         "scaled; that window has it %.0f time%s\n",
+         requests, capacity->trace_rate, replays, replays < 1.5 ? "" : "s");
 }
 
 static void print_text(const OrrCapacity *capacity, const GPtrArray *warnings) {
@@ -222,6 +233,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!capacity) return orr_fault_exit_status(error ? *error : NULL);
   g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);
   add_caveats(caveats, library, tree);
+  if (capacity->left_out) {
+    g_autofree char *text = g_strdup_printf("the trace has %s", capacity->left_out);
+    orr_caveats_add_text(caveats, text);
+  }
   (orr_options.json ? print_json : print_text)(capacity, orr_caveats_texts(caveats));
   if (capacity->alone.meets > 0) return 0;
   const OrrCapacityPoint *last =
@@ -239,15 +254,18 @@ const OrrCommand orr_verb_capacity = {
         "Find the highest rate of requests that meets the objectives of a serving scenario.",
     .usage = "FILE [--set PATH=VALUE]... [--share X] [--confidence X] [--tolerance X] [--seeds N] "
              "[--json]",
-    .more = "Doubles or halves workload.load.rate, then bisects. Each rate is simulated with "
-            "several seeds, each until the number of requests in the system is steady for ten "
-            "times as long as a request stays; only requests of that time count, and "
-            "workload.requests is how many that are at least. A rate meets the objectives when the "
-            "lower end of the 95 % confidence "
-            "interval of their mean is at least --share. Exit status 2 when no rate does.\n"
-            "The simulation can be off: at the second rate a measurement meets the objectives with "
-            "probability --confidence; latencies are multiplied by the upper bounds of their error "
-            "bands there.",
+    .more =
+        "Doubles or halves workload.load.rate, then bisects. Each rate is simulated with "
+        "several seeds, each until the number of requests in the system is steady for ten "
+        "times as long as a request stays; only requests of that time count, and "
+        "workload.requests is how many that are at least. A trace is replayed end to end, its "
+        "times of arrival scaled to each rate; of it, workload.requests is how many of its first "
+        "requests are taken. A rate meets the objectives when the "
+        "lower end of the 95 % confidence "
+        "interval of their mean is at least --share. Exit status 2 when no rate does.\n"
+        "The simulation can be off: at the second rate a measurement meets the objectives with "
+        "probability --confidence; latencies are multiplied by the upper bounds of their error "
+        "bands there.",
     .options = options,
     .run = run,
 };

@@ -55,6 +55,8 @@ typedef struct {
   const OrrBands *bands;
   gsize rate_offset;  /* of the rate in the load's parameters */
   gboolean is_steady; /* the load has a steady state */
+  gboolean is_trace;
+  OrrTraceFacts trace; /* where is_trace */
   Ready ready[MOST_SEEDS];
 } Search;
 
@@ -344,15 +346,36 @@ static gboolean has_objective(const OrrServing *params) {
   return has;
 }
 
-/* The scenario's own rate, where the search starts; 0 with @error when there is nothing to
- * search. */
+static const OrrField *field_of(const OrrEntry *load, const char *name) {
+  for (gsize i = 0; load->params && i < load->params->n_fields; i++)
+    if (g_str_equal(load->params->fields[i].name, name)) return &load->params->fields[i];
+  return NULL;
+}
+
+/* Of a trace: what it is, and that its own times and speed no longer count. */
+static gboolean read_trace(Search *search, const OrrScenario *scenario, GError **error) {
+  const OrrServing *params = scenario->workload.params;
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  if (!load->cycle) return TRUE;
+  search->is_trace = orr_trace_facts(load, params->load.params, params->requests, scenario->folders,
+                                     &search->trace, error);
+  return search->is_trace &&
+         orr_field_set(&orr_scenario_table, search->tree, "workload.load.speed", "1", error);
+}
+
+static double fail_document(GError **error, const char *text) {
+  g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
+  return 0;
+}
+
+/* The scenario's own rate, where the search starts: a trace has one of its own. 0 with @error when
+ * there is nothing to search. */
 static double first_rate(Search *search, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = orr_scenario_read(search->library, search->tree, diags);
   if (!scenario) {
     g_autofree char *findings = orr_diags_text(diags);
-    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, g_strstrip(findings));
-    return 0;
+    return fail_document(error, g_strstrip(findings));
   }
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   const OrrServing *params = scenario->workload.params;
@@ -361,22 +384,20 @@ static double first_rate(Search *search, GError **error) {
                 "capacity needs a workload of kind serving, found kind %s", kind->entry.name);
     return 0;
   }
-  const OrrEntry *load = params->load.entry;
-  for (gsize i = 0; load->params && i < load->params->n_fields; i++) {
-    const OrrField *field = &load->params->fields[i];
-    if (!g_str_equal(field->name, "rate")) continue;
-    search->rate_offset = field->offset;
-    search->is_steady = ((const OrrArrival *)load)->is_endless;
-    if (has_objective(params))
-      return *(const double *)((const char *)params->load.params + field->offset);
+  const OrrField *field = field_of(params->load.entry, "rate");
+  if (!field) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "capacity needs an objective: set workload.slo.ttft, tpot or e2e");
+                "capacity varies workload.load.rate, which load %s does not have: use e.g. poisson",
+                params->load.entry->name);
     return 0;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "capacity varies workload.load.rate, which load %s does not have: use e.g. poisson",
-              load->name);
-  return 0;
+  if (!has_objective(params))
+    return fail_document(error, "capacity needs an objective: set workload.slo.ttft, tpot or e2e");
+  search->rate_offset = field->offset;
+  search->is_steady = ((const OrrArrival *)params->load.entry)->is_endless;
+  if (!read_trace(search, scenario, error)) return 0;
+  const double rate = *(const double *)((const char *)params->load.params + field->offset);
+  return rate > 0 || !search->is_trace ? rate : search->trace.rate;
 }
 
 /* Both searches. */
@@ -398,6 +419,7 @@ static gboolean find(Search *search, double rate, OrrCapacity *capacity, GError 
 }
 
 static void clear(Search *search) {
+  orr_trace_facts_clear(&search->trace);
   for (guint i = 0; i < MOST_SEEDS; i++) {
     orr_run_world_free(search->ready[i].world);
     orr_scenario_free(search->ready[i].scenario);
@@ -419,8 +441,14 @@ OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapa
   g_return_val_if_fail(query->confidence < 1, NULL);
   Search search = {.library = library, .tree = tree, .query = query};
   const double rate = first_rate(&search, error);
-  if (rate <= 0) return NULL;
+  if (rate <= 0) {
+    clear(&search);
+    return NULL;
+  }
   g_autoptr(OrrCapacity) capacity = g_new0(OrrCapacity, 1);
+  capacity->trace_requests = search.trace.requests;
+  capacity->trace_rate = search.trace.rate;
+  capacity->left_out = g_strdup(search.trace.left_out);
   capacity->points = g_array_new(FALSE, FALSE, sizeof(OrrCapacityPoint));
   g_autoptr(OrrResiduals) none = orr_residuals_new();
   g_autoptr(OrrBands) bands = open_bands(library, none, &capacity->band_note);
@@ -448,5 +476,6 @@ void orr_capacity_free(OrrCapacity *capacity) {
   if (capacity->points) g_array_unref(capacity->points);
   g_free(capacity->band_note);
   g_free(capacity->load_note);
+  g_free(capacity->left_out);
   g_free(capacity);
 }

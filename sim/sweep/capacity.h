@@ -66,8 +66,11 @@ typedef struct {
 typedef struct {
   GArray *points; /* OrrCapacityPoint, in the order tried */
   OrrCapacityRange alone, sure;
-  char *band_note; /* why the bands cannot be trusted; NULL: they can */
-  char *load_note; /* why no rate has a steady state; NULL: each that meets has one */
+  char *band_note;       /* why the bands cannot be trusted; NULL: they can */
+  gint64 trace_requests; /* of a trace, which is replayed until there is a steady state; else 0 */
+  double trace_rate;     /* requests/s as the scenario has it */
+  char *left_out;        /* of the trace: "columns that are not read: a, b"; NULL: nothing */
+  char *load_note;       /* why no rate has a steady state; NULL: each that meets has one */
 } OrrCapacity;
 
 /* @tree: the scenario, which the search changes. NULL with ORR_FAULT_DOCUMENT when the load has no

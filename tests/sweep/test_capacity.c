@@ -3,6 +3,9 @@
  * answer.
  */
 #include "sim/sweep/capacity.h"
+
+#include <glib/gstdio.h>
+
 #include "tests/workloads/serving/serving_fixture.h"
 
 /* One sequence at a time, one step of 10 s whatever its batch. */
@@ -53,6 +56,27 @@ static void test_md1(void) {
   g_assert_cmpfloat(later, >, 1.5 * at_once);
 }
 
+/* Requests at one distance wait for none before them as long as they come no faster than they are
+ * served: 0.1 per second, whatever rate the trace was recorded at and however often the file holds
+ * it. */
+static void test_trace(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "even.csv", NULL);
+  for (int times = 1; times <= 2; times++) {
+    g_autoptr(GString) text = g_string_new("arrival_s,input_tokens,output_tokens\n");
+    for (int i = 0; i < 30 * times; i++) g_string_append_printf(text, "%d,1,1\n", 7 + 2 * i);
+    g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
+    g_autofree char *sets = g_strdup_printf(
+        ONE_SERVER "workload.load={kind: csv, file: %s, speed: 3};workload.slo={ttft: 10.1 s}",
+        path);
+    const double rate = rate_of(sets, 0.99);
+    g_assert_cmpfloat(rate, >, 0.098);
+    g_assert_cmpfloat(rate, <, 0.1001);
+  }
+  g_remove(path);
+  g_rmdir(folder);
+}
+
 static void test_none(void) {
   const char *const sets =
       ONE_SERVER "workload.load={kind: constant, rate: 1};workload.slo={ttft: 500 ms}";
@@ -80,6 +104,7 @@ static void test_refused(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/run/capacity/md1", test_md1);
+  g_test_add_func("/run/capacity/trace", test_trace);
   g_test_add_func("/run/capacity/none", test_none);
   g_test_add_func("/run/capacity/refused", test_refused);
   return g_test_run();

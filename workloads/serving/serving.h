@@ -373,6 +373,7 @@ typedef struct {
   GArray *steps;    /* OrrServedStep, sampled */
   GArray *gaps;     /* OrrTokenGap */
   OrrTokenWindow window;
+  OrrCycle cycle; /* of a load that repeats itself until there is a steady state; else 0, 0 */
   OrrSteady steady;
   GArray *turns;       /* OrrServedTurn; empty if replicas do not come and go */
   OrrPowerTime *power; /* of all replicas, on top of static power; NULL: metrics.step-rows is 0 */

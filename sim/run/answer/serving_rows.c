@@ -210,7 +210,9 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted,
   result->client_wait_mean_s = ratio(work->client_wait_s, work->requests->len);
   result->requests_per_s = (double)counted->n / duration_s;
   result->goodput_rps = (double)counted->good / duration_s;
-  if (work->last_arrival_s > 0)
+  if (work->cycle.period_s > 0)
+    result->offered_rps = (double)work->cycle.requests / work->cycle.period_s;
+  else if (work->last_arrival_s > 0)
     result->offered_rps =
         (double)((gint64)work->requests->len + work->unfinished + work->rejected) /
         work->last_arrival_s;

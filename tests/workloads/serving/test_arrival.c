@@ -239,6 +239,67 @@ static void test_repeat(void) {
   g_rmdir(folder);
 }
 
+/* Three requests at 5, 6 and 9 s come at 2 / 4 = 0.5 per second; at 2 per second four times as
+ * fast, from 0 s on. */
+static void test_trace_rate(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "t.csv", NULL);
+  g_assert_true(g_file_set_contents(
+      path, "arrival_s,input_tokens,output_tokens\n5,300,10\n6,400,20\n9,500,30\n", -1, NULL));
+  static const char text[] =
+      "workload.load={kind: csv, file: %s, rate: 2, speed: %s};workload.requests=%d";
+  g_autofree char *all = g_strdup_printf(text, path, "1", 0),
+                  *first = g_strdup_printf(text, path, "1", 1),
+                  *both = g_strdup_printf(text, path, "3", 0);
+  static const double wanted_s[] = {0, 0.25, 1};
+  g_autoptr(OrrOutcome) outcome = serving_run(all);
+  g_assert_cmpuint(outcome->serving_requests->len, ==, 3);
+  for (guint i = 0; i < 3; i++) {
+    g_assert_cmpfloat_with_epsilon(serving_request(outcome, i)->arrival_s, wanted_s[i], 1e-12);
+    g_assert_cmpint(serving_request(outcome, i)->input_tokens, ==, 300 + 100 * (gint64)i);
+    g_assert_cmpint(serving_request(outcome, i)->output_tokens, ==, 10 + 10 * (gint64)i);
+  }
+  serving_refused(first, "all requests of the trace come at the same time");
+  serving_refused(both, "load.rate and load.speed exclude each other");
+  g_remove(path);
+  g_rmdir(folder);
+}
+
+/* JSON without times comes at the rate given; with times these are scaled. */
+static void test_sharegpt_rate(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "t.json", NULL);
+  g_assert_true(g_file_set_contents(path,
+                                    "[{\"prompt_len\": 9, \"output_len\": 2, \"timestamp\": 0},"
+                                    "{\"prompt_len\": 9, \"output_len\": 2, \"timestamp\": 8}]",
+                                    -1, NULL));
+  g_autofree char *sets = g_strdup_printf(
+      "workload.load={kind: sharegpt, file: %s, rate: 2};workload.requests=0", path);
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  g_assert_cmpfloat_with_epsilon(serving_request(outcome, 1)->arrival_s, 0.5, 1e-12);
+  g_remove(path);
+  g_rmdir(folder);
+}
+
+/* Each file's beginning says its format; a name does not. */
+static void test_kinds(void) {
+  static const char *const texts[][2] = {
+      {"azure", "TIMESTAMP,ContextTokens,GeneratedTokens\n"},
+      {"csv", "arrival_s,input_tokens,output_tokens\n"},
+      {"csv", ""},
+      {"mooncake", "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 10}\n"},
+      {"sharegpt", " [{\"prompt_len\": 9, \"output_len\": 2}]"},
+      {"sharegpt", "{\"input_lens\": [9], \"output_lens\": [2]}"}};
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "trace", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+    g_assert_true(g_file_set_contents(path, texts[i][1], -1, NULL));
+    g_assert_cmpstr(orr_arrival_of_file(path)->entry.name, ==, texts[i][0]);
+  }
+  g_remove(path);
+  g_rmdir(folder);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/arrival/rates", test_rates);
@@ -248,5 +309,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/arrival/bad-traces", test_bad_traces);
   g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);
   g_test_add_func("/workloads/arrival/repeat", test_repeat);
+  g_test_add_func("/workloads/arrival/trace-rate", test_trace_rate);
+  g_test_add_func("/workloads/arrival/sharegpt-rate", test_sharegpt_rate);
+  g_test_add_func("/workloads/arrival/kinds", test_kinds);
   return g_test_run();
 }

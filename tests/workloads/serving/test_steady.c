@@ -2,6 +2,8 @@
  * test_steady.c - the steady state of a run: Little's law over its window, answers that do not
  * depend on the length of the run, overloads, and the clients' limit on requests in flight.
  */
+#include <glib/gstdio.h>
+
 #include "tests/workloads/serving/serving_fixture.h"
 
 /* Four sequences at a time, each ten steps of 1 s whatever their batch: 0.4 requests per second. */
@@ -119,6 +121,46 @@ static void test_misses(void) {
   g_assert_cmpfloat(fine->result.serving.missed_ttft, <, 0.1);
 }
 
+/* Twenty requests 1 s apart, then twenty at a quarter of that rate. */
+static void write_waves(const char *path) {
+  g_autoptr(GString) text = g_string_new("arrival_s,input_tokens,output_tokens\n");
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf(text, "%d,1,10\n", i < 20 ? i : 20 + 4 * (i - 20));
+  g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
+}
+
+/* A trace comes again and again until its mean rate is that of a window of whole replays, although
+ * its first half comes faster than four servers serve. Steps of 1 s do not begin at the same place
+ * of each replay, so a request more or less may leave in the window. Where the whole is too much,
+ * 0.5 for 0.4 per second, the number grows from replay to replay by the difference. */
+static void test_trace(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "waves.csv", NULL);
+  write_waves(path);
+  static const char text[] =
+      "workload.load={kind: csv, file: %s, rate: %s};workload.requests=%d;seed=1";
+  g_autofree char *calm = g_strdup_printf(text, path, "0.3", 0),
+                  *high = g_strdup_printf(text, path, "0.5", 0),
+                  *first = g_strdup_printf(text, path, "0.3", 20);
+  g_autoptr(OrrOutcome) steady = four_servers(", window: steady", calm);
+  const OrrServingResult *result = &steady->result.serving;
+  const double replays = (result->steady_end_s - result->steady_begin_s) * 0.3 / 40;
+  g_assert_true(result->steady);
+  g_assert_cmpfloat_with_epsilon(replays, round(replays), 1e-9);
+  g_assert_cmpfloat(result->steady_end_s - result->steady_begin_s, >=, 10 * result->residence_s);
+  g_assert_cmpfloat_with_epsilon(result->requests_per_s / 0.3, 1, 1.001 / (40 * replays));
+  g_assert_cmpfloat(result->steady_margin, >=, 1 / (40 * replays));
+  g_assert_cmpfloat_with_epsilon(result->offered_rps, 0.3, 1e-9);
+  g_autoptr(OrrOutcome) part = four_servers(", window: steady", first);
+  g_assert_cmpint((part->result.serving.completed + 1) % 20, <=, 2);
+  g_autoptr(OrrOutcome) over = four_servers(", window: steady", high);
+  g_assert_false(over->result.serving.steady);
+  g_assert_cmpfloat_with_epsilon(over->result.serving.growth_rps, 0.1, 0.01);
+  g_assert_cmpfloat_with_epsilon(over->result.serving.requests_per_s, 0.4, 0.01);
+  g_remove(path);
+  g_rmdir(folder);
+}
+
 /* A closed loop keeps its number. */
 static void test_closed(void) {
   g_autoptr(OrrOutcome) outcome =
@@ -163,6 +205,7 @@ static void test_refused(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/workloads/steady/trace", test_trace);
   g_test_add_func("/workloads/serving/steady/little", test_little);
   g_test_add_func("/workloads/serving/steady/length", test_length);
   g_test_add_func("/workloads/serving/steady/overload", test_overload);

@@ -81,13 +81,6 @@ void orr_trace_free(gpointer data) {
   g_free(trace);
 }
 
-gboolean orr_trace_next(gpointer data, OrrRequest *ret_request) {
-  OrrTrace *trace = data;
-  if (trace->at >= trace->requests->len) return FALSE;
-  *ret_request = g_array_index(trace->requests, OrrRequest, trace->at++);
-  return TRUE;
-}
-
 void orr_trace_leave_out(OrrTrace *trace, const char *key) {
   enum { MOST_KEYS = 100 }; /* of which a message names a dozen */
   if (trace->keys->len >= MOST_KEYS ||
@@ -140,61 +133,154 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
   g_array_append_val(trace->requests, request);
 }
 
-static gboolean refuse_trace(OrrTrace *trace, const char *what, const char *path, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.load.%s: %s", what, path);
-  orr_trace_free(trace);
-  return FALSE;
-}
-
-/* The texts of a prompt that is replayed for the @time-th time: others than those before. */
-static const OrrSpanOfText *other_spans(OrrTrace *trace, const OrrRequest *request, guint64 time) {
+/* The texts of a prompt that is replayed for the @time-th time: others than those before. @salt
+ * tells the repeats of a trace from those of an endless load. */
+static const OrrSpanOfText *other_spans(OrrTrace *trace, const OrrRequest *request, guint64 time,
+                                        guint64 salt) {
   OrrSpanOfText *spans = g_memdup2(request->spans, (gsize)request->n_spans * sizeof(OrrSpanOfText));
   for (gint32 i = 0; i < request->n_spans; i++) {
-    spans[i].id = orr_random_hash3(spans[i].id, time, 0);
-    spans[i].text = orr_random_hash3(spans[i].text, time, 0);
+    spans[i].id = orr_random_hash3(spans[i].id, time, salt);
+    spans[i].text = orr_random_hash3(spans[i].text, time, salt);
   }
   g_ptr_array_add(trace->spans, spans);
   return spans;
 }
 
+static OrrRequest replayed(OrrTrace *trace, guint i, guint64 time, guint64 salt, double period_s) {
+  OrrRequest request = g_array_index(trace->requests, OrrRequest, i);
+  request.arrival_s += (double)time * period_s;
+  if (request.stream) request.stream = orr_random_hash3(request.stream, time, salt);
+  if (request.n_spans > 0) request.spans = other_spans(trace, &request, time, salt);
+  request.measured_first_s = request.measured_end_s = 0; /* under another load */
+  return request;
+}
+
+gboolean orr_trace_next(gpointer data, OrrRequest *ret_request) {
+  OrrTrace *trace = data;
+  if (trace->at >= trace->requests->len) {
+    if (!trace->is_endless) return FALSE;
+    trace->at = 0;
+    trace->times++;
+  }
+  *ret_request = trace->times > 0 ? replayed(trace, trace->at, trace->times, 1, trace->period_s)
+                                  : g_array_index(trace->requests, OrrRequest, trace->at);
+  trace->at++;
+  return TRUE;
+}
+
+OrrCycle orr_trace_cycle(gconstpointer data) {
+  const OrrTrace *trace = data;
+  return trace->is_endless ? (OrrCycle){trace->period_s, trace->requests->len} : (OrrCycle){0, 0};
+}
+
+static OrrTrace *refuse_trace(OrrTrace *trace, const char *what, const char *path, GError **error) {
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.load.%s: %s", what, path);
+  orr_trace_free(trace);
+  return NULL;
+}
+
+static double arrival_at(const OrrTrace *trace, guint i) {
+  return g_array_index(trace->requests, OrrRequest, i).arrival_s;
+}
+
 /* One replay follows the other after a mean gap between requests. */
 static void repeat(OrrTrace *trace, gint64 times) {
   const guint n = trace->requests->len;
-  const double last_s = g_array_index(trace->requests, OrrRequest, n - 1).arrival_s;
+  const double last_s = arrival_at(trace, n - 1);
   const double period_s = n > 1 ? last_s * n / (n - 1) : last_s;
   for (gint64 time = 1; time < times; time++)
     for (guint i = 0; i < n; i++) {
-      OrrRequest request = g_array_index(trace->requests, OrrRequest, i);
-      request.arrival_s += (double)time * period_s;
-      if (request.stream) request.stream = orr_random_hash3(request.stream, (guint64)time, 0);
-      if (request.n_spans > 0) request.spans = other_spans(trace, &request, (guint64)time);
+      const OrrRequest request = replayed(trace, i, (guint64)time, 0, period_s);
       g_array_append_val(trace->requests, request);
     }
 }
 
-OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 times, gint64 most,
-                           const char *path, OrrDiags *diags, GError **error) {
+/* Times measured under another load are left out. */
+static void scale(OrrTrace *trace, double origin_s, double factor, gboolean is_other) {
+  for (guint i = 0; i < trace->requests->len; i++) {
+    OrrRequest *request = &g_array_index(trace->requests, OrrRequest, i);
+    const gboolean is_measured = !is_other && request->measured_end_s > 0;
+    request->arrival_s = (request->arrival_s - origin_s) * factor;
+    request->measured_first_s = is_measured ? request->measured_first_s - origin_s : 0;
+    request->measured_end_s = is_measured ? request->measured_end_s - origin_s : 0;
+  }
+}
+
+OrrTrace *orr_trace_finish(OrrTrace *trace, const OrrTraceFile *file,
+                           const OrrArrivalContext *context, const char *path, OrrDiags *diags,
+                           GError **error) {
+  const gint64 most = context->requests;
   if (!orr_diags_check(diags, error)) {
     orr_trace_free(trace);
     return NULL;
   }
   if (!trace->left_out) trace->left_out = orr_csv_left_out("keys", trace->keys);
-  if (trace->requests->len == 0) {
-    refuse_trace(trace, "file: the trace has no request", path, error);
-    return NULL;
-  }
-  if (trace->requests->len > MOST_REPEATED / times && times > 1) {
-    refuse_trace(trace, "repeat: more than 10 million requests in all", path, error);
-    return NULL;
-  }
-  if (times > 1) repeat(trace, times);
+  if (trace->requests->len == 0)
+    return refuse_trace(trace, "file: the trace has no request", path, error);
+  if (trace->requests->len > MOST_REPEATED / file->repeat && file->repeat > 1)
+    return refuse_trace(trace, "repeat: more than 10 million requests in all", path, error);
+  if (file->repeat > 1) repeat(trace, file->repeat);
   if (most > 0 && trace->requests->len > most) g_array_set_size(trace->requests, (guint)most);
-  for (guint i = 0; i < trace->requests->len; i++) {
-    OrrRequest *request = &g_array_index(trace->requests, OrrRequest, i);
-    request->arrival_s *= time_scale;
-    if (time_scale != 1 || times > 1)
-      request->measured_first_s = request->measured_end_s = 0; /* times measured under another
-                                                                * load */
-  }
+  const guint n = trace->requests->len;
+  const gboolean is_moved = file->rate > 0 || context->is_endless;
+  const double first_s = arrival_at(trace, 0), span_s = arrival_at(trace, n - 1) - first_s;
+  if (is_moved && span_s <= 0)
+    return refuse_trace(trace,
+                        "file: all requests of the trace come at the same time, so it has no rate "
+                        "to replay it at",
+                        path, error);
+  const double factor = file->rate > 0 ? (n - 1) / span_s / file->rate : 1 / file->speed;
+  scale(trace, is_moved ? first_s : 0, factor, factor != 1 || file->repeat > 1);
+  trace->is_endless = context->is_endless;
+  trace->period_s = span_s * factor * n / MAX(n - 1, 1);
   return trace;
+}
+
+/* --- facts --- */
+
+static void add_fact(OrrTraceFacts *facts, const OrrRequest *request, gint64 n) {
+  facts->shortest_prompt = MIN(facts->shortest_prompt, request->prompt);
+  facts->longest_prompt = MAX(facts->longest_prompt, request->prompt);
+  facts->shortest_output = MIN(facts->shortest_output, request->output);
+  facts->longest_output = MAX(facts->longest_output, request->output);
+  facts->mean_prompt += (double)request->prompt / (double)n;
+  facts->mean_output += (double)request->output / (double)n;
+  facts->shares |= request->n_spans > 0 || request->stream != 0;
+}
+
+gboolean orr_trace_facts(const OrrArrival *load, const void *params, gint64 requests,
+                         char *const *folders, OrrTraceFacts *ret_facts, GError **error) {
+  const OrrArrivalContext context = {
+      .requests = requests, .is_endless = TRUE, .seed = 1, .folders = folders};
+  g_return_val_if_fail(load->cycle, FALSE);
+  gpointer state = load->open(params, &context, error);
+  if (!state) return FALSE;
+  const OrrCycle cycle = load->cycle(state);
+  OrrTraceFacts facts = {.requests = cycle.requests,
+                         .rate = (double)cycle.requests / cycle.period_s,
+                         .shortest_prompt = G_MAXINT64,
+                         .shortest_output = G_MAXINT64,
+                         .left_out = load->left_out ? g_strdup(load->left_out(state)) : NULL};
+  OrrRequest request = {0};
+  for (gint64 i = 0; i < cycle.requests && load->next(state, &request); i++)
+    add_fact(&facts, &request, cycle.requests);
+  load->close(state);
+  *ret_facts = facts;
+  return TRUE;
+}
+
+void orr_trace_facts_clear(OrrTraceFacts *facts) { g_clear_pointer(&facts->left_out, g_free); }
+
+const OrrArrival *orr_arrival_of_file(const char *path) {
+  char head[4096] = "";
+  g_autoptr(GError) ignored = NULL;
+  g_autoptr(GBytes) file = orr_file_map(path, ORR_FILE_MAX_DATA, &ignored);
+  gsize size = 0;
+  const char *bytes = file ? g_bytes_get_data(file, &size) : NULL;
+  if (bytes) memcpy(head, bytes, MIN(size, sizeof head - 1)); /* up to a zero byte, if it has one */
+  for (guint i = 0; entries[i]; i++) {
+    const OrrArrival *arrival = (const OrrArrival *)(gconstpointer)entries[i];
+    if (arrival->takes && arrival->takes(head)) return arrival;
+  }
+  return &orr_arrival_csv;
 }

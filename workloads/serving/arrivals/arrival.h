@@ -25,12 +25,20 @@ G_BEGIN_DECLS
 
 /* The inputs of an entry. */
 typedef struct {
-  gint64 requests; /* maximum number of requests; 0: all of a trace, otherwise 1000 */
+  gint64 requests;     /* maximum number of requests; 0: all of a trace, otherwise 1000 */
+  gboolean is_endless; /* a trace is replayed again and again, until the run ends it */
   const OrrLengths *input, *output;
   guint64 seed;
   char *const *folders; /* folders to search for traces (workload.h) */
   gint64 longest;       /* maximum tokens of prompt and output together; 0: no limit */
 } OrrArrivalContext;
+
+/* An endless load whose requests come again every period_s, at the same distances and with the same
+ * lengths. 0, 0: none such. */
+typedef struct {
+  double period_s;
+  gint64 requests; /* in a period */
+} OrrCycle;
 
 typedef struct {
   OrrEntry entry;
@@ -39,6 +47,9 @@ typedef struct {
   gboolean is_trace;
   /* it goes on at one mean rate for as many requests as it is asked for */
   gboolean is_endless;
+  /* whether a file that begins with @head (text of up to 4 KiB) is a trace of this format; NULL:
+   * the load has no file, or its format is the one of all other files */
+  gboolean (*takes)(const char *head);
   /* checks that span fields; NULL: none */
   void (*check)(const void *params, OrrPlace place, OrrDiags *diags);
   gpointer (*open)(const void *params, const OrrArrivalContext *context, GError **error);
@@ -47,6 +58,8 @@ typedef struct {
                     OrrRequest *ret_request); /* NULL: an open load */
   /* "columns that are not read: a, b", of its file; NULL: none, or no function. Borrowed. */
   const char *(*left_out)(gconstpointer state);
+  /* of a load that is open and endless; NULL: it does not repeat itself */
+  OrrCycle (*cycle)(gconstpointer state);
   void (*close)(gpointer state);
   /* Closed form of the long-term mean rate in requests per second; NULL or 0: none. */
   double (*oracle)(const void *params);
@@ -78,13 +91,23 @@ gpointer orr_arrival_open_rate(const void *params, const OrrArrivalContext *cont
 
 /* --- rows: shared by traces --- */
 
+/* How a trace is replayed. */
+typedef struct {
+  char *file;
+  double speed, rate; /* rate: requests/s, to which its times are scaled; 0: as recorded */
+  gint64 repeat;
+} OrrTraceFile;
+
 typedef struct {
   GArray *requests; /* OrrRequest, in order of time */
   GPtrArray *spans; /* of OrrSpanOfText *, owned; NULL */
   GPtrArray *keys;  /* of char *: keys of JSON that are not read, each once */
   char *left_out;   /* columns or keys that are not read (orr_csv_left_out); NULL: none */
   guint at;
-  gint64 longest; /* as in OrrArrivalContext */
+  gint64 longest;      /* as in OrrArrivalContext */
+  gboolean is_endless; /* the rows are replayed every period_s */
+  double period_s;
+  guint64 times; /* replayed before */
 } OrrTrace;
 
 OrrTrace *orr_trace_new(const OrrArrivalContext *context);
@@ -97,10 +120,33 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
 /* Notes that a key of JSON is not read. */
 void orr_trace_leave_out(OrrTrace *trace, const char *key);
 const char *orr_trace_left_out(gconstpointer trace);
-/* Limits, rescales, repeats (@times) and checks the rows. Takes @trace. NULL if there is no
- * request, if there are too many, or if @diags has errors. */
-OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 times, gint64 most,
-                           const char *path, OrrDiags *diags, GError **error);
+OrrCycle orr_trace_cycle(gconstpointer trace);
+/* Limits, repeats, rescales and checks the rows, as @file and @context say; @path: for messages.
+ * Takes @trace. NULL if there is no request, if there are too many, if times cannot be scaled or
+ * replayed, or if @diags has errors. */
+OrrTrace *orr_trace_finish(OrrTrace *trace, const OrrTraceFile *file,
+                           const OrrArrivalContext *context, const char *path, OrrDiags *diags,
+                           GError **error);
+
+/* --- facts: of a trace, for those who choose its rate --- */
+
+typedef struct {
+  gint64 requests;
+  double rate; /* requests/s as recorded */
+  gint64 shortest_prompt, longest_prompt, shortest_output, longest_output;
+  double mean_prompt, mean_output;
+  gboolean shares; /* requests have texts in common, which caches may hold */
+  char *left_out;  /* as OrrArrival.left_out; owned */
+} OrrTraceFacts;
+
+/* Reads one replay of a trace of which @requests rows count (0: all), at the rate that @params
+ * give. FALSE with @error as OrrArrival.open, and where it cannot be replayed at a rate. */
+gboolean orr_trace_facts(const OrrArrival *load, const void *params, gint64 requests,
+                         char *const *folders, OrrTraceFacts *ret_facts, GError **error);
+void orr_trace_facts_clear(OrrTraceFacts *facts);
+
+/* The format of the trace at @path, by how it begins; csv where no other takes it. */
+const OrrArrival *orr_arrival_of_file(const char *path);
 
 G_END_DECLS
 

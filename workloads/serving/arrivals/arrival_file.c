@@ -10,6 +10,10 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrTraceFile, "speed", speed, ORR_UNIT_NONE, "1",
                    "Factor by which the trace is replayed faster than it was recorded.",
                    .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(OrrTraceFile, "rate", rate, ORR_UNIT_NONE, "0",
+                   "Requests per second, to which the times of arrival are scaled; lengths, shared "
+                   "prefixes and order stay, and the first request comes at once. 0: as recorded.",
+                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrTraceFile, "repeat", repeat, "1",
                   "How many times the trace is replayed, one after the other; prompts of one time "
                   "share nothing with those of another.",
@@ -17,6 +21,13 @@ static const OrrField fields[] = {
 };
 const OrrFieldTable orr_trace_file_table =
     ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);
+
+void orr_arrival_file_check(const void *params, OrrPlace place, OrrDiags *diags) {
+  const OrrTraceFile *file = params;
+  if (file->rate > 0 && file->speed != 1)
+    orr_diags_error(diags, place,
+                    "load.rate and load.speed exclude each other: both scale the times of arrival");
+}
 
 enum { N_REQUIRED = 3, MOST_COLUMNS = 5 };
 
@@ -54,6 +65,5 @@ OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrival
       if (line->cells) add_row(trace, csv, line, at, &zero_s, diags);
       if (context->requests > 0 && trace->requests->len >= context->requests) break;
     }
-  return orr_trace_finish(trace, 1 / params->speed, params->repeat, context->requests, path, diags,
-                          error);
+  return orr_trace_finish(trace, params, context, path, diags, error);
 }

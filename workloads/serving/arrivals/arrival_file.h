@@ -9,13 +9,10 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
-  char *file;
-  double speed;
-  gint64 repeat;
-} OrrTraceFile;
+extern const OrrFieldTable orr_trace_file_table; /* of OrrTraceFile */
 
-extern const OrrFieldTable orr_trace_file_table;
+/* As OrrArrival.check: rate and speed exclude each other. */
+void orr_arrival_file_check(const void *params, OrrPlace place, OrrDiags *diags);
 
 /* Reads one line of a CSV; @at: the index of each column, -1 of an optional one that is absent.
  * @zero_s belongs to the row function, 0 at first. */

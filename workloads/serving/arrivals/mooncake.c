@@ -94,16 +94,24 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
     if (!json.is_bad) add_row(trace, texts, &row, place, diags);
   }
   orr_span_texts_free(texts);
-  return orr_trace_finish(trace, 1 / params->speed, params->repeat, context->requests, path, diags,
-                          error);
+  return orr_trace_finish(trace, params, context, path, diags, error);
+}
+
+/* The same keys as in JSON of benchmarks' clients count seconds: there a list, or other names. */
+static gboolean takes(const char *head) {
+  return *head == '{' && strstr(head, "\"timestamp\"") && strstr(head, "\"input_length\"");
 }
 
 const OrrArrival orr_arrival_mooncake = {
     .entry = {"mooncake", "Trace: Mooncake's JSON lines, with the prefixes that requests share.",
               &orr_trace_file_table},
     .is_trace = TRUE,
+    .is_endless = TRUE,
+    .takes = takes,
+    .check = orr_arrival_file_check,
     .open = open_load,
     .next = orr_trace_next,
     .left_out = orr_trace_left_out,
+    .cycle = orr_trace_cycle,
     .close = orr_trace_free,
 };

@@ -24,7 +24,7 @@
 
 typedef struct {
   OrrTraceFile file; /* first */
-  double rate, characters_per_token;
+  double characters_per_token;
 } Params;
 
 static const OrrField fields[] = {
@@ -41,8 +41,9 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_POSITIVE},
     {.name = "rate",
      .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, rate),
-     .sentence = "Requests per second if the file has no times; 0: all at once.",
+     .offset = offsetof(Params, file) + offsetof(OrrTraceFile, rate),
+     .sentence = "Requests per second: of a file without times by a Poisson process (0: all at "
+                 "once); otherwise the file's times are scaled (0: as recorded).",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED},
     {.name = "characters-per-token",
@@ -67,6 +68,7 @@ typedef struct {
   OrrTrace *trace;
   OrrRandom random;
   double now_s;
+  gboolean has_times;
   OrrDiags *diags;
 } Reader;
 
@@ -138,13 +140,14 @@ static void read_member(const Reader *reader, OrrJson *json, const char *key, Ro
 }
 
 static double next_time(Reader *reader) {
-  if (reader->params->rate > 0)
-    reader->now_s += -log1p(-orr_random_unit(&reader->random)) / reader->params->rate;
+  if (reader->params->file.rate > 0)
+    reader->now_s += -log1p(-orr_random_unit(&reader->random)) / reader->params->file.rate;
   return reader->now_s;
 }
 
 static void add(Reader *reader, const Row *row, OrrPlace place) {
   const double prompt = row->prompt >= 0 ? row->prompt : row->text;
+  reader->has_times |= row->time_s >= 0;
   if (row->is_pair && (prompt < LEAST_TOKENS || row->output < LEAST_TOKENS ||
                        prompt > MOST_PROMPT || prompt + row->output > MOST_BOTH))
     return;
@@ -223,22 +226,35 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
   g_autoptr(GBytes) file = path ? orr_trace_map(path, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  Reader reader = {params, orr_trace_new(context), orr_random_stream(context->seed, "arrivals"), 0,
-                   diags};
+  Reader reader = {.params = params,
+                   .trace = orr_trace_new(context),
+                   .random = orr_random_stream(context->seed, "arrivals"),
+                   .diags = diags};
   OrrJson json = orr_json_begin(g_bytes_get_data(file, NULL), g_bytes_get_size(file), path, diags);
   if (orr_json_peek(&json) != '{') read_list(&reader, &json, context->requests);
   while (orr_json_peek(&json) &&
          (context->requests == 0 || reader.trace->requests->len < context->requests))
     read_object(&reader, &json);
-  return orr_trace_finish(reader.trace, 1 / params->file.speed, 1, context->requests, path, diags,
-                          error);
+  OrrTraceFile replay = params->file;
+  replay.repeat = 1;
+  if (!reader.has_times && !context->is_endless) replay.rate = 0; /* the times drawn have it */
+  return orr_trace_finish(reader.trace, &replay, context, path, diags, error);
+}
+
+static gboolean takes(const char *head) {
+  head += strspn(head, " \t\r\n");
+  return *head == '{' || *head == '[';
 }
 
 const OrrArrival orr_arrival_sharegpt = {
     .entry = {"sharegpt", "Trace: JSON of vLLM's benchmark or of ShareGPT.", &table},
     .is_trace = TRUE,
+    .is_endless = TRUE,
+    .takes = takes,
+    .check = orr_arrival_file_check,
     .open = open_load,
     .next = orr_trace_next,
     .left_out = orr_trace_left_out,
+    .cycle = orr_trace_cycle,
     .close = orr_trace_free,
 };

@@ -392,7 +392,9 @@ static gboolean open_all_costs(OrrServingRun *run, GError **error) {
 static gboolean open_load(OrrFleet *fleet, GError **error) {
   const OrrServingWork *work = fleet->run.work;
   const OrrServing *params = &work->params;
-  const OrrArrivalContext context = {.requests = fleet->watch.is_on ? ENDLESS : params->requests,
+  const gboolean is_endless = fleet->watch.is_on, is_more = is_endless && !fleet->load->cycle;
+  const OrrArrivalContext context = {.requests = is_more ? ENDLESS : params->requests,
+                                     .is_endless = is_endless,
                                      .input = &params->input,
                                      .output = &params->output,
                                      .seed = (guint64)work->world->seed,
@@ -403,6 +405,7 @@ static gboolean open_load(OrrFleet *fleet, GError **error) {
   fleet->state = fleet->load->open(params->load.params, &context, error);
   if (fleet->state && fleet->load->left_out)
     fleet->run.work->left_out = g_strdup(fleet->load->left_out(fleet->state));
+  if (fleet->state && fleet->load->cycle) fleet->run.work->cycle = fleet->load->cycle(fleet->state);
   return fleet->state != NULL;
 }
 

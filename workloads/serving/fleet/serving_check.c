@@ -351,10 +351,10 @@ static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *
 static void check_window(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   const gboolean is_steady = params->metrics.window == ORR_WINDOW_STEADY;
-  if (is_steady && load && !load->is_endless && !load->is_trace)
+  if (is_steady && load && !load->is_endless)
     orr_diags_error(diags, place,
                     "metrics.window: steady: the rate of load %s changes over time, so there is no "
-                    "steady state: use poisson, constant, gamma or sessions",
+                    "steady state: use poisson, constant, gamma, sessions or a trace",
                     load->entry.name);
   if (is_steady && params->metrics.warmup_s > 0)
     orr_diags_error(diags, place,

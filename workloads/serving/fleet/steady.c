@@ -37,6 +37,7 @@ typedef struct {
   const OrrServedRequest *rows;
   guint n;
   double until_s;
+  OrrCycle cycle; /* of the load; 0, 0: it has none */
 } Run;
 
 /* Requests that left by @at_s. */
@@ -126,17 +127,25 @@ static gboolean is_full(const Run *run) {
   return run->n - from >= FEWEST_EARLY && waited > stayed / 2;
 }
 
+/* A quarter of the run; of a trace, which has waves, whole replays. */
+static double quarter(const Run *run) {
+  const double quarter_s = run->until_s / 4, period_s = run->cycle.period_s;
+  return period_s > 0 ? fmax(floor(quarter_s / period_s), 1) * period_s : quarter_s;
+}
+
 /* Per second, of an overload that the last two quarters of the run show; 0: none. */
 static double growth_early(const Run *run) {
-  const double quarter_s = run->until_s / 4;
-  const double half_s = 2 * quarter_s, third_s = 3 * quarter_s;
+  const double quarter_s = quarter(run), half_s = run->until_s - 2 * quarter_s;
+  const double third_s = run->until_s - quarter_s;
+  if (half_s < 0) return 0;
   const double before = in_system_at(run, third_s) - in_system_at(run, half_s);
   const double now = in_system_at(run, run->until_s) - in_system_at(run, third_s);
   const double arrived = arrivals_by(run, run->until_s) - arrivals_by(run, third_s);
   const gboolean grows = now > overload_seen_early * arrived && now > sigmas * sqrt(2 * arrived);
   /* at the start of a run that will be steady the growth falls from quarter to quarter */
   const gboolean lasts = now + sigmas * sqrt(2 * arrived) / 4 > before && now > 0.9 * before;
-  return grows && lasts && (has_settled(run) || is_full(run)) ? (before + now) / half_s : 0;
+  return grows && lasts && (has_settled(run) || is_full(run)) ? (before + now) / (2 * quarter_s)
+                                                              : 0;
 }
 
 typedef struct {
@@ -220,9 +229,52 @@ static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *ste
   return judge_batches(run, params, steady) || window_s > most_residences * steady->residence_s;
 }
 
+/* --- 4. a load that repeats itself --- */
+
+/* Replays of a window that ends now; 0: the run is too short. Two residence times are the warm-up,
+ * and one is compared. */
+static double replays(const Run *run, const OrrSteady *steady) {
+  const double period_s = run->cycle.period_s, start_s = 3 * steady->residence_s;
+  const double least = fmax(ceil(residences * steady->residence_s / period_s),
+                            ceil(FEWEST / (double)run->cycle.requests));
+  const double late = floor((steady->end_s - fmax(start_s, steady->end_s / 2)) / period_s);
+  if (late >= least) return late;
+  return steady->end_s - start_s >= least * period_s ? least : 0;
+}
+
+/* Between the last two dates at which requests left, so that a window of whole replays begins
+ * between two dates, too, with the same requests. */
+static double between_last(const Run *run) {
+  const double last_s = run->rows[run->n - 1].left_s;
+  for (guint i = run->n - 1; i > 0; i--)
+    if (run->rows[i - 1].left_s < last_s) return (run->rows[i - 1].left_s + last_s) / 2;
+  return last_s;
+}
+
+/* The window is the last whole replays. */
+static void judge_replays(const Run *run, const OrrServing *params, OrrSteady *steady) {
+  steady->end_s = between_last(run);
+  const double n = replays(run, steady), window_s = n * run->cycle.period_s;
+  steady->begin_s = steady->end_s - window_s;
+  if (n < 1) {
+    steady->begin_s = fmin(residences_of_warmup * steady->residence_s, steady->end_s);
+    return;
+  }
+  const double stay_s = steady->residence_s;
+  const double growth = mean_between(run, steady->end_s - stay_s, steady->end_s) -
+                        mean_between(run, steady->begin_s - stay_s, steady->begin_s);
+  steady->in_system = mean_between(run, steady->begin_s, steady->end_s);
+  judge_batches(run, params, steady);
+  if (growth <= fmax(growth_that_counts * steady->in_system, 1))
+    steady->state = ORR_STEADY_HOLDS;
+  else if (growth >
+           fmax(growth_of_overload * steady->in_system, sigmas * sqrt(2 * steady->in_system)))
+    steady->growth_rps = growth / window_s;
+}
+
 OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   const GArray *rows = work->requests;
-  Run run = {(const OrrServedRequest *)(const void *)rows->data, rows->len, until_s};
+  Run run = {(const OrrServedRequest *)(const void *)rows->data, rows->len, until_s, work->cycle};
   OrrSteady steady = {.state = ORR_STEADY_SHORT, .end_s = until_s};
   run.n = left_by(&run, until_s);
   if (run.n < FEWEST) return steady;
@@ -230,7 +282,10 @@ OrrSteady orr_steady_of(const OrrServingWork *work, double until_s) {
   steady.begin_s = warmup(&run, steady.residence_s);
   steady.in_system = mean_between(&run, steady.begin_s, until_s);
   steady.growth_rps = growth_early(&run);
-  if (steady.growth_rps == 0 && is_long(&run, &work->params, &steady)) judge_slope(&run, &steady);
+  if (steady.growth_rps == 0 && run.cycle.period_s > 0)
+    judge_replays(&run, &work->params, &steady);
+  else if (steady.growth_rps == 0 && is_long(&run, &work->params, &steady))
+    judge_slope(&run, &steady);
   if (steady.growth_rps == 0) return steady;
   steady.state = ORR_STEADY_GROWS;
   steady.begin_s = fmin(steady.begin_s, until_s / 2);

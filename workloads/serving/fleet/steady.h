@@ -19,7 +19,10 @@
  *  3. The number in the system must not grow over the window: its least-squares slope over ten
  *     batch means is compared with its own error (Student, 97.5 %). An overload shows earlier: the
  *     number grows as fast in the last quarter of the run as in the third, faster than chance.
- *  4. In the window all requests that leave are counted, wherever they arrived; the drain's are
+ *  4. A trace has waves of its own, so its window is whole replays, of ten residence times or more
+ *     together, and the number in the system must be what it was at the same place of an earlier
+ *     replay.
+ *  5. In the window all requests that leave are counted, wherever they arrived; the drain's are
  *     not.
  *
  * Little's law closes over the window: the integral of the number in the system is the sum of the

@@ -9,9 +9,9 @@
 
 enum { FIRST_LOOK = 100 };
 static const double looks = 1.2, sigmas = 3;
-/* A run that is not steady after these multiples of the requests asked for, and of the requests in
- * the system, will not be. */
-static const double most_requests = 1000, most_turnovers = 100;
+/* A run that is not steady after these multiples of the requests asked for, of the requests in the
+ * system, and of a trace, will not be. */
+static const double most_requests = 1000, most_turnovers = 100, most_cycles = 20;
 
 void orr_watch_init(OrrWatch *watch, OrrServingRun *run) {
   const OrrServing *params = &run->work->params;
@@ -22,7 +22,7 @@ void orr_watch_init(OrrWatch *watch, OrrServingRun *run) {
 }
 
 /* More of @n requests missed than those of a run that reaches the fraction asked for would by
- * chance. */
+ * chance. Of a trace, which may begin with its worst, the fraction of a whole replay counts. */
 static gboolean is_surely_below(double least_good, guint64 n, guint64 missed) {
   const double expected = (double)n * (1 - least_good);
   return (double)missed > expected + sigmas * sqrt(expected * least_good) + 2;
@@ -32,14 +32,16 @@ static gboolean is_surely_below(double least_good, guint64 n, guint64 missed) {
  * so only the later part of the run counts. Where replicas start during the run, nothing does. */
 static gboolean misses(const OrrWatch *watch) {
   const OrrServing *params = &watch->run->work->params;
+  const guint64 least = (guint64)watch->run->work->cycle.requests;
   return params->least_good > 0 && !orr_serving_is_eventful(params) &&
-         (is_surely_below(params->least_good, watch->first, watch->missed_first) ||
-          is_surely_below(params->least_good, watch->ended, watch->missed));
+         (is_surely_below(params->least_good, MAX(watch->first, least), watch->missed_first) ||
+          is_surely_below(params->least_good, MAX(watch->ended, least), watch->missed));
 }
 
 static gboolean is_hopeless(const OrrServingWork *work) {
   const double n = work->requests->len, least = (double)MAX(work->params.requests, FIRST_LOOK);
-  return n > most_requests * least && n > most_turnovers * work->steady.in_system;
+  return n > most_requests * least && n > most_turnovers * work->steady.in_system &&
+         n > most_cycles * (double)work->cycle.requests;
 }
 
 static OrrWatchAnswer look(OrrWatch *watch) {
