@@ -107,6 +107,28 @@ static void print_assumed(const OrrPlanServingAnswer *answer) {
   if (text) printf("  stack         %s (--stack names another)\n", text);
 }
 
+/* "9", "9 to 120,000 (mean 14,000)". */
+static char *range_text(gint64 least, gint64 most, double mean) {
+  g_autofree char *low = orr_show_count(least), *high = orr_show_count(most),
+                  *middle = orr_show_count((gint64)(mean + 0.5));
+  return least == most ? g_strdup(low) : g_strdup_printf("%s to %s (mean %s)", low, high, middle);
+}
+
+static void print_trace(const OrrPlanTrace *trace) {
+  if (!trace) return;
+  const OrrTraceFacts *facts = &trace->facts;
+  g_autofree char *n = orr_show_count(facts->requests);
+  g_autofree char *rate = facts->rate > 0 ? g_strdup_printf("%.4g/s as recorded", facts->rate)
+                                          : g_strdup("without times");
+  g_autofree char *prompts =
+      range_text(facts->shortest_prompt, facts->longest_prompt, facts->mean_prompt);
+  g_autofree char *outputs =
+      range_text(facts->shortest_output, facts->longest_output, facts->mean_output);
+  printf("  load          %s (%s): %s requests, %s; prompts of %s tokens, answers of %s;\n"
+         "                replayed end to end, its times scaled to each rate\n",
+         trace->file, trace->kind, n, rate, prompts, outputs);
+}
+
 static void print_launch(const OrrPlanServingAnswer *answer) {
   const gboolean differs = answer->asked->settings && *answer->asked->settings;
   if (!answer->launch) return;
@@ -118,6 +140,7 @@ static void print_launch(const OrrPlanServingAnswer *answer) {
 
 void orr_summary_plan_serving_print(const OrrPlanServingAnswer *answer) {
   print_searched(answer);
+  print_trace(answer->asked->trace);
   print_assumed(answer);
   orr_show_warnings("  warning       ", answer->warnings);
   print_head(answer);
@@ -205,12 +228,21 @@ static void add_layout(GString *out, const OrrPlanServingAnswer *answer,
   g_string_append_c(out, '}');
 }
 
+static void add_trace(GString *out, const OrrPlanTrace *trace) {
+  if (!trace) return;
+  orr_json_write_text(out, "trace", trace->file);
+  orr_json_write_text(out, "trace_kind", trace->kind);
+  orr_json_write_int(out, "trace_requests", trace->facts.requests);
+  orr_json_write_number(out, "trace_rate_rps", trace->facts.rate);
+}
+
 void orr_summary_plan_serving_json(const OrrPlanServingAnswer *answer) {
   const OrrServingResult *fleet = answer->fleet;
   g_autoptr(GString) out = g_string_new("{");
   orr_json_write_text(out, "file", answer->file);
   orr_json_write_text(out, "launch", answer->launch);
   orr_json_write_text(out, "release_assumed", answer->assumed);
+  add_trace(out, answer->asked->trace);
   ORR_JSON_NUMBERS(out, {"goodput_rps", fleet->goodput_rps}, {"growth_rps", fleet->growth_rps},
                    {"ttft_p99_s", fleet->ttft.p99}, {"tpot_p99_s", fleet->tpot.p99},
                    {"energy_j_per_output_token", fleet->energy_j_per_output_token},

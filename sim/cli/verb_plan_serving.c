@@ -24,7 +24,7 @@
 enum { SLURM_CORES = 8 };
 
 static char *executor, *model, *clusters, *devices, *stack, *prices, *formats, *caches, *ttft,
-    *tpot;
+    *tpot, *trace_file, *trace_kind;
 static double rate, fraction = 0.99;
 static int n_gpus, input_tokens, output_tokens;
 static gboolean exhaustive, is_whole;
@@ -46,6 +46,12 @@ static const GOptionEntry options[] = {
     ORR_OPTION_REAL("rate", rate, "Requests per second (default: as many as the GPUs serve)"),
     ORR_OPTION_INT("input", input_tokens, "Tokens of a prompt"),
     ORR_OPTION_INT("output", output_tokens, "Tokens of an answer"),
+    ORR_OPTION_TEXT("trace", trace_file, "FILE",
+                    "Instead of --input and --output: a trace of requests (Mooncake's, Azure's, a "
+                    "CSV, JSON of benchmarks), whose times of arrival are scaled to each rate; "
+                    "without --rate and --gpus its own rate"),
+    ORR_OPTION_TEXT("trace-kind", trace_kind, "WORD",
+                    "Its format: azure, csv, mooncake or sharegpt (default: as the file begins)"),
     ORR_OPTION_TEXT("ttft", ttft, "TIME", "Longest time to the first token, e.g. 2s"),
     ORR_OPTION_TEXT("ttft-p99", ttft, "TIME", "The same as --ttft"),
     ORR_OPTION_TEXT("tpot", tpot, "TIME", "Longest time per further token, e.g. 30ms"),
@@ -114,9 +120,14 @@ static gboolean check_numbers(GError **error) {
   else if (!clusters == !devices)
     wrong = "plan serving needs --cluster NAME ('orrery list clusters') or --devices NAME ('orrery "
             "list devices')";
-  else if (input_tokens < 1 || output_tokens < 1)
-    wrong = "plan serving needs --input N and --output N, 1 or more tokens";
-  else if (n_gpus < 0 || rate < 0 || !isfinite(rate) || (n_gpus == 0 && rate == 0))
+  else if (trace_file && (input_tokens != 0 || output_tokens != 0))
+    wrong =
+        "a trace has the lengths of its requests: give --trace FILE, or --input N and --output N";
+  else if (!trace_file && trace_kind)
+    wrong = "--trace-kind is the format of a trace: give --trace FILE";
+  else if (!trace_file && (input_tokens < 1 || output_tokens < 1))
+    wrong = "plan serving needs --input N and --output N, 1 or more tokens, or --trace FILE";
+  else if (n_gpus < 0 || rate < 0 || !isfinite(rate) || (n_gpus == 0 && rate == 0 && !trace_file))
     wrong = "plan serving needs --rate X or --gpus N, above 0, or both";
   else if (!(fraction > 0 && fraction <= 1))
     wrong = "--share takes a number above 0 and at most 1";
@@ -154,6 +165,20 @@ static void clear_question(OrrPlanServing *asked) {
   g_strfreev(asked->formats);
   g_strfreev(asked->caches);
   g_free((char *)asked->stack);
+  orr_plan_trace_free((OrrPlanTrace *)asked->trace);
+}
+
+static gboolean take_trace(OrrLibrary *library, OrrPlanServing *asked, GError **error) {
+  if (!trace_file) return TRUE;
+  const OrrPlanTrace *trace =
+      orr_plan_trace_new(library, trace_file, trace_kind, orr_options.settings, error);
+  if (!trace) return FALSE;
+  orr_plan_trace_ask(trace, asked);
+  if (asked->rate > 0 || asked->gpus > 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "--trace %s: its requests have no times, so give --rate X or --gpus N, above 0",
+              trace_file);
+  return FALSE;
 }
 
 static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GError **error) {
@@ -170,7 +195,8 @@ static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GE
                                 .jobs = (guint)MAX(orr_options.n_jobs, 0)};
   if (!check_numbers(error) || !check_settings(error) ||
       !read_time("--ttft", ttft, &ret_asked->ttft_s, error) ||
-      !read_time("--tpot", tpot, &ret_asked->tpot_s, error))
+      !read_time("--tpot", tpot, &ret_asked->tpot_s, error) ||
+      !take_trace(library, ret_asked, error))
     return FALSE;
   ret_asked->stack = orr_plan_serving_stack(library, stack);
   ret_asked->caches = g_strsplit(caches ? caches : "bf16,fp8", ",", -1);
@@ -353,7 +379,8 @@ const OrrCommand orr_verb_plan_serving = {
     .verb = "serving",
     .sentence = "Which layout serves the most requests within objectives, and on how many GPUs.",
     .usage = "--model NAME (--cluster NAME[,NAME]... | --devices NAME[,NAME]...) (--rate X | "
-             "--gpus N) --input N --output N --ttft TIME --tpot TIME [--precision WORD[,WORD]...] "
+             "--gpus N) (--input N --output N | --trace FILE) --ttft TIME --tpot TIME [--precision "
+             "WORD[,WORD]...] "
              "[--kv-cache WORD[,WORD]...] [--db FILE] [-o FILE]",
     .more =
         "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "
@@ -363,7 +390,9 @@ const OrrCommand orr_verb_plan_serving = {
         "would bring it among the best five is left there. Then the fleet of the best one is "
         "simulated. With --rate the layout of the fewest GPUs is the best, otherwise the one "
         "of the most requests. Rates are those of the simulation, and those that a "
-        "measurement reaches with 90 % confidence.",
+        "measurement reaches with 90 % confidence. A trace is replayed end to end until a steady "
+        "state lasts ten times as long as a request stays; --set workload.requests=N takes its "
+        "first N requests.",
     .options = options,
     .run = run,
 };

@@ -12,12 +12,16 @@
  *
  *  1. A layout whose weights leave no room for the longest request is refused by the workload's own
  *     checks.
- *  2. A request alone has the shortest latencies: where it misses an objective, all do.
+ *  2. A request alone has the shortest latencies: where it misses an objective, all do. Of a trace
+ *     that is its shortest request; where requests share texts, which a cache may hold, one of a
+ *     single token.
  *  3. A burst of requests gives each layout an estimate, which decides the order alone.
  *  4. Fewer requests meet the objectives the higher the rate. So a layout that fails at the rate
  *     that would bring it among the ORR_PLAN_BEST best fails at all higher ones.
  *
  *  5. The best layouts are then asked for the rate that holds with confidence.
+ *  6. A trace is replayed end to end until there is a steady state (fleet/steady.h of serving), its
+ *     times of arrival scaled to each rate that is tried.
  *
  * Hence the best layouts are those of a search that measures every layout (`exhaustive`), while 2
  * and 4 hold: tests/plan/test_plan_serving.c compares the two. Layouts are taken in rounds of
@@ -29,24 +33,35 @@
 
 #include "sim/run/answer/rows.h"
 #include "sim/run/scenario.h"
+#include "workloads/serving/arrivals/arrival.h"
 
 G_BEGIN_DECLS
 
 #define ORR_PLAN_BEST 5u
 #define ORR_PLAN_ROUND 4u
 
+/* A trace of requests: the load that a question can have instead of lengths. */
+typedef struct {
+  const char *kind;    /* of orr_arrival_registry */
+  char *file;          /* from the working directory, or absolute */
+  char *hash;          /* SHA-256 of what it holds */
+  OrrTraceFacts facts; /* rate 0: its requests have no times */
+} OrrPlanTrace;
+
 /* What `orrery plan serving` was asked. Texts are borrowed; NULL: the default. */
 typedef struct {
   const char *model;
-  const char *stack;  /* of the library; orr_plan_serving_stack() */
-  const char *prices; /* NULL: no money */
-  char **clusters;    /* strv, at least one */
-  char **formats;     /* strv of words of workload.quantization, at least one */
-  char **caches;      /* strv of words of workload.kv-dtype, at least one */
-  char **settings;    /* "workload.engine.max-num-seqs=64": strv; NULL: none */
-  gint64 gpus;        /* what there is; 0: as many as the rate needs */
-  double rate;        /* requests/s; 0: as many as the GPUs serve */
-  gint64 input_tokens, output_tokens;
+  const char *stack;               /* of the library; orr_plan_serving_stack() */
+  const char *prices;              /* NULL: no money */
+  char **clusters;                 /* strv, at least one */
+  char **formats;                  /* strv of words of workload.quantization, at least one */
+  char **caches;                   /* strv of words of workload.kv-dtype, at least one */
+  char **settings;                 /* "workload.engine.max-num-seqs=64": strv; NULL: none */
+  gint64 gpus;                     /* what there is; 0: as many as the rate needs */
+  double rate;                     /* requests/s; 0: as many as the GPUs serve */
+  const OrrPlanTrace *trace;       /* NULL: all requests are alike */
+  gint64 input_tokens;             /* of a prompt; of the longest one of a trace */
+  gint64 output_tokens;            /* of an answer; of the shortest one of a trace */
   double ttft_s, tpot_s, fraction; /* the objectives, and how many requests must meet them */
   gboolean is_whole;               /* prompts are not computed apart from answers */
   gboolean exhaustive;             /* measure every layout */
@@ -116,6 +131,17 @@ typedef struct {
   double fleet_rate, fleet_sure_rate;
 } OrrPlanLayout;
 
+/* The trace @file, a path from the working directory or from a folder of the library. Of its
+ * requests `workload.requests=N` of @settings (may be NULL) takes the first N. @kind NULL: its
+ * beginning says it. NULL with ORR_FAULT_USAGE: no such file; ORR_FAULT_DOCUMENT: not a trace, or
+ * one that cannot be replayed at a rate. */
+OrrPlanTrace *orr_plan_trace_new(OrrLibrary *library, const char *file, const char *kind,
+                                 char **settings, GError **error);
+void orr_plan_trace_free(OrrPlanTrace *trace);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrPlanTrace, orr_plan_trace_free)
+/* Makes it the load of @asked, whose lengths follow. */
+void orr_plan_trace_ask(const OrrPlanTrace *trace, OrrPlanServing *asked);
+
 /* The document of the stack that answers: @asked, or the newest of vllm. Newly allocated. */
 char *orr_plan_serving_stack(OrrLibrary *library, const char *asked);
 
@@ -138,7 +164,8 @@ char *orr_plan_serving_split(const OrrPlanLayout *layout);
 char *orr_plan_serving_words(const OrrPlanServing *asked, const OrrPlanLayout *layout);
 
 /* The load of a scenario of plan: requests/s until there is a steady state, or, where rate is 0, a
- * number of clients that send `requests` requests. */
+ * number of clients that send `requests` requests. Of a trace one client sends its shortest
+ * request, several clients send the first ones at once. */
 typedef struct {
   double rate;
   gint64 clients, requests;

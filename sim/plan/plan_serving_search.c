@@ -111,16 +111,21 @@ static gboolean run_load(const Search *search, OrrPlanLayout *layout, const OrrP
   if (outcome)
     *ret_result = outcome->result.serving;
   else
-    set_fault(layout, scenario ? ORR_PLAN_FAILED : ORR_PLAN_REFUSED, error->message);
+    set_fault(layout,
+              g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT) ? ORR_PLAN_REFUSED
+                                                                    : ORR_PLAN_FAILED,
+              error->message);
   return outcome != NULL;
 }
 
 /* What a request alone misses; NULL: nothing. Newly allocated. */
 static char *late_alone(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
+  const char *request = asked->trace ? "the trace's shortest request" : "a request";
   if (layout->lone_ttft_s > asked->ttft_s)
-    return g_strdup_printf("a request alone has its first token after %.3g s", layout->lone_ttft_s);
+    return g_strdup_printf("%s alone has its first token after %.3g s", request,
+                           layout->lone_ttft_s);
   if (asked->output_tokens > 1 && layout->lone_tpot_s > asked->tpot_s)
-    return g_strdup_printf("a request alone takes %.3g ms per token", 1000 * layout->lone_tpot_s);
+    return g_strdup_printf("%s alone takes %.3g ms per token", request, 1000 * layout->lone_tpot_s);
   return NULL;
 }
 

@@ -121,14 +121,19 @@ static char *question_text(const OrrPlanServing *asked, guint n_layouts) {
   g_autofree char *formats = g_strjoinv(", ", asked->formats);
   g_autofree char *caches = g_strjoinv(", ", asked->caches);
   g_autofree char *settings = asked->settings ? g_strjoinv("; ", asked->settings) : g_strdup("");
+  const OrrPlanTrace *trace = asked->trace;
+  g_autofree char *load =
+      trace ? g_strdup_printf("trace: %s\ntrace-kind: %s\ntrace-sha256: %s\n", trace->file,
+                              trace->kind, trace->hash)
+            : g_strdup_printf("input: %" G_GINT64_FORMAT "\noutput: %" G_GINT64_FORMAT "\n",
+                              asked->input_tokens, asked->output_tokens);
   return g_strdup_printf(
       "model: %s\nstack: %s\nprices: %s\nclusters: [%s]\nweights: [%s]\ncaches: [%s]\nset: \"%s\"\n"
-      "gpus: %" G_GINT64_FORMAT "\nrate: %.17g\ninput: %" G_GINT64_FORMAT
-      "\noutput: %" G_GINT64_FORMAT
-      "\nttft: %.17g s\ntpot: %.17g s\nfraction: %.17g\nexhaustive: %s\nlayouts: %u\n",
+      "gpus: %" G_GINT64_FORMAT "\nrate: %.17g\n%s"
+      "ttft: %.17g s\ntpot: %.17g s\nfraction: %.17g\nexhaustive: %s\nlayouts: %u\n",
       asked->model, asked->stack, asked->prices ? asked->prices : "none", clusters, formats, caches,
-      settings, asked->gpus, asked->rate, asked->input_tokens, asked->output_tokens, asked->ttft_s,
-      asked->tpot_s, asked->fraction, asked->exhaustive ? "true" : "false", n_layouts);
+      settings, asked->gpus, asked->rate, load, asked->ttft_s, asked->tpot_s, asked->fraction,
+      asked->exhaustive ? "true" : "false", n_layouts);
 }
 
 /* Of the question, and of what it names as the library has it: the first layout of each machine,

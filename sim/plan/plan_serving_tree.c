@@ -16,6 +16,9 @@ enum {
       1024 /* tokens; engines refuse steps of fewer than max-num-seqs, 1,024 on large GPUs */
 };
 
+/* Requests/s of a trace that come as if at once. */
+#define AT_ONCE 1e6
+
 /* --- The scenario --- */
 
 static void add_parallel(GString *out, const OrrPlanSplit *split) {
@@ -56,19 +59,33 @@ static void add_engine(GString *out, const char *stack, gint64 tokens) {
     g_string_append_printf(out, "  engine: {max-num-batched-tokens: " D "}\n", tokens);
 }
 
+static void add_lengths(GString *out, gint64 input, gint64 output) {
+  g_string_append_printf(out, "  input: {tokens: " D "}\n  output: {tokens: " D "}\n", input,
+                         output);
+}
+
 /* A rate is run until it is steady, and its requests have the objectives of the question. */
 static void add_load(GString *out, const OrrPlanServing *asked, const OrrPlanLoad *load) {
+  const OrrPlanTrace *trace = asked->trace;
+  const char *kind = trace ? trace->kind : "poisson";
   if (load->rate > 0)
     g_string_append_printf(out,
-                           "  load: {kind: poisson, rate: %.6g}\n"
+                           "  load: {kind: %s, rate: %.6g}\n"
                            "  metrics: {window: steady}\n"
                            "  slo: {ttft: %.6g s, tpot: %.6g s}\n",
-                           load->rate, asked->ttft_s, asked->tpot_s);
+                           kind, load->rate, asked->ttft_s, asked->tpot_s);
+  else if (trace && load->clients > 1)
+    g_string_append_printf(out, "  load: {kind: %s, rate: %g}\n  requests: " D "\n", kind, AT_ONCE,
+                           MIN(load->requests, trace->facts.requests));
   else
     g_string_append_printf(out,
                            "  load: {kind: closed-loop, concurrency: " D "}\n"
                            "  requests: " D "\n",
                            load->clients, load->requests);
+  if (!trace)
+    add_lengths(out, asked->input_tokens, asked->output_tokens);
+  else if (load->rate <= 0 && load->clients <= 1)
+    add_lengths(out, trace->facts.shares ? 1 : trace->facts.shortest_prompt, asked->output_tokens);
 }
 
 static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, gint64 cells,
@@ -90,8 +107,6 @@ static char *text_of(const OrrPlanServing *asked, const OrrPlanLayout *layout, g
   add_replicas(out, layout, cells);
   add_engine(out, asked->stack, layout->batched_tokens);
   add_load(out, asked, load);
-  g_string_append_printf(out, "  input: {tokens: " D "}\n  output: {tokens: " D "}\n",
-                         asked->input_tokens, asked->output_tokens);
   return g_string_free(out, FALSE);
 }
 
@@ -106,6 +121,9 @@ OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
     orr_diags_check(diags, error);
     return NULL;
   }
+  OrrNode *at = orr_node_get(orr_node_get(tree, "workload"), "load");
+  if (asked->trace && orr_node_get(at, "rate"))
+    orr_node_set(at, "file", orr_node_new_scalar(at->place, asked->trace->file));
   return orr_settings_apply(&orr_scenario_table, tree, asked->settings, error)
              ? g_steal_pointer(&tree)
              : NULL;

@@ -94,6 +94,36 @@ check "neither machine nor device" 'refuses serving --model llama-3.1-8b --gpus 
 check "a device without a machine" 'refuses serving --model llama-3.1-8b --devices abacus --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "no cluster of the library has device .abacus." said'
 check "a setting that is searched" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s --set workload.kv-dtype=fp8 && grep -q "limits it: --kv-cache" said'
 
+awk 'BEGIN { print "arrival_s,input_tokens,output_tokens,tenant"; for (i = 0; i < 200; i++) print 5 + (i % 100 < 50 ? i / 2 : i) + 60 * int(i / 100) ","  200 + 37 * i % 800 "," 5 + i % 30 ",a" }' | sort -t, -n > sorted.csv
+traced() { run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --precision bf16 --kv-cache bf16 --aggregated --ttft 200ms --tpot 20ms "$@"; }
+mkdir -p jobs
+traced --gpus 1 --trace sorted.csv --db trace.db -o jobs/traced.yaml
+check "a trace as the load" '[ $status -eq 0 ] && grep -q "load  *\./sorted.csv (csv): 200 requests, .*prompts of 200 to " said && grep -q "columns that are not read: tenant" said'
+rate=$(sed -n 's/^  fleet  *\([0-9.]*\) requests.* tpot p99 \(.*\), .*/\1 \2/p' said)
+run run jobs/traced.yaml --db none --json
+check "its scenario, in another folder, is the same load without lengths of its own" '[ $status -eq 0 ] && grep -q "file: \.\./sorted.csv" jobs/traced.yaml && ! grep -q "input:" jobs/traced.yaml'
+check "and gives the figures printed" 'python3 -c "
+import json, sys
+run = json.load(open(\"said\"))
+rate, tpot = \"$rate\".split(\" \")[:2]
+assert abs(run[\"requests_per_s\"] / float(rate) - 1) < 0.01, (run[\"requests_per_s\"], rate)
+assert abs(1000 * run[\"tpot_s\"][\"p99\"] / float(tpot) - 1) < 0.001, (run[\"tpot_s\"], tpot)"'
+run capacity jobs/traced.yaml --seeds 2 --tolerance 0.05
+check "and capacity finds the rate again" '[ $status -eq 0 ] && grep -q "the trace of 200 requests .* is replayed end to end" said && [ -n "$rate" ] && awk -v a="${rate%% *}" "/^capacity/ { exit !(\$2 / a > 0.94 && \$2 / a < 1.06) }" said'
+traced --gpus 1 --trace sorted.csv --db trace.db -o jobs/traced.yaml --json
+check "the same trace: known before" 'python3 -c "import json; plan = json.load(open(\"said\")); assert plan[\"known\"] == plan[\"searched\"] and plan[\"trace_requests\"] == 200"'
+sed -i '$s/,[0-9]*,a$/,99,a/' sorted.csv
+traced --gpus 1 --trace sorted.csv --db trace.db -o jobs/traced.yaml --json
+check "another content: another question" 'python3 -c "import json; assert json.load(open(\"said\"))[\"known\"] == 0"'
+traced --trace sorted.csv --trace-kind csv --db none -o own.yaml
+check "without a rate: its own" '[ $status -eq 0 ] && grep -q "rate: 0.768" own.yaml'
+run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --ttft 1s --tpot 1s --trace sorted.csv --trace-kind swf
+check "a format that is unknown" '[ $status -eq 2 ] && grep -q "known: azure, csv, mooncake, sharegpt" said'
+check "a trace and lengths" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --ttft 1s --tpot 1s --trace sorted.csv --input 10 && grep -q "give --trace FILE, or --input N and --output N" said'
+check "a trace that is nowhere" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --ttft 1s --tpot 1s --trace nowhere.csv && grep -q -- "--trace nowhere.csv: there is no such file" said'
+echo "arrival_s,input_tokens,output_tokens" > empty.csv
+check "a trace without requests" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --ttft 1s --tpot 1s --trace empty.csv && grep -q -- "--trace: the trace has no request" said'
+
 # --- On Slurm: sbatch runs the script at once, each task of an array after the other ---
 
 mkdir bin
