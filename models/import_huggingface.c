@@ -82,10 +82,8 @@ static OrrNode *read_config(const char *path, OrrDiags *diags, GError **error) {
     g_prefix_error(error, "%s: ", path);
     return NULL;
   }
-  if (!g_utf8_validate_len(text, length, NULL)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: is not text in UTF-8", path);
-    return NULL;
-  }
+  if (!g_utf8_validate_len(text, length, NULL))
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: is not text in UTF-8", path);
   OrrJson json = orr_json_begin(text, length, g_intern_string(path), diags);
   json.names_keys = TRUE;
   g_autoptr(OrrNode) root = read_value(&json);

@@ -174,11 +174,9 @@ char *orr_report_html(OrrStore *store, gint64 run_id, GError **error) {
                       " FROM run r WHERE r.id = :run",
                       run_id, error);
   if (!run) return NULL;
-  if (run->rows->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "there is no run to report: the database has none");
-    return NULL;
-  }
+  if (run->rows->len == 0)
+    return orr_fault_null(error, ORR_FAULT_RESOURCE,
+                          "there is no run to report: the database has none");
   g_autoptr(GString) html = g_string_new(NULL);
   const char *kind = orr_report_cell(run, 0, "kind");
   gboolean with_explorer = FALSE;

@@ -84,9 +84,8 @@ gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error
     return orr_store_fail_locked(store, error);
   gboolean is_file = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY;
   g_autofree char *reason = is_file ? orr_store_file_reason(store->path, TRUE) : NULL;
-  g_set_error(error, ORR_FAULT, fault_of(code), "%s: %s: %s", store->path, doing,
-              reason ? reason : sqlite3_errmsg(store->db));
-  return FALSE;
+  return orr_fault_set(error, fault_of(code), "%s: %s: %s", store->path, doing,
+                       reason ? reason : sqlite3_errmsg(store->db));
 }
 
 gboolean orr_store_exec(const OrrStore *store, const char *sql, GError **error) {
@@ -135,11 +134,9 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   gboolean for_writing = (flags & SQLITE_OPEN_READWRITE) != 0;
   g_autofree char *reason =
       orr_store_file_reason(store->path, for_writing); /* SQLite reports less, and later */
-  if (reason) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be %s: %s", store->path,
-                for_writing ? "written" : "read", reason);
-    return FALSE;
-  }
+  if (reason)
+    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: cannot be %s: %s", store->path,
+                         for_writing ? "written" : "read", reason);
   if (sqlite3_open_v2(absolute, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     return orr_store_fail(store, "cannot be opened", error);
   orr_foreign_distrust(store->db);
@@ -172,9 +169,8 @@ static gboolean check_numbers(const OrrStore *store, GError **error) {
     return FALSE;
   if (application == ORR_STORE_APPLICATION_ID && version >= 1 && version <= ORR_STORE_VERSION)
     return check_own_tables(store, error);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "%s: is not a results database that this Orrery knows", store->path);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                       "%s: is not a results database that this Orrery knows", store->path);
 }
 
 static gboolean make_schema(const OrrStore *store, GError **error) {
@@ -252,10 +248,9 @@ OrrStore *orr_store_open_read(const char *path, GError **error) {
   if (!is_fresh && recover(path) && !orr_store_file_check(path, &is_fresh, error)) return NULL;
   if (is_fresh) {
     gboolean exists = g_file_test(path, G_FILE_TEST_EXISTS);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", path,
-                exists ? "is empty: no run was ever stored in it"
-                       : "there is no such results database");
-    return NULL;
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", path,
+                          exists ? "is empty: no run was ever stored in it"
+                                 : "there is no such results database");
   }
   g_autoptr(OrrStore) store = store_new(path);
   if (!connect_file(store, SQLITE_OPEN_READONLY, error) || !check_numbers(store, error))
@@ -324,11 +319,10 @@ static void roll_back_run(OrrStore *store) {
 
 gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *ret_run_id,
                              GError **error) {
-  if (store->run_id || !store->is_writer) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: %s", store->path,
-                store->run_id ? "a run is already being written" : "was opened for reading");
-    return FALSE;
-  }
+  if (store->run_id || !store->is_writer)
+    return orr_fault_set(error, ORR_FAULT_INTERNAL, "%s: %s", store->path,
+                         store->run_id ? "a run is already being written"
+                                       : "was opened for reading");
   /* EXCLUSIVE: in journal mode a conflict with readers then shows here, before any work, and not
    * at the end (in WAL mode this equals IMMEDIATE) */
   if (store->in_batch ? !orr_store_exec(store, "SAVEPOINT run", error)
@@ -346,8 +340,7 @@ gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *
 
 gboolean orr_store_check_run(const OrrStore *store, GError **error) {
   if (store->run_id) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: no run is being written", store->path);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_INTERNAL, "%s: no run is being written", store->path);
 }
 
 /* The number in @text, which can be followed by a unit ("4.5e+11 B/s"). */

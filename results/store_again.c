@@ -10,11 +10,9 @@ gboolean orr_store_begin_again(OrrStore *store, gint64 run_id, GError **error) {
       g_strdup_printf("SELECT count(*) FROM run WHERE id = %" G_GINT64_FORMAT, run_id);
   gint64 n = 0;
   if (!orr_store_ask_number(store, sql, &n, error)) return FALSE;
-  if (n == 0 || store->run_id || !store->in_batch) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: rows cannot be added to run %lld",
-                store->path, (long long)run_id);
-    return FALSE;
-  }
+  if (n == 0 || store->run_id || !store->in_batch)
+    return orr_fault_set(error, ORR_FAULT_INTERNAL, "%s: rows cannot be added to run %lld",
+                         store->path, (long long)run_id);
   if (!orr_store_exec(store, "SAVEPOINT run", error)) return FALSE;
   store->run_id = run_id;
   return TRUE;

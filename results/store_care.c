@@ -94,10 +94,8 @@ static gboolean export_table(OrrStore *store, const char *name, const char *fold
 gboolean orr_store_export(OrrStore *store, const char *folder, GError **error) {
   g_autoptr(OrrAnswer) tables = orr_store_tables(store, error);
   if (!tables || !check_names(store, tables, error)) return FALSE;
-  if (g_mkdir_with_parents(folder, 0777) != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be made a folder", folder);
-    return FALSE;
-  }
+  if (g_mkdir_with_parents(folder, 0777) != 0)
+    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: cannot be made a folder", folder);
   for (guint r = 0; r < tables->rows->len; r++)
     if (!export_table(store, ((char **)tables->rows->pdata[r])[0], folder, error)) return FALSE;
   return TRUE;

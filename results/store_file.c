@@ -33,8 +33,7 @@ static guint32 big_endian(const guint8 *bytes) {
 }
 
 static gboolean refuse(const char *path, const char *why, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", path, why);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: %s", path, why);
 }
 
 static gboolean header_check(const char *path, const guint8 *header, size_t n, GError **error) {
@@ -50,12 +49,10 @@ static gboolean header_check(const char *path, const guint8 *header, size_t n, G
                   "has schema version 0, which no version of Orrery writes: it was changed or "
                   "damaged; the file was not changed now",
                   error);
-  if (version > ORR_STORE_VERSION) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: has schema version %u, made by a newer Orrery; this one knows %d", path,
-                version, ORR_STORE_VERSION);
-    return FALSE;
-  }
+  if (version > ORR_STORE_VERSION)
+    return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                         "%s: has schema version %u, made by a newer Orrery; this one knows %d",
+                         path, version, ORR_STORE_VERSION);
   return TRUE;
 }
 
@@ -71,11 +68,10 @@ static gboolean size_check(const char *path, const guint8 *header, gint64 size, 
     g_autofree char *beside = g_strconcat(path, tails[i], NULL);
     if (access(beside, F_OK) == 0) return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "%s: is truncated: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-              " bytes exist; the file was not changed",
-              path, size, bytes);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                       "%s: is truncated: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+                       " bytes exist; the file was not changed",
+                       path, size, bytes);
 }
 
 gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **error) {

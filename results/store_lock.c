@@ -48,9 +48,8 @@ void orr_store_wait_briefly(OrrStore *store) {
 }
 
 gboolean orr_store_fail_locked(const OrrStore *store, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_LOCKED, "%s: is locked by another process (waited %g s)",
-              store->path, patience.most_s);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_LOCKED, "%s: is locked by another process (waited %g s)",
+                       store->path, patience.most_s);
 }
 
 /* --- Continuing in another database --- */
@@ -72,12 +71,10 @@ static char *make_aside(const char *path, GError **error) {
       return g_steal_pointer(&aside);
     }
     if (errno == EEXIST) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", aside, g_strerror(errno));
-    return NULL;
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", aside, g_strerror(errno));
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "%s: there are %d databases beside it: merge them", path, MOST_ASIDE);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_RESOURCE,
+                        "%s: there are %d databases beside it: merge them", path, MOST_ASIDE);
 }
 
 /* The store writes to the database at @path from now on. */

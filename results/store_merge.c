@@ -244,16 +244,13 @@ static gboolean check_other(const OrrStore *store, const char *path, GError **er
   if (stat(store->path, &here) != 0 || stat(path, &there) != 0)
     return TRUE; /* opening will report the reason */
   if (here.st_dev != there.st_dev || here.st_ino != there.st_ino) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: is the database itself", path);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "%s: is the database itself", path);
 }
 
 gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_facts,
                          GError **error) {
-  if (!store->in_batch) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: merging wants a batch", store->path);
-    return FALSE;
-  }
+  if (!store->in_batch)
+    return orr_fault_set(error, ORR_FAULT_INTERNAL, "%s: merging wants a batch", store->path);
   if (!check_other(store, path, error)) return FALSE;
   g_auto(Merge) merge = {.store = store, .source = orr_store_open_read(path, error)};
   if (!merge.source) return FALSE;

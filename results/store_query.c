@@ -49,8 +49,7 @@ static int authorize(void *user, int action, const char *first, const char *seco
 /* --- The statement --- */
 
 static gboolean refuse(const char *sql, const char *why, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s, in: %s", why, sql);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "%s, in: %s", why, sql);
 }
 
 static gboolean fail_query(const OrrStore *store, const char *sql, GError **error) {
@@ -133,12 +132,11 @@ static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *st
   sqlite3_bind_int64(stmt, 1, run_id);
   if (kinds) sqlite3_bind_text(stmt, 2, kinds, -1, SQLITE_STATIC);
   if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
-  if (run_id != 0 && !sqlite3_column_int(stmt, 1)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "%s: there is no run %" G_GINT64_FORMAT "; the newest is %" G_GINT64_FORMAT,
-                store->path, run_id, (gint64)sqlite3_column_int64(stmt, 2));
-    return FALSE;
-  }
+  if (run_id != 0 && !sqlite3_column_int(stmt, 1))
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "%s: there is no run %" G_GINT64_FORMAT
+                         "; the newest is %" G_GINT64_FORMAT,
+                         store->path, run_id, (gint64)sqlite3_column_int64(stmt, 2));
   *ret_run_id = run_id ? run_id : sqlite3_column_int64(stmt, 0);
   return TRUE;
 }
@@ -324,10 +322,9 @@ static gboolean check_view_name(const char *word, GError **error) {
   for (guint i = 0; i < n; i++) names[i] = views[i].name;
   const char *nearest = orr_diag_nearest_word(word, names);
   g_autofree char *all = g_strjoinv(", ", (char **)names);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "there is no view '%s'%s%s%s (views: %s; or give an SQL statement)", word,
-              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_USAGE, "there is no view '%s'%s%s%s (views: %s; or give an SQL statement)",
+      word, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
 }
 
 OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id,

@@ -56,17 +56,13 @@ void orr_store_forget_inserts(OrrStore *store) {
 
 static gboolean check_table(const OrrFieldTable *table, GError **error) {
   static const char *const own[] = {"run", "param", "metric_def", NULL};
-  if (g_strv_contains(own, table->name)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
-                "rows cannot be called '%s': the store's own table", table->name);
-    return FALSE;
-  }
+  if (g_strv_contains(own, table->name))
+    return orr_fault_set(error, ORR_FAULT_INTERNAL,
+                         "rows cannot be called '%s': the store's own table", table->name);
   for (size_t i = 0; i < table->n_fields; i++)
-    if (!sql_type(&table->fields[i])) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
-                  "row table '%s': field '%s' is not a scalar", table->name, table->fields[i].name);
-      return FALSE;
-    }
+    if (!sql_type(&table->fields[i]))
+      return orr_fault_set(error, ORR_FAULT_INTERNAL, "row table '%s': field '%s' is not a scalar",
+                           table->name, table->fields[i].name);
   return TRUE;
 }
 

@@ -119,12 +119,10 @@ static gboolean add_column(const OrrTransfer *transfer, Table *table, sqlite3_st
                            GString *definitions, GError **error) {
   static const char *const types[] = {"INTEGER", "REAL", "TEXT", NULL};
   const char *name = text_at(info, 0), *type = text_at(info, 1);
-  if (!type || !g_strv_contains(types, type)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: table %s has a column of type '%s': no Orrery made it", transfer->source->path,
-                table->name, type ? type : "");
-    return FALSE;
-  }
+  if (!type || !g_strv_contains(types, type))
+    return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                         "%s: table %s has a column of type '%s': no Orrery made it",
+                         transfer->source->path, table->name, type ? type : "");
   Column column = {.name = g_strdup(name),
                    .is_run = holds_run(transfer->source, table->name, name)};
   column.is_compared = !column.is_run && strcmp(name, "wall_time_s") != 0;
@@ -202,9 +200,8 @@ static void table_free(gpointer data) {
 static gboolean add_table(const OrrTransfer *transfer, const char *name, GError **error) {
   if (!orr_store_is_table_name(name)) {
     g_autofree char *shown = g_strescape(name, NULL);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no Orrery made the table '%s'",
-                transfer->source->path, shown);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: no Orrery made the table '%s'",
+                         transfer->source->path, shown);
   }
   Table *table = g_new0(Table, 1);
   g_ptr_array_add(transfer->tables, table);

@@ -60,20 +60,17 @@ double orr_fabric_switch_fraction(const OrrFabric *fabric) {
 
 static gboolean check_domains(const OrrFabric *fabric, GError **error) {
   const OrrNodeShape *node = &fabric->cluster->node;
-  if (node->scale_up_domain > node->gpus && fabric->kind != &orr_nvlink_domain) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "a scale-up-domain of %" G_GINT64_FORMAT " GPUs spans nodes of %" G_GINT64_FORMAT
-                ": the fabric must be {kind: nvlink-domain, scale-out: %s}",
-                node->scale_up_domain, node->gpus, fabric->kind->entry.name);
-    return FALSE;
-  }
-  if (!fabric->n_ports && fabric->n_gpus > MAX(node->scale_up_domain, node->gpus)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "nics-per-gpu is %g, but %" G_GINT64_FORMAT
-                " nodes need a network: it must be greater than 0",
-                node->nics_per_gpu, orr_cluster_n_nodes(fabric->cluster));
-    return FALSE;
-  }
+  if (node->scale_up_domain > node->gpus && fabric->kind != &orr_nvlink_domain)
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "a scale-up-domain of %" G_GINT64_FORMAT
+                         " GPUs spans nodes of %" G_GINT64_FORMAT
+                         ": the fabric must be {kind: nvlink-domain, scale-out: %s}",
+                         node->scale_up_domain, node->gpus, fabric->kind->entry.name);
+  if (!fabric->n_ports && fabric->n_gpus > MAX(node->scale_up_domain, node->gpus))
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "nics-per-gpu is %g, but %" G_GINT64_FORMAT
+                         " nodes need a network: it must be greater than 0",
+                         node->nics_per_gpu, orr_cluster_n_nodes(fabric->cluster));
   return TRUE;
 }
 
@@ -83,23 +80,20 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
   const gboolean detours =
       cluster->routing == ORR_ROUTING_VALIANT || cluster->routing == ORR_ROUTING_UGAL;
-  if (detours && (!fabric->plan || !fabric->kind->detour)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "routing %s takes detours through other groups, which fabric %s lacks: use it on a "
-                "dragonfly or dragonfly-plus, or routing ideal, ecmp, adaptive or static",
-                orr_routing_words[cluster->routing], fabric->kind->entry.name);
-    return FALSE;
-  }
+  if (detours && (!fabric->plan || !fabric->kind->detour))
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "routing %s takes detours through other groups, which fabric %s lacks: use it on a "
+        "dragonfly or dragonfly-plus, or routing ideal, ecmp, adaptive or static",
+        orr_routing_words[cluster->routing], fabric->kind->entry.name);
   const gboolean apart = fabric->plan && fabric->kind->reaches && fabric->n_ports > 1 &&
                          !fabric->kind->reaches(fabric->plan, 0, 1);
-  if (apart && cluster->node.scale_up_domain % cluster->node.gpus != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "fabric %s has no links between rails: scale-up-domain (%" G_GINT64_FORMAT
-                ") must hold whole nodes of %" G_GINT64_FORMAT
-                " GPUs, which forward to each other (PXN)",
-                fabric->kind->entry.name, cluster->node.scale_up_domain, cluster->node.gpus);
-    return FALSE;
-  }
+  if (apart && cluster->node.scale_up_domain % cluster->node.gpus != 0)
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "fabric %s has no links between rails: scale-up-domain (%" G_GINT64_FORMAT
+        ") must hold whole nodes of %" G_GINT64_FORMAT " GPUs, which forward to each other (PXN)",
+        fabric->kind->entry.name, cluster->node.scale_up_domain, cluster->node.gpus);
   return TRUE;
 }
 
@@ -115,12 +109,11 @@ static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error
   *ret_ports = nodes * per_node;
   fabric->server_port = *ret_ports - servers;
   if (fabric->server_port >= fabric->n_ports) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "%" G_GINT64_FORMAT " storage servers and the ports of %" G_GINT64_FORMAT
-              " nodes do not fit the fabric, which was built for %" G_GINT64_FORMAT
-              " nodes: raise max-nodes, or attach storage by its own network",
-              servers, orr_cluster_n_nodes(cluster), nodes);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "%" G_GINT64_FORMAT " storage servers and the ports of %" G_GINT64_FORMAT
+                       " nodes do not fit the fabric, which was built for %" G_GINT64_FORMAT
+                       " nodes: raise max-nodes, or attach storage by its own network",
+                       servers, orr_cluster_n_nodes(cluster), nodes);
 }
 
 static gboolean make_plan(OrrFabric *fabric, GError **error) {
@@ -147,11 +140,10 @@ static gboolean number_links(OrrFabric *fabric, GError **error) {
   fabric->memory_base = fabric->storage_base + orr_fabric_n_storage_links(fabric);
   fabric->n_links = fabric->memory_base + orr_fabric_n_memory_links(fabric);
   if (fabric->n_links < G_MAXUINT32) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "the cluster has %" G_GINT64_FORMAT
-              " links: at most %u can be numbered; use fewer nodes or routing: ideal",
-              fabric->n_links, G_MAXUINT32);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "the cluster has %" G_GINT64_FORMAT
+                       " links: at most %u can be numbered; use fewer nodes or routing: ideal",
+                       fabric->n_links, G_MAXUINT32);
 }
 
 OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **error) {

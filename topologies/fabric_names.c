@@ -84,10 +84,9 @@ static GArray *refuse(const char *what, const char *name, GPtrArray *known, GErr
   for (guint i = 0; i + 1 < known->len && i < 6; i++)
     g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", (const char *)known->pdata[i]);
   if (known->len > 7) g_string_append(text, ", ...");
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the fabric has no %s '%s'%s%s%s (it has %s)",
-              what, name, nearest ? ": did you mean '" : "", nearest ? nearest : "",
-              nearest ? "'?" : "", text->len ? text->str : "none between switches");
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_DOCUMENT, "the fabric has no %s '%s'%s%s%s (it has %s)",
+                        what, name, nearest ? ": did you mean '" : "", nearest ? nearest : "",
+                        nearest ? "'?" : "", text->len ? text->str : "none between switches");
 }
 
 /* Names for error messages: links, those between switches first, or the switches that they name;

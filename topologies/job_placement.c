@@ -24,12 +24,10 @@ static gboolean check(const OrrPlacementRequest *request, const gint64 *gpus, gi
                       : request->taken[gpus[i]]                 ? "belongs to an earlier job"
                       : mine[gpus[i]]                           ? "is named twice"
                                                                 : NULL;
-    if (why) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")", request->job, gpus[i],
-                  why, request->n_gpus - 1);
-      return FALSE;
-    }
+    if (why)
+      return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                           "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")", request->job,
+                           gpus[i], why, request->n_gpus - 1);
     mine[gpus[i]] = TRUE;
   }
   return TRUE;
@@ -48,11 +46,10 @@ gboolean orr_job_placement_take(const OrrPlacementRequest *request, const gint64
   for (gint64 i = 0; i < n_order && found < n; i++)
     if (!request->taken[order[i]]) ret_gpus[found++] = order[i];
   if (found == n) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "job %s needs " D " GPUs and only " D
-              " are free: use fewer jobs, smaller jobs or more cluster.nodes",
-              request->job, n, found);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "job %s needs " D " GPUs and only " D
+                       " are free: use fewer jobs, smaller jobs or more cluster.nodes",
+                       request->job, n, found);
 }
 
 char *orr_job_placement_text(const gint64 *gpus, gint64 n) {

@@ -31,13 +31,12 @@ static gboolean refuse_order(const char *order, GError **error) {
 static gboolean check_sizes(const gint64 size[ORR_N_AXES], GError **error) {
   gint64 n = 1;
   for (int axis = 0; axis < ORR_N_AXES; axis++) {
-    if (size[axis] < 1 || size[axis] > G_MAXINT32 / n) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "%s is %" G_GINT64_FORMAT
-                  ": it must be 1 or more, and the axes together may have at most %d ranks",
-                  axis_names[axis], size[axis], G_MAXINT32);
-      return FALSE;
-    }
+    if (size[axis] < 1 || size[axis] > G_MAXINT32 / n)
+      return orr_fault_set(
+          error, ORR_FAULT_DOCUMENT,
+          "%s is %" G_GINT64_FORMAT
+          ": it must be 1 or more, and the axes together may have at most %d ranks",
+          axis_names[axis], size[axis], G_MAXINT32);
     n *= size[axis];
   }
   return TRUE;

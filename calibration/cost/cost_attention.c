@@ -351,11 +351,9 @@ static gboolean finish_head_dim(const GPtrArray *groups, GPtrArray *built, GErro
   for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
   for (guint i = 0; i < groups->len; i++) {
     Building *building = groups->pdata[i];
-    if (!orr_grid_fill(building->grid)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
-      return FALSE;
-    }
+    if (!orr_grid_fill(building->grid))
+      return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                           "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
     const Group group = {building->group, g_steal_pointer(&building->grid)};
     g_array_append_val(attention->groups, group);
   }

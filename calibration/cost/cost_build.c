@@ -119,9 +119,8 @@ static gboolean check_gemm(const GPtrArray *tables, GError **error) {
                                                                      : NULL;
     seen[table->dtype] |= table->rows->len > 0;
     if (!wrong) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "gemm %s: %s", orr_dtype_names[table->dtype],
-                wrong);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT, "gemm %s: %s", orr_dtype_names[table->dtype],
+                         wrong);
   }
   return TRUE;
 }
@@ -142,9 +141,8 @@ static gboolean check_attention(const OrrProfileAttention *table, GError **error
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
     if (has_number(row->us) || group_has_number(table, row)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "attention: head-dim %" G_GINT64_FORMAT " has no row", row->head_dim);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "attention: head-dim %" G_GINT64_FORMAT " has no row", row->head_dim);
   }
   return TRUE;
 }

@@ -69,9 +69,8 @@ gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollecti
   collective->us = collective->bytes ? orr_profile_numbers(row->us, FALSE, error) : NULL;
   if (!collective->us) return FALSE;
   if (collective->us->len == collective->bytes->len && collective->us->len > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "collective %s: as many sizes as latencies are needed", row->op);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "collective %s: as many sizes as latencies are needed", row->op);
 }
 
 /* The index of the first rows from @from on for that collective and number of ranks; own ones

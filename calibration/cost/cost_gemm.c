@@ -162,9 +162,8 @@ OrrGrid *orr_cost_gemm_build(const OrrCostModel *model, const OrrProfileGemm *ta
   for (guint i = 0; i < table->rows->len; i++)
     if (!set_row(model, &building, table->rows->pdata[i], error)) return NULL;
   if (orr_grid_fill(grid)) return g_steal_pointer(&grid);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "gemm %s: there is no row",
-              orr_dtype_names[table->dtype]);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_DOCUMENT, "gemm %s: there is no row",
+                        orr_dtype_names[table->dtype]);
 }
 
 /* --- queries --- */

@@ -373,10 +373,9 @@ gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GErr
     library->us = library->size ? orr_profile_numbers(row->us, FALSE, error) : NULL;
     if (!library->us) return FALSE;
     if (library->us->len == library->size->len && rises(library->size)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "library %s, %s: as many sizes, rising, as latencies are needed", row->library,
-                row->op);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "library %s, %s: as many sizes, rising, as latencies are needed",
+                         row->library, row->op);
   }
   for (guint i = 0; i < model->libraries->len; i++) {
     OrrCostLibrary *library = model->libraries->pdata[i];

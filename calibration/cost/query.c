@@ -319,10 +319,9 @@ static const Question *find_question(const char *given, GError **error) {
   }
   const char *nearest = orr_diag_nearest_word(name, names);
   g_autofree char *allowed = g_strjoinv(", ", (char **)names);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", given,
-              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-              allowed);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", given,
+                        nearest ? ": did you mean '" : "", nearest ? nearest : "",
+                        nearest ? "'?" : "", allowed);
 }
 
 char *orr_query_help(void) {
@@ -405,11 +404,9 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
   } else {
     good = good && value > 0 && value < 1e15 && (key->kind == SIZE || value == floor(value));
   }
-  if (!good) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is '%s': want %s", key->name, text,
-                allowed[key->kind]);
-    return FALSE;
-  }
+  if (!good)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "%s is '%s': want %s", key->name, text,
+                         allowed[key->kind]);
   *ret_value = value;
   return TRUE;
 }
@@ -447,25 +444,19 @@ static gboolean read_pairs(const Question *question, const char *const *key_valu
   set_fallbacks(question, values);
   for (guint i = 0; key_values && key_values[i]; i++) {
     const char *equals = strchr(key_values[i], '=');
-    if (!equals) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s': want key=value", key_values[i]);
-      return FALSE;
-    }
+    if (!equals)
+      return orr_fault_set(error, ORR_FAULT_USAGE, "'%s': want key=value", key_values[i]);
     int key = find_key(question, key_values[i], (gsize)(equals - key_values[i]), error);
     if (key < 0 || !parse_value(&question->keys[key], equals + 1, &values[key], error))
       return FALSE;
-    if (is_given[key]) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is given twice", question->keys[key].name);
-      return FALSE;
-    }
+    if (is_given[key])
+      return orr_fault_set(error, ORR_FAULT_USAGE, "%s is given twice", question->keys[key].name);
     is_given[key] = TRUE;
   }
   for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++)
-    if (isnan(values[i])) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs %s=...", question->name,
-                  question->keys[i].name);
-      return FALSE;
-    }
+    if (isnan(values[i]))
+      return orr_fault_set(error, ORR_FAULT_USAGE, "%s needs %s=...", question->name,
+                           question->keys[i].name);
   return check_values(question, values, error);
 }
 
@@ -473,11 +464,10 @@ static gboolean answer(const OrrCostModel *cost, const Question *question, const
                        OrrCost *ret_cost, GError **error) {
   *ret_cost = question->answer(cost, question->name, values);
   if (isfinite(ret_cost->time_s)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "%s: device %s has no link to other devices: scale-up-bandwidth or "
-              "host-link-bandwidth is needed",
-              question->name, cost->device->name ? cost->device->name : "?");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "%s: device %s has no link to other devices: scale-up-bandwidth or "
+                       "host-link-bandwidth is needed",
+                       question->name, cost->device->name ? cost->device->name : "?");
 }
 
 gboolean orr_query_operator(const OrrCostModel *cost, const char *operator_name,

@@ -52,10 +52,7 @@ gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const cha
   g_autofree char *data = orr_crossval_plot_data(tables, MAX_POINTS),
                   *data_path = g_strconcat(output, ".dat", NULL);
   g_autofree char *n_blocks = g_strdup_printf("%u", count_blocks(data));
-  if (!*data) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "there are no rows to draw");
-    return FALSE;
-  }
+  if (!*data) return orr_fault_set(error, ORR_FAULT_RESOURCE, "there are no rows to draw");
   g_autofree char *data_name = orr_gnuplot_path(data_path), *output_name = orr_gnuplot_path(output);
   const char *const args[] = {"-c",     script, ORR_GNUPLOT_DATA, ORR_GNUPLOT_PICTURE,
                               terminal, title,  n_blocks,         NULL};

@@ -414,9 +414,8 @@ static gboolean import_folder(GString *text, const char *folder, Import *import,
       !orr_measured_moe(text, folder, import->thin, import->diags, &import->n_tables, error))
     return FALSE;
   if (import->n_tables > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s, %s", folder,
-              gemm_layout.file, prefill_layout.file, decode_layout.file, ORR_MEASURED_MOE);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s, %s", folder,
+                       gemm_layout.file, prefill_layout.file, decode_layout.file, ORR_MEASURED_MOE);
 }
 
 char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error) {

@@ -163,11 +163,9 @@ gboolean orr_measured_library(GString *text, const char *path, const OrrMeasured
   g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(Sample));
   read_samples(csv, options->system, options->thin, samples, diags);
   if (!refuse_repeats(samples, diags)) return TRUE;
-  if (samples->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no products of system '%s'", path,
-                options->system);
-    return FALSE;
-  }
+  if (samples->len == 0)
+    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: no products of system '%s'", path,
+                         options->system);
   g_autofree char *source = orr_measured_source(csv);
   g_string_append(text, "library-gemm:\n");
   for (guint begin = 0, end; begin < samples->len; begin = end) {

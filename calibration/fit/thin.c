@@ -332,12 +332,10 @@ gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows,
   for (int kind = 0; kind < N_KINDS; kind++)
     for (guint t = 0; t < orr_profile_length(tables_of(profile, kind)); t++, n_tables++)
       if (!list_table(&thinning, kind, t, error)) return FALSE;
-  if (n_rows < 2 * n_tables) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "%u rows are too few for %u tables: keep at least %u", n_rows, n_tables,
-                2 * n_tables);
-    return FALSE;
-  }
+  if (n_rows < 2 * n_tables)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "%u rows are too few for %u tables: keep at least %u", n_rows, n_tables,
+                         2 * n_tables);
   if (slots->len > n_rows) {
     if (!choose(&thinning, n_rows, error)) return FALSE;
     apply(&thinning);

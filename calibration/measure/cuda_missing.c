@@ -5,10 +5,10 @@
 #include "sim/base/fault.h"
 
 const OrrDeviceLayer *orr_cuda_layer_find(GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "this Orrery was built without CUDA (%s), so it cannot measure GPUs. Install the "
-              "CUDA toolkit (nvcc, "
-              "cuBLAS), then: meson setup --reconfigure build -Dcuda=enabled && ninja -C build",
-              ORR_CUDA_MISSING);
-  return NULL;
+  return orr_fault_null(
+      error, ORR_FAULT_RESOURCE,
+      "this Orrery was built without CUDA (%s), so it cannot measure GPUs. Install the "
+      "CUDA toolkit (nvcc, "
+      "cuBLAS), then: meson setup --reconfigure build -Dcuda=enabled && ninja -C build",
+      ORR_CUDA_MISSING);
 }

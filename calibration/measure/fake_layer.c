@@ -32,10 +32,7 @@ struct OrrKernel {
 };
 
 static OrrBench *fake_open(int ordinal, GError **error) {
-  if (ordinal != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is one fake device: 0");
-    return NULL;
-  }
+  if (ordinal != 0) return orr_fault_null(error, ORR_FAULT_USAGE, "there is one fake device: 0");
   OrrBench *bench = g_new0(OrrBench, 1);
   bench->facts = (OrrBenchFacts){
       .device = g_strdup("Fake analytic device"),
@@ -86,17 +83,13 @@ static double fake_clock(OrrBench *bench) { return bench->clock_s; }
 
 static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
   const OrrShapeWork work = shape->family->work(shape, &bench->facts);
-  if (work.flops > 0 && bench->facts.flops[work.dtype] <= 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: the fake device has no %s",
-                shape->family->entry.name, orr_dtype_names[work.dtype]);
-    return NULL;
-  }
+  if (work.flops > 0 && bench->facts.flops[work.dtype] <= 0)
+    return orr_fault_null(error, ORR_FAULT_USAGE, "%s: the fake device has no %s",
+                          shape->family->entry.name, orr_dtype_names[work.dtype]);
   if (strcmp(shape->family->entry.name, "collective") == 0 &&
-      orr_shape_at(shape, "bytes") > (gint64)1 << 32) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "shapes that do not fit into the device's memory");
-    return NULL;
-  }
+      orr_shape_at(shape, "bytes") > (gint64)1 << 32)
+    return orr_fault_null(error, ORR_FAULT_USAGE,
+                          "shapes that do not fit into the device's memory");
   g_autofree char *text = orr_shape_text(shape);
   OrrKernel *kernel = g_new0(OrrKernel, 1);
   *kernel = (OrrKernel){

@@ -40,11 +40,9 @@ static gboolean same_shape(const Known *a, const Known *b) {
 static gboolean add_known(GArray *known, const OrrMeasureRow *row, GError **error) {
   Known one = {.row = row};
   const OrrMeasureFamily *family = orr_family_find(row->family);
-  if (!family) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "there is no family of microkernels '%s'",
-                row->family);
-    return FALSE;
-  }
+  if (!family)
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT, "there is no family of microkernels '%s'",
+                         row->family);
   if (!orr_shape_parse(family, row->shape, &one.shape, error)) return FALSE;
   g_array_append_val(known, one);
   return TRUE;
@@ -55,11 +53,9 @@ static GArray *known_of(const GArray *rows, GError **error) {
   for (guint i = 0; i < rows->len; i++) {
     const OrrMeasureRow *row = &g_array_index(rows, OrrMeasureRow, i);
     const OrrMeasureRow *first = &g_array_index(rows, OrrMeasureRow, 0);
-    if (g_strcmp0(row->device, first->device) != 0) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "rows of two devices: '%s' and '%s'",
-                  first->device, row->device);
-      return NULL;
-    }
+    if (g_strcmp0(row->device, first->device) != 0)
+      return orr_fault_null(error, ORR_FAULT_DOCUMENT, "rows of two devices: '%s' and '%s'",
+                            first->device, row->device);
     if (row->verified != ORR_VERIFIED_NO && !add_known(known, row, error)) return NULL;
   }
   g_array_sort(known, compare_known);

@@ -144,9 +144,8 @@ static gboolean take_word(Session *session, const OrrShape *shape, const OrrJobW
   g_autofree char *who = word->rank != session->facts->rank
                              ? g_strdup_printf("rank %" G_GINT64_FORMAT ": ", word->rank)
                              : g_strdup("");
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s%s %s: %s", who, shape->family->entry.name,
-              text, word->reason);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s%s %s: %s", who, shape->family->entry.name,
+                       text, word->reason);
 }
 
 static gboolean measure(Session *session, const OrrShape *shape, gboolean together,

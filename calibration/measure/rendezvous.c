@@ -21,9 +21,8 @@ static const struct {
 static gboolean read_number(const char *name, gint64 *ret_number, GError **error) {
   const char *text = g_getenv(name);
   if (text && g_ascii_string_to_signed(text, 10, 0, 1 << 20, ret_number, NULL)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s is '%s': must be a whole number", name,
-              text ? text : "");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s is '%s': must be a whole number", name,
+                       text ? text : "");
 }
 
 /* The file name contains the job and its step, so that an older job's file is not mistaken for
@@ -45,12 +44,10 @@ gboolean orr_rendezvous_init(OrrRendezvous *ret_rendezvous, GError **error) {
       return FALSE;
     if (g_getenv(launchers[i].local) && !read_number(launchers[i].local, &found.local_rank, error))
       return FALSE;
-    if (found.rank >= found.n_ranks) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                  "%s is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " ranks", launchers[i].rank,
-                  found.rank, found.n_ranks);
-      return FALSE;
-    }
+    if (found.rank >= found.n_ranks)
+      return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                           "%s is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " ranks",
+                           launchers[i].rank, found.rank, found.n_ranks);
     if (found.n_ranks > 1) found.file = file_of(folder, launchers[i].job, launchers[i].step);
     break;
   }
@@ -64,8 +61,7 @@ static gboolean write_bytes(const char *file, const void *bytes, gsize n, GError
   g_autoptr(GError) reason = NULL;
   if (g_file_set_contents(file, bytes, (gssize)n, &reason))
     return TRUE; /* writes a temporary file, then renames it */
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "ORRERY_RENDEZVOUS: %s", reason->message);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "ORRERY_RENDEZVOUS: %s", reason->message);
 }
 
 static gboolean try_read(const char *file, void *bytes, gsize n) {

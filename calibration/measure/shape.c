@@ -40,9 +40,8 @@ static gboolean parse_value(const OrrShapeColumn *column, const char *text, gint
 
 static gboolean refuse(const OrrMeasureFamily *family, const char *text, const char *why,
                        const char *part, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%s' is not a shape of %s: %s '%s'", text,
-              family->entry.name, why, part);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "'%s' is not a shape of %s: %s '%s'", text,
+                       family->entry.name, why, part);
 }
 
 gboolean orr_shape_parse(const OrrMeasureFamily *family, const char *text, OrrShape *ret_shape,

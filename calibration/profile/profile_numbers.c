@@ -53,12 +53,10 @@ GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error) {
     if (!*text) return g_steal_pointer(&numbers);
     double value;
     const char *end = text;
-    if (!parse_number(text, holes, &end, &value)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "value %u is '%.*s': want a number above 0%s", numbers->len + 1,
-                  (int)MIN(strcspn(text, " \t\r\n"), 40), text, holes ? " or '-'" : "");
-      return NULL;
-    }
+    if (!parse_number(text, holes, &end, &value))
+      return orr_fault_null(error, ORR_FAULT_DOCUMENT,
+                            "value %u is '%.*s': want a number above 0%s", numbers->len + 1,
+                            (int)MIN(strcspn(text, " \t\r\n"), 40), text, holes ? " or '-'" : "");
     g_array_append_val(numbers, value);
     text = end;
   }

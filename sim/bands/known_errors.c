@@ -73,10 +73,8 @@ GArray *orr_known_errors_read(OrrLibrary *library, GError **error) {
   g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
   if (!csv) return NULL;
   g_autofree char *found = g_strjoinv(",", csv->header);
-  if (strcmp(found, header) != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: the header is not %s", path, header);
-    return NULL;
-  }
+  if (strcmp(found, header) != 0)
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: the header is not %s", path, header);
   for (guint i = 0; i < csv->lines->len; i++) read_line(csv, csv->lines->pdata[i], diags, errors);
   return orr_diags_check(diags, error) ? g_steal_pointer(&errors) : NULL;
 }

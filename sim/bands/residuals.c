@@ -203,10 +203,9 @@ static gboolean fail(const Place *place, GError **error, const char *format, ...
   va_start(arguments, format);
   g_autofree char *what = g_strdup_vprintf(format, arguments);
   va_end(arguments);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "%s:%" G_GINT64_FORMAT ": %s; `make residuals` writes the file", place->path,
-              place->line, what);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "%s:%" G_GINT64_FORMAT ": %s; `make residuals` writes the file", place->path,
+                       place->line, what);
 }
 
 /* "METRIC:MEASURED:SIMULATED", cut in place. @ret_answer may have the metric of the row above. */
@@ -287,8 +286,7 @@ static char *read_text(const char *path, GError **error) {
     return NULL;
   }
   if (g_utf8_validate(text, (gssize)length, NULL)) return g_steal_pointer(&text);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not UTF-8 text", path);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: not UTF-8 text", path);
 }
 
 OrrResiduals *orr_residuals_read(const char *path, GError **error) {

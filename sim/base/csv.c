@@ -88,16 +88,13 @@ OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error) {
     g_prefix_error(error, "%s: ", path);
     return NULL;
   }
-  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
-    return NULL;
-  }
+  if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL))
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
   const gboolean has_mark =
       g_str_has_prefix(text, "\xef\xbb\xbf"); /* spreadsheets begin UTF-8 with one */
   g_autoptr(OrrCsv) csv = orr_csv_parse(text + (has_mark ? 3 : 0), path, diags);
   if (csv->header) return g_steal_pointer(&csv);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: no header line", path);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: no header line", path);
 }
 
 int orr_csv_column(const OrrCsv *csv, const char *name) {

@@ -26,6 +26,12 @@ typedef enum {
 
 GQuark orr_fault_quark(void);
 
+/* Sets @error as g_set_error does. Returns FALSE or NULL: `return orr_fault_set(error, ...)`. */
+gboolean orr_fault_set(GError **error, OrrFaultCode code, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+void *orr_fault_null(GError **error, OrrFaultCode code, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
 /* The exit status for @error: 2 for document and usage, else 1; 0 for NULL. */
 int orr_fault_exit_status(const GError *error);
 

@@ -31,8 +31,7 @@ static gboolean fail(GError **error, const char *path, const char *format, ...) 
   va_start(arguments, format);
   g_autofree char *why = g_strdup_vprintf(format, arguments);
   va_end(arguments);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "path '%s': %s", path, why);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "path '%s': %s", path, why);
 }
 
 /* The map below @key, created where missing; a scalar there becomes {@name_key: scalar} where

@@ -17,14 +17,13 @@ static void close_file(int *file) {
 }
 
 static gboolean fail(GError **error, const char *reason) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "cannot be read: %s", reason);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "cannot be read: %s", reason);
 }
 
 static gboolean fail_size(GError **error, gsize max_bytes) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "is larger than %" G_GSIZE_FORMAT " MiB, the most that is read", max_bytes >> 20);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                       "is larger than %" G_GSIZE_FORMAT " MiB, the most that is read",
+                       max_bytes >> 20);
 }
 
 /* With O_NONBLOCK, opening a pipe returns at once; regular files are not affected. -1 with

@@ -21,9 +21,8 @@ static void close_file(int *file) {
 }
 
 static gboolean fail(const char *path, const char *reason, GError **error) {
-  g_set_error(error, ORR_FAULT, *path ? ORR_FAULT_RESOURCE : ORR_FAULT_USAGE,
-              "%s: cannot be written: %s", *path ? path : "''", reason);
-  return FALSE;
+  return orr_fault_set(error, *path ? ORR_FAULT_RESOURCE : ORR_FAULT_USAGE,
+                       "%s: cannot be written: %s", *path ? path : "''", reason);
 }
 
 /* The number of an open file of this process that @path names ("/dev/stdout", "/dev/fd/3"), or

@@ -26,12 +26,10 @@ const char *orr_gnuplot_terminal(const char *output, GError **error) {
   for (guint i = 0; i < G_N_ELEMENTS(known); i++)
     if (g_str_has_suffix(output, known[i][0]) && !has_control(output)) return known[i][1];
   if (has_control(output))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "a picture's file name cannot hold a control character");
-  else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "%s: want a file that ends in .svg, .png or .pdf", output);
-  return NULL;
+    return orr_fault_null(error, ORR_FAULT_USAGE,
+                          "a picture's file name cannot hold a control character");
+  return orr_fault_null(error, ORR_FAULT_USAGE, "%s: want a file that ends in .svg, .png or .pdf",
+                        output);
 }
 
 void orr_gnuplot_append_quoted(GString *script, const char *text) {
@@ -140,19 +138,16 @@ gboolean orr_gnuplot_run(const char *const *args, const char *data, const char *
                                                               open_text(NULL), open_text(NULL)};
   g_autoptr(GError) reason = NULL;
   int status = 0;
-  if (!orr_gnuplot_is_installed()) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "gnuplot is not installed (Debian: apt-get install gnuplot-nox)");
-    return FALSE;
-  }
+  if (!orr_gnuplot_is_installed())
+    return orr_fault_set(error, ORR_FAULT_RESOURCE,
+                         "gnuplot is not installed (Debian: apt-get install gnuplot-nox)");
   if (spawn(args, files, &status, &reason)) {
     *ret_picture = read_back(files[PICTURE]);
     return TRUE;
   }
   g_autoptr(GString) said = read_back(files[COMPLAINT]);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "gnuplot: %s%s%s", reason->message,
-              said->len ? ": " : "", g_strstrip(said->str));
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "gnuplot: %s%s%s", reason->message,
+                       said->len ? ": " : "", g_strstrip(said->str));
 }
 
 void orr_gnuplot_leave(const char *const *args, const char *output, const char *data,

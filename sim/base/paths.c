@@ -68,10 +68,9 @@ void orr_paths_note_read(const char *path) {
 /* --- The check --- */
 
 static gboolean refuse(const OrrPath *written, const char *what, const char *path, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "%s %s would overwrite %s (%s): give another file; nothing was written",
-              written->what, written->path, path, what);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "%s %s would overwrite %s (%s): give another file; nothing was written",
+                       written->what, written->path, path, what);
 }
 
 /* Whether @file is @path, a journal of @path, or inside the folder @path. */

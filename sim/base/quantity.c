@@ -171,23 +171,20 @@ static gboolean take_number(const char **at, GString *mantissa, long *ret_expone
 static gboolean refuse_unit(const char *text, const char *found, OrrUnit unit, GError **error) {
   const char *allowed = orr_unit_allowed(unit);
   if (unit == ORR_UNIT_NONE)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "'%.60s' has a unit ('%.20s') where a pure number is needed", text, found);
-  else if (found[0] == '\0')
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' has no unit: allowed are %s", text,
-                allowed);
-  else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "'%.60s' has an unknown unit '%.20s': allowed %s %s", text, found,
-                unit == ORR_UNIT_FRACTION ? "no unit or" : "are", allowed);
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "'%.60s' has a unit ('%.20s') where a pure number is needed", text, found);
+  if (found[0] == '\0')
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT, "'%.60s' has no unit: allowed are %s", text,
+                         allowed);
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "'%.60s' has an unknown unit '%.20s': allowed %s %s", text, found,
+                       unit == ORR_UNIT_FRACTION ? "no unit or" : "are", allowed);
 }
 
 static gboolean refuse_number(const char *text, OrrUnit unit, GError **error) {
   const char *kind = unit == ORR_UNIT_NONE || unit == ORR_UNIT_FRACTION ? "" : " with a unit: ";
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' is not a number%s%s", text, kind,
-              kind[0] ? orr_unit_allowed(unit) : "");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "'%.60s' is not a number%s%s", text, kind,
+                       kind[0] ? orr_unit_allowed(unit) : "");
 }
 
 gboolean orr_quantity_parse(const char *text, OrrUnit unit, double *ret_value, GError **error) {
@@ -204,10 +201,8 @@ gboolean orr_quantity_parse(const char *text, OrrUnit unit, double *ret_value, G
   if (!symbol) return refuse_unit(trimmed, at, unit, error);
   g_string_append_printf(number, "e%ld", exponent + symbol->exponent);
   double value = g_ascii_strtod(number->str, NULL) * symbol->multiplier;
-  if (!isfinite(value)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' is too large", trimmed);
-    return FALSE;
-  }
+  if (!isfinite(value))
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT, "'%.60s' is too large", trimmed);
   *ret_value = value;
   return TRUE;
 }

@@ -11,10 +11,8 @@
 static gboolean apply(const OrrFieldTable *table, OrrNode *tree, const char *setting,
                       GError **error) {
   const char *equals = strchr(setting, '=');
-  if (!equals || equals == setting) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set takes PATH=VALUE, found '%s'", setting);
-    return FALSE;
-  }
+  if (!equals || equals == setting)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--set takes PATH=VALUE, found '%s'", setting);
   const char *file = tree->place.file;
   g_autofree char *path = g_strndup(setting, (gsize)(equals - setting));
   g_autofree char *value =

@@ -36,10 +36,8 @@ static gboolean export_database(const OrrCalibrateFit *fit, Exported *exported, 
   g_autoptr(GArray) rows = orr_calibrate_rows_of(fit->raw, fit->device, error);
   if (!rows) return FALSE;
   exported->system = orr_measure_row_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
-  if (!(exported->folder = g_dir_make_tmp("orrery-fit-XXXXXX", &reason))) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-    return FALSE;
-  }
+  if (!(exported->folder = g_dir_make_tmp("orrery-fit-XXXXXX", &reason)))
+    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s", reason->message);
   exported->files = orr_calibrate_rows_export(fit->raw, fit->device, exported->folder, error);
   return exported->files != NULL;
 }

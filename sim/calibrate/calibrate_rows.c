@@ -135,9 +135,8 @@ GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error
     g_array_append_val(rows, copy);
   }
   if (rows->len > 0) return g_steal_pointer(&rows);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no measured kernels%s%s", db,
-              device ? " of " : "", device ? device : "");
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: no measured kernels%s%s", db,
+                        device ? " of " : "", device ? device : "");
 }
 
 GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const char *folder,
@@ -145,10 +144,8 @@ GPtrArray *orr_calibrate_rows_export(const char *db, const char *device, const c
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
   g_autoptr(GPtrArray) files = rows ? orr_measure_export(rows, error) : NULL;
   if (!files) return NULL;
-  if (g_mkdir_with_parents(folder, 0777) != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", folder, g_strerror(errno));
-    return NULL;
-  }
+  if (g_mkdir_with_parents(folder, 0777) != 0)
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", folder, g_strerror(errno));
   for (guint i = 0; i < files->len; i++) {
     const OrrExportFile *file = files->pdata[i];
     g_autofree char *path = g_build_filename(folder, file->file, NULL);

@@ -56,14 +56,11 @@ const char *orr_cli_version(void) { return ORR_VERSION; }
 
 gboolean orr_cli_check_args(char **args, guint min, guint max, const char *what, GError **error) {
   guint n = g_strv_length(args);
-  if (n < min)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s", what);
-  else if (n > max)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s' is one argument too many: %s", args[max],
-                what);
-  else
-    return TRUE;
-  return FALSE;
+  if (n < min) return orr_fault_set(error, ORR_FAULT_USAGE, "%s", what);
+  if (n > max)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "'%s' is one argument too many: %s", args[max],
+                         what);
+  return TRUE;
 }
 
 int orr_cli_unknown(const char *what, const char *word, const char *const *known, GError **error) {
@@ -174,9 +171,8 @@ static const OrrCommand *find_part(const OrrCommand *command, char **args, GErro
     return NULL;
   }
   g_autofree char *all = g_strjoinv(", ", (char **)words->pdata);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s takes a %s (%s)", command->verb, command->part,
-              all);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_USAGE, "%s takes a %s (%s)", command->verb, command->part,
+                        all);
 }
 
 static int print_text(char *text) {
@@ -274,9 +270,8 @@ static OrrLibrary *open_library(GError **error) {
     g_ptr_array_add(folders, *folder);
   for (guint i = 0; i < folders->len; i++) {
     if (g_file_test(folders->pdata[i], G_FILE_TEST_IS_DIR)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--library %s: no such folder",
-                (char *)folders->pdata[i]);
-    return NULL;
+    return orr_fault_null(error, ORR_FAULT_USAGE, "--library %s: no such folder",
+                          (char *)folders->pdata[i]);
   }
   g_ptr_array_add(folders, NULL);
   return orr_library_new((const char *const *)folders->pdata);

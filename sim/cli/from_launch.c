@@ -29,9 +29,8 @@ static gboolean check_numbers(GError **error) {
                  {"--choose", orr_from_launch_asked.choice}};
   for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
     if (numbers[i].value >= 0 && numbers[i].value <= 100000000) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s takes a number from 1 to 100,000,000",
-                numbers[i].option);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE, "%s takes a number from 1 to 100,000,000",
+                         numbers[i].option);
   }
   return TRUE;
 }

@@ -23,9 +23,8 @@ gboolean orr_options_open(const char *path, OrrStore **ret_store, GError **error
 
 gboolean orr_options_check_jobs(GError **error) {
   if (orr_options.n_jobs >= 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j takes a number above 0, found %d",
-              orr_options.n_jobs);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "-j takes a number above 0, found %d",
+                       orr_options.n_jobs);
 }
 
 OrrNode *orr_options_scenario(OrrLibrary *library, const char *file, OrrDiags *diags,
@@ -45,7 +44,5 @@ char *orr_options_answer(const OrrAnswer *answer) {
 
 gboolean orr_options_check_form(GError **error) {
   if (orr_options.csv + orr_options.json + orr_options.markdown <= 1) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "give at most one of --csv, --json and --markdown");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "give at most one of --csv, --json and --markdown");
 }

@@ -22,9 +22,8 @@ gboolean orr_plan_slurm_asked(const char *executor, const char *db, gboolean *re
     return FALSE;
   }
   if (!*ret_is || db) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--executor slurm needs a database, but --db none was given");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "--executor slurm needs a database, but --db none was given");
 }
 
 /* The command that was typed, with each word quoted, without --executor. NULL with @error. */
@@ -52,10 +51,8 @@ static char *write_script(const char *folder, GError **error) {
   if (!command) return NULL;
   g_autofree char *script = g_strdup_printf("#!/bin/sh\nexec %s\n", command);
   g_autofree char *path = g_build_filename(folder, "plan", NULL);
-  if (g_mkdir_with_parents(folder, 0777) != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", folder, g_strerror(errno));
-    return NULL;
-  }
+  if (g_mkdir_with_parents(folder, 0777) != 0)
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", folder, g_strerror(errno));
   return g_file_set_contents(path, script, -1, error) ? g_steal_pointer(&path) : NULL;
 }
 

@@ -19,11 +19,9 @@ GArray *orr_question_bindings(char **params, GError **error) {
   g_array_set_clear_func(bindings, binding_clear);
   for (; params && *params; params++) {
     const char *equals = strchr(*params, '=');
-    if (!equals || equals == *params) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--param takes NAME=VALUE, found '%s'",
-                  *params);
-      return NULL;
-    }
+    if (!equals || equals == *params)
+      return orr_fault_null(error, ORR_FAULT_USAGE, "--param takes NAME=VALUE, found '%s'",
+                            *params);
     const OrrBinding binding = {g_strndup(*params, equals - *params), g_strdup(equals + 1)};
     g_array_append_val(bindings, binding);
   }
@@ -55,7 +53,7 @@ gboolean orr_question_check_view(const char *question, GError **error) {
 
 gboolean orr_question_run(const char *word, gint64 *ret_run, GError **error) {
   if (g_ascii_string_to_signed(word, 10, 1, G_MAXINT64, ret_run, NULL)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "'%s' is not the number of a run: 'orrery query DB runs' lists the runs", word);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "'%s' is not the number of a run: 'orrery query DB runs' lists the runs",
+                       word);
 }

@@ -76,8 +76,7 @@ static gboolean parse_budget(double *ret_s, GError **error) {
     return FALSE;
   }
   if (*ret_s > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--budget takes a time above 0, found %s", budget);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "--budget takes a time above 0, found %s", budget);
 }
 
 /* --device is the number of a GPU, or fake for the analytic device. */
@@ -88,11 +87,10 @@ static gboolean parse_device(OrrCalibrateOrder *session, GError **error) {
     return TRUE;
   }
   if (request.fit.device &&
-      !g_ascii_string_to_signed(request.fit.device, 10, 0, 1023, &ordinal, NULL)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--device takes the number of a GPU, or fake; found %s", request.fit.device);
-    return FALSE;
-  }
+      !g_ascii_string_to_signed(request.fit.device, 10, 0, 1023, &ordinal, NULL))
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--device takes the number of a GPU, or fake; found %s",
+                         request.fit.device);
   session->device = (int)ordinal;
   return (session->layer = orr_cuda_layer_find(error)) != NULL;
 }

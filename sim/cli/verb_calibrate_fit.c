@@ -26,23 +26,22 @@ static gboolean load_machine(OrrLibrary *library, const char *name, OrrMachine *
 
 static gboolean check_fit(const OrrCalibrateFit *fit, GError **error) {
   if (!fit->raw)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "calibrate fit needs --raw: a folder with gemm.csv and other tables, or a database "
-                "of orrery calibrate");
-  else if (!fit->device)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "calibrate fit needs --device NAME: the device that was measured");
-  else if (fit->collectives && !fit->system)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--collectives needs --system NAME: the system whose rows to use");
-  else if (fit->n_rows < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--thin takes a number above 0, found %d",
-                fit->n_rows);
-  else if (!g_file_test(fit->raw, G_FILE_TEST_EXISTS))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no such folder or database", fit->raw);
-  else
-    return TRUE;
-  return FALSE;
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE,
+        "calibrate fit needs --raw: a folder with gemm.csv and other tables, or a database "
+        "of orrery calibrate");
+  if (!fit->device)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "calibrate fit needs --device NAME: the device that was measured");
+  if (fit->collectives && !fit->system)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--collectives needs --system NAME: the system whose rows to use");
+  if (fit->n_rows < 0)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--thin takes a number above 0, found %d",
+                         fit->n_rows);
+  if (!g_file_test(fit->raw, G_FILE_TEST_EXISTS))
+    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: no such folder or database", fit->raw);
+  return TRUE;
 }
 
 static gboolean check_fit_paths(const OrrVerbCalibrate *options, GError **error) {

@@ -31,20 +31,18 @@ static const GOptionEntry options[] = {
 
 static gboolean check_options(GError **error) {
   if (!(fraction > 0 && fraction <= 1))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--share takes a number above 0 and at most 1, found %g", fraction);
-  else if (!(confidence > 0.5 && confidence < 1))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--confidence takes a number above 0.5 and below 1, found %g", confidence);
-  else if (!(tolerance >= 0.001 && tolerance <= 1))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--tolerance takes a number from 0.001 to 1, found %g", tolerance);
-  else if (seeds < 2 || seeds > 10)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--seeds takes a number from 2 to 10, found %d",
-                seeds);
-  else
-    return TRUE;
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--share takes a number above 0 and at most 1, found %g", fraction);
+  if (!(confidence > 0.5 && confidence < 1))
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--confidence takes a number above 0.5 and below 1, found %g", confidence);
+  if (!(tolerance >= 0.001 && tolerance <= 1))
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--tolerance takes a number from 0.001 to 1, found %g", tolerance);
+  if (seeds < 2 || seeds > 10)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--seeds takes a number from 2 to 10, found %d",
+                         seeds);
+  return TRUE;
 }
 
 static const OrrCapacityPoint *point_at(const OrrCapacity *capacity, guint i) {

@@ -82,22 +82,19 @@ static gboolean check_same_kind(OrrStore *store, const char *other, const char *
       error);
   if (!runs) return FALSE;
   if (g_ascii_strtoll(other, NULL, 10) == g_ascii_strtoll(this, NULL, 10))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "run %s compared with itself: give two different runs", this);
-  else if (runs->rows->len < 2)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "there is no run %s: 'orrery query DB runs' lists the runs",
-                runs->rows->len == 1 && g_str_equal(((char **)runs->rows->pdata[0])[0], this)
-                    ? other
-                    : this);
-  else if (!g_str_equal(((char **)runs->rows->pdata[0])[1], ((char **)runs->rows->pdata[1])[1]))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "run %s is of kind %s and run %s of kind %s: their results cannot be compared",
-                other, ((char **)runs->rows->pdata[0])[1], this,
-                ((char **)runs->rows->pdata[1])[1]);
-  else
-    return TRUE;
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "run %s compared with itself: give two different runs", this);
+  if (runs->rows->len < 2)
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE, "there is no run %s: 'orrery query DB runs' lists the runs",
+        runs->rows->len == 1 && g_str_equal(((char **)runs->rows->pdata[0])[0], this) ? other
+                                                                                      : this);
+  if (!g_str_equal(((char **)runs->rows->pdata[0])[1], ((char **)runs->rows->pdata[1])[1]))
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE,
+        "run %s is of kind %s and run %s of kind %s: their results cannot be compared", other,
+        ((char **)runs->rows->pdata[0])[1], this, ((char **)runs->rows->pdata[1])[1]);
+  return TRUE;
 }
 
 /* --- Two runs --- */

@@ -134,17 +134,14 @@ static int describe_as(const OrrCluster *cluster, GError **error) {
 
 /* Refuses the options of clusters for other kinds. */
 static gboolean check_query(const char *kind, GError **error) {
-  if (as && (strcmp(kind, "cluster") != 0 || query.collective || query.prices)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--as is for clusters, and alone: it prints the cluster in another tool's form");
-    return FALSE;
-  }
+  if (as && (strcmp(kind, "cluster") != 0 || query.collective || query.prices))
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE,
+        "--as is for clusters, and alone: it prints the cluster in another tool's form");
   if (!orr_cluster_query_is_set(&query)) return TRUE;
-  if (query.prices && query.collective) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--prices and --collective print different things: give one");
-    return FALSE;
-  }
+  if (query.prices && query.collective)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--prices and --collective print different things: give one");
   if (strcmp(kind, "cluster") == 0 && (query.collective || (!query.algorithm && !query.size)))
     return TRUE;
   g_set_error(

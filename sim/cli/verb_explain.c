@@ -88,10 +88,9 @@ static gboolean read_trace(Side *side, const char **ret_form) {
 
 static gboolean check_device(const Side *side, GError **error) {
   if (side->account->parts->len > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--device %d has no kernel in the trace (its first device is %d)", (int)side->device,
-              (int)orr_timeline_device(side->timeline));
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "--device %d has no kernel in the trace (its first device is %d)",
+                       (int)side->device, (int)orr_timeline_device(side->timeline));
 }
 
 static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree,
@@ -101,9 +100,8 @@ static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode
   g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read(library, tree, diags) : NULL;
   orr_show_diags(diags);
   if (!scenario || !orr_scenario_has_jobs(scenario)) return g_steal_pointer(&scenario);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "explain takes a scenario of one workload: this one lists jobs");
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_USAGE,
+                        "explain takes a scenario of one workload: this one lists jobs");
 }
 
 static OrrOutcome *simulate(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
@@ -364,14 +362,12 @@ static gboolean check(char **args, GError **error) {
       {"--out", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_cli_check_args(args, 0, 1, "explain takes one scenario", error)) return FALSE;
   if (!trace && !(args[0] && orr_options.output))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "explain takes --trace FILE, or a scenario with --out FILE");
-  else if (device > G_MAXINT16 || lane < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--device takes 0 to %d, and --lane a number from 0", G_MAXINT16);
-  else
-    return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "explain takes --trace FILE, or a scenario with --out FILE");
+  if (device > G_MAXINT16 || lane < 0)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--device takes 0 to %d, and --lane a number from 0", G_MAXINT16);
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

@@ -29,11 +29,10 @@ static gboolean check(char **args, GError **error) {
                            {"-o", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_cli_check_args(args, 1, 1, "fit takes one scenario, and --rows FILE.csv", error))
     return FALSE;
-  if (!rows_path || orr_options.n_jobs < 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s",
-                rows_path ? "-j takes a number of 1 or more" : "fit needs --rows FILE.csv");
-    return FALSE;
-  }
+  if (!rows_path || orr_options.n_jobs < 0)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "%s",
+                         rows_path ? "-j takes a number of 1 or more"
+                                   : "fit needs --rows FILE.csv");
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 

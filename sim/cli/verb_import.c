@@ -27,8 +27,7 @@ gboolean orr_verb_import_check_paths(char **args, GError **error) {
 
 gboolean orr_verb_import_check_device(const char *device, const char *format, GError **error) {
   if (device) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "import %s needs --device NAME", format);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "import %s needs --device NAME", format);
 }
 
 int orr_verb_import_write(const char *text, GError **error) {

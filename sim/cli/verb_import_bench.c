@@ -44,11 +44,10 @@ static void say_assumed(const GPtrArray *results) {
 }
 
 static char *load_of(const GPtrArray *results, GError **error) {
-  if (choice < 0 || choice > results->len || (choice == 0 && results->len > 1)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "there are %u results: add --choose N, from 1 to %u", results->len, results->len);
-    return NULL;
-  }
+  if (choice < 0 || choice > results->len || (choice == 0 && results->len > 1))
+    return orr_fault_null(error, ORR_FAULT_USAGE,
+                          "there are %u results: add --choose N, from 1 to %u", results->len,
+                          results->len);
   const OrrBenchResult *one = results->pdata[MAX(choice, 1) - 1];
   g_autofree char *keys = orr_bench_load(one, error);
   g_autofree char *text = keys ? orr_show_assumed(assumed_for(one)) : NULL;

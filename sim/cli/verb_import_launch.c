@@ -25,8 +25,7 @@ static gboolean check_variables(GError **error) {
     const char *name = *pair;
     while (g_ascii_isalnum(*name) || *name == '_') name++;
     if (name > *pair && *name == '=') continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set %s: VAR=VALUE was expected", *pair);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--set %s: VAR=VALUE was expected", *pair);
   }
   return TRUE;
 }

@@ -34,10 +34,9 @@ static gboolean check(const char *folder, GError **error) {
   if (!orr_verb_import_check_device(device, "measured", error)) return FALSE;
   const gboolean is_file = g_file_test(folder, G_FILE_TEST_IS_REGULAR);
   if ((!collectives && !is_file) || machine) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "%s needs --system NAME: the system whose rows to use",
-              collectives ? "--collectives" : "a file of products");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "%s needs --system NAME: the system whose rows to use",
+                       collectives ? "--collectives" : "a file of products");
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {

@@ -22,8 +22,7 @@ static const GOptionEntry options[] = {
 static gboolean check(GError **error) {
   if (ranks > 0) return orr_verb_import_check_device(device, "nsys --ranks", error);
   if (ranks == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--ranks takes a number above 0");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "--ranks takes a number above 0");
 }
 
 static char *table_of(OrrNsys *nsys) {

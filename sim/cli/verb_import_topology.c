@@ -34,19 +34,16 @@ static const GOptionEntry options[] = {
 
 static gboolean check_count(const char *option, gint64 value, gint64 most, GError **error) {
   if (value >= 0 && value <= most) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "%s takes a whole number from 1 to %" G_GINT64_FORMAT, option, most);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "%s takes a whole number from 1 to %" G_GINT64_FORMAT, option, most);
 }
 
 /* A name is written into YAML: letters, digits, '-', '_' and '.'. */
 static gboolean check_name(GError **error) {
   for (const char *at = name; at && *at; at++)
-    if (!g_ascii_isalnum(*at) && *at != '-' && *at != '_' && *at != '.') {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                  "--name takes letters, digits, '-', '_' and '.'");
-      return FALSE;
-    }
+    if (!g_ascii_isalnum(*at) && *at != '-' && *at != '_' && *at != '.')
+      return orr_fault_set(error, ORR_FAULT_USAGE,
+                           "--name takes letters, digits, '-', '_' and '.'");
   return TRUE;
 }
 
@@ -64,11 +61,9 @@ static gboolean check_answers(OrrTopologyAnswers *ret_answers, GError **error) {
     g_prefix_error(error, "--link-rate: ");
     return FALSE;
   }
-  if (oversubscription != 0 && !(oversubscription >= 1 && oversubscription <= 1000)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--oversubscription takes a number from 1 to 1000");
-    return FALSE;
-  }
+  if (oversubscription != 0 && !(oversubscription >= 1 && oversubscription <= 1000))
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--oversubscription takes a number from 1 to 1000");
   return check_name(error) && check_count("--nodes", nodes, 10000000, error) &&
          check_count("--gpus-per-node", gpus, 1024, error) &&
          check_count("--nics-per-node", nics, 1024, error) &&

@@ -215,11 +215,9 @@ static char *start(OrrLibrary *library, const char *kind, GError **error) {
 }
 
 static gboolean write_new(const char *text, GError **error) {
-  if (orr_options.output && g_file_test(orr_options.output, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s exists: new replaces no file",
-                orr_options.output);
-    return FALSE;
-  }
+  if (orr_options.output && g_file_test(orr_options.output, G_FILE_TEST_IS_REGULAR))
+    return orr_fault_set(error, ORR_FAULT_USAGE, "%s exists: new replaces no file",
+                         orr_options.output);
   g_autofree char *placed = orr_relative_text(text, orr_options.output);
   return orr_show_document(placed, orr_options.output, error);
 }

@@ -27,17 +27,15 @@ gboolean orr_verb_plan_read(OrrPlanTraining *ret_asked, GError **error) {
                                  .prices = options->prices,
                                  .sequence = options->sequence};
   if (!options->model || !options->cluster)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "plan needs %s",
-                options->model ? "--cluster NAME ('orrery list clusters')"
-                               : "--model NAME ('orrery list models')");
-  else if (options->sequence < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--sequence is %d: 1 or more is allowed",
-                options->sequence);
-  else
-    return orr_options_check_jobs(error) &&
-           (!options->batch_tokens || orr_plan_count("--batch-tokens", options->batch_tokens,
-                                                     &ret_asked->batch_tokens, error));
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE, "plan needs %s",
+                         options->model ? "--cluster NAME ('orrery list clusters')"
+                                        : "--model NAME ('orrery list models')");
+  if (options->sequence < 0)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--sequence is %d: 1 or more is allowed",
+                         options->sequence);
+  return orr_options_check_jobs(error) &&
+         (!options->batch_tokens ||
+          orr_plan_count("--batch-tokens", options->batch_tokens, &ret_asked->batch_tokens, error));
 }
 
 const char *orr_verb_plan_assumed(const char *stack, char *const *settings, const char *taken) {
@@ -70,9 +68,8 @@ gboolean orr_verb_plan_check(const char *path, GError **error) {
   if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) ||
       !g_file_get_contents(path, &before, NULL, NULL) || g_str_has_prefix(before, mark))
     return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "%s exists and was not made by plan: name another file with -o", path);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "%s exists and was not made by plan: name another file with -o", path);
 }
 
 static char *with_settings(const char *text, char *const *settings, GError **error) {

@@ -28,14 +28,12 @@ static const GOptionEntry options[] = {
 
 static gboolean check_options(double *ret_tokens, GError **error) {
   if (!tokens_text || days <= 0 || !isfinite(days))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "plan gpus needs --tokens N and --days X, above 0");
-  else if (!(useful > 0 && useful <= 1))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--useful takes a number above 0 and at most 1, found %g", useful);
-  else
-    return orr_plan_count("--tokens", tokens_text, ret_tokens, error);
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "plan gpus needs --tokens N and --days X, above 0");
+  if (!(useful > 0 && useful <= 1))
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--useful takes a number above 0 and at most 1, found %g", useful);
+  return orr_plan_count("--tokens", tokens_text, ret_tokens, error);
 }
 
 /* What the best layout on some GPUs takes. */

@@ -79,9 +79,8 @@ static const GOptionEntry options[] = {
 
 static gboolean read_time(const char *option, const char *text, double *ret_s, GError **error) {
   if (text && orr_quantity_parse(text, ORR_UNIT_SECONDS, ret_s, NULL) && *ret_s > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "plan serving needs %s TIME, above 0 (%s)", option,
-              orr_unit_allowed(ORR_UNIT_SECONDS));
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "plan serving needs %s TIME, above 0 (%s)", option,
+                       orr_unit_allowed(ORR_UNIT_SECONDS));
 }
 
 /* Settings that the search makes itself, and the option for each. */
@@ -106,9 +105,8 @@ static gboolean check_settings(GError **error) {
   for (char **setting = orr_options.settings; setting && *setting; setting++) {
     const char *option = searched_by(*setting);
     if (!option) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--set %s: the search sets it; what limits it: %s", *setting, option);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--set %s: the search sets it; what limits it: %s",
+                         *setting, option);
   }
   return TRUE;
 }
@@ -321,9 +319,9 @@ static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
 static gboolean check_found(const Plan *plan, GError **error) {
   if (plan->answer.ranked->len > 0) return TRUE;
   g_autofree char *reasons = orr_summary_plan_serving_reasons(plan->layouts);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "no layout of %u serves it; layouts by reason: %s", plan->layouts->len, reasons);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "no layout of %u serves it; layouts by reason: %s", plan->layouts->len,
+                       reasons);
 }
 
 static int answer(Plan *plan, GError **error) {

@@ -209,10 +209,9 @@ static gboolean check_found(const OrrSweepReport *report, GError **error) {
       report->refused->len    ? &g_array_index(report->refused, OrrSweepExclusion, 0)
       : report->excluded->len ? &g_array_index(report->excluded, OrrSweepExclusion, 0)
                               : NULL;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "no layout of %" G_GUINT64_FORMAT " works; most: %s", report->n_combinations,
-              reason ? reason->reason : "nothing was simulated");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "no layout of %" G_GUINT64_FORMAT " works; most: %s", report->n_combinations,
+                       reason ? reason->reason : "nothing was simulated");
 }
 
 /* Before the search: both files can be written, and the sweep can be read back. */
@@ -220,9 +219,8 @@ static gboolean check_files(const char *file, const char *best_file, GError **er
   if (!orr_verb_plan_check(file, error) || !orr_verb_plan_check(best_file, error)) return FALSE;
   if (!g_file_test(file, G_FILE_TEST_EXISTS) || g_file_test(file, G_FILE_TEST_IS_REGULAR))
     return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "-o %s: the sweep is read from it, so a regular file is needed", file);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "-o %s: the sweep is read from it, so a regular file is needed", file);
 }
 
 /* Prints the answer before the best point's scenario is written. */

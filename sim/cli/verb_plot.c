@@ -48,15 +48,13 @@ static const OrrPlot *find_plot(const char *name, GError **error) {
 static gboolean check_terminal(GError **error) {
   if (!terminal) return TRUE;
   if (strcmp(terminal, "ascii") != 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--term %s: only ascii is allowed; the suffix of -o FILE selects other formats",
-                terminal);
-  else if (orr_options.output)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--term ascii draws on the terminal, so -o is not allowed");
-  else
-    return TRUE;
-  return FALSE;
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE,
+        "--term %s: only ascii is allowed; the suffix of -o FILE selects other formats", terminal);
+  if (orr_options.output)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--term ascii draws on the terminal, so -o is not allowed");
+  return TRUE;
 }
 
 static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *bindings,
@@ -67,9 +65,8 @@ static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *b
       store, plot->name, run_id, (const OrrBinding *)bindings->data, bindings->len, error);
   if (answer && answer->rows->len == 0) {
     g_autofree char *why = orr_question_empty(orr_view_find(plot->name), bindings);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: nothing to draw: the view %s", database,
-                why);
-    return NULL;
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: nothing to draw: the view %s", database,
+                          why);
   }
   return g_steal_pointer(&answer);
 }

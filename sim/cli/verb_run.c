@@ -170,19 +170,15 @@ static gboolean check_spans(GError **error) {
   static const char *const words[] = {"all", "auto", "none", NULL};
   if (!spans) spans = g_strdup("auto");
   if (g_strv_contains(words, spans)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--spans takes all, auto or none, found %s",
-              spans);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "--spans takes all, auto or none, found %s", spans);
 }
 
 static gboolean check_samples(GError **error) {
   if (n_samples < -1 || n_samples == 1 || n_samples > 10000)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--samples takes 0 (no replays of uncertain inputs) or 2 to 10000, found %d",
-                n_samples);
-  else
-    return orr_options_check_jobs(error);
-  return FALSE;
+    return orr_fault_set(
+        error, ORR_FAULT_USAGE,
+        "--samples takes 0 (no replays of uncertain inputs) or 2 to 10000, found %d", n_samples);
+  return orr_options_check_jobs(error);
 }
 
 static gboolean set_memory(GError **error) {
@@ -192,9 +188,8 @@ static gboolean set_memory(GError **error) {
     orr_memory_set_limit(bytes);
     return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--memory takes a size above 0, such as 16GiB or 500MB, found %s", memory);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "--memory takes a size above 0, such as 16GiB or 500MB, found %s", memory);
 }
 
 typedef struct {
@@ -230,9 +225,9 @@ static gboolean read_level(double *ret_level, GError **error) {
   if (orr_quantity_parse(band, ORR_UNIT_FRACTION, ret_level, NULL) && *ret_level > 0 &&
       *ret_level < 1)
     return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--band takes a level between 0 and 1, such as 0.8 or '80 %%', found %s", band);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "--band takes a level between 0 and 1, such as 0.8 or '80 %%', found %s",
+                       band);
 }
 
 static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
@@ -281,10 +276,10 @@ static gboolean check_launch(GError **error) {
   const gboolean is_asked = asked->cluster || asked->model || asked->stack || asked->gpus ||
                             asked->nodes || asked->choice;
   if (from_launch || !is_asked) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--cluster, --gpus, --nodes, --model, --stack and --choose are for --from-launch; a "
-              "scenario is changed by --set, e.g. --set cluster.nodes=4");
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_USAGE,
+      "--cluster, --gpus, --nodes, --model, --stack and --choose are for --from-launch; a "
+      "scenario is changed by --set, e.g. --set cluster.nodes=4");
 }
 
 /* --- What would fit --- */

@@ -92,9 +92,7 @@ static gboolean read_timeout(double *ret_timeout_s, GError **error) {
     return FALSE;
   }
   if (*ret_timeout_s > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--timeout takes a time above 0, found %s",
-              timeout);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "--timeout takes a time above 0, found %s", timeout);
 }
 
 static gboolean is_slurm(void) { return g_strcmp0(executor, "slurm") == 0; }

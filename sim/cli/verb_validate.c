@@ -168,26 +168,23 @@ static gboolean check_sets(OrrLibrary *library, char **sets, GError **error) {
 
 static gboolean check_options(char **args, GError **error) {
   if (rows_csv && g_strv_length(args) != 1)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--rows needs one SET, whose scenario simulates the rows");
-  else if (residuals_folder && args[0])
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--residuals takes all sets: give no GROUP and no SET");
-  else if (residuals_folder && !g_file_test(residuals_folder, G_FILE_TEST_IS_DIR))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--residuals takes a folder, found %s",
-                residuals_folder);
-  else if (residuals_folder && wants_bands)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--residuals writes what --bands reads: give one of them");
-  else if (leave && !wants_bands)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--leave needs --bands");
-  else if (n_pairs < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--pairs takes a number from 0, found %d",
-                n_pairs);
-  else
-    return orr_options_check_jobs(error) &&
-           orr_verb_validate_bands_check(leave, rows_csv != NULL, error);
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--rows needs one SET, whose scenario simulates the rows");
+  if (residuals_folder && args[0])
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--residuals takes all sets: give no GROUP and no SET");
+  if (residuals_folder && !g_file_test(residuals_folder, G_FILE_TEST_IS_DIR))
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--residuals takes a folder, found %s",
+                         residuals_folder);
+  if (residuals_folder && wants_bands)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--residuals writes what --bands reads: give one of them");
+  if (leave && !wants_bands) return orr_fault_set(error, ORR_FAULT_USAGE, "--leave needs --bands");
+  if (n_pairs < 0)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--pairs takes a number from 0, found %d",
+                         n_pairs);
+  return orr_options_check_jobs(error) &&
+         orr_verb_validate_bands_check(leave, rows_csv != NULL, error);
 }
 
 static gboolean check_paths(const char *db, GError **error) {

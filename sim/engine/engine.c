@@ -62,13 +62,11 @@ void orr_engine_free(OrrEngine *engine) {
 
 gboolean orr_engine_add_link(OrrEngine *engine, const char *name, double bandwidth_bytes_per_s,
                              OrrLink *ret_link, GError **error) {
-  if (!(bandwidth_bytes_per_s > 0) || !isfinite(bandwidth_bytes_per_s) || engine->ran) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "link %s: %s (bandwidth %g bytes/s)", name,
-                engine->ran ? "added after the run began"
-                            : "the bandwidth must be finite and above 0",
-                bandwidth_bytes_per_s);
-    return FALSE;
-  }
+  if (!(bandwidth_bytes_per_s > 0) || !isfinite(bandwidth_bytes_per_s) || engine->ran)
+    return orr_fault_set(error, ORR_FAULT_INTERNAL, "link %s: %s (bandwidth %g bytes/s)", name,
+                         engine->ran ? "added after the run began"
+                                     : "the bandwidth must be finite and above 0",
+                         bandwidth_bytes_per_s);
   OrrEngineLink link = {.name = g_strdup(name), .bandwidth = bandwidth_bytes_per_s, .up = TRUE};
   g_array_append_val(engine->links, link);
   OrrLink index = engine->links->len - 1;

@@ -157,7 +157,7 @@ gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
   const guint n_waiting = add_all(text, executor);
   if (n_waiting == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-              "deadlock: %u streams wait for what nothing will end:%s", n_waiting, text->str);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_STUCK,
+                       "deadlock: %u streams wait for what nothing will end:%s", n_waiting,
+                       text->str);
 }

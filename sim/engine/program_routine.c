@@ -85,8 +85,7 @@ static gboolean G_GNUC_PRINTF(3, 4)
   va_start(args, format);
   g_autofree char *text = g_strdup_vprintf(format, args);
   va_end(args);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "program: routine %u %s", routine, text);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_INTERNAL, "program: routine %u %s", routine, text);
 }
 
 static gboolean check_op(const OrrProgram *program, guint32 routine, const OrrOp *op,

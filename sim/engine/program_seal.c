@@ -14,8 +14,7 @@ static gboolean G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ..
   va_start(args, format);
   g_autofree char *text = g_strdup_vprintf(format, args);
   va_end(args);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "program: %s", text);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_INTERNAL, "program: %s", text);
 }
 
 static gboolean fine_number(double value) { return isfinite(value) && value >= 0; }

@@ -310,8 +310,7 @@ gboolean orr_simulated_is_coarse(const OrrOutcome *outcome) {
 /* --- All --- */
 
 static OrrTimeline *refuse(GError **error, const char *wrong) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s", wrong);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_USAGE, "%s", wrong);
 }
 
 OrrTimeline *orr_simulated_timeline(const OrrOutcome *outcome, gint64 lane, GError **error) {
@@ -322,13 +321,12 @@ OrrTimeline *orr_simulated_timeline(const OrrOutcome *outcome, gint64 lane, GErr
   g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(guint));
   const Maker maker = {outcome, timeline, pieces, ends};
   const guint n_lanes = MAX(outcome->lanes->len, 1);
-  if (lane >= (gint64)n_lanes) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--lane takes a rank class of the run, 0 to %u (the view slowest-ranks lists "
-                "them), found %d",
-                n_lanes - 1, (int)lane);
-    return NULL;
-  }
+  if (lane >= (gint64)n_lanes)
+    return orr_fault_null(
+        error, ORR_FAULT_USAGE,
+        "--lane takes a rank class of the run, 0 to %u (the view slowest-ranks lists "
+        "them), found %d",
+        n_lanes - 1, (int)lane);
   if (orr_simulated_is_coarse(outcome)) add_serving(&maker);
   for (guint i = 0; i < outcome->spans->len; i++) {
     const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);

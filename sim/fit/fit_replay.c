@@ -127,10 +127,9 @@ static gboolean unpack(const OrrChildAnswer *child, const OrrFitRow *row, double
     memcpy(ret_values, answer->values, sizeof answer->values);
     return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s:%d: the replay of this row failed: %s",
-              row->place.file, row->place.line,
-              answer && size == sizeof *answer ? answer->reason : child->failure);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s:%d: the replay of this row failed: %s",
+                       row->place.file, row->place.line,
+                       answer && size == sizeof *answer ? answer->reason : child->failure);
 }
 
 gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,

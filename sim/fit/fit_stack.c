@@ -272,11 +272,9 @@ static gboolean read_constants(OrrLibrary *library, const OrrNode *tree, OrrFit 
   const OrrNode *workload = resolved ? orr_node_get(resolved, "workload") : NULL;
   const char *kind = scenario->workload.entry ? scenario->workload.entry->name : "jobs";
   const gboolean is_training = strcmp(kind, "training") == 0;
-  if (!workload || (!is_training && strcmp(kind, "serving") != 0)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "fit takes a scenario of training or serving, not of %s", kind);
-    return FALSE;
-  }
+  if (!workload || (!is_training && strcmp(kind, "serving") != 0))
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "fit takes a scenario of training or serving, not of %s", kind);
   fit->n_constants = is_training ? G_N_ELEMENTS(of_training) : G_N_ELEMENTS(of_serving);
   memcpy(fit->constants, is_training ? of_training : of_serving,
          fit->n_constants * sizeof(OrrFitConstant));

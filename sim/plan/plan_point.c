@@ -69,9 +69,8 @@ gboolean orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint j
   orr_plan_try(library, points, jobs, ret_answers);
   for (guint i = 0; i < points->len; i++) {
     if (ret_answers[i].is_ok) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK, "point %u of the best failed: %s", i + 1,
-                ret_answers[i].reason);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_STUCK, "point %u of the best failed: %s", i + 1,
+                         ret_answers[i].reason);
   }
   return TRUE;
 }
@@ -115,8 +114,7 @@ gboolean orr_plan_count(const char *option, const char *text, double *ret_count,
     *ret_count = count;
     return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "%s is '%s': a count of 1 or more is allowed, such as 4194304, 4M or 2T", option,
-              text);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "%s is '%s': a count of 1 or more is allowed, such as 4194304, 4M or 2T",
+                       option, text);
 }

@@ -74,11 +74,11 @@ char *orr_plan_serving_machine(OrrLibrary *library, const char *device, GError *
   if (first) return g_strdup(dgx ? dgx : first);
   g_ptr_array_add(devices, NULL);
   g_autofree char *known = g_strjoinv(", ", (char **)devices->pdata);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--devices: no cluster of the library has device '%s' (those of clusters: %s); name "
-              "the machine with --cluster",
-              device, known);
-  return NULL;
+  return orr_fault_null(
+      error, ORR_FAULT_USAGE,
+      "--devices: no cluster of the library has device '%s' (those of clusters: %s); name "
+      "the machine with --cluster",
+      device, known);
 }
 
 /* --- Layouts --- */

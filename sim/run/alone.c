@@ -73,15 +73,11 @@ gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone
                             GError **error) {
   Answer answer = {0};
   if (!orr_run_work_prepare(scenario, work, error)) return FALSE;
-  if (!run_child(scenario, work, &answer)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s could not be replayed alone",
-                scenario->name);
-    return FALSE;
-  }
-  if (answer.message[0] != '\0') {
-    g_set_error(error, ORR_FAULT, answer.code, "%s alone: %s", scenario->name, answer.message);
-    return FALSE;
-  }
+  if (!run_child(scenario, work, &answer))
+    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s could not be replayed alone",
+                         scenario->name);
+  if (answer.message[0] != '\0')
+    return orr_fault_set(error, answer.code, "%s alone: %s", scenario->name, answer.message);
   *ret_alone = answer.alone;
   return TRUE;
 }

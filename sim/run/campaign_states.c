@@ -136,14 +136,13 @@ static gboolean replay_one(const Task *task, const OrrCampaignState *state,
   g_auto(Variant) variant = {0};
   g_autoptr(OrrRunWorld) own = NULL;
   const gint64 replicas = replicas_of(task->scenario);
-  if (state->kind == ORR_STATE_SHRUNK && state->lost >= replicas) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "policy %s: found a job of %" G_GINT64_FORMAT " replica%s, needs more than it can "
-                "lose, %" G_GINT64_FORMAT,
-                task->scenario->campaign.policy.entry->name, replicas, replicas == 1 ? "" : "s",
-                state->lost);
-    return FALSE;
-  }
+  if (state->kind == ORR_STATE_SHRUNK && state->lost >= replicas)
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "policy %s: found a job of %" G_GINT64_FORMAT
+                         " replica%s, needs more than it can "
+                         "lose, %" G_GINT64_FORMAT,
+                         task->scenario->campaign.policy.entry->name, replicas,
+                         replicas == 1 ? "" : "s", state->lost);
   variant_init(&variant, task->scenario, state);
   if (state->kind == ORR_STATE_SHRUNK) {
     own = orr_run_world_new(task->world->library, &variant.scenario, error);

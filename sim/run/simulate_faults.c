@@ -143,10 +143,10 @@ gboolean orr_simulate_faults_check_end(const OrrScenario *scenario, const GPtrAr
     const OrrOutage *outage = outages->pdata[i];
     const OrrFaultSpec *spec = scenario->faults->pdata[outage->spec];
     if (spec->mtbf_s > 0 || outage->begin_s < end_s) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "fault %u (%s) begins at %g s, after the run ends at %.6g s: it has no effect",
-                outage->spec + 1, outage->what, outage->begin_s, end_s);
-    return FALSE;
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "fault %u (%s) begins at %g s, after the run ends at %.6g s: it has no effect",
+        outage->spec + 1, outage->what, outage->begin_s, end_s);
   }
   return TRUE;
 }
@@ -195,10 +195,9 @@ static gboolean check_loss(const Faulty *faulty, const OrrOutcome *outcome, GErr
   if (!loss || loss->begin_s >= outcome->job->end_s) return TRUE;
   for (guint i = 0; i < outcome->steps->len; i++)
     whole += g_array_index(outcome->steps, OrrStepRow, i).end_s <= loss->begin_s;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-              "%s at %g s: the job stopped in step %u, with %u of %u steps complete", loss->what,
-              loss->begin_s, whole, whole, outcome->steps->len);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_STUCK,
+                       "%s at %g s: the job stopped in step %u, with %u of %u steps complete",
+                       loss->what, loss->begin_s, whole, whole, outcome->steps->len);
 }
 
 static void note_end(const Faulty *faulty, double end_s, OrrOutcome *outcome) {

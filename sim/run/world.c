@@ -18,11 +18,9 @@ static OrrCostModel *find_costs(OrrRunWorld *world, const OrrDevice *device, Orr
     return NULL;
   }
   orr_machine_warn(machine, world->warnings);
-  if (world->refuses && world->warnings->len > before) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)",
-                (const char *)world->warnings->pdata[before]);
-    return NULL;
-  }
+  if (world->refuses && world->warnings->len > before)
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s (on-missing: error)",
+                          (const char *)world->warnings->pdata[before]);
   OrrCostModel *cost = orr_machine_costs(machine, error);
   if (cost && world->refuses) orr_cost_refuse_gaps(cost);
   return cost;

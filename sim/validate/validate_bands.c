@@ -177,11 +177,11 @@ OrrValidateBands *orr_validate_bands_new(OrrLibrary *library, char *const *sets,
   for (guint i = 0; i < bands->kinds->len; i++)
     add_checks(bands, g_array_index(bands->kinds, OrrBandsKind, i).residuals, sets);
   if (bands->checks->len > 0) return g_steal_pointer(&bands);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "calibration/residuals has no row of %s%s: `make residuals` writes the rows of all "
-              "sets of measured scenarios",
-              sets && sets[0] ? "validation set " : "any set", sets && sets[0] ? sets[0] : "");
-  return NULL;
+  return orr_fault_null(
+      error, ORR_FAULT_USAGE,
+      "calibration/residuals has no row of %s%s: `make residuals` writes the rows of all "
+      "sets of measured scenarios",
+      sets && sets[0] ? "validation set " : "any set", sets && sets[0] ? sets[0] : "");
 }
 
 OrrValidateBands *orr_validate_bands_of_rows(OrrLibrary *library, const OrrResiduals *rows,

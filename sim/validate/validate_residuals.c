@@ -194,12 +194,10 @@ gboolean orr_validate_residuals_add_rows(OrrValidateResiduals *residuals, OrrLib
                                          const char *profile, const char *rows_csv, OrrDiags *diags,
                                          GError **error) {
   g_auto(OrrMachine) machine = {NULL};
-  if (!profile) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--rows of %s needs --profile NAME: the profile that predicts them",
-                residuals->set->name);
-    return FALSE;
-  }
+  if (!profile)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--rows of %s needs --profile NAME: the profile that predicts them",
+                         residuals->set->name);
   if (!orr_machine_load(library, profile, &machine, diags)) return FALSE;
   g_autoptr(OrrCostModel) model = orr_machine_costs(&machine, error);
   Table table = {model, profile, rows_csv, NULL};

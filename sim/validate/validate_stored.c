@@ -146,15 +146,13 @@ static gboolean write_fresh(const OrrResiduals *all, const char *folder, const c
                             GError **error) {
   g_autofree char *fresh = path_of(folder, kind, ".csv.new"), *path = path_of(folder, kind, ".csv");
   if (!g_file_test(path, G_FILE_TEST_IS_DIR)) return orr_residuals_write(all, kind, fresh, error);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: found a folder, allowed: a file", path);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: found a folder, allowed: a file", path);
 }
 
 static gboolean put_in_place(const char *folder, const char *kind, GError **error) {
   g_autofree char *fresh = path_of(folder, kind, ".csv.new"), *path = path_of(folder, kind, ".csv");
   if (rename(fresh, path) == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be replaced by %s", path, fresh);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: cannot be replaced by %s", path, fresh);
 }
 
 /* --- Errors of results without a band --- */

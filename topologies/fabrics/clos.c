@@ -72,12 +72,12 @@ static gboolean plan_leaf(OrrClos *clos, GError **error) {
   clos->leaf_link_bytes_per_s =
       from_below / (spec->params.oversubscription * (double)clos->leaf_up);
   if (down + clos->leaf_up <= spec->params.radix) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "a leaf with " I64 " NICs below and " I64 " links up needs " I64
-              " ports, but radix is " I64 ": at most " I64 " NICs fit at this oversubscription",
-              down, clos->leaf_up, down + clos->leaf_up, spec->params.radix,
-              orr_clos_widest_leaf(spec, 1) * spec->port_links);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "a leaf with " I64 " NICs below and " I64 " links up needs " I64
+                       " ports, but radix is " I64 ": at most " I64
+                       " NICs fit at this oversubscription",
+                       down, clos->leaf_up, down + clos->leaf_up, spec->params.radix,
+                       orr_clos_widest_leaf(spec, 1) * spec->port_links);
 }
 
 static void plan_pods(OrrClos *clos) {
@@ -99,19 +99,18 @@ static void plan_pods(OrrClos *clos) {
 static gboolean refuse_spines(const OrrClos *clos, GError **error) {
   const OrrClosSpec *spec = &clos->spec;
   if (spec->params.levels == 2)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "two levels of " I64 "-port switches join at most " I64 " leaves of " I64
-                " ports, but " I64 " leaves are needed for " I64
-                " ports: use levels: 3, a larger radix or more ports a leaf",
-                spec->params.radix, spec->params.radix, spec->leaf_ports, clos->leaves_per_pod,
-                spec->n_ports);
-  else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "a spine that joins " I64 " leaves needs at least " I64 " ports, but radix is " I64
-                ": use smaller pods, a larger radix or more core-oversubscription",
-                clos->leaves_per_pod, spine_ports(clos, clos->leaves_per_pod, clos->leaf_up),
-                spec->params.radix);
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "two levels of " I64 "-port switches join at most " I64 " leaves of " I64
+                         " ports, but " I64 " leaves are needed for " I64
+                         " ports: use levels: 3, a larger radix or more ports a leaf",
+                         spec->params.radix, spec->params.radix, spec->leaf_ports,
+                         clos->leaves_per_pod, spec->n_ports);
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "a spine that joins " I64 " leaves needs at least " I64
+                       " ports, but radix is " I64
+                       ": use smaller pods, a larger radix or more core-oversubscription",
+                       clos->leaves_per_pod, spine_ports(clos, clos->leaves_per_pod, clos->leaf_up),
+                       spec->params.radix);
 }
 
 /* The fewest spines that divide a leaf's links and have the ports. */
@@ -151,13 +150,12 @@ static gboolean plan_cores(OrrClos *clos, GError **error) {
       clos->cores = cores;
     }
   if (clos->cores) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "three levels of " I64 "-port switches join at most " I64 " pods of " I64
-              " ports, but " I64 " pods are needed for " I64
-              " ports: use a larger radix, larger pods or more oversubscription",
-              spec->params.radix, spec->params.radix, clos->leaves_per_pod * spec->leaf_ports,
-              clos->pods, spec->n_ports);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "three levels of " I64 "-port switches join at most " I64 " pods of " I64
+                       " ports, but " I64 " pods are needed for " I64
+                       " ports: use a larger radix, larger pods or more oversubscription",
+                       spec->params.radix, spec->params.radix,
+                       clos->leaves_per_pod * spec->leaf_ports, clos->pods, spec->n_ports);
 }
 
 gboolean orr_clos_init(OrrClos *clos, const OrrClosSpec *spec, GError **error) {

@@ -140,17 +140,16 @@ static gboolean check_ports(const Plan *plan, const gint64 down[], gint64 port_l
   for (guint l = 1; plan->params->radix && l <= plan->n_levels; l++) {
     gint64 needed = ports_of(plan, l, down, port_links);
     if (needed <= plan->params->radix) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "a switch of level %u with " I64 " links down and " I64 " up needs " I64
-                " ports, but radix is " I64,
-                l, needed - plan->level[l].up, plan->level[l].up, needed, plan->params->radix);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "a switch of level %u with " I64 " links down and " I64 " up needs " I64
+                         " ports, but radix is " I64,
+                         l, needed - plan->level[l].up, plan->level[l].up, needed,
+                         plan->params->radix);
   }
   if (plan->level[plan->n_levels].subtrees == 1) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "down: %s joins " I64 " ports, but " I64 " are needed", plan->params->down,
-              plan->level[plan->n_levels].ports, plan->n_ports);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "down: %s joins " I64 " ports, but " I64 " are needed", plan->params->down,
+                       plan->level[plan->n_levels].ports, plan->n_ports);
 }
 
 static void number_links(Plan *plan) {
@@ -169,11 +168,10 @@ static gboolean split_ports(Plan *plan, const OrrNodeShape *node, double port_by
   if (!plan->by_port) return TRUE;
   plan->n_ports = (plan->n_ports + plan->planes - 1) / plan->planes;
   if (each % plan->planes == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "planes is " I64 ", but a GPU has " I64
-              " separate ports: they must be a multiple of the planes",
-              plan->planes, each);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "planes is " I64 ", but a GPU has " I64
+                       " separate ports: they must be a multiple of the planes",
+                       plan->planes, each);
 }
 
 static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,

@@ -119,10 +119,9 @@ static gboolean place_ports(Plan *plan, GHashTable *numbers, GError **error) {
       if (port < plan->n_ports)
         plan->port_switch[port] = number_of(numbers, host_at(plan->params, i)->name);
   if (port == plan->n_ports) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "hosts names " I64 " ports, but the machine has " I64 " NIC ports to attach", port,
-              plan->n_ports);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "hosts names " I64 " ports, but the machine has " I64 " NIC ports to attach",
+                       port, plan->n_ports);
 }
 
 static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *node,
@@ -131,11 +130,9 @@ static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *
     const Cable *cable = cable_at(plan->params, i);
     const double nominal = cable->bytes_per_s > 0 ? cable->bytes_per_s : node->nic_bytes_per_s;
     const guint from = number_of(numbers, cable->from), to = number_of(numbers, cable->to);
-    if (from == to) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "cable %u joins switch '%s' to itself",
-                  i + 1, cable->from);
-      return FALSE;
-    }
+    if (from == to)
+      return orr_fault_set(error, ORR_FAULT_DOCUMENT, "cable %u joins switch '%s' to itself", i + 1,
+                           cable->from);
     orr_switch_graph_cable(&plan->graph, from, to, (guint)cable->count,
                            nominal * node->nic_efficiency, (int)i);
     plan->n_cables += cable->count;
@@ -167,10 +164,9 @@ static gboolean check_radix(Plan *plan, gint64 port_links, GError **error) {
     plan->ports = MAX(plan->ports, used[s]);
   for (guint s = 0; plan->params->radix && s < plan->graph.n_switches; s++) {
     if (used[s] <= plan->params->radix) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "switch '%s' has " I64 " ports in use, but radix is " I64, plan->graph.names[s],
-                used[s], plan->params->radix);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "switch '%s' has " I64 " ports in use, but radix is " I64,
+                         plan->graph.names[s], used[s], plan->params->radix);
   }
   return TRUE;
 }

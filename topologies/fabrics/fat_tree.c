@@ -65,13 +65,11 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   const Params *params = data;
   gint64 node_ports = orr_node_shape_n_ports(&cluster->node);
   OrrClosSpec spec = orr_clos_spec(cluster, &params->clos, n_ports, port_bytes_per_s);
-  if (params->nodes_per_leaf && params->leaf_ports) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "nodes-per-leaf is %" G_GINT64_FORMAT " and leaf-ports is %" G_GINT64_FORMAT
-                ": give one of them",
-                params->nodes_per_leaf, params->leaf_ports);
-    return NULL;
-  }
+  if (params->nodes_per_leaf && params->leaf_ports)
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT,
+                          "nodes-per-leaf is %" G_GINT64_FORMAT
+                          " and leaf-ports is %" G_GINT64_FORMAT ": give one of them",
+                          params->nodes_per_leaf, params->leaf_ports);
   spec.leaf_ports =
       params->nodes_per_leaf ? params->nodes_per_leaf * node_ports : params->leaf_ports;
   if (!spec.leaf_ports) spec.leaf_ports = orr_clos_widest_leaf(&spec, node_ports);

@@ -81,11 +81,10 @@ static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
     return FALSE;
   }
   if (n_switches(plan) * params->hosts >= plan->n_ports && n_switches(plan) <= 1000000) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "shape %s has " I64 " switches of " I64 " ports, but " I64
-              " ports are needed, of at most 1000000 switches",
-              params->shape, n_switches(plan), params->hosts, plan->n_ports);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "shape %s has " I64 " switches of " I64 " ports, but " I64
+                       " ports are needed, of at most 1000000 switches",
+                       params->shape, n_switches(plan), params->hosts, plan->n_ports);
 }
 
 static void add_cables(Plan *plan) {

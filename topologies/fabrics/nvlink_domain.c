@@ -44,12 +44,11 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
                          double port_bytes_per_s, GError **error) {
   const Params *params = data;
   const OrrFabricKind *kind = (const OrrFabricKind *)params->scale_out.entry;
-  if (!kind || kind == &orr_nvlink_domain) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "scale-out is %s: it must be a fabric of NICs, e.g. fat-tree or rail-optimized",
-                kind ? kind->entry.name : "missing");
-    return NULL;
-  }
+  if (!kind || kind == &orr_nvlink_domain)
+    return orr_fault_null(
+        error, ORR_FAULT_DOCUMENT,
+        "scale-out is %s: it must be a fabric of NICs, e.g. fat-tree or rail-optimized",
+        kind ? kind->entry.name : "missing");
   gpointer inner = kind->plan(cluster, params->scale_out.params, n_ports, port_bytes_per_s, error);
   if (!inner) {
     g_prefix_error(error, "scale-out: ");

@@ -99,9 +99,8 @@ gboolean orr_switch_graph_close(OrrSwitchGraph *graph, GError **error) {
   for (guint s = 0; s < graph->n_switches; s++) {
     if (distance[s] != FAR) continue;
     g_autofree char *here = switch_name(graph, 0), *there = switch_name(graph, s);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "no route leads from %s to %s: the fabric must be connected", here, there);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "no route leads from %s to %s: the fabric must be connected", here, there);
   }
   return TRUE;
 }

@@ -39,12 +39,10 @@ static gboolean choose(const void *data, const OrrPlacementRequest *request, gin
   gint64 found = 0;
   for (char **text = ((const Params *)data)->gpus; text && *text; text++) {
     gint64 first = 0, last = 0;
-    if (!read_range(*text, &first, &last)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)", request->job,
-                  *text);
-      return FALSE;
-    }
+    if (!read_range(*text, &first, &last))
+      return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                           "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)",
+                           request->job, *text);
     if (last >= request->n_gpus) { /* before any counting: a range can name 2^63 GPUs */
       g_set_error(
           error, ORR_FAULT, ORR_FAULT_DOCUMENT,
@@ -57,10 +55,10 @@ static gboolean choose(const void *data, const OrrPlacementRequest *request, gin
       if (found < n) ret_gpus[found] = gpu;
   }
   if (found == n) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "job %s needs %" G_GINT64_FORMAT " GPUs and its placement names %" G_GINT64_FORMAT,
-              request->job, n, found);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "job %s needs %" G_GINT64_FORMAT
+                       " GPUs and its placement names %" G_GINT64_FORMAT,
+                       request->job, n, found);
 }
 
 const OrrJobPlacementKind orr_placement_explicit = {

@@ -359,10 +359,10 @@ static gboolean is_known(const OrrCollectiveContext *context, const OrrCollectiv
                          const OrrCollectivePlan *plan, GError **error) {
   if (!context->cost || !orr_cost_refuses_gaps(context->cost) || call->bytes <= 0) return TRUE;
   if (plan->protocol != ORR_PROTOCOL_AUTO || plan->how != ORR_HOW_MODELLED) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "the device's profile holds no rows of '%s' for %s over %u GPUs (on-missing: error)",
-              plan->algorithm->entry.name, orr_collective_words[call->op], call->n);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "the device's profile holds no rows of '%s' for %s over %u GPUs (on-missing: error)",
+      plan->algorithm->entry.name, orr_collective_words[call->op], call->n);
 }
 
 /* Sets an error that names what @algorithm supports over the group, or what it needs if it

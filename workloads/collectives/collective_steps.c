@@ -173,17 +173,16 @@ static gboolean check(const OrrCollectiveCall *call, const OrrCollectivePlan *pl
   const double sends = (double)call->n * call->n * 2;
   if (!plan->algorithm->steps) {
     g_autofree char *known = with_steps();
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "collective algorithm '%s' has no step form (these have: %s)",
-                plan->algorithm->entry.name, known);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "collective algorithm '%s' has no step form (these have: %s)",
+                         plan->algorithm->entry.name, known);
   }
   if (sends <= MOST_SENDS) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "step by step, %u ranks need about %.3g sends; the limit is %.0f million: use fewer "
-              "ranks, or replay: flow",
-              call->n, sends, MOST_SENDS / 1e6);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "step by step, %u ranks need about %.3g sends; the limit is %.0f million: use fewer "
+      "ranks, or replay: flow",
+      call->n, sends, MOST_SENDS / 1e6);
 }
 
 OrrCollectiveSteps *orr_collective_steps_new(const OrrCollectiveContext *context,

@@ -204,11 +204,9 @@ static gboolean run_loop(OrrPostTrainingParts *parts, const OrrWorld *world,
 
 OrrWork *orr_post_training_compile(const void *data, const OrrWorld *world, GError **error) {
   const OrrPostTraining *params = data;
-  if (!world->parts) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "a workload of kind post-training runs alone on its cluster");
-    return NULL;
-  }
+  if (!world->parts)
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT,
+                          "a workload of kind post-training runs alone on its cluster");
   OrrPostTrainingWork *work = g_new0(OrrPostTrainingWork, 1);
   g_autoptr(OrrPostTrainingParts) parts =
       orr_post_training_parts_new(params, world->model, world->cluster);

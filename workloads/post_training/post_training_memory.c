@@ -104,10 +104,10 @@ gboolean orr_post_training_memory_check_room(const OrrPostTrainingParts *parts, 
   if (!shares(parts->params)) return TRUE;
   const double left = left_behind(parts), memory = parts->rollout_cluster.device.memory_bytes;
   if (left == 0 || engine_bytes + left <= memory) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "workload.offload: an engine's %.1f GiB and the trainer's %.1f GiB that stay do not "
-              "fit the %.1f GiB of a GPU: lower rollout.engine.gpu-memory-utilization, or "
-              "offload: all",
-              engine_bytes / 0x1p30, left / 0x1p30, memory / 0x1p30);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "workload.offload: an engine's %.1f GiB and the trainer's %.1f GiB that stay do not "
+      "fit the %.1f GiB of a GPU: lower rollout.engine.gpu-memory-utilization, or "
+      "offload: all",
+      engine_bytes / 0x1p30, left / 0x1p30, memory / 0x1p30);
 }

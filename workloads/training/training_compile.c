@@ -128,13 +128,12 @@ static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GE
         job->dp);
     return FALSE;
   }
-  if (job->world->fidelity == ORR_FIDELITY_FOLDED) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
-                " replicas different, so they cannot be folded: set fidelity auto or full",
-                job->params->noise.rank, job->params->noise.kernel, job->dp);
-    return FALSE;
-  }
+  if (job->world->fidelity == ORR_FIDELITY_FOLDED)
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
+        " replicas different, so they cannot be folded: set fidelity auto or full",
+        job->params->noise.rank, job->params->noise.kernel, job->dp);
   *ret_fidelity = ORR_FIDELITY_FULL;
   return TRUE;
 }
@@ -198,9 +197,8 @@ static gboolean check_missing(const OrrJob *job, const GArray *operators, GError
   if (missing->len == 0) return TRUE;
   g_ptr_array_add(missing, NULL);
   g_autofree char *all = g_strjoinv(", ", (char **)missing->pdata);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "the device's profile holds no %s (on-missing: error)", all);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "the device's profile holds no %s (on-missing: error)", all);
 }
 
 /* @is_whole: with its moments, and what operators keep. */

@@ -10,9 +10,8 @@ void orr_cudnn_free(OrrCudnn *cudnn) { (void)cudnn; }
 char *orr_cudnn_version(void) { return g_strdup(""); }
 
 static gboolean refuse(GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "attention: this Orrery was built without cuDNN's headers");
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "attention: this Orrery was built without cuDNN's headers");
 }
 
 gboolean orr_cuda_prepare_attention_decode(OrrKernel *kernel, GError **error) {

@@ -17,10 +17,9 @@ gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error) {
   if (code == cudaSuccess) return TRUE;
   const gboolean passes = code == cudaErrorMemoryAllocation;
   if (passes) (void)cudaGetLastError(); /* it is not sticky */
-  g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "%s: %s",
-              passes ? "shapes that do not fit into the device's memory" : what,
-              cudaGetErrorString(code));
-  return FALSE;
+  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "%s: %s",
+                       passes ? "shapes that do not fit into the device's memory" : what,
+                       cudaGetErrorString(code));
 }
 
 gboolean orr_cuda_launched(int code, const char *what, GError **error) {
@@ -82,8 +81,7 @@ void *orr_cuda_host_alloc(const OrrBench *bench, gsize bytes, GError **error) {
     return memory;
   (void)cudaGetLastError(); /* it is not sticky */
   orr_numa_free(memory, bytes);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "pinned host memory could not be allocated");
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_USAGE, "pinned host memory could not be allocated");
 }
 
 void orr_cuda_host_free(void *memory, gsize bytes) {

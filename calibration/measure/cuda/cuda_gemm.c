@@ -89,9 +89,8 @@ static gboolean ok(const OrrCublas *cublas, cublasStatus_t status, const char *w
   const gboolean passes =
       status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
       status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_INVALID_VALUE;
-  g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "cuBLASLt: %s: %s",
-              what, cublas->status_text(status));
-  return FALSE;
+  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "cuBLASLt: %s: %s",
+                       what, cublas->status_text(status));
 }
 
 static OrrCublas *cublas_of(OrrBench *bench, GError **error) {

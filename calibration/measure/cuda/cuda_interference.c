@@ -172,10 +172,8 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
       tries++;
     }
   }
-  if (n < REPEATS) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "interference: the two kernels did not overlap");
-    return FALSE;
-  }
+  if (n < REPEATS)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "interference: the two kernels did not overlap");
   *timing = orr_timing_of(orr_hold_method(&pair->hold, FALSE), n_calls);
   orr_timing_summarize(us, n, timing);
   Round round = {pair, watched, companion, n_calls, (guint)n_beside};

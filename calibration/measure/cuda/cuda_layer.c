@@ -126,9 +126,8 @@ static gboolean find_device(OrrBench *bench, int ordinal, GError **error) {
   if (!orr_cuda_ok(code, "cudaGetDeviceCount", error)) return FALSE;
   bench->device = pick_device(bench, ordinal, n_gpus);
   if (bench->device < n_gpus) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is no GPU %d: this machine has %d",
-              bench->device, n_gpus);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "there is no GPU %d: this machine has %d",
+                       bench->device, n_gpus);
 }
 
 static gboolean start(OrrBench *bench, int ordinal, GError **error) {
@@ -198,11 +197,9 @@ static OrrCudaPrepare preparer_of(const char *family) {
 
 static OrrKernel *cuda_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
   OrrCudaPrepare prepare = preparer_of(shape->family->entry.name);
-  if (!prepare) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: the CUDA layer does not implement it",
-                shape->family->entry.name);
-    return NULL;
-  }
+  if (!prepare)
+    return orr_fault_null(error, ORR_FAULT_USAGE, "%s: the CUDA layer does not implement it",
+                          shape->family->entry.name);
   g_autofree char *text = orr_shape_text(shape);
   OrrKernel *kernel = g_new0(OrrKernel, 1);
   *kernel = (OrrKernel){.bench = bench,

@@ -21,18 +21,14 @@ static void *open_any(const char *const *files) {
 gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n,
                                void *table, GError **error) {
   void *library = open_any(files);
-  if (!library) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s was not found (LD_LIBRARY_PATH, %s)",
-                files[0], ORR_CUDA_LIBRARIES);
-    return FALSE;
-  }
+  if (!library)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "%s was not found (LD_LIBRARY_PATH, %s)", files[0],
+                         ORR_CUDA_LIBRARIES);
   for (guint i = 0; i < n; i++) {
     void *function = dlsym(library, symbols[i].name);
-    if (!function && !symbols[i].is_optional) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s has no %s: it is too old", files[0],
-                  symbols[i].name);
-      return FALSE;
-    }
+    if (!function && !symbols[i].is_optional)
+      return orr_fault_set(error, ORR_FAULT_USAGE, "%s has no %s: it is too old", files[0],
+                           symbols[i].name);
     memcpy((char *)table + symbols[i].offset, &function, sizeof function);
   }
   return TRUE;

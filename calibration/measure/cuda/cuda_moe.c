@@ -96,9 +96,8 @@ static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
   if (status == CUBLAS_STATUS_SUCCESS) return TRUE;
   const gboolean passes =
       status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
-  g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE,
-              "cuBLAS: %s: status %d", what, (int)status);
-  return FALSE;
+  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE,
+                       "cuBLAS: %s: status %d", what, (int)status);
 }
 
 /* --- Routing --- */
@@ -406,10 +405,8 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   orr_expert_draw(moe->tokens, moe->topk, at[5], at[1] == 0, kernel->seed, chosen);
   keep_fullest(moe, at[5], chosen);
   route(moe, chosen);
-  if (moe->n_rows == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "moe-ffn: no tokens are routed to this rank");
-    return FALSE;
-  }
+  if (moe->n_rows == 0)
+    return orr_fault_set(error, ORR_FAULT_USAGE, "moe-ffn: no tokens are routed to this rank");
   return (moe->is_narrow ||
           (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &moe->blas, error) &&
            ok(moe->blas.create(&moe->handle), "cublasCreate", error))) &&

@@ -49,9 +49,8 @@ char *orr_cuda_nccl_version(void) {
 gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GError **error) {
   const gboolean passes = result == NCCL_INVALID_ARGUMENT || result == NCCL_INVALID_USAGE;
   if (result == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "NCCL: %s: %s", what,
-              group->nccl.error_text(result));
-  return FALSE;
+  return orr_fault_set(error, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "NCCL: %s: %s", what,
+                       group->nccl.error_text(result));
 }
 
 /* --- Communicators --- */
@@ -134,11 +133,9 @@ OrrNcclGroup *orr_cuda_nccl_of(OrrBench *bench, GError **error) {
   if (!bench->no_nccl && try_open(bench, &reason)) return bench->nccl;
   if (!bench->no_nccl) bench->no_nccl = g_strdup(reason->message);
   if (is_job(bench))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "a job of several ranks needs NCCL: %s",
-                bench->no_nccl);
-  else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "collectives need NCCL: %s", bench->no_nccl);
-  return NULL;
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "a job of several ranks needs NCCL: %s",
+                          bench->no_nccl);
+  return orr_fault_null(error, ORR_FAULT_USAGE, "collectives need NCCL: %s", bench->no_nccl);
 }
 
 void orr_nccl_quiesce(OrrNcclGroup *group) {
@@ -192,16 +189,12 @@ static gboolean is_hopeful(gpointer user, int stream, GError **error) {
   const OrrNcclGroup *group = bench->nccl;
   int result = 0;
   g_autofree char *failed = orr_rendezvous_failed(&bench->rendezvous);
-  if (failed) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", failed);
-    return FALSE;
-  }
+  if (failed) return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s", failed);
   const OrrNcclComm comm = group ? group->gpus[MAX(stream - FIRST_GPU_STREAM, 0)].comm : NULL;
   if (!comm ||
       (group->nccl.async_error(comm, &result) == 0 && (result == 0 || result == NCCL_IN_PROGRESS)))
     return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "NCCL: %s", group->nccl.error_text(result));
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "NCCL: %s", group->nccl.error_text(result));
 }
 
 static void give_up(gpointer user) {

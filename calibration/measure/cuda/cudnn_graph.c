@@ -362,11 +362,9 @@ gboolean orr_cudnn_graph_plan(OrrCudnnGraph *graph, GError **error) {
       return !graph->failed;
     }
   if (graph->failed)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN refuses the attention graph: %s: %s",
-                graph->failed, graph->cudnn->error_text(graph->status));
-  else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN has no engine for the attention graph");
-  return FALSE;
+    return orr_fault_set(error, ORR_FAULT_USAGE, "cuDNN refuses the attention graph: %s: %s",
+                         graph->failed, graph->cudnn->error_text(graph->status));
+  return orr_fault_set(error, ORR_FAULT_USAGE, "cuDNN has no engine for the attention graph");
 }
 
 gint64 orr_cudnn_graph_workspace(const OrrCudnnGraph *graph) { return graph->workspace; }
@@ -396,7 +394,6 @@ gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, voi
   if (!graph->failed)
     check(graph, cudnn->execute(cudnn->handle, graph->plan, graph->pack), "cudnnBackendExecute");
   if (!graph->failed) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN: %s: %s", graph->failed,
-              cudnn->error_text(graph->status));
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE, "cuDNN: %s: %s", graph->failed,
+                       cudnn->error_text(graph->status));
 }

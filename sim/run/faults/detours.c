@@ -88,11 +88,11 @@ GPtrArray *orr_detours_fabrics(const GArray *detours, const OrrFabric *fabric) {
 
 gboolean orr_detours_check(const GArray *detours, GError **error) {
   if (detours->len <= MOST_DETOURS) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "routes would change %u times (at most %d): use fewer faults of links, a longer "
-              "mtbf, or routing ideal",
-              detours->len, MOST_DETOURS);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "routes would change %u times (at most %d): use fewer faults of links, a longer "
+      "mtbf, or routing ideal",
+      detours->len, MOST_DETOURS);
 }
 
 /* A job's communications on another fabric, as paths of the program. */

@@ -87,12 +87,11 @@ static gboolean strike_at_a_rate(Draw *draw, guint i, GError **error) {
   double at_s = spec->at_s - spec->mtbf_s * log(1 - orr_random_unit(&random));
   for (guint n = 0; at_s < last_s; n++) {
     const double end_s = spec->duration_s > 0 ? at_s + spec->duration_s : INFINITY;
-    if (n == MOST_OUTAGES) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "fault %u strikes more than %d times in %g s: its mtbf of %g s is too short",
-                  i + 1, MOST_OUTAGES, draw->horizon_s, spec->mtbf_s);
-      return FALSE;
-    }
+    if (n == MOST_OUTAGES)
+      return orr_fault_set(
+          error, ORR_FAULT_DOCUMENT,
+          "fault %u strikes more than %d times in %g s: its mtbf of %g s is too short", i + 1,
+          MOST_OUTAGES, draw->horizon_s, spec->mtbf_s);
     if (!strike(draw, i, at_s, end_s, error)) return FALSE;
     at_s = (isinf(end_s) ? at_s : end_s) - spec->mtbf_s * log(1 - orr_random_unit(&random));
   }

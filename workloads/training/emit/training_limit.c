@@ -200,12 +200,11 @@ gboolean orr_training_limit_check(const OrrJob *job, const OrrTrainingCosts *cos
   g_autofree char *advice = remedies(&refused, &size),
                   *bytes = orr_quantity_format(size.bytes, ORR_UNIT_BYTES),
                   *limit = orr_quantity_format(most, ORR_UNIT_BYTES);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "the replay would take about %s of memory, and the limit is %s: %.3g operations "
-              "(replicas: %u of %" G_GINT64_FORMAT "%s%s, micro-batches: %" G_GINT64_FORMAT
-              ", steps: %" G_GINT64_FORMAT "). What would help: %s",
-              bytes, limit, size.ops, plan->fold.n, job->dp,
-              cause ? ", all different because of " : "", cause ? cause : "",
-              job->shape.micro_batches, job->params->steps, advice);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "the replay would take about %s of memory, and the limit is %s: %.3g operations "
+      "(replicas: %u of %" G_GINT64_FORMAT "%s%s, micro-batches: %" G_GINT64_FORMAT
+      ", steps: %" G_GINT64_FORMAT "). What would help: %s",
+      bytes, limit, size.ops, plan->fold.n, job->dp, cause ? ", all different because of " : "",
+      cause ? cause : "", job->shape.micro_batches, job->params->steps, advice);
 }

@@ -34,9 +34,8 @@
 #define MOST_SYMBOLS 1000000
 
 static gboolean refuse_text(const OrrTraining *params, GError **error, const char *why) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "pipeline-split.layout '%s': %s",
-              params->split.layout, why);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "pipeline-split.layout '%s': %s",
+                       params->split.layout, why);
 }
 
 /* Expands the text at @*at up to a closing bracket or the end, and appends it to @out. Returns
@@ -121,15 +120,14 @@ static gboolean cut_ends(const OrrTraining *params, const OrrModel *model,
   const gint64 others = shape->stages - (first > 0) - (last > 0),
                rest = model->layers - first - last;
   if (n_blocks != shape->stages * v || others < 0 || first % v || last % v || rest < 0 ||
-      (others == 0 ? rest != 0 : rest % (others * v) != 0)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "pipeline-split: first (" D ") and last (" D ") leave " D " of %s's " D
-                " layers to " D " stages of " D
-                " chunks: all three must be divisible by chunks, the rest also by the stages, and "
-                "the schedule must place chunks in a loop",
-                first, last, rest, model->name, model->layers, others, v);
-    return FALSE;
-  }
+      (others == 0 ? rest != 0 : rest % (others * v) != 0))
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "pipeline-split: first (" D ") and last (" D ") leave " D " of %s's " D " layers to " D
+        " stages of " D
+        " chunks: all three must be divisible by chunks, the rest also by the stages, and "
+        "the schedule must place chunks in a loop",
+        first, last, rest, model->name, model->layers, others, v);
   for (gint64 b = 0; b < n_blocks; b++) {
     const gint64 stage = b % shape->stages;
     if (first > 0 && stage == 0)
@@ -172,11 +170,11 @@ static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model,
       last < 1) {
     g_autofree char *counted =
         n_ends ? g_strdup_printf(" with embedding or loss counted (" D ")", n_ends) : g_strdup("");
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "model %s: layers (" D ")%s cannot be divided by pp * chunks (" D " * " D
-                "): see workload.pipeline-split for uneven stages",
-                model->name, model->layers, counted, shape->stages, n_blocks / shape->stages);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "model %s: layers (" D ")%s cannot be divided by pp * chunks (" D " * " D
+                         "): see workload.pipeline-split for uneven stages",
+                         model->name, model->layers, counted, shape->stages,
+                         n_blocks / shape->stages);
   }
   for (gint64 b = 0; b < n_blocks; b++) ret_layers[b] = b == n_blocks - 1 ? last : each;
   ret_layers[0] -= ends.embedding;
@@ -190,12 +188,11 @@ gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
   const OrrPipelineSplit *split = &params->split;
   const gboolean text = !g_str_equal(split->layout, "none"), ends = split->first || split->last;
   const gboolean counts = split->count_embedding || split->count_loss;
-  if (text + ends + counts > 1) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "pipeline-split: give only one of layout, first and last, or count-embedding and "
-                "count-loss");
-    return FALSE;
-  }
+  if (text + ends + counts > 1)
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "pipeline-split: give only one of layout, first and last, or count-embedding and "
+        "count-loss");
   if (text) return cut_by_text(params, model, n_blocks, ret_layers, error);
   if (ends) return cut_ends(params, model, shape, n_blocks, ret_layers, error);
   return cut_evenly(params, model, shape, n_blocks, ret_layers, error);
@@ -235,9 +232,8 @@ gboolean orr_layout_modules(const OrrTraining *params, guint *ret_modules, GErro
     while (orr_module_words[bit] && !g_str_equal(orr_module_words[bit], *word)) bit++;
     if (!orr_module_words[bit]) {
       g_autofree char *known = g_strjoinv(", ", (char **)orr_module_words);
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "recompute-modules: unknown module '%s' (allowed: %s)", *word, known);
-      return FALSE;
+      return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                           "recompute-modules: unknown module '%s' (allowed: %s)", *word, known);
     }
     modules |= 1u << bit;
   }
