@@ -173,10 +173,9 @@ static gboolean take_trace(OrrLibrary *library, OrrPlanServing *asked, GError **
   if (!trace) return FALSE;
   orr_plan_trace_ask(trace, asked);
   if (asked->rate > 0 || asked->gpus > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--trace %s: its requests have no times, so give --rate X or --gpus N, above 0",
-              trace_file);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_USAGE,
+      "--trace %s: its requests have no times, so give --rate X or --gpus N, above 0", trace_file);
 }
 
 static gboolean read_question(OrrLibrary *library, OrrPlanServing *ret_asked, GError **error) {

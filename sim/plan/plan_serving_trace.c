@@ -31,9 +31,8 @@ static const OrrArrival *load_of(const char *file, const char *kind, GError **er
     const OrrArrival *one = (const OrrArrival *)(gconstpointer)orr_arrival_registry.entries[i];
     if (one->cycle) g_string_append_printf(known, "%s%s", known->len ? ", " : "", one->entry.name);
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace-kind %s: no such format; known: %s", kind,
-              known->str);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_USAGE, "--trace-kind %s: no such format; known: %s", kind,
+                        known->str);
 }
 
 /* Of --set; 0: all. */
@@ -90,10 +89,8 @@ OrrPlanTrace *orr_plan_trace_new(OrrLibrary *library, const char *file, const ch
                                  char **settings, GError **error) {
   g_auto(GStrv) folders = orr_library_folders(library);
   g_autofree char *name = name_of(file), *path = orr_arrival_find(name, folders, "--trace", NULL);
-  if (!path) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace %s: there is no such file", file);
-    return NULL;
-  }
+  if (!path)
+    return orr_fault_null(error, ORR_FAULT_USAGE, "--trace %s: there is no such file", file);
   const OrrArrival *load = load_of(path, kind, error);
   if (!load) return NULL;
   g_autoptr(OrrPlanTrace) trace = g_new0(OrrPlanTrace, 1);

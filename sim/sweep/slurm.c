@@ -28,17 +28,14 @@ static char *run_program(char **argv, char **ret_complaint, GError **error) {
   g_autofree char *out = NULL, *complaint = NULL;
   int status = 0;
   if (!g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &complaint, &status,
-                    &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-    return NULL;
-  }
+                    &reason))
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s", reason->message);
   if (g_spawn_check_wait_status(status, NULL)) return g_steal_pointer(&out);
   g_strstrip(complaint);
-  if (ret_complaint)
-    *ret_complaint = g_steal_pointer(&complaint);
-  else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", argv[0],
-                *complaint ? complaint : "failed");
+  if (!ret_complaint)
+    return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: %s", argv[0],
+                          *complaint ? complaint : "failed");
+  *ret_complaint = g_steal_pointer(&complaint);
   return NULL;
 }
 
@@ -53,8 +50,7 @@ char *orr_slurm_submit(char *const *options, const char *script, GError **error)
   if (!out) return NULL;
   g_strdelimit(out, ";\n", '\0'); /* "12;cluster" */
   if (*out) return g_steal_pointer(&out);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "sbatch printed no job number");
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_RESOURCE, "sbatch printed no job number");
 }
 
 /* https://slurm.schedmd.com/squeue.html, "JOB STATE CODES" (22.05). */

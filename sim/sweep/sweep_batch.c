@@ -18,8 +18,7 @@
 #define GROUP "sweep"
 
 static gboolean refuse(const GError *reason, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s", reason->message);
 }
 
 /* --- Paths --- */
@@ -167,11 +166,9 @@ OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error) {
   g_autoptr(OrrSweepBatch) batch = orr_sweep_batch_new(db);
   g_autofree char *path = orr_sweep_batch_path(batch, "sweep.ini");
   g_autoptr(GKeyFile) file = g_key_file_new();
-  if (!orr_sweep_batch_exists(db)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: no sweep was submitted for it (%s does not exist)", db, path);
-    return NULL;
-  }
+  if (!orr_sweep_batch_exists(db))
+    return orr_fault_null(error, ORR_FAULT_RESOURCE,
+                          "%s: no sweep was submitted for it (%s does not exist)", db, path);
   g_autoptr(GError) reason = NULL;
   if (!g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, &reason)) {
     refuse(reason, error);
@@ -181,8 +178,7 @@ OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error) {
   if (batch->file && batch->db && batch->hash && batch->run > 0 && batch->tasks > 0 &&
       batch->n_points > 0)
     return g_steal_pointer(&batch);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: not written by a submission", path);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_RESOURCE, "%s: not written by a submission", path);
 }
 
 /* --- Scripts --- */

@@ -94,13 +94,12 @@ static gboolean check_progress(OrrSweepBatch *batch, const OrrSweepReport *repor
   g_autofree char *words = NULL;
   for (gint64 i = 0; i < batch->tasks && !words; i++)
     if (report->left[i] > 0) words = orr_sweep_batch_last_line(batch, i);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "%" G_GUINT64_FORMAT
-              " points are left, and the last %d submissions brought none: '%s' (%s/task-*.out); "
-              "--collect submits again",
-              report->n_left, MOST_BARREN, words ? words : "no task printed anything",
-              batch->folder);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_RESOURCE,
+      "%" G_GUINT64_FORMAT
+      " points are left, and the last %d submissions brought none: '%s' (%s/task-*.out); "
+      "--collect submits again",
+      report->n_left, MOST_BARREN, words ? words : "no task printed anything", batch->folder);
 }
 
 /* Submits the points that are left, except those of tasks that still run or were cancelled. */

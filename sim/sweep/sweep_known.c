@@ -27,8 +27,7 @@ gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, 
   g_autoptr(GError) reason = NULL;
   if (!orr_sweep_store_visit(store, sweep, n_points, add_line, text, error)) return FALSE;
   if (g_file_set_contents(path, text->str, (gssize)text->len, &reason)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s", reason->message);
 }
 
 /* FALSE at the end, or for a line that is not valid. */
@@ -57,6 +56,5 @@ gboolean orr_sweep_known_visit(const char *path, OrrSweepVisit visit, void *user
   OrrSweepAnswer one;
   while (read_line(&at, &one)) visit(&one, user);
   if (*at == '\0') return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: not a list of answered points", path);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s: not a list of answered points", path);
 }

@@ -261,17 +261,15 @@ static gboolean check_count(const Sweep *sweep, GError **error) {
   if (report->n_points == 0) {
     g_autofree char *reasons = orr_sweep_reasons_text(report->excluded, 5);
     if (sweep->order->none) *sweep->order->none = g_strdup(most_frequent(report->excluded));
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "%s: none of the %" G_GUINT64_FORMAT " combinations can run:\n%s",
-                sweep->order->file, report->n_combinations, reasons);
-    return FALSE;
+    return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                         "%s: none of the %" G_GUINT64_FORMAT " combinations can run:\n%s",
+                         sweep->order->file, report->n_combinations, reasons);
   }
   if (report->n_points <= (guint64)most || sweep->order->yes) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "the sweep has %" G_GUINT64_FORMAT " points, more than %" G_GINT64_FORMAT
-              " (sweep.most): pass --yes to run all, or set a sampler to run some",
-              report->n_points, most);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_USAGE,
+                       "the sweep has %" G_GUINT64_FORMAT " points, more than %" G_GINT64_FORMAT
+                       " (sweep.most): pass --yes to run all, or set a sampler to run some",
+                       report->n_points, most);
 }
 
 /* --- The sweep --- */
@@ -369,11 +367,9 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
     if (error && !*error) orr_diags_check(diags, error);
     return NULL;
   }
-  if (order->hash && strcmp(order->hash, plan->hash) != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: changed since its sweep was started",
-                order->file);
-    return NULL;
-  }
+  if (order->hash && strcmp(order->hash, plan->hash) != 0)
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: changed since its sweep was started",
+                          order->file);
   plan->whole_steps = order->whole_steps;
   g_autoptr(OrrSweepVariants) variants = orr_sweep_variants_new(plan);
   g_autoptr(OrrSweepReport) report = orr_sweep_report_new(plan);

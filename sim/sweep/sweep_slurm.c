@@ -36,12 +36,12 @@ static gboolean check_free(const char *db, const char *hash, gint64 *ret_run, GE
     if (g_str_equal(old->hash, hash)) *ret_run = old->run;
     return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "the sweep of %s that was submitted for %s is not complete: --status prints its "
-              "progress, --collect merges it and submits missing points again; to give it up, "
-              "remove %s",
-              old->file, db, old->folder);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_USAGE,
+      "the sweep of %s that was submitted for %s is not complete: --status prints its "
+      "progress, --collect merges it and submits missing points again; to give it up, "
+      "remove %s",
+      old->file, db, old->folder);
 }
 
 static gboolean write_scripts(const OrrSweepBatch *batch, const OrrLibrary *library,
@@ -118,12 +118,10 @@ gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task,
                               const volatile gint *interrupted, GError **error) {
   g_autoptr(OrrSweepBatch) batch = orr_sweep_batch_load(db, error);
   if (!batch) return FALSE;
-  if (task >= batch->tasks) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--task %" G_GINT64_FORMAT ": the tasks are 0 to %" G_GINT64_FORMAT, task,
-                batch->tasks - 1);
-    return FALSE;
-  }
+  if (task >= batch->tasks)
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "--task %" G_GINT64_FORMAT ": the tasks are 0 to %" G_GINT64_FORMAT, task,
+                         batch->tasks - 1);
   g_autofree char *shard = orr_sweep_batch_task_path(batch, task, "db"),
                   *known = orr_sweep_batch_path(batch, "known");
   Noting noting = {batch, task, 0};

@@ -25,11 +25,9 @@ static GPtrArray *common_options(const OrrSweepBatch *batch, const OrrSlurm *slu
   add_option(options, "account", slurm->account);
   add_option(options, "time", slurm->time);
   add_option(options, "mem", slurm->memory);
-  if (slurm->extra && *slurm->extra && !g_shell_parse_argv(slurm->extra, NULL, &extra, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: sweep.slurm.extra: %s", batch->file,
-                reason->message);
-    return NULL;
-  }
+  if (slurm->extra && *slurm->extra && !g_shell_parse_argv(slurm->extra, NULL, &extra, &reason))
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: sweep.slurm.extra: %s", batch->file,
+                          reason->message);
   for (char **word = extra; word && *word; word++) g_ptr_array_add(options, g_strdup(*word));
   return g_steal_pointer(&options);
 }

@@ -51,9 +51,8 @@ char *orr_arrival_find(const char *path, char *const *folders, const char *whose
     if (!is_here) g_string_append_printf(searched, ", nor %s", below);
   }
   if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s", whose, path,
-              searched->str);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s", whose, path,
+                        searched->str);
 }
 
 GBytes *orr_trace_map(const char *path, GError **error) {

@@ -44,8 +44,7 @@ static GArray *read_trace(const char *file, char *const *folders, gint64 most, G
   }
   if (!orr_diags_check(diags, error)) return NULL;
   if (trace->len > 0) return g_steal_pointer(&trace);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: the trace has no rows", path);
-  return NULL;
+  return orr_fault_null(error, ORR_FAULT_DOCUMENT, "%s: the trace has no rows", path);
 }
 
 OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams *target,

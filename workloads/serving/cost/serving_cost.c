@@ -594,7 +594,6 @@ static gboolean check_missing(OrrServingCost *cost, GError **error) {
   g_autofree char *missing =
       orr_cost_refuses_gaps(cost->params.world->cost) ? orr_serving_cost_missing(cost) : NULL;
   if (!missing) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "the device's profile holds no %s (on-missing: error)", missing);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_DOCUMENT,
+                       "the device's profile holds no %s (on-missing: error)", missing);
 }

@@ -444,13 +444,11 @@ static gboolean close_replicas(OrrFleet *fleet, GError **error) {
   OrrServingWork *work = fleet->run.work;
   for (gint64 i = 0; i < work->params.replicas; i++)
     if (!orr_replica_close(fleet->route.replicas[i], error)) return FALSE;
-  if (fleet->in_system > 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-                "%" G_GINT64_FORMAT
-                " requests wait for ever: no replica is left that could take them",
-                fleet->in_system);
-    return FALSE;
-  }
+  if (fleet->in_system > 0)
+    return orr_fault_set(error, ORR_FAULT_STUCK,
+                         "%" G_GINT64_FORMAT
+                         " requests wait for ever: no replica is left that could take them",
+                         fleet->in_system);
   for (gint64 i = 0; i < work->params.replicas && !fleet->life; i++)
     work->replicas[i].held_s = fleet->area_since_s - fleet->run.start_s;
   orr_life_close(fleet->life, fleet->area_since_s);

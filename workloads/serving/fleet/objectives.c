@@ -31,10 +31,10 @@ static gboolean check_slo(const OrrServingRun *run, const OrrSlo *slo, const cha
       {"ttft", slo->ttft_s, first_s}, {"tpot", slo->tpot_s, next_s}, {"e2e", slo->e2e_s, first_s}};
   for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
     if (all[i].asked_s <= 0 || all[i].asked_s >= all[i].least_s) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "%s.%s: %.3g ms can never be met: one token alone on an empty engine takes %.3g ms",
-                whose, all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
-    return FALSE;
+    return orr_fault_set(
+        error, ORR_FAULT_DOCUMENT,
+        "%s.%s: %.3g ms can never be met: one token alone on an empty engine takes %.3g ms", whose,
+        all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
   }
   return TRUE;
 }

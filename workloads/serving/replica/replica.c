@@ -555,16 +555,13 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error) {
   for (guint i = 0; i < replica->n_cores; i++) {
     OrrCore *core = &replica->cores[i];
     orr_replica_close_core(replica, core);
-    if (!orr_kv_check(core->kv)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
-                  "blocks of the key-value cache were lost or made");
-      return FALSE;
-    }
+    if (!orr_kv_check(core->kv))
+      return orr_fault_set(error, ORR_FAULT_INTERNAL,
+                           "blocks of the key-value cache were lost or made");
   }
   if (replica->n_requests == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-              "replica %d: %" G_GINT64_FORMAT
-              " requests wait for ever: none of them finds room in the key-value cache",
-              replica->index, replica->n_requests);
-  return FALSE;
+  return orr_fault_set(error, ORR_FAULT_STUCK,
+                       "replica %d: %" G_GINT64_FORMAT
+                       " requests wait for ever: none of them finds room in the key-value cache",
+                       replica->index, replica->n_requests);
 }

@@ -132,21 +132,21 @@ static void fill_steady(OrrServingRun *run) {
 
 static gboolean refuse_short(const OrrServingRun *run, GError **error) {
   const OrrSteady *steady = &run->work->steady;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "workload.metrics.window: steady: the load ends before there is a steady state: %u "
-              "requests in %.3g s, and a request stays %.3g s",
-              run->work->requests->len, steady->end_s, steady->residence_s);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "workload.metrics.window: steady: the load ends before there is a steady state: %u "
+      "requests in %.3g s, and a request stays %.3g s",
+      run->work->requests->len, steady->end_s, steady->residence_s);
 }
 
 static gboolean refuse_empty(const OrrServingRun *run, GError **error) {
   const OrrTokenWindow *window = &run->work->window;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "workload.metrics.window: full: the %" G_GINT64_FORMAT
-              " places of the engines (max-num-seqs of all) are never all taken: %" G_GINT64_FORMAT
-              " requests came; give more requests, or window: all",
-              window->places, window->n_first);
-  return FALSE;
+  return orr_fault_set(
+      error, ORR_FAULT_DOCUMENT,
+      "workload.metrics.window: full: the %" G_GINT64_FORMAT
+      " places of the engines (max-num-seqs of all) are never all taken: %" G_GINT64_FORMAT
+      " requests came; give more requests, or window: all",
+      window->places, window->n_first);
 }
 
 gboolean orr_serving_run_close_window(OrrServingRun *run, GError **error) {
