@@ -10,6 +10,7 @@
 #include "results/foreign.h"
 #include "sim/base/diag.h"
 #include "sim/base/fault.h"
+#include "sim/base/number.h"
 
 enum { MOST_ERRORS = 100 };
 
@@ -116,13 +117,8 @@ static gboolean goes_on(const Reader *reader, gint64 n_rows) {
 
 /* --- kernels --- */
 
-static int compare_doubles(gconstpointer a, gconstpointer b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double median_of(GArray *times) {
-  g_array_sort(times, compare_doubles);
+  g_array_sort(times, orr_number_compare);
   return (g_array_index(times, double, (times->len - 1) / 2) +
           g_array_index(times, double, times->len / 2)) /
          2;

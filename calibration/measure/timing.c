@@ -7,13 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b) {
-  const double *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
+#include "sim/base/number.h"
 
 void orr_timing_summarize(double *us, guint n, OrrTiming *timing) {
-  qsort(us, n, sizeof *us, compare);
+  qsort(us, n, sizeof *us, orr_number_compare);
   timing->median_us = n % 2 ? us[n / 2] : (us[n / 2 - 1] + us[n / 2]) / 2;
   timing->best_us = us[0];
   timing->spread = (us[(n - 1) * 9 / 10] - us[(n - 1) / 10]) / timing->median_us;

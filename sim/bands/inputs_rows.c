@@ -12,14 +12,10 @@
 #include <string.h>
 
 #include "sim/bands/inputs_private.h"
+#include "sim/base/number.h"
 #include "sim/run/answer/run_kind.h"
 
 /* --- Statistics of n numbers --- */
-
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 static double quantile(const double *sorted, guint n, double probability) {
   const double at = CLAMP(probability * n - 0.5, 0, n - 1.0);
@@ -34,7 +30,7 @@ typedef struct {
 
 static int compare_ranked(const void *a, const void *b) {
   const Ranked *x = a, *y = b;
-  return compare(&x->number, &y->number);
+  return orr_number_compare(&x->number, &y->number);
 }
 
 /* The ranks of @numbers from 1; equal ones have their mean rank. A replay can add in another order,
@@ -108,7 +104,7 @@ static void add_results(const Sample *sample, const char *metric, OrrOutcome *ou
 static void add_spread(const Sample *sample, const char *metric, double value,
                        OrrOutcome *outcome) {
   g_autofree double *sorted = g_memdup2(sample->results, sample->n * sizeof *sorted);
-  qsort(sorted, sample->n, sizeof *sorted, compare);
+  qsort(sorted, sample->n, sizeof *sorted, orr_number_compare);
   const OrrInputSpreadRow row = {.metric = (char *)metric,
                                  .value = value,
                                  .p10 = quantile(sorted, sample->n, 0.1),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/number.h"
 #include "sim/run/answer/run_kind.h"
 
 /* A part of a span of computation: @name is G_MAXUINT32 for a gap. */
@@ -255,17 +256,12 @@ static void add_steps(OrrTimeline *timeline, const OrrOutcome *outcome) {
 
 /* --- Serving --- */
 
-static int by_value(gconstpointer a, gconstpointer b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double median_step(const OrrOutcome *outcome) {
   g_autoptr(GArray) seconds = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < outcome->serving_steps->len; i++)
     g_array_append_val(seconds, g_array_index(outcome->serving_steps, OrrServingStepRow, i).step_s);
   if (seconds->len == 0) return 0;
-  g_array_sort(seconds, by_value);
+  g_array_sort(seconds, orr_number_compare);
   return g_array_index(seconds, double, (seconds->len - 1) / 2);
 }
 

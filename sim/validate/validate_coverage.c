@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/number.h"
+
 static const OrrBandsCheck *check_at(const OrrValidateBands *bands, guint i) {
   return &g_array_index(bands->checks, OrrBandsCheck, i);
 }
@@ -92,11 +94,6 @@ static double factor_needed(const OrrBandsCheck *check, guint level) {
   return error > m ? (error - m) / (constant.high - m) : (m - error) / (m - constant.low);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Sums over the answers that have bounds of some kind. */
 typedef struct {
   guint n, n_inside;
@@ -124,7 +121,7 @@ static OrrCoverageLevel level_of(const GPtrArray *checks, guint level) {
     const double factor = factor_needed(check, level);
     g_array_append_val(factors, factor);
   }
-  if (factors->len > 0) qsort(factors->data, factors->len, sizeof(double), compare_doubles);
+  if (factors->len > 0) qsort(factors->data, factors->len, sizeof(double), orr_number_compare);
   const double factor = both.n_inside > 0 ? g_array_index(factors, double, both.n_inside - 1) : NAN;
   const double equal_width = factor * over(constant.width, constant.n);
   return (OrrCoverageLevel){.coverage = over(banded.n_inside, banded.n),

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "sim/base/number.h"
 #include "sim/base/random.h"
 
 #define MOST_USES (1u << 22) /* of all plans: 32 MB */
@@ -25,16 +26,10 @@ struct OrrCollectiveCache {
   guint n_uses;
 };
 
-static guint64 bits_of(double value) {
-  guint64 bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 static guint hash_key(gconstpointer data) {
   const Key *key = data;
   const OrrCollectiveCall *call = &key->call;
-  guint64 hash = orr_random_hash3(bits_of(call->bytes), (guint64)call->op, call->n);
+  guint64 hash = orr_random_hash3(orr_number_bits(call->bytes), (guint64)call->op, call->n);
   for (guint i = 0; i < call->n; i++)
     hash = (hash ^ (guint64)call->gpus[i]) * G_GUINT64_CONSTANT(0x100000001b3);
   return (guint)orr_random_hash3(hash, GPOINTER_TO_SIZE(key->algorithm), call->exchange != NULL);

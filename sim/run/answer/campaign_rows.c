@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "sim/base/number.h"
 #include "workloads/training/training.h"
 
 struct OrrCampaignAnswer {
@@ -99,11 +100,6 @@ static void add_losses(const OrrCampaignAnswer *answer, double n) {
   }
 }
 
-static int compare(gconstpointer a, gconstpointer b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The value that @p of the sorted ones do not exceed (nearest rank). */
 static double quantile(const GArray *sorted, double p) {
   const double rank = ceil(p * sorted->len);
@@ -147,8 +143,8 @@ static void fill_spread(const OrrOutcome *outcome, OrrCampaignResult *r) {
   for (guint i = 0; i < goodputs->len; i++)
     squares += pow(g_array_index(goodputs, double, i) - r->goodput, 2);
   const double half = n > 1 ? student_t(n - 1) * sqrt(squares / (n - 1) / n) : NAN;
-  g_array_sort(goodputs, compare);
-  g_array_sort(most, compare);
+  g_array_sort(goodputs, orr_number_compare);
+  g_array_sort(most, orr_number_compare);
   r->goodput_low = r->goodput - half;
   r->goodput_high = r->goodput + half;
   r->goodput_p5 = quantile(goodputs, 0.05);

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/number.h"
 #include "sim/run/answer/cluster_spans.h"
 #include "sim/run/answer/latencies.h"
 #include "sim/run/answer/machine_rows.h"
@@ -41,11 +42,6 @@ double orr_cluster_answers_kwh(const OrrClusterWork *work, const OrrGangJob *job
 
 /* --- Fairness and efficiency --- */
 
-static int compare_numbers(gconstpointer a, gconstpointer b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 static void fill_rho(const OrrClusterWork *work, OrrClusterResult *r) {
   g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = work->first; i < work->end; i++) {
@@ -53,7 +49,7 @@ static void fill_rho(const OrrClusterWork *work, OrrClusterResult *r) {
     if (!isnan(rho)) g_array_append_val(all, rho);
   }
   const OrrLatencies rho = orr_latencies_of(all);
-  g_array_sort(all, compare_numbers);
+  g_array_sort(all, orr_number_compare);
   r->rho_mean = all->len > 0 ? rho.mean : NAN;
   r->rho_p95 = all->len > 0 ? rho.p95 : NAN;
   r->rho_max = all->len > 0 ? g_array_index(all, double, all->len - 1) : NAN;

@@ -6,12 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/number.h"
 #include "workloads/serving/serving.h"
-
-static int compare_doubles(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 static double percentile(const double *sorted, guint n, double fraction) {
   if (n == 0) return 0;
@@ -24,7 +20,7 @@ OrrLatencies orr_latencies_of(GArray *values) {
   const guint n = values->len;
   double *data = (double *)(void *)values->data, sum = 0;
   if (n == 0) return (OrrLatencies){0};
-  qsort(data, n, sizeof *data, compare_doubles);
+  qsort(data, n, sizeof *data, orr_number_compare);
   for (guint i = 0; i < n; i++) sum += data[i];
   return (OrrLatencies){sum / n, percentile(data, n, 0.5), percentile(data, n, 0.9),
                         percentile(data, n, 0.95), percentile(data, n, 0.99)};

@@ -5,8 +5,8 @@
 #include "sim/run/faults/outages.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "sim/base/number.h"
 #include "sim/base/random.h"
 #include "sim/run/faults/intervals.h"
 
@@ -18,18 +18,12 @@ static const OrrFaultEffect *effect_at(const OrrOutage *outage, guint i) {
 
 /* --- Marks --- */
 
-static guint64 bits_of(double value) {
-  guint64 bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 /* A hash of what happens to a part and when. Parts with equal sums of marks may be in one class; a
  * sum does not depend on the order of the outages. */
 static guint64 mark_of(const OrrOutage *outage, const OrrFaultEffect *effect) {
-  return orr_random_hash3(
-      orr_random_hash3(bits_of(outage->begin_s), bits_of(outage->end_s), effect->kind),
-      bits_of(effect->loss), 8);
+  return orr_random_hash3(orr_random_hash3(orr_number_bits(outage->begin_s),
+                                           orr_number_bits(outage->end_s), effect->kind),
+                          orr_number_bits(effect->loss), 8);
 }
 
 /* GPU of the machine -> GPU of the job + 1. */

@@ -19,6 +19,7 @@
  */
 #include <string.h>
 
+#include "sim/base/number.h"
 #include "sim/base/random.h"
 #include "workloads/training/comm/training_fold.h"
 #include "workloads/training/job/training_groups.h"
@@ -41,12 +42,6 @@ typedef struct {
   GArray *links;       /* of guint32 */
   guint64 *colour;     /* of each replica */
 } Refinement;
-
-static guint64 bits_of(double value) {
-  guint64 bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
 
 static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to,
                           guint32 boundary) {
@@ -160,11 +155,11 @@ static void colour_links(const Refinement *r) {
 }
 
 static guint64 colour_crossing(const Refinement *r, const Crossing *crossing) {
-  guint64 colour = orr_random_hash3(crossing->boundary, bits_of(crossing->latency_s), 2);
+  guint64 colour = orr_random_hash3(crossing->boundary, orr_number_bits(crossing->latency_s), 2);
   for (guint i = 0; i < crossing->n; i++) {
     const guint32 link = g_array_index(r->links, guint32, crossing->first + i);
     const double bandwidth = orr_fabric_link_bandwidth(r->job->world->fabric, link);
-    colour = orr_random_hash3(colour, bits_of(bandwidth),
+    colour = orr_random_hash3(colour, orr_number_bits(bandwidth),
                               r->crossed[link] + load_of(r, link) + mark_of(r, link));
   }
   return colour;
