@@ -68,11 +68,7 @@ static void finish_layout(OrrLaunchDraft *draft) {
   layout.ep = orr_launch_serving_has_experts(draft) ? experts_of(draft, tp, &layout.ep_from) : 1;
   if (tp % groups != 0)
     orr_launch_draft_bad(draft, layout.dp_from, "does not divide --tp-size, %" G_GINT64_FORMAT, tp);
-  const char *mode = orr_launch_draft_value(draft, &orr_dialect_sglang, "deepep-mode");
-  if (g_strcmp0(mode, "low_latency") == 0 || g_strcmp0(mode, "normal") == 0)
-    orr_launch_draft_set(draft, "workload.parallel.all-to-all",
-                         *mode == 'l' ? "deepep-low-latency" : "deepep", find(draft, "deepep-mode"),
-                         NULL);
+  orr_launch_draft_settle(draft, &orr_dialect_sglang, "deepep-mode");
   orr_launch_serving_finish(draft, &layout);
 }
 
@@ -91,27 +87,16 @@ static void finish_limits(OrrLaunchDraft *draft) {
 }
 
 static void finish_scheduler(OrrLaunchDraft *draft) {
-  static const char path[] = "workload.engine.scheduler.";
-  OrrLaunchSetting *policy = orr_launch_draft_find(draft, &orr_dialect_sglang, "schedule-policy");
   const OrrLaunchSetting *chunk = find(draft, "chunked-prefill-size");
-  const OrrLaunchSetting *mixed = find(draft, "enable-mixed-chunk");
-  if (!policy && !chunk && !mixed) return;
-  g_autofree char *kind = g_strconcat(path, "kind", NULL);
-  g_autofree char *size = g_strconcat(path, "chunked-prefill-size", NULL);
-  g_autofree char *mix = g_strconcat(path, "enable-mixed-chunk", NULL);
-  g_autofree char *prefix = g_strconcat(path, "longest-prefix-first", NULL);
-  orr_launch_draft_set(draft, kind, "sglang", NULL, NULL);
+  if (!find(draft, "schedule-policy") && !chunk && !find(draft, "enable-mixed-chunk")) return;
+  orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "sglang", NULL, NULL);
   const gint64 tokens =
       orr_launch_draft_int(draft, &orr_dialect_sglang, "chunked-prefill-size", 8192);
   if (chunk)
-    orr_launch_serving_set(draft, size, tokens > 0 ? MAX(tokens / groups_of(draft), 1) : 1 << 20,
-                           chunk, tokens > 0 ? NULL : "prompts are not cut");
-  if (mixed) orr_launch_draft_set(draft, mix, "true", mixed, NULL);
-  if (!policy) return;
-  if (g_strcmp0(policy->value, "lpm") == 0 || g_strcmp0(policy->value, "fcfs") == 0)
-    orr_launch_draft_set(draft, prefix, policy->value[0] == 'l' ? "true" : "false", policy, NULL);
-  else
-    orr_launch_draft_judge(draft, policy, ORR_LAUNCH_NOT_SIMULATED, "this order of requests");
+    orr_launch_serving_set(draft, "workload.engine.scheduler.chunked-prefill-size",
+                           tokens > 0 ? MAX(tokens / groups_of(draft), 1) : 1 << 20, chunk,
+                           tokens > 0 ? NULL : "prompts are not cut");
+  orr_launch_draft_settle(draft, &orr_dialect_sglang, "enable-mixed-chunk schedule-policy");
 }
 
 static void finish_speculation(OrrLaunchDraft *draft) {

@@ -47,21 +47,15 @@ static void finish_layout(OrrLaunchDraft *draft) {
   orr_launch_serving_finish(draft, &layout);
 }
 
-static void put(OrrLaunchDraft *draft, const char *key, const OrrLaunchSetting *setting,
-                const char *value) {
-  g_autofree char *path = g_strdup_printf("workload.engine.scheduler.%s", key);
-  orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "trtllm", NULL, NULL);
-  orr_launch_draft_set(draft, path, value, setting, NULL);
-}
-
 static void finish_scheduler(OrrLaunchDraft *draft) {
-  const OrrLaunchSetting *timeout = find(draft, "batch-wait-timeout-iters");
-  const OrrLaunchSetting *ratio = find(draft, "batch-wait-max-tokens-ratio");
-  const OrrLaunchSetting *balance = find(draft, "attention-dp-config.timeout-iters");
-  if (timeout) put(draft, "batch-wait-timeout-iters", timeout, timeout->value);
-  if (ratio) put(draft, "batch-wait-max-tokens-ratio", ratio, ratio->value);
-  if (balance && is_on(draft, "attention-dp-config.enable-balance"))
-    put(draft, "balance-timeout-iters", balance, balance->value);
+  const char *balance = "attention-dp-config.timeout-iters";
+  const gboolean is_balanced = is_on(draft, "attention-dp-config.enable-balance");
+  if (find(draft, "batch-wait-timeout-iters") || find(draft, "batch-wait-max-tokens-ratio") ||
+      (is_balanced && find(draft, balance)))
+    orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "trtllm", NULL, NULL);
+  orr_launch_draft_settle(draft, &orr_dialect_trtllm,
+                          "batch-wait-timeout-iters batch-wait-max-tokens-ratio");
+  if (is_balanced) orr_launch_draft_settle(draft, &orr_dialect_trtllm, balance);
 }
 
 static void finish_speculation(OrrLaunchDraft *draft) {

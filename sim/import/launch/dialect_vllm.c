@@ -65,32 +65,17 @@ static void finish_layout(OrrLaunchDraft *draft) {
 }
 
 static void finish_scheduler(OrrLaunchDraft *draft) {
-  static const char path[] = "workload.engine.scheduler.";
-  const OrrLaunchSetting *chunked = find(draft, "enable-chunked-prefill");
   const OrrLaunchSetting *policy = find(draft, "scheduling-policy");
-  OrrLaunchSetting *threshold =
-      orr_launch_draft_find(draft, &orr_dialect_vllm, "long-prefill-token-threshold");
-  const gboolean by_priority = policy && g_strcmp0(policy->value, "priority") == 0;
-  const gboolean is_long =
-      threshold && orr_launch_draft_int(draft, &orr_dialect_vllm, threshold->key, 0) > 0;
-  if (by_priority) {
+  const char *threshold = "long-prefill-token-threshold";
+  const gboolean is_long = orr_launch_draft_int(draft, &orr_dialect_vllm, threshold, 0) > 0;
+  if (policy && g_strcmp0(policy->value, "priority") == 0) {
     orr_launch_draft_set(draft, "workload.engine.scheduler", "priority", policy, NULL);
     return;
   }
-  if (!chunked && !is_long) return;
-  g_autofree char *kind = g_strconcat(path, "kind", NULL);
-  g_autofree char *chunks = g_strconcat(path, "chunked-prefill", NULL);
-  g_autofree char *limit = g_strconcat(path, "long-prefill-token-threshold", NULL);
-  orr_launch_draft_set(draft, kind, "vllm", NULL, NULL);
-  if (chunked)
-    orr_launch_draft_set(draft, chunks,
-                         orr_launch_draft_is_on(draft, &orr_dialect_vllm, chunked->key) ? "true"
-                                                                                        : "false",
-                         chunked, NULL);
-  if (is_long)
-    orr_launch_serving_set(draft, limit,
-                           orr_launch_draft_int(draft, &orr_dialect_vllm, threshold->key, 0),
-                           threshold, NULL);
+  if (!find(draft, "enable-chunked-prefill") && !is_long) return;
+  orr_launch_draft_set(draft, "workload.engine.scheduler.kind", "vllm", NULL, NULL);
+  orr_launch_draft_settle(draft, &orr_dialect_vllm, "enable-chunked-prefill");
+  if (is_long) orr_launch_draft_settle(draft, &orr_dialect_vllm, threshold);
 }
 
 /* Adapters: the modules that are listed, else as many as fit at once. */
