@@ -31,6 +31,12 @@ OrrGrid *orr_grid_new(const double *const axes[ORR_GRID_AXES], const guint lengt
   return grid;
 }
 
+static void forget_steps(OrrGrid *grid) {
+  for (int axis = 0; axis < ORR_GRID_AXES; axis++)
+    for (int upwards = 0; upwards < 2; upwards++)
+      g_clear_pointer(&grid->steps[axis][upwards], g_free);
+}
+
 void orr_grid_free(OrrGrid *grid) {
   if (!grid) return;
   for (int a = 0; a < ORR_GRID_AXES; a++) {
@@ -45,6 +51,7 @@ void orr_grid_free(OrrGrid *grid) {
   g_free(grid->times);
   g_free(grid->rates);
   if (grid->aside) g_array_unref(grid->aside);
+  forget_steps(grid);
   g_free(grid);
 }
 
@@ -110,22 +117,32 @@ static gboolean is_neighbour(const OrrGrid *grid, guint at) {
   return grid->trust[at] != ORR_GRID_HOLE && !(grid->odd && grid->odd[at]);
 }
 
-/* Steps from @at along @axis in @direction to the next usable value; 0 where there is none. */
-static guint steps_to_value(const OrrGrid *grid, guint at, int axis, int direction) {
-  guint index = at / grid->strides[axis] % grid->lengths[axis];
-  guint room = direction < 0 ? index : grid->lengths[axis] - 1 - index;
-  for (guint s = 1; s <= room; s++)
-    if (is_neighbour(grid,
-                     direction < 0 ? at - s * grid->strides[axis] : at + s * grid->strides[axis]))
-      return s;
-  return 0;
+/* One sweep along the axis: a cell is one step farther from the next value than its neighbour. */
+static void find_steps(OrrGrid *grid, int axis, gboolean upwards) {
+  const guint stride = grid->strides[axis], length = grid->lengths[axis];
+  guint *steps = grid->steps[axis][upwards];
+  for (guint block = 0; block < grid->n_cells; block += stride * length)
+    for (guint i = 0; i < length; i++)
+      for (guint k = 0; k < stride; k++) {
+        const guint at = block + (upwards ? length - 1 - i : i) * stride + k;
+        const guint next = upwards ? at + stride : at - stride;
+        steps[at] = i == 0 ? 0 : is_neighbour(grid, next) ? 1 : steps[next] ? steps[next] + 1 : 0;
+      }
+}
+
+void orr_grid_find_steps(OrrGrid *grid) {
+  for (int axis = 0; axis < ORR_GRID_AXES; axis++)
+    for (int upwards = 0; upwards < 2; upwards++) {
+      guint **steps = &grid->steps[axis][upwards];
+      if (!*steps) *steps = g_new(guint, grid->n_cells);
+      find_steps(grid, axis, upwards);
+    }
 }
 
 gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value,
                           double *ret_span) {
-  guint below = steps_to_value(grid, at, axis, -1),
-        above = below ? steps_to_value(grid, at, axis, 1) : 0;
-  if (!above) return FALSE;
+  const guint below = grid->steps[axis][0][at], above = grid->steps[axis][1][at];
+  if (!below || !above) return FALSE;
   guint index = at / grid->strides[axis] % grid->lengths[axis];
   const double *logs = grid->logs[axis];
   *ret_span = logs[index + above] - logs[index - below];
@@ -201,12 +218,12 @@ static double nearest(const OrrGrid *grid, guint at, const Deviation *deviation)
   for (int axis = 0; axis < ORR_GRID_AXES; axis++) {
     guint index = at / grid->strides[axis] % grid->lengths[axis];
     const double *logs = grid->logs[axis];
-    for (int direction = -1; direction <= 1; direction += 2) {
-      guint steps = steps_to_value(grid, at, axis, direction);
+    for (int upwards = 0; upwards < 2; upwards++) {
+      const guint steps = grid->steps[axis][upwards][at];
       if (!steps) continue;
-      guint other = direction < 0 ? index - steps : index + steps;
-      guint cell =
-          direction < 0 ? at - steps * grid->strides[axis] : at + steps * grid->strides[axis];
+      const guint other = upwards ? index + steps : index - steps;
+      const guint cell =
+          upwards ? at + steps * grid->strides[axis] : at - steps * grid->strides[axis];
       double distance = fabs(logs[other] - logs[index]);
       sum += grid->values[cell] / distance;
       weights += 1 / distance;
@@ -223,6 +240,7 @@ static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviat
                        OrrGridTrust trust) {
   g_autofree double *found = g_new(double, grid->n_cells);
   guint left = 0;
+  orr_grid_find_steps(grid);
   for (guint at = 0; at < grid->n_cells; at++) {
     found[at] = grid->trust[at] == ORR_GRID_HOLE ? estimate(grid, at, deviation) : NAN;
     left += grid->trust[at] == ORR_GRID_HOLE && isnan(found[at]);
@@ -237,6 +255,7 @@ static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviat
 
 gboolean orr_grid_fill(OrrGrid *grid) {
   orr_grid_find_odd(grid);
+  orr_grid_find_steps(grid);
   Deviation deviation = measure_deviation(grid);
   guint left = fill_pass(grid, between, &deviation, ORR_GRID_BETWEEN);
   for (int kind = 0; kind < ORR_GRID_HINTS; kind++) g_clear_pointer(&grid->hints[kind], g_free);
@@ -246,6 +265,7 @@ gboolean orr_grid_fill(OrrGrid *grid) {
     before = left;
     left = fill_pass(grid, nearest, &deviation, ORR_GRID_BEYOND);
   }
+  forget_steps(grid);
   return left == 0;
 }
 

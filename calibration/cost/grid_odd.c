@@ -72,6 +72,7 @@ static void find_odd(OrrGrid *grid) {
   for (int pass = 0; pass < 2; pass++) {
     guint8 *odd = g_new0(guint8, grid->n_cells);
     g_autofree double *expected = g_new(double, grid->n_cells);
+    orr_grid_find_steps(grid);
     for (guint at = 0; at < grid->n_cells; at++)
       odd[at] = grid->trust[at] == ORR_GRID_ROW && middle_at(grid, at, &expected[at]) &&
                 fabs(expected[at] - grid->values[at]) > odd_distance;
@@ -90,42 +91,37 @@ enum { N_WITNESSES = 2 };
  * rows. */
 typedef struct {
   double least[N_WITNESSES];
-  guint cells[N_WITNESSES];
+  guint nearest; /* the cell of the least */
 } Witnesses;
 
 static void add_witness(Witnesses *witnesses, double number, guint cell) {
-  if (!(number < witnesses->least[1]) ||
-      (cell == witnesses->cells[0] && number == witnesses->least[0]))
-    return;
-  const int place = number < witnesses->least[0] ? 0 : 1;
-  if (place == 0) {
-    witnesses->least[1] = witnesses->least[0];
-    witnesses->cells[1] = witnesses->cells[0];
-  }
-  witnesses->least[place] = number;
-  witnesses->cells[place] = cell;
+  if (number >= witnesses->least[1]) return;
+  const gboolean is_least = number < witnesses->least[0];
+  witnesses->least[1] = is_least ? witnesses->least[0] : number;
+  if (!is_least) return;
+  witnesses->least[0] = number;
+  witnesses->nearest = cell;
 }
 
-/* For every cell, the witnesses among the cells that are not below it on any axis (@upwards), or
- * not above it: those with the least @sign times @keys. Each side is the union of the next cells'
- * sides and these cells themselves. */
-static Witnesses *find_witnesses(const OrrGrid *grid, const double *keys, double sign,
-                                 gboolean upwards) {
-  Witnesses *all = g_new(Witnesses, grid->n_cells);
-  for (guint i = 0; i < grid->n_cells; i++) {
-    const guint at = upwards ? grid->n_cells - 1 - i : i;
-    all[at] = (Witnesses){{INFINITY, INFINITY}, {G_MAXUINT, G_MAXUINT}};
-    for (int axis = 0; axis < ORR_GRID_AXES; axis++) {
-      const guint index = at / grid->strides[axis] % grid->lengths[axis];
-      if (index == (upwards ? grid->lengths[axis] - 1 : 0)) continue;
-      const guint next = upwards ? at + grid->strides[axis] : at - grid->strides[axis];
-      for (int w = 0; w < N_WITNESSES; w++)
-        add_witness(&all[at], all[next].least[w], all[next].cells[w]);
-      if (grid->trust[next] == ORR_GRID_ROW && !grid->odd[next])
-        add_witness(&all[at], sign * keys[next], next);
-    }
+/* The witnesses among the cells that are not below cell @at on any axis (@upwards), or not above
+ * it: those with the least @sign times @keys. */
+static Witnesses find_witnesses(const OrrGrid *grid, guint at, const double *keys, double sign,
+                                gboolean upwards) {
+  Witnesses found = {{INFINITY, INFINITY}, G_MAXUINT};
+  guint begin[ORR_GRID_AXES], end[ORR_GRID_AXES];
+  for (int axis = 0; axis < ORR_GRID_AXES; axis++) {
+    const guint index = at / grid->strides[axis] % grid->lengths[axis];
+    begin[axis] = upwards ? index : 0;
+    end[axis] = upwards ? grid->lengths[axis] : index + 1;
   }
-  return all;
+  for (guint a = begin[0]; a < end[0]; a++)
+    for (guint b = begin[1]; b < end[1]; b++)
+      for (guint c = begin[2]; c < end[2]; c++) {
+        const guint cell = a * grid->strides[0] + b * grid->strides[1] + c * grid->strides[2];
+        if (grid->trust[cell] == ORR_GRID_ROW && !grid->odd[cell])
+          add_witness(&found, sign * keys[cell], cell);
+      }
+  return found;
 }
 
 static void set_point(const OrrGrid *grid, guint at, double point[ORR_GRID_AXES]) {
@@ -133,13 +129,14 @@ static void set_point(const OrrGrid *grid, guint at, double point[ORR_GRID_AXES]
     point[axis] = grid->axes[axis][at / grid->strides[axis] % grid->lengths[axis]];
 }
 
-/* Names the witness in @aside if two of them contradict the row at @at. @keys: the row's times or
- * rates, by which @witnesses were chosen. */
+/* Names the witness in @aside if two of them contradict the row at @at. @keys: the times or the
+ * rates, by which witnesses are chosen. */
 static gboolean is_contradicted(const OrrGrid *grid, guint at, const double *keys, double sign,
-                                const Witnesses *witnesses, OrrGridAside *aside) {
+                                gboolean upwards, OrrGridAside *aside) {
   const double tolerance = keys == grid->rates ? growth_distance : odd_distance;
-  if (!(sign * keys[at] - witnesses->least[N_WITNESSES - 1] > tolerance)) return FALSE;
-  const guint cell = witnesses->cells[0];
+  const Witnesses witnesses = find_witnesses(grid, at, keys, sign, upwards);
+  if (!(sign * keys[at] - witnesses.least[N_WITNESSES - 1] > tolerance)) return FALSE;
+  const guint cell = witnesses.nearest;
   const double work = grid->times[cell] - grid->rates[cell] - grid->times[at] + grid->rates[at];
   set_point(grid, cell, aside->witness);
   aside->times_slower = exp(grid->times[at] - grid->times[cell]);
@@ -152,10 +149,6 @@ static gboolean is_contradicted(const OrrGrid *grid, guint at, const double *key
  * times of smaller rows, or by the rates of larger ones. */
 static GArray *judge_odd(const OrrGrid *grid, GArray *cells) {
   GArray *judged = g_array_new(FALSE, FALSE, sizeof(OrrGridAside));
-  g_autofree Witnesses *slow_order = find_witnesses(grid, grid->times, 1, TRUE),
-                       *fast_order = find_witnesses(grid, grid->times, -1, FALSE),
-                       *slow_growth = find_witnesses(grid, grid->rates, 1, FALSE),
-                       *fast_growth = find_witnesses(grid, grid->rates, -1, TRUE);
   for (guint at = 0; at < grid->n_cells; at++) {
     if (!grid->odd[at]) continue;
     const gboolean is_slow = grid->expected[at] < grid->values[at];
@@ -165,10 +158,8 @@ static GArray *judge_odd(const OrrGrid *grid, GArray *cells) {
                           .times_work = 1};
     set_point(grid, at, aside.point);
     const double sign = is_slow ? 1 : -1;
-    const Witnesses *order = is_slow ? slow_order : fast_order;
-    const Witnesses *growth = is_slow ? slow_growth : fast_growth;
-    if (!is_contradicted(grid, at, grid->times, sign, &order[at], &aside))
-      is_contradicted(grid, at, grid->rates, sign, &growth[at], &aside);
+    if (!is_contradicted(grid, at, grid->times, sign, is_slow, &aside))
+      is_contradicted(grid, at, grid->rates, sign, !is_slow, &aside);
     g_array_append_val(judged, aside);
     g_array_append_val(cells, at);
   }

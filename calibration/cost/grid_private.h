@@ -28,7 +28,13 @@ struct OrrGrid {
   /* Log of a row's time, and of its time per work; NULL where no row has one, and after filling. */
   double *times, *rates;
   GArray *aside; /* of OrrGridAside; NULL: none */
+  /* Steps from a cell along an axis, down (0) and up (1), to the next usable value; 0: none. NULL
+   * but while the grid is filled. */
+  guint *steps[ORR_GRID_AXES][2];
 };
+
+/* Finds the steps: to be called again whenever values became usable, or no longer are. */
+void orr_grid_find_steps(OrrGrid *grid);
 
 /* Interpolates the cell @at on the line along @axis, where a usable value lies on both sides;
  * FALSE where not. */
