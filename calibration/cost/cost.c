@@ -109,7 +109,7 @@ static gboolean read_profile(OrrCostModel *model, const OrrDevice *named, GError
 
 static void take_profile(OrrCostModel *model, const OrrProfile *profile) {
   model->profile = profile;
-  model->tables = g_new0(OrrCostTables, 1);
+  model->tables = orr_cost_tables_new();
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_collective_free);
   model->library_gemm = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_library_gemm_free);
   orr_cost_serving_init(model);
@@ -137,6 +137,14 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   return g_steal_pointer(&model);
 }
 
+void orr_cost_model_share(OrrCostModel *model, OrrCostTables *tables) {
+  OrrCostModel *const models[] = {model, model->measured, model->named};
+  if (!model->borrows_tables) orr_cost_tables_free(model->tables);
+  for (guint i = 0; i < G_N_ELEMENTS(models); i++)
+    if (models[i]) models[i]->tables = tables;
+  model->borrows_tables = TRUE;
+}
+
 const char *orr_cost_carried_from(const OrrCostModel *model) {
   return model->is_another || model->is_scaled ? g_intern_string(model->measured_on->name) : NULL;
 }
@@ -150,7 +158,7 @@ const char *orr_cost_how_text(const char *carried_from, OrrHow how) {
 
 void orr_cost_model_free(OrrCostModel *model) {
   if (!model) return;
-  orr_cost_build_clear(model->tables);
+  if (!model->borrows_tables) orr_cost_tables_free(model->tables);
   g_free(model->measured);
   g_free(model->named);
   g_ptr_array_unref(model->collectives);

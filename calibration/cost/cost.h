@@ -39,6 +39,7 @@ typedef struct {
 } OrrCost;
 
 typedef struct OrrCostModel OrrCostModel;
+typedef struct OrrCostTables OrrCostTables; /* what models build of a profile */
 
 /* @profile may be NULL: then the datasheet models everything. Both must outlive the model. */
 OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device,
@@ -52,6 +53,15 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
                                         GError **error);
 void orr_cost_model_free(OrrCostModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
+
+/* Makes @model use @tables, which must outlive it, instead of its own. Call before the first query.
+ * Models of one profile may share tables if their devices @measured_on and @named have equal
+ * rates; what one of them builds, the others find built. */
+void orr_cost_model_share(OrrCostModel *model, OrrCostTables *tables);
+/* Builds all tables now: processes forked afterwards find them built. */
+void orr_cost_build_all(const OrrCostModel *model);
+OrrCostTables *orr_cost_tables_new(void);
+void orr_cost_tables_free(OrrCostTables *tables);
 
 /* The device of the rows, where it is another one or the same one with other rates (a what-if);
  * NULL: the model's own. The second function returns @how with that name, for people and

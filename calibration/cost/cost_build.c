@@ -154,7 +154,18 @@ gboolean orr_cost_build_check(const OrrProfile *profile, GError **error) {
   return TRUE;
 }
 
-void orr_cost_build_clear(OrrCostTables *tables) {
+void orr_cost_build_all(const OrrCostModel *model) {
+  for (int d = 0; d < ORR_N_DTYPES; d++) {
+    orr_cost_build_gemm(model, (OrrDtype)d);
+    for (int phase = 0; phase < ORR_N_PHASES; phase++)
+      orr_cost_build_attention(model, (OrrProfilePhase)phase, (OrrDtype)d);
+  }
+  orr_cost_build_moe(model);
+}
+
+OrrCostTables *orr_cost_tables_new(void) { return g_new0(OrrCostTables, 1); }
+
+void orr_cost_tables_free(OrrCostTables *tables) {
   if (!tables) return;
   for (int d = 0; d < ORR_N_DTYPES; d++) {
     orr_grid_free(tables->gemm[d]);

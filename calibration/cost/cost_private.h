@@ -15,7 +15,6 @@
 G_BEGIN_DECLS
 
 /* What is built on demand; ask cost_build.c for it. */
-typedef struct OrrCostTables OrrCostTables;
 struct OrrCostTables {
   gsize has_built_gemm[ORR_N_DTYPES]; /* for g_once_init_enter */
   gsize has_built_attention[ORR_N_PHASES][ORR_N_DTYPES];
@@ -29,6 +28,7 @@ struct OrrCostTables {
 struct OrrCostModel {
   const OrrProfile *profile; /* borrowed; NULL: none */
   OrrCostTables *tables;     /* shared with measured and named */
+  gboolean borrows_tables;
   /* The same model with the rates of the device of the rows, and of the unchanged device: tables
    * are built by them. NULL where no table needs them. */
   OrrCostModel *measured, *named;

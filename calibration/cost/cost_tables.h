@@ -18,7 +18,6 @@ typedef struct OrrCostAttention OrrCostAttention;     /* cost_attention.c */
 typedef struct OrrCostCollective OrrCostCollective;   /* cost_collective.c */
 typedef struct OrrCostLibraryGemm OrrCostLibraryGemm; /* cost_library_gemm.c */
 typedef struct OrrCostMoe OrrCostMoe;                 /* cost_moe.c */
-typedef struct OrrCostTables OrrCostTables;           /* cost_private.h */
 
 /* cost_build.c: the tables of @model that are built at their first use. NULL: the profile has no
  * such rows. The model of measured rates builds them, so the answer is the same whichever of a
@@ -32,7 +31,6 @@ gboolean orr_cost_build_has_gemm(const OrrCostModel *model, OrrDtype dtype);
 /* Refuses a profile whose tables cannot be built: two of one format, or a table without a
  * number. */
 gboolean orr_cost_build_check(const OrrProfile *profile, GError **error);
-void orr_cost_build_clear(OrrCostTables *tables);
 
 /* The grid of a table with rows; @model: with the rates of the rows. */
 OrrGrid *orr_cost_gemm_build(const OrrCostModel *model, const OrrProfileGemm *table,

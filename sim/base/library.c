@@ -47,6 +47,7 @@ const OrrDocumentKind orr_document_kinds[] = {
 struct OrrLibrary {
   GPtrArray *folders;        /* char*; the last one is the shipped library */
   GHashTable *loaded;        /* "kind/name" -> OrrNode*, bases laid under it */
+  GHashTable *kept;          /* key -> Kept*: what callers made of documents */
   GPtrArray *shadows;        /* char*: what orr_library_shadows gives */
   OrrLibraryAliases *models; /* NULL: nobody asked for one yet */
 };
@@ -88,6 +89,32 @@ char *orr_library_missing(OrrLibrary *library) {
                          searched);
 }
 
+/* --- what callers keep --- */
+
+typedef struct {
+  gpointer value;
+  GDestroyNotify free_value;
+} Kept;
+
+static void free_kept(gpointer data) {
+  Kept *kept = data;
+  kept->free_value(kept->value);
+  g_free(kept);
+}
+
+gpointer orr_library_kept(OrrLibrary *library, const char *key) {
+  const Kept *kept = g_hash_table_lookup(library->kept, key);
+  return kept ? kept->value : NULL;
+}
+
+void orr_library_keep(OrrLibrary *library, const char *key, gpointer value,
+                      GDestroyNotify free_value) {
+  const Kept kept = {value, free_value};
+  g_hash_table_replace(library->kept, g_strdup(key), g_memdup2(&kept, sizeof kept));
+}
+
+/* --- life --- */
+
 OrrLibrary *orr_library_new(const char *const *folders) {
   OrrLibrary *library = g_new0(OrrLibrary, 1);
   const char *path = g_getenv("ORRERY_PATH");
@@ -95,6 +122,7 @@ OrrLibrary *orr_library_new(const char *const *folders) {
   library->folders = g_ptr_array_new_with_free_func(g_free);
   library->loaded =
       g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_node_free);
+  library->kept = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_kept);
   library->shadows = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; folders && folders[i]; i++)
     g_ptr_array_add(library->folders, g_strdup(folders[i]));
@@ -107,6 +135,7 @@ OrrLibrary *orr_library_new(const char *const *folders) {
 void orr_library_free(OrrLibrary *library) {
   if (!library) return;
   g_ptr_array_free(library->folders, TRUE);
+  g_hash_table_destroy(library->kept);
   g_hash_table_destroy(library->loaded);
   g_ptr_array_free(library->shadows, TRUE);
   orr_library_aliases_free(library->models);

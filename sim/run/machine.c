@@ -19,10 +19,37 @@ static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace pl
   return NULL;
 }
 
-static OrrProfile *load_profile(OrrLibrary *library, const char *name, OrrPlace place,
-                                OrrDiags *diags) {
+static void free_profile(gpointer profile) { orr_profile_free(profile); }
+
+/* The library has one tree of each document, so its address is a key. */
+static const OrrProfile *load_profile(OrrLibrary *library, const char *name, OrrPlace place,
+                                      OrrDiags *diags) {
   const OrrNode *tree = orr_library_borrow(library, "profile", name, place, diags);
-  return tree ? orr_profile_read(tree, library, diags) : NULL;
+  if (!tree) return NULL;
+  g_autofree char *key = g_strdup_printf("profile of %p", (const void *)tree);
+  OrrProfile *profile = orr_library_kept(library, key);
+  if (profile) return profile;
+  profile = orr_profile_read(tree, library, diags);
+  if (profile) orr_library_keep(library, key, profile, free_profile);
+  return profile;
+}
+
+static void free_tables(gpointer tables) { orr_cost_tables_free(tables); }
+
+/* Tables depend on the profile and on the rates of the devices on which its rows were measured. So
+ * machines share them where these are the library's devices, and not where a row's device is the
+ * scenario's own, which may differ from it. */
+static void share_tables(OrrLibrary *library, OrrMachine *machine) {
+  const char *name = machine->device->name;
+  const gboolean is_libraries =
+      machine->measured_on && (machine->named || strcmp(name, machine->measured_on->name) == 0);
+  if (machine->own || !is_libraries) return;
+  g_autofree char *key =
+      g_strdup_printf("tables of %p for %s", (const void *)machine->profile, name);
+  machine->tables = orr_library_kept(library, key);
+  if (machine->tables) return;
+  machine->tables = orr_cost_tables_new();
+  orr_library_keep(library, key, machine->tables, free_tables);
 }
 
 static gboolean own_device(OrrLibrary *library, const char *name, OrrMachine *machine,
@@ -55,7 +82,9 @@ static gboolean find_profile(OrrLibrary *library, OrrMachine *machine, OrrDiags 
   if (!path && !device->profile) return TRUE;
   machine->profile =
       load_profile(library, name, (OrrPlace){g_intern_string(device->name), 0, 0}, diags);
-  return machine->profile && load_measured_on(library, machine, diags);
+  if (!machine->profile || !load_measured_on(library, machine, diags)) return FALSE;
+  share_tables(library, machine);
+  return TRUE;
 }
 
 /* Whether the file @path says that it is a document of @kind. */
@@ -106,7 +135,6 @@ static void free_device(OrrDevice *device) {
 }
 
 void orr_machine_clear(OrrMachine *machine) {
-  orr_profile_free(machine->profile);
   free_device(machine->own);
   free_device(machine->measured_on);
   free_device(machine->named);
@@ -115,8 +143,10 @@ void orr_machine_clear(OrrMachine *machine) {
 
 OrrCostModel *orr_machine_costs(const OrrMachine *machine, GError **error) {
   const OrrDevice *measured_on = machine->measured_on ? machine->measured_on : machine->device;
-  return orr_cost_model_new_scaled(machine->profile, measured_on, machine->named, machine->device,
-                                   error);
+  OrrCostModel *cost = orr_cost_model_new_scaled(machine->profile, measured_on, machine->named,
+                                                 machine->device, error);
+  if (cost && machine->tables) orr_cost_model_share(cost, machine->tables);
+  return cost;
 }
 
 void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {

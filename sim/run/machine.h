@@ -5,6 +5,9 @@
  * A device's profile is the one that it names (`profile:`), else the one of its own name; without
  * either, its datasheet models all costs. Rows measured on another device are scaled by the ratio
  * of the two rooflines (orr_cost_model_new_scaled).
+ *
+ * A profile is read once for a library, and so are the tables of costs built that follow from it,
+ * since reading and building take as long as a run does.
  */
 #ifndef ORR_MACHINE_H
 #define ORR_MACHINE_H
@@ -15,12 +18,13 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  OrrProfile *profile; /* NULL: the datasheet alone */
+  const OrrProfile *profile; /* the library's; NULL: the datasheet alone */
   const OrrDevice *device;
   OrrDevice *measured_on; /* of the profile's rows, where it may differ from @device; else NULL */
   OrrDevice *own;         /* @device, where it was loaded by name; else NULL */
   /* The library's device of @device's name, where the profile has rows of both; else NULL. */
   OrrDevice *named;
+  OrrCostTables *tables; /* the library's, for all machines alike; NULL: each has its own */
 } OrrMachine;
 
 /* Loads @name, which can be a path: a device with its profile, or a profile with its device. The

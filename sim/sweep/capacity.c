@@ -157,6 +157,14 @@ static Answer answer_here(Search *search, double rate, guint seed) {
   return answer_from(search, ready->scenario, outcome, error);
 }
 
+/* What the runs of children have in common is read and built once, before they are started. */
+static void warm(const Search *search, double rate) {
+  g_autoptr(OrrScenario) scenario = scenario_at(search, rate, 0, NULL);
+  g_autoptr(OrrRunWorld) world =
+      scenario ? orr_run_world_new(search->library, scenario, NULL) : NULL;
+  if (world) orr_cost_build_all(world->cost);
+}
+
 /* Starts a child; returns the pipe end to read its answer from, or -1. */
 static int start(const Search *search, double rate, guint seed, pid_t *ret_pid) {
   int ends[2];
@@ -457,6 +465,7 @@ OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapa
     capacity->load_note =
         g_strdup("the load ends by itself or changes its rate: its requests are judged from the "
                  "first to the last, not in a steady state");
+  if (!query->in_process) warm(&search, rate);
   const gboolean is_found = find(&search, rate, capacity, error);
   clear(&search);
   return is_found ? g_steal_pointer(&capacity) : NULL;

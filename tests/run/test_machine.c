@@ -84,6 +84,42 @@ static void test_changed_device(void) {
   g_assert_cmpfloat_with_epsilon(gemm_seconds(&changed) / gemm_seconds(&plain), 0.5, 0.02);
 }
 
+/* The costs of a device of @own, whose bandwidth is @times the library's. */
+static double seconds_of(OrrLibrary *own, const char *name, double times, OrrCostTables **tables) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_auto(OrrMachine) by_name = {NULL}, machine = {NULL};
+  g_assert_true(orr_machine_load_device(own, name, &by_name, diags));
+  OrrDevice device = *by_name.device;
+  device.memory_bytes_per_s *= times;
+  device.bf16_flops *= times;
+  g_assert_true(orr_machine_of(own, &device, &machine, diags));
+  *tables = machine.tables;
+  return gemm_seconds(&machine);
+}
+
+/* Machines of one library share their tables, and give the answers of a fresh library in whichever
+ * order they are asked. */
+static void test_shared_tables(void) {
+  static const char *const names[] = {"h100-sxm", "a100-40gb-sxm"};
+  const char *const folders[] = {folder, NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    double alone[2], before[2], after[2];
+    OrrCostTables *tables[2], *again;
+    g_autoptr(OrrLibrary) up = orr_library_new(folders), down = orr_library_new(folders);
+    for (int k = 0; k < 2; k++) {
+      g_autoptr(OrrLibrary) fresh = orr_library_new(folders);
+      alone[k] = seconds_of(fresh, names[i], 1 + k, &again);
+      before[k] = seconds_of(up, names[i], 1 + k, &tables[k]);
+      after[1 - k] = seconds_of(down, names[i], 2 - k, &again);
+    }
+    g_assert_true(tables[0] && tables[0] == tables[1]);
+    for (int k = 0; k < 2; k++) {
+      g_assert_cmpfloat(before[k], ==, alone[k]);
+      g_assert_cmpfloat(after[k], ==, alone[k]);
+    }
+  }
+}
+
 static const char profile_text[] =
     "schema: profile/1\nname: strange\ndevice: nowhere\ngemm:\n"
     "- dtype: bf16\n  source: s\n  m: \"4096\"\n  rows:\n  - {n: 4096, k: 4096, us: \"321\"}\n";
@@ -98,6 +134,7 @@ static void test_unknown(void) {
   put("devices", "mine.yaml", "schema: device/1\nbase: h100-sxm\nname: mine\nprofile: strange\n");
   put("devices", "lost.yaml", "schema: device/1\nbase: h100-sxm\nname: lost\nprofile: strang\n");
   load("mine", &machine);
+  g_assert_null(machine.tables);
   g_assert_cmpfloat_with_epsilon(gemm_seconds(&machine), 321e-6, 1e-12);
   assert_warned(&machine, "the library has no device nowhere");
   g_assert_false(orr_machine_load(library, "strange", &alone, diags));
@@ -117,6 +154,7 @@ int main(int argc, char **argv) {
   library = orr_library_new(folders);
   g_test_add_func("/machine/both-ways", test_both_ways);
   g_test_add_func("/machine/changed-device", test_changed_device);
+  g_test_add_func("/machine/shared-tables", test_shared_tables);
   g_test_add_func("/machine/unknown", test_unknown);
   int status = g_test_run();
   orr_library_free(library);

@@ -296,7 +296,8 @@ static void test_compare(Fixture *fixture, gconstpointer data) {
                              .name = "mine"};
   g_autofree char *text = orr_fit(&order, &h100_device, &error);
   g_assert_no_error(error);
-  OrrMachine machine = {.profile = sample_profile(text), .device = &h100_device};
+  OrrProfile *profile = sample_profile(text);
+  const OrrMachine machine = {.profile = profile, .device = &h100_device};
   g_autoptr(GArray) rows =
       orr_calibrate_rows_of(fixture->db, "h100-sxm", &error); /* a stranger: as the user says */
   g_assert_no_error(error);
@@ -315,7 +316,7 @@ static void test_compare(Fixture *fixture, gconstpointer data) {
     g_assert_cmpuint(difference_of(differences, "memory rmsnorm-forward")->errors.n, >, 3);
     for (guint i = 0; i < rows->len; i++) g_array_index(rows, OrrMeasureRow, i).median_us *= 2;
   }
-  orr_profile_free(machine.profile);
+  orr_profile_free(profile);
 }
 
 /* Rows of a shipped device are not another one's. */
