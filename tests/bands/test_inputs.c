@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 #define BANDWIDTH "cluster.node.nic-bandwidth={value: 400 Gb/s, low: 360 Gb/s, high: 440 Gb/s}"
 
@@ -28,7 +29,7 @@ static const char serving[] =
 
 /* The outcome with the rows of @samples replays. */
 static OrrOutcome *answer(const char *text, const char *sets, guint samples, guint jobs) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) tree = tree_of(text, sets, diags);
@@ -177,7 +178,7 @@ static void test_failed(void) {
 /* A replay answers what its settings answer in a run of their own, stacks' conditions included:
  * vLLM's batch of tokens is smaller on devices of less than 70 GiB. */
 static void test_settings(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrOutcome) outcome =
       answer(serving,
              "cluster.device.memory={value: 80 GiB, low: 40 GiB, high: 80 GiB};"

@@ -7,6 +7,7 @@
 #include "calibration/cost/cost.h"
 #include "sim/base/library.h"
 #include "sim/base/yaml.h"
+#include "tests/run/shared_library.h"
 
 #include <string.h>
 
@@ -56,7 +57,7 @@ static inline OrrProfile *sample_profile(const char *text) {
 }
 
 static inline OrrProfile *shipped_profile(const char *name) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) node = orr_library_load(library, "profile", name, (OrrPlace){0}, diags);
   OrrProfile *profile = node ? orr_profile_read(node, library, diags) : NULL;

@@ -6,6 +6,7 @@
 
 #include "calibration/cost/cost_serving.h"
 #include "sim/base/library.h"
+#include "tests/run/shared_library.h"
 
 typedef struct {
   OrrDevice device;
@@ -14,7 +15,7 @@ typedef struct {
 } Bench;
 
 static void setup(Bench *bench) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   const OrrPlace place = {.file = "test"};

@@ -11,6 +11,7 @@
 #include "sim/fit/fit_stack.h"
 #include "sim/run/scenario.h"
 #include "sim/run/simulate.h"
+#include "tests/run/shared_library.h"
 
 static const char scenario_text[] =
     "schema: scenario/1\nname: fit\ncluster: {base: dgx-h100-superpod, nodes: 1, gpus: 1}\n"
@@ -54,7 +55,7 @@ static void test_found(void) {
   static const char engine[] =
       "{prefix-caching: none, host: {step: 2 ms, sequence: 40 us}, front-end: {request: 7 ms}}";
   static const int concurrencies[] = {1, 48};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GString) text = g_string_new("concurrency,ttft_mean_s,tpot_mean_s\n");
   g_autoptr(GPtrArray) rows = NULL;
   g_autoptr(GError) error = NULL;
@@ -82,7 +83,7 @@ static void test_found(void) {
 
 /* One row of one value determines one constant; tokens faster than the GPU are said to be. */
 static void test_refused(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GPtrArray) rows = NULL;
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrFit) found = fit(library, "concurrency,tpot_mean_s\n4,0.001\n", &rows, &error);
@@ -100,7 +101,7 @@ static void test_refused(void) {
 }
 
 static void check_bad(const char *text, const char *words) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GPtrArray) rows = NULL;
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrFit) found = fit(library, text, &rows, &error);

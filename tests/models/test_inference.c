@@ -7,9 +7,10 @@
 
 #include "models/inference.h"
 #include "sim/base/library.h"
+#include "tests/run/shared_library.h"
 
 static void read_model(const char *name, OrrModel *ret_model) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   const OrrPlace place = {.file = name};
   g_autoptr(OrrNode) node = orr_library_load(library, "model", name, place, diags);

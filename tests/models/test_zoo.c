@@ -8,6 +8,7 @@
 #include "models/quantization.h"
 #include "sim/run/scenario.h"
 #include "workloads/serving/serving.h"
+#include "tests/run/shared_library.h"
 
 static void read_zoo_model(OrrLibrary *library, const char *name, OrrModel *ret_model) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -22,7 +23,7 @@ static void read_zoo_model(OrrLibrary *library, const char *name, OrrModel *ret_
 }
 
 static void test_all_are_sound(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_auto(GStrv) names = orr_library_names(library, "model");
   g_assert_cmpuint(g_strv_length(names), >=, 100);
   for (guint i = 0; names[i]; i++) {
@@ -46,7 +47,7 @@ static void test_llamas_are_exact(void) {
       {"llama-3-70b", 70553706496},   {"llama-3.1-8b", 8030261248},
       {"llama-3.1-70b", 70553706496}, {"llama-3.1-405b", 405853388800},
   };
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
     OrrModel model;
     read_zoo_model(library, published[i].name, &model);
@@ -66,7 +67,7 @@ static void test_sc21_to_the_printed_digit(void) {
       {"megatron-145b", "145.6"}, {"megatron-310b", "310.1"}, {"megatron-530b", "529.6"},
       {"megatron-1t", "1008.0"},
   };
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
     OrrModel model;
     read_zoo_model(library, table[i].name, &model);
@@ -134,7 +135,7 @@ static const struct {
 };
 
 static void test_published_counts(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
     OrrModel model;
     read_zoo_model(library, counts[i].name, &model);
@@ -160,7 +161,7 @@ static void test_mpt_is_exact(void) {
       {"mpt-1b", 1315950592},   {"mpt-3b", 2651837440},   {"mpt-7b", 6658859008},
       {"mpt-13b", 12853954560}, {"mpt-30b", 29975214080},
   };
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
     OrrModel model;
     read_zoo_model(library, published[i].name, &model);
@@ -182,7 +183,7 @@ static void test_kv_bytes(void) {
                    {"llama-3.1-405b", 516096},
                    {"mixtral-8x7b", 131072},
                    {"nemotron-h-8b", 16384}};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   OrrModel model;
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
     read_zoo_model(library, published[i].name, &model);
@@ -206,7 +207,7 @@ static void test_published_flops(void) {
     const char *name;
     double gflop;
   } published[] = {{"deepseek-v3", 250}, {"deepseek-v2", 155}, {"llama-3.1-405b", 2448}};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
     OrrModel model;
     read_zoo_model(library, published[i].name, &model);
@@ -227,7 +228,7 @@ static void test_published_flops(void) {
  * norms, biases and convolutions are within 2 %. Of every model of the zoo that reads tokens
  * alone. */
 static void test_all_flops_follow_parameters(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_auto(GStrv) names = orr_library_names(library, "model");
   guint n = 0;
   for (guint i = 0; names[i]; i++) {
@@ -251,7 +252,7 @@ static void test_all_flops_follow_parameters(void) {
 /* No two documents claim a name; every alias leads to the document that has it, and the format that
  * comes with it is one that a served model can have. */
 static void test_aliases(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_auto(GStrv) names = orr_library_names(library, "model");
   g_autofree char *conflict = NULL;
   g_autoptr(OrrLibraryAliases) aliases = orr_library_aliases_new(library, "model", &conflict);
@@ -297,7 +298,7 @@ static void test_aliases_of_strangers(void) {
       {"Qwen/Qwen9-8B-FP8", NULL, NULL},
       {"./qwen3-8b.yaml", NULL, NULL},
   };
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
     const char *words = NULL;
     g_test_message("%s", known[i].name);
@@ -345,7 +346,7 @@ static void test_format_of_a_checkpoint(void) {
       {"{base: minimax-m2.5, checkpoint: {quantization: nvfp4-weights}}",
        "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_NVFP4_WEIGHTS, ORR_BF16},
   };
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_test_message("%s, %s", cases[i].model, cases[i].workload);
     g_autoptr(OrrScenario) scenario = read_scenario(library, cases[i].model, cases[i].workload);
@@ -356,7 +357,7 @@ static void test_format_of_a_checkpoint(void) {
 }
 
 static void test_base_gives_dimensions(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   OrrModel megatron, gpt3;
   read_zoo_model(library, "megatron-175b", &megatron);
   read_zoo_model(library, "gpt3-175b", &gpt3);

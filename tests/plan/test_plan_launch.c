@@ -8,6 +8,7 @@
 #include "sim/base/yaml.h"
 #include "sim/import/launch/launch_form.h"
 #include "sim/plan/plan_launch.h"
+#include "tests/run/shared_library.h"
 
 static OrrScenario *scenario_of(OrrLibrary *library, const char *text) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -59,7 +60,7 @@ static void assert_round(OrrLibrary *library, const char *text) {
   "workload:\n  kind: training\n  stack: megatron-core-26.06\n  sequence: 4096\n"
 
 static void test_dense(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   assert_round(library, HEAD "  parallel: {tp: 4, pp: 4}\n"
                              "  pipeline: {kind: interleaved-1f1b, chunks: 10}\n"
                              "  batch: {global: 512, micro: 1}\n  precision: bf16\n"
@@ -71,7 +72,7 @@ static void test_dense(void) {
 }
 
 static void test_experts(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   assert_round(library, HEAD "  parallel: {tp: 2, pp: 4, ep: 8}\n  recompute: selective\n"
                              "  batch: {global: 512, micro: 1}\n  precision: bf16\n"
                              "  optimizer: {sharding: distributed-optimizer}\n"
@@ -84,7 +85,7 @@ static void test_experts(void) {
 
 /* Software whose launcher is not known has no line. */
 static void test_none(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrScenario) scenario = scenario_of(
       library, "schema: scenario/1\nname: x\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
                "workload: {kind: training, stack: torchtitan-2025.06, batch: {global: 8}}\n"

@@ -12,6 +12,7 @@
 #include "sim/base/yaml.h"
 #include "sim/import/launch/launch_form.h"
 #include "sim/plan/plan_serving_store.h"
+#include "tests/run/shared_library.h"
 
 /* --- Questions --- */
 
@@ -66,7 +67,7 @@ static guint count(const GArray *layouts, gint64 tp, gint64 pp, gint64 dp, gint6
 }
 
 static void test_layouts(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   OrrPlanServing asked = question("vllm-0.19");
   g_autoptr(GArray) dense = layouts_of(library, &asked);
   g_assert_cmpuint(count(dense, 4, 1, 1, 0), ==, 2); /* 8,192 and 512 tokens; 600 fit in 2,048 */
@@ -85,7 +86,7 @@ static void test_layouts(void) {
 }
 
 static void test_formats(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   const struct {
     const char *model, *stack, *formats;
   } all[] = {{"llama-3.1-8b", "vllm-0.19", "none fp8"}, /* the engine casts */
@@ -101,7 +102,7 @@ static void test_formats(void) {
 }
 
 static void test_machines(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_autofree char *dgx = orr_plan_serving_machine(library, "h100-sxm", &error);
   g_assert_cmpstr(dgx, ==, "dgx-h100-superpod");
@@ -142,13 +143,13 @@ static void assert_same_best(OrrLibrary *library, const OrrPlanServing *asked, g
 }
 
 static void test_exhaustive_gpus(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   const OrrPlanServing asked = question("vllm-0.19");
   assert_same_best(library, &asked, 3);
 }
 
 static void test_exhaustive_rate(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   OrrPlanServing asked = question("sglang-0.5");
   asked.gpus = 8;
   asked.rate = 60;
@@ -158,7 +159,7 @@ static void test_exhaustive_rate(void) {
 
 /* A request alone is too late everywhere: nothing is measured. */
 static void test_late(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   OrrPlanServing asked = question("vllm-0.19");
   asked.tpot_s = 0.0001;
   g_autoptr(GArray) layouts = layouts_of(library, &asked);
@@ -237,7 +238,7 @@ static void assert_equal(const GArray *a, const GArray *b) {
 
 /* A search that was ended goes on, to the answer of one that was not. */
 static void test_resumed(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_autofree char *folder = g_dir_make_tmp("orrery-plan-XXXXXX", NULL);
   g_autofree char *path = g_build_filename(folder, "plan.db", NULL);
@@ -457,7 +458,7 @@ static void test_launch(void) {
   static char *formats[] = {"none", "fp8", "fp8-block", NULL};
   static char *caches[] = {"bf16", "fp8", NULL};
   static const char *const stacks[] = {"vllm-0.19", "sglang-0.5", "trtllm-1.0"};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   for (guint i = 0; i < G_N_ELEMENTS(stacks); i++) {
     OrrPlanServing asked = question(stacks[i]);
     asked.formats = formats;
@@ -481,7 +482,7 @@ static void test_launch(void) {
 
 /* Software without a launch line: an engine that casts nothing, roles that have no options. */
 static void test_no_launch(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   OrrPlanServing asked = question("trtllm-1.0");
   asked.formats = both;
   OrrPlanLayout layout = {.split = {1, 1, 1, 1}, .format = 1, .batched_tokens = 8192, .gpus = 1};

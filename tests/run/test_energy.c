@@ -7,6 +7,7 @@
 
 #include "sim/base/yaml.h"
 #include "sim/run/simulate.h"
+#include "tests/run/shared_library.h"
 
 #define TRAINING                                                                                   \
   "schema: scenario/1\n"                                                                           \
@@ -232,7 +233,7 @@ static void test_rack_cap_of_groups(void) {
 }
 
 static void refuse(const char *rest, const char *finding) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autofree char *text = g_strconcat(TRAINING, rest, NULL);
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "energy.yaml", diags);

@@ -8,6 +8,7 @@
 #include "sim/engine/program_effort.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 /* --- Programs --- */
 
@@ -116,7 +117,7 @@ static void test_rule(void) {
 
 static void run_one(gconstpointer engine) {
   g_autofree char *sets = g_strdup_printf("fidelity=full;engine=%s", (const char *)engine);
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrScenario) scenario = scenario_of(library, JOB, sets);
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);

@@ -10,6 +10,7 @@
 #include "tests/base/test_size.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 #define N_JOBS test_size(48, 12)
 
@@ -36,7 +37,7 @@ static void fill(const OrrOutcome *outcome, Answer *answer) {
 }
 
 static void simulate_here(const char *text, const char *sets, Answer *answer) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) tree = tree_of(text, sets, diags);
@@ -57,6 +58,7 @@ static void answer_of(gconstpointer data, gpointer answer) {
 static Answer simulate(const char *text, const char *sets) {
   const char *const asked[] = {text, sets};
   Answer answer = {0};
+  shared_costs("h100-sxm");
   if (!forked_answer(answer_of, asked, &answer, sizeof answer))
     g_error("no answer for\n%s%s", text, sets);
   return answer;

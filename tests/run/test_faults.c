@@ -12,6 +12,7 @@
 #include "tests/base/test_size.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 typedef struct {
   gboolean fine;
@@ -39,6 +40,7 @@ static void fill(gconstpointer text, gpointer answer) { simulate_here(text, answ
 
 static Answer simulate(const char *text) {
   Answer answer = {0};
+  shared_costs("a100-80gb-sxm");
   if (!forked_answer(fill, text, &answer, sizeof answer)) g_error("no answer for\n%s", text);
   return answer;
 }
@@ -237,7 +239,7 @@ static void test_return(void) {
         "workload: {kind: serving, stack: none, replicas: 2, input: {tokens: 9}, output: "
         "{tokens: 9}, load: {kind: poisson, rate: 1}%s}\nfaults: [%s]\n",
         cases[i].cluster, cases[i].start, cases[i].fault);
-    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    OrrLibrary *library = shared_library();
     g_autoptr(OrrDiags) diags = orr_diags_new();
     g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
     g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);

@@ -10,6 +10,7 @@
 
 #include "sim/base/settings.h"
 #include "sim/run/scenario.h"
+#include "tests/run/shared_library.h"
 
 #define OPTION "--set "
 
@@ -81,7 +82,7 @@ static guint check_scenario(OrrLibrary *library, const char *name) {
 }
 
 static void test_hints(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_auto(GStrv) names = orr_library_names(library, "scenario");
   guint n = 0;
   for (char **name = names; *name; name++) n += check_scenario(library, *name);

@@ -14,6 +14,7 @@
 #include "sim/run/simulate_jobs.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 #define WORKLOAD                                                                                   \
   "workload: {kind: training, stack: none, parallel: {tp: 2, pp: 2}, batch: {global: 16, micro: "  \
@@ -38,7 +39,7 @@ static Answer answer_of(const OrrOutcome *outcome) {
 }
 
 static void run_alone(gconstpointer data) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_autofree char *text = g_strdup_printf(CLUSTER MODEL WORKLOAD, 2);
   g_autoptr(OrrScenario) scenario = scenario_of(library, text, data);
@@ -71,7 +72,7 @@ static void check_job(const OrrJobOutcome *job) {
 
 static void each_is_as_if_alone(gconstpointer data) {
   const guint n = GPOINTER_TO_UINT(data);
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_assert_cmpfloat(expected->times[ORR_TIME_DP_COMM], >, 0);
   g_autofree char *text = jobs_text(n);

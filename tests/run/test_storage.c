@@ -44,6 +44,7 @@ static Answer run(const char *fidelity, const char *parallel, const char *storag
       "model: {name: small, layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
       "workload: {kind: training, stack: none, parallel: %s, batch: {global: 64, micro: 1}%s}\n",
       fidelity, storage, parallel, more);
+  shared_costs("a100-80gb-sxm");
   if (!forked_answer(fill, text, &answer, sizeof answer)) g_error("no answer for\n%s", text);
   return answer;
 }

@@ -7,6 +7,7 @@
 #include <glib/gstdio.h>
 
 #include "tests/workloads/serving/serving_fixture.h"
+#include "tests/run/shared_library.h"
 
 /* One sequence at a time, one step of 10 s whatever its batch. */
 #define ONE_SERVER                                                                                 \
@@ -17,7 +18,7 @@
   "workload.requests=4000;"
 
 static OrrCapacity *find(const char *sets, double share, GError **error) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_yaml_parse(serving_text, strlen(serving_text), "test.yaml", diags);
   g_auto(GStrv) parts = g_strsplit(sets, ";", -1);

@@ -10,6 +10,7 @@
 #include "sim/sweep/capacity.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/serving/serving_fixture.h"
+#include "tests/run/shared_library.h"
 
 /* One sequence at a time, ten steps of 1 s. */
 #define ONE_SERVER                                                                                 \
@@ -66,7 +67,7 @@ static void add_row(OrrResiduals *residuals, const OrrLikenessRow *likeness, con
 static void write_residuals(gconstpointer data) {
   static const char *const sets[] = {"a", "b", "c"};
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autofree char *findings = NULL, *path = residuals_path();
   g_autoptr(OrrScenario) scenario = serving_scenario(library, ONE_SERVER, &findings);
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);

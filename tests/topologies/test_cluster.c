@@ -3,6 +3,7 @@
  */
 #include "sim/base/library.h"
 #include "tests/topologies/cluster_fixture.h"
+#include "tests/run/shared_library.h"
 
 static void load(OrrLibrary *library, const char *name, OrrCluster *cluster) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -17,7 +18,7 @@ static void load(OrrLibrary *library, const char *name, OrrCluster *cluster) {
 
 static void test_shipped(void) {
   const char *const wanted[] = {"dgx-a100-superpod", "dgx-h100-superpod", "gb200-nvl72", NULL};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_auto(GStrv) names = orr_library_names(library, "cluster");
   for (guint i = 0; wanted[i]; i++)
     g_assert_true(g_strv_contains((const char *const *)names, wanted[i]));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/library.h"
+#include "tests/run/shared_library.h"
 
 static void load(OrrLibrary *library, const char *name, OrrDevice *device) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -20,7 +21,7 @@ static void load(OrrLibrary *library, const char *name, OrrDevice *device) {
 static void test_shipped(void) {
   const char *const wanted[] = {"a100-40gb-sxm", "a100-80gb-sxm", "b200", "gb200",
                                 "h100-sxm",      "h200-sxm",      "l40s", NULL};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_auto(GStrv) names = orr_library_names(library, "device");
   for (guint i = 0; wanted[i]; i++)
     g_assert_true(g_strv_contains((const char *const *)names, wanted[i]));
@@ -40,7 +41,7 @@ static void test_shipped(void) {
 static void test_facts(void) {
   /* The datasheet's: 312 TFLOP/s BF16, 2.039 TB/s, 300 GB/s NVLink one way; the 40 GB part
    * differs in memory alone. */
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   OrrDevice big, small;
   load(library, "a100-80gb-sxm", &big);
   load(library, "a100-40gb-sxm", &small);

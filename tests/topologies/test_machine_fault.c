@@ -8,6 +8,7 @@
 #include "sim/base/library.h"
 #include "sim/base/yaml.h"
 #include "topologies/machine_fault.h"
+#include "tests/run/shared_library.h"
 
 /* 8 nodes of 8 GPUs, 2 nodes a leaf: 4 leaves of 16 ports, 16 links up each; 40-port spines: the
  * fewest that divide 16 and have 4 * 16 / n ports are 2, with 8 cables to each leaf. */
@@ -22,7 +23,7 @@ static void machine_init(Machine *m, const char *routing) {
                            : "fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}";
   g_autofree char *text = g_strdup_printf(
       "base: dgx-a100-superpod\nnodes: 8\nmax-nodes: 8\nrouting: %s\n%s\n", routing, fabric);
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) part = orr_yaml_parse(text, strlen(text), "cluster.yaml", diags);

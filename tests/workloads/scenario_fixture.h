@@ -8,6 +8,7 @@
 
 #include "sim/base/yaml.h"
 #include "sim/run/simulate.h"
+#include "tests/run/shared_library.h"
 
 static inline OrrNode *tree_of(const char *text, const char *sets, OrrDiags *diags) {
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
@@ -36,7 +37,7 @@ static inline OrrScenario *scenario_of(OrrLibrary *library, const char *text, co
 /* What the scenario answers without contention, which one process may ask many times; @traced:
  * with its spans. */
 static inline OrrOutcome *ideal_outcome_of(const char *text, const char *sets, gboolean traced) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrScenario) scenario = scenario_of(library, text, sets);
   scenario->engine = ORR_REPLAY_IDEAL;
@@ -47,7 +48,7 @@ static inline OrrOutcome *ideal_outcome_of(const char *text, const char *sets, g
 
 /* What the scenario answers; NULL with what the reader or the run has against it in @ret_error. */
 static inline OrrOutcome *outcome_of(const char *text, char *ret_error, gsize size) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);

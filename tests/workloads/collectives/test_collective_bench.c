@@ -8,6 +8,7 @@
 #include "sim/run/simulate.h"
 #include "tests/workloads/scenario_fixture.h"
 #include "workloads/collectives/collective_bench.h"
+#include "tests/run/shared_library.h"
 
 static const char scenario_text[] =
     "schema: scenario/1\n"
@@ -26,7 +27,7 @@ static OrrScenario *scenario_with(OrrLibrary *library, const char *sets, char **
 }
 
 static OrrOutcome *run(const char *sets) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autofree char *findings = NULL;
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrScenario) scenario = scenario_with(library, sets, &findings);
@@ -154,7 +155,7 @@ static void test_forced(void) {
 }
 
 static void assert_refused(const char *sets, const char *finding) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autofree char *findings = NULL;
   g_autoptr(OrrScenario) scenario = scenario_with(library, sets, &findings);
   g_assert_null(scenario);

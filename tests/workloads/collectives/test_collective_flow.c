@@ -5,6 +5,7 @@
 #include "sim/base/library.h"
 #include "tests/workloads/collectives/test_collective_fixture.h"
 #include "workloads/collectives/collective_private.h"
+#include "tests/run/shared_library.h"
 
 typedef struct {
   GArray *uses;        /* of OrrLinkUse, in the order of first use */
@@ -71,7 +72,7 @@ static void assert_same(const OrrCollectivePlan *chosen, const OrrCollectivePlan
  * protocol of the user's. */
 static void test_named_is_chosen(void) {
   static const OrrProtocol protocols[] = {ORR_PROTOCOL_AUTO, ORR_PROTOCOL_LL, ORR_PROTOCOL_LL128};
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   const OrrNode *tree = orr_library_borrow(library, "profile", "h100-sxm", (OrrPlace){0}, diags);

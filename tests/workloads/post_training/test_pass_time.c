@@ -6,6 +6,7 @@
 #include "workloads/post_training/pass_time.h"
 #include "workloads/post_training/service_pool.h"
 #include "workloads/post_training/weight_syncs/weight_sync.h"
+#include "tests/run/shared_library.h"
 
 static double fullest(OrrPassBalance balance, OrrPassPacking packing, gint64 micro) {
   static const gint64 lengths[] = {8, 7, 1, 2, 6, 4};
@@ -82,7 +83,7 @@ static void test_ways(void) {
 }
 
 static OrrModel model_of(const char *name) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   const OrrPlace place = {"test", 0, 0};
   g_autoptr(OrrNode) tree = orr_library_load(library, "model", name, place, diags);

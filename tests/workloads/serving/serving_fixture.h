@@ -10,6 +10,7 @@
 #include "sim/base/yaml.h"
 #include "sim/run/simulate.h"
 #include "workloads/serving/serving.h"
+#include "tests/run/shared_library.h"
 
 static const char serving_text[] = "schema: scenario/1\n"
                                    "name: serving\n"
@@ -44,7 +45,7 @@ static inline OrrScenario *serving_scenario(OrrLibrary *library, const char *set
 
 /* NULL with @error, or with a finding of the reader as one. */
 static inline OrrOutcome *serving_try(const char *sets, GError **error) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autofree char *findings = NULL;
   g_autoptr(OrrScenario) scenario = serving_scenario(library, sets, &findings);
   if (scenario) return orr_simulate(library, scenario, FALSE, error);

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 
 #include "tests/workloads/serving/serving_fixture.h"
+#include "tests/run/shared_library.h"
 
 /* Over many requests each open loop keeps its oracle's rate. */
 static void test_rates(void) {
@@ -16,7 +17,7 @@ static void test_rates(void) {
   for (guint k = 0; k < G_N_ELEMENTS(loads); k++) {
     g_autofree char *sets = g_strdup_printf("workload.load=%s", loads[k]);
     g_autofree char *findings = NULL;
-    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    OrrLibrary *library = shared_library();
     g_autoptr(OrrScenario) scenario = serving_scenario(library, sets, &findings);
     const OrrServing *params = scenario->workload.params;
     const OrrArrival *load = (const OrrArrival *)params->load.entry;

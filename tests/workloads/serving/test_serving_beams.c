@@ -5,6 +5,7 @@
 #include "models/inference.h"
 #include "tests/workloads/serving/serving_fixture.h"
 #include "workloads/serving/stations/beams.h"
+#include "tests/run/shared_library.h"
 
 /* --- blocks --- */
 
@@ -117,7 +118,7 @@ static void test_measured(void) {
 
 /* Five beams' candidates: four passes over 128,256 numbers of 4 bytes each. */
 static void test_candidates(void) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autofree char *findings = NULL;
   g_autoptr(OrrScenario) scenario = serving_scenario(library, "", &findings);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));

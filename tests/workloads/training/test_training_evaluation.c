@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 static const char *const scenario_text =
     "schema: scenario/1\n"
@@ -108,7 +109,7 @@ static void test_refusals(void) {
       {"workload.evaluation=true;workload.checkpoint.every=1", "evaluation changes nothing"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    OrrLibrary *library = shared_library();
     g_autoptr(OrrDiags) diags = orr_diags_new();
     g_autoptr(OrrNode) tree = tree_of(scenario_text, cases[i][0], diags);
     g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);

@@ -11,6 +11,7 @@
 #include "sim/run/simulate.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/training/training_jobs.h"
+#include "tests/run/shared_library.h"
 
 #define N_JOBS 480
 
@@ -43,7 +44,7 @@ static void outline_here(const OrrScenario *scenario, const OrrRunWorld *machine
 }
 
 static Answer simulate_here(const char *text, const char *fidelity) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   g_autofree char *all = g_strconcat(text, "fidelity: ", fidelity, "\n", NULL);
@@ -71,6 +72,7 @@ static void fill(gconstpointer data, gpointer answer) {
 static Answer simulate(const char *text, const char *fidelity) {
   const char *const asked[] = {text, fidelity};
   Answer answer = {0};
+  shared_costs("h100-sxm");
   if (!forked_answer(fill, asked, &answer, sizeof answer)) g_error("no answer for\n%s", text);
   return answer;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 static const char *const scenario_text = "schema: scenario/1\n"
                                          "name: test\n"
@@ -132,7 +133,7 @@ static void test_two_steps(void) {
 }
 
 static void refuse(const char *sets, const char *says) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree =
       orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);

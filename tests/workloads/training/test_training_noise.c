@@ -7,6 +7,7 @@
 
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 #define SIGMA 0.05
 #define STEPS 400
@@ -46,7 +47,7 @@ static double squares_of(const OrrOutcome *outcome) {
 }
 
 static Answer simulate_here(const char *sets) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
@@ -63,6 +64,7 @@ static void fill(gconstpointer sets, gpointer answer) { *(Answer *)answer = simu
 
 static Answer simulate(const char *sets) {
   Answer answer = {0};
+  shared_costs("a100-80gb-sxm");
   if (!forked_answer(fill, sets, &answer, sizeof answer)) g_error("no answer for '%s'", sets);
   return answer;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 static const char *const scenario_text =
     "schema: scenario/1\n"
@@ -132,7 +133,7 @@ static void test_balance_of_equals(void) {
 }
 
 static void assert_refused(const char *sets, const char *says) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) tree = tree_of(scenario_text, sets, diags);

@@ -14,6 +14,7 @@
 #include "sim/run/world.h"
 #include "tests/engine/forked.h"
 #include "tests/workloads/training/training_jobs.h"
+#include "tests/run/shared_library.h"
 
 #define N_JOBS 200
 #define CLOSE 1e-9
@@ -91,7 +92,7 @@ static void note_bins(const OrrOutcome *outcome, Found *found) {
 }
 
 static OrrOutcome *simulate(const char *text, gboolean whole) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "job.yaml", diags);

@@ -11,6 +11,7 @@
 #include "sim/base/quantity.h"
 #include "sim/base/settings.h"
 #include "sim/run/simulate.h"
+#include "tests/run/shared_library.h"
 
 /* Of estimates and peaks of 20 jobs, most were within 0.9 and 1.6, and all within 0.9 and 2.2. */
 #define LEAST 0.7
@@ -54,7 +55,7 @@ static OrrScenario *scenario_of(OrrLibrary *library, const Job *job) {
 }
 
 static void G_GNUC_NORETURN run_job(const Job *job, double limit_bytes, int fd) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrScenario) scenario = scenario_of(library, job);
   orr_memory_set_limit(limit_bytes);

@@ -9,6 +9,7 @@
 
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
+#include "tests/run/shared_library.h"
 
 static const char *const scenario_text =
     "schema: scenario/1\n"
@@ -34,7 +35,7 @@ typedef struct {
 } Answer;
 
 static inline Answer simulate_here(const char *sets) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
@@ -55,13 +56,14 @@ static inline void fill(gconstpointer sets, gpointer answer) {
 
 static inline Answer simulate(const char *sets) {
   Answer answer = {0};
+  shared_costs("a100-80gb-sxm");
   if (!forked_answer(fill, sets, &answer, sizeof answer)) g_error("no answer for '%s'", sets);
   return answer;
 }
 
 /* What is said of a scenario that is refused. */
 static inline void assert_refused(const char *sets, const char *says) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrLibrary *library = shared_library();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = tree_with(sets, diags);
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
