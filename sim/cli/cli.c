@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/cli/manual.h"
 #include "sim/cli/patience.h"
 #include "sim/cli/show.h"
 #include "sim/cli/terminal.h"

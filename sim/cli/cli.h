@@ -58,6 +58,17 @@ int orr_cli_unknown(const char *what, const char *word, const char *const *known
 
 const char *orr_cli_version(void);
 
+/* --- Made of the table of commands (manual.c, manual_completion.c) --- */
+
+/* The manual page orrery(1): every verb with its options, in roff (man(7)). Newly allocated. */
+char *orr_manual_page(const OrrCommand *const *commands, gsize n_commands);
+
+/* The completion script of a shell, "bash", "fish" or "zsh": completes verbs, options and files,
+ * and the names of documents, views and plots where a verb takes one. Newly allocated; NULL with
+ * ORR_FAULT_USAGE: another shell. */
+char *orr_manual_completion(const char *shell, const OrrCommand *const *commands, gsize n_commands,
+                            GError **error);
+
 G_END_DECLS
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * manual.c - writes the command table as roff for man(1).
  */
-#include "sim/cli/manual.h"
+#include "sim/cli/cli.h"
 
 #include <string.h>
 

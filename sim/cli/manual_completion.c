@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "sim/cli/manual.h"
+#include "sim/cli/cli.h"
 
 /* The words that complete an argument of a verb, as a shell computes them. A verb that is not
  * listed completes files. */

@@ -12,7 +12,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_band.h"
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 #include "sim/cli/terminal.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"

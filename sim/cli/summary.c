@@ -9,7 +9,6 @@
 
 #include "sim/bands/band.h"
 #include "sim/cli/summary_band.h"
-#include "sim/cli/summary_parts.h"
 #include "sim/run/answer/kinds.h"
 #include "sim/run/scenario_stack.h"
 #include "workloads/training/training.h"

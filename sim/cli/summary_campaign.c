@@ -1,7 +1,7 @@
 /*
  * summary_campaign.c - writes the result of a campaign in a few lines.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 

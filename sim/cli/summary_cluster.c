@@ -1,7 +1,7 @@
 /*
  * summary_cluster.c - the lines of a cluster of jobs.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * summary_collectives.c - writes the rows of a run of collectives as the table that nccl-tests
  * prints, so that both can be compared by eye or with diff.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * summary_faults.c - writes when each fault began and ended, and the time of a step without it,
  * before, during and after.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * summary_inputs.c - the spread of the main results over the replays of uncertain inputs, and the
  * inputs that it comes from.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * summary_money.c - "cost", "run" and "carbon": what a run costs, in the prices' currency.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 

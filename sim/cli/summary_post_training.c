@@ -1,7 +1,7 @@
 /*
  * summary_post_training.c - the lines of post-training.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * summary_serving.c - the lines of a serving run. Lines about parts that a scenario does not use
  * (tiers, speculation, encoders, fleet) are left out.
  */
-#include "sim/cli/summary_parts.h"
+#include "sim/cli/summary.h"
 
 #include <math.h>
 

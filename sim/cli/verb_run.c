@@ -25,7 +25,6 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary.h"
 #include "sim/cli/summary_band.h"
-#include "sim/cli/summary_parts.h"
 #include "sim/cli/terminal.h"
 #include "sim/plan/plan_remedy.h"
 #include "sim/run/answer/kinds.h"
