@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "calibration/profile/profile_errors.h"
-#include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario_stack.h"
 #include "sim/run/scenario.h"

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "sim/base/fault.h"
 #include "sim/base/quantity.h"
 #include "sim/cli/show.h"
 
