@@ -116,8 +116,8 @@ check "run prints its answer where the trace does not fit, exit 1" \
 "$orrery" run $scenario --db none --json --spans none > want.json
 full "$orrery" run $scenario --db r.db --json --spans none
 check "so does run --json" '[ $? -eq 1 ] && [ "$(grep -c iteration_time_s said)" = "$(grep -c iteration_time_s want.json)" ]'
-"$orrery" validate megatron-sc21 --db v.db > compared 2>&1
-full "$orrery" validate megatron-sc21 --db v.db
+"$orrery" validate korthikanti-layers --db v.db > compared 2>&1
+full "$orrery" validate korthikanti-layers --db v.db
 check "validate prints its comparison on a full disk, exit 1" \
   '[ $? -eq 1 ] && [ -s compared ] && cmp -s compared said && grep -q "not all is stored" complained'
 full "$orrery" import launch run.sh --cluster dgx-h100-superpod --gpus 8 -o full.yaml
