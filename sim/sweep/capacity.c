@@ -30,6 +30,9 @@ enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571,
                                            2.447,  2.365, 2.306, 2.262, 2.228};
 
+/* The same with 18, which two runs of ten batches have; more runs have a smaller one. */
+static const double student_18 = 2.101;
+
 /* What a child sends: less than PIPE_BUF, so one write is one message. */
 typedef struct {
   gboolean ok;
@@ -241,6 +244,23 @@ static OrrCapacityInterval interval_of(const double *fractions, guint n, double 
   return (OrrCapacityInterval){mean, margin, mean - margin >= least};
 }
 
+/* The same over the batches of all runs, of which each has its own error: narrower than one over
+ * few seeds. Other fractions than a run's own have an error that is larger by as much as a
+ * binomial's; where all requests of a run are within their objectives, none is known. */
+static OrrCapacityInterval interval_of_batches(const double *fractions, const Answer *answers,
+                                               guint n, double least) {
+  OrrCapacityInterval interval = interval_of(fractions, n, least);
+  double squares = 0;
+  for (guint i = 0; i < n; i++) {
+    const double own = answers[i].fraction, error = answers[i].result.steady_good_error;
+    if (!answers[i].result.steady || (error == 0 && fractions[i] != own)) return interval;
+    if (error > 0) squares += error * error * fractions[i] * (1 - fractions[i]) / (own * (1 - own));
+  }
+  interval.margin = student_18 * sqrt(squares) / n;
+  interval.meets = interval.mean - interval.margin >= least;
+  return interval;
+}
+
 /* The worst band of the seeds' runs, and their largest factors. */
 static OrrCapacityBand worst_band(const Answer *answers, guint n) {
   OrrCapacityBand worst = answers[0].band;
@@ -280,9 +300,10 @@ static gboolean try_rate(Search *search, double rate, OrrCapacity *capacity, GEr
     sure[i] = answers[i].sure;
   }
   const Answer *shown = first_unsteady(answers, n);
+  const double least = search->query->fraction;
   OrrCapacityPoint point = {.rate = rate,
-                            .alone = interval_of(fractions, n, search->query->fraction),
-                            .sure = interval_of(sure, n, search->query->fraction),
+                            .alone = interval_of_batches(fractions, answers, n, least),
+                            .sure = interval_of_batches(sure, answers, n, least),
                             .band = worst_band(answers, n),
                             .is_steady = !shown,
                             .result = (shown ? shown : answers)->result};

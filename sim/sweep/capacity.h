@@ -6,10 +6,10 @@
  * loads, each time until there is a steady state (workloads/serving/fleet/steady.h), whose requests
  * alone count; `requests` of the workload is how many that are at least. A rate at which the number
  * of requests in the system grows does not meet the objectives, whatever its requests so far do.
- * The lower end of Student's 95 % confidence interval of the seeds' mean decides. Starting from the
- * scenario's own rate, the search doubles or halves the rate until one meets and one fails, then
- * bisects until both are within `tolerance` of each other. Every run is a process of its own
- * (engine.h, rule 5), unless `in_process`.
+ * The lower end of Student's 95 % confidence interval of the mean decides, over ten batches of each
+ * seed's run. From the scenario's own rate on, the search doubles or halves it until one rate
+ * meets and one fails, then bisects until both are within `tolerance` of each other. Every run is a
+ * process of its own (engine.h, rule 5), unless `in_process`.
  *
  * That rate is the simulation's alone. A second one holds with `confidence` against the errors of
  * the simulation: capacity_band.h.

@@ -267,6 +267,28 @@ static void test_resumed(void) {
   g_rmdir(folder);
 }
 
+/* --- Twice as many requests --- */
+
+/* The rate of the best layout moves by no more than two steps of the search, 5 % each. */
+static void test_doubled(void) {
+  static char *requests[][2] = {{"workload.requests=1000", NULL}, {"workload.requests=2000", NULL}};
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  OrrPlanServing asked = question("vllm-0.19");
+  asked.is_whole = TRUE;
+  asked.gpus = 1;
+  double rates[2] = {0, 0};
+  for (guint i = 0; i < 2; i++) {
+    asked.settings = requests[i];
+    g_autoptr(GArray) layouts = layouts_of(library, &asked);
+    search(library, &asked, layouts);
+    g_autoptr(GArray) ranked = orr_plan_serving_rank(&asked, layouts);
+    g_assert_cmpuint(ranked->len, >, 0);
+    rates[i] = at(layouts, g_array_index(ranked, guint, 0))->rate;
+    g_test_message("%s: %g", *requests[i], rates[i]);
+  }
+  g_assert_cmpfloat_with_epsilon(rates[1] / rates[0], 1, 0.1);
+}
+
 /* --- A trace --- */
 
 /* Rows that come in waves, @times times; the last output has @last tokens. */
@@ -507,6 +529,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/plan-serving/exhaustive-rate", test_exhaustive_rate);
   g_test_add_func("/plan-serving/late", test_late);
   g_test_add_func("/plan-serving/resumed", test_resumed);
+  g_test_add_func("/plan-serving/doubled", test_doubled);
   g_test_add_func("/plan-serving/trace", test_trace);
   g_test_add_func("/plan-serving/trace-lengths", test_trace_lengths);
   g_test_add_func("/plan-serving/trace-identity", test_trace_identity);

@@ -345,7 +345,9 @@ typedef struct {
   double residence_s;    /* mean time in the system of the requests that left last */
   double in_system;      /* requests in the system over the window, mean */
   double growth_rps;     /* of that number, per second, where it grows; else 0 */
-  double margin;         /* of the rate of output tokens: half of a 95 % interval, over the rate */
+  double
+      good_error; /* standard error of the fraction within the objectives, where one is asked for */
+  double margin;  /* of the rate of output tokens: half of a 95 % interval, over the rate */
 } OrrSteady;
 
 /* The time of metrics.window: full or steady. Full begins with the first token of request `places`

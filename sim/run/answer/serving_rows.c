@@ -181,6 +181,7 @@ static void fill_steady(const OrrServingWork *work, OrrServingResult *result) {
   result->steady_requests_per_s = result->steady ? n / window_s : NAN;
   result->steady_output_tokens_per_s = result->steady ? tokens / window_s : NAN;
   result->steady_margin = result->steady ? steady->margin : NAN;
+  result->steady_good_error = result->steady ? steady->good_error : NAN;
   result->residence_s = steady->residence_s;
   result->in_system_mean = steady->in_system;
   result->growth_rps = waits ? left_per_s(work) : steady->growth_rps;

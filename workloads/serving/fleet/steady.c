@@ -14,6 +14,8 @@ enum {
   BATCHES = 10,      /* of a window */
   FEWEST = 20,       /* requests that left, for any judgement */
   LEAST = 400,       /* of a window: steady, where the document does not say */
+  LEAST_MISSES = 20, /* that a window of the fraction asked for would have */
+  MOST_TIMES = 4,    /* a window near that fraction is made longer, to this many times */
   FEWEST_EARLY = 50, /* that left in a quarter of a run, to see an overload early */
   PAST_START = 8,    /* first residence times, after which an overload is not the start of a run */
 };
@@ -217,6 +219,7 @@ static gboolean judge_batches(const Run *run, const OrrServing *params, OrrStead
   steady->margin = mean > 0 ? half / mean : 0;
   if (params->least_good <= 0) return TRUE;
   const double good_half = half_interval(good, &mean);
+  steady->good_error = good_half / student_9;
   return fabs(mean - params->least_good) >= good_half;
 }
 
@@ -224,9 +227,13 @@ static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *ste
   const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;
   const double window_s = steady->end_s - steady->begin_s;
   const gint64 n = (gint64)run->n - left_by(run, steady->begin_s);
-  const gint64 least = !is_asked ? FEWEST : params->requests > 0 ? params->requests : LEAST;
-  if (n < least || window_s < residences * steady->residence_s) return FALSE;
-  return judge_batches(run, params, steady) || window_s > most_residences * steady->residence_s;
+  const double own = !is_asked ? FEWEST : params->requests > 0 ? (double)params->requests : LEAST;
+  const double fraction = params->least_good;
+  const double least =
+      fraction > 0 && fraction < 1 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own;
+  if ((double)n < least || window_s < residences * steady->residence_s) return FALSE;
+  return judge_batches(run, params, steady) ||
+         (window_s > most_residences * steady->residence_s && (double)n > MOST_TIMES * least);
 }
 
 /* --- 4. a load that repeats itself --- */
@@ -265,6 +272,7 @@ static void judge_replays(const Run *run, const OrrServing *params, OrrSteady *s
                         mean_between(run, steady->begin_s - stay_s, steady->begin_s);
   steady->in_system = mean_between(run, steady->begin_s, steady->end_s);
   judge_batches(run, params, steady);
+  steady->good_error = 0; /* all of its requests count, and equally often */
   if (growth <= fmax(growth_that_counts * steady->in_system, 1))
     steady->state = ORR_STEADY_HOLDS;
   else if (growth >

@@ -7,7 +7,7 @@
 
 #include "workloads/serving/fleet/steady.h"
 
-enum { FIRST_LOOK = 100 };
+enum { FIRST_LOOK = 100, EXPECTED_MISSES = 50 };
 static const double looks = 1.2, sigmas = 3;
 /* A run that is not steady after these multiples of the requests asked for, of the requests in the
  * system, and of a trace, will not be. */
@@ -22,9 +22,10 @@ void orr_watch_init(OrrWatch *watch, OrrServingRun *run) {
 }
 
 /* More of @n requests missed than those of a run that reaches the fraction asked for would by
- * chance. Of a trace, which may begin with its worst, the fraction of a whole replay counts. */
+ * chance: of as many requests as make chance small beside the fraction, for a burst of arrivals
+ * makes many miss together. Of a trace, which may begin with its worst, @n is a whole replay. */
 static gboolean is_surely_below(double least_good, guint64 n, guint64 missed) {
-  const double expected = (double)n * (1 - least_good);
+  const double expected = least_good < 1 ? fmax((double)n * (1 - least_good), EXPECTED_MISSES) : 0;
   return (double)missed > expected + sigmas * sqrt(expected * least_good) + 2;
 }
 
