@@ -166,14 +166,15 @@ static void fill_training(const OrrScenario *scenario, const OrrOutcome *outcome
   end_hows(row);
 }
 
-/* The requests in flight or per second that the load keeps up; NAN for traces. */
+/* The requests in flight or per second that the load keeps up; NAN for traces as recorded. */
 static double load_of(const OrrChoice *load) {
   for (gsize i = 0; load->entry->params && i < load->entry->params->n_fields; i++) {
     const OrrField *field = &load->entry->params->fields[i];
     const char *member = (const char *)load->params + field->offset;
     if (strcmp(field->name, "concurrency") == 0)
       return (double)*(const gint64 *)(const void *)member;
-    if (strcmp(field->name, "rate") == 0) return *(const double *)(const void *)member;
+    const double *rate = (const double *)(const void *)member;
+    if (strcmp(field->name, "rate") == 0) return *rate > 0 ? *rate : NAN;
   }
   return NAN;
 }
