@@ -6,6 +6,7 @@
 G_DEFINE_QUARK(orr - fault, orr_fault)
 
 static void set(GError **error, OrrFaultCode code, const char *format, va_list args) {
+  if (!error) return;
   g_autofree char *message = g_strdup_vprintf(format, args);
   g_set_error_literal(error, ORR_FAULT, (int)code, message);
 }

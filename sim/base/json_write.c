@@ -10,17 +10,7 @@ static gboolean is_first(const GString *out) {
   return out->len == 0 || strchr("{[ \n", out->str[out->len - 1]);
 }
 
-static void begin(GString *out, const char *name) {
-  if (!is_first(out)) g_string_append(out, ", ");
-  if (name) g_string_append_printf(out, "\"%s\": ", name);
-}
-
-void orr_json_write_text(GString *out, const char *name, const char *text) {
-  begin(out, name);
-  if (!text) {
-    g_string_append(out, "null");
-    return;
-  }
+static void quote(GString *out, const char *text) {
   g_string_append_c(out, '"');
   for (const char *c = text; *c; c++) {
     if (*c == '"' || *c == '\\')
@@ -33,6 +23,21 @@ void orr_json_write_text(GString *out, const char *name, const char *text) {
       g_string_append_c(out, *c);
   }
   g_string_append_c(out, '"');
+}
+
+static void begin(GString *out, const char *name) {
+  if (!is_first(out)) g_string_append(out, ", ");
+  if (!name) return;
+  quote(out, name);
+  g_string_append(out, ": ");
+}
+
+void orr_json_write_text(GString *out, const char *name, const char *text) {
+  begin(out, name);
+  if (text)
+    quote(out, text);
+  else
+    g_string_append(out, "null");
 }
 
 void orr_json_write_number(GString *out, const char *name, double value) {

@@ -23,7 +23,7 @@ void orr_json_write_text(GString *out, const char *name, const char *text); /* N
 /* Reads back as the same double; NaN and infinity are null. */
 void orr_json_write_number(GString *out, const char *name, double value);
 /* Several at once: ORR_JSON_NUMBERS(out, {"low", band.low}, {"high", band.high}). Counts are
- * numbers, too: a double holds each integer below 2^53. */
+ * numbers, too: below 1e15 they are printed as integers. */
 typedef struct {
   const char *name;
   double value;

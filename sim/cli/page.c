@@ -51,7 +51,7 @@ char *orr_page_end(OrrPage *page) {
   } while (0)
 
 void orr_page_line(OrrPage *page, const char *label, const char *format, ...) {
-  g_string_append_printf(page->text, "  %-12s  ", label);
+  g_string_append_printf(page->text, "  %-13s ", label);
   APPEND(page, format);
   g_string_append_c(page->text, '\n');
 }

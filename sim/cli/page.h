@@ -28,7 +28,7 @@ void orr_page_print(OrrPage *page);
 /* The text; frees the page. Newly allocated. */
 char *orr_page_end(OrrPage *page);
 
-/* A line of its own. @label: at most 12 letters; "" continues the line above. */
+/* A line of its own. @label: at most 13 letters; "" continues the line above. */
 void orr_page_line(OrrPage *page, const char *label, const char *format, ...) G_GNUC_PRINTF(3, 4);
 /* Appends to the last line. */
 void orr_page_more(OrrPage *page, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -250,7 +250,8 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome) {
   OrrPage *page = orr_page_new();
   const char *stack = orr_scenario_stack_name(&scenario->workload);
   guint kind = 0;
-  while (kinds[kind].result != outcome->kind->result) kind++;
+  for (; kinds[kind].result != outcome->kind->result; kind++)
+    g_assert(kind + 1 < G_N_ELEMENTS(kinds));
   orr_page_add(page, "%s\n", scenario->name);
   if (strcmp(stack, ORR_STACK_NONE) != 0) orr_page_line(page, "stack", "%s", stack);
   kinds[kind].part(page, scenario, outcome);

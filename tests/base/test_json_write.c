@@ -13,11 +13,11 @@ static void test_members(void) {
   orr_json_write_number(out, "half", 0.5);
   orr_json_write_number(out, "nan", NAN);
   orr_json_write_int(out, "n", -3);
-  orr_json_write_bool(out, "is", TRUE);
+  orr_json_write_bool(out, "is \"so\"", TRUE);
   g_string_append_c(out, '}');
   g_assert_cmpstr(out->str, ==,
                   "{\"name\": \"a \\\"b\\\"\\\\\\n\\u0001\", \"none\": null, \"half\": 0.5, "
-                  "\"nan\": null, \"n\": -3, \"is\": true}");
+                  "\"nan\": null, \"n\": -3, \"is \\\"so\\\"\": true}");
 }
 
 /* The shortest of 15 and 17 digits that gives the same double: 0.1 + 0.2 needs 17. */
