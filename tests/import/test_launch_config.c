@@ -4,6 +4,7 @@
 
 #include "sim/base/file.h"
 #include "sim/base/yaml.h"
+#include "sim/import/launch/launch_config.h"
 #include "sim/import/launch/launch_form.h"
 #include "sim/run/scenario.h"
 
@@ -323,6 +324,20 @@ static OrrLaunchDraft *draft_of_text(OrrLibrary *library, const OrrLaunchOptions
   return draft;
 }
 
+/* Of two configs whose keys a tree has, the more particular one is meant. */
+static void test_signs(void) {
+  static const char *const rows[][2] = {
+      {"{train_batch_size: 8, model_name_or_path: x}", "deepspeed"},
+      {"{per_device_train_batch_size: 8, distributed_type: FSDP}", "transformers"},
+      {"{modules: {pre_trainer: {}}, base_model: x}", "primus"},
+      {"{pipe_parallel_size: 2, train_batch_size: 8}", "gpt-neox"}};
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) tree = orr_yaml_parse(rows[i][0], strlen(rows[i][0]), "a.yaml", diags);
+    g_assert_cmpstr(orr_launch_config_of(tree)->name, ==, rows[i][1]);
+  }
+}
+
 static void test_refused(void) {
   static const OrrLaunchOptions options = {H100, .nodes = 1, .model = "llama-3.1-8b"};
   static const struct {
@@ -380,6 +395,7 @@ static void test_refused(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/launch-config/torchtitan", test_torchtitan);
+  g_test_add_func("/launch-config/signs", test_signs);
   g_test_add_func("/launch-config/nemo", test_nemo);
   g_test_add_func("/launch-config/gpt-neox", test_gpt_neox);
   g_test_add_func("/launch-config/llm-foundry", test_foundry);

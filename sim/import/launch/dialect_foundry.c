@@ -42,6 +42,8 @@ static char *library_mpt(OrrLaunchDraft *draft) {
 }
 
 static gboolean is_plain_mpt(OrrLaunchDraft *draft) {
+  const char *tied = orr_launch_config_text(draft, own, "model.tie-word-embeddings");
+  if (tied && !is_on(draft, "model.tie-word-embeddings")) return FALSE;
   return !orr_launch_config_text(draft, own, "model.attn-config.kv-n-heads") &&
          !orr_launch_config_text(draft, own, "model.ffn-config.ffn-hidden-size") &&
          !is_on(draft, "model.attn-config.rope") && count(draft, "model.expansion-ratio", 4) == 4;

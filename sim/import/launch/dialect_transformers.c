@@ -72,11 +72,13 @@ static void set_batch(OrrLaunchDraft *draft) {
 /* --- Sharding --- */
 
 /* ms-swift has configs of its own for DeepSpeed, by name. */
-static gboolean set_named_zero(OrrLaunchDraft *draft, const char *path) {
+static gboolean set_named_zero(OrrLaunchDraft *draft) {
+  static const char *const names[] = {"zero0", "zero1",         "zero2", "zero2_offload",
+                                      "zero3", "zero3_offload", NULL};
   const char *name = orr_launch_config_text(draft, own, "deepspeed");
-  if (!name || !g_str_has_prefix(name, "zero")) return FALSE;
+  if (!name || !g_strv_contains(names, name)) return FALSE;
   settle(draft, "deepspeed");
-  return orr_launch_draft_get(draft, path) != NULL;
+  return TRUE;
 }
 
 /* The keys of fsdp_config, FSDP 1's with "fsdp_" before them. */
@@ -122,7 +124,7 @@ static void set_sharding(OrrLaunchDraft *draft) {
   const char *path = "workload.optimizer.sharding.kind";
   settle(draft, "zero-stage offload"); /* of DeepSpeed's examples */
   set_fsdp_config(draft);
-  if (set_named_zero(draft, path) || set_fsdp2(draft, path)) return;
+  if (set_named_zero(draft) || set_fsdp2(draft, path)) return;
   if (file && strchr(file, '.') && !orr_launch_form_source(draft, file))
     orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", file);
   if (fsdp && *fsdp && strcmp(fsdp, "[]") != 0) {

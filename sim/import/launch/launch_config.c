@@ -37,10 +37,9 @@ static gboolean has_signs(const OrrNode *tree, const OrrLaunchDialect *dialect) 
 }
 
 const OrrLaunchDialect *orr_launch_config_of(const OrrNode *tree) {
-  const OrrLaunchDialect *last = NULL;
   for (guint i = 0; orr_launch_dialects[i]; i++)
-    if (has_signs(tree, orr_launch_dialects[i])) last = orr_launch_dialects[i];
-  return last;
+    if (has_signs(tree, orr_launch_dialects[i])) return orr_launch_dialects[i];
+  return NULL;
 }
 
 /* The first line that is neither blank nor a comment opens a map. */

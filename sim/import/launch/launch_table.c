@@ -37,8 +37,11 @@ static void set_int(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
                     const OrrLaunchRule *rule, gint64 least) {
   const guint n_errors = orr_diags_n_errors(draft->diags);
   const gint64 number = orr_launch_draft_int(draft, setting->dialect, setting->key, 0);
-  if (orr_diags_n_errors(draft->diags) == n_errors && number >= least)
+  if (orr_diags_n_errors(draft->diags) > n_errors) return;
+  if (number >= least)
     orr_launch_serving_set(draft, rule->path, number, setting, NULL);
+  else if (number < 0)
+    orr_launch_draft_bad(draft, setting, "'%s' is below 0", setting->value);
 }
 
 static void convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
@@ -286,9 +289,11 @@ static void read_row(const Reader *reader, const OrrCsvLine *line) {
   const int arity = index_of(arities, line->cells[TAKES]);
   const int verdict = index_of(verdicts, line->cells[BECOMES]);
   OrrLaunchRule rule = {.keys = g_intern_string(line->cells[KEYS]), .arity = MAX(arity, 0)};
-  if (arity < 0)
+  if (arity < 0) {
     orr_diags_error(reader->diags, line->place, "'%s' is not flag, maybe or many",
                     line->cells[TAKES]);
+    return;
+  }
   if (verdict == 0) {
     add_keys(reader, line);
     return;
@@ -320,7 +325,7 @@ GArray *orr_launch_table_rules(const OrrLaunchDialect *dialect, OrrDiags *diags)
   const Reader reader = {dialect, diags, g_array_new(FALSE, FALSE, sizeof(OrrLaunchRule))};
   g_array_set_clear_func(reader.rules, clear_rule);
   g_autoptr(OrrCsv) csv = orr_csv_parse(orr_launch_table_of(dialect).text, dialect->name, diags);
-  g_autofree char *header = g_strjoinv(",", csv->header);
+  g_autofree char *header = csv->header ? g_strjoinv(",", csv->header) : g_strdup("");
   if (strcmp(header, columns) != 0) {
     orr_diags_error(diags, (OrrPlace){.file = dialect->name}, "the header is not %s", columns);
     return reader.rules;
