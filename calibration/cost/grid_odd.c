@@ -95,7 +95,7 @@ typedef struct {
 } Witnesses;
 
 static void add_witness(Witnesses *witnesses, double number, guint cell) {
-  if (number >= witnesses->least[1]) return;
+  if (!(number < witnesses->least[1])) return;
   const gboolean is_least = number < witnesses->least[0];
   witnesses->least[1] = is_least ? witnesses->least[0] : number;
   if (!is_least) return;

@@ -193,7 +193,10 @@ static void print_window(const OrrCapacity *capacity) {
 
 static void print_text(const OrrCapacity *capacity, const GPtrArray *warnings) {
   print_points(capacity);
-  if (capacity->alone.meets == 0) return;
+  if (capacity->alone.meets == 0) {
+    orr_show_warnings("warning: ", warnings);
+    return;
+  }
   if (capacity->alone.fails > 0)
     printf("capacity %.4g requests/s by the simulation: %.4g%% of requests within objectives, by "
            "the lower end of a 95 %% interval over %d seeds; %.4g is too many\n",
@@ -256,11 +259,12 @@ const OrrCommand orr_verb_capacity = {
         "Doubles or halves workload.load.rate, then bisects. Each rate is simulated with "
         "several seeds, each until the number of requests in the system is steady for ten "
         "times as long as a request stays; only requests of that time count, and "
-        "workload.requests is how many that are at least. A trace is replayed end to end, its "
+        "workload.requests is how many that are at least, and as many as make twenty misses at "
+        "--share. A trace is replayed end to end, its "
         "times of arrival scaled to each rate; of it, workload.requests is how many of its first "
-        "requests are taken. A rate meets the objectives when the "
-        "lower end of the 95 % confidence "
-        "interval of their mean is at least --share. Exit status 2 when no rate does.\n"
+        "requests are taken. A rate meets the objectives when the lower end of the 95 % confidence "
+        "interval of the fraction of requests within them is at least --share. Exit status 2 when "
+        "no rate does.\n"
         "The simulation can be off: at the second rate a measurement meets the objectives with "
         "probability --confidence; latencies are multiplied by the upper bounds of their error "
         "bands there.",

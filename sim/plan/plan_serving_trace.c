@@ -35,12 +35,18 @@ static const OrrArrival *load_of(const char *file, const char *kind, GError **er
                         known->str);
 }
 
+/* "1000", "1e3", "1_000"; the reader of the scenario refuses all else. */
+static gint64 whole(const char *text) {
+  g_autoptr(GString) digits = g_string_new(text);
+  g_string_replace(digits, "_", "", 0);
+  return (gint64)g_ascii_strtod(digits->str, NULL);
+}
+
 /* Of --set; 0: all. */
 static gint64 requests_of(char **settings) {
   gint64 requests = 0;
   for (; settings && *settings; settings++)
-    if (g_str_has_prefix(*settings, REQUESTS))
-      requests = g_ascii_strtoll(*settings + strlen(REQUESTS), NULL, 10);
+    if (g_str_has_prefix(*settings, REQUESTS)) requests = whole(*settings + strlen(REQUESTS));
   return MAX(requests, 0);
 }
 

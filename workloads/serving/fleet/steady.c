@@ -223,17 +223,22 @@ static gboolean judge_batches(const Run *run, const OrrServing *params, OrrStead
   return fabs(mean - params->least_good) >= good_half;
 }
 
-static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *steady) {
+static double least_requests(const OrrServing *params) {
   const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;
-  const double window_s = steady->end_s - steady->begin_s;
-  const gint64 n = (gint64)run->n - left_by(run, steady->begin_s);
   const double own = !is_asked ? FEWEST : params->requests > 0 ? (double)params->requests : LEAST;
   const double fraction = params->least_good;
-  const double least =
-      fraction > 0 && fraction < 1 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own;
-  if ((double)n < least || window_s < residences * steady->residence_s) return FALSE;
-  return judge_batches(run, params, steady) ||
-         (window_s > most_residences * steady->residence_s && (double)n > MOST_TIMES * least);
+  return fraction > 0 && fraction < 1 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own;
+}
+
+double orr_steady_longest(const OrrServing *params) { return MOST_TIMES * least_requests(params); }
+
+static gboolean is_long(const Run *run, const OrrServing *params, OrrSteady *steady) {
+  const double window_s = steady->end_s - steady->begin_s;
+  const gint64 n = (gint64)run->n - left_by(run, steady->begin_s);
+  if ((double)n < least_requests(params) || window_s < residences * steady->residence_s)
+    return FALSE;
+  return judge_batches(run, params, steady) || (window_s > most_residences * steady->residence_s &&
+                                                (double)n > orr_steady_longest(params));
 }
 
 /* --- 4. a load that repeats itself --- */

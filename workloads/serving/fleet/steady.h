@@ -43,6 +43,9 @@ G_BEGIN_DECLS
  * `least-good` by more than its error. */
 OrrSteady orr_steady_of(const OrrServingWork *work, double until_s);
 
+/* The requests of a window of metrics.window: steady that is as long as it gets. */
+double orr_steady_longest(const OrrServing *params);
+
 G_END_DECLS
 
 #endif

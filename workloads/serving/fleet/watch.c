@@ -23,25 +23,34 @@ void orr_watch_init(OrrWatch *watch, OrrServingRun *run) {
 
 /* More of @n requests missed than those of a run that reaches the fraction asked for would by
  * chance: of as many requests as make chance small beside the fraction, for a burst of arrivals
- * makes many miss together. Of a trace, which may begin with its worst, @n is a whole replay. */
+ * makes many miss together. */
 static gboolean is_surely_below(double least_good, guint64 n, guint64 missed) {
   const double expected = least_good < 1 ? fmax((double)n * (1 - least_good), EXPECTED_MISSES) : 0;
   return (double)missed > expected + sigmas * sqrt(expected * least_good) + 2;
+}
+
+/* Of a trace @n counts as whole replays: its worst may come first, or twice in little more than
+ * one. */
+static guint64 in_replays(const OrrWatch *watch, guint64 n) {
+  const guint64 cycle = (guint64)watch->run->work->cycle.requests;
+  return cycle > 0 ? MAX(1, (n + cycle - 1) / cycle) * cycle : n;
 }
 
 /* Engines begin empty, so requests are not later at first than afterwards. Caches begin empty, too:
  * so only the later part of the run counts. Where replicas start during the run, nothing does. */
 static gboolean misses(const OrrWatch *watch) {
   const OrrServing *params = &watch->run->work->params;
-  const guint64 least = (guint64)watch->run->work->cycle.requests;
   return params->least_good > 0 && !orr_serving_is_eventful(params) &&
-         (is_surely_below(params->least_good, MAX(watch->first, least), watch->missed_first) ||
-          is_surely_below(params->least_good, MAX(watch->ended, least), watch->missed));
+         (is_surely_below(params->least_good, in_replays(watch, watch->first),
+                          watch->missed_first) ||
+          is_surely_below(params->least_good, in_replays(watch, watch->ended), watch->missed));
 }
 
 static gboolean is_hopeless(const OrrServingWork *work) {
-  const double n = work->requests->len, least = (double)MAX(work->params.requests, FIRST_LOOK);
-  return n > most_requests * least && n > most_turnovers * work->steady.in_system &&
+  const double n = work->requests->len, asked = (double)MAX(work->params.requests, FIRST_LOOK);
+  const gboolean is_trace = work->cycle.requests > 0; /* its `requests` are those of a replay */
+  const double most = fmax(most_requests * asked, 2 * orr_steady_longest(&work->params));
+  return (is_trace || n > most) && n > most_turnovers * work->steady.in_system &&
          n > most_cycles * (double)work->cycle.requests;
 }
 
