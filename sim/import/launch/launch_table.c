@@ -13,6 +13,14 @@
 extern const OrrLaunchTable orr_launch_tables[];
 extern const guint orr_launch_tables_n;
 
+/* Tables are read once and live as long as the program. Not interned: GLib gives up its first list
+ * of 2,048 interned strings for a longer one, which counts as a leak. */
+static const char *keep(const char *text) {
+  static GStringChunk *chunk = NULL;
+  if (!chunk) chunk = g_string_chunk_new(4096);
+  return g_string_chunk_insert_const(chunk, text);
+}
+
 /* --- Converters --- */
 
 static void convert_copy(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
@@ -166,7 +174,7 @@ static int index_of(const char *const *words, const char *word) {
 }
 
 static const char *after(const char *text, const char *prefix) {
-  return g_str_has_prefix(text, prefix) ? g_intern_string(text + strlen(prefix)) : NULL;
+  return g_str_has_prefix(text, prefix) ? keep(text + strlen(prefix)) : NULL;
 }
 
 /* Splits a verdict and its reason off @ours: "zb-v warned its overlap is not simulated". */
@@ -182,7 +190,7 @@ static void read_verdict(OrrLaunchCase *one, char *ours) {
   for (guint i = 0; i < G_N_ELEMENTS(verdicts); i++) {
     char *at = strstr(ours, verdicts[i].word);
     if (!at || (at > ours && at[-1] != ' ')) continue;
-    one->reason = g_intern_string(at + strlen(verdicts[i].word));
+    one->reason = keep(at + strlen(verdicts[i].word));
     one->verdict = verdicts[i].verdict;
     one->is_refused = verdicts[i].is_refused;
     *at = '\0';
@@ -199,16 +207,16 @@ static OrrLaunchCase read_case(const Reader *reader, const OrrCsvLine *line, con
   }
   g_autofree char *word = g_strndup(text, (gsize)(equals - text)), *lower = plain(g_strstrip(word));
   g_autofree char *ours = g_strdup(equals + 1);
-  OrrLaunchCase one = {.word = g_intern_string(lower)};
+  OrrLaunchCase one = {.word = keep(lower)};
   read_verdict(&one, ours);
   g_strstrip(ours);
   char *bracket = strstr(ours, " (");
   if (bracket && g_str_has_suffix(ours, ")")) {
     ours[strlen(ours) - 1] = '\0';
     *bracket = '\0';
-    one.remark = g_intern_string(bracket + 2);
+    one.remark = keep(bracket + 2);
   }
-  one.ours = g_intern_string(ours);
+  one.ours = keep(ours);
   return one;
 }
 
@@ -256,7 +264,7 @@ static const char *neutral_of(const char *cell) {
   for (char **word = words; *word; word++)
     if (strcmp(*word, "''") == 0) **word = '\0';
   g_autofree char *text = g_strjoinv(" ", words);
-  return g_intern_string(text);
+  return keep(text);
 }
 
 static OrrLaunchRule *row_above(const Reader *reader, const OrrCsvLine *line) {
@@ -269,7 +277,7 @@ static void add_keys(const Reader *reader, const OrrCsvLine *line) {
   OrrLaunchRule *above = row_above(reader, line);
   if (!above) return;
   g_autofree char *keys = g_strjoin(" ", above->keys, line->cells[KEYS], NULL);
-  above->keys = g_intern_string(keys);
+  above->keys = keep(keys);
 }
 
 /* A further path of the row above. */
@@ -277,7 +285,7 @@ static void add_path(const Reader *reader, const OrrCsvLine *line) {
   OrrLaunchRule *above = row_above(reader, line);
   if (!above) return;
   OrrLaunchRule *rule = g_new0(OrrLaunchRule, 1);
-  rule->path = g_intern_string(line->cells[BECOMES]);
+  rule->path = keep(line->cells[BECOMES]);
   read_value(reader, line, rule);
   while (above->also) above = (OrrLaunchRule *)above->also;
   above->also = rule;
@@ -288,7 +296,7 @@ static void read_row(const Reader *reader, const OrrCsvLine *line) {
   static const char *const verdicts[] = {"", "ignored", "warned", NULL};
   const int arity = index_of(arities, line->cells[TAKES]);
   const int verdict = index_of(verdicts, line->cells[BECOMES]);
-  OrrLaunchRule rule = {.keys = g_intern_string(line->cells[KEYS]), .arity = MAX(arity, 0)};
+  OrrLaunchRule rule = {.keys = keep(line->cells[KEYS]), .arity = MAX(arity, 0)};
   if (arity < 0) {
     orr_diags_error(reader->diags, line->place, "'%s' is not flag, maybe or many",
                     line->cells[TAKES]);
@@ -304,10 +312,10 @@ static void read_row(const Reader *reader, const OrrCsvLine *line) {
   }
   if (verdict > 0) {
     rule.verdict = verdict == 1 ? ORR_LAUNCH_IRRELEVANT : ORR_LAUNCH_NOT_SIMULATED;
-    rule.why = g_intern_string(line->cells[WHY]);
+    rule.why = keep(line->cells[WHY]);
     rule.neutral = neutral_of(line->cells[VALUE]);
   } else {
-    rule.path = g_intern_string(line->cells[BECOMES]);
+    rule.path = keep(line->cells[BECOMES]);
     read_value(reader, line, &rule);
   }
   g_array_append_val(reader->rules, rule);
