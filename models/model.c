@@ -209,8 +209,8 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_TEXTS,
      WHERE(not_modelled),
      .sentence =
-         "What the model has and these keys cannot say, each with the answers that are wrong "
-         "by it: every answer warns of it.",
+         "What the model has and these keys cannot say, each with the answers that it makes "
+         "wrong: every answer warns of it.",
      .flags = ORR_FIELD_OPTIONAL},
     COUNT(
         "parameters", parameters,

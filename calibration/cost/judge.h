@@ -15,8 +15,8 @@
  *   serving kernels   (cost_serving.c) The same holds for swiglu: 0.018 us per token up to 784
  *                     tokens and 0.046 at 1,936. A decode beside a prompt's chunk is computed in
  *                     tiles of the chunk's size, so half of the pairs of such rows contradict each
- *                     other. The laws hold for the embedding, of which they would remove six rows
- *                     that take 2 us more than those of more tokens.
+ *                     other. The laws hold for the embedding: they would remove six rows that take
+ *                     2 us more than rows of more tokens.
  */
 #ifndef ORR_JUDGE_H
 #define ORR_JUDGE_H

@@ -1,5 +1,5 @@
 /*
- * caveats.c - collects what answers to scenarios say of themselves.
+ * caveats.c - collects the warnings that follow from scenarios.
  */
 #include "sim/bands/caveats.h"
 

@@ -1,13 +1,13 @@
 /*
- * caveats.h - what an answer says of itself, whatever its numbers are: known from the scenario
- * alone, so every verb that prints an answer prints the same words.
+ * caveats.h - warnings that follow from a scenario alone, whatever the answer's numbers are. Every
+ * verb that prints an answer prints the same words.
  *
  *   devices   costs that were not measured on the device: "optimistic: no measured kernels of x"
  *             (sim/run/machine.h)
- *   models    what a model has and its document does not say (not-modelled:), as sparse attention
+ *   models    features that a model's document cannot express (not-modelled:): sparse attention
  *   results   results that validation found far off (known_errors.h)
  *
- * `run` hears of devices from the world that it simulates in, and leaves them out here.
+ * `run` gets the warnings of devices from the world that it simulates in, and leaves them out here.
  */
 #ifndef ORR_CAVEATS_H
 #define ORR_CAVEATS_H
@@ -23,8 +23,9 @@ OrrCaveats *orr_caveats_new(OrrLibrary *library);
 void orr_caveats_free(OrrCaveats *caveats);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCaveats, orr_caveats_free)
 
-/* Adds those of @scenario, whose fields alone need have been read; the second without those of
- * devices, for which the first loads each device's profile once. */
+/* Adds the caveats of @scenario, which may have been read without its checks
+ * (orr_scenario_read_fields). The first loads each device's profile once; the second leaves devices
+ * out. */
 void orr_caveats_add(OrrCaveats *caveats, const OrrScenario *scenario);
 void orr_caveats_add_others(OrrCaveats *caveats, const OrrScenario *scenario);
 

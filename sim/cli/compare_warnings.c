@@ -1,5 +1,5 @@
 /*
- * compare_warnings.c - reads the warnings of runs, and joins those of one text.
+ * compare_warnings.c - reads the warnings of runs, and joins warnings of the same text.
  */
 #include "sim/cli/verb_compare.h"
 

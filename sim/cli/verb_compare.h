@@ -62,8 +62,8 @@ char *orr_compare_verdict_json(const OrrVerdicts *verdicts);
 
 /* --- Warnings of stored runs (compare_warnings.c) ---
  *
- * A run has stored its own. A point of a sweep has not: its scenario, which is that of the sweep
- * with the point's settings, is read again for what caveats.h says of it. */
+ * A run has stored its warnings. A point of a sweep has not: its scenario, the sweep's with the
+ * point's settings, is read again for its caveats (caveats.h). */
 
 /* Of char *: "runs 3, 4: optimistic: ...", each text once. NULL with @error. */
 GPtrArray *orr_compare_warnings(OrrLibrary *library, OrrStore *store, const gint64 *runs, guint n,

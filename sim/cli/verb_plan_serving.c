@@ -50,8 +50,9 @@ static const GOptionEntry options[] = {
                     "Instead of --input and --output: a trace of requests (Mooncake's, Azure's, a "
                     "CSV, JSON of benchmarks), whose times of arrival are scaled to each rate; "
                     "without --rate and --gpus its own rate"),
-    ORR_OPTION_TEXT("trace-kind", trace_kind, "WORD",
-                    "Its format: azure, csv, mooncake or sharegpt (default: as the file begins)"),
+    ORR_OPTION_TEXT(
+        "trace-kind", trace_kind, "WORD",
+        "Its format: azure, csv, mooncake or sharegpt (default: by the file's beginning)"),
     ORR_OPTION_TEXT("ttft", ttft, "TIME", "Longest time to the first token, e.g. 2s"),
     ORR_OPTION_TEXT("ttft-p99", ttft, "TIME", "The same as --ttft"),
     ORR_OPTION_TEXT("tpot", tpot, "TIME", "Longest time per further token, e.g. 30ms"),

@@ -80,7 +80,7 @@ static gboolean read_trace(OrrPlanTrace *trace, const OrrArrival *load, const ch
   return FALSE;
 }
 
-/* Nobody wrote the scenario whose field a message names. */
+/* A message names a field of a scenario that the user did not write: names the option instead. */
 static void name_option(GError **error) {
   static const char field[] = "workload.load.file: ";
   if (!error || !*error) return;

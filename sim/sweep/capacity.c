@@ -205,8 +205,8 @@ static gboolean check_answer(const Answer *answer, GError **error) {
   return answer->ok;
 }
 
-/* The lower end of an interval is at most the least of its values (student: above 1), so the first
- * seed that misses the fraction decides: it stands for the others. */
+/* The first seed that misses the fraction decides: it stands for the others. This is stricter than
+ * run_seeds, whose interval over batches can be above the fraction although one seed is below. */
 static gboolean run_here(Search *search, double rate, Answer *ret_answers, GError **error) {
   const guint n = search->query->seeds;
   for (guint i = 0; i < n; i++) {
@@ -244,9 +244,9 @@ static OrrCapacityInterval interval_of(const double *fractions, guint n, double 
   return (OrrCapacityInterval){mean, margin, mean - margin >= least};
 }
 
-/* The same over the batches of all runs, of which each has its own error: narrower than one over
- * few seeds. Other fractions than a run's own have an error that is larger by as much as a
- * binomial's; where all requests of a run are within their objectives, none is known. */
+/* The interval over the batches of all runs; each run gives the error of its own fraction. It is
+ * narrower than one over few seeds. The error of another fraction is scaled as a binomial's; a run
+ * without a miss has no error to scale. */
 static OrrCapacityInterval interval_of_batches(const double *fractions, const Answer *answers,
                                                guint n, double least) {
   OrrCapacityInterval interval = interval_of(fractions, n, least);

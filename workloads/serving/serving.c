@@ -504,7 +504,7 @@ static const OrrField fields[] = {
     COUNT(OrrServing, "requests", requests, 0, "0",
           "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else "
           "1,000. With metrics.window: steady, the requests that count at least; 0: 400. Of a "
-          "trace always the first ones, which a steady state replays in whole."),
+          "trace: how many of its first requests are taken; a steady state replays them all."),
     PART(OrrServing, "input", input, orr_lengths_table,
          "Lengths of prompts, if the load does not provide them."),
     PART(OrrServing, "output", output, orr_lengths_table,

@@ -17,9 +17,8 @@ typedef struct {
 /* @dialect's table; the text alone where it has one of its own. */
 OrrLaunchTable orr_launch_table_of(const OrrLaunchDialect *dialect);
 
-/* The rules of @dialect, of OrrLaunchRule; the caller keeps them as long as the program runs. A row
- * that cannot be read is an error in @diags, and no rule: tests/import/test_dialects.c reads all
- * tables. */
+/* The rules of @dialect, of OrrLaunchRule; the caller keeps them as long as the program runs.
+ * Faults of rows are errors in @diags; tests/import/test_dialects.c reads all tables. */
 GArray *orr_launch_table_rules(const OrrLaunchDialect *dialect, OrrDiags *diags);
 
 G_END_DECLS

@@ -133,7 +133,7 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
 }
 
 /* The texts of a prompt that is replayed for the @time-th time: others than those before. @salt
- * tells the repeats of a trace from those of an endless load. */
+ * differs between the repeats of a trace and the replays of an endless load. */
 static const OrrSpanOfText *other_spans(OrrTrace *trace, const OrrRequest *request, guint64 time,
                                         guint64 salt) {
   OrrSpanOfText *spans = g_memdup2(request->spans, (gsize)request->n_spans * sizeof(OrrSpanOfText));
