@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fit_campaigns.py ORRERY [FILE] - how far `orrery fit` carries from one measured concurrency to the others.
+"""fit_campaigns.py ORRERY [FILE] - how far `orrery calibrate stack` carries from one measured concurrency to the others.
 
 Ten campaigns of scenarios/validation/serving.csv: one engine without attention data parallelism, the same model, machine,
 layout and lengths at four or more concurrencies; of each model and machine the two with the most rows (of different

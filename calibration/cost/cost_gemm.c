@@ -30,7 +30,7 @@
  *
  * A row is set aside where its time contradicts larger or smaller products and its neighbours do
  * not support it (grid_odd.c). It is interpolated from its neighbours, how = interpolated, and
- * `orrery cost` reports it.
+ * `orrery calibrate cost` reports it.
  *
  * Kernels of another library than the rows': cost_library_gemm.c.
  *

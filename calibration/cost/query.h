@@ -1,6 +1,6 @@
 /*
- * query.h - queries to a cost model as text: what `orrery cost PROFILE OPERATOR [key=value ...]`
- * prints.
+ * query.h - queries to a cost model as text: what `orrery calibrate cost PROFILE OPERATOR
+ * [key=value ...]` prints.
  *
  * Operators: gemm, attention_prefill, attention_decode, moe_ffn, memory; the collectives
  * all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, sendrecv; and the exchanges

@@ -16,7 +16,7 @@ heading() {
 
 documents() {
   for kind in device cluster model profile stack workload scenario sweep; do
-    { heading; "$orrery" schema "$kind" --markdown; } > "$folder/$kind.md"
+    { heading; "$orrery" describe --schema "$kind" --markdown; } > "$folder/$kind.md"
   done
 }
 
@@ -101,7 +101,7 @@ views() {
   heading
   printf '# Views\n\nOne question each: `orrery query DB NAME [--run N]`. `orrery describe view NAME` prints'
   printf ' the SQL.\n'
-  names views > "$work/views"
+  { names views; names plots; } | sort > "$work/views"
   while read -r name; do view "$name"; done < "$work/views"
 }
 

@@ -1,6 +1,6 @@
 -- Where does the measured step differ from the simulated one?
 -- reads: explain_kind(kind, measured_s, simulated_s, difference_s, gap_share)
--- rows-from: orrery explain
+-- rows-from: orrery compare --trace
 -- kind: kind of time
 -- measured_ms: measured, milliseconds
 -- simulated_ms: simulated, milliseconds

@@ -26,8 +26,8 @@
 #define ORR_DATA_DIR "/usr/share/orrery"
 #endif
 
-/* To add a kind: a row here, its field table in the folder that owns it, and `orrery schema`
- * lists it. */
+/* To add a kind: a row here, its field table in the folder that owns it, and `orrery describe
+ * --schema` lists it. */
 const OrrDocumentKind orr_document_kinds[] = {
     {"device", "devices", "topologies/devices", TRUE},
     {"cluster", "clusters", "topologies/clusters", TRUE},

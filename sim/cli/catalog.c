@@ -59,7 +59,7 @@ const OrrCatalog orr_catalogs[] = {
      &orr_measure_registry},
     {"models", "model", "transformer models", "model", NULL},
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
-    {"plots", "plot", "plots of a results database", NULL, NULL},
+    {"plots", "plot", "plots of a results database, each with a view of its name", NULL, NULL},
     {"failures", "failures", "published rates of failures, for campaigns", "failures", NULL},
     {"policies", "policy", "schedulers of jobs, with their defaults", "policy", NULL},
     {"prices", "prices", "what GPUs, networks and energy cost: an example", "prices", NULL},
@@ -81,7 +81,7 @@ const OrrCatalog orr_catalogs[] = {
     {"transports", "transport", "how messages are sent over a network", NULL,
      &orr_transport_registry},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
-    {"views", "view", "queries of a results database", NULL, NULL},
+    {"views", "view", "queries of a results database; plots have views, too", NULL, NULL},
     {"workloads", "workload", "what runs on a cluster", "workload", &orr_workload_registry},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -101,20 +101,24 @@ const OrrCatalog *orr_catalog_find(const char *word, GError **error) {
   return NULL;
 }
 
-static char **view_names(void) {
-  guint n = 0;
-  const OrrView *views = orr_views(&n);
-  char **names = g_new0(char *, n + 1);
-  for (guint i = 0; i < n; i++) names[i] = g_strdup(views[i].name);
-  return names;
-}
-
 static char **plot_names(void) {
   guint n = 0;
   const OrrPlot *plots = orr_plot_entries(&n);
   char **names = g_new0(char *, n + 1);
   for (guint i = 0; i < n; i++) names[i] = g_strdup(plots[i].name);
   return names;
+}
+
+/* A view that a plot draws has the plot's name, and is listed as a plot. */
+static char **view_names(void) {
+  guint n = 0;
+  const OrrView *views = orr_views(&n);
+  g_auto(GStrv) plots = plot_names();
+  g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+  for (guint i = 0; i < n; i++)
+    if (!g_strv_contains((const char *const *)plots, views[i].name))
+      g_strv_builder_add(names, views[i].name);
+  return g_strv_builder_end(names);
 }
 
 static char **launch_names(void) {

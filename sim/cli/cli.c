@@ -19,13 +19,25 @@
 #define ORR_VERSION "0.1.0" /* meson.build defines it; this is for a build by hand */
 #endif
 
-/* Alphabetical. To add one: see cli.h. */
+/* As `orrery help` lists them, a group after another. To add one: see cli.h. */
 static const OrrCommand *const commands[] = {
-    &orr_verb_advise, &orr_verb_calibrate, &orr_verb_capacity, &orr_verb_check,   &orr_verb_compare,
-    &orr_verb_cost,   &orr_verb_db,        &orr_verb_describe, &orr_verb_explain, &orr_verb_fit,
-    &orr_verb_import, &orr_verb_list,      &orr_verb_log,      &orr_verb_new,     &orr_verb_plan,
-    &orr_verb_plot,   &orr_verb_query,     &orr_verb_report,   &orr_verb_run,     &orr_verb_schema,
-    &orr_verb_sweep,  &orr_verb_validate,
+    &orr_verb_run,      &orr_verb_plan,  &orr_verb_sweep, &orr_verb_compare,   &orr_verb_validate,
+    &orr_verb_import,   &orr_verb_new,   &orr_verb_check, &orr_verb_calibrate, &orr_verb_list,
+    &orr_verb_describe, &orr_verb_query, &orr_verb_plot,  &orr_verb_report,    &orr_verb_db,
+};
+
+/* Verbs of release 0.1 that are parts of others now. They work, with a line of advice on stderr. */
+static const struct {
+  const char *old;
+  const OrrCommand *verb, *part;
+} renamed[] = {
+    {"advise", &orr_verb_plan, &orr_verb_plan_campaign},
+    {"capacity", &orr_verb_plan, &orr_verb_plan_rate},
+    {"cost", &orr_verb_calibrate, &orr_verb_calibrate_cost},
+    {"explain", &orr_verb_compare, &orr_verb_compare_trace},
+    {"fit", &orr_verb_calibrate, &orr_verb_calibrate_stack},
+    {"log", &orr_verb_db, &orr_verb_db_log},
+    {"schema", &orr_verb_describe, &orr_verb_describe_schema},
 };
 
 /* GOption replaces an array at each parse, so options before and after the verb have an array
@@ -111,9 +123,12 @@ static void print_options(const GOptionEntry *entries) {
 static int print_help(void) {
   printf("Orrery simulates AI clusters and the work that runs on them.\n\n"
          "usage: orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...\n\n");
-  for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+  for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
+    if (i == 0 || strcmp(commands[i]->group, commands[i - 1]->group) != 0)
+      printf("%s%s\n", i > 0 ? "\n" : "", commands[i]->group);
     printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
-  printf("  %-10s %s\n\n", "help",
+  }
+  printf("\n  %-10s %s\n\n", "help",
          "Explain a verb and its options; --man prints a manual page, --completion bash, fish or "
          "zsh a script.");
   print_options(before_verb);
@@ -156,14 +171,30 @@ static const OrrCommand *find_command(const char *verb, GError **error) {
   return NULL;
 }
 
-/* The part of @command that @args names ("import nccl-tests"), NULL with an error. */
+/* Whether @arg is the option @option, alone or as "--option=VALUE". */
+static gboolean is_option(const char *arg, const char *option) {
+  const gsize length = option ? strlen(option) : 0;
+  return option && option[0] == '-' && strncmp(arg, option, length) == 0 &&
+         (arg[length] == '\0' || arg[length] == '=');
+}
+
+/* Whether the argument @i of @command chooses @part. A verb that runs without a part takes names as
+ * arguments, and one of them may be a part's word: only its first argument counts. */
+static gboolean chooses(const OrrCommand *command, const OrrCommand *part, char **args, guint i) {
+  return is_option(args[i], part->verb) || is_option(args[i], part->also_option) ||
+         ((i == 0 || !command->run) && strcmp(args[i], part->verb) == 0);
+}
+
+/* The part of @command that @args names ("import nccl-tests"). NULL: none, with an error where
+ * @command does not run without one. */
 static const OrrCommand *find_part(const OrrCommand *command, char **args, GError **error) {
   g_autoptr(GPtrArray) words = g_ptr_array_new();
   for (const OrrCommand *const *part = command->parts; part && *part; part++) {
     for (guint i = 0; args[i]; i++)
-      if (strcmp(args[i], (*part)->verb) == 0) return *part;
+      if (chooses(command, *part, args, i)) return *part;
     g_ptr_array_add(words, (char *)(*part)->verb);
   }
+  if (command->run) return NULL;
   g_ptr_array_add(words, NULL);
   if (args[0] && args[0][0] != '-') {
     orr_cli_unknown(command->part, args[0], (const char *const *)words->pdata, error);
@@ -191,11 +222,14 @@ static int run_help(char **args, GError **error) {
     return print_text(orr_manual_page(commands, G_N_ELEMENTS(commands)));
   if (strcmp(args[0], "--completion") == 0)
     return print_completion(args[1] ? args[1] : "bash", error);
+  for (guint i = 0; i < G_N_ELEMENTS(renamed); i++)
+    if (strcmp(renamed[i].old, args[0]) == 0)
+      return print_command_help(renamed[i].part, renamed[i].verb);
   const OrrCommand *command = find_command(args[0], error);
   if (!command) return 2;
-  if (!command->parts || !args[1]) return print_command_help(command, NULL);
-  const OrrCommand *part = find_part(command, args + 1, error);
-  return part ? print_command_help(part, command) : 2;
+  const OrrCommand *part = args[1] ? find_part(command, args + 1, error) : NULL;
+  if (part) return print_command_help(part, command);
+  return error && *error ? 2 : print_command_help(command, NULL);
 }
 
 /* --- Short options --- */
@@ -281,10 +315,18 @@ static gboolean is_help(char **args) {
          g_strv_contains((const char *const *)args, "-h");
 }
 
-/* Removes the first @word of @args. */
+/* Removes the first @word of @args, if any. */
 static void remove_word(char **args, const char *word) {
-  while (strcmp(*args, word) != 0) args++;
+  while (*args && strcmp(*args, word) != 0) args++;
   for (g_free(*args); *args; args++) args[0] = args[1];
+}
+
+/* Whether @command has the option @word ("--trace"). */
+static gboolean has_option(const OrrCommand *command, const char *word) {
+  const GOptionEntry *entry = command->options;
+  while (entry && entry->long_name && strcmp(entry->long_name, word + strspn(word, "-")) != 0)
+    entry++;
+  return entry && entry->long_name;
 }
 
 /* Runs @command, a verb or, where @of is not NULL, a part of the verb @of. @args: the verb and its
@@ -292,7 +334,7 @@ static void remove_word(char **args, const char *word) {
 static int run_one(const OrrCommand *command, const OrrCommand *of, char **args, GError **error) {
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_auto(GStrv) rest = split_short_options(args, command->options, after_verb);
-  if (of) remove_word(rest + 1, command->verb);
+  if (of && !has_option(command, command->verb)) remove_word(rest + 1, command->verb);
   if (!parse(context, command->options, after_verb, &rest, error)) return 2;
   if (asked_help) return print_command_help(command, of);
   g_autoptr(OrrLibrary) library = open_library(error);
@@ -302,15 +344,24 @@ static int run_one(const OrrCommand *command, const OrrCommand *of, char **args,
   return command->run(library, plain, error);
 }
 
+static int run_renamed(guint i, char **args, GError **error) {
+  fprintf(stderr, "orrery: '%s' is now '%s %s'; the old name works for one more release\n", args[0],
+          renamed[i].verb->verb, renamed[i].part->verb);
+  return run_one(renamed[i].part, NULL, args, error);
+}
+
 /* @args: the verb and its arguments. */
 static int run_command(char **args, GError **error) {
   if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
+  for (guint i = 0; i < G_N_ELEMENTS(renamed); i++)
+    if (strcmp(renamed[i].old, args[0]) == 0) return run_renamed(i, args, error);
   const OrrCommand *command = find_command(args[0], error);
   if (!command) return 2;
-  if (!command->parts) return run_one(command, NULL, args, error);
-  if (args[1] && !args[2] && is_help(args + 1)) return print_command_help(command, NULL);
+  if (command->parts && args[1] && !args[2] && is_help(args + 1))
+    return print_command_help(command, NULL);
   const OrrCommand *part = find_part(command, args + 1, error);
-  return part ? run_one(part, command, args, error) : 2;
+  if (part) return run_one(part, command, args, error);
+  return command->run ? run_one(command, NULL, args, error) : 2;
 }
 
 static int dispatch(char **argv, GError **error) {

@@ -6,8 +6,9 @@
  * document or command line (fault.h).
  *
  * To add a verb: write sim/cli/verb_NAME.c with one `const OrrCommand`; add it to the declarations
- * below, to the array in cli.c and to meson.build. Options are a table of options.h; values
- * that only one verb has are static variables of its file: a process parses only one command line.
+ * below, to the array in cli.c and to meson.build. Most new questions are a part of a verb. Options
+ * are a table of options.h; values that only one verb has are static variables of its file: a
+ * process parses only one command line.
  */
 #ifndef ORR_CLI_H
 #define ORR_CLI_H
@@ -19,6 +20,7 @@ G_BEGIN_DECLS
 typedef struct OrrCommand OrrCommand;
 struct OrrCommand {
   const char *verb;
+  const char *group;           /* its heading in `orrery help`; NULL: a part */
   const char *sentence;        /* what it does, for `orrery help` */
   const char *usage;           /* what follows the verb: "FILE [--json]" */
   const char *more;            /* paragraphs for `orrery help VERB`, one a line; may be NULL */
@@ -27,16 +29,20 @@ struct OrrCommand {
    * status; when @error is set, the error's own status counts instead. */
   int (*run)(OrrLibrary *library, char **args, GError **error);
   /* A verb of several parts, each a command with options of its own: "format", and its parts,
-   * NULL-terminated. Their words follow the verb; @run and @options are NULL. NULL: no parts. */
+   * NULL-terminated; NULL: no parts. A part's `verb` is the first argument ("plan gpus") or an
+   * option ("compare --trace"). Without a @run of its own the verb needs a part. */
   const char *part;
   const OrrCommand *const *parts;
+  const char *also_option; /* a part: a second option that chooses it; may be NULL */
 };
 
-extern const OrrCommand orr_verb_advise, orr_verb_calibrate, orr_verb_capacity, orr_verb_check,
-    orr_verb_compare, orr_verb_cost, orr_verb_db, orr_verb_describe, orr_verb_explain, orr_verb_fit,
-    orr_verb_import, orr_verb_list, orr_verb_log, orr_verb_new, orr_verb_plan, orr_verb_plot,
-    orr_verb_query, orr_verb_report, orr_verb_run, orr_verb_schema, orr_verb_sweep,
-    orr_verb_validate;
+extern const OrrCommand orr_verb_calibrate, orr_verb_check, orr_verb_compare, orr_verb_db,
+    orr_verb_describe, orr_verb_import, orr_verb_list, orr_verb_new, orr_verb_plan, orr_verb_plot,
+    orr_verb_query, orr_verb_report, orr_verb_run, orr_verb_sweep, orr_verb_validate;
+
+/* The parts of calibrate, compare, db and describe. */
+extern const OrrCommand orr_verb_calibrate_cost, orr_verb_calibrate_stack, orr_verb_compare_trace,
+    orr_verb_db_log, orr_verb_describe_schema;
 
 /* The formats of `orrery import` (verb_import.h). */
 extern const OrrCommand orr_verb_import_bench, orr_verb_import_huggingface, orr_verb_import_launch,
@@ -44,7 +50,8 @@ extern const OrrCommand orr_verb_import_bench, orr_verb_import_huggingface, orr_
     orr_verb_import_topology;
 
 /* The questions of `orrery plan` (verb_plan.h). */
-extern const OrrCommand orr_verb_plan_gpus, orr_verb_plan_serving, orr_verb_plan_training;
+extern const OrrCommand orr_verb_plan_campaign, orr_verb_plan_gpus, orr_verb_plan_rate,
+    orr_verb_plan_serving, orr_verb_plan_training;
 
 /* Runs the command line and returns the exit status. */
 int orr_cli_main(int argc, char **argv);

@@ -11,8 +11,6 @@ static const struct {
   const char *verb, *words;
 } argument_words[] = {
     {"calibrate", "compare errors export fit plan report"},
-    {"capacity", "$(orrery list scenarios | cut -d' ' -f1)"},
-    {"cost", "$(orrery list profiles | cut -d' ' -f1)"},
     {"db", "export info merge vacuum"},
     {"describe", "$(_orrery_names)"},
     {"new", "cluster device model prices profile scenario stack sweep"},
@@ -35,14 +33,22 @@ static void append_option_names(GString *script, const GOptionEntry *options) {
     g_string_append_printf(script, " --%s", entry->long_name);
 }
 
+/* The words of the parts of @command; one that an option chooses is among the options. */
+static void append_part_words(GString *script, const OrrCommand *command, const char *format) {
+  for (const OrrCommand *const *part = command->parts; part && *part; part++)
+    if ((*part)->verb[0] != '-') {
+      g_autofree char *word = g_strdup_printf(format, (*part)->verb);
+      g_string_append(script, word);
+    }
+}
+
 static void append_case(GString *script, const OrrCommand *command) {
   g_string_append_printf(script, "    %s) options='--help --library", command->verb);
   append_option_names(script, command->options);
   for (const OrrCommand *const *part = command->parts; part && *part; part++)
     append_option_names(script, (*part)->options);
   g_string_append_printf(script, "'; [[ $word == -* ]] || words=\"%s", words_of(command->verb));
-  for (const OrrCommand *const *part = command->parts; part && *part; part++)
-    g_string_append_printf(script, "%s%s", part == command->parts ? "" : " ", (*part)->verb);
+  append_part_words(script, command, " %s");
   g_string_append(script, "\" ;;\n");
 }
 
@@ -115,8 +121,7 @@ static char *for_zsh(const OrrCommand *const *commands, gsize n_commands) {
   for (gsize i = 0; i < n_commands; i++) {
     const OrrCommand *command = commands[i];
     g_string_append_printf(script, "    %s)\n      names=(", command->verb);
-    for (const OrrCommand *const *part = command->parts; part && *part; part++)
-      g_string_append_printf(script, "%s ", (*part)->verb);
+    append_part_words(script, command, "%s ");
     g_string_append_printf(script, "%s)\n      _arguments", shell_words(command));
     add_zsh_options(script, command->options);
     for (const OrrCommand *const *part = command->parts; part && *part; part++)
@@ -151,9 +156,10 @@ static char *for_fish(const OrrCommand *const *commands, gsize n_commands) {
     add_fish_options(script, command->verb, command->options);
     for (const OrrCommand *const *part = command->parts; part && *part; part++) {
       add_fish_options(script, command->verb, (*part)->options);
-      g_string_append_printf(script,
-                             "complete -c orrery -n '__fish_seen_subcommand_from %s' -a %s\n",
-                             command->verb, (*part)->verb);
+      if ((*part)->verb[0] != '-')
+        g_string_append_printf(script,
+                               "complete -c orrery -n '__fish_seen_subcommand_from %s' -a %s\n",
+                               command->verb, (*part)->verb);
     }
     g_strdelimit(words, "'", '"'); /* $(orrery list ... | cut -d" " -f1): fish 3.4 and later */
     if (*words)

@@ -236,8 +236,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return orr_cli_unknown("action", args[0], words, error);
 }
 
+static const OrrCommand *const parts[] = {&orr_verb_calibrate_cost, &orr_verb_calibrate_stack,
+                                          NULL};
+
 const OrrCommand orr_verb_calibrate = {
     .verb = "calibrate",
+    .group = "Import",
     .sentence = "Measure this machine's GPUs, and make profiles from measured rows.",
     .usage = "[--db FILE] [--budget TIME] [--families LIST] [--device N] | export DIR [--db FILE] "
              "[--device NAME] |\n"
@@ -264,4 +268,6 @@ const OrrCommand orr_verb_calibrate = {
             "1: there is no GPU, or a kernel gave wrong results.",
     .options = options,
     .run = run,
+    .part = "action",
+    .parts = parts,
 };

@@ -21,6 +21,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_check = {
     .verb = "check",
+    .group = "Import",
     .sentence = "Report every error in documents, without running them.",
     .usage = "FILE...",
     .more = "Checks documents of every kind; a document begins with 'schema: KIND/1'. Exit status "

@@ -199,8 +199,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return compare_many(library, store, args + 1, runs, n, error);
 }
 
+static const OrrCommand *const verb_parts[] = {&orr_verb_compare_trace, NULL};
+
 const OrrCommand orr_verb_compare = {
     .verb = "compare",
+    .group = "Compare",
     .sentence = "Compare runs: their inputs, their results, and where the time went.",
     .usage = "DB RUN RUN [RUN]... [--csv|--json|--markdown]",
     .more =
@@ -211,4 +214,6 @@ const OrrCommand orr_verb_compare = {
         "stand side by side, with error bands and their changes against the first.",
     .options = options,
     .run = run,
+    .part = "option",
+    .parts = verb_parts,
 };

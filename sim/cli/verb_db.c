@@ -134,7 +134,8 @@ static const Action actions[] = {
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_cli_check_args(args, 1, G_MAXUINT,
-                          "db takes an action (export, info, merge, vacuum) and a database", error))
+                          "db takes an action (export, info, log, merge, vacuum) and a database",
+                          error))
     return 2;
   const char *names[G_N_ELEMENTS(actions) + 1] = {NULL};
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
@@ -148,9 +149,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return orr_cli_unknown("action", args[0], names, error);
 }
 
+static const OrrCommand *const parts[] = {&orr_verb_db_log, NULL};
+
 const OrrCommand orr_verb_db = {
     .verb = "db",
-    .sentence = "Maintain a results database: export, info, merge, vacuum.",
+    .group = "Look",
+    .sentence = "Look after a results database: log, export, info, merge, vacuum.",
     .usage = "export|info|merge|vacuum DB [OTHER]... [-o DIR]",
     .more = "export writes every table as a CSV file. info prints size, schema version, runs and "
             "rows. vacuum frees unused space.\n"
@@ -159,4 +163,6 @@ const OrrCommand orr_verb_db = {
             "and listed.",
     .options = options,
     .run = run,
+    .part = "action",
+    .parts = parts,
 };

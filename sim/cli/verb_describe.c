@@ -289,8 +289,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return describe_document(catalog->document, library, name, error);
 }
 
+static const OrrCommand *const parts[] = {&orr_verb_describe_schema, NULL};
+
 const OrrCommand orr_verb_describe = {
     .verb = "describe",
+    .group = "Look",
     .sentence = "Print one device, cluster, model, schedule, view ... in full.",
     .usage = "KIND NAME [--plot FILE] [--as FORMAT] [--collective OP [--algorithm NAME] [--size "
              "SIZE]] [--prices NAME] [--set PATH=VALUE ...]",
@@ -302,4 +305,6 @@ const OrrCommand orr_verb_describe = {
             "every default filled in. A profile prints its errors against rows that were left out.",
     .options = options,
     .run = run,
+    .part = "option",
+    .parts = parts,
 };

@@ -44,6 +44,7 @@ static const OrrCommand *const formats[] = {
 
 const OrrCommand orr_verb_import = {
     .verb = "import",
+    .group = "Import",
     .sentence = "Convert files of other tools into documents and tables.",
     .usage = "FORMAT SOURCE... [OPTION]...",
     .more = "An error names its place; then nothing is written.",

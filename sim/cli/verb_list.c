@@ -71,6 +71,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_list = {
     .verb = "list",
+    .group = "Look",
     .sentence = "List the available devices, clusters, models, schedules, views ...",
     .usage = "[KIND] [--json]",
     .more = "Without KIND, lists the kinds.",

@@ -248,6 +248,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_new = {
     .verb = "new",
+    .group = "Import",
     .sentence = "Write a commented document to begin with.",
     .usage = "KIND [--from NAME] [--name NAME] [--workload KIND] [-o FILE]",
     .more =

@@ -115,16 +115,18 @@ OrrSweepReport *orr_verb_plan_sweep(OrrLibrary *library, const char *file, const
 }
 
 /* Alphabetical. */
-static const OrrCommand *const parts[] = {&orr_verb_plan_gpus, &orr_verb_plan_serving,
+static const OrrCommand *const parts[] = {&orr_verb_plan_campaign, &orr_verb_plan_gpus,
+                                          &orr_verb_plan_rate,     &orr_verb_plan_serving,
                                           &orr_verb_plan_training, NULL};
 
 const OrrCommand orr_verb_plan = {
     .verb = "plan",
-    .sentence = "Answer a planner's question: which layout, how many GPUs.",
+    .group = "Ask",
+    .sentence = "Answer a planner's question: which layout, how many GPUs, which rate.",
     .usage = "QUESTION [OPTION]...",
     .more =
-        "A question becomes a sweep, which is written as a scenario and simulated; the answer is "
-        "a ranked table, the best point's scenario and its launch line.",
+        "gpus, serving and training take a model and a machine, search layouts, and write the best "
+        "one as a scenario with its launch line. campaign and rate take a scenario.",
     .part = "question",
     .parts = parts,
 };

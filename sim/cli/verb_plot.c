@@ -105,6 +105,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_plot = {
     .verb = "plot",
+    .group = "Look",
     .sentence = "Draw a view of the results database with gnuplot.",
     .usage = "DB NAME [-o FILE] [--term] [--run N] [--param NAME=VALUE]...",
     .more = "'orrery list plots' lists the plots; 'orrery query DB NAME' prints the numbers of "

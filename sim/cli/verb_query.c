@@ -91,6 +91,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_query = {
     .verb = "query",
+    .group = "Look",
     .sentence = "Query the results database with SQL or a named view.",
     .usage =
         "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown] | --list [DB]",

@@ -35,6 +35,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_report = {
     .verb = "report",
+    .group = "Look",
     .sentence = "Write a run as one self-contained HTML page.",
     .usage = "DB [RUN] [-o FILE]",
     .more = "Reports run RUN, or the newest run; for a sweep, the sweep and not its last point. "

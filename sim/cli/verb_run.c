@@ -45,7 +45,7 @@ static const GOptionEntry options[] = {
     ORR_OPTION_DB("the run"),
     ORR_OPTION(
         0, STRING, "label", label, "TEXT",
-        "Call the run TEXT in 'orrery log' (default: what differs from runs of the same name)"),
+        "Call the run TEXT in 'orrery db log' (default: what differs from runs of the same name)"),
     ORR_OPTION_JSON("the result as one JSON object"),
     ORR_OPTION_TEXT(
         "spans", spans, "WHICH",
@@ -364,6 +364,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_run = {
     .verb = "run",
+    .group = "Ask",
     .sentence = "Simulate a scenario, store the run and print a summary.",
     .usage =
         "FILE [--set PATH=VALUE]... [--db FILE] [--label TEXT] [--spans WHICH] [--json] [--trace "

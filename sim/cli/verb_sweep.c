@@ -242,12 +242,14 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_sweep = {
     .verb = "sweep",
+    .group = "Sweep",
     .sentence = "Simulate many configurations of a scenario and report the best.",
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--resume] "
              "[--timeout TIME] [--yes] "
              "[--json]\n"
              "       orrery sweep --status|--collect [--db FILE] [--json]",
-    .more = "FILE is a scenario with a sweep: section ('orrery schema sweep' describes it). Points "
+    .more = "FILE is a scenario with a sweep: section ('orrery describe --schema sweep' describes "
+            "it). Points "
             "that cannot work or do not fit into memory are counted by reason.\n"
             "After Ctrl-C, SIGTERM, SIGHUP or SIGQUIT the running points finish and are stored; a "
             "second signal kills them. --resume continues after that, and after a kill, a full "

@@ -226,6 +226,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_validate = {
     .verb = "validate",
+    .group = "Compare",
     .sentence = "Simulate published measurements and print the errors of the simulation.",
     .usage = "[GROUP | SET...] [--rows FILE.csv] [--profile NAME] [--bands] [--json] [--db FILE] "
              "[-j N]",

@@ -1,5 +1,5 @@
 /*
- * difference.h - two accounts, measured and simulated, as the rows of `orrery explain`.
+ * difference.h - two accounts, measured and simulated, as the rows of `orrery compare --trace`.
  */
 #ifndef ORR_DIFFERENCE_H
 #define ORR_DIFFERENCE_H

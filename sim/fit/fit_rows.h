@@ -1,6 +1,6 @@
 /*
- * fit_rows.h - measured rows of one installation, for `orrery fit`: a CSV as `import bench` writes
- * it, or typed by hand.
+ * fit_rows.h - measured rows of one installation, for `orrery calibrate stack`: a CSV as `import
+ * bench` writes it, or typed by hand.
  */
 #ifndef ORR_FIT_ROWS_H
 #define ORR_FIT_ROWS_H

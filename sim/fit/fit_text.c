@@ -35,15 +35,16 @@ char *orr_fit_stack_document(const OrrFit *fit, const char *rows, const char *da
     const OrrFitConstant *constant = &fit->constants[k];
     if (!constant->is_fitted) continue;
     g_autofree char *value = value_text(constant, constant->after);
-    g_string_append_printf(text,
-                           "  - {set: %s, to: %s, source: \"orrery fit, %s, %u row%s, %s\", "
-                           "confidence: fitted}\n",
-                           constant->path, value, base, fit->n_rows, fit->n_rows == 1 ? "" : "s",
-                           date);
+    g_string_append_printf(
+        text,
+        "  - {set: %s, to: %s, source: \"orrery calibrate stack, %s, %u row%s, %s\", "
+        "confidence: fitted}\n",
+        constant->path, value, base, fit->n_rows, fit->n_rows == 1 ? "" : "s", date);
   }
   if (fit->is_exposed && n_fitted(fit) > 0)
-    g_string_append(text, "  - {set: engine.host.exposed, to: 100 %, source: \"orrery fit: the "
-                          "host's times above are what GPUs wait for\", confidence: fitted}\n");
+    g_string_append(
+        text, "  - {set: engine.host.exposed, to: 100 %, source: \"orrery calibrate stack: the "
+              "host's times above are what GPUs wait for\", confidence: fitted}\n");
   return g_string_free(text, FALSE);
 }
 

@@ -12,8 +12,8 @@
  *   target-p90: 20 %
  *
  * Without --rows, cross-validates the profile of every device in the library, table by table. With
- * --rows, one profile predicts each row, as `orrery cost PROFILE OPERATOR --rows` does, and the
- * prediction is compared with `latency_us`.
+ * --rows, one profile predicts each row, as `orrery calibrate cost PROFILE OPERATOR --rows` does,
+ * and the prediction is compared with `latency_us`.
  */
 #ifndef ORR_VALIDATE_COSTS_H
 #define ORR_VALIDATE_COSTS_H

@@ -21,8 +21,8 @@ typedef struct {
 gboolean orr_validate_residuals_add_shapes(OrrValidateResiduals *residuals, OrrLibrary *library,
                                            const char *profile, OrrDiags *diags, GError **error);
 
-/* Predicts the rows of @rows_csv from @profile, as `orrery cost PROFILE OPERATOR --rows` does, and
- * compares them with their latency_us. */
+/* Predicts the rows of @rows_csv from @profile, as `orrery calibrate cost PROFILE OPERATOR --rows`
+ * does, and compares them with their latency_us. */
 gboolean orr_validate_residuals_add_rows(OrrValidateResiduals *residuals, OrrLibrary *library,
                                          const char *profile, const char *rows_csv, OrrDiags *diags,
                                          GError **error);

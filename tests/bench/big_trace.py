@@ -2,7 +2,7 @@
 """big_trace.py FILE BYTES - a trace in the form of PyTorch's profiler, for the reader's time and memory:
 
     tests/bench/big_trace.py /tmp/big.json 2000000000
-    \\time -v build/orrery explain --trace /tmp/big.json
+    \\time -v build/orrery compare --trace /tmp/big.json
 
 Of 60 events 53 are Python functions, four operators, two launches and one a kernel or a collective, as in a real trace
 that was taken with stacks. A name that ends in .gz is compressed.

@@ -1,4 +1,4 @@
-"""schemas.py ORRERY ROOT - the JSON Schemas of `orrery schema` against the shipped documents, as an editor uses
+"""schemas.py ORRERY ROOT - the JSON Schemas of `orrery describe --schema` against the shipped documents, as an editor uses
 them: PyYAML reads the document, jsonschema validates it, and nothing of Orrery's own reader takes part. TAP.
 
 Four claims:
@@ -42,7 +42,7 @@ def run(*args):
 
 def validator(kind):
     if kind not in validators:
-        schema = json.loads(run("schema", kind))
+        schema = json.loads(run("describe", "--schema", kind))
         jsonschema.Draft202012Validator.check_schema(schema)
         validators[kind] = jsonschema.Draft202012Validator(schema)
     return validators[kind]

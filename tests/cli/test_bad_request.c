@@ -299,17 +299,20 @@ static void test_costs(void) {
   empty_folder();
   put("rows.csv", "m,n\n1,2\n", -1);
   put("cell.csv", "m,n,k\n1,2,x\n", -1);
-  assert_refused("cost a100-80gb-sxm gem m=1", 2, "did you mean 'gemm'?");
-  assert_refused("cost a100-80gb-sxn gemm m=1", 2, "did you mean 'a100-80gb-sxm'?");
-  assert_refused("cost a100-80gb-sxm gemm m=1 n=1", 2, "gemm needs k=...");
-  assert_refused("cost a100-80gb-sxm gemm m=0 n=1 k=1", 2, "m is '0': want a whole number above 0");
-  assert_refused("cost a100-80gb-sxm gemm m=1 m=2 n=1 k=1", 2, "m is given twice");
-  assert_refused("cost a100-80gb-sxm gemm m=1 n=1 k=1 x=1", 2,
+  assert_refused("calibrate cost a100-80gb-sxm gem m=1", 2, "did you mean 'gemm'?");
+  assert_refused("calibrate cost a100-80gb-sxn gemm m=1", 2, "did you mean 'a100-80gb-sxm'?");
+  assert_refused("calibrate cost a100-80gb-sxm gemm m=1 n=1", 2, "gemm needs k=...");
+  assert_refused("calibrate cost a100-80gb-sxm gemm m=0 n=1 k=1", 2,
+                 "m is '0': want a whole number above 0");
+  assert_refused("calibrate cost a100-80gb-sxm gemm m=1 m=2 n=1 k=1", 2, "m is given twice");
+  assert_refused("calibrate cost a100-80gb-sxm gemm m=1 n=1 k=1 x=1", 2,
                  "unknown key 'x' of gemm (allowed: ");
-  assert_refused("cost a100-80gb-sxm gemm m", 2, "want key=value");
-  assert_refused("cost a100-80gb-sxm gemm --rows rows.csv", 2, "no column k");
-  assert_refused("cost a100-80gb-sxm gemm --rows cell.csv", 2, "cell.csv:2:1: error: k is 'x'");
-  assert_fine("cost a100-80gb-sxm gemm m=1000000000 n=1000000000 k=1000000000", "outside");
+  assert_refused("calibrate cost a100-80gb-sxm gemm m", 2, "want key=value");
+  assert_refused("calibrate cost a100-80gb-sxm gemm --rows rows.csv", 2, "no column k");
+  assert_refused("calibrate cost a100-80gb-sxm gemm --rows cell.csv", 2,
+                 "cell.csv:2:1: error: k is 'x'");
+  assert_fine("calibrate cost a100-80gb-sxm gemm m=1000000000 n=1000000000 k=1000000000",
+              "outside");
 }
 
 /* Two files: what is wrong with the first hides nothing of the second. */

@@ -116,19 +116,19 @@ check "faults beside a campaign are refused" 'refused --set "faults=[{at: 1 s, f
 check "more failures than can be simulated are refused" \
   'refused --set "campaign.stragglers=[{fault: {kind: slow-gpu, gpu: 3}, mtbf: 1 s, lasts: 1 s}]" --set campaign.seeds=100000 && grep -q "fewer seeds" said'
 check "negative times are refused" 'refused --set "campaign.duration=-1 d"'
-"$orrery" advise small.yaml --set campaign.seeds=5 > said 2>&1
+"$orrery" plan campaign small.yaml --set campaign.seeds=5 > said 2>&1
 check "advice on intervals, spares, policies and phases, each with the scenario's own" \
   'grep -q "checkpoints to peer every" said && grep -q "spare nodes (M/G/infinity" said && grep -q "  detection " said && test "$(grep -c "h  now" said)" = 6'
 check "twice the interval of the file system is 2 h" 'grep -q "^  120 min" said'
-"$orrery" advise small.yaml --set campaign.seeds=5 --json > said 2>&1
+"$orrery" plan campaign small.yaml --set campaign.seeds=5 --json > said 2>&1
 check "advice as JSON" 'python3 -c "import json; a = json.load(open(\"said\")); b = [r for r in a[\"rows\"] if r[\"now\"]]; assert len(b) == 6 and all(r[\"gain\"] == 0 for r in b) and len(a[\"tiers\"]) == 4"'
-"$orrery" advise small.yaml --set campaign.seeds=5 --set "campaign.policy=requeue" --set "campaign.checkpoints=[{tier: storage, interval: 1 h}]" > said 2>&1
+"$orrery" plan campaign small.yaml --set campaign.seeds=5 --set "campaign.policy=requeue" --set "campaign.checkpoints=[{tier: storage, interval: 1 h}]" > said 2>&1
 check "with one tier the expected ETTR stands beside the goodput" 'grep -q "E.ETTR. by its formula" said'
 alone="--set cluster.nodes=1 --set cluster.gpus=4 --set workload.parallel.tp=4 --set workload.parallel.dp=1 --set workload.batch.global=4 --set campaign.seeds=2"
 check "a job of one replica cannot lose one" 'refused $alone --set campaign.policy=shrink && grep -q "1 replica" said'
-"$orrery" advise small.yaml $alone > said 2>&1
+"$orrery" plan campaign small.yaml $alone > said 2>&1
 check "advice names the policies that a job of one replica cannot have" 'test $? = 0 && test "$(grep -c "1 replica, needs" said)" = 3'
-"$orrery" advise megatron-sc21-1.7b > said 2>&1
+"$orrery" plan campaign megatron-sc21-1.7b > said 2>&1
 check "advice without a campaign is refused" 'test $? = 2; grep -q "campaign" said'
 "$orrery" list failures > said 2>&1
 check "published failures are listed" 'grep -q "llama-3-54-days" said'

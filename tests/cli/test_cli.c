@@ -81,8 +81,8 @@ static void assert_fine(const char *line, const char *wanted) {
 /* --- The command line --- */
 
 static void test_help(void) {
-  static const char *const verbs[] = {"calibrate", "check", "cost", "describe", "import",
-                                      "list",      "query", "run",  "schema",   "validate"};
+  static const char *const verbs[] = {"calibrate", "check", "compare", "db",  "describe",
+                                      "import",    "list",  "query",   "run", "validate"};
   assert_fine("--version", "orrery ");
   assert_fine("--help", "usage: orrery");
   for (guint i = 0; i < G_N_ELEMENTS(verbs); i++) {
@@ -93,6 +93,20 @@ static void test_help(void) {
     assert_fine(help, usage);
     assert_fine(option, usage);
   }
+}
+
+/* The verbs of release 0.1 that became parts of others still work, and say where they went. */
+static void test_renamed(void) {
+  assert_fine("help advise", "usage: orrery plan campaign ");
+  assert_fine("help compare --trace", "usage: orrery compare --trace ");
+  assert_fine("help db log", "usage: orrery db log ");
+  assert_fine("cost a100-80gb-sxm", "gemm m=...");
+  assert_fine("schema device --markdown", "# device");
+  assert_refused("capacity", 2, "'capacity' is now 'plan rate'");
+  assert_refused("log nowhere.db", 1, "no such results database");
+  assert_refused("db info log", 1, "log"); /* a database that is called as a part is */
+  assert_refused("compare x --out y z", 2, "one argument too many: compare --trace");
+  assert_refused("plan", 2, "campaign, gpus, rate, serving, training");
 }
 
 static void test_usage(void) {
@@ -107,7 +121,7 @@ static void test_usage(void) {
   assert_refused("--library /nowhere list", 2, "no such folder");
   assert_refused("list devises", 2, "did you mean 'devices'?");
   assert_refused("describe device h100-sxn", 2, "did you mean 'h100-sxm'?");
-  assert_refused("schema modle", 2, "did you mean 'model'?");
+  assert_refused("describe --schema modle", 2, "did you mean 'model'?");
   assert_refused("validate megatron-sc2", 2, "did you mean 'megatron-sc21'?");
   assert_refused("validate -j x megatron-sc21", 2, "x");
   assert_refused("validate --rows x.csv", 2, "needs one SET");
@@ -123,9 +137,9 @@ static void test_usage(void) {
   assert_refused("calibrate fit --raw nowhere --device h100-sxm", 1, "no such folder or database");
   assert_refused("calibrate fit --raw . --device h100-sxm --thin=-1", 2, "found -1");
   assert_refused("calibrate --device fake --families gem", 2, "did you mean 'gemm'?");
-  assert_refused("cost nothing gemm", 2, "unknown profile");
-  assert_refused("cost a100-80gb-sxm gem m=1", 2, "gemm");
-  assert_refused("cost a100-80gb-sxm gemm m=1 n=2", 2, "k");
+  assert_refused("calibrate cost nothing gemm", 2, "unknown profile");
+  assert_refused("calibrate cost a100-80gb-sxm gem m=1", 2, "gemm");
+  assert_refused("calibrate cost a100-80gb-sxm gemm m=1 n=2", 2, "k");
 }
 
 /* --- Calibration --- */
@@ -206,26 +220,28 @@ static void test_schema(void) {
 }
 
 static void test_cost(void) {
-  assert_fine("cost a100-80gb-sxm", "gemm ");
-  assert_fine("cost a100-80gb-sxm gemm m=1024 n=4096 k=4096", " us  ");
-  assert_fine("cost a100-80gb-sxm gemm m=1024 n=4096 k=4096 --json", "{\"time_s\": ");
+  assert_fine("calibrate cost a100-80gb-sxm", "gemm ");
+  assert_fine("calibrate cost a100-80gb-sxm gemm m=1024 n=4096 k=4096", " us  ");
+  assert_fine("calibrate cost a100-80gb-sxm gemm m=1024 n=4096 k=4096 --json", "{\"time_s\": ");
   /* Rows that cannot be right: m=8 takes 13 us, and 8192^3 took longer in fp8 than in bf16. */
-  assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192",
+  assert_fine("calibrate cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192",
               " us  interpolated\n  set aside: the row here says 32.4 us, but one at least as "
               "large, m=");
-  assert_fine("cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192",
+  assert_fine("calibrate cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192",
               " us  interpolated\n  set aside: the row here says");
-  assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192 --json", "\"note\": \"set aside: ");
-  assert_fine(
-      "cost gb300 deepep_dispatch num_token_per_rank=128 hidden=7168 topk=8 num_experts=256",
-      " us  carried over from gb200\n");
-  assert_fine("cost b300 all_reduce n_gpus=8 bytes=1048576", " us  carried over from b200\n");
-  assert_fine("cost b200", "Rows that are not used, because they contradict others");
+  assert_fine("calibrate cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192 --json",
+              "\"note\": \"set aside: ");
+  assert_fine("calibrate cost gb300 deepep_dispatch num_token_per_rank=128 hidden=7168 topk=8 "
+              "num_experts=256",
+              " us  carried over from gb200\n");
+  assert_fine("calibrate cost b300 all_reduce n_gpus=8 bytes=1048576",
+              " us  carried over from b200\n");
+  assert_fine("calibrate cost b200", "Rows that are not used, because they contradict others");
   put("rows.csv", "# where from\nm,n,k,note\n1024,4096,4096,x\n", -1);
-  assert_fine("cost a100-80gb-sxm gemm --rows rows.csv",
+  assert_fine("calibrate cost a100-80gb-sxm gemm --rows rows.csv",
               "m,n,k,note,predicted_us,how\n1024,4096,4096,x,");
-  assert_refused("cost a100-80gb-sxm --rows rows.csv", 2, "--rows needs the operator");
-  assert_refused("cost a100-80gb-sxm gemm --rows nothing.csv", 1, "nothing.csv");
+  assert_refused("calibrate cost a100-80gb-sxm --rows rows.csv", 2, "--rows needs the operator");
+  assert_refused("calibrate cost a100-80gb-sxm gemm --rows nothing.csv", 1, "nothing.csv");
 }
 
 /* --- run --- */
@@ -433,6 +449,7 @@ static void remove_folder(void) {
 static void add_tests(void) {
   g_test_add_func("/cli/help", test_help);
   g_test_add_func("/cli/usage", test_usage);
+  g_test_add_func("/cli/renamed", test_renamed);
   g_test_add_func("/cli/calibrate", test_calibrate);
   g_test_add_func("/cli/catalogs", test_catalogs);
   g_test_add_func("/cli/describe", test_describe);

@@ -158,7 +158,7 @@ def check_campaign():
 
 def check_errors():
     call("new", "scenario", "--workload", "campaign", "-o", "weeks.yaml")
-    asked = ("advise", "weeks.yaml", "--set", "campaign.seeds=2")
+    asked = ("plan", "campaign", "weeks.yaml", "--set", "campaign.seeds=2")
     _, out, said = call(*asked)
     wanted = "stall_s (storage) is off by 79 % on average where it was measured"
     check("advise says that its stalls were far off", f"warning: {wanted}" in out, out + said)
@@ -203,7 +203,7 @@ def check_caveats():
     verbs = {
         "run": ("run", "served.yaml", "--db", "none"),
         "sweep": ("sweep", "served.yaml", "--db", "points.db"),
-        "capacity": ("capacity", "served.yaml", "--seeds", "2", "--tolerance", "0.5"),
+        "rate": ("plan", "rate", "served.yaml", "--seeds", "2", "--tolerance", "0.5"),
         "plan training": ("plan", "training", *training, "--gpus", "2"),
         "plan gpus": ("plan", "gpus", *training, "--tokens", "1B", "--days", "300"),
         "plan serving": ("plan", "serving", *plan, "--gpus", "1", "--input", "200", "--output", "20", "--ttft", "2s",

@@ -8,16 +8,16 @@ trap 'rm -rf "$work"' EXIT
 n=0
 check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 30; fi; }
 run() { "$orrery" "$@" > said 2>&1; status=$?; } # the checks below see $status, not $?
-explain() { run explain "$@"; }
+compare() { run compare "$@"; }
 refuses() { rm -f out.json; run "$@" --out out.json; [ $status -eq 2 ] && [ ! -e out.json ]; }
 cd "$work" || exit 1
 scenario=overlap-llama-70b-64-h100
 
 # --- The run's own trace ---
 
-explain $scenario --out run.json
+compare $scenario --out run.json
 check "a scenario alone writes its time line" '[ $status -eq 0 ] && grep -q ProfilerStep#0 run.json'
-explain $scenario --trace run.json --db run.db --json
+compare $scenario --trace run.json --db run.db --json
 cp said same.json
 check "each kind and family is equal to 1e-9 s" 'python3 - <<EOF
 import json
@@ -34,10 +34,10 @@ run query run.db explain --json
 check "the rows are in the database" '[ $status -eq 0 ] && python3 -c "
 import json
 assert {row[\"kind\"] for row in json.load(open(\"said\"))} >= {\"gemm\", \"communication\", \"idle\"}"'
-explain $scenario --trace run.json --lane 1 --device 1 --db none
+compare $scenario --trace run.json --lane 1 --device 1 --db none
 check "another rank class beside its own lane" 'grep -q "simulated: equal" said'
 gzip -k run.json
-explain $scenario --trace run.json.gz --db none
+compare $scenario --trace run.json.gz --db none
 check "the same gzipped" 'grep -q "simulated: equal" said'
 
 # --- One collective 30 % slower ---
@@ -50,7 +50,7 @@ for e in d["traceEvents"]:
         e["dur"] *= 1.3
 json.dump(d, open("slow.json", "w"))
 EOF
-explain $scenario --trace slow.json --db none --json
+compare $scenario --trace slow.json --db none --json
 cp said slow.out
 check "is the first difference, by 30 %" 'python3 - <<EOF
 import json
@@ -71,24 +71,24 @@ cat > hand.json <<'EOF'
 {"ph": "X", "cat": "kernel", "name": "my_own_kernel", "pid": 0, "tid": 7, "ts": 1090, "dur": 5, "args": {"device": 0, "stream": 7}}
 ]}
 EOF
-explain --trace hand.json
+compare --trace hand.json
 check "exposed communication, copies and idle time by hand" '[ $status -eq 0 ] && grep -Eq "^communication +0.010$" said &&
   grep -Eq "^copies +0.020$" said && grep -Eq "^idle +0.025$" said && grep -Eq "^hidden +0.010 ms" said'
 check "a kernel that no pattern knows is listed" 'grep -Eq "my_own_kernel +0.005$" said'
-explain --trace hand.json --step "ProfilerStep#9" --out hand.out.json
+compare --trace hand.json --step "ProfilerStep#9" --out hand.out.json
 check "no such step: the whole; the measured step for Perfetto" 'grep -q "no steps" said && grep -q nvjet hand.out.json'
-explain benchmark-qwen3-32b-vllm-h100 --trace hand.json --set workload.load.requests-per-client=1 --db none --out both.json
+compare benchmark-qwen3-32b-vllm-h100 --trace hand.json --set workload.load.requests-per-client=1 --db none --out both.json
 check "serving: attention, communication and the rest" '[ $status -eq 0 ] && grep -q "gemm and others" said && grep -q simulated both.json'
 
 # --- Refused ---
 
-check "no trace and no file to write" 'explain $scenario; [ $status -eq 2 ]'
-check "a folder" 'refuses explain --trace .'
-check "a device" 'refuses explain --trace /dev/zero'
-check "a device without kernels" 'refuses explain --trace hand.json --device 3'
-check "a report of Nsight Systems" 'echo x > a.nsys-rep; refuses explain --trace a.nsys-rep && grep -q "nsys export" said'
+check "no trace and no file to write" 'run explain $scenario; [ $status -eq 2 ]'
+check "a folder" 'refuses compare --trace .'
+check "a device" 'refuses compare --trace /dev/zero'
+check "a device without kernels" 'refuses compare --trace hand.json --device 3'
+check "a report of Nsight Systems" 'echo x > a.nsys-rep; refuses compare --trace a.nsys-rep && grep -q "nsys export" said'
 head -c 700 hand.json > cut.json
-check "cut short, with the place" 'refuses explain --trace cut.json && grep -Eq "cut.json:[0-9]+:[0-9]+: error: .*cut short" said'
+check "cut short, with the place" 'refuses compare --trace cut.json && grep -Eq "cut.json:[0-9]+:[0-9]+: error: .*cut short" said'
 check "no such rank class" 'refuses explain $scenario --trace run.json --lane 99 --db none'
 check "a scenario of which no time line is kept" 'refuses explain nccl-tests-dgx-h100-16 --trace hand.json --db none'
 echo "1..$n"

@@ -64,7 +64,7 @@ def unset_keys():
     """(number of keys, the keys that no file sets)."""
     keys = set()
     for kind in ("cluster", "device", "model", "profile", "scenario", "sweep", "workload"):
-        keys |= keys_of(json.loads(subprocess.run([orrery, "schema", kind], capture_output=True, text=True,
+        keys |= keys_of(json.loads(subprocess.run([orrery, "describe", "--schema", kind], capture_output=True, text=True,
                                                   check=True).stdout))
     folders = ("scenarios", "tests", "docs", "models/zoo", "topologies", "calibration/profiles", "workloads/stacks")
     paths = [root / "README.md"] + [path for folder in folders for path in sorted((root / folder).rglob("*"))]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_log.py ORRERY - labels of runs, `orrery log`, and three runs side by side (TAP)."""
+"""test_log.py ORRERY - labels of runs, `orrery db log`, and three runs side by side (TAP)."""
 import csv
 import io
 import json
@@ -26,7 +26,7 @@ def call(*args):
 
 
 def check_log(db):
-    rows = json.loads(call("log", db, "--json")[1])
+    rows = json.loads(call("db", "log", db, "--json")[1])
     check("the newest run comes first", [row["run"] for row in rows] == [5, 4, 3, 2, 1], rows)
     labels = {row["run"]: row["label"] for row in rows}
     check("a run has the label that it was given", labels[3] == "four, at once", labels)
@@ -37,13 +37,13 @@ def check_log(db):
     check("of serving, tokens and latencies", "tokens/s, TTFT " in answers[4], answers)
     check("of jobs, completion", answers[5].startswith("completion 40.06 h"), answers)
     check("a run just made is seconds or minutes old", all(row["age"].split()[1] in ("s", "min") for row in rows), rows)
-    few = list(csv.reader(io.StringIO(call("log", db, "-n", "2", "--csv")[1])))
+    few = list(csv.reader(io.StringIO(call("db", "log", db, "-n", "2", "--csv")[1])))
     check("-n bounds the rows", len(few) == 3 and few[1][0] == "5", few)
-    status, _, error = call("log", db, "-n", "0")
+    status, _, error = call("db", "log", db, "-n", "0")
     check("-n 0 is refused", status == 2 and "-n takes a number above 0" in error, error)
-    status, _, error = call("log", db, "--csv", "--json")
+    status, _, error = call("db", "log", db, "--csv", "--json")
     check("two formats are refused", status == 2 and "not both" in error, error)
-    status, _, error = call("log", db + ".not")
+    status, _, error = call("db", "log", db + ".not")
     check("a database that does not exist is an error", status == 1 and "no such results database" in error, error)
 
 

@@ -47,9 +47,11 @@ static void test_nccl_tests(void) {
 static void test_fit_stack(void) {
   empty_folder();
   put("rows.csv", "concurrency,tpot_mean_s\n4,0.02\n", -1);
-  assert_refused("fit benchmark-qwen3-32b-vllm-h100 --rows rows.csv --set model=no-such --jobs 1",
-                 2, "no-such");
-  assert_refused("fit benchmark-qwen3-32b-vllm-h100 --rows rows.csv --jobs -1", 2, "-j");
+  assert_refused(
+      "calibrate stack benchmark-qwen3-32b-vllm-h100 --rows rows.csv --set model=no-such --jobs 1",
+      2, "no-such");
+  assert_refused("calibrate stack benchmark-qwen3-32b-vllm-h100 --rows rows.csv --jobs -1", 2,
+                 "-j");
 }
 
 static void test_measured(void) {
@@ -134,15 +136,16 @@ static void test_capacity(void) {
       "  input: {tokens: 8}\n  output: {tokens: 8}\n  slo: {e2e: 60 ms}\n"
       "  engine: {host: {step: 5 ms}}\n",
       -1);
-  assert_fine("capacity serve.yaml --share 0.5 --tolerance 1 --seeds 2 --json", "\"share\": 0.5");
-  assert_fine("capacity serve.yaml --share 0.5 --tolerance 1 --seeds 2 --json",
+  assert_fine("plan rate serve.yaml --share 0.5 --tolerance 1 --seeds 2 --json", "\"share\": 0.5");
+  assert_fine("plan rate serve.yaml --share 0.5 --tolerance 1 --seeds 2 --json",
               "\"sure_rate_rps\": ");
-  assert_refused("capacity serve.yaml --share 2", 2, "--share takes a number above 0");
-  assert_refused("capacity serve.yaml --confidence 0.5", 2,
+  assert_refused("plan rate serve.yaml --share 2", 2, "--share takes a number above 0");
+  assert_refused("plan rate serve.yaml --confidence 0.5", 2,
                  "--confidence takes a number above 0.5");
-  assert_refused("capacity serve.yaml --confidence 1", 2, "--confidence takes a number above 0.5");
-  assert_refused("capacity serve.yaml --tolerance 2", 2, "--tolerance takes a number");
-  assert_refused("capacity serve.yaml --seeds 1", 2, "--seeds takes a number from 2 to 10");
+  assert_refused("plan rate serve.yaml --confidence 1", 2, "--confidence takes a number above 0.5");
+  assert_refused("plan rate serve.yaml --tolerance 2", 2, "--tolerance takes a number");
+  assert_refused("plan rate serve.yaml --confidence 0.4", 2, "--confidence takes a number");
+  assert_refused("plan rate serve.yaml --seeds 1", 2, "--seeds takes a number from 2 to 10");
 }
 
 /* --- describe, validate --- */

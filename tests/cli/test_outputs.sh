@@ -125,7 +125,7 @@ check "import prints the document that does not fit, exit 1" \
   '[ $? -eq 1 ] && [ ! -e full.yaml ] && grep -q "^workload:" said && grep -q "full.yaml: cannot be written" complained'
 "$orrery" run $scenario --db r.db | head -n 1 > said
 check "a reader that leaves after a line does not keep the run from being stored" \
-  '[ "$(cat said)" = "$(head -n 1 whole)" ] && "$orrery" log r.db 2> /dev/null | grep -q "2"'
+  '[ "$(cat said)" = "$(head -n 1 whole)" ] && "$orrery" db log r.db 2> /dev/null | grep -q "2"'
 
 # --- plan: its files are checked before the search; its answer is printed although they cannot be written
 asked="--model llama-3.1-8b --cluster dgx-h100-superpod"

@@ -77,10 +77,10 @@ printf 'schema: profile/1\nname: ours\nbase: h100-sxm\ndevice: h100-sxm\n' > ../
 sed 's|cluster: .*|cluster: {base: dgx-h100-superpod, gpus: 1, device: {base: h100-sxm, profile: ./ours.yaml}}|' ../mine/scenarios/beside.yaml > ../mine/scenarios/profiled.yaml
 check "a profile by its path" '[ "$(requests ../mine/scenarios/profiled.yaml)" = 4 ] && [ "$(requests profiled)" = 4 ]'
 printf 'schema: profile/1\nname: ours\nbase: h100-sxm\ndevice: h100-sxm\ncollectives: [{op: all_reduce, ranks: 4, bytes: "1048576 4194304", us: "40 60"}]\n' > ours.yaml
-"$orrery" cost ./ours.yaml all_reduce n_gpus=4 bytes=4194304 > said 2>&1
+"$orrery" calibrate cost ./ours.yaml all_reduce n_gpus=4 bytes=4194304 > said 2>&1
 check "the costs of a profile by its path" 'grep -q "^60 us  measured" said'
 printf 'schema: device/1\nbase: h100-sxm\n' > device.yaml
-"$orrery" cost ./device.yaml all_reduce n_gpus=4 bytes=4194304 > said 2>&1
+"$orrery" calibrate cost ./device.yaml all_reduce n_gpus=4 bytes=4194304 > said 2>&1
 check "the costs of a device by its path" 'grep -q "^[0-9.]* us  measured" said'
 rm ../mine/scenarios/ours.yaml
 "$orrery" --library ../mine run profiled --db none > said 2>&1

@@ -108,7 +108,7 @@ run = json.load(open(\"said\"))
 rate, tpot = \"$rate\".split(\" \")[:2]
 assert abs(run[\"requests_per_s\"] / float(rate) - 1) < 0.01, (run[\"requests_per_s\"], rate)
 assert abs(1000 * run[\"tpot_s\"][\"p99\"] / float(tpot) - 1) < 0.001, (run[\"tpot_s\"], tpot)"'
-run capacity jobs/traced.yaml --seeds 2 --tolerance 0.05
+run plan rate jobs/traced.yaml --seeds 2 --tolerance 0.05
 check "and capacity finds the rate again" '[ $status -eq 0 ] && grep -q "the trace of 200 requests .* is replayed end to end" said && [ -n "$rate" ] && awk -v a="${rate%% *}" "/^capacity/ { exit !(\$2 / a > 0.94 && \$2 / a < 1.06) }" said'
 traced --gpus 1 --trace sorted.csv --db trace.db -o jobs/traced.yaml --json
 check "the same trace: known before" 'python3 -c "import json; plan = json.load(open(\"said\")); assert plan[\"known\"] == plan[\"searched\"] and plan[\"trace_requests\"] == 200"'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_schemas.sh ORRERY ROOT - the JSON Schemas of `orrery schema` against all shipped documents (schemas.py). TAP;
+# test_schemas.sh ORRERY ROOT - the JSON Schemas of `orrery describe --schema` against all shipped documents (schemas.py). TAP;
 # skipped where an independent validator cannot be had: Debian's python3-jsonschema and python3-yaml.
 set -eu
 orrery=$(realpath "$1")

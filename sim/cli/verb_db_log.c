@@ -1,6 +1,6 @@
 /*
- * verb_log.c - orrery log [DB]: the runs of a database, newest first, with their labels and answers
- * (view log).
+ * verb_db_log.c - orrery db log [DB]: the runs of a database, newest first, with their labels and
+ * answers (view log).
  */
 #include <stdio.h>
 
@@ -22,7 +22,8 @@ static const GOptionEntry options[] = {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 0, 1, "log takes a database (default: orrery.db)", error)) return 2;
+  if (!orr_cli_check_args(args, 0, 1, "db log takes a database (default: orrery.db)", error))
+    return 2;
   if (most < 1 || (orr_options.csv && orr_options.json)) {
     if (most < 1)
       g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-n takes a number above 0, found %d", most);
@@ -40,7 +41,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return 0;
 }
 
-const OrrCommand orr_verb_log = {
+const OrrCommand orr_verb_db_log = {
     .verb = "log",
     .sentence = "List the runs of a database, newest first, with their labels and answers.",
     .usage = "[DB] [-n N] [--points] [--csv|--json]",

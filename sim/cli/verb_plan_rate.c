@@ -1,5 +1,5 @@
 /*
- * verb_capacity.c - orrery capacity FILE: finds the highest rate of requests that meets the
+ * verb_plan_rate.c - orrery plan rate FILE: finds the highest rate of requests that meets the
  * scenario's objectives, by the simulation alone and with some confidence, and prints the rates
  * that it tried.
  */
@@ -218,8 +218,8 @@ static void add_caveats(OrrCaveats *caveats, OrrLibrary *library, const OrrNode 
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(
-          args, 1, 1, "capacity takes one scenario: a file, or a name from 'orrery list scenarios'",
-          error) ||
+          args, 1, 1,
+          "plan rate takes one scenario: a file, or a name from 'orrery list scenarios'", error) ||
       !check_options(error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -249,8 +249,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return 2;
 }
 
-const OrrCommand orr_verb_capacity = {
-    .verb = "capacity",
+const OrrCommand orr_verb_plan_rate = {
+    .verb = "rate",
     .sentence =
         "Find the highest rate of requests that meets the objectives of a serving scenario.",
     .usage = "FILE [--set PATH=VALUE]... [--share X] [--confidence X] [--tolerance X] [--seeds N] "

@@ -1,6 +1,6 @@
 /*
- * verb_fit.c - orrery fit SCENARIO --rows ROWS: a stack's constants from measured rows of one
- * installation.
+ * verb_calibrate_stack.c - orrery calibrate stack SCENARIO --rows ROWS: a stack's constants from
+ * measured rows of one installation.
  */
 #include <stdio.h>
 
@@ -27,12 +27,13 @@ static const GOptionEntry options[] = {
 static gboolean check(char **args, GError **error) {
   const OrrPath paths[] = {{"--rows", rows_path, ORR_PATH_READ, TRUE},
                            {"-o", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
-  if (!orr_cli_check_args(args, 1, 1, "fit takes one scenario, and --rows FILE.csv", error))
+  if (!orr_cli_check_args(args, 1, 1, "calibrate stack takes one scenario, and --rows FILE.csv",
+                          error))
     return FALSE;
   if (!rows_path || orr_options.n_jobs < 0)
     return orr_fault_set(error, ORR_FAULT_USAGE, "%s",
                          rows_path ? "-j takes a number of 1 or more"
-                                   : "fit needs --rows FILE.csv");
+                                   : "calibrate stack needs --rows FILE.csv");
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
@@ -61,8 +62,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return write_stack(fit, error);
 }
 
-const OrrCommand orr_verb_fit = {
-    .verb = "fit",
+const OrrCommand orr_verb_calibrate_stack = {
+    .verb = "stack",
     .sentence = "Fit the host's constants of a stack to measurements of one installation.",
     .usage = "SCENARIO --rows FILE.csv [-o STACK.yaml] [--set PATH=VALUE]... [-j N]",
     .more =

@@ -1,6 +1,6 @@
 /*
- * verb_explain.c - orrery explain [SCENARIO] [--trace FILE]: a measured step beside the simulated
- * one.
+ * verb_compare_trace.c - orrery compare --trace [SCENARIO] [--trace FILE]: a measured step beside
+ * the simulated one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode
   orr_show_diags(diags);
   if (!scenario || !orr_scenario_has_jobs(scenario)) return g_steal_pointer(&scenario);
   return orr_fault_null(error, ORR_FAULT_USAGE,
-                        "explain takes a scenario of one workload: this one lists jobs");
+                        "compare --trace takes a scenario of one workload: this one lists jobs");
 }
 
 static OrrOutcome *simulate(OrrLibrary *library, const OrrNode *tree, const OrrScenario *scenario,
@@ -360,10 +360,9 @@ static gboolean check(char **args, GError **error) {
       {"--trace", trace, ORR_PATH_READ, FALSE},
       {"--db", args[0] ? orr_options_database() : NULL, ORR_PATH_WRITTEN, TRUE},
       {"--out", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
-  if (!orr_cli_check_args(args, 0, 1, "explain takes one scenario", error)) return FALSE;
+  if (!orr_cli_check_args(args, 0, 1, "compare --trace takes one scenario", error)) return FALSE;
   if (!trace && !(args[0] && orr_options.output))
-    return orr_fault_set(error, ORR_FAULT_USAGE,
-                         "explain takes --trace FILE, or a scenario with --out FILE");
+    return orr_fault_set(error, ORR_FAULT_USAGE, "give --trace FILE, or a scenario and --out FILE");
   if (device > G_MAXINT16 || lane < 0)
     return orr_fault_set(error, ORR_FAULT_USAGE,
                          "--device takes 0 to %d, and --lane a number from 0", G_MAXINT16);
@@ -385,11 +384,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
                : write_simulated(outcome, error);
 }
 
-const OrrCommand orr_verb_explain = {
-    .verb = "explain",
+const OrrCommand orr_verb_compare_trace = {
+    .verb = "--trace",
     .sentence = "Compare a measured trace with the simulated step, kind by kind.",
-    .usage = "[SCENARIO] [--trace FILE] [--step NAME] [--device N] [--lane N] [--out FILE] "
-             "[--set PATH=VALUE]... [--db FILE] [--json]",
+    .also_option = "--out",
+    .usage = "FILE [SCENARIO] [--step NAME] [--device N] [--lane N] [--out FILE] "
+             "[--set PATH=VALUE]... [--db FILE] [--json] | SCENARIO --out FILE",
     .more =
         "The median step of the trace is compared. Steps are ranges named ProfilerStep#N (or what "
         "--step says), else what repeats, else the whole trace. Each second of the GPU belongs to "

@@ -1,6 +1,6 @@
 /*
- * verb_schema.c - orrery schema KIND: prints the fields of a kind of document or of a table of
- * results, from the same field tables that read and write them.
+ * verb_describe_schema.c - orrery describe --schema KIND: prints the fields of a kind of document
+ * or of a table of results, from the same field tables that read and write them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -59,8 +59,8 @@ static char *describe(const char *document, const OrrFieldTable *table) {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 1, 1, "schema takes one kind of document or table of results",
-                          error))
+  if (!orr_cli_check_args(
+          args, 1, 1, "describe --schema takes one kind of document or table of results", error))
     return 2;
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   const OrrDocumentCode *code = find_document(args[0], names);
@@ -76,8 +76,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return 0;
 }
 
-const OrrCommand orr_verb_schema = {
-    .verb = "schema",
+const OrrCommand orr_verb_describe_schema = {
+    .verb = "--schema",
     .sentence =
         "Print the fields of a document or of a table of results, as JSON Schema or Markdown.",
     .usage = "KIND [--markdown]",

@@ -1,6 +1,6 @@
 /*
- * verb_advise.c - orrery advise FILE: what a campaign would gain from other checkpoint intervals,
- * spares, policies and faster recovery.
+ * verb_plan_campaign.c - orrery plan campaign FILE: what a campaign would gain from other
+ * checkpoint intervals, spares, policies and faster recovery.
  */
 #include <math.h>
 #include <stdio.h>
@@ -132,7 +132,7 @@ static void print_text(const OrrScenario *scenario, const OrrCampaignAdvice *adv
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 1, 1,
-                          "advise takes one scenario: a file, or a name from 'orrery "
+                          "plan campaign takes one scenario: a file, or a name from 'orrery "
                           "list scenarios'",
                           error))
     return 2;
@@ -143,7 +143,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!scenario) return 2;
   if (!orr_campaign_given(&scenario->campaign)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "%s has no campaign: advise needs a section 'campaign'", scenario->name);
+                "%s has no campaign: plan campaign needs a section 'campaign'", scenario->name);
     return 2;
   }
   g_autoptr(OrrCampaignAdvice) advice = orr_campaign_advice(library, scenario, error);
@@ -158,8 +158,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return 0;
 }
 
-const OrrCommand orr_verb_advise = {
-    .verb = "advise",
+const OrrCommand orr_verb_plan_campaign = {
+    .verb = "campaign",
     .sentence = "Say what other checkpoints, spares, policies and faster recovery would give a "
                 "campaign.",
     .usage = "FILE [--set PATH=VALUE]... [--json]",

@@ -1,6 +1,6 @@
 /*
- * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: prints the cost of one kernel or
- * collective, and how it is known.
+ * verb_calibrate_cost.c - orrery calibrate cost PROFILE OPERATOR [key=value ...]: prints the cost
+ * of one kernel or collective, and how it is known.
  */
 #include <stdio.h>
 
@@ -63,8 +63,8 @@ static int print_operators(const OrrCostModel *model) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost takes a profile and an operator",
-                          error))
+  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT,
+                          "calibrate cost takes a profile and an operator", error))
     return 2;
   if (rows && !args[1]) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
@@ -82,13 +82,14 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   return rows ? answer_rows(model, args[1], error) : answer_one(model, args + 1, error);
 }
 
-const OrrCommand orr_verb_cost = {
+const OrrCommand orr_verb_calibrate_cost = {
     .verb = "cost",
     .sentence = "Print the cost of one kernel or collective, and how it is known.",
     .usage = "PROFILE OPERATOR [key=value ...] [--rows FILE.csv] [--json]",
     .more = "How a cost is known: measured (a row), interpolated (between rows), carried over "
             "(from rows of another device), modelled (by a formula), outside (beyond the measured "
-            "range). 'orrery cost PROFILE' lists the operators and their keys. A table for --rows "
+            "range). 'orrery calibrate cost PROFILE' lists the operators and their keys. A table "
+            "for --rows "
             "has one column per key.",
     .options = options,
     .run = run,
