@@ -1,7 +1,7 @@
 #!/bin/sh
 # generate.sh ORRERY [FOLDER] - writes the reference from what the program itself says: documents, entries, tables of
-# results, views, the command line. FOLDER is this one unless given. tests/cli/test_reference.sh fails when the files
-# that are checked in are not what this writes.
+# results, views, the command line; and from topics.txt how-do-i-model.md. FOLDER is this one unless given.
+# tests/cli/test_reference.sh fails when the files that are checked in are not what this writes.
 set -eu
 
 orrery=$(realpath "$1")
@@ -32,6 +32,26 @@ entries() {
     printf '\n## %s\n\n| Name | Meaning |\n|---|---|\n' "$kind"
     "$orrery" list "$kind" | sed 's/^\([^ ]*\)  *\(.*\)/| `\1` | \2 |/'
   done
+}
+
+# The rows of topics.txt, with the questions of the scenarios that they name.
+topics() {
+  heading
+  cat << 'END'
+# How do I model X?
+
+Look for your word; the command answers the question, and the last column says how it is computed. Each command begins with
+`orrery`; `--db none` stores nothing. Other questions of planners, with their answers: [questions](../questions.md).
+END
+  { "$orrery" list scenarios | sed 's/^\([^ ]*\)  */\1|/'; cat "$(dirname "$0")/topics.txt"; } | awk -F ' *[|] *' '
+    /^#/ || /^$/ { next }
+    NF == 2 { question[$1] = $2; next }
+    /^=/ { printf "\n## %s\n\n| Topic | Question | Command | Page |\n|---|---|---|---|\n", substr($0, 3); next }
+    { split($2, word, " ")
+      page = $3
+      sub(/[.]md.*/, "", page)
+      sub(/.*\//, "", page)
+      printf "| %s | %s | `%s` | [%s](../%s) |\n", $1, $4 ? $4 : question[word[2]], $2, page, $3 }'
 }
 
 launch_formats() {
@@ -121,6 +141,7 @@ command_line() {
 
 documents
 entries > "$folder/entries.md"
+topics > "$folder/how-do-i-model.md"
 launch_formats > "$folder/launch-formats.md"
 tables > "$folder/results.md"
 views > "$folder/views.md"

@@ -70,6 +70,8 @@ static const struct {
     {"deepseek-v3-2048-h100", "arXiv 2412.19437, table 1: 180,000 H800 hours a trillion tokens",
      19.9, 0, 0.15},
     {"llama-3.1-405b-16384-h100", "arXiv 2407.21783, table 4", 0, 405, 25 / 405.0},
+    {"megascale-175b-12288-a100", "arXiv 2402.15627, table 2: 55.2 % of 312 TFLOP/s", 0, 172.2,
+     0.15},
     {"megatron-sc21-1.7b", "SC21, table 1", 3.528, 0, 0.15},
     {"megatron-sc21-3.6b", "SC21, table 1", 3.697, 0, 0.15},
     {"megatron-sc21-7.5b", "SC21, table 1", 3.696, 0, 0.15},
