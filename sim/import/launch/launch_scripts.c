@@ -11,7 +11,7 @@
 
 #define LOOP                                                                                       \
   "a loop of rollouts and updates: write a scenario (workload.kind post-training; "                \
-  "docs/tutorial.md)"
+  "docs/tutorial)"
 #define PAIRS "by preferences: an example is two sequences, and mostly a reference model runs, too"
 
 /* Words between the signs of a name; "llama*" stands for all that begin so. The first row that has

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char post_training[] =
-    "post-training: write a scenario (workload.kind post-training; docs/tutorial.md)";
+    "post-training: write a scenario (workload.kind post-training; docs/tutorial)";
 static const char write_one[] = "write a scenario ('orrery new training'), and orrery check it";
 
 static const struct {

@@ -51,7 +51,7 @@ static const struct {
 };
 
 static const char loop[] = "rollouts and updates in one loop: write a scenario (workload.kind "
-                           "post-training; docs/tutorial.md)";
+                           "post-training; docs/tutorial)";
 static const char pairs[] =
     "training by preferences is not simulated: an example is two sequences, and mostly a "
     "reference model runs, too";
