@@ -22,8 +22,8 @@ static char *cell(const char *text) {
 static char *link_to(const char *name) {
   g_autoptr(GString) anchor = g_string_new(NULL);
   for (const char *c = name; *c; c++)
-    if (g_ascii_isalnum(*c) || *c == '-' || *c == '_')
-      g_string_append_c(anchor, g_ascii_tolower(*c));
+    if (g_ascii_isalnum(*c) || strchr("-_ ", *c))
+      g_string_append_c(anchor, *c == ' ' ? '-' : g_ascii_tolower(*c));
   return g_strdup_printf("[%s](#%s)", name, anchor->str);
 }
 

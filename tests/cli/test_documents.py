@@ -5,7 +5,7 @@ Documents are README.md, ARCHITECTURE.md, CONTRIBUTING.md, docs/ but for docs/re
 
 paths     a path in backquotes exists: one that begins with a folder of the tree, or the bare name of a C, C++ or shell
           file, which is looked up by its name since names are unique. NAME and * stand for any name; {a, b} is not read
-links     a relative link leads to a file, and its #anchor to a heading
+links     a relative link leads to a file, and its #anchor to a heading; also in docs/reference
 contents  docs/modelling/README.md links to every page and every section beside it
 parts     a section of docs/modelling that says **Model.** goes on with **Source.**, **Valid where** and **Known error.**,
           in this order; pages of tables (ACCOUNTS) have none
@@ -77,8 +77,12 @@ def links_of(text):
     return [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:", link)]
 
 
+def generated(root):
+    return {name: prose_of(open(name, encoding="utf-8").read()) for name in glob.glob(f"{root}/docs/reference/*.md")}
+
+
 def rule_links(root, texts):
-    for name, text in texts.items():
+    for name, text in {**texts, **generated(root)}.items():
         for link in links_of(text):
             path, _, anchor = link.partition("#")
             target = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
@@ -119,8 +123,7 @@ def rule_width(root, texts):
 
 def rule_quotes(root, texts):
     """Also of docs/reference: every backquote of a paragraph, of a line of a table or of a list has its pair."""
-    generated = {name: prose_of(open(name, encoding="utf-8").read()) for name in glob.glob(f"{root}/docs/reference/*.md")}
-    for name, text in {**texts, **generated}.items():
+    for name, text in {**texts, **generated(root)}.items():
         for block in re.split(r"\n\s*\n|\n(?=[|] ?|[*-] )", text):
             if block.count("`") % 2:
                 yield f"{os.path.relpath(name, root)}: an open backquote in '{block.strip()[:60]}'"
