@@ -4,7 +4,7 @@
  *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce, norm, gate-up [T,
  *            2 f / t], swiglu, down [T, h], all-reduce or norm, router [T, E], router-topk,
  *            all-reduce; apart: experts of T tokens, shared experts as an MLP
- *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce (absorbed.h); prompts:
+ *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce; prompts:
  *            kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
  *            decodes: q-absorb, v-absorb
  *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c);
@@ -15,7 +15,6 @@
 
 #include <string.h>
 
-#include "models/absorbed.h"
 #include "models/transformer_private.h"
 
 static void add(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }
@@ -71,18 +70,29 @@ static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart par
   return shard->activations;
 }
 
-/* A product with a layer's weights. */
-static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators,
-                       const char *name, OrrGemmShape shape) {
-  double stored;
-  OrrOperator op =
-      orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored), shape);
-  op.gemm.stored.weight_bytes = stored;
+static OrrLayer layer_of(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+  return orr_layer(model, kind, shard->tp, 1, 1);
+}
+
+static void add_product(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators,
+                        const char *name, OrrGemmShape shape) {
+  OrrDtype dtype = products_of(shard, part, &shape.stored.weight_bytes);
+  add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, shape));
+}
+
+/* The product of @tokens tokens with the matrix @name of @layer. */
+static void add_linear(const OrrInferenceShard *shard, const OrrLayer *layer, const char *name,
+                       gint64 tokens, GArray *operators) {
+  const OrrMatrix *matrix = orr_layer_matrix(layer, name);
+  const OrrQuantized *format = shard->formats[matrix->part];
+  add_product(shard, matrix->part, operators, matrix->served,
+              (OrrGemmShape){1, tokens, matrix->out, matrix->in});
+  OrrOperator *op = &g_array_index(operators, OrrOperator, operators->len - 1);
+  const double stored = op->gemm.stored.weight_bytes;
   if (stored > 0)
-    op.bytes -= (orr_dtype_bytes((OrrDtype)op.dtype) - stored) * (double)shape.k * (double)shape.n;
-  op.gemm.stored.blocks = shard->formats[part] && shard->formats[part]->blocks &&
-                          op.dtype == (guint8)shard->formats[part]->products;
-  add(operators, op);
+    op->bytes -=
+        (orr_dtype_bytes((OrrDtype)op->dtype) - stored) * (double)matrix->in * (double)matrix->out;
+  op->gemm.stored.blocks = format && format->blocks && op->dtype == (guint8)format->products;
 }
 
 static void add_all_reduce(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
@@ -103,10 +113,7 @@ static const char *norm_name(const OrrModel *model) {
   return model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
 }
 
-static gint64 local_kv_heads(const OrrModel *model, gint64 tp) {
-  return MAX(model->kv_heads / tp, 1);
-}
-static gboolean is_latent(const OrrModel *model) { return model->mla.kv_rank > 0; }
+static gboolean has_state(const OrrLayer *layer) { return layer->scan.heads > 0; }
 
 gboolean orr_inference_attends(const OrrModel *model, guint kind) {
   const int mixer = orr_model_kind(model, kind).mixer;
@@ -115,129 +122,133 @@ gboolean orr_inference_attends(const OrrModel *model, guint kind) {
 
 OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind,
                                       const OrrInferenceShard *shard) {
-  const OrrMla *mla = &model->mla;
-  const gint64 heads = model->heads / shard->tp;
-  const gint64 window =
-      orr_model_kind(model, kind).mixer == ORR_MIXER_WINDOW ? model->window.size : 0;
-  if (is_latent(model))
-    return (OrrInferenceHeads){heads,          heads,  mla->nope_dim + mla->rope_dim,
-                               mla->value_dim, window, FALSE};
-  return (OrrInferenceHeads){heads, local_kv_heads(model, shard->tp), model->head_dim, 0, window,
-                             FALSE};
+  const OrrLayer layer = layer_of(model, kind, shard);
+  return (OrrInferenceHeads){.heads = layer.heads,
+                             .kv_heads = layer.kv_heads,
+                             .head_dim = layer.head_dim,
+                             .value_dim = layer.latent ? layer.value_dim : 0,
+                             .window =
+                                 layer.kind.mixer == ORR_MIXER_WINDOW ? model->window.size : 0};
 }
 
 OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
                                              const OrrInferenceShard *shard) {
   const OrrMla *mla = &model->mla;
   OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
-  if (!is_latent(model)) return heads;
+  if (mla->kv_rank == 0) return heads;
   return (OrrInferenceHeads){heads.heads,  1,   mla->kv_rank + mla->rope_dim, mla->kv_rank,
                              heads.window, TRUE};
 }
 
-static OrrAbsorbedStep absorbed(const OrrInferenceShard *shard, gint64 tokens) {
-  OrrAbsorbedStep step = {
-      .tp = shard->tp, .sequences = tokens, .activations = shard->activations, .kv = shard->kv};
-  step.weights = products_of(shard, ORR_QUANTIZED_MIXER, &step.weight_bytes);
-  return step;
+/* --- mixers --- */
+
+/* Both down-projections are one product (vLLM and SGLang: fused_qkv_a_proj; TensorRT-LLM:
+ * Fuse_A_GEMM). The operators' bytes are those of weights in the products' format. */
+static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, const OrrLayer *layer,
+                       gint64 tokens, GArray *operators) {
+  const OrrMla *mla = &model->mla;
+  const OrrMatrix *up = orr_layer_matrix(layer, "q-up"),
+                  *out = orr_layer_matrix(layer, "projection");
+  const gint64 ranks = mla->q_rank + mla->kv_rank;
+  add_product(shard, ORR_QUANTIZED_MIXER, operators, mla->q_rank ? "qkv-down" : "kv-down",
+              (OrrGemmShape){1, tokens, ranks + mla->rope_dim, model->hidden});
+  add_memory(operators, "latent-norm", shard->activations, tokens, ranks, 2);
+  add_product(shard, up->part, operators, up->served, (OrrGemmShape){1, tokens, up->out, up->in});
+  add_memory(operators, "rope", shard->activations, tokens, (layer->heads + 1) * mla->rope_dim, 2);
+  add_product(shard, out->part, operators, out->served,
+              (OrrGemmShape){1, tokens, out->out, out->in});
 }
 
-static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
-                       GArray *operators) {
-  const OrrAbsorbedStep step = absorbed(shard, tokens);
-  orr_absorbed_before(model, &step, operators);
-  orr_absorbed_after(model, &step, operators);
-}
-
-static void add_attention(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
-                          gint64 tokens, GArray *operators) {
-  const OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
-  const gint64 q = heads.heads * heads.head_dim, kv = heads.kv_heads * heads.head_dim;
-  add_norm(model, shard, norm_name(model), tokens, operators);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "qkv",
-             (OrrGemmShape){1, tokens, q + 2 * kv, model->hidden});
-  if (model->qk_norm) add_memory(operators, "qk-norm", shard->activations, tokens, q + kv, 2);
+static void add_attention(const OrrModel *model, const OrrInferenceShard *shard,
+                          const OrrLayer *layer, gint64 tokens, GArray *operators) {
+  const gint64 turned = layer->q + layer->kv;
+  add_linear(shard, layer, "qkv", tokens, operators);
+  if (model->qk_norm) add_memory(operators, "qk-norm", shard->activations, tokens, turned, 2);
   if (model->position == ORR_POSITION_ROPE)
-    add_memory(operators, "rope", shard->activations, tokens, q + kv, 2);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "attention-out",
-             (OrrGemmShape){1, tokens, model->hidden, q});
-  add_all_reduce(model, shard, tokens, operators);
-  if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
+    add_memory(operators, "rope", shard->activations, tokens, turned, 2);
+  add_linear(shard, layer, "projection", tokens, operators);
 }
 
-/* A layer with a state on one rank: widths after sharding, and a prompt of @tokens to scan. */
-static OrrTransformerView state_view(const OrrModel *model, guint kind,
-                                     const OrrInferenceShard *shard, OrrShard *scanned,
-                                     gint64 tokens) {
-  *scanned = (OrrShard){
-      .micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
-  return orr_transformer_view(model, kind, scanned);
+static void add_state(const OrrInferenceShard *shard, const OrrLayer *layer, gint64 tokens,
+                      GArray *operators) {
+  const gboolean mamba = layer->kind.mixer == ORR_MIXER_MAMBA;
+  add_linear(shard, layer, mamba ? "mamba-in" : "linear-in", tokens, operators);
+  add_memory(operators, "gated-norm", shard->activations, tokens, layer->scan.out, 3);
+  add_linear(shard, layer, mamba ? "mamba-out" : "linear-out", tokens, operators);
 }
 
-static void add_state(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+static void add_mixer(const OrrModel *model, const OrrInferenceShard *shard, const OrrLayer *layer,
                       gint64 tokens, GArray *operators) {
-  OrrShard scanned;
-  const OrrTransformerView view = state_view(model, kind, shard, &scanned, tokens);
-  const OrrTransformerScan scan = orr_transformer_scan(&view);
+  const gboolean scans = has_state(layer);
   add_norm(model, shard, norm_name(model), tokens, operators);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-in",
-             (OrrGemmShape){1, tokens, scan.in, model->hidden});
-  add_memory(operators, "gated-norm", shard->activations, tokens, scan.out, 3);
-  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-out",
-             (OrrGemmShape){1, tokens, model->hidden, scan.out});
+  if (scans)
+    add_state(shard, layer, tokens, operators);
+  else
+    (layer->latent ? add_latent : add_attention)(model, shard, layer, tokens, operators);
   add_all_reduce(model, shard, tokens, operators);
+  if (model->post_norms && !scans && !layer->latent)
+    add_norm(model, shard, norm_name(model), tokens, operators);
 }
 
 void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                            gint64 tokens, gint64 keys, GArray *operators) {
-  const OrrMla *mla = &model->mla;
-  const int mixer = orr_model_kind(model, kind).mixer;
-  if (mixer == ORR_MIXER_MAMBA || mixer == ORR_MIXER_LINEAR) {
-    OrrShard scanned;
-    const OrrTransformerView view = state_view(model, kind, shard, &scanned, tokens);
-    const gint64 conv = orr_transformer_scan(&view).conv;
-    if (conv > 0) add_memory(operators, "state-conv", shard->activations, tokens, conv, 2);
+  const OrrLayer layer = layer_of(model, kind, shard);
+  if (has_state(&layer)) {
+    const OrrShard scanned = {
+        .micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
+    const OrrTransformerView view = orr_transformer_view(model, kind, &scanned);
+    if (layer.scan.conv > 0)
+      add_memory(operators, "state-conv", shard->activations, tokens, layer.scan.conv, 2);
     orr_transformer_put_scan(&view, operators, ORR_PASS_FORWARD);
-  } else if (is_latent(model) && orr_inference_attends(model, kind)) {
-    add_linear(shard, ORR_QUANTIZED_MIXER, operators, "kv-up",
-               (OrrGemmShape){1, keys, model->heads / shard->tp * (mla->nope_dim + mla->value_dim),
-                              mla->kv_rank});
+  } else if (layer.latent && orr_inference_attends(model, kind)) {
+    add_linear(shard, &layer, "kv-up", keys, operators);
   }
 }
 
 /* Reads and writes the state in fp32; each element takes part in three multiply-adds: decay, the
  * new token's outer product, the product with the query. */
-static void add_state_update(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
-                             gint64 tokens, GArray *operators) {
-  OrrShard scanned;
-  const OrrTransformerView view = state_view(model, kind, shard, &scanned, 1);
-  const OrrTransformerScan scan = orr_transformer_scan(&view);
-  const double elements = (double)tokens * (double)(scan.heads * scan.key * scan.value);
-  if (scan.conv > 0) add_memory(operators, "conv-update", shard->activations, tokens, scan.conv, 2);
+static void add_state_update(const OrrInferenceShard *shard, const OrrScan *scan, gint64 tokens,
+                             GArray *operators) {
+  const double elements = (double)tokens * (double)(scan->heads * scan->key * scan->value);
+  if (scan->conv > 0)
+    add_memory(operators, "conv-update", shard->activations, tokens, scan->conv, 2);
   add(operators,
       orr_operator_memory("state-update", ORR_PASS_FORWARD, ORR_FP32, 8 * elements, 6 * elements));
 }
 
-void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
-                           gint64 tokens, GArray *operators) {
-  const int mixer = orr_model_kind(model, kind).mixer;
-  if (mixer == ORR_MIXER_MAMBA || mixer == ORR_MIXER_LINEAR) {
-    add_state_update(model, kind, shard, tokens, operators);
-  } else if (is_latent(model) && orr_inference_attends(model, kind)) {
-    const OrrAbsorbedStep step = absorbed(shard, tokens);
-    orr_absorbed_queries(model, &step, operators);
-    orr_absorbed_values(model, &step, operators);
-  }
+/* Keys are k = Wk c, where c is the cached latent of Rk elements; the cache also has r elements
+ * with position, common to all heads. As q k = (Wk^T q) c, queries are projected into the latent
+ * space instead of keys out of it, and results out of it at the end (DeepSeek-V2, arXiv 2405.04434,
+ * section 2.1.2). Attention then has a heads over ONE key head of size Rk + r, whose first Rk
+ * elements are also the value; the cache has Rk + r elements per token, a whole copy on each
+ * tensor-parallel rank (FlashMLA). One product per head, in 16 bits as in serving engines. */
+static void add_absorbed(const OrrMla *mla, const OrrInferenceShard *shard, gint64 heads,
+                         gint64 tokens, GArray *operators) {
+  add(operators, orr_operator_gemm("q-absorb", ORR_PASS_FORWARD, shard->activations,
+                                   (OrrGemmShape){heads, tokens, mla->kv_rank, mla->nope_dim}));
+  add(operators, orr_operator_gemm("v-absorb", ORR_PASS_FORWARD, shard->activations,
+                                   (OrrGemmShape){heads, tokens, mla->value_dim, mla->kv_rank}));
 }
 
-/* An MLP of this rank's width, without its norm and residual add. */
-static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, OrrQuantizedPart part,
-                    gint64 tokens, gint64 ffn, GArray *operators) {
-  const gboolean gated = orr_activation_is_gated(model->activation);
-  add_linear(shard, part, operators, "mlp-up",
-             (OrrGemmShape){1, tokens, gated ? 2 * ffn : ffn, model->hidden});
-  add_memory(operators, gated ? "swiglu" : "gelu", shard->activations, tokens, ffn, gated ? 3 : 2);
-  add_linear(shard, part, operators, "mlp-down", (OrrGemmShape){1, tokens, model->hidden, ffn});
+void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                           gint64 tokens, GArray *operators) {
+  const OrrLayer layer = layer_of(model, kind, shard);
+  if (has_state(&layer))
+    add_state_update(shard, &layer.scan, tokens, operators);
+  else if (layer.latent && orr_inference_attends(model, kind))
+    add_absorbed(&model->mla, shard, layer.heads, tokens, operators);
+}
+
+/* --- feed-forwards --- */
+
+/* An MLP of the matrices @up and @down, without its norm and residual add. */
+static void add_mlp(const OrrInferenceShard *shard, const OrrLayer *layer, const char *up,
+                    const char *down, gint64 tokens, GArray *operators) {
+  const gboolean gated = orr_activation_is_gated(layer->activation);
+  add_linear(shard, layer, up, tokens, operators);
+  add_memory(operators, gated ? "swiglu" : "gelu", shard->activations, tokens,
+             orr_layer_matrix(layer, down)->in, gated ? 3 : 2);
+  add_linear(shard, layer, down, tokens, operators);
 }
 
 /* The operators before the experts, over all tokens. */
@@ -250,32 +261,27 @@ static void add_router(const OrrModel *model, const OrrInferenceShard *shard, gi
 
 void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                                   gint64 tokens, GArray *operators) {
-  const gint64 ffn = model->moe.shared_ffn;
-  if (orr_model_kind(model, kind).feed == ORR_FEED_MOE && ffn > 0)
-    add_mlp(model, shard, ORR_QUANTIZED_SHARED, tokens, MAX(ffn / shard->tp, 1), operators);
+  const OrrLayer layer = layer_of(model, kind, shard);
+  if (orr_layer_matrix(&layer, "shared-fc1"))
+    add_mlp(shard, &layer, "shared-fc1", "shared-fc2", tokens, operators);
 }
 
-static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShard *shard,
+static void add_feed(const OrrModel *model, const OrrInferenceShard *shard, const OrrLayer *layer,
                      gint64 tokens, GArray *operators) {
   add_norm(model, shard, norm_name(model), tokens, operators);
-  if (feed == ORR_FEED_MOE)
+  if (layer->kind.feed == ORR_FEED_MOE)
     add_router(model, shard, tokens, operators);
   else
-    add_mlp(model, shard, ORR_QUANTIZED_FEED, tokens, model->ffn / shard->tp, operators);
+    add_mlp(shard, layer, "fc1", "fc2", tokens, operators);
   add_all_reduce(model, shard, tokens, operators);
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }
 
 void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
                          gint64 tokens, GArray *operators) {
-  const OrrLayerKind parts = orr_model_kind(model, kind);
-  if (parts.mixer == ORR_MIXER_MAMBA || parts.mixer == ORR_MIXER_LINEAR)
-    add_state(model, kind, shard, tokens, operators);
-  else if (parts.mixer != ORR_MIXER_NONE && is_latent(model))
-    add_latent(model, shard, tokens, operators);
-  else if (parts.mixer != ORR_MIXER_NONE)
-    add_attention(model, kind, shard, tokens, operators);
-  if (parts.feed != ORR_FEED_NONE) add_feed(model, (OrrFeed)parts.feed, shard, tokens, operators);
+  const OrrLayer layer = layer_of(model, kind, shard);
+  if (layer.kind.mixer != ORR_MIXER_NONE) add_mixer(model, shard, &layer, tokens, operators);
+  if (layer.kind.feed != ORR_FEED_NONE) add_feed(model, shard, &layer, tokens, operators);
 }
 
 /* Each rank sends its own tokens to their experts in the experts' format, and receives results

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "models/inference.h"
+#include "models/layer.h"
 
 static double layer_kv_bytes(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
   const double element = orr_dtype_bytes(shard->kv);
@@ -53,44 +54,27 @@ static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part)
   return quantized ? quantized->weight_bytes : orr_dtype_bytes(shard->activations);
 }
 
-static double routed_experts(const OrrModel *model, guint kind) {
-  const OrrMoe *moe = &model->moe;
-  const double products = orr_activation_is_gated(model->activation) ? 3 : 2;
-  if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return 0;
-  return products * (double)moe->experts * (double)model->hidden *
-         (double)(moe->ffn > 0 ? moe->ffn : model->ffn);
-}
-
-static double shared_experts(const OrrModel *model, guint kind) {
-  const double products = orr_activation_is_gated(model->activation) ? 3 : 2;
-  if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return 0;
-  return products * (double)model->hidden * (double)model->moe.shared_ffn;
-}
-
-/* Each rank has a copy, in 16 bits. */
-static double router(const OrrModel *model, guint kind) {
-  return orr_model_kind(model, kind).feed == ORR_FEED_MOE
-             ? (double)model->hidden * (double)model->moe.experts
-             : 0;
-}
-
-static double latent_projections(const OrrModel *model, guint kind) {
-  const OrrMla *mla = &model->mla;
-  if (mla->kv_rank == 0 || !orr_inference_attends(model, kind)) return 0;
-  return (double)model->hidden * (double)(mla->q_rank + mla->kv_rank + mla->rope_dim);
-}
-
+/* Routers are whole on each rank, in 16 bits. Vectors and other plain matrices count as parts of
+ * the feed-forward. */
 static double layer_weight_bytes(const OrrModel *model, guint kind,
                                  const OrrInferenceShard *shard) {
-  const double experts = routed_experts(model, kind), whole = latent_projections(model, kind);
-  const double mixer = orr_model_mixer_weights(model, kind) - whole, tp = (double)shard->tp;
-  const double shared = shared_experts(model, kind), routers = router(model, kind);
+  const OrrLayer layer = orr_layer(model, kind, 1, 1, 1);
+  const double tp = (double)shard->tp, plain = orr_dtype_bytes(shard->activations);
+  const OrrMatrix *router = orr_layer_matrix(&layer, "router");
+  const double routers = router ? orr_matrix_weights(router, 1) : 0;
+  double parts[ORR_N_QUANTIZED_PARTS] = {0}, whole = 0;
+  for (guint i = 0; i < layer.n_matrices; i++) {
+    const OrrMatrix *matrix = &layer.matrices[i];
+    double *sum = matrix->split == ORR_SPLIT_NONE ? &whole : &parts[matrix->part];
+    if (!matrix->plain) *sum += orr_matrix_weights(matrix, layer.experts);
+  }
+  const double mixer = parts[ORR_QUANTIZED_MIXER], shared = parts[ORR_QUANTIZED_SHARED],
+               experts = parts[ORR_QUANTIZED_EXPERTS];
   const double feed =
       orr_model_layer_parameters(model, kind) - experts - shared - routers - whole - mixer;
   return (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) +
          feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
-         shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) +
-         routers * orr_dtype_bytes(shard->activations) +
+         shared / tp * weight_size(shard, ORR_QUANTIZED_SHARED) + routers * plain +
          experts / (tp * (double)MAX(shard->dp, 1)) * weight_size(shard, ORR_QUANTIZED_EXPERTS);
 }
 
@@ -122,9 +106,8 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
  */
 static double mixer_elements(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
   if (!orr_inference_attends(model, kind)) return 0;
-  const OrrInferenceHeads of = orr_inference_heads(model, kind, shard);
-  const gint64 value = of.value_dim > 0 ? of.value_dim : of.head_dim;
-  return (double)(of.heads * of.head_dim + of.kv_heads * (of.head_dim + value));
+  const OrrLayer layer = orr_layer(model, kind, shard->tp, 1, 1);
+  return (double)(layer.q + layer.kv + layer.value);
 }
 
 static double feed_elements(const OrrModel *model, const OrrInferenceShard *shard) {

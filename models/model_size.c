@@ -6,28 +6,19 @@
  *  2. FLOPs are those of matrix products alone, a multiply-add as two; attention without the causal
  *     half.
  *
- * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, the matrices of a layer with plain
- * attention and MLP have
+ * Each parameter of a layer's matrices (layer.h) costs 2 FLOPs per token and pass; of experts, topk
+ * count. Attention adds 4 s q (scores and context). For GPT (q = kv = h, f = 4h) that is 12 h^2 and
+ * 4 s h, which gives Narayanan et al., SC21 (arXiv 2104.04473), eq. 2 and 3. The other cores:
  *
- *   h (q + 2 kv) + q h + (2 or, gated, 3) h f
- *
- * parameters, each of which costs 2 FLOPs per token and pass; attention adds 4 s q (scores and
- * context). For GPT (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, which gives Narayanan et al.,
- * SC21 (arXiv 2104.04473), eq. 2 and 3. Of experts, topk count per token. The rest:
- *
- *   latent attention   h Rq + Rq a (n + r) + h (Rk + r) + Rk a (n + v) + a v h;  core 2 s a (n + r
- *                      + v) (a heads; n, r, v widths without and with position and of values; Rq,
- *                      Rk ranks; arXiv 2405.04434)
- *   window W           core: pairs of the window, doubled as the causal half is elsewhere: 2 q (2 W
- *                      s - W^2) / s
- *   Mamba-2            h (2 d + 2 g N + H) + d h;  scan 7 d N
- *                      (d = H P; Megatron-LM, training.py, mamba_layer_flops)
- *   gated delta        h (2 K + 2 V + 2 Hv) + V h;  2 c (2 K + V) + 8 V v    (the same,
- *                                                                            gdn_layer_flops)
- *   lightning          h (2 K + 2 V) + V h;  4 H k v + 2 C H (k + v)         (arXiv 2501.08313;
- *                                                                            chunks of C)
+ *   latent attention   2 s a (n + r + v)    (a heads; n, r, v widths without and with position and
+ *                                           of values; arXiv 2405.04434)
+ *   window W           pairs of the window, doubled as the causal half is elsewhere: 2 q (2 W s -
+ *                      W^2) / s
+ *   Mamba-2            7 d N                (d = H P; Megatron-LM, training.py, mamba_layer_flops)
+ *   gated delta        2 c (2 K + V) + 8 V v                  (the same, gdn_layer_flops)
+ *   lightning          4 H k v + 2 C H (k + v)                (arXiv 2501.08313; chunks of C)
  */
-#include "models/model.h"
+#include "models/layer.h"
 
 /* --- encoder --- */
 
@@ -80,156 +71,32 @@ static double encoder_end_parameters(const OrrModel *model) {
          projector_weights(model) + inner + model->hidden;
 }
 
-/* --- matrices of one layer --- */
+/* --- parameters --- */
 
-static double query_width(const OrrModel *model) { return (double)model->heads * model->head_dim; }
-static double key_width(const OrrModel *model) { return (double)model->kv_heads * model->head_dim; }
-static gboolean is_latent(const OrrModel *model) { return model->mla.kv_rank > 0; }
-static double matrices_of(int activation) { return orr_activation_is_gated(activation) ? 3 : 2; }
-
-static double latent_weights(const OrrModel *model) {
-  const OrrMla *mla = &model->mla;
-  double h = model->hidden, a = model->heads, q = a * (mla->nope_dim + mla->rope_dim);
-  double queries = mla->q_rank ? h * mla->q_rank + mla->q_rank * q : h * q;
-  return queries + h * (mla->kv_rank + mla->rope_dim) +
-         mla->kv_rank * a * (mla->nope_dim + mla->value_dim) + a * mla->value_dim * h;
-}
-
-static double mamba_width(const OrrModel *model) {
-  return (double)model->mamba.heads * model->mamba.head_dim;
-}
-
-static double mamba_weights(const OrrModel *model) {
-  const OrrMamba *mamba = &model->mamba;
-  double h = model->hidden, d = mamba_width(model);
-  return h * (2 * d + 2.0 * mamba->groups * mamba->state + mamba->heads) + d * h;
-}
-
-static double linear_keys(const OrrModel *model) {
-  return (double)model->linear.key_heads * model->linear.key_dim;
-}
-static double linear_values(const OrrModel *model) {
-  return (double)model->linear.value_heads * model->linear.value_dim;
-}
-
-static double linear_weights(const OrrModel *model) {
-  double h = model->hidden, k = linear_keys(model), v = linear_values(model);
-  double gates = model->linear.kind == ORR_LINEAR_GATED_DELTA ? 2.0 * model->linear.value_heads : 0;
-  return h * (2 * k + 2 * v + gates) + v * h;
-}
-
-static double encoder_weights(const OrrModel *model) {
-  const OrrEncoder *encoder = &model->encoder;
-  double h = encoder->hidden;
-  return 4 * h * h + matrices_of(encoder->activation) * h * encoder->ffn;
-}
-
-static double mixer_weights(const OrrModel *model, int mixer) {
-  double h = model->hidden, q = query_width(model), kv = key_width(model);
-  switch (mixer) {
-  case ORR_MIXER_ATTENTION:
-  case ORR_MIXER_WINDOW:
-    return is_latent(model) ? latent_weights(model) : h * (q + 2 * kv) + q * h;
-  case ORR_MIXER_MAMBA:
-    return mamba_weights(model);
-  case ORR_MIXER_LINEAR:
-    return linear_weights(model);
-  default:
-    return 0;
-  }
-}
-
-/* The weights of @experts routed experts, the shared ones, the router and latent projections. */
-static double moe_weights(const OrrModel *model, double experts) {
-  const OrrMoe *moe = &model->moe;
-  double h = model->hidden, products = matrices_of(model->activation),
-         width = moe->latent ? moe->latent : h;
-  double ffn = moe->ffn ? moe->ffn : model->ffn;
-  return experts * products * width * ffn + h * moe->experts + products * h * moe->shared_ffn +
-         (moe->shared_gate ? h : 0) + 2 * h * moe->latent;
-}
-
-static double feed_weights(const OrrModel *model, int feed, double experts) {
-  if (feed == ORR_FEED_MOE) return moe_weights(model, experts);
-  return feed == ORR_FEED_DENSE ? matrices_of(model->activation) * model->hidden * model->ffn : 0;
-}
-
-/* Parameters of a layer's matrices, which determine its GEMMs' FLOPs. */
-static double layer_weights(const OrrModel *model, guint kind, double experts) {
-  OrrLayerKind parts = orr_model_kind(model, kind);
-  if (parts.mixer == ORR_MIXER_ENCODER) return encoder_weights(model);
-  return mixer_weights(model, parts.mixer) + feed_weights(model, parts.feed, experts);
-}
-
-/* --- biases, norms and other vectors --- */
+static OrrLayer whole(const OrrModel *model, guint kind) { return orr_layer(model, kind, 1, 1, 1); }
 
 double orr_model_norm_parameters(const OrrModel *model) {
   return (model->norm == ORR_NORM_LAYERNORM && model->bias ? 2.0 : 1.0) * model->hidden;
 }
 
-static double attention_vectors(const OrrModel *model) {
-  double q = query_width(model), kv = key_width(model),
-         vectors = model->qk_norm ? 2.0 * model->head_dim : 0;
-  if (is_latent(model)) return (double)model->mla.q_rank + model->mla.kv_rank;
-  if (model->bias || model->qkv_bias) vectors += q + 2 * kv;
-  return vectors + (model->bias ? model->hidden : 0);
+/* Of a layer's matrices, with @experts routed ones. */
+static double layer_weights(const OrrLayer *layer, double experts) {
+  double sum = 0;
+  for (guint i = 0; i < layer->n_matrices; i++)
+    sum += orr_matrix_weights(&layer->matrices[i], experts);
+  return sum;
 }
-
-/* Mamba: convolution with a bias, A, D and the bias of dt for each head, the gated norm. Gated
- * delta: convolution, A and the bias of dt, a norm of a head's width. Lightning: a norm of all
- * values. */
-static double state_vectors(const OrrModel *model, int mixer) {
-  const OrrMamba *mamba = &model->mamba;
-  const OrrLinear *linear = &model->linear;
-  double d = mamba_width(model), v = linear_values(model);
-  if (mixer == ORR_MIXER_MAMBA)
-    return (mamba->conv + 1.0) * (d + 2.0 * mamba->groups * mamba->state) + 3.0 * mamba->heads + d;
-  if (mixer != ORR_MIXER_LINEAR) return 0;
-  double conv = linear->conv * (2 * linear_keys(model) + v);
-  return linear->kind == ORR_LINEAR_GATED_DELTA
-             ? conv + 2.0 * linear->value_heads + linear->value_dim
-             : conv + v;
-}
-
-static double feed_vectors(const OrrModel *model, int feed, double experts) {
-  double gates = orr_activation_is_gated(model->activation) ? 2 : 1;
-  if (!model->bias || feed == ORR_FEED_NONE) return 0;
-  if (feed == ORR_FEED_DENSE) return gates * model->ffn + model->hidden;
-  return experts * (gates * (model->moe.ffn ? model->moe.ffn : model->ffn) + model->hidden) +
-         model->moe.experts;
-}
-
-static double encoder_vectors(const OrrModel *model) {
-  const OrrEncoder *encoder = &model->encoder;
-  double gates = orr_activation_is_gated(encoder->activation) ? 2 : 1;
-  return 4.0 * encoder->hidden + gates * encoder->ffn + encoder->hidden +
-         2 * encoder_norm_parameters(model);
-}
-
-static double layer_vectors(const OrrModel *model, guint kind, double experts) {
-  OrrLayerKind parts = orr_model_kind(model, kind);
-  if (parts.mixer == ORR_MIXER_ENCODER) return encoder_vectors(model);
-  double blocks = (parts.mixer != ORR_MIXER_NONE) + (parts.feed != ORR_FEED_NONE);
-  double norms = model->parallel ? 1 : blocks * (model->post_norms ? 2 : 1);
-  double vectors = parts.mixer == ORR_MIXER_ATTENTION || parts.mixer == ORR_MIXER_WINDOW
-                       ? attention_vectors(model)
-                       : state_vectors(model, parts.mixer);
-  return vectors + feed_vectors(model, parts.feed, experts) +
-         norms * orr_model_norm_parameters(model);
-}
-
-/* --- parameters --- */
 
 static double layer_parameters(const OrrModel *model, guint kind, double experts) {
-  return layer_weights(model, kind, experts) + layer_vectors(model, kind, experts);
+  const OrrLayer layer = whole(model, kind);
+  double sum = layer_weights(&layer, experts) + layer.vectors;
+  for (guint i = 0; i < layer.n_matrices; i++)
+    sum += orr_matrix_biases(&layer.matrices[i], experts);
+  return sum;
 }
 
 double orr_model_layer_parameters(const OrrModel *model, guint kind) {
   return layer_parameters(model, kind, model->moe.experts);
-}
-
-double orr_model_mixer_weights(const OrrModel *model, guint kind) {
-  return mixer_weights(model, orr_model_kind(model, kind).mixer);
 }
 
 double orr_model_layer_active_parameters(const OrrModel *model, guint kind) {
@@ -273,25 +140,17 @@ double orr_model_mtp_parameters(const OrrModel *model) {
 /* --- cache and state --- */
 
 double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_bytes) {
-  int mixer = orr_model_kind(model, kind).mixer;
-  if (mixer != ORR_MIXER_ATTENTION && mixer != ORR_MIXER_WINDOW) return 0;
+  const OrrLayer layer = whole(model, kind);
+  if (layer.kind.mixer != ORR_MIXER_ATTENTION && layer.kind.mixer != ORR_MIXER_WINDOW) return 0;
   return element_bytes *
-         (is_latent(model) ? model->mla.kv_rank + model->mla.rope_dim : 2 * key_width(model));
+         (double)(layer.latent ? model->mla.kv_rank + model->mla.rope_dim : 2 * layer.kv);
 }
 
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes) {
-  const OrrMamba *mamba = &model->mamba;
-  const OrrLinear *linear = &model->linear;
-  int mixer = orr_model_kind(model, kind).mixer;
-  double d = mamba_width(model);
-  if (mixer == ORR_MIXER_MAMBA)
-    return 4 * d * mamba->state +
-           element_bytes * (mamba->conv - 1) * (d + 2.0 * mamba->groups * mamba->state);
-  if (mixer == ORR_MIXER_LINEAR)
-    return 4 * linear_values(model) * linear->key_dim +
-           element_bytes * MAX(0, linear->conv - 1) *
-               (2 * linear_keys(model) + linear_values(model));
-  return 0;
+  const OrrLayer layer = whole(model, kind);
+  const OrrScan *scan = &layer.scan;
+  return 4 * (double)(scan->out * scan->key) +
+         element_bytes * (double)(MAX(0, scan->taps - 1) * scan->conv);
 }
 
 double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes) {
@@ -310,44 +169,45 @@ static double scores_of(const OrrModel *model, int mixer, double sequence) {
   return model->window.chunked ? size : 2 * size - size * size / sequence;
 }
 
-static double linear_core_flops(const OrrModel *model, double tokens) {
-  const OrrLinear *linear = &model->linear;
-  double k = linear_keys(model), v = linear_values(model), heads = linear->value_heads;
-  if (linear->kind == ORR_LINEAR_GATED_DELTA)
-    return 2 * tokens * (linear->conv * (2 * k + v) + 4 * v * linear->value_dim);
-  double key = linear->key_dim, value = linear->value_dim;
-  return tokens * heads * (4 * key * value + 2.0 * linear->chunk * (key + value));
+static double linear_core_flops(const OrrScan *scan, double tokens) {
+  const double taps = (double)(scan->taps * scan->conv), state = (double)(scan->out * scan->value);
+  if (scan->delta) return 2 * tokens * (taps + 4 * state);
+  double key = scan->key, value = scan->value;
+  return tokens * scan->heads * (4 * key * value + 2.0 * scan->chunk * (key + value));
 }
 
-static double core_flops(const OrrModel *model, guint kind, double layers, double batch,
+static double core_flops(const OrrModel *model, const OrrLayer *layer, double layers, double batch,
                          double sequence) {
-  const OrrMla *mla = &model->mla;
-  int mixer = orr_model_kind(model, kind).mixer;
-  double seen = scores_of(model, mixer, sequence), image = orr_encoder_tokens(model);
-  switch (mixer) {
+  const OrrScan *scan = &layer->scan;
+  double seen = scores_of(model, layer->kind.mixer, sequence), image = orr_encoder_tokens(model);
+  double widths = (double)(layer->heads * (layer->head_dim + layer->value_dim));
+  switch (layer->kind.mixer) {
   case ORR_MIXER_ATTENTION:
   case ORR_MIXER_WINDOW:
-    if (is_latent(model))
-      return layers * batch * 2 * sequence * seen * model->heads *
-             (mla->nope_dim + mla->rope_dim + mla->value_dim);
-    return layers * batch * 4 * sequence * seen * query_width(model);
+    return layers * batch * 2 * sequence * seen * widths;
   case ORR_MIXER_MAMBA:
-    return layers * batch * 7 * sequence * mamba_width(model) * model->mamba.state;
+    return layers * batch * 7 * sequence * scan->out * scan->key;
   case ORR_MIXER_LINEAR:
-    return layers * linear_core_flops(model, batch * sequence);
+    return layers * linear_core_flops(scan, batch * sequence);
   case ORR_MIXER_ENCODER:
-    return layers * batch * model->encoder.images * 4 * image * image * model->encoder.hidden;
+    return layers * batch * model->encoder.images * 2 * image * image * widths;
   default:
     return 0;
   }
 }
 
+static double kind_core_flops(const OrrModel *model, guint kind, double layers, double batch,
+                              double sequence) {
+  const OrrLayer layer = whole(model, kind);
+  return core_flops(model, &layer, layers, batch, sequence);
+}
+
 static double kind_flops(const OrrModel *model, guint kind, double layers, double batch,
                          double sequence) {
-  gboolean encodes = orr_model_kind(model, kind).mixer == ORR_MIXER_ENCODER;
-  double tokens = encodes ? model->encoder.images * orr_encoder_tokens(model) : sequence;
-  return layers * 2 * batch * tokens * layer_weights(model, kind, model->moe.topk) +
-         core_flops(model, kind, layers, batch, sequence);
+  const OrrLayer layer = whole(model, kind);
+  double tokens = layer.causal ? sequence : model->encoder.images * orr_encoder_tokens(model);
+  return layers * 2 * batch * tokens * layer_weights(&layer, model->moe.topk) +
+         core_flops(model, &layer, layers, batch, sequence);
 }
 
 double orr_model_layer_flops(const OrrModel *model, guint kind, double batch, double sequence) {
@@ -355,13 +215,13 @@ double orr_model_layer_flops(const OrrModel *model, guint kind, double batch, do
 }
 
 double orr_model_core_flops(const OrrModel *model, guint kind, double batch, double sequence) {
-  return core_flops(model, kind, 1, batch, sequence);
+  return kind_core_flops(model, kind, 1, batch, sequence);
 }
 
 static double all_core_flops(const OrrModel *model, double batch, double sequence) {
   double sum = 0;
   for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++)
-    sum += core_flops(model, kind, orr_model_kind_layers(model, kind), batch, sequence);
+    sum += kind_core_flops(model, kind, orr_model_kind_layers(model, kind), batch, sequence);
   return sum;
 }
 
@@ -400,7 +260,7 @@ double orr_model_flops(const OrrModel *model, double batch, double sequence) {
 double orr_model_matrix_flops(const OrrModel *model, double batch, double sequence) {
   guint last = orr_model_layer_kind(model, model->layers - 1);
   double cores = all_core_flops(model, batch, sequence) +
-                 model->mtp_layers * core_flops(model, last, 1, batch, sequence);
+                 model->mtp_layers * kind_core_flops(model, last, 1, batch, sequence);
   return orr_model_flops(model, batch, sequence) / 3 - cores;
 }
 

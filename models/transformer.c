@@ -20,8 +20,6 @@
  * (3 moves). In a column-parallel layer each rank has a whole A and a part of B; in a row-parallel
  * one a part of A and a whole B, and the sum over ranks is part of the layer's own.
  */
-#include <string.h>
-
 #include "models/transformer_private.h"
 
 const char *const orr_attention_words[] = {"unfused",      "fused",   "flash-2",
@@ -33,70 +31,28 @@ const char *const orr_layers_words[] = {"megatron", "torch", NULL};
 const char *const orr_module_words[] = {"core-attn", "layernorm",      "mla-up-proj", "mlp", "moe",
                                         "moe-act",   "shared-experts", "fc1",         NULL};
 
-static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
-
 /* --- view --- */
 
-static void view_encoder(OrrTransformerView *view) {
-  const OrrEncoder *encoder = &view->model->encoder;
-  view->hidden = encoder->hidden;
-  view->sequences = view->shard->micro_batch * encoder->images;
-  view->sequence = (gint64)orr_encoder_tokens(view->model);
-  view->heads = view->kv_heads = divide_up(encoder->heads, view->tp);
-  view->head_dim = encoder->hidden / MAX(1, encoder->heads);
-  view->ffn = divide_up(encoder->ffn, view->tp);
-  view->cp = 1;
-  view->activation = encoder->activation;
-  view->norm = encoder->norm;
-  view->bias = TRUE;
-  view->causal = FALSE;
-}
-
-static void view_decoder(OrrTransformerView *view) {
-  const OrrModel *model = view->model;
-  view->hidden = model->hidden;
-  view->sequences = view->shard->micro_batch;
-  view->sequence = view->shard->sequence / view->cp;
-  view->heads = divide_up(model->heads, view->tp);
-  view->kv_heads = divide_up(model->kv_heads, view->tp);
-  view->head_dim = model->head_dim;
-  view->ffn = divide_up(model->ffn, view->tp);
-  view->activation = model->activation;
-  view->norm = model->norm;
-  view->bias = model->bias;
-  view->causal = TRUE;
-}
-
-static void view_widths(OrrTransformerView *view) {
-  const OrrMla *mla = &view->model->mla;
-  gboolean latent = orr_transformer_is_latent(view);
-  if (latent) {
-    view->kv_heads = view->heads;
-    view->head_dim = mla->nope_dim + mla->rope_dim;
-  }
-  view->q = view->heads * view->head_dim;
-  view->kv = view->kv_heads * view->head_dim;
-  view->value = latent ? view->heads * mla->value_dim : view->kv;
-  view->context = latent ? view->value : view->q;
-  view->fc1_width = (orr_activation_is_gated(view->activation) ? 2 : 1) * view->ffn;
-  view->vocab = divide_up(view->model->vocab, view->tp);
-}
-
 OrrTransformerView orr_transformer_view(const OrrModel *model, guint kind, const OrrShard *shard) {
+  const gint64 tp = MAX(1, shard->tp), cp = MAX(1, shard->cp);
   OrrTransformerView view = {.model = model,
                              .shard = shard,
-                             .kind = orr_model_kind(model, kind),
+                             .layer =
+                                 orr_layer(model, kind, tp, MAX(1, shard->ep), MAX(1, shard->etp)),
                              .element_bytes = orr_dtype_bytes(shard->dtype),
-                             .tp = MAX(1, shard->tp),
-                             .cp = MAX(1, shard->cp)};
-  view.sequence_parallel = shard->sequence_parallel && view.tp > 1;
-  if (view.kind.mixer == ORR_MIXER_ENCODER)
-    view_encoder(&view);
-  else
-    view_decoder(&view);
-  view_widths(&view);
+                             .sequences = shard->micro_batch,
+                             .sequence = shard->sequence / cp,
+                             .vocab = (model->vocab + tp - 1) / tp,
+                             .tp = tp,
+                             .cp = cp,
+                             .sequence_parallel = shard->sequence_parallel && tp > 1};
+  if (view.layer.kind.mixer == ORR_MIXER_ENCODER) {
+    view.sequences *= model->encoder.images;
+    view.sequence = (gint64)orr_encoder_tokens(model);
+    view.cp = 1;
+  }
   view.tokens = view.sequences * view.sequence;
-  view.own_tokens = (double)view.tokens / (view.sequence_parallel ? view.tp : 1);
+  view.own_tokens = (double)view.tokens / (view.sequence_parallel ? tp : 1);
   return view;
 }
 
@@ -184,15 +140,15 @@ static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype
 }
 
 void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
-                               gint64 rows, gint64 n, gint64 k) {
-  put_gemm(operators, name, ORR_PASS_FORWARD, view->shard->dtype, (OrrGemmShape){1, rows, n, k});
-}
-
-void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *operators,
-                                        const char *name, gint64 rows, gint64 n, gint64 k) {
-  put_gemm(operators, name, ORR_PASS_DGRAD, view->shard->dtype, (OrrGemmShape){1, rows, k, n});
-  if (!orr_transformer_is_frozen(view))
-    put_wgrad(view, operators, name, view->shard->dtype, (OrrGemmShape){1, rows, n, k});
+                               OrrPass pass, OrrGemmShape forward) {
+  const OrrDtype dtype = view->shard->dtype;
+  if (pass == ORR_PASS_FORWARD) {
+    put_gemm(operators, name, pass, dtype, forward);
+    return;
+  }
+  put_gemm(operators, name, ORR_PASS_DGRAD, dtype,
+           (OrrGemmShape){1, forward.m, forward.k, forward.n});
+  if (!orr_transformer_is_frozen(view)) put_wgrad(view, operators, name, dtype, forward);
 }
 
 /* --- linear layers --- */
@@ -217,57 +173,41 @@ static void put_dequantise(const OrrTransformerView *view, GArray *operators, Or
     g_array_append_val(operators, op);
 }
 
-/* The LoRA target that a linear layer is; 0: none. */
-static guint target_of(const char *name) {
-  static const struct {
-    const char *name;
-    guint target;
-  } targets[] = {{"qkv", ORR_LORA_QKV},     {"projection", ORR_LORA_PROJECTION},
-                 {"fc1", ORR_LORA_FC1},     {"fc2", ORR_LORA_FC2},
-                 {"q-down", ORR_LORA_QKV},  {"q-up", ORR_LORA_QKV},
-                 {"kv-down", ORR_LORA_QKV}, {"kv-up", ORR_LORA_QKV}};
-  for (guint i = 0; i < G_N_ELEMENTS(targets); i++)
-    if (strcmp(name, targets[i].name) == 0) return targets[i].target;
-  return 0;
-}
-
-static gboolean has_adapter(const OrrTransformerView *view, const char *name) {
-  return orr_transformer_is_frozen(view) && (view->shard->lora.targets & target_of(name));
+static gboolean has_adapter(const OrrTransformerView *view, const OrrMatrix *matrix) {
+  return orr_transformer_is_frozen(view) && (view->shard->lora.targets & matrix->lora);
 }
 
 static gint64 rows_of(const OrrTransformerView *view, OrrSplit split) {
   return split == ORR_SPLIT_NONE ? (gint64)(view->own_tokens + 0.5) : view->tokens;
 }
 
-static void put_casts(const OrrTransformerView *view, GArray *operators,
-                      const OrrTransformerMatrix *matrix) {
+/* Of its input forward, of its result's gradient backward. */
+static void put_casts(const OrrTransformerView *view, GArray *operators, const OrrMatrix *matrix,
+                      OrrPass pass) {
+  const double rows = (double)rows_of(view, matrix->split);
   if (view->shard->layers == ORR_LAYERS_TORCH)
-    orr_transformer_put_torch_casts(view, operators, matrix);
+    orr_transformer_put_torch_casts(view, operators, matrix, rows, pass);
   else
-    orr_transformer_put_cast(view, operators, ORR_PASS_FORWARD, matrix->rows * matrix->k);
+    orr_transformer_put_cast(view, operators, pass,
+                             rows * (double)(pass == ORR_PASS_FORWARD ? matrix->in : matrix->out));
 }
 
-static void put_casts_backward(const OrrTransformerView *view, GArray *operators,
-                               const OrrTransformerMatrix *matrix) {
-  if (view->shard->layers == ORR_LAYERS_TORCH)
-    orr_transformer_put_torch_casts_backward(view, operators, matrix);
-  else
-    orr_transformer_put_cast(view, operators, ORR_PASS_DGRAD, matrix->rows * matrix->n);
-}
-
-void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
-                                gint64 n, gint64 k, OrrSplit split) {
-  gint64 rows = rows_of(view, split), rank = view->shard->lora.rank;
-  OrrTransformerProduct products[3];
-  const guint n_products = orr_transformer_products(view, name, n, products);
-  put_casts(view, operators, &(OrrTransformerMatrix){(double)rows, (double)n, (double)k, split});
+static void put_forward(const OrrTransformerView *view, GArray *operators,
+                        const OrrMatrix *matrix) {
+  const gint64 rows = rows_of(view, matrix->split), rank = view->shard->lora.rank;
+  const gint64 n = matrix->out, k = matrix->in;
+  OrrProduct products[3];
+  const guint n_products = orr_transformer_products(view, matrix, products);
+  put_casts(view, operators, matrix, ORR_PASS_FORWARD);
   put_dequantise(view, operators, ORR_PASS_FORWARD, (double)n * k);
   for (guint i = 0; i < n_products; i++)
     put_gemm(operators, products[i].name, ORR_PASS_FORWARD, product_dtype(view, ORR_PASS_FORWARD),
              (OrrGemmShape){1, rows, products[i].n, k});
-  if (!has_adapter(view, name)) return;
-  orr_transformer_put_plain(view, operators, "lora-a", rows, rank, k);
-  orr_transformer_put_plain(view, operators, "lora-b", rows, n, rank);
+  if (!has_adapter(view, matrix)) return;
+  orr_transformer_put_plain(view, operators, "lora-a", ORR_PASS_FORWARD,
+                            (OrrGemmShape){1, rows, rank, k});
+  orr_transformer_put_plain(view, operators, "lora-b", ORR_PASS_FORWARD,
+                            (OrrGemmShape){1, rows, n, rank});
   orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_FORWARD, (double)rows * n, 3, 0);
 }
 
@@ -300,15 +240,14 @@ static void put_dgrad(const OrrTransformerView *view, GArray *operators, const c
   op->gemm.stored.exact_sums = sums_exactly(view, op);
 }
 
-void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray *operators,
-                                         const char *name, gint64 n, gint64 k, OrrSplit split) {
-  gint64 rows = rows_of(view, split);
-  gboolean column = split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
-  gboolean adapter = has_adapter(view, name), wants_input = !frozen || adapter;
-  OrrTransformerProduct products[3];
-  const guint n_products = orr_transformer_products(view, name, n, products);
-  put_casts_backward(view, operators,
-                     &(OrrTransformerMatrix){(double)rows, (double)n, (double)k, split});
+static void put_backward(const OrrTransformerView *view, GArray *operators,
+                         const OrrMatrix *matrix) {
+  const gint64 rows = rows_of(view, matrix->split), n = matrix->out, k = matrix->in;
+  gboolean column = matrix->split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
+  gboolean adapter = has_adapter(view, matrix), wants_input = !frozen || adapter;
+  OrrProduct products[3];
+  const guint n_products = orr_transformer_products(view, matrix, products);
+  put_casts(view, operators, matrix, ORR_PASS_DGRAD);
   if (column && orr_transformer_regathers(view) && wants_input)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER,
                              k);
@@ -326,39 +265,42 @@ void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray 
               (OrrGemmShape){1, rows, view->shard->lora.rank, k});
 }
 
+void orr_transformer_put_matrix(const OrrTransformerView *view, GArray *operators,
+                                const OrrMatrix *matrix, OrrPass pass) {
+  (pass == ORR_PASS_FORWARD ? put_forward : put_backward)(view, operators, matrix);
+}
+
+void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
+                                OrrPass pass) {
+  const OrrMatrix *matrix = orr_layer_matrix(&view->layer, name);
+  if (matrix) orr_transformer_put_matrix(view, operators, matrix, pass);
+}
+
 /* --- norms, biases, activation --- */
 
 static const char *norm_name(const OrrTransformerView *view) {
-  return view->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
-}
-
-void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators,
-                                 const char *name, double elements) {
-  orr_transformer_put_memory(view, operators, name, ORR_PASS_FORWARD, elements, 2, 0);
+  return view->layer.norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
 }
 
 /* Apex' fused layer norm runs two kernels in the backward: the gradients of gamma and beta
  * (reads x and dy), then that of x (reads x and dy, writes dx). The later persistent kernels
  * (2022) do both in one. */
-void orr_transformer_put_norm_of_backward(const OrrTransformerView *view, GArray *operators,
-                                          const char *name, double elements) {
-  if (orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
+void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators,
+                                 const char *name, OrrPass pass, double elements) {
+  const gboolean forward = pass == ORR_PASS_FORWARD;
+  if (!forward && orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "norm-weight-grad", ORR_PASS_WGRAD, elements, 2, 0);
-  orr_transformer_put_memory(view, operators, name, ORR_PASS_DGRAD, elements, 3, 0);
+  orr_transformer_put_memory(view, operators, name, pass, elements, forward ? 2 : 3, 0);
 }
 
-void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_norm_of(view, operators, norm_name(view), orr_transformer_own_elements(view));
+void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  orr_transformer_put_norm_of(view, operators, norm_name(view), pass,
+                              orr_transformer_own_elements(view));
 }
 
-void orr_transformer_put_norm_backward(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_norm_of_backward(view, operators, norm_name(view),
-                                       orr_transformer_own_elements(view));
-}
-
-void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *operators,
+void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *operators, gboolean bias,
                                    double elements) {
-  if (view->bias && !orr_transformer_is_frozen(view))
+  if (bias && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "bias-grad", ORR_PASS_WGRAD, elements, 1, 0);
 }
 
@@ -367,8 +309,9 @@ void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *opera
  * and up. */
 void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                                     double elements) {
-  gboolean gated = orr_activation_is_gated(view->activation), forward = pass == ORR_PASS_FORWARD;
+  gboolean gated = orr_activation_is_gated(view->layer.activation),
+           forward = pass == ORR_PASS_FORWARD;
   double moves = forward ? (gated ? 3 : 2) : (gated ? 5 : 3);
-  orr_transformer_put_memory(view, operators, orr_activation_words[view->activation], pass,
+  orr_transformer_put_memory(view, operators, orr_activation_words[view->layer.activation], pass,
                              elements, moves, 0);
 }

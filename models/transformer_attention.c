@@ -12,7 +12,7 @@
 
 /* Elements of the attention scores of one rank. */
 static double score_elements(const OrrTransformerView *view) {
-  return (double)view->sequences * view->heads * view->sequence * view->sequence;
+  return (double)view->sequences * view->layer.heads * view->sequence * view->sequence;
 }
 
 /* One product per head and sequence. */
@@ -25,9 +25,9 @@ static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, co
 /* Unfused attention repeats keys and values for the query heads of a group: it reads kv and
  * writes q elements of each. The backward sums them: the same traffic reversed. */
 static void put_kv_repeat(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  if (view->kv_heads < view->heads)
+  if (view->layer.kv_heads < view->layer.heads)
     orr_transformer_put_memory(view, operators, "kv-repeat", pass,
-                               view->tokens * 2.0 * (view->q + view->kv), 1, 0);
+                               view->tokens * 2.0 * (view->layer.q + view->layer.kv), 1, 0);
 }
 
 /* --- fused --- */
@@ -37,10 +37,10 @@ static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double ba
   const OrrAttentionShape shape = {.batch = (gint64)ceil(batch),
                                    .q_length = length,
                                    .kv_length = length,
-                                   .heads = view->heads,
-                                   .kv_heads = view->kv_heads,
-                                   .head_dim = view->head_dim,
-                                   .causal = view->causal,
+                                   .heads = view->layer.heads,
+                                   .kv_heads = view->layer.kv_heads,
+                                   .head_dim = view->layer.head_dim,
+                                   .causal = view->layer.causal,
                                    .value_dim = value_dim,
                                    .flash = orr_transformer_flash(view)};
   return orr_operator_attention("attention", pass, view->shard->dtype, shape);
@@ -49,7 +49,7 @@ static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double ba
 static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass) {
   gint64 size = view->model->window.size, s = view->sequence;
   const double sequences = (double)view->sequences;
-  if (view->kind.mixer == ORR_MIXER_WINDOW && size > 0 && size < s) {
+  if (view->layer.kind.mixer == ORR_MIXER_WINDOW && size > 0 && size < s) {
     double windows = view->model->window.chunked ? (double)s / size : 2.0 * s / size - 1;
     OrrOperator op = fused(view, pass, sequences * windows, size, 0);
     op.bytes = fused(view, pass, sequences, s, 0).bytes;
@@ -57,8 +57,7 @@ static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass)
   }
   /* A value can be narrower than a key: 2 of the backward's 5 products are of scores and 3 of
    * values. */
-  return fused(view, pass, sequences, s,
-               orr_transformer_is_latent(view) ? view->model->mla.value_dim : 0);
+  return fused(view, pass, sequences, s, view->layer.latent ? view->model->mla.value_dim : 0);
 }
 
 static void put_fused(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
@@ -69,41 +68,28 @@ static void put_fused(const OrrTransformerView *view, GArray *operators, OrrPass
 /* --- the core --- */
 
 static void put_unfused(const OrrTransformerView *view, GArray *operators) {
-  const gint64 s = view->sequence, d = view->head_dim, heads = view->sequences * view->heads;
+  const gint64 s = view->sequence, d = view->layer.head_dim,
+               heads = view->sequences * view->layer.heads;
   put_kv_repeat(view, operators, ORR_PASS_FORWARD);
   put_heads_gemm(view, operators, "attention-scores", ORR_PASS_FORWARD,
                  (OrrGemmShape){heads, s, s, d});
   orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_FORWARD,
-                             score_elements(view), view->causal ? 1.5 : 2, 0);
+                             score_elements(view), view->layer.causal ? 1.5 : 2, 0);
   if (view->shard->dropout)
     orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_FORWARD,
                                score_elements(view), 2, 1);
   put_heads_gemm(view, operators, "attention-context", ORR_PASS_FORWARD,
                  (OrrGemmShape){heads, s, d, s});
   orr_transformer_put_memory(view, operators, "context-permute", ORR_PASS_FORWARD,
-                             (double)view->tokens * view->q, 2, 0);
-}
-
-static gboolean repeats(const OrrTransformerView *view) {
-  return view->shard->layers == ORR_LAYERS_TORCH && !orr_transformer_is_unfused(view);
-}
-
-void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators) {
-  const OrrTransformerView repeated = orr_transformer_repeated(view);
-  if (repeats(view)) put_kv_repeat(view, operators, ORR_PASS_FORWARD);
-  if (orr_transformer_is_unfused(view))
-    put_unfused(view, operators);
-  else if (view->cp > 1)
-    orr_transformer_put_context(&repeated, operators);
-  else
-    put_fused(&repeated, operators, ORR_PASS_FORWARD);
+                             (double)view->tokens * view->layer.q, 2, 0);
 }
 
 /* Each product has two gradients, both by data. Softmax reads the lower triangles of gradient
  * and output, and writes the whole. The scores' factor 1 / sqrt(d) is baddbmm's alpha, by which
  * autograd multiplies the gradients of Q and K afterwards. */
 static void put_unfused_backward(const OrrTransformerView *view, GArray *operators) {
-  const gint64 s = view->sequence, d = view->head_dim, heads = view->sequences * view->heads;
+  const gint64 s = view->sequence, d = view->layer.head_dim,
+               heads = view->sequences * view->layer.heads;
   /* of the probabilities, of V */
   put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD,
                  (OrrGemmShape){heads, s, s, d});
@@ -113,25 +99,31 @@ static void put_unfused_backward(const OrrTransformerView *view, GArray *operato
     orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_DGRAD,
                                score_elements(view), 2, 1);
   orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_DGRAD,
-                             score_elements(view), view->causal ? 2 : 3, 0);
+                             score_elements(view), view->layer.causal ? 2 : 3, 0);
   for (int i = 0; i < 2; i++) /* of Q, of K */
     put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD,
                    (OrrGemmShape){heads, s, d, s});
   for (int i = 0; i < 2; i++)
     orr_transformer_put_memory(view, operators, "attention-grad-scale", ORR_PASS_DGRAD,
-                               (double)view->tokens * view->q, 2, 0);
+                               (double)view->tokens * view->layer.q, 2, 0);
   put_kv_repeat(view, operators, ORR_PASS_DGRAD);
 }
 
-void orr_transformer_put_core_backward(const OrrTransformerView *view, GArray *operators) {
+static gboolean repeats(const OrrTransformerView *view) {
+  return view->shard->layers == ORR_LAYERS_TORCH && !orr_transformer_is_unfused(view);
+}
+
+void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   const OrrTransformerView repeated = orr_transformer_repeated(view);
+  const gboolean forward = pass == ORR_PASS_FORWARD;
+  if (forward && repeats(view)) put_kv_repeat(view, operators, pass);
   if (orr_transformer_is_unfused(view))
-    put_unfused_backward(view, operators);
+    (forward ? put_unfused : put_unfused_backward)(view, operators);
   else if (view->cp > 1)
-    orr_transformer_put_context_backward(&repeated, operators);
+    orr_transformer_put_context(&repeated, operators, pass);
   else
-    put_fused(&repeated, operators, ORR_PASS_DGRAD);
-  if (repeats(view)) put_kv_repeat(view, operators, ORR_PASS_DGRAD);
+    put_fused(&repeated, operators, pass);
+  if (!forward && repeats(view)) put_kv_repeat(view, operators, pass);
 }
 
 /* --- the block --- */
@@ -148,46 +140,35 @@ static double rope_moves(const OrrTransformerView *view, OrrPass pass) {
 }
 
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  if (view->model->position == ORR_POSITION_ROPE && view->causal)
+  if (view->model->position == ORR_POSITION_ROPE && view->layer.causal)
     orr_transformer_put_memory(view, operators, "rope", pass,
-                               (double)view->tokens * (view->q + view->kv), rope_moves(view, pass),
-                               0);
+                               (double)view->tokens * (view->layer.q + view->layer.kv),
+                               rope_moves(view, pass), 0);
 }
 
-static gboolean has_qk_norm(const OrrTransformerView *view) {
-  return view->model->qk_norm && view->causal;
+static void put_qk_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  if (view->model->qk_norm && view->layer.causal)
+    orr_transformer_put_norm_of(view, operators, "qk-norm", pass,
+                                (double)view->tokens * (view->layer.q + view->layer.kv));
 }
 
-void orr_transformer_put_attention(const OrrTransformerView *view, GArray *operators) {
-  gint64 qkv = view->q + 2 * view->kv;
-  orr_transformer_put_linear(view, operators, "qkv", qkv, view->hidden, ORR_SPLIT_COLUMN);
-  if ((view->bias || view->model->qkv_bias) && orr_transformer_is_eager(view))
-    orr_transformer_put_memory(view, operators, "qkv-bias", ORR_PASS_FORWARD,
-                               (double)view->tokens * qkv, 2, 0);
-  if (has_qk_norm(view))
-    orr_transformer_put_norm_of(view, operators, "qk-norm",
-                                (double)view->tokens * (view->q + view->kv));
-  put_rope(view, operators, ORR_PASS_FORWARD);
-  orr_transformer_put_core(view, operators);
-  orr_transformer_put_linear(view, operators, "projection", view->hidden, view->q, ORR_SPLIT_ROW);
+/* Eager: the bias is a kernel of its own, and so is the concatenation of the three gradients. */
+static void put_qkv_bias(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const OrrMatrix *qkv = orr_layer_matrix(&view->layer, "qkv");
+  const double elements = (double)view->tokens * (double)qkv->out;
+  const gboolean forward = pass == ORR_PASS_FORWARD;
+  if (orr_transformer_is_eager(view) && (qkv->bias || !forward))
+    orr_transformer_put_memory(view, operators, forward ? "qkv-bias" : "qkv-grad-concat", pass,
+                               elements, 2, 0);
+  if (!forward) orr_transformer_put_bias_grad(view, operators, qkv->bias, elements);
 }
 
-void orr_transformer_put_attention_backward(const OrrTransformerView *view, GArray *operators) {
-  gint64 qkv = view->q + 2 * view->kv;
-  orr_transformer_put_linear_backward(view, operators, "projection", view->hidden, view->q,
-                                      ORR_SPLIT_ROW);
-  orr_transformer_put_core_backward(view, operators);
-  put_rope(view, operators, ORR_PASS_DGRAD);
-  if (has_qk_norm(view))
-    orr_transformer_put_norm_of_backward(view, operators, "qk-norm",
-                                         (double)view->tokens * (view->q + view->kv));
-  if (orr_transformer_is_eager(view))
-    orr_transformer_put_memory(view, operators, "qkv-grad-concat", ORR_PASS_DGRAD,
-                               (double)view->tokens * qkv, 2, 0);
-  if (view->bias || view->model->qkv_bias) {
-    OrrTransformerView biased = *view;
-    biased.bias = TRUE;
-    orr_transformer_put_bias_grad(&biased, operators, (double)view->tokens * qkv);
-  }
-  orr_transformer_put_linear_backward(view, operators, "qkv", qkv, view->hidden, ORR_SPLIT_COLUMN);
-}
+static const OrrTransformerStep steps[] = {
+    {.matrix = "qkv"},
+    {put_qkv_bias},
+    {put_qk_norm},
+    {put_rope},
+    {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
+    {.matrix = "projection"},
+};
+const OrrTransformerBlock orr_transformer_attention = {steps, G_N_ELEMENTS(steps), TRUE, TRUE};

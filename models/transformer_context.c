@@ -39,18 +39,17 @@
 
 static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint64 queries,
                              gint64 keys, gboolean causal) {
-  return orr_operator_attention("attention", pass, view->shard->dtype,
-                                (OrrAttentionShape){.batch = view->sequences,
-                                                    .q_length = queries,
-                                                    .kv_length = keys,
-                                                    .heads = view->heads,
-                                                    .kv_heads = view->kv_heads,
-                                                    .head_dim = view->head_dim,
-                                                    .causal = causal,
-                                                    .value_dim = orr_transformer_is_latent(view)
-                                                                     ? view->model->mla.value_dim
-                                                                     : 0,
-                                                    .flash = orr_transformer_flash(view)});
+  return orr_operator_attention(
+      "attention", pass, view->shard->dtype,
+      (OrrAttentionShape){.batch = view->sequences,
+                          .q_length = queries,
+                          .kv_length = keys,
+                          .heads = view->layer.heads,
+                          .kv_heads = view->layer.kv_heads,
+                          .head_dim = view->layer.head_dim,
+                          .causal = causal,
+                          .value_dim = view->layer.latent ? view->model->mla.value_dim : 0,
+                          .flash = orr_transformer_flash(view)});
 }
 
 static void put_attention(const OrrTransformerView *view, GArray *operators, OrrPass pass,
@@ -61,7 +60,7 @@ static void put_attention(const OrrTransformerView *view, GArray *operators, Orr
 
 /* Keys and values of this rank's tokens. */
 static double own_bytes(const OrrTransformerView *view) {
-  return view->element_bytes * view->tokens * (view->kv + view->value);
+  return view->element_bytes * view->tokens * (view->layer.kv + view->layer.value);
 }
 
 static void put_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorGroup group,
@@ -97,8 +96,8 @@ static void put_ring(const OrrTransformerView *view, GArray *operators, OrrOpera
     put_ring_step(view, operators, ORR_PASS_FORWARD, step);
   }
   orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD,
-                             (double)view->tokens * view->context, 1 + 1 + 0.75 * (view->cp - 1),
-                             0);
+                             (double)view->tokens * view->layer.context,
+                             1 + 1 + 0.75 * (view->cp - 1), 0);
 }
 
 /* Step i computes on the keys that arrived after i hops; their gradient follows them, and needs
@@ -113,7 +112,8 @@ static void put_ring_backward(const OrrTransformerView *view, GArray *operators,
   put_comm(operators, ring_name(group), ORR_PASS_DGRAD, group, ORR_COMM_SEND_RECV, own_bytes(view),
            0);
   orr_transformer_put_memory(view, operators, "attention-grad-merge", ORR_PASS_DGRAD,
-                             (double)view->tokens * (view->q + view->kv + view->value),
+                             (double)view->tokens *
+                                 (view->layer.q + view->layer.kv + view->layer.value),
                              3 * (view->cp - 1), 0);
 }
 
@@ -137,12 +137,13 @@ static void put_gathered(const OrrTransformerView *view, GArray *operators, OrrP
 
 /* Bytes of queries, keys and values to send among @ranks. */
 static double exchanged_bytes(const OrrTransformerView *view, gint64 ranks) {
-  double copies = (double)MAX(1, ranks / MAX(1, view->kv_heads));
-  return view->element_bytes * view->tokens * (view->q + copies * (view->kv + view->value));
+  double copies = (double)MAX(1, ranks / MAX(1, view->layer.kv_heads));
+  return view->element_bytes * view->tokens *
+         (view->layer.q + copies * (view->layer.kv + view->layer.value));
 }
 
 static double result_bytes(const OrrTransformerView *view) {
-  return view->element_bytes * view->tokens * view->context;
+  return view->element_bytes * view->tokens * view->layer.context;
 }
 
 /* After the exchange: all tokens of @ranks, and 1 / @ranks of the heads. */
@@ -150,12 +151,12 @@ static OrrTransformerView exchanged(const OrrTransformerView *view, gint64 ranks
   OrrTransformerView shared = *view;
   shared.sequence *= ranks;
   shared.tokens *= ranks;
-  shared.heads = MAX(1, view->heads / ranks);
-  shared.kv_heads = MAX(1, view->kv_heads / ranks);
-  shared.q = view->q / ranks;
-  shared.context = view->context / ranks;
-  shared.kv = view->kv / MAX(1, view->kv_heads) * shared.kv_heads;
-  shared.value = view->value / MAX(1, view->kv_heads) * shared.kv_heads;
+  shared.layer.heads = MAX(1, view->layer.heads / ranks);
+  shared.layer.kv_heads = MAX(1, view->layer.kv_heads / ranks);
+  shared.layer.q = view->layer.q / ranks;
+  shared.layer.context = view->layer.context / ranks;
+  shared.layer.kv = view->layer.kv / MAX(1, view->layer.kv_heads) * shared.layer.kv_heads;
+  shared.layer.value = view->layer.value / MAX(1, view->layer.kv_heads) * shared.layer.kv_heads;
   shared.cp = view->cp / ranks;
   return shared;
 }
@@ -200,7 +201,8 @@ static void put_gathered_ring(const OrrTransformerView *view, GArray *operators)
   for (gint64 step = 0; step < view->cp; step++)
     put_ring_step(view, operators, ORR_PASS_FORWARD, step);
   orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD,
-                             (double)view->tokens * view->context, merge / view->element_bytes, 0);
+                             (double)view->tokens * view->layer.context,
+                             merge / view->element_bytes, 0);
 }
 
 /* Each step adds its gradients in fp32, of queries 4 + 2 + 4 bytes an element, of keys and values
@@ -214,50 +216,32 @@ static void put_gathered_ring_backward(const OrrTransformerView *view, GArray *o
     put_comm(operators, "cp-send-recv", ORR_PASS_DGRAD, ORR_GROUP_CP, ORR_COMM_SEND_RECV,
              own_bytes(view) * wide, 0);
   }
-  orr_transformer_put_memory(view, operators, "attention-grad-merge", ORR_PASS_DGRAD,
-                             (double)view->tokens *
-                                 (sum * view->q + (sum + copy) * (view->kv + view->value)),
-                             (double)view->cp / view->element_bytes, 0);
+  orr_transformer_put_memory(
+      view, operators, "attention-grad-merge", ORR_PASS_DGRAD,
+      (double)view->tokens *
+          (sum * view->layer.q + (sum + copy) * (view->layer.kv + view->layer.value)),
+      (double)view->cp / view->element_bytes, 0);
 }
 
 /* --- any --- */
 
-void orr_transformer_put_context(const OrrTransformerView *view, GArray *operators) {
+void orr_transformer_put_context(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const gboolean forward = pass == ORR_PASS_FORWARD;
   switch (view->shard->context) {
   case ORR_CONTEXT_P2P:
-    put_ring(view, operators, ORR_GROUP_CP);
+    (forward ? put_ring : put_ring_backward)(view, operators, ORR_GROUP_CP);
     break;
   case ORR_CONTEXT_ALL_GATHER:
-    put_gathered(view, operators, ORR_PASS_FORWARD);
+    put_gathered(view, operators, pass);
     break;
   case ORR_CONTEXT_ALL_TO_ALL:
-    put_exchange(view, operators, ORR_PASS_FORWARD);
+    put_exchange(view, operators, pass);
     break;
   case ORR_CONTEXT_HIERARCHICAL:
-    put_hierarchical(view, operators, ORR_PASS_FORWARD);
+    put_hierarchical(view, operators, pass);
     break;
   case ORR_CONTEXT_GATHERED_RING:
-    put_gathered_ring(view, operators);
-    break;
-  }
-}
-
-void orr_transformer_put_context_backward(const OrrTransformerView *view, GArray *operators) {
-  switch (view->shard->context) {
-  case ORR_CONTEXT_P2P:
-    put_ring_backward(view, operators, ORR_GROUP_CP);
-    break;
-  case ORR_CONTEXT_ALL_GATHER:
-    put_gathered(view, operators, ORR_PASS_DGRAD);
-    break;
-  case ORR_CONTEXT_ALL_TO_ALL:
-    put_exchange(view, operators, ORR_PASS_DGRAD);
-    break;
-  case ORR_CONTEXT_HIERARCHICAL:
-    put_hierarchical(view, operators, ORR_PASS_DGRAD);
-    break;
-  case ORR_CONTEXT_GATHERED_RING:
-    put_gathered_ring_backward(view, operators);
+    (forward ? put_gathered_ring : put_gathered_ring_backward)(view, operators);
     break;
   }
 }

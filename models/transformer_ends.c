@@ -34,14 +34,16 @@ static EncoderEnds encoder_ends(const OrrTransformerView *view) {
 static void put_encoder_ends(const OrrTransformerView *view, GArray *operators) {
   EncoderEnds ends = encoder_ends(view);
   if (!view->model->encoder.layers) return;
-  orr_transformer_put_plain(view, operators, "patch-embedding", ends.patches, ends.hidden,
-                            ends.patch_width);
-  orr_transformer_put_plain(view, operators, "projector", ends.tokens, ends.inner, ends.in);
+  orr_transformer_put_plain(view, operators, "patch-embedding", ORR_PASS_FORWARD,
+                            (OrrGemmShape){1, ends.patches, ends.hidden, ends.patch_width});
+  orr_transformer_put_plain(view, operators, "projector", ORR_PASS_FORWARD,
+                            (OrrGemmShape){1, ends.tokens, ends.inner, ends.in});
   orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_FORWARD,
                              (double)ends.tokens * ends.inner, 2, 0);
-  orr_transformer_put_plain(view, operators, "projector", ends.tokens, view->hidden, ends.inner);
+  orr_transformer_put_plain(view, operators, "projector", ORR_PASS_FORWARD,
+                            (OrrGemmShape){1, ends.tokens, view->layer.hidden, ends.inner});
   orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_FORWARD,
-                             (double)ends.tokens * view->hidden, 2, 0);
+                             (double)ends.tokens * view->layer.hidden, 2, 0);
 }
 
 void orr_transformer_encoder_ends(const OrrModel *model, const OrrShard *shard, GArray *operators) {
@@ -54,15 +56,15 @@ static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *op
   EncoderEnds ends = encoder_ends(view);
   if (!view->model->encoder.layers) return;
   orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_DGRAD,
-                             (double)ends.tokens * view->hidden, 2, 0);
-  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, view->hidden,
-                                     ends.inner);
+                             (double)ends.tokens * view->layer.hidden, 2, 0);
+  orr_transformer_put_plain(view, operators, "projector", ORR_PASS_DGRAD,
+                            (OrrGemmShape){1, ends.tokens, view->layer.hidden, ends.inner});
   orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_DGRAD,
                              (double)ends.tokens * ends.inner, 3, 0);
-  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, ends.inner,
-                                     ends.in);
-  orr_transformer_put_plain_backward(view, operators, "patch-embedding", ends.patches, ends.hidden,
-                                     ends.patch_width);
+  orr_transformer_put_plain(view, operators, "projector", ORR_PASS_DGRAD,
+                            (OrrGemmShape){1, ends.tokens, ends.inner, ends.in});
+  orr_transformer_put_plain(view, operators, "patch-embedding", ORR_PASS_DGRAD,
+                            (OrrGemmShape){1, ends.patches, ends.hidden, ends.patch_width});
 }
 
 /* The look-up (read, write), setting the rows of other ranks' tokens to 0 (write), the sum over
@@ -155,11 +157,12 @@ static void put_cross_entropy(const OrrTransformerView *view, GArray *operators)
 
 void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  orr_transformer_put_norm(&view, operators);
+  orr_transformer_put_norm(&view, operators, ORR_PASS_FORWARD);
   if (view.sequence_parallel)
     orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD,
                              ORR_COMM_ALL_GATHER, model->hidden);
-  orr_transformer_put_plain(&view, operators, "logits", view.tokens, view.vocab, model->hidden);
+  orr_transformer_put_plain(&view, operators, "logits", ORR_PASS_FORWARD,
+                            (OrrGemmShape){1, view.tokens, view.vocab, model->hidden});
   put_cross_entropy(&view, operators);
 }
 
@@ -169,8 +172,9 @@ static void put_logits_backward(const OrrTransformerView *view, GArray *operator
   OrrTransformerView plain = *view;
   plain.shard = &shard;
   shard.recipe = NULL;
-  orr_transformer_put_linear_backward(&plain, operators, "logits", view->vocab, view->hidden,
-                                      ORR_SPLIT_COLUMN);
+  orr_transformer_put_matrix(
+      &plain, operators,
+      &(OrrMatrix){.name = "logits", .in = view->layer.hidden, .out = view->vocab}, ORR_PASS_DGRAD);
 }
 
 /* softmax - 1 at the target touches one logit per token; times the loss' gradient 4 + 4, cast
@@ -187,26 +191,32 @@ void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, loss_backward_bytes(&view));
   put_logits_backward(&view, operators);
-  orr_transformer_put_norm_backward(&view, operators);
+  orr_transformer_put_norm(&view, operators, ORR_PASS_DGRAD);
 }
 
 /* --- multi-token prediction --- */
 
+static void put_mtp_projection(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const gint64 h = view->layer.hidden;
+  orr_transformer_put_matrix(
+      view, operators, &(OrrMatrix){.name = "mtp-projection", .in = 2 * h, .out = h / view->tp},
+      pass);
+}
+
 /* The look-up of the next token, both norms, their concatenation (2 reads, 2 writes), their
  * projection. */
 static void put_mtp_begin(const OrrTransformerView *view, GArray *operators) {
-  double own = orr_transformer_own_elements(view), all = (double)view->tokens * view->hidden;
+  double own = orr_transformer_own_elements(view), all = (double)view->tokens * view->layer.hidden;
   orr_transformer_put_memory(view, operators, "embedding", ORR_PASS_FORWARD, all, 2, 0);
-  orr_transformer_put_norm(view, operators);
-  orr_transformer_put_norm(view, operators);
+  orr_transformer_put_norm(view, operators, ORR_PASS_FORWARD);
+  orr_transformer_put_norm(view, operators, ORR_PASS_FORWARD);
   orr_transformer_put_memory(view, operators, "mtp-concat", ORR_PASS_FORWARD, own, 4, 0);
   if (view->sequence_parallel)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
-                             ORR_COMM_ALL_GATHER, 2 * view->hidden);
-  orr_transformer_put_linear(view, operators, "mtp-projection", view->hidden / view->tp,
-                             2 * view->hidden, ORR_SPLIT_COLUMN);
+                             ORR_COMM_ALL_GATHER, 2 * view->layer.hidden);
+  put_mtp_projection(view, operators, ORR_PASS_FORWARD);
   orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER,
-                           view->hidden);
+                           view->layer.hidden);
 }
 
 void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
@@ -223,13 +233,12 @@ void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, 
   orr_transformer_layer_backward(model, orr_model_layer_kind(model, model->layers - 1), shard,
                                  operators);
   orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD,
-                           ORR_COMM_REDUCE_SCATTER, view.hidden);
-  orr_transformer_put_linear_backward(&view, operators, "mtp-projection", view.hidden / view.tp,
-                                      2 * view.hidden, ORR_SPLIT_COLUMN);
+                           ORR_COMM_REDUCE_SCATTER, view.layer.hidden);
+  put_mtp_projection(&view, operators, ORR_PASS_DGRAD);
   orr_transformer_put_memory(&view, operators, "mtp-concat", ORR_PASS_DGRAD,
                              orr_transformer_own_elements(&view), 4, 0);
-  orr_transformer_put_norm_backward(&view, operators);
-  orr_transformer_put_norm_backward(&view, operators);
+  orr_transformer_put_norm(&view, operators, ORR_PASS_DGRAD);
+  orr_transformer_put_norm(&view, operators, ORR_PASS_DGRAD);
   put_table_grad(&view, operators, "embedding", (double)view.vocab * model->hidden,
                  (double)view.tokens * model->hidden);
 }

@@ -22,19 +22,6 @@
 
 #include "models/transformer_private.h"
 
-/* The torch.mm calls that one operator stands for: the widths of their results, at most three. */
-static guint products_of(const OrrTransformerView *view, const OrrOperator *op, gint64 widths[3]) {
-  widths[0] = op->gemm.n;
-  if (strcmp(op->name, "qkv") == 0) {
-    widths[0] = view->q;
-    widths[1] = widths[2] = view->kv;
-    return 3;
-  }
-  if (strcmp(op->name, "fc1") != 0 || !orr_activation_is_gated(view->activation)) return 1;
-  widths[0] = widths[1] = op->gemm.n / 2;
-  return 2;
-}
-
 static gboolean is_product(const OrrOperator *op) {
   return op->kind == ORR_OPERATOR_GEMM && op->gemm.batch == 1;
 }
@@ -60,12 +47,14 @@ static gboolean is_of_attention(const OrrOperator *op) {
          strcmp(op->name, "attention-merge") == 0;
 }
 
-/* Width of the results of a product that run again; @count counts the layer's products. */
+/* Width of the results of a product that run again: one operator stands for each torch.mm of its
+ * matrix' pieces. @count counts the layer's products. */
 static gint64 width_again(const OrrTransformerView *view, const OrrOperator *op, guint *count) {
-  gint64 widths[3], again = 0;
-  const guint n = products_of(view, op, widths);
-  for (guint i = 0; i < n; i++)
-    if (++*count % 2 == 0) again += widths[i];
+  const OrrMatrix *matrix = orr_layer_matrix(&view->layer, op->name);
+  gint64 again = 0;
+  if (!matrix || !matrix->pieces[0].name) return ++*count % 2 == 0 ? op->gemm.n : 0;
+  for (guint i = 0; i < G_N_ELEMENTS(matrix->pieces) && matrix->pieces[i].name; i++)
+    if (++*count % 2 == 0) again += matrix->pieces[i].n;
   return again;
 }
 
@@ -117,5 +106,6 @@ void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrSh
   }
   if (attends)
     orr_transformer_keep(kept, "attention-result",
-                         view.tokens * (view.context * view.element_bytes + 4.0 * view.heads));
+                         view.tokens *
+                             (view.layer.context * view.element_bytes + 4.0 * view.layer.heads));
 }

@@ -24,72 +24,36 @@
  */
 #include "models/transformer_private.h"
 
-typedef struct {
-  gint64 q_rank, kv_rank, rope;
-  gint64 kv_up; /* width on this rank */
-} Widths;
-
-static Widths widths_of(const OrrTransformerView *view) {
+static void put_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   const OrrMla *mla = &view->model->mla;
-  return (Widths){mla->q_rank, mla->kv_rank, mla->rope_dim,
-                  view->heads * (mla->nope_dim + mla->value_dim)};
+  orr_transformer_put_norm_of(view, operators, "latent-norm", pass,
+                              view->own_tokens * (mla->q_rank + mla->kv_rank));
 }
 
-static void put_gather(const OrrTransformerView *view, GArray *operators, double width) {
-  if (view->sequence_parallel && width > 0)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
-                             ORR_COMM_ALL_GATHER, width);
+static void put_gather(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const OrrMla *mla = &view->model->mla;
+  const gint64 queries = mla->q_rank ? mla->q_rank : view->layer.hidden;
+  if (pass == ORR_PASS_FORWARD && view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-all-gather", pass, ORR_COMM_ALL_GATHER,
+                             (double)(queries + mla->kv_rank + mla->rope_dim));
 }
 
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   gint64 rope = view->model->mla.rope_dim;
-  double turned = (double)view->tokens * (view->heads + 1) * rope,
-         laid = (double)view->tokens * view->kv;
+  double turned = (double)view->tokens * (view->layer.heads + 1) * rope,
+         laid = (double)view->tokens * view->layer.kv;
   orr_transformer_put_memory(view, operators, "rope", pass, turned + laid, 2, 0);
 }
 
-static void put_down(const OrrTransformerView *view, GArray *operators) {
-  Widths w = widths_of(view);
-  if (w.q_rank)
-    orr_transformer_put_linear(view, operators, "q-down", w.q_rank, view->hidden, ORR_SPLIT_NONE);
-  orr_transformer_put_linear(view, operators, "kv-down", w.kv_rank + w.rope, view->hidden,
-                             ORR_SPLIT_NONE);
-}
-
-void orr_transformer_put_latent_up(const OrrTransformerView *view, GArray *operators) {
-  Widths w = widths_of(view);
-  orr_transformer_put_norm_of(view, operators, "latent-norm",
-                              view->own_tokens * (w.q_rank + w.kv_rank));
-  put_gather(view, operators, (double)(w.q_rank ? w.q_rank : view->hidden) + w.kv_rank + w.rope);
-  orr_transformer_put_linear(view, operators, "q-up", view->q, w.q_rank ? w.q_rank : view->hidden,
-                             ORR_SPLIT_COLUMN);
-  orr_transformer_put_linear(view, operators, "kv-up", w.kv_up, w.kv_rank, ORR_SPLIT_COLUMN);
-  put_rope(view, operators, ORR_PASS_FORWARD);
-}
-
-void orr_transformer_put_latent(const OrrTransformerView *view, GArray *operators) {
-  put_down(view, operators);
-  orr_transformer_put_latent_up(view, operators);
-  orr_transformer_put_core(view, operators);
-  orr_transformer_put_linear(view, operators, "projection", view->hidden, view->context,
-                             ORR_SPLIT_ROW);
-}
-
-void orr_transformer_put_latent_backward(const OrrTransformerView *view, GArray *operators) {
-  Widths w = widths_of(view);
-  orr_transformer_put_linear_backward(view, operators, "projection", view->hidden, view->context,
-                                      ORR_SPLIT_ROW);
-  orr_transformer_put_core_backward(view, operators);
-  put_rope(view, operators, ORR_PASS_DGRAD);
-  orr_transformer_put_linear_backward(view, operators, "kv-up", w.kv_up, w.kv_rank,
-                                      ORR_SPLIT_COLUMN);
-  orr_transformer_put_linear_backward(view, operators, "q-up", view->q,
-                                      w.q_rank ? w.q_rank : view->hidden, ORR_SPLIT_COLUMN);
-  orr_transformer_put_norm_of_backward(view, operators, "latent-norm",
-                                       view->own_tokens * (w.q_rank + w.kv_rank));
-  orr_transformer_put_linear_backward(view, operators, "kv-down", w.kv_rank + w.rope, view->hidden,
-                                      ORR_SPLIT_NONE);
-  if (w.q_rank)
-    orr_transformer_put_linear_backward(view, operators, "q-down", w.q_rank, view->hidden,
-                                        ORR_SPLIT_NONE);
-}
+static const OrrTransformerStep steps[] = {
+    {.matrix = "q-down"},
+    {.matrix = "kv-down"},
+    {put_norm, .modules = ORR_MODULE_MLA_UP_PROJ},
+    {put_gather, .modules = ORR_MODULE_MLA_UP_PROJ},
+    {.matrix = "q-up", .modules = ORR_MODULE_MLA_UP_PROJ},
+    {.matrix = "kv-up", .modules = ORR_MODULE_MLA_UP_PROJ},
+    {put_rope, .modules = ORR_MODULE_MLA_UP_PROJ},
+    {orr_transformer_put_core, .modules = ORR_MODULE_CORE_ATTN},
+    {.matrix = "projection"},
+};
+const OrrTransformerBlock orr_transformer_latent = {steps, G_N_ELEMENTS(steps), FALSE, TRUE};

@@ -41,152 +41,158 @@
  */
 #include "models/transformer_private.h"
 
-/* --- MLP --- */
-
-static void put_fc1(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_linear(view, operators, "fc1", view->fc1_width, view->hidden,
-                             ORR_SPLIT_COLUMN);
-  orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD,
-                                 (double)view->tokens * view->ffn);
-}
-
-static void put_mlp(const OrrTransformerView *view, GArray *operators) {
-  put_fc1(view, operators);
-  orr_transformer_put_linear(view, operators, "fc2", view->hidden, view->ffn, ORR_SPLIT_ROW);
-}
-
-static void put_mlp_backward(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_linear_backward(view, operators, "fc2", view->hidden, view->ffn,
-                                      ORR_SPLIT_ROW);
-  orr_transformer_put_activation(view, operators, ORR_PASS_DGRAD, (double)view->tokens * view->ffn);
-  orr_transformer_put_bias_grad(view, operators, (double)view->tokens * view->fc1_width);
-  orr_transformer_put_linear_backward(view, operators, "fc1", view->fc1_width, view->hidden,
-                                      ORR_SPLIT_COLUMN);
-}
-
 /* --- blocks --- */
 
-/* A block between a norm and the residual add, and the collectives that it needs. */
-typedef struct {
-  OrrTransformerPart forward, backward;
-  gboolean gathers; /* begins with a column-parallel layer: its input is gathered */
-  gboolean reduces; /* ends with a row-parallel one: its result is summed */
-} Block;
+static void put_mlp_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  orr_transformer_put_activation(view, operators, pass, (double)view->tokens * view->layer.ffn);
+  if (pass != ORR_PASS_FORWARD)
+    orr_transformer_put_bias_grad(view, operators, view->layer.bias,
+                                  (double)view->tokens * view->layer.fc1_width);
+}
 
-static const Block attention_block = {orr_transformer_put_attention,
-                                      orr_transformer_put_attention_backward, TRUE, TRUE};
-static const Block latent_block = {orr_transformer_put_latent, orr_transformer_put_latent_backward,
-                                   FALSE, TRUE};
-static const Block mamba_block = {orr_transformer_put_mamba, orr_transformer_put_mamba_backward,
-                                  TRUE, TRUE};
-static const Block linear_block = {orr_transformer_put_linear_attention,
-                                   orr_transformer_put_linear_attention_backward, TRUE, TRUE};
-static const Block mlp_block = {put_mlp, put_mlp_backward, TRUE, TRUE};
-static const Block moe_block = {orr_transformer_put_moe, orr_transformer_put_moe_backward, FALSE,
-                                FALSE};
+static const OrrTransformerStep mlp_steps[] = {
+    {.matrix = "fc1", .modules = ORR_MODULE_FC1 | ORR_MODULE_MLP},
+    {put_mlp_activation, .modules = ORR_MODULE_FC1 | ORR_MODULE_MLP},
+    {.matrix = "fc2", .modules = ORR_MODULE_MLP},
+};
+static const OrrTransformerBlock mlp_block = {mlp_steps, G_N_ELEMENTS(mlp_steps), TRUE, TRUE};
 
-static const Block *mixer_of(const OrrTransformerView *view) {
-  switch (view->kind.mixer) {
+static const OrrTransformerStep moe_steps[] = {
+    {orr_transformer_put_moe, .modules = ORR_MODULE_MOE}};
+static const OrrTransformerBlock moe_block = {moe_steps, G_N_ELEMENTS(moe_steps), FALSE, FALSE};
+
+static const OrrTransformerBlock *mixer_of(const OrrTransformerView *view) {
+  switch (view->layer.kind.mixer) {
   case ORR_MIXER_NONE:
     return NULL;
   case ORR_MIXER_MAMBA:
-    return &mamba_block;
   case ORR_MIXER_LINEAR:
-    return &linear_block;
+    return &orr_transformer_state;
   default:
-    return orr_transformer_is_latent(view) ? &latent_block : &attention_block;
+    return view->layer.latent ? &orr_transformer_latent : &orr_transformer_attention;
   }
 }
 
-static const Block *feed_of(const OrrTransformerView *view) {
-  if (view->kind.feed == ORR_FEED_NONE) return NULL;
-  return view->kind.feed == ORR_FEED_MOE ? &moe_block : &mlp_block;
+static const OrrTransformerBlock *feed_of(const OrrTransformerView *view) {
+  if (view->layer.kind.feed == ORR_FEED_NONE) return NULL;
+  return view->layer.kind.feed == ORR_FEED_MOE ? &moe_block : &mlp_block;
+}
+
+static void put_step(const OrrTransformerView *view, GArray *operators,
+                     const OrrTransformerStep *step, OrrPass pass) {
+  if (step->matrix)
+    orr_transformer_put_linear(view, operators, step->matrix, pass);
+  else
+    step->put(view, operators, pass);
+}
+
+static void put_forward(const OrrTransformerView *view, GArray *operators,
+                        const OrrTransformerBlock *block) {
+  for (guint i = 0; i < block->n_steps; i++)
+    put_step(view, operators, &block->steps[i], ORR_PASS_FORWARD);
+}
+
+static void put_backward(const OrrTransformerView *view, GArray *operators,
+                         const OrrTransformerBlock *block) {
+  for (guint i = block->n_steps; i-- > 0;)
+    put_step(view, operators, &block->steps[i], ORR_PASS_DGRAD);
+}
+
+static void put_again(const OrrTransformerView *view, GArray *operators,
+                      const OrrTransformerBlock *block, guint modules) {
+  for (guint i = 0; block && i < block->n_steps; i++)
+    if (block->steps[i].modules & modules)
+      put_step(view, operators, &block->steps[i], ORR_PASS_FORWARD);
 }
 
 static const char *residual_name(const OrrTransformerView *view) {
-  if (view->shard->dropout) return view->bias ? "bias-dropout-add" : "dropout-add";
-  return view->bias ? "bias-add" : "residual-add";
+  if (view->shard->dropout) return view->layer.bias ? "bias-dropout-add" : "dropout-add";
+  return view->layer.bias ? "bias-add" : "residual-add";
 }
 
-static void put_begin(const OrrTransformerView *view, GArray *operators, const Block *block) {
-  orr_transformer_put_norm(view, operators);
+static void put_begin(const OrrTransformerView *view, GArray *operators,
+                      const OrrTransformerBlock *block) {
+  orr_transformer_put_norm(view, operators, ORR_PASS_FORWARD);
   if (block->gathers && view->sequence_parallel)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
-                             ORR_COMM_ALL_GATHER, view->hidden);
+                             ORR_COMM_ALL_GATHER, view->layer.hidden);
 }
 
 /* The sum over the ranks and the residual add. */
-static void put_end(const OrrTransformerView *view, GArray *operators, const Block *block) {
+static void put_end(const OrrTransformerView *view, GArray *operators,
+                    const OrrTransformerBlock *block) {
   if (block->reduces && view->sequence_parallel)
     orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD,
-                             ORR_COMM_REDUCE_SCATTER, view->hidden);
+                             ORR_COMM_REDUCE_SCATTER, view->layer.hidden);
   else if (block->reduces)
     orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD,
-                             ORR_COMM_ALL_REDUCE, view->hidden);
-  if (view->model->post_norms) orr_transformer_put_norm(view, operators);
+                             ORR_COMM_ALL_REDUCE, view->layer.hidden);
+  if (view->model->post_norms) orr_transformer_put_norm(view, operators, ORR_PASS_FORWARD);
   orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_FORWARD,
                              orr_transformer_own_elements(view), 3, view->shard->dropout ? 1 : 0);
 }
 
 static void put_end_backward(const OrrTransformerView *view, GArray *operators,
-                             const Block *block) {
+                             const OrrTransformerBlock *block) {
   double elements = orr_transformer_own_elements(view);
   if (view->shard->dropout)
     orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_DGRAD, elements, 2,
                                1);
-  if (view->model->post_norms) orr_transformer_put_norm_backward(view, operators);
-  if (block->reduces) orr_transformer_put_bias_grad(view, operators, elements);
+  if (view->model->post_norms) orr_transformer_put_norm(view, operators, ORR_PASS_DGRAD);
+  if (block->reduces) orr_transformer_put_bias_grad(view, operators, view->layer.bias, elements);
   if (block->reduces && view->sequence_parallel)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER,
-                             view->hidden);
+                             view->layer.hidden);
 }
 
 static void put_begin_backward(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_norm_backward(view, operators);
+  orr_transformer_put_norm(view, operators, ORR_PASS_DGRAD);
   orr_transformer_put_memory(view, operators, "residual-grad-add", ORR_PASS_DGRAD,
                              orr_transformer_own_elements(view), 3, 0);
 }
 
-static void put_block(const OrrTransformerView *view, GArray *operators, const Block *block) {
+static void put_block(const OrrTransformerView *view, GArray *operators,
+                      const OrrTransformerBlock *block) {
   if (!block) return;
   put_begin(view, operators, block);
-  block->forward(view, operators);
+  put_forward(view, operators, block);
   put_end(view, operators, block);
 }
 
 static void put_block_backward(const OrrTransformerView *view, GArray *operators,
-                               const Block *block) {
+                               const OrrTransformerBlock *block) {
   if (!block) return;
   put_end_backward(view, operators, block);
-  block->backward(view, operators);
+  put_backward(view, operators, block);
   put_begin_backward(view, operators);
 }
 
 /* Both parts after one norm; @first's collectives stand for both. */
-static void put_parallel(const OrrTransformerView *view, GArray *operators, const Block *first,
-                         const Block *second) {
+static void put_parallel(const OrrTransformerView *view, GArray *operators,
+                         const OrrTransformerBlock *first, const OrrTransformerBlock *second) {
   put_begin(view, operators, first);
-  first->forward(view, operators);
-  second->forward(view, operators);
+  put_forward(view, operators, first);
+  put_forward(view, operators, second);
   orr_transformer_put_memory(view, operators, "parallel-add", ORR_PASS_FORWARD,
-                             (double)view->tokens * view->hidden, 3, 0);
+                             (double)view->tokens * view->layer.hidden, 3, 0);
   put_end(view, operators, first);
 }
 
 static void put_parallel_backward(const OrrTransformerView *view, GArray *operators,
-                                  const Block *first, const Block *second) {
+                                  const OrrTransformerBlock *first,
+                                  const OrrTransformerBlock *second) {
   put_end_backward(view, operators, first);
-  second->backward(view, operators);
-  first->backward(view, operators);
+  put_backward(view, operators, second);
+  put_backward(view, operators, first);
   orr_transformer_put_memory(view, operators, "parallel-grad-add", ORR_PASS_DGRAD,
-                             (double)view->tokens * view->hidden, 3, 0);
+                             (double)view->tokens * view->layer.hidden, 3, 0);
   put_begin_backward(view, operators);
 }
 
 /* --- the layer --- */
 
 static gboolean is_parallel(const OrrTransformerView *view) {
-  return view->model->parallel && view->kind.mixer != ORR_MIXER_ENCODER && mixer_of(view) &&
+  return view->model->parallel && view->layer.kind.mixer != ORR_MIXER_ENCODER && mixer_of(view) &&
          feed_of(view);
 }
 
@@ -222,31 +228,12 @@ guint orr_transformer_recompute_modules(OrrRecompute recompute) {
   return modules[recompute];
 }
 
-static void recompute_feed(const OrrTransformerView *view, guint modules, GArray *operators) {
-  gboolean moe = view->kind.feed == ORR_FEED_MOE;
-  const gboolean dense = view->kind.feed == ORR_FEED_DENSE;
-  if (dense && (modules & ORR_MODULE_MLP))
-    put_mlp(view, operators);
-  else if (dense && (modules & ORR_MODULE_FC1))
-    put_fc1(view, operators);
-  if (moe && (modules & ORR_MODULE_MOE)) {
-    orr_transformer_put_moe(view, operators);
-    return;
-  }
-  if (moe && (modules & ORR_MODULE_MOE_ACT)) orr_transformer_put_moe_activation(view, operators);
-  if (moe && (modules & ORR_MODULE_SHARED_EXPERTS))
-    orr_transformer_put_shared_experts(view, operators);
-}
-
-static void recompute_mixer(const OrrTransformerView *view, guint modules, GArray *operators) {
-  gboolean scans = view->kind.mixer == ORR_MIXER_MAMBA || view->kind.mixer == ORR_MIXER_LINEAR;
-  if (view->kind.mixer == ORR_MIXER_NONE) return;
-  if ((modules & ORR_MODULE_MLA_UP_PROJ) && !scans && orr_transformer_is_latent(view))
-    orr_transformer_put_latent_up(view, operators);
-  if ((modules & ORR_MODULE_CORE_ATTN) && scans)
-    orr_transformer_put_scan(view, operators, ORR_PASS_FORWARD);
-  else if (modules & ORR_MODULE_CORE_ATTN)
-    orr_transformer_put_core(view, operators);
+/* Parts of a feed-forward of experts, where it is not replayed as a whole. */
+static void recompute_experts(const OrrTransformerView *view, guint modules, GArray *operators) {
+  if (view->layer.kind.feed != ORR_FEED_MOE || (modules & ORR_MODULE_MOE)) return;
+  if (modules & ORR_MODULE_MOE_ACT) orr_transformer_put_moe_activation(view, operators);
+  if (modules & ORR_MODULE_SHARED_EXPERTS)
+    orr_transformer_put_shared_experts(view, operators, ORR_PASS_FORWARD);
 }
 
 void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard,
@@ -264,7 +251,9 @@ void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const Or
     return;
   }
   for (int i = 0; i < (mixer_of(&view) != NULL) + (feed_of(&view) != NULL); i++)
-    if (modules & ORR_MODULE_LAYERNORM) orr_transformer_put_norm(&view, operators);
-  recompute_mixer(&view, modules, operators);
-  recompute_feed(&view, modules, operators);
+    if (modules & ORR_MODULE_LAYERNORM)
+      orr_transformer_put_norm(&view, operators, ORR_PASS_FORWARD);
+  put_again(&view, operators, mixer_of(&view), modules);
+  put_again(&view, operators, feed_of(&view), modules);
+  recompute_experts(&view, modules, operators);
 }

@@ -34,28 +34,29 @@
 
 /* --- parts --- */
 
-/* Of @elements that a linear layer keeps of its input; @target is its adapter. @shared: what made
- * them keeps them too.
- */
-static double input_bytes(const OrrTransformerView *view, double elements, guint target,
+/* Of @elements that the linear layer @name keeps of its input. @shared: what made them keeps them
+ * too. */
+static double input_bytes(const OrrTransformerView *view, const char *name, double elements,
                           gboolean shared) {
   const OrrShard *shard = view->shard;
+  const OrrMatrix *matrix = orr_layer_matrix(&view->layer, name);
   gboolean casts = orr_precision_casts(shard->recipe);
   double own = casts ? shard->recipe->saved_bytes : shared ? 0 : view->element_bytes;
-  if (orr_transformer_is_frozen(view) && !(shard->lora.targets & target)) own = 0;
+  if (orr_transformer_is_frozen(view) && !(shard->lora.targets & matrix->lora)) own = 0;
   return elements * (own + (shared ? view->element_bytes : 0));
 }
 
 /* Elements of a column-parallel layer's input that are kept. */
 static double column_elements(const OrrTransformerView *view) {
-  return view->shard->keeps_gathered ? (double)view->tokens * view->hidden
+  return view->shard->keeps_gathered ? (double)view->tokens * view->layer.hidden
                                      : orr_transformer_own_elements(view);
 }
 
 /* An adapter's middle. */
-static double adapter_bytes(const OrrTransformerView *view, guint target) {
+static double adapter_bytes(const OrrTransformerView *view, const char *name) {
   const OrrLora *lora = &view->shard->lora;
-  return lora->targets & target ? (double)view->tokens * lora->rank * view->element_bytes : 0;
+  const OrrMatrix *matrix = orr_layer_matrix(&view->layer, name);
+  return lora->targets & matrix->lora ? (double)view->tokens * lora->rank * view->element_bytes : 0;
 }
 
 void orr_transformer_keep(GArray *kept, const char *operator, double bytes) {
@@ -72,7 +73,7 @@ void orr_transformer_keep(GArray *kept, const char *operator, double bytes) {
 /* What each block keeps around itself: the norm's input, a dropout mask, the input of a norm
  * after it. */
 static void keep_ends(const OrrTransformerView *view, GArray *kept) {
-  const double norms = view->model->post_norms && view->causal ? 2 : 1,
+  const double norms = view->model->post_norms && view->layer.causal ? 2 : 1,
                own = orr_transformer_own_elements(view);
   orr_transformer_keep(kept, "norm", own * norms * view->element_bytes);
   orr_transformer_keep(kept, "dropout", view->shard->dropout ? own : 0);
@@ -81,7 +82,7 @@ static void keep_ends(const OrrTransformerView *view, GArray *kept) {
 /* Without dropout the softmax' output is also what multiplies V: kept once. Fused attention
  * keeps one fp32 log-sum-exp a row instead. */
 static double core_bytes(const OrrTransformerView *view) {
-  double rows = (double)view->tokens * view->heads;
+  double rows = (double)view->tokens * view->layer.heads;
   if (!orr_transformer_is_unfused(view)) return 4 * rows;
   return rows * view->sequence *
          (view->shard->dropout ? 2 * view->element_bytes + 1 : view->element_bytes);
@@ -91,19 +92,19 @@ static double core_bytes(const OrrTransformerView *view) {
 
 /* Unfused attention keeps keys and values repeated for each query head. */
 static void keep_attention(const OrrTransformerView *view, guint modules, GArray *kept) {
-  const double kv = orr_transformer_is_unfused(view) ? view->q : view->kv, tokens = view->tokens;
+  const double kv = orr_transformer_is_unfused(view) ? view->layer.q : view->layer.kv,
+               tokens = view->tokens;
   const double e = view->element_bytes;
   if (!(modules & ORR_MODULE_LAYERNORM))
-    orr_transformer_keep(kept, "qkv",
-                         input_bytes(view, column_elements(view), ORR_LORA_QKV, FALSE));
-  orr_transformer_keep(kept, "qkv", adapter_bytes(view, ORR_LORA_QKV));
-  if (view->model->qk_norm && view->causal)
-    orr_transformer_keep(kept, "qk-norm", tokens * (view->q + view->kv) * e);
-  orr_transformer_keep(kept, "attention", tokens * (view->q + 2 * kv) * e);
+    orr_transformer_keep(kept, "qkv", input_bytes(view, "qkv", column_elements(view), FALSE));
+  orr_transformer_keep(kept, "qkv", adapter_bytes(view, "qkv"));
+  if (view->model->qk_norm && view->layer.causal)
+    orr_transformer_keep(kept, "qk-norm", tokens * (view->layer.q + view->layer.kv) * e);
+  orr_transformer_keep(kept, "attention", tokens * (view->layer.q + 2 * kv) * e);
   if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "attention", core_bytes(view));
   orr_transformer_keep(kept, "projection",
-                       input_bytes(view, tokens * view->q, ORR_LORA_PROJECTION, TRUE) +
-                           adapter_bytes(view, ORR_LORA_PROJECTION));
+                       input_bytes(view, "projection", tokens * view->layer.q, TRUE) +
+                           adapter_bytes(view, "projection"));
 }
 
 static void keep_latent(const OrrTransformerView *view, guint modules, GArray *kept) {
@@ -111,58 +112,46 @@ static void keep_latent(const OrrTransformerView *view, guint modules, GArray *k
   const double tokens = view->tokens, e = view->element_bytes,
                ranks = view->own_tokens * (mla->q_rank + mla->kv_rank);
   if (!(modules & ORR_MODULE_LAYERNORM))
-    orr_transformer_keep(
-        kept, "latent-down",
-        input_bytes(view, orr_transformer_own_elements(view), ORR_LORA_QKV, FALSE));
+    orr_transformer_keep(kept, "latent-down",
+                         input_bytes(view, "kv-down", orr_transformer_own_elements(view), FALSE));
   orr_transformer_keep(kept, "latent-norm", ranks * e + view->own_tokens * mla->rope_dim * e);
   if (!(modules & ORR_MODULE_MLA_UP_PROJ)) {
-    orr_transformer_keep(kept, "latent-up", input_bytes(view, ranks, ORR_LORA_QKV, FALSE));
-    orr_transformer_keep(kept, "attention", tokens * (view->q + view->kv + view->value) * e);
+    orr_transformer_keep(kept, "latent-up", input_bytes(view, "kv-up", ranks, FALSE));
+    orr_transformer_keep(kept, "attention",
+                         tokens * (view->layer.q + view->layer.kv + view->layer.value) * e);
   }
   if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "attention", core_bytes(view));
   orr_transformer_keep(kept, "projection",
-                       input_bytes(view, tokens * view->context, ORR_LORA_PROJECTION, TRUE));
+                       input_bytes(view, "projection", tokens * view->layer.context, TRUE));
 }
 
-/* @in, @conv, @out: widths of the first projection, of what is convolved, of what goes out. */
-static void keep_scan(const OrrTransformerView *view, guint modules, double in, double conv,
-                      double out, GArray *kept) {
+/* The gated delta rule's two gates of each head are not counted. */
+static void keep_scan(const OrrTransformerView *view, guint modules, GArray *kept) {
+  const OrrScan *scan = &view->layer.scan;
+  const gboolean mamba = view->layer.kind.mixer == ORR_MIXER_MAMBA;
   const double tokens = view->tokens, e = view->element_bytes;
   if (!(modules & ORR_MODULE_LAYERNORM))
-    orr_transformer_keep(kept, "scan-in", input_bytes(view, column_elements(view), 0, FALSE));
-  orr_transformer_keep(kept, "scan", tokens * in * e);
+    orr_transformer_keep(
+        kept, "scan-in",
+        input_bytes(view, mamba ? "mamba-in" : "linear-in", column_elements(view), FALSE));
+  orr_transformer_keep(kept, "scan", tokens * (scan->in - (scan->delta ? 2 * scan->heads : 0)) * e);
   if (!(modules & ORR_MODULE_CORE_ATTN))
-    orr_transformer_keep(kept, "scan", tokens * (conv + out) * e);
-  orr_transformer_keep(kept, "scan-out", input_bytes(view, tokens * out, 0, FALSE));
-}
-
-static void keep_mamba(const OrrTransformerView *view, guint modules, GArray *kept) {
-  const OrrMamba *mamba = &view->model->mamba;
-  const double heads = (double)mamba->heads / view->tp, out = heads * mamba->head_dim;
-  const double conv = out + 2.0 * mamba->groups * mamba->state / view->tp;
-  keep_scan(view, modules, out + conv + heads, conv, out, kept);
-}
-
-static void keep_linear(const OrrTransformerView *view, guint modules, GArray *kept) {
-  const OrrLinear *linear = &view->model->linear;
-  const double k = (double)linear->key_heads * linear->key_dim / view->tp;
-  const double out = (double)linear->value_heads * linear->value_dim / view->tp,
-               conv = linear->conv ? 2 * k + out : 0;
-  keep_scan(view, modules, 2 * k + 2 * out, conv, out, kept);
+    orr_transformer_keep(kept, "scan", tokens * (scan->conv + scan->out) * e);
+  orr_transformer_keep(
+      kept, "scan-out",
+      input_bytes(view, mamba ? "mamba-out" : "linear-out", tokens * scan->out, FALSE));
 }
 
 static void keep_mixer(const OrrTransformerView *view, guint modules, GArray *kept) {
-  switch (view->kind.mixer) {
+  switch (view->layer.kind.mixer) {
   case ORR_MIXER_NONE:
     break;
   case ORR_MIXER_MAMBA:
-    keep_mamba(view, modules, kept);
-    break;
   case ORR_MIXER_LINEAR:
-    keep_linear(view, modules, kept);
+    keep_scan(view, modules, kept);
     break;
   default:
-    (orr_transformer_is_latent(view) ? keep_latent : keep_attention)(view, modules, kept);
+    (view->layer.latent ? keep_latent : keep_attention)(view, modules, kept);
   }
 }
 
@@ -178,39 +167,42 @@ static void keep_mlp(const OrrTransformerView *view, guint modules, GArray *kept
   const double tokens = view->tokens;
   const gboolean again = modules & (ORR_MODULE_MLP | ORR_MODULE_FC1);
   if (!(modules & ORR_MODULE_LAYERNORM) || again)
-    orr_transformer_keep(kept, "fc1",
-                         input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE));
+    orr_transformer_keep(kept, "fc1", input_bytes(view, "fc1", column_elements(view), FALSE));
   if (again) return;
-  orr_transformer_keep(kept, "fc1", adapter_bytes(view, ORR_LORA_FC1));
-  orr_transformer_keep(kept, "activation", tokens * view->fc1_width * activation_input_bytes(view));
+  orr_transformer_keep(kept, "fc1", adapter_bytes(view, "fc1"));
+  orr_transformer_keep(kept, "activation",
+                       tokens * view->layer.fc1_width * activation_input_bytes(view));
   orr_transformer_keep(kept, "fc2",
-                       input_bytes(view, tokens * view->ffn, ORR_LORA_FC2, FALSE) +
-                           adapter_bytes(view, ORR_LORA_FC2));
+                       input_bytes(view, "fc2", tokens * view->layer.ffn, FALSE) +
+                           adapter_bytes(view, "fc2"));
 }
 
 static void keep_moe(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrTransformerRouting r = orr_transformer_routing(view);
-  const double e = view->element_bytes, gates = orr_activation_is_gated(view->activation) ? 2 : 1;
+  const double e = view->element_bytes,
+               gates = orr_activation_is_gated(view->layer.activation) ? 2 : 1;
   const double width = (double)r.ffn / r.etp, tokens = view->tokens;
   if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MOE))
-    orr_transformer_keep(kept, "router", r.tokens * view->hidden * e);
+    orr_transformer_keep(kept, "router", r.tokens * view->layer.hidden * e);
   if (modules & ORR_MODULE_MOE) return;
   orr_transformer_keep(kept, "router", 4 * r.tokens * view->model->moe.experts);
   orr_transformer_keep(kept, "latent", 2 * e * r.tokens * view->model->moe.latent);
-  orr_transformer_keep(kept, "experts-fc1", input_bytes(view, r.local * r.width, 0, FALSE));
+  orr_transformer_keep(kept, "experts-fc1",
+                       input_bytes(view, "experts-fc1", r.local * r.width, FALSE));
   orr_transformer_keep(kept, "experts-activation",
                        r.local * gates * width * activation_input_bytes(view));
   if (!(modules & ORR_MODULE_MOE_ACT))
-    orr_transformer_keep(kept, "experts-fc2", input_bytes(view, r.local * width, 0, FALSE));
+    orr_transformer_keep(kept, "experts-fc2",
+                         input_bytes(view, "experts-fc2", r.local * width, FALSE));
   if (r.shared && !(modules & ORR_MODULE_SHARED_EXPERTS))
     orr_transformer_keep(kept, "shared-experts",
                          tokens * gates * r.shared * activation_input_bytes(view) +
-                             input_bytes(view, tokens * r.shared, 0, FALSE));
+                             input_bytes(view, "shared-fc2", tokens * r.shared, FALSE));
 }
 
 static void keep_feed(const OrrTransformerView *view, guint modules, GArray *kept) {
-  if (view->kind.feed != ORR_FEED_NONE)
-    (view->kind.feed == ORR_FEED_MOE ? keep_moe : keep_mlp)(view, modules, kept);
+  if (view->layer.kind.feed != ORR_FEED_NONE)
+    (view->layer.kind.feed == ORR_FEED_MOE ? keep_moe : keep_mlp)(view, modules, kept);
 }
 
 /* --- the layer and the ends --- */
@@ -227,8 +219,10 @@ void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShar
     return;
   }
   /* A parallel layer has one norm and one residual for both. */
-  const gboolean mixes = view.kind.mixer != ORR_MIXER_NONE, feeds = view.kind.feed != ORR_FEED_NONE;
-  const gboolean shares = model->parallel && view.kind.mixer != ORR_MIXER_ENCODER && mixes && feeds;
+  const gboolean mixes = view.layer.kind.mixer != ORR_MIXER_NONE,
+                 feeds = view.layer.kind.feed != ORR_FEED_NONE;
+  const gboolean shares =
+      model->parallel && view.layer.kind.mixer != ORR_MIXER_ENCODER && mixes && feeds;
   if (mixes) keep_ends(&view, kept);
   keep_mixer(&view, modules, kept);
   if (feeds && !shares) keep_ends(&view, kept);
@@ -316,7 +310,7 @@ static double gradient_elements(const OrrTransformerView *view, const OrrOperato
     return (double)op->gemm.batch * op->gemm.m * (op->gemm.n + op->gemm.k);
   if (op->kind != ORR_OPERATOR_MOE) return 0;
   double rows = (double)op->moe.tokens * op->moe.topk / MAX(1, op->moe.ep);
-  double gates = orr_activation_is_gated(view->activation) ? 2 : 1;
+  double gates = orr_activation_is_gated(view->layer.activation) ? 2 : 1;
   return rows * (op->moe.hidden + gates * op->moe.inter / MAX(1, op->moe.tp));
 }
 

@@ -55,7 +55,7 @@ OrrTransformerRouting orr_transformer_routing(const OrrTransformerView *view) {
       .group = (replicated ? tokens : tokens * ep * etp) * capacity * fullest,
       .ep = ep,
       .etp = etp,
-      .width = moe->latent ? moe->latent : view->hidden,
+      .width = moe->latent ? moe->latent : view->layer.hidden,
       .ffn = moe->ffn ? moe->ffn : view->model->ffn,
       .shared = (moe->shared_ffn + view->tp - 1) / view->tp,
       .replicated = replicated,
@@ -126,7 +126,7 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
                     .experts = moe->experts,
                     .tp = r.etp,
                     .ep = r.ep,
-                    .projections = orr_activation_is_gated(view->activation) ? 3 : 2,
+                    .projections = orr_activation_is_gated(view->layer.activation) ? 3 : 2,
                     .imbalance = view->shard->imbalance});
   op.moe.stored.cast_apart = orr_precision_casts(recipe);
   if (pass == ORR_PASS_WGRAD) orr_transformer_settle_wgrad(view, &op);
@@ -176,46 +176,28 @@ void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *
 
 /* --- shared experts --- */
 
-static gboolean is_gated(const OrrTransformerView *view) {
-  return orr_activation_is_gated(view->activation);
-}
-
-void orr_transformer_put_shared_experts(const OrrTransformerView *view, GArray *operators) {
-  OrrTransformerRouting r = orr_transformer_routing(view);
-  if (!r.shared) return;
+void orr_transformer_put_shared_experts(const OrrTransformerView *view, GArray *operators,
+                                        OrrPass pass) {
+  const gint64 shared = orr_transformer_routing(view).shared;
+  const gboolean forward = pass == ORR_PASS_FORWARD;
+  if (!shared) return;
   if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
-                             ORR_COMM_ALL_GATHER, view->hidden);
-  orr_transformer_put_linear(view, operators, "shared-fc1", (is_gated(view) ? 2 : 1) * r.shared,
-                             view->hidden, ORR_SPLIT_COLUMN);
-  orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD,
-                                 (double)view->tokens * r.shared);
-  orr_transformer_put_linear(view, operators, "shared-fc2", view->hidden, r.shared, ORR_SPLIT_ROW);
-  if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD,
-                             ORR_COMM_REDUCE_SCATTER, view->hidden);
-}
-
-static void put_shared_backward(const OrrTransformerView *view, GArray *operators) {
-  OrrTransformerRouting r = orr_transformer_routing(view);
-  if (!r.shared) return;
-  if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER,
-                             view->hidden);
-  orr_transformer_put_linear_backward(view, operators, "shared-fc2", view->hidden, r.shared,
-                                      ORR_SPLIT_ROW);
-  orr_transformer_put_activation(view, operators, ORR_PASS_DGRAD, (double)view->tokens * r.shared);
-  orr_transformer_put_linear_backward(view, operators, "shared-fc1",
-                                      (is_gated(view) ? 2 : 1) * r.shared, view->hidden,
-                                      ORR_SPLIT_COLUMN);
+    orr_transformer_put_comm(view, operators, "tp-all-gather", pass, ORR_COMM_ALL_GATHER,
+                             view->layer.hidden);
+  orr_transformer_put_linear(view, operators, forward ? "shared-fc1" : "shared-fc2", pass);
+  orr_transformer_put_activation(view, operators, pass, (double)view->tokens * shared);
+  orr_transformer_put_linear(view, operators, forward ? "shared-fc2" : "shared-fc1", pass);
+  if (forward && view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", pass, ORR_COMM_REDUCE_SCATTER,
+                             view->layer.hidden);
 }
 
 /* Runs @part's operators concurrently with the all-to-all that is the last operator, where there is
  * one and nothing in @part communicates with other ranks. */
 static void put_overlapped(const OrrTransformerView *view, GArray *operators,
-                           OrrTransformerPart part) {
+                           OrrTransformerPart part, OrrPass pass) {
   guint before = operators->len;
-  part(view, operators);
+  part(view, operators, pass);
   if (before == 0 || view->tp > 1) return;
   OrrOperator *last = &g_array_index(operators, OrrOperator, before - 1);
   if (last->kind == ORR_OPERATOR_COMM && last->comm.group == ORR_GROUP_EP)
@@ -228,19 +210,23 @@ static gboolean overlaps_shared(const OrrTransformerView *view) {
 
 /* --- the block --- */
 
+/* A matrix in the storage format over the tokens that this rank routes. */
+static void put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
+                      OrrPass pass) {
+  const OrrMatrix *matrix = orr_layer_matrix(&view->layer, name);
+  const gint64 tokens = whole(orr_transformer_routing(view).tokens);
+  if (matrix)
+    orr_transformer_put_plain(view, operators, name, pass,
+                              (OrrGemmShape){1, tokens, matrix->out, matrix->in});
+}
+
 static void put_router(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
-  gint64 experts = view->model->moe.experts;
-  OrrOperator topk =
-      orr_operator_memory("router-topk", pass, ORR_FP32, 3 * 4 * r.tokens * experts, 0);
-  if (pass == ORR_PASS_FORWARD) {
-    orr_transformer_put_plain(view, operators, "router", whole(r.tokens), experts, view->hidden);
-    g_array_append_val(operators, topk);
-    return;
-  }
+  OrrOperator topk = orr_operator_memory("router-topk", pass, ORR_FP32,
+                                         3 * 4 * r.tokens * view->model->moe.experts, 0);
+  if (pass == ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);
   g_array_append_val(operators, topk);
-  orr_transformer_put_plain_backward(view, operators, "router", whole(r.tokens), experts,
-                                     view->hidden);
+  if (pass != ORR_PASS_FORWARD) put_plain(view, operators, "router", pass);
 }
 
 static void put_permute(const OrrTransformerView *view, GArray *operators, const char *name,
@@ -266,17 +252,15 @@ static void put_sum(const OrrTransformerView *view, GArray *operators, const cha
                                0);
 }
 
-void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators) {
+static void put_forward(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
-  gint64 latent = view->model->moe.latent;
   put_router(view, operators, ORR_PASS_FORWARD);
-  if (latent)
-    orr_transformer_put_plain(view, operators, "latent-down", whole(r.tokens), latent,
-                              view->hidden);
-  if (!overlaps_shared(view)) orr_transformer_put_shared_experts(view, operators);
+  put_plain(view, operators, "latent-down", ORR_PASS_FORWARD);
+  if (!overlaps_shared(view)) orr_transformer_put_shared_experts(view, operators, ORR_PASS_FORWARD);
   put_permute(view, operators, "permute", ORR_PASS_FORWARD);
   put_to_experts(view, operators, "ep-dispatch", ORR_PASS_FORWARD, dispatch_bytes(view));
-  if (overlaps_shared(view)) put_overlapped(view, operators, orr_transformer_put_shared_experts);
+  if (overlaps_shared(view))
+    put_overlapped(view, operators, orr_transformer_put_shared_experts, ORR_PASS_FORWARD);
   put_sort(view, operators, "expert-sort", ORR_PASS_FORWARD);
   put_cast(view, operators, ORR_PASS_FORWARD);
   put_experts(view, operators, ORR_PASS_FORWARD);
@@ -285,23 +269,20 @@ void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators) 
   put_sort(view, operators, "expert-unsort", ORR_PASS_FORWARD);
   put_from_experts(view, operators, "ep-combine", ORR_PASS_FORWARD);
   put_permute(view, operators, "unpermute", ORR_PASS_FORWARD);
-  if (latent)
-    orr_transformer_put_plain(view, operators, "latent-up", whole(r.tokens), view->hidden, latent);
+  put_plain(view, operators, "latent-up", ORR_PASS_FORWARD);
   put_sum(view, operators, "shared-add", ORR_PASS_FORWARD);
   if (r.replicated)
     orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD,
-                             ORR_COMM_ALL_REDUCE, view->hidden);
+                             ORR_COMM_ALL_REDUCE, view->layer.hidden);
 }
 
-void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *operators) {
+static void put_backward(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
-  gint64 latent = view->model->moe.latent;
-  if (latent)
-    orr_transformer_put_plain_backward(view, operators, "latent-up", whole(r.tokens), view->hidden,
-                                       latent);
+  put_plain(view, operators, "latent-up", ORR_PASS_DGRAD);
   put_permute(view, operators, "unpermute", ORR_PASS_DGRAD);
   put_to_experts(view, operators, "ep-combine", ORR_PASS_DGRAD, view->element_bytes);
-  if (overlaps_shared(view)) put_overlapped(view, operators, put_shared_backward);
+  if (overlaps_shared(view))
+    put_overlapped(view, operators, orr_transformer_put_shared_experts, ORR_PASS_DGRAD);
   put_sort(view, operators, "expert-unsort", ORR_PASS_DGRAD);
   put_bias(view, operators, ORR_PASS_DGRAD);
   put_cast(view, operators, ORR_PASS_DGRAD);
@@ -311,13 +292,15 @@ void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *op
   put_sort(view, operators, "expert-sort", ORR_PASS_DGRAD);
   put_from_experts(view, operators, "ep-dispatch", ORR_PASS_DGRAD);
   put_permute(view, operators, "permute", ORR_PASS_DGRAD);
-  if (!overlaps_shared(view)) put_shared_backward(view, operators);
-  if (latent)
-    orr_transformer_put_plain_backward(view, operators, "latent-down", whole(r.tokens), latent,
-                                       view->hidden);
+  if (!overlaps_shared(view)) orr_transformer_put_shared_experts(view, operators, ORR_PASS_DGRAD);
+  put_plain(view, operators, "latent-down", ORR_PASS_DGRAD);
   put_router(view, operators, ORR_PASS_DGRAD);
   put_sum(view, operators, "shared-grad-add", ORR_PASS_DGRAD);
   if (r.replicated)
     orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE,
-                             view->hidden);
+                             view->layer.hidden);
+}
+
+void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  (pass == ORR_PASS_FORWARD ? put_forward : put_backward)(view, operators);
 }

@@ -5,35 +5,25 @@
 #ifndef ORR_TRANSFORMER_PRIVATE_H
 #define ORR_TRANSFORMER_PRIVATE_H
 
+#include "models/layer.h"
 #include "models/transformer.h"
 
 G_BEGIN_DECLS
 
-/* A layer of one kind on one rank: widths after sharding. */
+/* A layer of one kind on one rank, and the tokens of a micro-batch there. */
 typedef struct {
   const OrrModel *model;
   const OrrShard *shard;
-  OrrLayerKind kind;
+  OrrLayer layer;
   double element_bytes;
-  gint64 hidden;
   gint64 sequences; /* of the micro-batch; images in an encoder */
   gint64 sequence;  /* tokens of each on this rank: s / cp */
   gint64 tokens;    /* of the micro-batch */
   /* Tokens on which norms, dropouts and residuals work: 1 / tp of them under sequence
    * parallelism. */
   double own_tokens;
-  gint64 heads, kv_heads, head_dim;
-  gint64 q,
-      /* widths of this rank's queries and keys; MLA: both with position, each head its own key */
-      kv;
-  gint64 value;   /* and of values (kv, except in MLA) */
-  gint64 context; /* and of the attention's result: heads times the size of a value */
-  gint64 ffn;
-  gint64 fc1_width; /* ffn, twice that where gated */
   gint64 vocab;
   gint64 tp, cp;
-  int activation, norm;
-  gboolean bias, causal;
   gboolean sequence_parallel; /* and tp > 1 */
 } OrrTransformerView;
 
@@ -57,12 +47,8 @@ static inline OrrFlash orr_transformer_flash(const OrrTransformerView *view) {
   return kernels[view->shard->attention];
 }
 
-static inline gboolean orr_transformer_is_latent(const OrrTransformerView *view) {
-  return view->model->mla.kv_rank > 0 && view->kind.mixer != ORR_MIXER_ENCODER;
-}
-
 static inline double orr_transformer_own_elements(const OrrTransformerView *view) {
-  return view->own_tokens * view->hidden;
+  return view->own_tokens * view->layer.hidden;
 }
 
 /* NF4 with double quantisation: 4 bits per weight, 8 bits per block of 64, 32 bits per 256
@@ -92,26 +78,19 @@ void orr_transformer_put_group_comm(GArray *operators, const char *name, OrrPass
                                     OrrOperatorGroup group, gint64 members, OrrOperatorComm comm,
                                     double bytes);
 
-/* How a linear layer's weights are split over the tensor-parallel group: along n, along k, or
- * not (then it works on own tokens). */
-typedef enum { ORR_SPLIT_COLUMN, ORR_SPLIT_ROW, ORR_SPLIT_NONE } OrrSplit;
-
-/* y[tokens,n] = x[tokens,k] w[n,k]^T, forward: casts, the product, adapters. @n and @k are those
- * of this rank. */
+/* The linear layer of @matrix: forward, or its whole backward for any other @pass. Forward
+ * y[tokens, out] = x[tokens, in] w^T: casts, the product, adapters. Backward: a column-parallel
+ * layer gathers its input again and reduces its input's gradient. */
+void orr_transformer_put_matrix(const OrrTransformerView *view, GArray *operators,
+                                const OrrMatrix *matrix, OrrPass pass);
+/* The layer's matrix @name, where it has one. */
 void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
-                                gint64 n, gint64 k, OrrSplit split);
-
-/* Its backward; a column-parallel layer gathers its input again and reduces its input's
- * gradient. */
-void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray *operators,
-                                         const char *name, gint64 n, gint64 k, OrrSplit split);
+                                OrrPass pass);
 
 /* A product in the storage format on @rows tokens, without casts or adapters (router, output
- * layer). */
+ * layer): forward, or its whole backward. */
 void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
-                               gint64 rows, gint64 n, gint64 k);
-void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *operators,
-                                        const char *name, gint64 rows, gint64 n, gint64 k);
+                               OrrPass pass, OrrGemmShape forward);
 
 /* Adds a gradient of @parameters to the buffer that sums those of all micro-batches. */
 /* The cast of a linear layer's input or of its result's gradient, where the recipe is narrow. */
@@ -122,16 +101,13 @@ void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *o
 void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *operators,
                                    double parameters);
 
-void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_norm_backward(const OrrTransformerView *view, GArray *operators);
-/* A norm of @elements in total, with another name. */
+/* The layer's norm, forward or backward; and a norm of @elements in total, with another name. */
+void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators,
-                                 const char *name, double elements);
-void orr_transformer_put_norm_of_backward(const OrrTransformerView *view, GArray *operators,
-                                          const char *name, double elements);
+                                 const char *name, OrrPass pass, double elements);
 
-/* A bias' gradient: the sum over all tokens of the gradient of its layer's output. */
-void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *operators,
+/* A bias' gradient: the sum over all tokens of the gradient of its layer's output, of @elements. */
+void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *operators, gboolean bias,
                                    double elements);
 
 /* An MLP's activation on @elements of its inner width. */
@@ -149,19 +125,13 @@ void orr_transformer_put_again(const OrrTransformerView *view, const GArray *for
 
 /* --- plain PyTorch (transformer_torch.c) --- */
 
-/* A product that a linear layer runs: its name and the width of its result. */
-typedef struct {
-  const char *name;
-  gint64 n;
-} OrrTransformerProduct;
-
 /* Drops what a layer's forward runs last and its backward does not read: the last product and what
  * follows it. PyTorch's checkpoints stop before them, and the compiler removes them. */
 void orr_transformer_drop_end(GArray *operators);
 
-/* The products of the linear layer @name with @n results per token; returns how many. */
-guint orr_transformer_products(const OrrTransformerView *view, const char *name, gint64 n,
-                               OrrTransformerProduct products[3]);
+/* The products of the linear layer @matrix that the framework runs; returns how many. */
+guint orr_transformer_products(const OrrTransformerView *view, const OrrMatrix *matrix,
+                               OrrProduct products[3]);
 
 /* Whether gathers and scatters of the tensor-parallel group need copies. */
 gboolean orr_transformer_copies(const OrrTransformerView *view);
@@ -172,64 +142,52 @@ void orr_transformer_put_copy(const OrrTransformerView *view, GArray *operators,
 void orr_transformer_put_grad_sum(const OrrTransformerView *view, GArray *operators, guint products,
                                   double elements);
 
-/* A linear layer on one rank. */
-typedef struct {
-  double rows, n, k;
-  OrrSplit split;
-} OrrTransformerMatrix;
 void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
-                                     const OrrTransformerMatrix *matrix);
-void orr_transformer_put_torch_casts_backward(const OrrTransformerView *view, GArray *operators,
-                                              const OrrTransformerMatrix *matrix);
+                                     const OrrMatrix *matrix, double rows, OrrPass pass);
 
 /* @view with keys and values repeated for all query heads, where the layers are PyTorch's. */
 OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view);
 
 /* --- blocks: from the norm's output to the input of the residual add, without either --- */
 
-typedef void (*OrrTransformerPart)(const OrrTransformerView *view, GArray *operators);
+/* A part of a block: forward, or its whole backward for any other pass. */
+typedef void (*OrrTransformerPart)(const OrrTransformerView *view, GArray *operators, OrrPass pass);
+
+/* One step of a block: a part, or the layer's matrix of that name, where it has one. */
+typedef struct {
+  OrrTransformerPart put;
+  const char *matrix;
+  guint modules; /* the bits of ORR_MODULE_ that replay it */
+} OrrTransformerStep;
+
+/* A block's steps in the order of its forward; the backward is the reverse. */
+typedef struct {
+  const OrrTransformerStep *steps;
+  guint n_steps;
+  gboolean gathers; /* begins with a column-parallel layer: its input is gathered */
+  gboolean reduces; /* ends with a row-parallel one: its result is summed */
+} OrrTransformerBlock;
+
+extern const OrrTransformerBlock orr_transformer_attention; /* transformer_attention.c */
+extern const OrrTransformerBlock orr_transformer_latent;    /* transformer_latent.c */
+extern const OrrTransformerBlock orr_transformer_state;     /* transformer_state.c */
 
 /* transformer_attention.c */
-void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_core_backward(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_attention(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_attention_backward(const OrrTransformerView *view, GArray *operators);
+void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 
 /* transformer_ends.c: an encoder without its layers */
 void orr_transformer_encoder_ends(const OrrModel *model, const OrrShard *shard, GArray *operators);
 
 /* transformer_context.c: the core over ranks that share the sequence */
-void orr_transformer_put_context(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_context_backward(const OrrTransformerView *view, GArray *operators);
-
-/* transformer_latent.c */
-void orr_transformer_put_latent(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_latent_backward(const OrrTransformerView *view, GArray *operators);
-/* norms and up-projections */
-void orr_transformer_put_latent_up(const OrrTransformerView *view, GArray *operators);
+void orr_transformer_put_context(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 
 /* transformer_state.c */
-
-/* The sizes of the scan of a mixer with a state, on this rank. */
-typedef struct {
-  gint64 heads, groups; /* groups share their scores */
-  gint64 key, value;    /* sizes of a head's state: N and P, or K and V */
-  gint64 chunk;
-  gint64 in, conv, out; /* widths of the first projection, of the convolution, and of the output */
-  gboolean delta;
-} OrrTransformerScan;
-OrrTransformerScan orr_transformer_scan(const OrrTransformerView *view);
-void orr_transformer_put_mamba(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_mamba_backward(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_linear_attention(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_linear_attention_backward(const OrrTransformerView *view,
-                                                   GArray *operators);
 void orr_transformer_put_scan(const OrrTransformerView *view, GArray *operators, OrrPass pass);
 
 /* transformer_moe.c */
-void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *operators);
-void orr_transformer_put_shared_experts(const OrrTransformerView *view, GArray *operators);
+void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators, OrrPass pass);
+void orr_transformer_put_shared_experts(const OrrTransformerView *view, GArray *operators,
+                                        OrrPass pass);
 void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *operators);
 
 /* transformer_memory.c: adds @bytes to the entry of @operator in @kept, of OrrKeptBytes. */

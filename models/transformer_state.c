@@ -32,35 +32,6 @@
  */
 #include "models/transformer_private.h"
 
-static gint64 share(const OrrTransformerView *view, gint64 of) {
-  return MAX(of > 0 ? 1 : 0, of / view->tp);
-}
-
-OrrTransformerScan orr_transformer_scan(const OrrTransformerView *view) {
-  const OrrMamba *mamba = &view->model->mamba;
-  const OrrLinear *linear = &view->model->linear;
-  if (view->kind.mixer == ORR_MIXER_MAMBA) {
-    gint64 heads = share(view, mamba->heads), groups = share(view, mamba->groups);
-    gint64 out = heads * mamba->head_dim, conv = out + 2 * groups * mamba->state;
-    return (OrrTransformerScan){
-        heads, groups, mamba->state, mamba->head_dim, mamba->chunk, out + conv + heads,
-        conv,  out,    FALSE};
-  }
-  gboolean delta = linear->kind == ORR_LINEAR_GATED_DELTA;
-  gint64 heads = share(view, linear->value_heads),
-         keys = share(view, linear->key_heads) * linear->key_dim;
-  gint64 out = heads * linear->value_dim, conv = 2 * keys + out;
-  return (OrrTransformerScan){heads,
-                              heads,
-                              linear->key_dim,
-                              linear->value_dim,
-                              linear->chunk,
-                              conv + out + (delta ? 2 * heads : 0),
-                              linear->conv ? conv : 0,
-                              out,
-                              delta};
-}
-
 static void put_products(const OrrTransformerView *view, GArray *operators, const char *name,
                          OrrPass pass, OrrGemmShape shape) {
   OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype, shape);
@@ -68,7 +39,7 @@ static void put_products(const OrrTransformerView *view, GArray *operators, cons
 }
 
 void orr_transformer_put_scan(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  OrrTransformerScan scan = orr_transformer_scan(view);
+  const OrrScan scan = view->layer.scan;
   gint64 c = MAX(1, MIN(scan.chunk, view->sequence)), chunks = (view->sequence + c - 1) / c;
   gint64 pieces = view->sequences * chunks, batch = pieces * scan.heads;
   put_products(view, operators, "scan-scores", pass,
@@ -94,49 +65,38 @@ static void put_exchange(const OrrTransformerView *view, GArray *operators, OrrP
                                  ORR_COMM_ALL_TO_ALL, view->element_bytes * view->tokens * width);
 }
 
-static void put_forward(const OrrTransformerView *view, GArray *operators, const char *in,
-                        const char *conv, const char *out) {
-  OrrTransformerScan scan = orr_transformer_scan(view);
-  orr_transformer_put_linear(view, operators, in, scan.in, view->hidden, ORR_SPLIT_COLUMN);
-  put_exchange(view, operators, ORR_PASS_FORWARD, scan.in);
-  if (scan.conv)
-    orr_transformer_put_memory(view, operators, conv, ORR_PASS_FORWARD,
-                               (double)view->tokens * scan.conv, 2, 0);
-  orr_transformer_put_scan(view, operators, ORR_PASS_FORWARD);
-  put_exchange(view, operators, ORR_PASS_FORWARD, scan.out);
-  orr_transformer_put_memory(view, operators, "gated-norm", ORR_PASS_FORWARD,
-                             (double)view->tokens * scan.out, 3, 0);
-  orr_transformer_put_linear(view, operators, out, view->hidden, scan.out, ORR_SPLIT_ROW);
+static void put_exchange_in(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  put_exchange(view, operators, pass, view->layer.scan.in);
 }
 
-static void put_backward(const OrrTransformerView *view, GArray *operators, const char *in,
-                         const char *conv, const char *out) {
-  OrrTransformerScan scan = orr_transformer_scan(view);
-  orr_transformer_put_linear_backward(view, operators, out, view->hidden, scan.out, ORR_SPLIT_ROW);
-  orr_transformer_put_memory(view, operators, "gated-norm", ORR_PASS_DGRAD,
-                             (double)view->tokens * scan.out, 5, 0);
-  put_exchange(view, operators, ORR_PASS_DGRAD, scan.out);
-  orr_transformer_put_scan(view, operators, ORR_PASS_DGRAD);
-  if (scan.conv)
-    orr_transformer_put_memory(view, operators, conv, ORR_PASS_DGRAD,
-                               (double)view->tokens * scan.conv, 3, 0);
-  put_exchange(view, operators, ORR_PASS_DGRAD, scan.in);
-  orr_transformer_put_linear_backward(view, operators, in, scan.in, view->hidden, ORR_SPLIT_COLUMN);
+static void put_exchange_out(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  put_exchange(view, operators, pass, view->layer.scan.out);
 }
 
-void orr_transformer_put_mamba(const OrrTransformerView *view, GArray *operators) {
-  put_forward(view, operators, "mamba-in", "mamba-conv", "mamba-out");
+static void put_conv(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  const gint64 conv = view->layer.scan.conv;
+  if (conv)
+    orr_transformer_put_memory(
+        view, operators, view->layer.kind.mixer == ORR_MIXER_MAMBA ? "mamba-conv" : "linear-conv",
+        pass, (double)view->tokens * conv, pass == ORR_PASS_FORWARD ? 2 : 3, 0);
 }
 
-void orr_transformer_put_mamba_backward(const OrrTransformerView *view, GArray *operators) {
-  put_backward(view, operators, "mamba-in", "mamba-conv", "mamba-out");
+static void put_gated_norm(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  orr_transformer_put_memory(view, operators, "gated-norm", pass,
+                             (double)view->tokens * view->layer.scan.out,
+                             pass == ORR_PASS_FORWARD ? 3 : 5, 0);
 }
 
-void orr_transformer_put_linear_attention(const OrrTransformerView *view, GArray *operators) {
-  put_forward(view, operators, "linear-in", "linear-conv", "linear-out");
-}
-
-void orr_transformer_put_linear_attention_backward(const OrrTransformerView *view,
-                                                   GArray *operators) {
-  put_backward(view, operators, "linear-in", "linear-conv", "linear-out");
-}
+/* A layer has the matrices of one of both mixers. */
+static const OrrTransformerStep steps[] = {
+    {.matrix = "mamba-in"},
+    {.matrix = "linear-in"},
+    {put_exchange_in},
+    {put_conv},
+    {orr_transformer_put_scan, .modules = ORR_MODULE_CORE_ATTN},
+    {put_exchange_out},
+    {put_gated_norm},
+    {.matrix = "mamba-out"},
+    {.matrix = "linear-out"},
+};
+const OrrTransformerBlock orr_transformer_state = {steps, G_N_ELEMENTS(steps), TRUE, TRUE};

@@ -26,24 +26,15 @@
  * Sources: pytorch/torchtitan, models/llama3/model.py (2024-12 to 2025-06); pytorch/ao,
  * float8_linear.py and float8_tensor_parallel.py; pytorch issue 133242 for the casts.
  */
-#include <string.h>
-
 #include "models/transformer_private.h"
 
-guint orr_transformer_products(const OrrTransformerView *view, const char *name, gint64 n,
-                               OrrTransformerProduct products[3]) {
-  products[0] = (OrrTransformerProduct){name, n};
+guint orr_transformer_products(const OrrTransformerView *view, const OrrMatrix *matrix,
+                               OrrProduct products[3]) {
+  guint n = 0;
+  products[0] = (OrrProduct){matrix->name, matrix->out};
   if (view->shard->layers != ORR_LAYERS_TORCH) return 1;
-  if (strcmp(name, "qkv") == 0) {
-    products[0] = (OrrTransformerProduct){"wq", view->q};
-    products[1] = (OrrTransformerProduct){"wk", view->kv};
-    products[2] = (OrrTransformerProduct){"wv", view->value};
-    return 3;
-  }
-  if (strcmp(name, "fc1") != 0 || !orr_activation_is_gated(view->activation)) return 1;
-  products[0] = (OrrTransformerProduct){"w1", n / 2};
-  products[1] = (OrrTransformerProduct){"w3", n - n / 2};
-  return 2;
+  for (; n < 3 && matrix->pieces[n].name; n++) products[n] = matrix->pieces[n];
+  return MAX(1, n);
 }
 
 gboolean orr_transformer_copies(const OrrTransformerView *view) {
@@ -78,26 +69,13 @@ static double cast_here(const OrrTransformerView *view, gboolean gathered, doubl
   return gathered ? elements / (double)view->tp : elements;
 }
 
-void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
-                                     const OrrTransformerMatrix *matrix) {
-  const OrrPrecisionRecipe *recipe = view->shard->recipe;
-  const double inputs = matrix->rows * matrix->k, weights = matrix->n * matrix->k;
-  const gboolean gathered = view->sequence_parallel && matrix->split == ORR_SPLIT_COLUMN;
-  if (!orr_precision_casts(recipe)) return;
-  put_bytes(view, operators, "scaled-cast", ORR_PASS_FORWARD,
-            recipe->row_scaled ? (2 + 1) * (inputs + weights)
-                               : (2 + 2 + 1) * cast_here(view, gathered, inputs));
-}
-
-void orr_transformer_put_torch_casts_backward(const OrrTransformerView *view, GArray *operators,
-                                              const OrrTransformerMatrix *matrix) {
-  const OrrPrecisionRecipe *recipe = view->shard->recipe;
-  const double inputs = matrix->rows * matrix->k, weights = matrix->n * matrix->k;
-  const double results = matrix->rows * matrix->n;
+static void put_casts_backward(const OrrTransformerView *view, GArray *operators,
+                               const OrrMatrix *matrix, double rows) {
+  const double inputs = rows * matrix->in, results = rows * matrix->out;
+  const double weights = (double)matrix->out * matrix->in;
   const gboolean sums = view->sequence_parallel && matrix->split == ORR_SPLIT_ROW;
   const gboolean gathered = view->sequence_parallel && matrix->split == ORR_SPLIT_COLUMN;
-  if (!orr_precision_casts(recipe)) return;
-  if (recipe->row_scaled) {
+  if (view->shard->recipe->row_scaled) {
     put_bytes(view, operators, "scaled-cast", ORR_PASS_DGRAD, (2 + 1) * results);
     put_bytes(view, operators, "turned-cast", ORR_PASS_DGRAD,
               (2 + 2 + 1) * (results + inputs + weights));
@@ -110,6 +88,20 @@ void orr_transformer_put_torch_casts_backward(const OrrTransformerView *view, GA
                 weights * (1 + 1));
 }
 
+void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
+                                     const OrrMatrix *matrix, double rows, OrrPass pass) {
+  const OrrPrecisionRecipe *recipe = view->shard->recipe;
+  const double inputs = rows * matrix->in, weights = (double)matrix->out * matrix->in;
+  const gboolean gathered = view->sequence_parallel && matrix->split == ORR_SPLIT_COLUMN;
+  if (!orr_precision_casts(recipe)) return;
+  if (pass == ORR_PASS_FORWARD)
+    put_bytes(view, operators, "scaled-cast", pass,
+              recipe->row_scaled ? (2 + 1) * (inputs + weights)
+                                 : (2 + 2 + 1) * cast_here(view, gathered, inputs));
+  else
+    put_casts_backward(view, operators, matrix, rows);
+}
+
 void orr_transformer_drop_end(GArray *operators) {
   guint last = operators->len;
   while (last > 0 && g_array_index(operators, OrrOperator, last - 1).kind != ORR_OPERATOR_GEMM)
@@ -120,8 +112,8 @@ void orr_transformer_drop_end(GArray *operators) {
 OrrTransformerView orr_transformer_repeated(const OrrTransformerView *view) {
   OrrTransformerView repeated = *view;
   if (view->shard->layers != ORR_LAYERS_TORCH) return repeated;
-  repeated.kv_heads = view->heads;
-  repeated.kv = view->q;
-  repeated.value = view->context;
+  repeated.layer.kv_heads = view->layer.heads;
+  repeated.layer.kv = view->layer.q;
+  repeated.layer.value = view->layer.context;
   return repeated;
 }

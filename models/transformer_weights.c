@@ -11,105 +11,20 @@
  */
 #include "models/transformer_private.h"
 
-static double matrices_of(int activation) { return orr_activation_is_gated(activation) ? 3 : 2; }
-
-/* `linear` counts what is in linear layers' matrices, `rest` all else; experts beside. */
+/* `linear` counts the matrices of linear layers, `rest` all else; those of experts separately. */
 typedef struct {
   double linear, rest, expert_linear, expert_rest, adapters;
 } Count;
 
-static void add_adapter(const OrrTransformerView *view, Count *count, guint target, double n,
-                        double k) {
-  if (view->shard->lora.targets & target) count->adapters += view->shard->lora.rank * (n + k);
-}
-
-static void count_attention(const OrrTransformerView *view, Count *count) {
-  double h = view->hidden, qkv = view->q + 2.0 * view->kv;
-  gboolean decoder = view->kind.mixer != ORR_MIXER_ENCODER;
-  count->linear += h * qkv + h * view->q;
-  if (view->bias || (decoder && view->model->qkv_bias)) count->rest += qkv;
-  if (view->bias) count->rest += h; /* a row-parallel layer's is whole */
-  if (decoder && view->model->qk_norm) count->rest += 2.0 * view->head_dim;
-  add_adapter(view, count, ORR_LORA_QKV, qkv, h);
-  add_adapter(view, count, ORR_LORA_PROJECTION, h, view->q);
-}
-
-static void count_latent(const OrrTransformerView *view, Count *count) {
-  const OrrMla *mla = &view->model->mla;
-  double h = view->hidden, up = view->heads * (double)(mla->nope_dim + mla->value_dim),
-         q_in = mla->q_rank;
-  if (!mla->q_rank) q_in = h;
-  count->linear += h * mla->q_rank + q_in * view->q + h * (mla->kv_rank + mla->rope_dim) +
-                   mla->kv_rank * up + view->context * h;
-  count->rest += (double)mla->q_rank + mla->kv_rank;
-  if (mla->q_rank) add_adapter(view, count, ORR_LORA_QKV, mla->q_rank, h);
-  add_adapter(view, count, ORR_LORA_QKV, view->q, q_in);
-  add_adapter(view, count, ORR_LORA_QKV, mla->kv_rank + mla->rope_dim, h);
-  add_adapter(view, count, ORR_LORA_QKV, up, mla->kv_rank);
-  add_adapter(view, count, ORR_LORA_PROJECTION, h, view->context);
-}
-
-static void count_mamba(const OrrTransformerView *view, Count *count) {
-  const OrrMamba *mamba = &view->model->mamba;
-  double heads = (double)mamba->heads / view->tp, groups = (double)mamba->groups / view->tp,
-         h = view->hidden;
-  double d = heads * mamba->head_dim, bc = 2 * groups * mamba->state;
-  count->linear += h * (2 * d + bc + heads) + d * h;
-  count->rest += (mamba->conv + 1.0) * (d + bc) + 3 * heads + d;
-}
-
-static void count_linear(const OrrTransformerView *view, Count *count) {
-  const OrrLinear *linear = &view->model->linear;
-  double k = (double)linear->key_heads * linear->key_dim / view->tp,
-         heads = (double)linear->value_heads / view->tp;
-  double v = heads * linear->value_dim, h = view->hidden, conv = linear->conv * (2 * k + v);
-  gboolean delta = linear->kind == ORR_LINEAR_GATED_DELTA;
-  count->linear += h * (2 * k + 2 * v + (delta ? 2 * heads : 0)) + v * h;
-  count->rest += delta ? conv + 2 * heads + linear->value_dim : conv + v;
-}
-
-static void count_mixer(const OrrTransformerView *view, Count *count) {
-  if (view->kind.mixer == ORR_MIXER_MAMBA)
-    count_mamba(view, count);
-  else if (view->kind.mixer == ORR_MIXER_LINEAR)
-    count_linear(view, count);
-  else if (view->kind.mixer != ORR_MIXER_NONE && orr_transformer_is_latent(view))
-    count_latent(view, count);
-  else if (view->kind.mixer != ORR_MIXER_NONE)
-    count_attention(view, count);
-}
-
-static void count_mlp(const OrrTransformerView *view, Count *count) {
-  double h = view->hidden;
-  count->linear += h * view->fc1_width + h * view->ffn;
-  if (view->bias) count->rest += view->fc1_width + h;
-  add_adapter(view, count, ORR_LORA_FC1, view->fc1_width, h);
-  add_adapter(view, count, ORR_LORA_FC2, h, view->ffn);
-}
-
-static void count_moe(const OrrTransformerView *view, Count *count) {
-  const OrrMoe *moe = &view->model->moe;
-  OrrTransformerRouting r = orr_transformer_routing(view);
-  double experts = (double)moe->experts / r.ep, ffn = (double)r.ffn / r.etp,
-         products = matrices_of(view->activation);
-  double h = view->hidden, shared = (double)moe->shared_ffn / view->tp;
-  count->expert_linear += experts * products * r.width * ffn;
-  if (view->bias) count->expert_rest += experts * ((products - 1) * ffn + h);
-  count->linear += products * h * shared;
-  count->rest += h * moe->experts + (view->bias ? moe->experts : 0) + (moe->shared_gate ? h : 0) +
-                 2 * h * moe->latent;
-}
-
-static double norm_parameters(const OrrTransformerView *view) {
-  return (view->norm == ORR_NORM_LAYERNORM && view->bias ? 2.0 : 1.0) * view->hidden;
-}
-
-static double count_norms(const OrrTransformerView *view) {
-  int blocks = (view->kind.mixer != ORR_MIXER_NONE) + (view->kind.feed != ORR_FEED_NONE);
-  gboolean decoder = view->kind.mixer != ORR_MIXER_ENCODER;
-  double norms = decoder && view->model->parallel ? 1 : blocks;
-  return norms * (decoder && view->model->post_norms && !view->model->parallel ? 2 : 1) *
-         norm_parameters(view);
+static void count_matrix(const OrrTransformerView *view, const OrrMatrix *matrix, Count *count) {
+  const gboolean routed = matrix->part == ORR_QUANTIZED_EXPERTS;
+  const OrrLora *lora = &view->shard->lora;
+  double *rest = routed ? &count->expert_rest : &count->rest;
+  double *linear = routed ? &count->expert_linear : matrix->plain ? rest : &count->linear;
+  *linear += orr_matrix_weights(matrix, view->layer.experts);
+  *rest += orr_matrix_biases(matrix, view->layer.experts);
+  if (lora->targets & matrix->lora)
+    count->adapters += (double)lora->rank * (double)(matrix->in + matrix->out);
 }
 
 static OrrWeights settle(const OrrShard *shard, const Count *count) {
@@ -125,11 +40,9 @@ static OrrWeights settle(const OrrShard *shard, const Count *count) {
 
 OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
-  Count count = {0};
-  count_mixer(&view, &count);
-  if (view.kind.feed == ORR_FEED_DENSE) count_mlp(&view, &count);
-  if (view.kind.feed == ORR_FEED_MOE) count_moe(&view, &count);
-  count.rest += count_norms(&view);
+  Count count = {.rest = view.layer.vectors};
+  for (guint i = 0; i < view.layer.n_matrices; i++)
+    count_matrix(&view, &view.layer.matrices[i], &count);
   return settle(shard, &count);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "models/inference.h"
+#include "models/layer.h"
 #include "sim/base/library.h"
 #include "tests/run/shared_library.h"
 
@@ -250,6 +251,49 @@ static void test_exchange(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* --- every matrix of the table is multiplied by every token --- */
+
+/* FLOPs of the products by weight of a step of 16 tokens, all of one prompt. A layer with a state
+ * has products of its scan among its prompts', without weights. */
+static double product_flops(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  double flops = 0;
+  orr_inference_layer(model, kind, shard, 16, operators);
+  orr_inference_shared_experts(model, kind, shard, 16, operators);
+  if (orr_inference_attends(model, kind))
+    orr_inference_prompts(model, kind, shard, 16, 16, operators);
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind == ORR_OPERATOR_GEMM) flops += op->flops;
+  }
+  return flops;
+}
+
+static void test_every_matrix(void) {
+  static const char *const names[] = {"llama-3.1-8b",       "deepseek-v3",   "deepseek-v2-lite",
+                                      "qwen3-next-80b-a3b", "nemotron-h-8b", "gemma-3-27b",
+                                      "minimax-text-01",    "gpt-oss-20b",   "qwen2.5-7b",
+                                      "llama-4-maverick"};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    OrrModel model;
+    read_model(names[i], &model);
+    OrrInferenceShard shard = shard_of(1, ORR_BF16);
+    for (guint kind = 0; kind < orr_model_n_layer_kinds(&model); kind++) {
+      if ((gint64)kind == orr_model_encoder_kind(&model)) continue;
+      const OrrLayer layer = orr_layer(&model, kind, 1, 1, 1);
+      double expected = 0;
+      for (guint m = 0; m < layer.n_matrices; m++) {
+        const OrrMatrix *matrix = &layer.matrices[m];
+        /* routed experts are a MOE; the gate of one column is not a product of its own */
+        if (matrix->part != ORR_QUANTIZED_EXPERTS && strcmp(matrix->name, "shared-gate") != 0)
+          expected += 2 * 16 * orr_matrix_weights(matrix, 1);
+      }
+      g_assert_cmpfloat(product_flops(&model, kind, &shard), ==, expected);
+    }
+    orr_field_clear(&orr_model_table, &model);
+  }
+}
+
 static void assert_refused(const char *name, gint64 tp, gint64 ep, const char *wanted) {
   OrrModel model;
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -281,6 +325,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/latent", test_latent);
   g_test_add_func("/models/transformer-inference/state", test_state);
   g_test_add_func("/models/transformer-inference/exchange", test_exchange);
+  g_test_add_func("/models/transformer-inference/every-matrix", test_every_matrix);
   g_test_add_func("/models/transformer-inference/refused", test_refused);
   return g_test_run();
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/transformer.h"
-#include "models/absorbed.h"
+#include "models/inference.h"
 #include "sim/base/library.h"
 
 static void assert_near(double value, double expected) {
@@ -459,32 +459,45 @@ static void test_mtp(void) {
 
 /* --- latent attention, absorbed --- */
 
-/* DeepSeek-V3 on 4 ranks (32 heads), 8 sequences of 1,000 tokens. The cache's 576 elements a token
- * are read once by each rank: 8 1000 576 2 bytes, and queries and results 8 32 (576 + 512) 2, and 4
- * a row of log-sum-exp. FLOPs 2 8 32 1000 (576 + 512). The products of up-projections are those of
- * the plain form for one token: Rk a (n + v) either way.
+/* DeepSeek-V3's dense layer on 4 ranks (32 heads), 8 decodes of 1,000 tokens. The cache's 576
+ * elements a token are read once by each rank: 8 1000 576 2 bytes, and queries and results 8 32
+ * (576 + 512) 2, and 4 a row of log-sum-exp. FLOPs 2 8 32 1000 (576 + 512). The products of
+ * up-projections are those of the plain form for one token: Rk a (n + v) either way. The
+ * feed-forward has 3 h f / 4 weights.
  */
 static void test_absorbed(void) {
   OrrModel model = zoo("deepseek-v3");
-  OrrAbsorbedStep step = {.tp = 4, .sequences = 8, .context = 1000, ORR_BF16, ORR_BF16, ORR_BF16};
+  const OrrInferenceShard shard = {
+      .tp = 4, .weights = ORR_BF16, .activations = ORR_BF16, .kv = ORR_BF16};
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
-  orr_absorbed_attention(&model, &step, operators);
+  orr_inference_layer(&model, 0, &shard, 8, operators);
+  orr_inference_decodes(&model, 0, &shard, 8, operators);
   g_autoptr(GString) names = g_string_new(NULL);
   double products = 0;
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     g_string_append_printf(names, "%s%s", i ? " " : "", op->name);
     if (op->kind == ORR_OPERATOR_GEMM) products += op->flops;
-    if (op->kind != ORR_OPERATOR_ATTENTION) continue;
-    g_assert_cmpfloat(op->flops, ==, 2.0 * 8 * 32 * 1000 * (576 + 512));
-    g_assert_cmpfloat(op->bytes, ==, 2 * (8.0 * 1000 * 576 + 8 * 32 * (576.0 + 512)) + 4 * 8 * 32);
   }
-  g_assert_cmpstr(names->str, ==,
-                  "rms-norm qkv-down latent-norm q-up rope q-absorb attention v-absorb projection "
-                  "tp-all-reduce");
-  double down = 7168.0 * (1536 + 576),
+  g_assert_cmpstr(
+      names->str, ==,
+      "rms-norm qkv-down latent-norm q-up rope projection tp-all-reduce rms-norm mlp-up "
+      "swiglu mlp-down tp-all-reduce q-absorb v-absorb");
+  double down = 7168.0 * (1536 + 576), feed = 3 * 7168.0 * 18432,
          split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
-  g_assert_cmpfloat(products, ==, 2 * 8 * (down + split / 4));
+  g_assert_cmpfloat(products, ==, 2 * 8 * (down + (split + feed) / 4));
+  const OrrInferenceHeads heads = orr_inference_decode_heads(&model, 0, &shard);
+  const OrrOperator op = orr_operator_attention("attention", ORR_PASS_FORWARD, ORR_BF16,
+                                                (OrrAttentionShape){.batch = 8,
+                                                                    .q_length = 1,
+                                                                    .kv_length = 1000,
+                                                                    .heads = heads.heads,
+                                                                    .kv_heads = heads.kv_heads,
+                                                                    .head_dim = heads.head_dim,
+                                                                    .value_dim = heads.value_dim,
+                                                                    .latent = heads.latent});
+  g_assert_cmpfloat(op.flops, ==, 2.0 * 8 * 32 * 1000 * (576 + 512));
+  g_assert_cmpfloat(op.bytes, ==, 2 * (8.0 * 1000 * 576 + 8 * 32 * (576.0 + 512)) + 4 * 8 * 32);
   orr_field_clear(&orr_model_table, &model);
 }
 

@@ -1,0 +1,210 @@
+/*
+ * layer.c - fills the table of a layer's matrices, part by part.
+ */
+#include "models/layer.h"
+
+#include <string.h>
+
+static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
+static gint64 share(gint64 of, gint64 ranks) { return MAX(of > 0 ? 1 : 0, of / ranks); }
+static gint64 gates_of(int activation) { return orr_activation_is_gated(activation) ? 2 : 1; }
+
+static void add(OrrLayer *layer, OrrMatrix matrix) {
+  layer->matrices[layer->n_matrices++] = matrix;
+}
+
+static double norm_parameters(const OrrLayer *layer) {
+  return (layer->norm == ORR_NORM_LAYERNORM && layer->bias ? 2.0 : 1.0) * (double)layer->hidden;
+}
+
+/* --- mixers --- */
+
+static void add_attention(OrrLayer *layer, const OrrModel *model) {
+  add(layer, (OrrMatrix){"qkv", "qkv", layer->hidden, layer->q + 2 * layer->kv, ORR_SPLIT_COLUMN,
+                         ORR_QUANTIZED_MIXER, ORR_LORA_QKV, .bias = layer->bias || model->qkv_bias,
+                         .pieces = {{"wq", layer->q}, {"wk", layer->kv}, {"wv", layer->value}}});
+  add(layer, (OrrMatrix){"projection", "attention-out", layer->q, layer->hidden, ORR_SPLIT_ROW,
+                         ORR_QUANTIZED_MIXER, ORR_LORA_PROJECTION, .bias = layer->bias});
+  if (model->qk_norm && layer->causal) layer->vectors += 2.0 * (double)layer->head_dim;
+}
+
+static void add_latent(OrrLayer *layer, const OrrMla *mla) {
+  const gint64 h = layer->hidden, up = layer->heads * (mla->nope_dim + mla->value_dim);
+  if (mla->q_rank)
+    add(layer, (OrrMatrix){"q-down", "q-down", h, mla->q_rank, ORR_SPLIT_NONE, ORR_QUANTIZED_MIXER,
+                           ORR_LORA_QKV});
+  add(layer, (OrrMatrix){"kv-down", "kv-down", h, mla->kv_rank + mla->rope_dim, ORR_SPLIT_NONE,
+                         ORR_QUANTIZED_MIXER, ORR_LORA_QKV});
+  add(layer, (OrrMatrix){"q-up", "q-up", mla->q_rank ? mla->q_rank : h, layer->q, ORR_SPLIT_COLUMN,
+                         ORR_QUANTIZED_MIXER, ORR_LORA_QKV});
+  add(layer, (OrrMatrix){"kv-up", "kv-up", mla->kv_rank, up, ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER,
+                         ORR_LORA_QKV});
+  add(layer, (OrrMatrix){"projection", "projection", layer->context, h, ORR_SPLIT_ROW,
+                         ORR_QUANTIZED_MIXER, ORR_LORA_PROJECTION});
+  layer->vectors += (double)(mla->q_rank + mla->kv_rank);
+}
+
+static OrrScan mamba_scan(const OrrMamba *mamba, gint64 tp) {
+  const gint64 heads = share(mamba->heads, tp), groups = share(mamba->groups, tp);
+  const gint64 out = heads * mamba->head_dim, conv = out + 2 * groups * mamba->state;
+  return (OrrScan){heads,        groups,      mamba->state,       mamba->head_dim,
+                   mamba->chunk, mamba->conv, out + conv + heads, conv,
+                   out,          FALSE};
+}
+
+static OrrScan linear_scan(const OrrLinear *linear, gint64 tp) {
+  const gboolean delta = linear->kind == ORR_LINEAR_GATED_DELTA;
+  const gint64 heads = share(linear->value_heads, tp),
+               keys = share(linear->key_heads, tp) * linear->key_dim;
+  const gint64 out = heads * linear->value_dim, conv = 2 * keys + out;
+  return (OrrScan){heads,
+                   heads,
+                   linear->key_dim,
+                   linear->value_dim,
+                   linear->chunk,
+                   linear->conv,
+                   conv + out + (delta ? 2 * heads : 0),
+                   linear->conv ? conv : 0,
+                   out,
+                   delta};
+}
+
+/* Vectors. Mamba: the convolution with its bias; A, D and the bias of dt for each head; the gated
+ * norm. Gated delta: the convolution; A and the bias of dt; a norm of a head's width. Lightning: a
+ * norm of all values. */
+static void add_scan(OrrLayer *layer, const OrrModel *model, gint64 tp) {
+  const gboolean mamba = layer->kind.mixer == ORR_MIXER_MAMBA;
+  const OrrScan scan = mamba ? mamba_scan(&model->mamba, tp) : linear_scan(&model->linear, tp);
+  layer->scan = scan;
+  add(layer, (OrrMatrix){mamba ? "mamba-in" : "linear-in", "state-in", layer->hidden, scan.in,
+                         ORR_SPLIT_COLUMN, ORR_QUANTIZED_MIXER});
+  add(layer, (OrrMatrix){mamba ? "mamba-out" : "linear-out", "state-out", scan.out, layer->hidden,
+                         ORR_SPLIT_ROW, ORR_QUANTIZED_MIXER});
+  layer->vectors += (double)((scan.taps + mamba) * scan.conv);
+  if (mamba)
+    layer->vectors += (double)(3 * scan.heads + scan.out);
+  else
+    layer->vectors += (double)(scan.delta ? 2 * scan.heads + scan.value : scan.out);
+}
+
+static void add_mixer(OrrLayer *layer, const OrrModel *model, gint64 tp) {
+  switch (layer->kind.mixer) {
+  case ORR_MIXER_NONE:
+    break;
+  case ORR_MIXER_MAMBA:
+  case ORR_MIXER_LINEAR:
+    add_scan(layer, model, tp);
+    break;
+  default:
+    if (layer->latent)
+      add_latent(layer, &model->mla);
+    else
+      add_attention(layer, model);
+  }
+}
+
+/* --- feed-forwards --- */
+
+static void add_dense(OrrLayer *layer) {
+  const gint64 h = layer->hidden, f = layer->ffn;
+  OrrMatrix up = {
+      "fc1",        "mlp-up",   h, layer->fc1_width, ORR_SPLIT_COLUMN, ORR_QUANTIZED_FEED,
+      ORR_LORA_FC1, layer->bias};
+  if (layer->fc1_width > f)
+    up.pieces[0] = (OrrProduct){"w1", f}, up.pieces[1] = (OrrProduct){"w3", f};
+  add(layer, up);
+  add(layer, (OrrMatrix){"fc2", "mlp-down", f, h, ORR_SPLIT_ROW, ORR_QUANTIZED_FEED, ORR_LORA_FC2,
+                         layer->bias});
+}
+
+static void add_experts(OrrLayer *layer, const OrrModel *model, gint64 tp, gint64 etp) {
+  const OrrMoe *moe = &model->moe;
+  const gint64 h = layer->hidden, gates = gates_of(layer->activation);
+  const gint64 w = moe->latent ? moe->latent : h, shared = divide_up(moe->shared_ffn, tp);
+  const gint64 f = (moe->ffn ? moe->ffn : model->ffn) / etp;
+  add(layer, (OrrMatrix){"router", "router", h, moe->experts, ORR_SPLIT_NONE, ORR_QUANTIZED_FEED,
+                         .bias = layer->bias, .plain = TRUE});
+  if (moe->latent) {
+    add(layer, (OrrMatrix){"latent-down", "latent-down", h, w, ORR_SPLIT_NONE, ORR_QUANTIZED_FEED,
+                           .plain = TRUE});
+    add(layer, (OrrMatrix){"latent-up", "latent-up", w, h, ORR_SPLIT_NONE, ORR_QUANTIZED_FEED,
+                           .plain = TRUE});
+  }
+  if (moe->shared_gate)
+    add(layer, (OrrMatrix){"shared-gate", "shared-gate", h, 1, ORR_SPLIT_NONE, ORR_QUANTIZED_FEED,
+                           .plain = TRUE});
+  if (shared) {
+    add(layer, (OrrMatrix){"shared-fc1", "mlp-up", h, gates * shared, ORR_SPLIT_COLUMN,
+                           ORR_QUANTIZED_SHARED});
+    add(layer,
+        (OrrMatrix){"shared-fc2", "mlp-down", shared, h, ORR_SPLIT_ROW, ORR_QUANTIZED_SHARED});
+  }
+  add(layer, (OrrMatrix){"experts-fc1", "experts", w, gates * f, ORR_SPLIT_COLUMN,
+                         ORR_QUANTIZED_EXPERTS, .bias = layer->bias});
+  add(layer, (OrrMatrix){"experts-fc2", "experts", f, w, ORR_SPLIT_ROW, ORR_QUANTIZED_EXPERTS,
+                         .bias = layer->bias});
+}
+
+/* --- the layer --- */
+
+/* The widths of attention and of a dense feed-forward. */
+static void set_widths(OrrLayer *layer, const OrrModel *model, gint64 tp) {
+  const OrrEncoder *encoder = &model->encoder;
+  const OrrMla *mla = &model->mla;
+  const gboolean encodes = !layer->causal;
+  layer->heads = divide_up(encodes ? encoder->heads : model->heads, tp);
+  layer->kv_heads = encodes || layer->latent ? layer->heads : divide_up(model->kv_heads, tp);
+  layer->head_dim = encodes         ? encoder->hidden / MAX(1, encoder->heads)
+                    : layer->latent ? mla->nope_dim + mla->rope_dim
+                                    : model->head_dim;
+  layer->value_dim = layer->latent ? mla->value_dim : layer->head_dim;
+  layer->q = layer->heads * layer->head_dim;
+  layer->kv = layer->kv_heads * layer->head_dim;
+  layer->value = layer->kv_heads * layer->value_dim;
+  layer->context = layer->heads * layer->value_dim;
+  layer->ffn = divide_up(encodes ? encoder->ffn : model->ffn, tp);
+  layer->fc1_width = gates_of(layer->activation) * layer->ffn;
+}
+
+static double norms_of(const OrrLayer *layer, const OrrModel *model) {
+  const int blocks = (layer->kind.mixer != ORR_MIXER_NONE) + (layer->kind.feed != ORR_FEED_NONE);
+  if (!layer->causal) return blocks;
+  return model->parallel ? 1 : blocks * (model->post_norms ? 2 : 1);
+}
+
+OrrLayer orr_layer(const OrrModel *model, guint kind, gint64 tp, gint64 ep, gint64 etp) {
+  const OrrEncoder *encoder = &model->encoder;
+  OrrLayer layer = {.kind = orr_model_kind(model, kind)};
+  const gboolean encodes = layer.kind.mixer == ORR_MIXER_ENCODER;
+  layer.causal = !encodes;
+  layer.bias = encodes || model->bias;
+  layer.latent = !encodes && model->mla.kv_rank > 0;
+  layer.activation = encodes ? encoder->activation : model->activation;
+  layer.norm = encodes ? encoder->norm : model->norm;
+  layer.hidden = encodes ? encoder->hidden : model->hidden;
+  layer.experts = (double)model->moe.experts / (double)ep;
+  set_widths(&layer, model, tp);
+  layer.vectors = norms_of(&layer, model) * norm_parameters(&layer);
+  add_mixer(&layer, model, tp);
+  if (layer.kind.feed == ORR_FEED_DENSE) add_dense(&layer);
+  if (layer.kind.feed == ORR_FEED_MOE) add_experts(&layer, model, tp, etp);
+  return layer;
+}
+
+const OrrMatrix *orr_layer_matrix(const OrrLayer *layer, const char *name) {
+  for (guint i = 0; i < layer->n_matrices; i++)
+    if (strcmp(layer->matrices[i].name, name) == 0) return &layer->matrices[i];
+  return NULL;
+}
+
+static double copies_of(const OrrMatrix *matrix, double experts) {
+  return matrix->part == ORR_QUANTIZED_EXPERTS ? experts : 1;
+}
+
+double orr_matrix_weights(const OrrMatrix *matrix, double experts) {
+  return (double)matrix->in * (double)matrix->out * copies_of(matrix, experts);
+}
+
+double orr_matrix_biases(const OrrMatrix *matrix, double experts) {
+  return matrix->bias ? (double)matrix->out * copies_of(matrix, experts) : 0;
+}

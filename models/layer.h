@@ -1,0 +1,101 @@
+/*
+ * layer.h - a layer as a table of matrices, on one rank of its tensor- and expert-parallel groups.
+ *
+ * One row names a matrix, its widths, how ranks split it, the part whose weight format it has, and
+ * the adapter that it can have. Everything that depends on matrices reads the table: parameters and
+ * FLOPs (model_size.c), weights of a rank (transformer_weights.c, inference_memory.c), products of
+ * training (transformer_*.c) and of serving (inference.c), kept inputs (transformer_memory.c),
+ * adapters (inference_lora.c). A new kind of mixer or feed-forward is a function in layer.c that
+ * adds some rows, and a list of steps that runs them (transformer_layer.c, inference.c).
+ *
+ * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, r and w as in model.h, t = tp:
+ *
+ *   attention         qkv          h -> (q + 2 kv) / t         projection  q / t -> h
+ *   latent attention  q-down       h -> Rq                     kv-down     h -> Rk + r
+ *                     q-up         Rq or h -> a (n + r) / t    kv-up       Rk -> a (n + v) / t
+ *                     projection   a v / t -> h
+ *   Mamba-2           mamba-in     h -> (2 d + 2 g N + H) / t  mamba-out   d / t -> h
+ *   linear attention  linear-in    h -> (2 K + 2 V) / t        linear-out  V / t -> h
+ *                     (gated delta: two gates for each value head more)
+ *   dense             fc1          h -> f / t (gated: 2 f / t) fc2         f / t -> h
+ *   experts           router       h -> E                      shared-gate h -> 1
+ *                     shared-fc1, shared-fc2                   as dense
+ *                     latent-down  h -> w                      latent-up   w -> h
+ *                     experts-fc1, experts-fc2                 as dense, for each expert
+ */
+#ifndef ORR_LAYER_H
+#define ORR_LAYER_H
+
+#include "models/lora.h"
+#include "models/model.h"
+
+G_BEGIN_DECLS
+
+/* How a matrix is split over the tensor-parallel group: along its outputs, along its inputs, or not
+ * (each rank has a copy and works on its own tokens). */
+typedef enum { ORR_SPLIT_COLUMN, ORR_SPLIT_ROW, ORR_SPLIT_NONE } OrrSplit;
+
+/* One product that runs instead of its matrix' whole product. */
+typedef struct {
+  const char *name;
+  gint64 n; /* width of its result */
+} OrrProduct;
+
+typedef struct {
+  const char *name;   /* of its product in training */
+  const char *served; /* and in serving */
+  gint64 in, out;     /* widths on this rank */
+  OrrSplit split;
+  OrrQuantizedPart part; /* routed experts: the row is one of `experts` equal matrices */
+  guint lora;            /* the bit of the adapter that it can have; 0: none */
+  gboolean bias;         /* its result has a bias */
+  gboolean plain;        /* stays in the storage format, and has no adapter */
+  OrrProduct pieces[3];  /* the products of a framework that does not join them; none: one */
+} OrrMatrix;
+
+/* The scan of a mixer with a state. */
+typedef struct {
+  gint64 heads, groups; /* groups share their scores */
+  gint64 key, value;    /* sizes of a head's state: N and P, or K and V */
+  gint64 chunk;
+  gint64 taps;          /* of the convolution */
+  gint64 in, conv, out; /* widths of the first projection, of the convolution, and of the output */
+  gboolean delta;
+} OrrScan;
+
+enum { ORR_MAX_MATRICES = 16 };
+
+typedef struct {
+  OrrLayerKind kind;
+  int activation, norm; /* OrrActivation, OrrNorm */
+  gboolean bias, causal;
+  gboolean latent; /* multi-head latent attention */
+  gint64 hidden;
+  gint64 heads, kv_heads;     /* MLA: each head has its own key */
+  gint64 head_dim, value_dim; /* sizes of a key and of a value */
+  gint64 q, kv;               /* widths of queries and keys; MLA: both with position */
+  gint64 value;               /* and of values (kv, except in MLA) */
+  gint64 context;             /* and of the attention's result: heads times the size of a value */
+  gint64 ffn;
+  gint64 fc1_width; /* ffn, twice that where gated */
+  OrrScan scan;
+  double experts; /* routed experts on this rank */
+  double vectors; /* parameters outside matrices and their biases: norms, convolutions ... */
+  guint n_matrices;
+  OrrMatrix matrices[ORR_MAX_MATRICES];
+} OrrLayer;
+
+/* A layer of @kind, settled, on one of @tp ranks; its routed experts are split over @ep groups of
+ * whole experts, and each over @etp ranks. With 1, 1, 1 the whole layer. */
+OrrLayer orr_layer(const OrrModel *model, guint kind, gint64 tp, gint64 ep, gint64 etp);
+
+/* NULL: the layer has no such matrix. */
+const OrrMatrix *orr_layer_matrix(const OrrLayer *layer, const char *name);
+
+/* Weights of one row, and its biases; of routed experts, of @experts of them. */
+double orr_matrix_weights(const OrrMatrix *matrix, double experts);
+double orr_matrix_biases(const OrrMatrix *matrix, double experts);
+
+G_END_DECLS
+
+#endif
