@@ -15,7 +15,6 @@
 #define ORR_INPUTS_H
 
 #include "sim/run/answer/outcome.h"
-#include "sim/run/children.h"
 #include "sim/run/scenario.h"
 
 G_BEGIN_DECLS

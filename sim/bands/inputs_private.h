@@ -5,20 +5,15 @@
 #define ORR_INPUTS_PRIVATE_H
 
 #include "sim/bands/inputs.h"
+#include "sim/study/study.h"
 
 G_BEGIN_DECLS
-
-typedef struct {
-  gboolean ok;
-  char *reason; /* why not ok; "" */
-  OrrResult result;
-} OrrInputsReplay;
 
 struct OrrInputs {
   GPtrArray *uncertain; /* of OrrUncertain *, the scenario's */
   guint n;              /* replays */
   double *values;       /* [r * uncertain->len + i], in base units */
-  OrrInputsReplay *replays;
+  OrrStudyAnswer *replays;
 };
 
 G_END_DECLS

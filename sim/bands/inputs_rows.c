@@ -79,7 +79,7 @@ static double number_in(const OrrField *field, const OrrResult *result) {
 static Sample sample_of(const OrrInputs *inputs, const OrrField *field) {
   Sample sample = {0, g_new(guint, inputs->n), g_new(double, inputs->n)};
   for (guint r = 0; r < inputs->n; r++) {
-    if (!inputs->replays[r].ok) continue;
+    if (inputs->replays[r].error) continue;
     const double number = number_in(field, &inputs->replays[r].result);
     if (!isfinite(number)) continue;
     sample.replays[sample.n] = r;
@@ -194,15 +194,16 @@ static char *settings_of(const OrrInputs *inputs, guint replay) {
 
 static void add_replays(const OrrInputs *inputs, OrrOutcome *outcome) {
   for (guint r = 0; r < inputs->n; r++) {
-    const OrrInputsReplay *replay = &inputs->replays[r];
-    const char *status = !replay->ok                                ? "failed"
+    const OrrStudyAnswer *replay = &inputs->replays[r];
+    const char *status = replay->error                              ? "failed"
                          : is_over_memory(outcome, &replay->result) ? "over-memory"
                                                                     : "ok";
     g_autofree char *settings = settings_of(inputs, r);
     const OrrInputReplayRow row = {
         .replay = r + 1,
         .status = (char *)status,
-        .reason = g_string_chunk_insert_const(outcome->names, replay->reason),
+        .reason = g_string_chunk_insert_const(outcome->names,
+                                              replay->error ? replay->error->message : ""),
         .settings = g_string_chunk_insert_const(outcome->names, settings)};
     g_array_append_val(outcome->input_replays, row);
   }

@@ -39,8 +39,8 @@ static const GOptionEntry options[] = {
 /* What the answer is made of. */
 typedef struct {
   const OrrSweepReport *report;
-  guint n; /* points that are shown */
-  OrrPlanAnswer answers[SHOWN];
+  guint n;                              /* points that are shown */
+  OrrStudyAnswer *answers;              /* [n] */
   char *best_file, *best_text, *launch; /* launch: NULL where none is known */
 } Plan;
 
@@ -197,8 +197,8 @@ static gboolean simulate_best(OrrLibrary *library, Plan *plan, const char *file,
     if (!tree) return FALSE;
     g_ptr_array_add(points, tree);
   }
-  if (!orr_plan_simulate(library, points, (guint)orr_options.n_jobs, plan->answers, error))
-    return FALSE;
+  plan->answers = orr_plan_simulate(library, points, (guint)orr_options.n_jobs, error);
+  if (!plan->answers) return FALSE;
   describe_best(library, plan, points->pdata[0], file);
   return TRUE;
 }

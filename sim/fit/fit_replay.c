@@ -1,6 +1,6 @@
 /*
  * fit_replay.c - sets a row's load and the constants in a copy of the scenario's tree, and replays
- * it briefly in a child process.
+ * it briefly (study.h).
  */
 #include "sim/fit/fit_replay.h"
 
@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/run/children.h"
-#include "sim/run/simulate.h"
+#include "sim/study/study.h"
 
 typedef struct {
   const OrrFitReplays *replays;
@@ -66,80 +65,46 @@ static gboolean set_constants(const OrrFitReplays *replays, const OrrFitTask *ta
   return TRUE;
 }
 
-/* Some steps are too short to be shortened: then the whole is replayed. */
-static OrrOutcome *simulate(const OrrRunWorld *world, const OrrScenario *scenario, GError **error) {
-  for (guint shorten = scenario->engine == ORR_REPLAY_SIMGRID ? 0 : 1;; shorten++) {
-    gboolean too_short = FALSE;
-    const OrrSimulation options = {.brief = TRUE, .shorten = shorten, .too_short = &too_short};
-    OrrOutcome *outcome = orr_simulate_in(world, scenario, &options, error);
-    if (!too_short) return outcome;
-  }
-}
-
-static OrrOutcome *replay_once(const Work *work, guint index, gboolean *ret_is_training,
-                               GError **error) {
-  const OrrFitReplays *replays = work->replays;
+static OrrNode *tree_of(guint index, void *user, GError **error) {
+  const Work *work = user;
   const OrrFitTask *task = &work->tasks[index];
-  const OrrFitRow *row = replays->rows->pdata[task->row];
-  g_autoptr(OrrNode) tree = orr_node_copy(replays->tree);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  if (!set_row(tree, row, error) || !set_constants(replays, task, tree, error)) return NULL;
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(replays->library, tree, diags);
-  if (!scenario) {
-    orr_diags_check(diags, error);
-    return NULL;
-  }
-  g_autoptr(OrrRunWorld) world = orr_run_world_new(replays->library, scenario, error);
-  *ret_is_training = strcmp(scenario->workload.entry->name, "training") == 0;
-  return world ? simulate(world, scenario, error) : NULL;
+  g_autoptr(OrrNode) tree = orr_node_copy(work->replays->tree);
+  return set_row(tree, work->replays->rows->pdata[task->row], error) &&
+                 set_constants(work->replays, task, tree, error)
+             ? g_steal_pointer(&tree)
+             : NULL;
 }
 
-/* Eight doubles and a reason, as bytes. */
-typedef struct {
-  gboolean ok;
-  double values[ORR_FIT_N_COLUMNS];
-  char reason[400];
-} Answer;
-
-static GBytes *replay(guint index, void *user) {
-  Answer answer = {0};
-  g_autoptr(GError) error = NULL;
-  gboolean is_training = FALSE;
-  g_autoptr(OrrOutcome) outcome = replay_once(user, index, &is_training, &error);
-  for (int i = 0; i < ORR_FIT_N_COLUMNS; i++) answer.values[i] = NAN;
-  answer.ok = outcome != NULL;
-  g_strlcpy(answer.reason, error ? error->message : "", sizeof answer.reason);
-  if (outcome && is_training) {
-    answer.values[ORR_FIT_ITERATION] = outcome->result.training.iteration_time_s;
-  } else if (outcome) {
-    answer.values[ORR_FIT_TTFT] = outcome->result.serving.ttft.mean;
-    answer.values[ORR_FIT_TPOT] = outcome->result.serving.tpot.mean;
-    answer.values[ORR_FIT_E2E] = outcome->result.serving.e2e.mean;
+static void take(const OrrStudyAnswer *answer, double *ret_values) {
+  for (int i = 0; i < ORR_FIT_N_COLUMNS; i++) ret_values[i] = NAN;
+  if (strcmp(answer->kind->entry.name, "training") == 0) {
+    ret_values[ORR_FIT_ITERATION] = answer->result.training.iteration_time_s;
+  } else {
+    ret_values[ORR_FIT_TTFT] = answer->result.serving.ttft.mean;
+    ret_values[ORR_FIT_TPOT] = answer->result.serving.tpot.mean;
+    ret_values[ORR_FIT_E2E] = answer->result.serving.e2e.mean;
   }
-  return g_bytes_new(&answer, sizeof answer);
-}
-
-static gboolean unpack(const OrrChildAnswer *child, const OrrFitRow *row, double *ret_values,
-                       GError **error) {
-  gsize size = 0;
-  const Answer *answer = child->bytes ? g_bytes_get_data(child->bytes, &size) : NULL;
-  if (answer && size == sizeof *answer && answer->ok) {
-    memcpy(ret_values, answer->values, sizeof answer->values);
-    return TRUE;
-  }
-  return orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s:%d: the replay of this row failed: %s",
-                       row->place.file, row->place.line,
-                       answer && size == sizeof *answer ? answer->reason : child->failure);
 }
 
 gboolean orr_fit_replay(const OrrFitReplays *replays, const OrrFitTask *tasks, guint n,
                         double *ret_values, GError **error) {
   Work work = {replays, tasks};
-  const OrrChildren children = {.n = n, .jobs = replays->jobs, .work = replay, .user = &work};
-  g_autoptr(GPtrArray) answers = orr_children_run(&children);
-  for (guint i = 0; i < n; i++)
-    if (!unpack(answers->pdata[i], replays->rows->pdata[tasks[i].row],
-                &ret_values[(gsize)i * ORR_FIT_N_COLUMNS], error))
-      return FALSE;
-  return TRUE;
+  const OrrStudy study = {.library = replays->library,
+                          .n = n,
+                          .jobs = replays->jobs,
+                          .tree = tree_of,
+                          .is_brief = TRUE,
+                          .user = &work};
+  OrrStudyAnswer *answers = orr_study_run(&study);
+  gboolean is_fine = TRUE;
+  for (guint i = 0; is_fine && i < n; i++) {
+    const OrrFitRow *row = replays->rows->pdata[tasks[i].row];
+    if (!answers[i].error)
+      take(&answers[i], &ret_values[(gsize)i * ORR_FIT_N_COLUMNS]);
+    else
+      is_fine = orr_fault_set(error, ORR_FAULT_DOCUMENT, "%s:%d: the replay of this row failed: %s",
+                              row->place.file, row->place.line, answers[i].error->message);
+  }
+  orr_study_free(answers, n);
+  return is_fine;
 }

@@ -9,8 +9,7 @@
 #ifndef ORR_PLAN_H
 #define ORR_PLAN_H
 
-#include "sim/run/answer/rows.h"
-#include "sim/run/scenario.h"
+#include "sim/study/study.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -48,29 +47,20 @@ OrrNode *orr_plan_tree(const char *text, OrrDiags *diags);
 /* GPUs of a node of the cluster that is asked about. 0 with ORR_FAULT_DOCUMENT: an unknown name. */
 gint64 orr_plan_gpus_per_node(OrrLibrary *library, const OrrPlanTraining *asked, GError **error);
 
-/* One of the best points, simulated again. */
-typedef struct {
-  gboolean is_ok;
-  char reason[400]; /* where it is not */
-  OrrResult result;
-  double seconds[ORR_N_TIMES]; /* training: a step by kind of time, mean over GPUs */
-} OrrPlanAnswer;
-
 /* The scenario of @file without its sweep: section and with @settings ("workload.parallel.tp=8",
  * strv) applied. NULL with @error. */
 OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, GError **error);
 
-/* Simulates @points (of OrrNode *), one process each, @jobs at once (0: one per core).
- * @ret_answers: as many as points. */
-void orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs,
-                  OrrPlanAnswer *ret_answers);
-/* Likewise; FALSE with the reason of the first that failed. */
-gboolean orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
-                           OrrPlanAnswer *ret_answers, GError **error);
+/* Simulates @points (of OrrNode *), one process each, @jobs at once (0: one per core). Returns as
+ * many answers as points: orr_study_free. */
+OrrStudyAnswer *orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs);
+/* Likewise; NULL with the reason of the first that failed. */
+OrrStudyAnswer *orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
+                                  GError **error);
 
 /* Why @other is slower than @best: "4.1 % slower: bubble +0.21 s, gemm +0.05 s", the kinds of time
  * that grow most. Newly allocated. */
-char *orr_plan_why(const OrrPlanAnswer *best, const OrrPlanAnswer *other);
+char *orr_plan_why(const OrrStudyAnswer *best, const OrrStudyAnswer *other);
 
 /* "4M", "2T", "512", "1.5e9": a count with K, M, B (or G) or T for thousands and so on. FALSE with
  * ORR_FAULT_USAGE that names @option. */

@@ -7,8 +7,6 @@
 #include "sim/base/fault.h"
 #include "sim/base/settings.h"
 #include "sim/plan/plan.h"
-#include "sim/run/children.h"
-#include "sim/run/simulate.h"
 
 OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -22,60 +20,31 @@ OrrNode *orr_plan_point(OrrLibrary *library, const char *file, char **settings, 
                                                                         : NULL;
 }
 
-typedef struct {
-  OrrLibrary *library;
-  const GPtrArray *points;
-} Work;
+static OrrNode *tree_of(guint index, void *points, GError **error) {
+  (void)error;
+  return orr_node_copy(((const GPtrArray *)points)->pdata[index]);
+}
 
-static OrrOutcome *simulate(const Work *work, guint index, GError **error) {
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrScenario) scenario =
-      orr_scenario_read(work->library, work->points->pdata[index], diags);
-  if (!scenario) {
-    orr_diags_check(diags, error);
+OrrStudyAnswer *orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs) {
+  const OrrStudy study = {
+      .library = library, .n = points->len, .jobs = jobs, .tree = tree_of, .user = (void *)points};
+  return orr_study_run(&study);
+}
+
+OrrStudyAnswer *orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
+                                  GError **error) {
+  OrrStudyAnswer *answers = orr_plan_try(library, points, jobs);
+  for (guint i = 0; i < points->len; i++) {
+    if (!answers[i].error) continue;
+    orr_fault_set(error, ORR_FAULT_STUCK, "point %u of the best failed: %s", i + 1,
+                  answers[i].error->message);
+    orr_study_free(answers, points->len);
     return NULL;
   }
-  return orr_simulate(work->library, scenario, FALSE, error);
+  return answers;
 }
 
-static GBytes *answer(guint index, void *user) {
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrOutcome) outcome = simulate(user, index, &error);
-  OrrPlanAnswer found = {.is_ok = outcome != NULL};
-  g_strlcpy(found.reason, error ? error->message : "", sizeof found.reason);
-  if (outcome) {
-    found.result = outcome->result;
-    memcpy(found.seconds, outcome->time_by_kind, sizeof found.seconds);
-  }
-  return g_bytes_new(&found, sizeof found);
-}
-
-void orr_plan_try(OrrLibrary *library, const GPtrArray *points, guint jobs,
-                  OrrPlanAnswer *ret_answers) {
-  Work work = {library, points};
-  const OrrChildren children = {.n = points->len, .jobs = jobs, .work = answer, .user = &work};
-  g_autoptr(GPtrArray) found = orr_children_run(&children);
-  for (guint i = 0; i < points->len; i++) {
-    const OrrChildAnswer *child = found->pdata[i];
-    gsize size = 0;
-    const OrrPlanAnswer *packed = child->bytes ? g_bytes_get_data(child->bytes, &size) : NULL;
-    ret_answers[i] = packed && size == sizeof *packed ? *packed : (OrrPlanAnswer){0};
-    if (!packed) g_strlcpy(ret_answers[i].reason, child->failure, sizeof ret_answers[i].reason);
-  }
-}
-
-gboolean orr_plan_simulate(OrrLibrary *library, const GPtrArray *points, guint jobs,
-                           OrrPlanAnswer *ret_answers, GError **error) {
-  orr_plan_try(library, points, jobs, ret_answers);
-  for (guint i = 0; i < points->len; i++) {
-    if (ret_answers[i].is_ok) continue;
-    return orr_fault_set(error, ORR_FAULT_STUCK, "point %u of the best failed: %s", i + 1,
-                         ret_answers[i].reason);
-  }
-  return TRUE;
-}
-
-char *orr_plan_why(const OrrPlanAnswer *best, const OrrPlanAnswer *other) {
+char *orr_plan_why(const OrrStudyAnswer *best, const OrrStudyAnswer *other) {
   const double best_s = best->result.training.iteration_time_s,
                other_s = other->result.training.iteration_time_s;
   const double slower = other_s / best_s - 1;

@@ -112,12 +112,11 @@ GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
   g_autoptr(GPtrArray) tries = tries_of(scenario->workload.params);
   g_autoptr(GPtrArray) settings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
   g_autoptr(GPtrArray) points = orr_plan_remedy_points(library, tree, tries, settings);
-  g_autofree OrrPlanAnswer *answers = g_new0(OrrPlanAnswer, MAX(points->len, 1));
+  OrrStudyAnswer *answers = orr_plan_try(library, points, 0);
   GPtrArray *remedies = g_ptr_array_new_with_free_func((GDestroyNotify)orr_plan_remedy_free);
-  orr_plan_try(library, points, 0, answers);
   for (guint i = 0; i < points->len; i++) {
     const OrrTrainingResult *result = &answers[i].result.training;
-    if (!answers[i].is_ok || !result->fits) continue;
+    if (answers[i].error || !result->fits) continue;
     OrrPlanRemedy *remedy = g_new0(OrrPlanRemedy, 1);
     remedy->settings = g_strdupv(settings->pdata[i]);
     remedy->iteration_s = result->iteration_time_s;
@@ -126,6 +125,7 @@ GPtrArray *orr_plan_remedy_list(OrrLibrary *library, const OrrNode *tree,
   }
   g_ptr_array_sort(remedies, faster);
   *ret_n_tried = points->len;
+  orr_study_free(answers, points->len);
   return remedies;
 }
 

@@ -123,13 +123,13 @@ GPtrArray *orr_plan_remedy_serving_list(OrrLibrary *library, const OrrNode *tree
   g_autoptr(OrrNode) short_tree = brief(tree, scenario->workload.params);
   g_autoptr(GPtrArray) settings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
   g_autoptr(GPtrArray) points = orr_plan_remedy_points(library, short_tree, tries, settings);
-  g_autofree OrrPlanAnswer *answers = g_new0(OrrPlanAnswer, MAX(points->len, 1));
+  OrrStudyAnswer *answers = orr_plan_try(library, points, 0);
   GPtrArray *remedies = g_ptr_array_new_with_free_func((GDestroyNotify)orr_plan_remedy_free);
-  orr_plan_try(library, points, 0, answers);
   for (guint i = 0; i < points->len; i++)
-    if (answers[i].is_ok)
+    if (!answers[i].error)
       g_ptr_array_add(remedies, remedy_of(settings->pdata[i], &answers[i].result.serving));
   g_ptr_array_sort(remedies, cheaper);
   *ret_n_tried = points->len;
+  orr_study_free(answers, points->len);
   return remedies;
 }

@@ -11,7 +11,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/plan/plan_serving.h"
-#include "sim/run/children.h"
+#include "sim/base/children.h"
 #include "sim/run/simulate.h"
 #include "sim/sweep/capacity.h"
 
@@ -271,7 +271,8 @@ static void answer_one(const Search *search, guint i, OrrPlanLayout *layout) {
     look(search, layout);
 }
 
-static GBytes *work(guint index, void *user) {
+static GBytes *work(guint index, void *user, GError **error) {
+  (void)error;
   const Search *search = user;
   const guint n = per_child(search), begin = index * n, end = MIN(begin + n, search->todo->len);
   GByteArray *bytes = g_byte_array_new();
@@ -300,7 +301,7 @@ static void take_answer(const Search *search, guint i, const OrrChildAnswer *ans
   if (bytes && at + sizeof *layout <= size)
     memcpy(layout, bytes + at, sizeof *layout);
   else
-    set_why(layout, ORR_PLAN_FAILED, answer->failure ? answer->failure : "no answer");
+    set_why(layout, ORR_PLAN_FAILED, answer->error->message);
 }
 
 /* Answers the layouts of `todo`. */
@@ -311,6 +312,7 @@ static gboolean run_round(Search *search, GError **error) {
                                 .work = work,
                                 .progress = progress,
                                 .user = search};
+  orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL); /* once, instead of in each child */
   g_autoptr(GPtrArray) answers = orr_children_run(&children);
   for (guint i = 0; i < search->todo->len; i++) {
     const guint index = g_array_index(search->todo, guint, i);

@@ -1,27 +1,18 @@
 /*
- * alone.c - forks, replays the work in the child, and reads its end through a pipe. The child never
- * returns: it writes one Answer, or the error that stopped it, and exits.
+ * alone.c - replays the work in a child, and takes its end.
  */
 #include "sim/run/alone.h"
 
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "sim/base/fault.h"
+#include "sim/base/children.h"
 #include "sim/run/replay.h"
 #include "sim/run/run_work.h"
 
-/* The message through the pipe. */
 typedef struct {
-  OrrAlone alone;
-  int code; /* OrrFaultCode, where there is a message */
-  char message[512];
-} Answer;
+  const OrrScenario *scenario;
+  OrrWork *work;
+} Task;
 
 static void keep_end(const OrrSpan *span, void *user) {
   *(double *)user = fmax(*(double *)user, span->end_s);
@@ -45,39 +36,20 @@ static gboolean replay(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret
   return TRUE;
 }
 
-static void G_GNUC_NORETURN answer_in_child(const OrrScenario *scenario, OrrWork *work, int fd) {
-  g_autoptr(GError) error = NULL;
-  Answer answer = {0};
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child ends with its parent */
-  if (!replay(scenario, work, &answer.alone, &error)) {
-    answer.code = error->code;
-    g_strlcpy(answer.message, error->message, sizeof answer.message);
-  }
-  _exit(write(fd, &answer, sizeof answer) == (gssize)sizeof answer ? 0 : 1);
+static GBytes *work(guint index, void *user, GError **error) {
+  (void)index;
+  const Task *task = user;
+  OrrAlone alone = {0};
+  return replay(task->scenario, task->work, &alone, error) ? g_bytes_new(&alone, sizeof alone)
+                                                           : NULL;
 }
 
-static gboolean run_child(const OrrScenario *scenario, OrrWork *work, Answer *answer) {
-  int ends[2], status = 0;
-  if (pipe(ends) != 0) return FALSE;
-  const pid_t child = fork();
-  if (child == 0) answer_in_child(scenario, work, ends[1]);
-  close(ends[1]);
-  const gboolean fine =
-      child > 0 && read(ends[0], answer, sizeof *answer) == (gssize)sizeof *answer;
-  close(ends[0]);
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return fine;
-}
-
-gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
+gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *own, OrrAlone *ret_alone,
                             GError **error) {
-  Answer answer = {0};
-  if (!orr_run_work_prepare(scenario, work, error)) return FALSE;
-  if (!run_child(scenario, work, &answer))
-    return orr_fault_set(error, ORR_FAULT_RESOURCE, "%s could not be replayed alone",
-                         scenario->name);
-  if (answer.message[0] != '\0')
-    return orr_fault_set(error, answer.code, "%s alone: %s", scenario->name, answer.message);
-  *ret_alone = answer.alone;
-  return TRUE;
+  Task task = {scenario, own};
+  const OrrChildren children = {.n = 1, .work = work, .user = &task};
+  if (!orr_run_work_prepare(scenario, own, error)) return FALSE;
+  if (orr_children_collect(&children, sizeof *ret_alone, ret_alone, NULL, error)) return TRUE;
+  g_prefix_error(error, "%s alone: ", scenario->name);
+  return FALSE;
 }

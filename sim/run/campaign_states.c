@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/run/children.h"
+#include "sim/base/children.h"
 #include "sim/run/simulate.h"
 #include "workloads/training/training.h"
 
@@ -155,16 +155,13 @@ static gboolean replay_one(const Task *task, const OrrCampaignState *state,
   return TRUE;
 }
 
-static GBytes *work(guint index, void *user) {
+static GBytes *work(guint index, void *user, GError **error) {
   const Task *task = user;
   const guint which = g_array_index(task->missing, guint, index);
-  g_autoptr(GError) error = NULL;
   OrrCampaignReplay replay = {0};
-  if (!replay_one(task, &g_array_index(task->states, OrrCampaignState, which), &replay, &error)) {
-    replay.code = error->code;
-    g_strlcpy(replay.message, error->message, sizeof replay.message);
-  }
-  return g_bytes_new(&replay, sizeof replay);
+  return replay_one(task, &g_array_index(task->states, OrrCampaignState, which), &replay, error)
+             ? g_bytes_new(&replay, sizeof replay)
+             : NULL;
 }
 
 /* --- What is known --- */
@@ -178,25 +175,16 @@ static char *key_of(const OrrScenario *scenario, const OrrCampaignState *state) 
   return orr_scenario_hash(&variant.scenario);
 }
 
-static gboolean keep(const OrrChildAnswer *answer, char *key, GError **error) {
-  const OrrCampaignReplay *replay = answer->bytes ? g_bytes_get_data(answer->bytes, NULL) : NULL;
-  if (!replay)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "campaign: %s", answer->failure);
-  else if (replay->message[0] != '\0')
-    g_set_error(error, ORR_FAULT, replay->code, "%s", replay->message);
-  else
-    g_hash_table_insert(known, g_strdup(key), g_memdup2(replay, sizeof *replay));
-  return replay && replay->message[0] == '\0';
-}
-
 static gboolean replay_missing(const Task *task, GPtrArray *keys, GError **error) {
   const OrrChildren children = {.n = task->missing->len, .work = work, .user = (void *)task};
   if (task->missing->len == 0) return TRUE;
   if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return FALSE;
-  g_autoptr(GPtrArray) answers = orr_children_run(&children);
-  for (guint i = 0; i < answers->len; i++)
-    if (!keep(answers->pdata[i], keys->pdata[g_array_index(task->missing, guint, i)], error))
-      return FALSE;
+  g_autofree OrrCampaignReplay *replays = g_new0(OrrCampaignReplay, task->missing->len);
+  if (!orr_children_collect(&children, sizeof *replays, replays, NULL, error)) return FALSE;
+  for (guint i = 0; i < task->missing->len; i++) {
+    const char *key = keys->pdata[g_array_index(task->missing, guint, i)];
+    g_hash_table_insert(known, g_strdup(key), g_memdup2(&replays[i], sizeof replays[i]));
+  }
   return TRUE;
 }
 

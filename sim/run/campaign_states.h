@@ -43,8 +43,6 @@ typedef struct {
   OrrCampaignDraw draw;
   gint64 n_gpus, events, replicas;
   char engine[64], fidelity[16];
-  int code; /* OrrFaultCode, where there is a message */
-  char message[512];
 } OrrCampaignReplay;
 
 /* Replays each of @states (of OrrCampaignState) that this process has not replayed yet. Returns

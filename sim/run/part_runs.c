@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/run/children.h"
+#include "sim/base/children.h"
 #include "sim/run/simulate.h"
 #include "sim/run/simulate_jobs.h"
 #include "topologies/job_placement.h"
@@ -85,12 +85,6 @@ static const OrrWorld *world_of(void *user, const OrrCluster *cluster, GError **
 }
 
 /* --- Replays --- */
-
-typedef struct {
-  OrrPartTimes times;
-  int code; /* of an error; its message follows */
-  char message[512];
-} Answer;
 
 typedef struct {
   OrrPartRuns *runs;
@@ -201,27 +195,11 @@ static gboolean replay_one(const Task *task, const OrrPart *part, OrrPartTimes *
   return outcome != NULL;
 }
 
-static GBytes *work(guint index, void *user) {
+static GBytes *work(guint index, void *user, GError **error) {
   const Task *task = user;
-  g_autoptr(GError) error = NULL;
-  Answer answer = {0};
-  if (!replay_one(task, &task->parts[index], &answer.times, &error)) {
-    answer.code = error->code;
-    g_strlcpy(answer.message, error->message, sizeof answer.message);
-  }
-  return g_bytes_new(&answer, sizeof answer);
-}
-
-static gboolean keep(const OrrPart *part, const OrrChildAnswer *child, OrrPartTimes *ret_times,
-                     GError **error) {
-  const Answer *answer = child->bytes ? g_bytes_get_data(child->bytes, NULL) : NULL;
-  if (!answer)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", part->name, child->failure);
-  else if (answer->message[0] != '\0')
-    g_set_error(error, ORR_FAULT, answer->code, "%s: %s", part->name, answer->message);
-  else
-    *ret_times = answer->times;
-  return answer && answer->message[0] == '\0';
+  OrrPartTimes times = {0};
+  return replay_one(task, &task->parts[index], &times, error) ? g_bytes_new(&times, sizeof times)
+                                                              : NULL;
 }
 
 /* Worlds are made here, so that children share them and their warnings are heard. */
@@ -232,10 +210,10 @@ static gboolean replay(void *user, const OrrPart *parts, guint n, OrrPartTimes *
   if (!orr_engine_prepare(ORR_ENGINE_SIMGRID, error)) return FALSE;
   for (guint i = 0; i < n; i++)
     if (!own_of(user, parts[i].cluster, error)) return FALSE;
-  g_autoptr(GPtrArray) answers = orr_children_run(&children);
-  for (guint i = 0; i < n; i++)
-    if (!keep(&parts[i], answers->pdata[i], &ret_times[i], error)) return FALSE;
-  return TRUE;
+  guint failed = 0;
+  if (orr_children_collect(&children, sizeof *ret_times, ret_times, &failed, error)) return TRUE;
+  g_prefix_error(error, "%s: ", parts[failed].name);
+  return FALSE;
 }
 
 OrrPartRuns *orr_part_runs_new(const OrrRunWorld *machine, const OrrScenario *scenario,

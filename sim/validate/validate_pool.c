@@ -9,7 +9,7 @@
 #include "sim/bands/residuals.h"
 #include "sim/base/fault.h"
 #include "sim/run/answer/training_rows.h"
-#include "sim/run/children.h"
+#include "sim/base/children.h"
 #include "sim/run/scenario_stack.h"
 
 /* ok, failed, reason, OrrResult as its bytes, time parts, memory parts, engine, fidelity,
@@ -57,7 +57,8 @@ typedef struct {
   void *user;
 } Pool;
 
-static GBytes *work(guint index, void *user) {
+static GBytes *work(guint index, void *user, GError **error) {
+  (void)error; /* the answer has it */
   const Pool *pool = user;
   const OrrValidateCase *one = pool->cases->pdata[g_array_index(pool->chosen, guint, index)];
   g_autoptr(GVariant) answer = replay(pool->library, one->tree);
@@ -130,11 +131,12 @@ GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jo
   Pool pool = {library, cases, chosen, progress, user};
   const OrrChildren children = {
       .n = chosen->len, .jobs = jobs, .work = work, .progress = show_progress, .user = &pool};
+  orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL); /* once, instead of in each child */
   g_autoptr(GPtrArray) found = orr_children_run(&children);
   for (guint i = 0; i < found->len; i++) {
     OrrChildAnswer *one = found->pdata[i];
     answers->pdata[g_array_index(chosen, guint, i)] =
-        one->bytes ? unpack(one->bytes) : answer_failed(g_steal_pointer(&one->failure));
+        one->bytes ? unpack(one->bytes) : answer_failed(g_strdup(one->error->message));
   }
   return answers;
 }

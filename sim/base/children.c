@@ -7,8 +7,11 @@
  *     database.
  *  2. Every task gets an answer, whether its child answers, crashes or is killed. Answers are in
  *     the order of tasks.
+ *
+ * A child writes one byte for the kind of its answer, the code of its error or FINE, and then the
+ * answer or the error's message.
  */
-#include "sim/run/children.h"
+#include "sim/base/children.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/engine/engine.h"
+#include "sim/base/fault.h"
 
 typedef struct {
   guint index;
@@ -28,17 +31,31 @@ typedef struct {
   GByteArray *received;
 } Child;
 
+enum { FINE = 255 };
+
 void orr_children_answer_free(OrrChildAnswer *answer) {
   if (!answer) return;
   g_clear_pointer(&answer->bytes, g_bytes_unref);
-  g_free(answer->failure);
+  g_clear_error(&answer->error);
   g_free(answer);
 }
 
-/* Takes ownership of both. */
-static OrrChildAnswer *answer_new(GBytes *bytes, char *failure) {
+/* Takes ownership of @bytes. */
+static OrrChildAnswer *answer_new(GBytes *bytes) {
   OrrChildAnswer *answer = g_new0(OrrChildAnswer, 1);
-  *answer = (OrrChildAnswer){bytes, failure};
+  answer->bytes = bytes;
+  return answer;
+}
+
+static OrrChildAnswer *answer_failed(OrrFaultCode code, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
+
+static OrrChildAnswer *answer_failed(OrrFaultCode code, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  OrrChildAnswer *answer = answer_new(NULL);
+  answer->error = g_error_new_valist(ORR_FAULT, (int)code, format, values);
+  va_end(values);
   return answer;
 }
 
@@ -55,8 +72,14 @@ static void write_all(int fd, const char *data, gsize size) {
 
 static void child_main(const OrrChildren *children, guint index, int fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  g_autoptr(GBytes) bytes = children->work(index, children->user);
-  write_all(fd, g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+  g_autoptr(GError) error = NULL;
+  g_autoptr(GBytes) bytes = children->work(index, children->user, &error);
+  const char kind = (char)(bytes ? FINE : error->code);
+  write_all(fd, &kind, 1);
+  if (bytes)
+    write_all(fd, g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+  else
+    write_all(fd, error->message, strlen(error->message));
   _exit(0);
 }
 
@@ -85,13 +108,17 @@ static OrrChildAnswer *end_child(Child *child) {
   close(child->fd);
   while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
   g_autoptr(GBytes) bytes = g_byte_array_free_to_bytes(child->received);
+  gsize size = 0;
+  const guint8 *data = g_bytes_get_data(bytes, &size);
   if (WIFSIGNALED(status))
-    return answer_new(NULL, g_strdup_printf("the simulation was ended by signal %d (%s)",
-                                            WTERMSIG(status), g_strsignal(WTERMSIG(status))));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return answer_new(NULL,
-                      g_strdup_printf("the simulation left with status %d", WEXITSTATUS(status)));
-  return answer_new(g_steal_pointer(&bytes), NULL);
+    return answer_failed(ORR_FAULT_RESOURCE, "the simulation was ended by signal %d (%s)",
+                         WTERMSIG(status), g_strsignal(WTERMSIG(status)));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || size == 0)
+    return answer_failed(ORR_FAULT_RESOURCE, "the simulation left with status %d",
+                         WEXITSTATUS(status));
+  if (data[0] == FINE) return answer_new(g_bytes_new_from_bytes(bytes, 1, size - 1));
+  g_autofree char *message = g_utf8_make_valid((const char *)data + 1, (gssize)size - 1);
+  return answer_failed(data[0], "%s", message);
 }
 
 /* Reads from a child; FALSE at the end of its answer. */
@@ -125,8 +152,6 @@ GPtrArray *orr_children_run(const OrrChildren *children) {
   g_autoptr(GArray) running = g_array_new(FALSE, FALSE, sizeof(Child));
   const guint n_at_once = children->jobs > 0 ? children->jobs : g_get_num_processors();
   guint next = 0, n_done = 0;
-  /* Once, instead of in each child. Where it fails, the child that needs SimGrid reports it. */
-  orr_engine_prepare(ORR_ENGINE_SIMGRID, NULL);
   g_ptr_array_set_size(answers, (int)children->n);
   while (next < children->n || running->len > 0) {
     while (next < children->n && running->len < n_at_once) {
@@ -137,7 +162,7 @@ GPtrArray *orr_children_run(const OrrChildren *children) {
         break; /* too many processes: try again when a child ends */
       } else {
         answers->pdata[next] =
-            answer_new(NULL, g_strdup_printf("no process could be started: %s", g_strerror(errno)));
+            answer_failed(ORR_FAULT_RESOURCE, "no process could be started: %s", g_strerror(errno));
         n_done++;
       }
       next++;
@@ -146,4 +171,20 @@ GPtrArray *orr_children_run(const OrrChildren *children) {
     if (children->progress) children->progress(n_done, children->user);
   }
   return answers;
+}
+
+gboolean orr_children_collect(const OrrChildren *children, gsize size, void *ret_answers,
+                              guint *ret_failed, GError **error) {
+  g_autoptr(GPtrArray) answers = orr_children_run(children);
+  for (guint i = 0; i < answers->len; i++) {
+    OrrChildAnswer *answer = answers->pdata[i];
+    if (ret_failed) *ret_failed = i;
+    if (answer->error) {
+      g_propagate_error(error, g_steal_pointer(&answer->error));
+      return FALSE;
+    }
+    g_assert(g_bytes_get_size(answer->bytes) == size);
+    memcpy((char *)ret_answers + i * size, g_bytes_get_data(answer->bytes, NULL), size);
+  }
+  return TRUE;
 }

@@ -1,0 +1,42 @@
+/*
+ * children.h - tasks in child processes, one each and several at once. A process has one
+ * SimGrid engine, and a child that crashes takes nothing with it.
+ */
+#ifndef ORR_CHILDREN_H
+#define ORR_CHILDREN_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct {
+  guint n;    /* tasks */
+  guint jobs; /* children at once; 0: one per core */
+  /* Does task @index in its child. Returns the answer; NULL with @error. It must not exit or
+   * print. */
+  GBytes *(*work)(guint index, void *user, GError **error);
+  void (*progress)(guint n_done, void *user); /* may be NULL */
+  void *user;
+} OrrChildren;
+
+/* One of both: the answer, or the task's error (ORR_FAULT, with the code of the child's; of a child
+ * that crashed or was killed ORR_FAULT_RESOURCE, "the simulation was ended by signal 9 (Killed)").
+ */
+typedef struct {
+  GBytes *bytes;
+  GError *error;
+} OrrChildAnswer;
+
+void orr_children_answer_free(OrrChildAnswer *answer);
+
+/* Returns an OrrChildAnswer * for each task, in their order, which the caller owns. */
+GPtrArray *orr_children_run(const OrrChildren *children);
+
+/* For answers of @size bytes each: writes them to @ret_answers, in the order of the tasks. FALSE
+ * with the error of the first task that failed, and its index in @ret_failed (may be NULL). */
+gboolean orr_children_collect(const OrrChildren *children, gsize size, void *ret_answers,
+                              guint *ret_failed, GError **error);
+
+G_END_DECLS
+
+#endif

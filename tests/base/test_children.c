@@ -1,0 +1,67 @@
+/*
+ * test_children.c - every task has an answer or an error, in the order of tasks, however its child
+ * ends.
+ */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/children.h"
+#include "sim/base/fault.h"
+
+enum { N = 7, FAILS = 2, DIES = 4, LEAVES = 5 };
+
+static GBytes *square(guint index, void *user, GError **error) {
+  const guint *bad = user;
+  if (bad && index == bad[FAILS])
+    return orr_fault_null(error, ORR_FAULT_DOCUMENT, "task %u: no", index);
+  if (bad && index == bad[DIES]) raise(SIGKILL);
+  if (bad && index == bad[LEAVES]) _exit(3);
+  const guint answer = index * index;
+  return g_bytes_new(&answer, sizeof answer);
+}
+
+static void test_order(void) {
+  const OrrChildren children = {.n = N, .jobs = 3, .work = square};
+  guint answers[N] = {0};
+  g_assert_true(orr_children_collect(&children, sizeof(guint), answers, NULL, NULL));
+  for (guint i = 0; i < N; i++) g_assert_cmpuint(answers[i], ==, i * i);
+}
+
+static void assert_error(const GPtrArray *answers, guint i, OrrFaultCode code, const char *text) {
+  const OrrChildAnswer *answer = answers->pdata[i];
+  g_assert_null(answer->bytes);
+  g_assert_error(answer->error, ORR_FAULT, (int)code);
+  g_assert_nonnull(strstr(answer->error->message, text));
+}
+
+static void test_ends(void) {
+  guint bad[N] = {0};
+  for (guint i = 0; i < N; i++) bad[i] = i;
+  const OrrChildren children = {.n = N, .jobs = 2, .work = square, .user = bad};
+  g_autoptr(GPtrArray) answers = orr_children_run(&children);
+  assert_error(answers, FAILS, ORR_FAULT_DOCUMENT, "task 2: no");
+  assert_error(answers, DIES, ORR_FAULT_RESOURCE, "ended by signal 9");
+  assert_error(answers, LEAVES, ORR_FAULT_RESOURCE, "left with status 3");
+  const OrrChildAnswer *last = answers->pdata[N - 1];
+  g_assert_null(last->error);
+  g_assert_cmpuint(*(const guint *)g_bytes_get_data(last->bytes, NULL), ==, 36);
+}
+
+static void test_first_error(void) {
+  guint bad[N] = {0}, answers[N], failed = 0;
+  g_autoptr(GError) error = NULL;
+  for (guint i = 0; i < N; i++) bad[i] = i;
+  const OrrChildren children = {.n = N, .jobs = 2, .work = square, .user = bad};
+  g_assert_false(orr_children_collect(&children, sizeof(guint), answers, &failed, &error));
+  g_assert_cmpuint(failed, ==, FAILS);
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/children/order", test_order);
+  g_test_add_func("/children/ends", test_ends);
+  g_test_add_func("/children/first-error", test_first_error);
+  return g_test_run();
+}
