@@ -11,24 +11,14 @@
 static const char *const targets[] = {"qkv", "projection", "fc1", "fc2", NULL};
 
 static const OrrField fields[] = {
-    {.name = "rank",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(OrrLoraFields, rank),
-     .sentence = "Rank of the adapters; 0: none, all weights are trained.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e6},
-    {.name = "targets",
-     .kind = ORR_FIELD_TEXTS,
-     .offset = offsetof(OrrLoraFields, targets),
-     .sentence = "Linear layers with an adapter: qkv, projection, fc1, fc2.",
-     .fallback = "[qkv, projection]"},
-    {.name = "quantised",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(OrrLoraFields, quantised),
-     .sentence = "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
-                 "product (QLoRA).",
-     .fallback = "false"},
+    ORR_FIELD_INT(OrrLoraFields, "rank", rank, "0",
+                  "Rank of the adapters; 0: none, all weights are trained.", .min = 0, .max = 1e6),
+    ORR_FIELD_TEXTS(OrrLoraFields, "targets", targets, "[qkv, projection]",
+                    "Linear layers with an adapter: qkv, projection, fc1, fc2."),
+    ORR_FIELD_BOOL(
+        OrrLoraFields, "quantised", quantised, "false",
+        "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
+        "product (QLoRA)."),
 };
 const OrrFieldTable orr_lora_table =
     ORR_FIELD_TABLE("lora", "Low-rank adapters on frozen weights.", OrrLoraFields, fields);

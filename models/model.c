@@ -17,35 +17,14 @@ static const char *const position_words[] = {"learned", "rope", "alibi", "none",
 static const char *const linear_words[] = {"lightning", "gated-delta", NULL};
 
 #define SIZE(type_, name_, member_, fallback_, most_, sentence_)                                   \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                      \
-    .sentence = sentence_, .fallback = fallback_, .min = 0, .max = most_                           \
-  }
+  ORR_FIELD_INT(type_, name_, member_, fallback_, sentence_, .min = 0, .max = most_)
 #define NEEDED(type_, name_, member_, most_, sentence_)                                            \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                      \
-    .sentence = sentence_, .min = 1, .max = most_                                                  \
-  }
-#define FLAG(type_, name_, member_, fallback_, sentence_)                                          \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_BOOL, .offset = offsetof(type_, member_),                     \
-    .sentence = sentence_, .fallback = fallback_                                                   \
-  }
-#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                  \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_WORD, .offset = offsetof(type_, member_),                     \
-    .sentence = sentence_, .fallback = fallback_, .words = words_                                  \
-  }
+  ORR_FIELD_INT(type_, name_, member_, NULL, sentence_, .min = 1, .max = most_)
 #define PART(name_, member_, table_, sentence_)                                                    \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_SECTION, .offset = offsetof(OrrModel, member_),               \
-    .sentence = sentence_, .fallback = "{}", .table = &table_                                      \
-  }
+  ORR_FIELD_SECTION(OrrModel, name_, member_, &table_, "{}", sentence_)
 #define COUNT(name_, member_, sentence_)                                                           \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_REAL, .offset = offsetof(OrrModel, member_),                  \
-    .sentence = sentence_, .fallback = "0", .flags = ORR_FIELD_UNSIGNED, .unit = ORR_UNIT_NONE     \
-  }
+  ORR_FIELD_REAL(OrrModel, name_, member_, ORR_UNIT_NONE, "0", sentence_,                          \
+                 .flags = ORR_FIELD_UNSIGNED)
 
 static const OrrField mla_fields[] = {
     SIZE(OrrMla, "q-lora-rank", q_rank, "0", 1e6,
@@ -67,8 +46,8 @@ static const OrrField moe_fields[] = {
     SIZE(OrrMoe, "ffn", ffn, "0", 1e8, "Inner width of one routed expert; 0: the model's `ffn`."),
     SIZE(OrrMoe, "shared-ffn", shared_ffn, "0", 1e8,
          "Inner width of all shared experts together, which every token passes; 0: none."),
-    FLAG(OrrMoe, "shared-gate", shared_gate, "false",
-         "Whether a gate of its own scales the shared experts' result."),
+    ORR_FIELD_BOOL(OrrMoe, "shared-gate", shared_gate, "false",
+                   "Whether a gate of its own scales the shared experts' result."),
     SIZE(OrrMoe, "latent", latent, "0", 1e6,
          "Width that routed experts work in, between a projection down and one up; 0: that of the "
          "residual stream."),
@@ -79,8 +58,8 @@ static const OrrFieldTable moe_table =
 static const OrrField window_fields[] = {
     SIZE(OrrWindow, "size", size, "0", 1e8,
          "Tokens that a layer with the mixer `window` sees; 0: the model has no such layers."),
-    FLAG(OrrWindow, "chunked", chunked, "false",
-         "Whether a token sees only its own chunk (Llama 4) instead of the last tokens."),
+    ORR_FIELD_BOOL(OrrWindow, "chunked", chunked, "false",
+                   "Whether a token sees only its own chunk (Llama 4) instead of the last tokens."),
 };
 static const OrrFieldTable window_table =
     ORR_FIELD_TABLE("window", "Attention with a limited range.", OrrWindow, window_fields);
@@ -99,8 +78,8 @@ static const OrrFieldTable mamba_table =
     ORR_FIELD_TABLE("mamba", "State-space layers (Mamba-2).", OrrMamba, mamba_fields);
 
 static const OrrField linear_fields[] = {
-    WORD(OrrLinear, "kind", kind, linear_words, "lightning",
-         "Lightning attention (MiniMax-01), or the gated delta rule (Qwen3-Next)."),
+    ORR_FIELD_WORD(OrrLinear, "kind", kind, linear_words, "lightning",
+                   "Lightning attention (MiniMax-01), or the gated delta rule (Qwen3-Next)."),
     SIZE(OrrLinear, "key-heads", key_heads, "0", 1e5,
          "Heads of queries and keys; 0: the model has no such layers."),
     SIZE(OrrLinear, "value-heads", value_heads, "0", 1e5, "Heads of values; 0: same as key-heads."),
@@ -129,35 +108,23 @@ static const OrrField encoder_fields[] = {
          "Tokens in addition to the patches (a class token)."),
     SIZE(OrrEncoder, "projector", projector, "0", 1e8,
          "Inner width of the projector, two layers before the decoder; 0: the decoder's hidden."),
-    WORD(OrrEncoder, "activation", activation, orr_activation_words, "gelu",
-         "Its MLP's non-linearity."),
-    WORD(OrrEncoder, "norm", norm, norm_words, "layernorm", "Its norms."),
-    FLAG(OrrEncoder, "learned-positions", learned_positions, "true",
-         "Whether each of its tokens has a learned position."),
+    ORR_FIELD_WORD(OrrEncoder, "activation", activation, orr_activation_words, "gelu",
+                   "Its MLP's non-linearity."),
+    ORR_FIELD_WORD(OrrEncoder, "norm", norm, norm_words, "layernorm", "Its norms."),
+    ORR_FIELD_BOOL(OrrEncoder, "learned-positions", learned_positions, "true",
+                   "Whether each of its tokens has a learned position."),
 };
 static const OrrFieldTable encoder_table = ORR_FIELD_TABLE(
     "encoder", "A vision tower (ViT) before the decoder.", OrrEncoder, encoder_fields);
 
-#define WHERE(member_) .offset = offsetof(OrrModel, member_)
-
 static const OrrField fields[] = {
-    {.name = "name",
-     .kind = ORR_FIELD_TEXT,
-     WHERE(name),
-     .sentence = "Name of the model in results.",
-     .fallback = "unnamed"},
-    {.name = "source",
-     .kind = ORR_FIELD_TEXT,
-     WHERE(source),
-     .sentence = "Source of the dimensions.",
-     .flags = ORR_FIELD_OPTIONAL},
-    {.name = "aliases",
-     .kind = ORR_FIELD_TEXTS,
-     WHERE(aliases),
-     .sentence =
-         "Other names, such as its id on Hugging Face; a format after a blank (`ID fp8`) is "
-         "that checkpoint's `quantization`, for serving workloads that do not give one.",
-     .fallback = "[]"},
+    ORR_FIELD_TEXT(OrrModel, "name", name, "unnamed", "Name of the model in results."),
+    ORR_FIELD_TEXT(OrrModel, "source", source, NULL, "Source of the dimensions.",
+                   .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_TEXTS(
+        OrrModel, "aliases", aliases, "[]",
+        "Other names, such as its id on Hugging Face; a format after a blank (`ID fp8`) is "
+        "that checkpoint's `quantization`, for serving workloads that do not give one."),
     ORR_FIELD_SECTION(OrrModel, "checkpoint", checkpoint, &orr_released_table, "{}",
                       "The format in which its checkpoint is published: that of serving workloads "
                       "that give neither precision nor quantization."),
@@ -172,21 +139,26 @@ static const OrrField fields[] = {
     NEEDED(OrrModel, "context", context, 1e8,
            "Longest sequence in tokens: rows of a learned position embedding, and the default "
            "sequence length."),
-    WORD(OrrModel, "activation", activation, orr_activation_words, "gelu",
-         "The MLP's non-linearity; swiglu and geglu are gated and have a third matrix."),
-    WORD(OrrModel, "norm", norm, norm_words, "layernorm", "Normalisation before each block."),
-    WORD(OrrModel, "position", position, position_words, "learned",
-         "Position encoding: a learned embedding, rotary (RoPE) on queries and keys, a slope on "
-         "scores, or none."),
-    FLAG(OrrModel, "tied-embeddings", tied_embeddings, "true",
-         "Whether the output layer's weights are the token embedding's."),
-    FLAG(OrrModel, "bias", bias, "true", "Whether linear layers and norms have a bias."),
-    FLAG(OrrModel, "qkv-bias", qkv_bias, "false",
-         "Whether QKV has a bias even if other linear layers have none."),
-    FLAG(OrrModel, "qk-norm", qk_norm, "false", "Whether each head's query and key are normed."),
-    FLAG(OrrModel, "post-norms", post_norms, "false", "Whether a norm follows each block too."),
-    FLAG(OrrModel, "parallel-blocks", parallel, "false",
-         "Whether attention and MLP read the same norm and add to the residual stream together."),
+    ORR_FIELD_WORD(OrrModel, "activation", activation, orr_activation_words, "gelu",
+                   "The MLP's non-linearity; swiglu and geglu are gated and have a third matrix."),
+    ORR_FIELD_WORD(OrrModel, "norm", norm, norm_words, "layernorm",
+                   "Normalisation before each block."),
+    ORR_FIELD_WORD(
+        OrrModel, "position", position, position_words, "learned",
+        "Position encoding: a learned embedding, rotary (RoPE) on queries and keys, a slope on "
+        "scores, or none."),
+    ORR_FIELD_BOOL(OrrModel, "tied-embeddings", tied_embeddings, "true",
+                   "Whether the output layer's weights are the token embedding's."),
+    ORR_FIELD_BOOL(OrrModel, "bias", bias, "true", "Whether linear layers and norms have a bias."),
+    ORR_FIELD_BOOL(OrrModel, "qkv-bias", qkv_bias, "false",
+                   "Whether QKV has a bias even if other linear layers have none."),
+    ORR_FIELD_BOOL(OrrModel, "qk-norm", qk_norm, "false",
+                   "Whether each head's query and key are normed."),
+    ORR_FIELD_BOOL(OrrModel, "post-norms", post_norms, "false",
+                   "Whether a norm follows each block too."),
+    ORR_FIELD_BOOL(
+        OrrModel, "parallel-blocks", parallel, "false",
+        "Whether attention and MLP read the same norm and add to the residual stream together."),
     PART("mla", mla, mla_table, "Multi-head latent attention instead of key and value heads."),
     PART("moe", moe, moe_table, "Experts instead of an MLP."),
     PART("window", window, window_table, "Layers whose attention has a limited range."),
@@ -196,22 +168,17 @@ static const OrrField fields[] = {
     SIZE(OrrModel, "mtp-layers", mtp_layers, "0", 64,
          "Layers of multi-token prediction after the last one, each with the output layer again "
          "(DeepSeek-V3)."),
-    {.name = "layout",
-     .kind = ORR_FIELD_TEXTS,
-     WHERE(layout),
-     .sentence = "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: "
-                 "attention, window, mamba, "
-                 "linear; dense, moe. The list repeats to the last layer. Empty: attention+moe "
-                 "where there are "
-                 "experts, else attention+dense.",
-     .fallback = "[]"},
-    {.name = "not-modelled",
-     .kind = ORR_FIELD_TEXTS,
-     WHERE(not_modelled),
-     .sentence =
-         "What the model has and these keys cannot say, each with the answers that it makes "
-         "wrong: every answer warns of it.",
-     .flags = ORR_FIELD_OPTIONAL},
+    ORR_FIELD_TEXTS(OrrModel, "layout", layout, "[]",
+                    "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: "
+                    "attention, window, mamba, "
+                    "linear; dense, moe. The list repeats to the last layer. Empty: attention+moe "
+                    "where there are "
+                    "experts, else attention+dense."),
+    ORR_FIELD_TEXTS(
+        OrrModel, "not-modelled", not_modelled, NULL,
+        "What the model has and these keys cannot say, each with the answers that it makes "
+        "wrong: every answer warns of it.",
+        .flags = ORR_FIELD_OPTIONAL),
     COUNT(
         "parameters", parameters,
         "Published number of parameters, against which the dimensions are checked; 0: not given."),

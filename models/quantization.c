@@ -95,11 +95,7 @@ const OrrQuantized *orr_quantized_part(OrrQuantization quantization,
 }
 
 #define PART(key_, part_, sentence_)                                                               \
-  {                                                                                                \
-    .name = (key_), .kind = ORR_FIELD_WORD,                                                        \
-    .offset = offsetof(OrrWeightFormats, parts) + sizeof(int) * (part_), .sentence = (sentence_),  \
-    .fallback = "same", .words = part_words                                                        \
-  }
+  ORR_FIELD_WORD(OrrWeightFormats, key_, parts[part_], part_words, "same", sentence_)
 static const OrrField formats_fields[] = {
     PART("attention", ORR_QUANTIZED_MIXER,
          "Format of attention's projections, and of layers with a state; same: as quantization "

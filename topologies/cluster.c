@@ -8,8 +8,6 @@
 #include "topologies/fabric.h"
 #include "topologies/transport.h"
 
-#define MEMBER(type_, member_) .offset = offsetof(type_, member_)
-
 static const char *const ports_words[] = {"bonded", "separate", NULL};
 
 static const OrrField node_fields[] = {
@@ -62,13 +60,9 @@ static const OrrField node_fields[] = {
     ORR_FIELD_BOOL(OrrNodeShape, "gpudirect-rdma", gpudirect_rdma, "true",
                    "NICs read and write GPU memory. Without it NCCL has no LL128 over the network; "
                    "give the nic-bandwidth that remains on the path through the host."),
-    {.name = "host",
-     .kind = ORR_FIELD_SECTION,
-     MEMBER(OrrNodeShape, host),
-     .table = &orr_host_shape_table,
-     .fallback = "{}",
-     .sentence =
-         "PCIe switches and host bridges, where they can limit transfers; by default none does."},
+    ORR_FIELD_SECTION(
+        OrrNodeShape, "host", host, &orr_host_shape_table, "{}",
+        "PCIe switches and host bridges, where they can limit transfers; by default none does."),
 };
 
 const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(

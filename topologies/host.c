@@ -5,8 +5,6 @@
 
 static const char *const path_words[] = {"auto", "apart", "switch", "bridge", NULL};
 
-#define AT(member_) .offset = offsetof(OrrHostShape, member_)
-
 static const OrrField fields[] = {
     ORR_FIELD_TEXT(OrrHostShape, "cpu", cpu, "", "The host's CPU, for the reader."),
     ORR_FIELD_REAL(OrrHostShape, "cpu-speed", cpu_speed, ORR_UNIT_NONE, "1",
@@ -45,14 +43,10 @@ static const OrrField fields[] = {
         OrrHostShape, "slot-bandwidth", slot_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
         "Nominal rate of a NIC's own PCIe, shared by its ports, each direction; 0: never a limit.",
         .flags = ORR_FIELD_UNSIGNED),
-    {.name = "memory",
-     .kind = ORR_FIELD_REAL,
-     AT(memory_bytes),
-     .unit = ORR_UNIT_BYTES,
-     .fallback = "0 B",
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence =
-         "DRAM of a node, all sockets together; 0: unknown, and nothing can be offloaded to it."},
+    ORR_FIELD_REAL(
+        OrrHostShape, "memory", memory_bytes, ORR_UNIT_BYTES, "0 B",
+        "DRAM of a node, all sockets together; 0: unknown, and nothing can be offloaded to it.",
+        .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(
         OrrHostShape, "memory-bandwidth", memory_bytes_per_s, ORR_UNIT_BYTES_PER_S, "0 B/s",
         "Nominal rate of all its memory channels, reads and writes together; 0: unknown.",

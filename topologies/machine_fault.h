@@ -60,15 +60,9 @@ gboolean orr_machine_fault_pick(const OrrFaultTarget *target, const char *what, 
 
 /* Fields that entries share: `gpu` (-1: drawn) and `bandwidth`, the fraction that is left. */
 #define ORR_MACHINE_FAULT_GPU(type_, what_)                                                        \
-  {                                                                                                \
-    .name = "gpu", .kind = ORR_FIELD_INT, .offset = offsetof(type_, gpu), .fallback = "-1",        \
-    .min = -1, .max = 1e9, .sentence = what_                                                       \
-  }
+  ORR_FIELD_INT(type_, "gpu", gpu, "-1", what_, .min = -1, .max = 1e9)
 #define ORR_MACHINE_FAULT_BANDWIDTH(type_, what_)                                                  \
-  {                                                                                                \
-    .name = "bandwidth", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, bandwidth),             \
-    .unit = ORR_UNIT_FRACTION, .fallback = "0", .min = 0, .max = 1, .sentence = what_              \
-  }
+  ORR_FIELD_REAL(type_, "bandwidth", bandwidth, ORR_UNIT_FRACTION, "0", what_, .min = 0, .max = 1)
 
 /* For entries: each cable of @parts (of OrrFabricPart; consumed) loses @loss of its bandwidth; its
  * link loses the cable's fraction of that. */

@@ -45,77 +45,38 @@ typedef struct {
 /* The field table of an entry: the same fields for all, with default texts of its own. */
 #define ORR_TRANSPORT_FIELDS(header_, rate_, hop_, senders_, incast_, adaptive_, reduction_,       \
                              offloaded_, dpu_work_)                                                \
-  {.name = "mtu",                                                                                  \
-   .kind = ORR_FIELD_REAL,                                                                         \
-   .offset = offsetof(OrrTransport, mtu_bytes),                                                    \
-   .unit = ORR_UNIT_BYTES,                                                                         \
-   .fallback = "4096 B",                                                                           \
-   .min = 256,                                                                                     \
-   .max = 65536,                                                                                   \
-   .sentence = "Payload of a packet; 4 KiB is the most that InfiniBand and RoCE define."},         \
-      {.name = "headers",                                                                          \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(OrrTransport, header_bytes),                                             \
-       .unit = ORR_UNIT_BYTES,                                                                     \
-       .fallback = (header_),                                                                      \
-       .flags = ORR_FIELD_UNSIGNED,                                                                \
-       .sentence = "Bytes that a packet adds to its payload, with gaps."},                         \
-      {.name = "message-rate",                                                                     \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(OrrTransport, message_rate_per_s),                                       \
-       .fallback = (rate_),                                                                        \
-       .flags = ORR_FIELD_UNSIGNED,                                                                \
-       .sentence = "Messages per second that a NIC handles; 0: no limit."},                        \
-      {.name = "hop-latency",                                                                      \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(OrrTransport, hop_latency_s),                                            \
-       .unit = ORR_UNIT_SECONDS,                                                                   \
-       .fallback = (hop_),                                                                         \
-       .flags = ORR_FIELD_UNSIGNED,                                                                \
-       .sentence =                                                                                 \
-           "The least that a collective's hop over the network takes, step and route together."},  \
-      {.name = "incast-senders",                                                                   \
-       .kind = ORR_FIELD_INT,                                                                      \
-       .offset = offsetof(OrrTransport, incast_senders),                                           \
-       .fallback = (senders_),                                                                     \
-       .min = 2,                                                                                   \
-       .max = 1e7,                                                                                 \
-       .sentence = "Number of senders to one NIC in a phase from which it counts as congested."},  \
-      {.name = "incast-efficiency",                                                                \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(OrrTransport, incast_efficiency),                                        \
-       .unit = ORR_UNIT_FRACTION,                                                                  \
-       .fallback = (incast_),                                                                      \
-       .min = 0.01,                                                                                \
-       .max = 1,                                                                                   \
-       .sentence = "Fraction of a congested receiver's rate that congestion control leaves."},     \
-      {.name = "adaptive-efficiency",                                                              \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(OrrTransport, adaptive_efficiency),                                      \
-       .unit = ORR_UNIT_FRACTION,                                                                  \
-       .fallback = (adaptive_),                                                                    \
-       .min = 0.01,                                                                                \
-       .max = 1,                                                                                   \
-       .sentence = "Fraction of the bandwidth between switches that adaptive routing reaches."},   \
-      {.name = "in-network-reduction",                                                             \
-       .kind = ORR_FIELD_BOOL,                                                                     \
-       .offset = offsetof(OrrTransport, in_network_reduction),                                     \
-       .fallback = (reduction_),                                                                   \
-       .sentence = "Whether switches reduce (SHARP), as the algorithm collnet needs."},            \
-      {.name = "offloaded",                                                                        \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(OrrTransport, offloaded),                                                \
-       .unit = ORR_UNIT_FRACTION,                                                                  \
-       .fallback = (offloaded_),                                                                   \
-       .min = 0,                                                                                   \
-       .max = 1,                                                                                   \
-       .sentence = "Fraction of the host's work for a step (the profile's network-step) that a "   \
-                   "DPU does instead."},                                                           \
-  {                                                                                                \
-    .name = "dpu-work", .kind = ORR_FIELD_REAL, .offset = offsetof(OrrTransport, dpu_work_s),      \
-    .unit = ORR_UNIT_SECONDS, .fallback = (dpu_work_), .flags = ORR_FIELD_UNSIGNED,                \
-    .sentence = "Time of all of that work on a DPU."                                               \
-  }
+  ORR_FIELD_REAL(OrrTransport, "mtu", mtu_bytes, ORR_UNIT_BYTES, "4096 B",                         \
+                 "Payload of a packet; 4 KiB is the most that InfiniBand and RoCE define.",        \
+                 .min = 256, .max = 65536),                                                        \
+      ORR_FIELD_REAL(OrrTransport, "headers", header_bytes, ORR_UNIT_BYTES, header_,               \
+                     "Bytes that a packet adds to its payload, with gaps.",                        \
+                     .flags = ORR_FIELD_UNSIGNED),                                                 \
+      ORR_FIELD_REAL(OrrTransport, "message-rate", message_rate_per_s, ORR_UNIT_NONE, rate_,       \
+                     "Messages per second that a NIC handles; 0: no limit.",                       \
+                     .flags = ORR_FIELD_UNSIGNED),                                                 \
+      ORR_FIELD_REAL(                                                                              \
+          OrrTransport, "hop-latency", hop_latency_s, ORR_UNIT_SECONDS, hop_,                      \
+          "The least that a collective's hop over the network takes, step and route together.",    \
+          .flags = ORR_FIELD_UNSIGNED),                                                            \
+      ORR_FIELD_INT(OrrTransport, "incast-senders", incast_senders, senders_,                      \
+                    "Number of senders to one NIC in a phase from which it counts as congested.",  \
+                    .min = 2, .max = 1e7),                                                         \
+      ORR_FIELD_REAL(OrrTransport, "incast-efficiency", incast_efficiency, ORR_UNIT_FRACTION,      \
+                     incast_,                                                                      \
+                     "Fraction of a congested receiver's rate that congestion control leaves.",    \
+                     .min = 0.01, .max = 1),                                                       \
+      ORR_FIELD_REAL(OrrTransport, "adaptive-efficiency", adaptive_efficiency, ORR_UNIT_FRACTION,  \
+                     adaptive_,                                                                    \
+                     "Fraction of the bandwidth between switches that adaptive routing reaches.",  \
+                     .min = 0.01, .max = 1),                                                       \
+      ORR_FIELD_BOOL(OrrTransport, "in-network-reduction", in_network_reduction, reduction_,       \
+                     "Whether switches reduce (SHARP), as the algorithm collnet needs."),          \
+      ORR_FIELD_REAL(OrrTransport, "offloaded", offloaded, ORR_UNIT_FRACTION, offloaded_,          \
+                     "Fraction of the host's work for a step (the profile's network-step) that a " \
+                     "DPU does instead.",                                                          \
+                     .min = 0, .max = 1),                                                          \
+      ORR_FIELD_REAL(OrrTransport, "dpu-work", dpu_work_s, ORR_UNIT_SECONDS, dpu_work_,            \
+                     "Time of all of that work on a DPU.", .flags = ORR_FIELD_UNSIGNED)
 
 extern const OrrRegistry orr_transport_registry;
 

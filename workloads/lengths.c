@@ -54,37 +54,24 @@ static const OrrField fields[] = {
                   "Mean; for uniform-up-to the largest, for constant every length. For a trace, 0 "
                   "keeps the trace's own mean.",
                   .min = 0, .max = 1e8),
-    {.name = "ratio",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrLengths, ratio),
-     .sentence =
-         "Uniform: half of the range, as a fraction of the mean (vLLM's --random-range-ratio), "
-         "below 1; uniform-up-to: the least length, as a share of the largest (SGLang's).",
-     .fallback = "0",
-     .unit = ORR_UNIT_FRACTION,
-     .min = 0,
-     .max = 1},
-    {.name = "sigma",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrLengths, sigma),
-     .sentence =
-         "Normal: standard deviation as a fraction of the mean; lognormal: of the logarithm.",
-     .fallback = "0.5",
-     .min = 0,
-     .max = 10},
+    ORR_FIELD_REAL(
+        OrrLengths, "ratio", ratio, ORR_UNIT_FRACTION, "0",
+        "Uniform: half of the range, as a fraction of the mean (vLLM's --random-range-ratio), "
+        "below 1; uniform-up-to: the least length, as a share of the largest (SGLang's).",
+        .min = 0, .max = 1),
+    ORR_FIELD_REAL(
+        OrrLengths, "sigma", sigma, ORR_UNIT_NONE, "0.5",
+        "Normal: standard deviation as a fraction of the mean; lognormal: of the logarithm.",
+        .min = 0, .max = 10),
     ORR_FIELD_INT(OrrLengths, "p10", p10, "0", "Percentiles: one length in ten is below it.",
                   .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "p50", p50, "0", "Percentiles: the median.", .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "p90", p90, "0", "Percentiles: one length in ten is above it.",
                   .min = 0, .max = 1e8),
-    {.name = "mean",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(OrrLengths, mean),
-     .sentence =
-         "Percentiles: the mean to which lengths are scaled; 0: as the percentiles have it.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e8},
+    ORR_FIELD_REAL(
+        OrrLengths, "mean", mean, ORR_UNIT_NONE, "0",
+        "Percentiles: the mean to which lengths are scaled; 0: as the percentiles have it.",
+        .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "least", least, "1", "Smallest length.", .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "most", most, "0", "Largest length; 0: no limit.", .min = 0,
                   .max = 1e8),

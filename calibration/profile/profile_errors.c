@@ -10,11 +10,10 @@
 static const OrrField fields[] = {
     ORR_FIELD_TEXT(OrrProfileErrors, "kernels", kernels, NULL,
                    "The table: operator and number formats."),
-    {.name = "region",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(OrrProfileErrors, region),
-     .sentence = "The limit of the shapes (latency, memory, compute); outside: beyond the range of "
-                 "the rest of the table; all: any."},
+    ORR_FIELD_TEXT(
+        OrrProfileErrors, "region", region, NULL,
+        "The limit of the shapes (latency, memory, compute); outside: beyond the range of "
+        "the rest of the table; all: any."),
     ORR_FIELD_INT(OrrProfileErrors, "shapes", shapes, NULL,
                   "Number of rows left out, a seventh of the shapes at a time.",
                   .flags = ORR_FIELD_POSITIVE),

@@ -5,41 +5,19 @@
 
 #include "sim/run/scenario.h"
 
-#define AT(member_) .offset = offsetof(OrrJobSpec, member_)
-
 static const OrrField fields[] = {
-    {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "Name of the job in results."},
-    {.name = "model",
-     .kind = ORR_FIELD_SECTION,
-     AT(model),
-     .sentence = "Its model; a workload of collectives needs none.",
-     .table = &orr_model_table,
-     .document = "model",
-     .flags = ORR_FIELD_OPTIONAL},
-    {.name = "workload",
-     .kind = ORR_FIELD_CHOICE,
-     AT(workload),
-     .sentence = "Its workload.",
-     .registry = &orr_workload_registry,
-     .document = "workload"},
-    {.name = "gpus",
-     .kind = ORR_FIELD_INT,
-     AT(gpus),
-     .sentence = "Number of GPUs that it gets.",
-     .flags = ORR_FIELD_POSITIVE},
-    {.name = "placement",
-     .kind = ORR_FIELD_CHOICE,
-     AT(placement),
-     .sentence = "Which free GPUs it gets; jobs are placed in the order of the list.",
-     .fallback = "packed",
-     .registry = &orr_job_placement_registry},
-    {.name = "start",
-     .kind = ORR_FIELD_REAL,
-     AT(start_s),
-     .sentence = "When it starts.",
-     .fallback = "0 s",
-     .unit = ORR_UNIT_SECONDS,
-     .flags = ORR_FIELD_UNSIGNED},
+    ORR_FIELD_TEXT(OrrJobSpec, "name", name, NULL, "Name of the job in results."),
+    ORR_FIELD_SECTION(OrrJobSpec, "model", model, &orr_model_table, NULL,
+                      "Its model; a workload of collectives needs none.", .document = "model",
+                      .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_CHOICE(OrrJobSpec, "workload", workload, &orr_workload_registry, NULL,
+                     "Its workload.", .document = "workload"),
+    ORR_FIELD_INT(OrrJobSpec, "gpus", gpus, NULL, "Number of GPUs that it gets.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_CHOICE(OrrJobSpec, "placement", placement, &orr_job_placement_registry, "packed",
+                     "Which free GPUs it gets; jobs are placed in the order of the list."),
+    ORR_FIELD_REAL(OrrJobSpec, "start", start_s, ORR_UNIT_SECONDS, "0 s", "When it starts.",
+                   .flags = ORR_FIELD_UNSIGNED),
 };
 const OrrFieldTable orr_job_spec_table =
     ORR_FIELD_TABLE("job", "One of several workloads that share a machine.", OrrJobSpec, fields);

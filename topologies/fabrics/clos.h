@@ -37,49 +37,26 @@ typedef struct {
 } OrrClosParams;
 
 #define ORR_CLOS_FIELDS(type_)                                                                     \
-  {.name = "levels",                                                                               \
-   .kind = ORR_FIELD_INT,                                                                          \
-   .offset = offsetof(type_, clos.levels),                                                         \
-   .fallback = "2",                                                                                \
-   .min = 2,                                                                                       \
-   .max = 3,                                                                                       \
-   .sentence = "Levels of switches: 2 (leaf, spine) or 3 (leaf, spine, core)."},                   \
-      {.name = "radix",                                                                            \
-       .kind = ORR_FIELD_INT,                                                                      \
-       .offset = offsetof(type_, clos.radix),                                                      \
-       .fallback = "64",                                                                           \
-       .min = 2,                                                                                   \
-       .max = 65536,                                                                               \
-       .sentence = "Ports of every switch: 40 on Quantum (HDR), 64 on Quantum-2 (NDR)."},          \
-      {.name = "oversubscription",                                                                 \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(type_, clos.oversubscription),                                           \
-       .fallback = "1",                                                                            \
-       .min = 1,                                                                                   \
-       .max = 1000,                                                                                \
-       .sentence = "Bandwidth into a leaf from below, divided by its bandwidth up; 1 is "          \
-                   "non-blocking, 4 is 4:1."},                                                     \
-      {.name = "core-oversubscription",                                                            \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(type_, clos.core_oversubscription),                                      \
-       .fallback = "1",                                                                            \
-       .min = 1,                                                                                   \
-       .max = 1000,                                                                                \
-       .sentence = "The same at a spine, with three levels."},                                     \
-      {.name = "link-bandwidth",                                                                   \
-       .kind = ORR_FIELD_REAL,                                                                     \
-       .offset = offsetof(type_, clos.link_bytes_per_s),                                           \
-       .unit = ORR_UNIT_BYTES_PER_S,                                                               \
-       .fallback = "0 B/s",                                                                        \
-       .flags = ORR_FIELD_UNSIGNED,                                                                \
-       .sentence = "Nominal rate of a link between switches; 0: the NIC's."},                      \
-  {                                                                                                \
-    .name = "switch-latency", .kind = ORR_FIELD_REAL,                                              \
-    .offset = offsetof(type_, clos.switch_latency_s), .unit = ORR_UNIT_SECONDS,                    \
-    .fallback = "150 ns", .flags = ORR_FIELD_UNSIGNED,                                             \
-    .sentence = "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 ns "   \
-                "(Quantum-2)."                                                                     \
-  }
+  ORR_FIELD_INT(type_, "levels", clos.levels, "2",                                                 \
+                "Levels of switches: 2 (leaf, spine) or 3 (leaf, spine, core).", .min = 2,         \
+                .max = 3),                                                                         \
+      ORR_FIELD_INT(type_, "radix", clos.radix, "64",                                              \
+                    "Ports of every switch: 40 on Quantum (HDR), 64 on Quantum-2 (NDR).",          \
+                    .min = 2, .max = 65536),                                                       \
+      ORR_FIELD_REAL(type_, "oversubscription", clos.oversubscription, ORR_UNIT_NONE, "1",         \
+                     "Bandwidth into a leaf from below, divided by its bandwidth up; 1 is "        \
+                     "non-blocking, 4 is 4:1.",                                                    \
+                     .min = 1, .max = 1000),                                                       \
+      ORR_FIELD_REAL(type_, "core-oversubscription", clos.core_oversubscription, ORR_UNIT_NONE,    \
+                     "1", "The same at a spine, with three levels.", .min = 1, .max = 1000),       \
+      ORR_FIELD_REAL(type_, "link-bandwidth", clos.link_bytes_per_s, ORR_UNIT_BYTES_PER_S,         \
+                     "0 B/s", "Nominal rate of a link between switches; 0: the NIC's.",            \
+                     .flags = ORR_FIELD_UNSIGNED),                                                 \
+      ORR_FIELD_REAL(                                                                              \
+          type_, "switch-latency", clos.switch_latency_s, ORR_UNIT_SECONDS, "150 ns",              \
+          "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 ns "         \
+          "(Quantum-2).",                                                                          \
+          .flags = ORR_FIELD_UNSIGNED)
 
 /* The network that an entry requests. */
 typedef struct {

@@ -39,22 +39,14 @@ static const OrrField fields[] = {
     ORR_CLOS_FIELDS(Params),
     ORR_FIELD_INT(Params, "nodes-per-leaf", nodes_per_leaf, "0",
                   "Nodes under a leaf; 0: as many as its ports allow.", .min = 0, .max = 1e7),
-    {.name = "leaf-ports",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, leaf_ports),
-     .fallback = "0",
-     .min = 0,
-     .max = 1e7,
-     .sentence =
-         "NIC ports under a leaf, if these are not whole nodes; 0: as nodes-per-leaf says."},
-    {.name = "leaves-per-pod",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, leaves_per_pod),
-     .fallback = "0",
-     .min = 0,
-     .max = 1e7,
-     .sentence =
-         "With three levels, leaves that share their spines; 0: as many as the radix allows."},
+    ORR_FIELD_INT(
+        Params, "leaf-ports", leaf_ports, "0",
+        "NIC ports under a leaf, if these are not whole nodes; 0: as nodes-per-leaf says.",
+        .min = 0, .max = 1e7),
+    ORR_FIELD_INT(
+        Params, "leaves-per-pod", leaves_per_pod, "0",
+        "With three levels, leaves that share their spines; 0: as many as the radix allows.",
+        .min = 0, .max = 1e7),
 };
 
 static const OrrFieldTable params_table =

@@ -29,16 +29,10 @@ typedef struct {
 } OrrGroupsParams;
 
 #define ORR_GROUPS_COUNT(type_, member_, name_, fallback_, sentence_)                              \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                    \
-    .fallback = (fallback_), .min = 0, .max = 65536, .sentence = (sentence_)                       \
-  }
+  ORR_FIELD_INT(type_, name_, member_, fallback_, sentence_, .min = 0, .max = 65536)
 #define ORR_GROUPS_RATE(type_, member_, name_, sentence_)                                          \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_),                   \
-    .unit = ORR_UNIT_BYTES_PER_S, .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED,                \
-    .sentence = (sentence_)                                                                        \
-  }
+  ORR_FIELD_REAL(type_, name_, member_, ORR_UNIT_BYTES_PER_S, "0 B/s", sentence_,                  \
+                 .flags = ORR_FIELD_UNSIGNED)
 
 /* All but the counts of hosts, of switches and of their global cables, which each entry names. */
 #define ORR_GROUPS_FIELDS(type_, local_name_, latency_, latency_sentence_)                         \
@@ -50,11 +44,8 @@ typedef struct {
                       "Nominal rate of a cable inside a group; 0: the NIC's."),                    \
       ORR_GROUPS_RATE(type_, groups.global_bytes_per_s, "global-bandwidth",                        \
                       "Nominal rate of a cable between groups; 0: the NIC's."),                    \
-  {                                                                                                \
-    .name = "switch-latency", .kind = ORR_FIELD_REAL,                                              \
-    .offset = offsetof(type_, groups.switch_latency_s), .unit = ORR_UNIT_SECONDS,                  \
-    .fallback = (latency_), .flags = ORR_FIELD_UNSIGNED, .sentence = (latency_sentence_)           \
-  }
+      ORR_FIELD_REAL(type_, "switch-latency", groups.switch_latency_s, ORR_UNIT_SECONDS, latency_, \
+                     latency_sentence_, .flags = ORR_FIELD_UNSIGNED)
 
 /* Derived from the parameters. Rates are effective, in bytes/s. */
 typedef struct {

@@ -15,12 +15,10 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "gpus-per-node",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, gpus_per_node),
-     .sentence =
-         "GPUs that the job takes in each node: the first positions that are free on every node.",
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_INT(
+        Params, "gpus-per-node", gpus_per_node, NULL,
+        "GPUs that the job takes in each node: the first positions that are free on every node.",
+        .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("rail-aligned", "The same GPUs of every node.", Params, fields);

@@ -15,8 +15,6 @@ const char *const orr_exchange_words[] = {"dispatch", "combine", NULL};
 static const char *const replay_words[] = {"flow", "steps", NULL};
 const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL};
 
-#define AT(member_) .offset = offsetof(OrrCollectiveBench, member_)
-
 static const OrrField fields[] = {
     ORR_WORKLOAD_STACK_FIELD(OrrCollectiveBench),
     ORR_FIELD_WORD(OrrCollectiveBench, "collective", collective, orr_collective_words, "all-reduce",
@@ -41,12 +39,9 @@ static const OrrField fields[] = {
     ORR_FIELD_WORD(OrrCollectiveBench, "redop", redop, orr_redop_words, "sum", "Reduction (-o)."),
     ORR_FIELD_INT(OrrCollectiveBench, "root", root, "0", "Root rank (-r) of broadcast and reduce.",
                   .flags = ORR_FIELD_UNSIGNED),
-    {.name = "algorithm",
-     .kind = ORR_FIELD_TEXT,
-     AT(algorithm),
-     .sentence =
-         "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest.",
-     .fallback = "auto"},
+    ORR_FIELD_TEXT(
+        OrrCollectiveBench, "algorithm", algorithm, "auto",
+        "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest."),
     ORR_NCCL_FIELD(OrrCollectiveBench),
     ORR_FIELD_WORD(OrrCollectiveBench, "protocol", protocol, orr_protocol_words, "auto",
                    "Forces a protocol, as NCCL_PROTO does."),

@@ -10,37 +10,15 @@
 const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};
 static const char *const preemption_words[] = {"recompute", "swap", NULL};
 
-#define AT(type_, member_) .offset = offsetof(type_, member_)
 #define COUNT(type_, name_, member_, least_, fallback_, sentence_)                                 \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_INT, AT(type_, member_), .sentence = (sentence_),           \
-    .fallback = (fallback_), .min = (least_), .max = 1e9                                           \
-  }
+  ORR_FIELD_INT(type_, name_, member_, fallback_, sentence_, .min = least_, .max = 1e9)
 #define SECONDS(type_, name_, member_, fallback_, sentence_)                                       \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_),          \
-    .fallback = (fallback_), .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                 \
-  }
+  ORR_FIELD_REAL(type_, name_, member_, ORR_UNIT_SECONDS, fallback_, sentence_,                    \
+                 .flags = ORR_FIELD_UNSIGNED)
 #define SHARE(type_, name_, member_, fallback_, sentence_)                                         \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_),          \
-    .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = 0, .max = 1                         \
-  }
-#define FLAG(type_, name_, member_, fallback_, sentence_)                                          \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_BOOL, AT(type_, member_), .sentence = (sentence_),          \
-    .fallback = (fallback_)                                                                        \
-  }
-#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                  \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_WORD, AT(type_, member_), .sentence = (sentence_),          \
-    .fallback = (fallback_), .words = (words_)                                                     \
-  }
+  ORR_FIELD_REAL(type_, name_, member_, ORR_UNIT_FRACTION, fallback_, sentence_, .min = 0, .max = 1)
 #define PART(type_, name_, member_, table_, sentence_)                                             \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_SECTION, AT(type_, member_), .sentence = (sentence_),       \
-    .fallback = "{}", .table = &(table_)                                                           \
-  }
+  ORR_FIELD_SECTION(type_, name_, member_, &(table_), "{}", sentence_)
 
 static const OrrField host_fields[] = {
     SECONDS(OrrServingHost, "step", step_s, "0 s",
@@ -49,9 +27,10 @@ static const OrrField host_fields[] = {
     SECONDS(OrrServingHost, "sampling", sampling_s, "0 s",
             "Part of sequence in which the GPUs sample the next token, as where they sort all "
             "logits for top-p: their boards draw the power of a running kernel. No time is added."),
-    FLAG(OrrServingHost, "async", async, "false",
-         "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
-         "one, so requests that arrive in the meantime join one step later."),
+    ORR_FIELD_BOOL(
+        OrrServingHost, "async", async, "false",
+        "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
+        "one, so requests that arrive in the meantime join one step later."),
     SHARE(OrrServingHost, "exposed", exposed, "0",
           "Fraction of the host's time for which GPUs wait even with asynchronous scheduling: "
           "what is done between two steps, once the tokens of the first are known."),
@@ -88,10 +67,7 @@ static const OrrFieldTable front_table = ORR_FIELD_TABLE(
     OrrFrontEnd, front_fields);
 
 #define AMOUNT(type_, name_, member_, fallback_, unit_, sentence_)                                 \
-  {                                                                                                \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_),          \
-    .fallback = (fallback_), .unit = (unit_), .flags = ORR_FIELD_UNSIGNED                          \
-  }
+  ORR_FIELD_REAL(type_, name_, member_, unit_, fallback_, sentence_, .flags = ORR_FIELD_UNSIGNED)
 
 static const char *const prefetch_words[] = {"none", "best-effort", "wait-complete", "timeout",
                                              NULL};
@@ -110,11 +86,12 @@ static const OrrField tiers_fields[] = {
            "of cluster.storage or, without them, from the host memory of all nodes."),
     SECONDS(OrrCacheTiers, "remote-latency", remote_latency_s, "20 us",
             "Latency of its first byte, once per step."),
-    WORD(OrrCacheTiers, "prefetch", prefetch, prefetch_words, "none",
-         "Reads from SSD and store to host memory while a request queues (SGLang's HiCache). none: "
-         "its first step waits for them; best-effort: those that finish before it starts; "
-         "wait-complete: all, and it waits; timeout: all, within 2 s plus 0.1 s per 1,024 tokens, "
-         "at most 30 s."),
+    ORR_FIELD_WORD(
+        OrrCacheTiers, "prefetch", prefetch, prefetch_words, "none",
+        "Reads from SSD and store to host memory while a request queues (SGLang's HiCache). none: "
+        "its first step waits for them; best-effort: those that finish before it starts; "
+        "wait-complete: all, and it waits; timeout: all, within 2 s plus 0.1 s per 1,024 tokens, "
+        "at most 30 s."),
     COUNT(OrrCacheTiers, "prefetch-threshold", prefetch_threshold, 1, "256",
           "Fewest tokens for which to prefetch."),
 };
@@ -127,26 +104,18 @@ static const OrrField lora_fields[] = {
     COUNT(OrrServingLora, "max-loras", slots, 1, "8",
           "Adapters on the GPU at once; others come over the host link when a request asks for "
           "them."),
-    {.name = "skew",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrServingLora, skew),
-     .sentence =
-         "Exponent of the power law of requests over adapters; 0: all are requested for alike.",
-     .fallback = "1",
-     .min = 0,
-     .max = 10},
+    ORR_FIELD_REAL(
+        OrrServingLora, "skew", skew, ORR_UNIT_NONE, "1",
+        "Exponent of the power law of requests over adapters; 0: all are requested for alike.",
+        .min = 0, .max = 10),
     PART(OrrServingLora, "shape", shape, orr_lora_table, "The shape of an adapter."),
 };
 static const OrrFieldTable lora_table =
     ORR_FIELD_TABLE("serving-lora", "Low-rank adapters in serving.", OrrServingLora, lora_fields);
 
 static const OrrField engine_fields[] = {
-    {.name = "scheduler",
-     .kind = ORR_FIELD_CHOICE,
-     AT(OrrEngineParams, scheduler),
-     .sentence = "Chooses what the next step computes.",
-     .fallback = "vllm",
-     .registry = &orr_scheduler_registry},
+    ORR_FIELD_CHOICE(OrrEngineParams, "scheduler", scheduler, &orr_scheduler_registry, "vllm",
+                     "Chooses what the next step computes."),
     COUNT(OrrEngineParams, "max-num-seqs", max_num_seqs, 1, "256",
           "Maximum number of concurrent sequences."),
     COUNT(OrrEngineParams, "max-num-batched-tokens", max_num_batched_tokens, 1, "8192",
@@ -162,75 +131,71 @@ static const OrrField engine_fields[] = {
     SHARE(OrrEngineParams, "cache-fraction", cache_fraction, "100 %",
           "Fraction of the memory beside weights, activations and reserved that the cache takes "
           "(TensorRT-LLM's free_gpu_memory_fraction)."),
-    {.name = "reserved",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrEngineParams, reserved_bytes),
-     .sentence = "Memory for everything but weights, activations and cache: CUDA's context, NCCL's "
-                 "buffers, graphs.",
-     .fallback = "2 GiB",
-     .unit = ORR_UNIT_BYTES,
-     .flags = ORR_FIELD_UNSIGNED},
-    FLAG(OrrEngineParams, "profile-activations", profiles_activations, "true",
-         "Whether the engine measures at start what a step of max-num-batched-tokens tokens takes "
-         "beside weights, and gives the cache what that leaves (vLLM, TensorRT-LLM); false: "
-         "activations live beside the fraction (SGLang)."),
-    {.name = "sampler-peak",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrEngineParams, sampler_peak_bytes),
-     .sentence = "Memory at the sampler's peak for each logit of max-num-seqs sequences in that "
-                 "measurement; 4 B: the logits in fp32 alone.",
-     .fallback = "4 B",
-     .unit = ORR_UNIT_BYTES,
-     .flags = ORR_FIELD_UNSIGNED},
+    ORR_FIELD_REAL(
+        OrrEngineParams, "reserved", reserved_bytes, ORR_UNIT_BYTES, "2 GiB",
+        "Memory for everything but weights, activations and cache: CUDA's context, NCCL's "
+        "buffers, graphs.",
+        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_BOOL(
+        OrrEngineParams, "profile-activations", profiles_activations, "true",
+        "Whether the engine measures at start what a step of max-num-batched-tokens tokens takes "
+        "beside weights, and gives the cache what that leaves (vLLM, TensorRT-LLM); false: "
+        "activations live beside the fraction (SGLang)."),
+    ORR_FIELD_REAL(OrrEngineParams, "sampler-peak", sampler_peak_bytes, ORR_UNIT_BYTES, "4 B",
+                   "Memory at the sampler's peak for each logit of max-num-seqs sequences in that "
+                   "measurement; 4 B: the logits in fp32 alone.",
+                   .flags = ORR_FIELD_UNSIGNED),
     SHARE(OrrEngineParams, "watermark", watermark, "0",
           "Fraction of the blocks that an admission leaves free."),
-    FLAG(OrrEngineParams, "reserve-prompt", reserve_prompt, "true",
-         "Whether an admission needs room for the whole prompt rather than only for its first "
-         "chunk."),
-    WORD(OrrEngineParams, "preemption", preemption, preemption_words, "recompute",
-         "Treatment of a preempted request's cache: recomputed, or swapped to the host and back."),
-    WORD(OrrEngineParams, "prefix-caching", prefix_caching, orr_prefix_words, "none",
-         "Whether blocks are reused: no, by vLLM's block hashes, or by SGLang's radix tree."),
+    ORR_FIELD_BOOL(
+        OrrEngineParams, "reserve-prompt", reserve_prompt, "true",
+        "Whether an admission needs room for the whole prompt rather than only for its first "
+        "chunk."),
+    ORR_FIELD_WORD(
+        OrrEngineParams, "preemption", preemption, preemption_words, "recompute",
+        "Treatment of a preempted request's cache: recomputed, or swapped to the host and back."),
+    ORR_FIELD_WORD(
+        OrrEngineParams, "prefix-caching", prefix_caching, orr_prefix_words, "none",
+        "Whether blocks are reused: no, by vLLM's block hashes, or by SGLang's radix tree."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
           "Steps with at most this many cuda-graph-units run as CUDA graphs; 0: none."),
-    WORD(OrrEngineParams, "cuda-graph-unit", graph_unit, orr_graph_unit_words, "tokens",
-         "What a graph's size counts: tokens (vLLM), so that a decode with k drafts counts 1 + k; "
-         "or the sequences of a step that decodes alone (TensorRT-LLM, SGLang)."),
-    FLAG(OrrEngineParams, "cuda-graph-prompts", graph_prompts, "true",
-         "Whether steps with prompts run as graphs too (piecewise graphs); otherwise only those "
-         "that decode alone do."),
-    FLAG(OrrEngineParams, "cuda-graph-padding", graph_padding, "true",
-         "Whether such a step is padded to the next captured size (1, 2, 4, 8, 16, 24 ... 256, 272 "
-         "...)."),
-    FLAG(OrrEngineParams, "eager-prefill", eager, "true",
-         "Whether other steps are launched kernel by kernel, and take at least host.launch for "
-         "each."),
-    WORD(OrrEngineParams, "experts", experts, orr_serving_experts_words, "measured",
-         "Kernels of 8-bit and 4-bit experts: as the profile's rows, or at the roofline that "
-         "kernels tuned for the layer's shape reach."),
+    ORR_FIELD_WORD(
+        OrrEngineParams, "cuda-graph-unit", graph_unit, orr_graph_unit_words, "tokens",
+        "What a graph's size counts: tokens (vLLM), so that a decode with k drafts counts 1 + k; "
+        "or the sequences of a step that decodes alone (TensorRT-LLM, SGLang)."),
+    ORR_FIELD_BOOL(
+        OrrEngineParams, "cuda-graph-prompts", graph_prompts, "true",
+        "Whether steps with prompts run as graphs too (piecewise graphs); otherwise only those "
+        "that decode alone do."),
+    ORR_FIELD_BOOL(
+        OrrEngineParams, "cuda-graph-padding", graph_padding, "true",
+        "Whether such a step is padded to the next captured size (1, 2, 4, 8, 16, 24 ... 256, 272 "
+        "...)."),
+    ORR_FIELD_BOOL(
+        OrrEngineParams, "eager-prefill", eager, "true",
+        "Whether other steps are launched kernel by kernel, and take at least host.launch for "
+        "each."),
+    ORR_FIELD_WORD(
+        OrrEngineParams, "experts", experts, orr_serving_experts_words, "measured",
+        "Kernels of 8-bit and 4-bit experts: as the profile's rows, or at the roofline that "
+        "kernels tuned for the layer's shape reach."),
     SECONDS(OrrEngineParams, "experts-overhead", experts_overhead_s, "0 s",
             "GPU time of a layer's routed experts beyond their products, whatever their number of "
             "tokens: small kernels that route, sort, cast and sum."),
-    {.name = "all-reduce",
-     .kind = ORR_FIELD_TEXT,
-     AT(OrrEngineParams, all_reduce),
-     .sentence = "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
-                 "domain, otherwise NCCL), or an algorithm of `orrery list collectives`.",
-     .fallback = "auto"},
-    WORD(OrrEngineParams, "kernels", kernels, orr_kernel_library_words, "any",
-         "Library of the linear layers' products, where the profile has rows of several; any: the "
-         "profile's own table."),
+    ORR_FIELD_TEXT(OrrEngineParams, "all-reduce", all_reduce, "auto",
+                   "All-reduce of tensor parallelism: nccl, auto (vLLM's own up to 8 MiB in one "
+                   "domain, otherwise NCCL), or an algorithm of `orrery list collectives`."),
+    ORR_FIELD_WORD(
+        OrrEngineParams, "kernels", kernels, orr_kernel_library_words, "any",
+        "Library of the linear layers' products, where the profile has rows of several; any: the "
+        "profile's own table."),
     ORR_NCCL_FIELD(OrrEngineParams),
     PART(OrrEngineParams, "lora", lora, lora_table,
          "Low-rank adapters: many per batch, some on the GPU."),
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,
          "Cache tiers below HBM, from which blocks are reused; needs prefix-caching."),
-    {.name = "speculation",
-     .kind = ORR_FIELD_CHOICE,
-     AT(OrrEngineParams, speculation),
-     .sentence = "Speculative decoding: what drafts tokens, several of which one step checks.",
-     .fallback = "none",
-     .registry = &orr_speculation_registry},
+    ORR_FIELD_CHOICE(OrrEngineParams, "speculation", speculation, &orr_speculation_registry, "none",
+                     "Speculative decoding: what drafts tokens, several of which one step checks."),
     PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
     PART(OrrEngineParams, "front-end", front, front_table,
          "The processes that parse requests, tokenise, detokenise and stream."),
@@ -245,21 +210,14 @@ static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "ep", ep, 1, "1",
           "Expert-parallel size: whole experts are distributed over this many of the tp * "
           "dp-attention ranks; the rest of the ranks split each expert."),
-    {.name = "all-to-all",
-     .kind = ORR_FIELD_TEXT,
-     AT(OrrServingParallel, all_to_all),
-     .sentence = "All-to-all of experts' tokens under dp-attention: auto (DeepEP's low-latency "
-                 "kernels up to 128 tokens per rank, otherwise its normal ones), nccl, or an "
-                 "algorithm of `orrery list collectives`.",
-     .fallback = "auto"},
-    {.name = "imbalance",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrServingParallel, imbalance),
-     .sentence = "Exponent of the power law of tokens over experts; 0: each token draws its "
-                 "experts, without preference.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1.99},
+    ORR_FIELD_TEXT(OrrServingParallel, "all-to-all", all_to_all, "auto",
+                   "All-to-all of experts' tokens under dp-attention: auto (DeepEP's low-latency "
+                   "kernels up to 128 tokens per rank, otherwise its normal ones), nccl, or an "
+                   "algorithm of `orrery list collectives`."),
+    ORR_FIELD_REAL(OrrServingParallel, "imbalance", imbalance, ORR_UNIT_NONE, "0",
+                   "Exponent of the power law of tokens over experts; 0: each token draws its "
+                   "experts, without preference.",
+                   .min = 0, .max = 1.99),
     COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
           "Ranks of attention data parallelism: engine cores with their own requests that step "
           "together."),
@@ -271,13 +229,9 @@ static const OrrField group_fields[] = {
     COUNT(OrrReplicaGroup, "replicas", replicas, 1, "1", "How many."),
     PART(OrrReplicaGroup, "parallel", parallel, parallel_table,
          "How each replica is split over GPUs."),
-    {.name = "device",
-     .kind = ORR_FIELD_SECTION,
-     AT(OrrReplicaGroup, device),
-     .sentence = "Device of their GPUs, in nodes like the others; by default the cluster's.",
-     .table = &orr_device_table,
-     .document = "device",
-     .flags = ORR_FIELD_OPTIONAL},
+    ORR_FIELD_SECTION(OrrReplicaGroup, "device", device, &orr_device_table, NULL,
+                      "Device of their GPUs, in nodes like the others; by default the cluster's.",
+                      .document = "device", .flags = ORR_FIELD_OPTIONAL),
 };
 static const OrrFieldTable group_table = ORR_FIELD_TABLE(
     "replica-group", "Replicas that differ from the first ones.", OrrReplicaGroup, group_fields);
@@ -292,23 +246,12 @@ static const OrrFieldTable slo_table =
     ORR_FIELD_TABLE("slo", "What a request must meet to count as goodput.", OrrSlo, slo_fields);
 
 static const OrrField class_fields[] = {
-    {.name = "name",
-     .kind = ORR_FIELD_TEXT,
-     AT(OrrRequestClass, name),
-     .sentence = "The class's name."},
-    {.name = "share",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrRequestClass, share),
-     .sentence = "Weight of the class, relative to the other classes.",
-     .fallback = "1",
-     .flags = ORR_FIELD_POSITIVE},
-    {.name = "priority",
-     .kind = ORR_FIELD_INT,
-     AT(OrrRequestClass, priority),
-     .sentence = "Smaller is first, with the scheduler `priority`.",
-     .fallback = "0",
-     .min = -1e6,
-     .max = 1e6},
+    ORR_FIELD_TEXT(OrrRequestClass, "name", name, NULL, "The class's name."),
+    ORR_FIELD_REAL(OrrRequestClass, "share", share, ORR_UNIT_NONE, "1",
+                   "Weight of the class, relative to the other classes.",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_INT(OrrRequestClass, "priority", priority, "0",
+                  "Smaller is first, with the scheduler `priority`.", .min = -1e6, .max = 1e6),
     PART(OrrRequestClass, "slo", slo, slo_table, "Its own objectives; all zero: the workload's."),
 };
 static const OrrFieldTable class_table =
@@ -317,11 +260,12 @@ static const OrrFieldTable class_table =
 static const char *const window_words[] = {"all", "full", "steady", NULL};
 
 static const OrrField metrics_fields[] = {
-    WORD(OrrServingMetricsParams, "definition", definition, orr_metrics_words, "vllm",
-         "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool; an "
-         "output of one token "
-         "meets any tpot) or NVIDIA's AIPerf (each request's mean; it meets none)."),
-    WORD(
+    ORR_FIELD_WORD(
+        OrrServingMetricsParams, "definition", definition, orr_metrics_words, "vllm",
+        "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool; an "
+        "output of one token "
+        "meets any tpot) or NVIDIA's AIPerf (each request's mean; it meets none)."),
+    ORR_FIELD_WORD(
         OrrServingMetricsParams, "window", window, window_words, "all",
         "What counts: all, as benchmark tools do; or the output tokens while the engines are full, "
         "from the first token of as many requests as they can hold (max-num-seqs each) to that of "
@@ -356,21 +300,13 @@ static const OrrFieldTable admission_table = ORR_FIELD_TABLE(
     "admission", "Limits at the gateway of the fleet.", OrrAdmission, admission_fields);
 
 static const OrrField autoscaling_fields[] = {
-    {.name = "by",
-     .kind = ORR_FIELD_CHOICE,
-     AT(OrrAutoscaling, by),
-     .sentence = "The rule that computes the number of replicas.",
-     .fallback = "none",
-     .registry = &orr_autoscaler_registry},
+    ORR_FIELD_CHOICE(OrrAutoscaling, "by", by, &orr_autoscaler_registry, "none",
+                     "The rule that computes the number of replicas."),
     COUNT(OrrAutoscaling, "least", least, 1, "1",
           "Minimum and initial number of replicas, per pool."),
-    {.name = "interval",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrAutoscaling, interval_s),
-     .sentence = "Time between two evaluations; 15 s is Kubernetes'.",
-     .fallback = "15 s",
-     .unit = ORR_UNIT_SECONDS,
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_REAL(OrrAutoscaling, "interval", interval_s, ORR_UNIT_SECONDS, "15 s",
+                   "Time between two evaluations; 15 s is Kubernetes'.",
+                   .flags = ORR_FIELD_POSITIVE),
     SECONDS(OrrAutoscaling, "down-after", down_after_s, "300 s",
             "Scale down only to the largest number needed within this time; 300 s is Kubernetes'."),
 };
@@ -380,11 +316,12 @@ static const OrrFieldTable autoscaling_table = ORR_FIELD_TABLE(
 static const OrrField start_fields[] = {
     SECONDS(OrrReplicaStart, "overhead", overhead_s, "0 s",
             "Time of a start before its weights: container, CUDA's context, graphs."),
-    FLAG(OrrReplicaStart, "weights", weights, "true",
-         "Whether a start reads the weights from the file system (cluster.storage), over the "
-         "fabric."),
-    FLAG(OrrReplicaStart, "warm", warm, "true",
-         "Whether the first replicas are up when the run begins, or start then."),
+    ORR_FIELD_BOOL(
+        OrrReplicaStart, "weights", weights, "true",
+        "Whether a start reads the weights from the file system (cluster.storage), over the "
+        "fabric."),
+    ORR_FIELD_BOOL(OrrReplicaStart, "warm", warm, "true",
+                   "Whether the first replicas are up when the run begins, or start then."),
 };
 static const OrrFieldTable start_table = ORR_FIELD_TABLE(
     "replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);
@@ -395,9 +332,10 @@ static const OrrField disaggregation_fields[] = {
     COUNT(OrrDisaggregation, "prefill", prefill, 0, "0",
           "Number of replicas, the first ones, that only prefill while the others decode; 0: all "
           "do both."),
-    WORD(OrrDisaggregation, "transfer", transfer, transfer_words, "whole",
-         "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it "
-         "is computed."),
+    ORR_FIELD_WORD(
+        OrrDisaggregation, "transfer", transfer, transfer_words, "whole",
+        "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it "
+        "is computed."),
     COUNT(OrrDisaggregation, "least-prompt", least_prompt, 0, "0",
           "Tokens; prompts of which the decoder's prefix cache lacks fewer are computed where they "
           "decode."),
@@ -421,12 +359,9 @@ static const OrrField encoders_fields[] = {
     COUNT(OrrEncoderPool, "batch", batch, 0, "0",
           "Tokens of images that are encoded together; 0: engine.max-num-batched-tokens. At least "
           "one image."),
-    {.name = "router",
-     .kind = ORR_FIELD_CHOICE,
-     AT(OrrEncoderPool, router),
-     .sentence = "Chooses the encoder of an image; session-affinity keeps an image on its encoder.",
-     .fallback = "round-robin",
-     .registry = &orr_router_registry},
+    ORR_FIELD_CHOICE(
+        OrrEncoderPool, "router", router, &orr_router_registry, "round-robin",
+        "Chooses the encoder of an image; session-affinity keeps an image on its encoder."),
     SECONDS(OrrEncoderPool, "overhead", overhead_s, "0 s",
             "Latency of a transfer of embeddings before its bytes flow."),
 };
@@ -437,16 +372,13 @@ static const char *const beams_words[] = {"front-end", "engine", NULL};
 static const OrrField beams_fields[] = {
     COUNT(OrrBeamSearch, "width", width, 1, "1",
           "Beams per request, all of which its client gets; 1: no search."),
-    WORD(OrrBeamSearch, "by", by, beams_words, "front-end",
-         "What searches: the front end, with one request of one token per beam and step (vLLM from "
-         "0.6.3 on), or the engine, whose sequences fork (vLLM before)."),
-    {.name = "skew",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrBeamSearch, skew),
-     .sentence = "Exponent of the power law by which beams continue better ones; 0: all equally.",
-     .fallback = "0",
-     .min = 0,
-     .max = 10},
+    ORR_FIELD_WORD(
+        OrrBeamSearch, "by", by, beams_words, "front-end",
+        "What searches: the front end, with one request of one token per beam and step (vLLM from "
+        "0.6.3 on), or the engine, whose sequences fork (vLLM before)."),
+    ORR_FIELD_REAL(OrrBeamSearch, "skew", skew, ORR_UNIT_NONE, "0",
+                   "Exponent of the power law by which beams continue better ones; 0: all equally.",
+                   .min = 0, .max = 10),
 };
 static const OrrFieldTable beams_table =
     ORR_FIELD_TABLE("beam-search", "Several candidates of an output, the best kept token by token.",
@@ -458,45 +390,37 @@ static const OrrField fields[] = {
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
     COUNT(OrrServing, "replicas", replicas, 0, "1",
           "Engines that share the load; 0: as many as the GPUs hold."),
-    {.name = "groups",
-     .kind = ORR_FIELD_SECTIONS,
-     AT(OrrServing, groups),
-     .sentence = "Replicas of another layout or device, numbered after those of `replicas`.",
-     .table = &group_table,
-     .flags = ORR_FIELD_OPTIONAL},
-    {.name = "router",
-     .kind = ORR_FIELD_CHOICE,
-     AT(OrrServing, router),
-     .sentence = "Chooses the replica of a request.",
-     .fallback = "round-robin",
-     .registry = &orr_router_registry},
+    ORR_FIELD_SECTIONS(OrrServing, "groups", groups, &group_table, NULL,
+                       "Replicas of another layout or device, numbered after those of `replicas`.",
+                       .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_CHOICE(OrrServing, "router", router, &orr_router_registry, "round-robin",
+                     "Chooses the replica of a request."),
     PART(OrrServing, "admission", admission, admission_table, "Limits on admitted requests."),
     PART(OrrServing, "autoscaling", autoscaling, autoscaling_table,
          "How many of the replicas are up."),
     PART(OrrServing, "start", start, start_table, "What it takes until a replica is up."),
-    WORD(OrrServing, "on-failure", on_failure, failure_words, "retry",
-         "What becomes of the requests of a replica that is lost: computed again elsewhere, what "
-         "was generated "
-         "included, or failed."),
+    ORR_FIELD_WORD(
+        OrrServing, "on-failure", on_failure, failure_words, "retry",
+        "What becomes of the requests of a replica that is lost: computed again elsewhere, what "
+        "was generated "
+        "included, or failed."),
     PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
          "Prefill and decode on different replicas."),
-    WORD(OrrServing, "quantization", quantization, orr_quantization_words, "none",
-         "How the layers' weights are stored and multiplied, as engines name it; none: by "
-         "precision."),
+    ORR_FIELD_WORD(
+        OrrServing, "quantization", quantization, orr_quantization_words, "none",
+        "How the layers' weights are stored and multiplied, as engines name it; none: by "
+        "precision."),
     PART(OrrServing, "weights", weights, orr_weight_formats_table,
          "Parts of the layers whose weights have another format than quantization says."),
-    WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16",
-         "Number format of the layers' weights."),
-    WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",
-         "Number format between kernels, and of embedding and head."),
-    WORD(OrrServing, "kv-dtype", kv_dtype, orr_dtype_names, "bf16",
-         "Number format of the key-value cache."),
-    {.name = "load",
-     .kind = ORR_FIELD_CHOICE,
-     AT(OrrServing, load),
-     .sentence = "When requests come; required but for rollouts of post-training.",
-     .registry = &orr_arrival_registry,
-     .flags = ORR_FIELD_OPTIONAL},
+    ORR_FIELD_WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16",
+                   "Number format of the layers' weights."),
+    ORR_FIELD_WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",
+                   "Number format between kernels, and of embedding and head."),
+    ORR_FIELD_WORD(OrrServing, "kv-dtype", kv_dtype, orr_dtype_names, "bf16",
+                   "Number format of the key-value cache."),
+    ORR_FIELD_CHOICE(OrrServing, "load", load, &orr_arrival_registry, NULL,
+                     "When requests come; required but for rollouts of post-training.",
+                     .flags = ORR_FIELD_OPTIONAL),
     COUNT(OrrServing, "max-concurrency", max_concurrency, 0, "0",
           "Requests that the clients keep in flight at most, as --max-concurrency of benchmarks "
           "does: others wait at the client, and their latencies count from when they are sent; 0: "
@@ -526,26 +450,17 @@ static const OrrField fields[] = {
     PART(OrrServing, "encoders", encoders, encoders_table,
          "Images are encoded on GPUs of their own."),
     PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),
-    {.name = "classes",
-     .kind = ORR_FIELD_SECTIONS,
-     AT(OrrServing, classes),
-     .sentence = "Classes of requests, drawn by their weights.",
-     .table = &class_table,
-     .flags = ORR_FIELD_OPTIONAL},
+    ORR_FIELD_SECTIONS(OrrServing, "classes", classes, &class_table, NULL,
+                       "Classes of requests, drawn by their weights.", .flags = ORR_FIELD_OPTIONAL),
     PART(OrrServing, "metrics", metrics, metrics_table, "What is counted, and how."),
     SECONDS(OrrServing, "longest-queue", most_queue_s, "0 s",
             "A request that waits longer for its first step ends the run: the queue diverges; 0: "
             "never."),
-    {.name = "least-good",
-     .kind = ORR_FIELD_REAL,
-     AT(OrrServing, least_good),
-     .sentence = "With metrics.window: steady, the fraction of requests that is to meet the "
-                 "objectives: a run that surely misses it ends early, and one that is near it "
-                 "goes on; 0: no fraction is asked for.",
-     .fallback = "0",
-     .unit = ORR_UNIT_FRACTION,
-     .min = 0,
-     .max = 1},
+    ORR_FIELD_REAL(OrrServing, "least-good", least_good, ORR_UNIT_FRACTION, "0",
+                   "With metrics.window: steady, the fraction of requests that is to meet the "
+                   "objectives: a run that surely misses it ends early, and one that is near it "
+                   "goes on; 0: no fraction is asked for.",
+                   .min = 0, .max = 1),
 };
 const OrrFieldTable orr_serving_table =
     ORR_FIELD_TABLE("serving", "Engines that answer requests, step by step.", OrrServing, fields);

@@ -11,18 +11,12 @@
 #define MOST_OUTAGES 100000
 
 #define TIME(name_, member_, fallback_, sentence_)                                                 \
-  {                                                                                                \
-    .name = name_, .kind = ORR_FIELD_REAL, .offset = offsetof(OrrFaultSpec, member_),              \
-    .sentence = sentence_, .fallback = fallback_, .unit = ORR_UNIT_SECONDS,                        \
-    .flags = ORR_FIELD_UNSIGNED                                                                    \
-  }
+  ORR_FIELD_REAL(OrrFaultSpec, name_, member_, ORR_UNIT_SECONDS, fallback_, sentence_,             \
+                 .flags = ORR_FIELD_UNSIGNED)
 
 static const OrrField fields[] = {
-    {.name = "fault",
-     .kind = ORR_FIELD_CHOICE,
-     .offset = offsetof(OrrFaultSpec, fault),
-     .sentence = "What goes wrong.",
-     .registry = &orr_machine_fault_registry},
+    ORR_FIELD_CHOICE(OrrFaultSpec, "fault", fault, &orr_machine_fault_registry, NULL,
+                     "What goes wrong."),
     TIME("at", at_s, "0 s", "When it begins; at a rate, the earliest begin."),
     TIME("until", until_s, "0 s", "When it ends; at a rate, the latest begin; 0: never."),
     TIME("mtbf", mtbf_s, "0 s",

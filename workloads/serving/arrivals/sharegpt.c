@@ -28,31 +28,19 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "file",
-     .kind = ORR_FIELD_TEXT,
-     .offset = offsetof(Params, file) + offsetof(OrrTraceFile, file),
-     .sentence = "The trace: a path from the document's folder, from one of the library's, or from "
-                 "the working directory."},
-    {.name = "speed",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, file) + offsetof(OrrTraceFile, speed),
-     .sentence = "Factor by which the trace is replayed faster than it was recorded.",
-     .fallback = "1",
-     .flags = ORR_FIELD_POSITIVE},
-    {.name = "rate",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, file) + offsetof(OrrTraceFile, rate),
-     .sentence = "Requests per second: of a file without times by a Poisson process (0: all at "
-                 "once); otherwise the file's times are scaled (0: as recorded).",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED},
-    {.name = "characters-per-token",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, characters_per_token),
-     .sentence = "Characters per token, for files that hold text.",
-     .fallback = "4",
-     .min = 0.1,
-     .max = 100},
+    ORR_FIELD_TEXT(
+        Params, "file", file.file, NULL,
+        "The trace: a path from the document's folder, from one of the library's, or from "
+        "the working directory."),
+    ORR_FIELD_REAL(Params, "speed", file.speed, ORR_UNIT_NONE, "1",
+                   "Factor by which the trace is replayed faster than it was recorded.",
+                   .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_REAL(Params, "rate", file.rate, ORR_UNIT_NONE, "0",
+                   "Requests per second: of a file without times by a Poisson process (0: all at "
+                   "once); otherwise the file's times are scaled (0: as recorded).",
+                   .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(Params, "characters-per-token", characters_per_token, ORR_UNIT_NONE, "4",
+                   "Characters per token, for files that hold text.", .min = 0.1, .max = 100),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-sharegpt", "Requests as benchmark clients write them.", Params, fields);

@@ -71,11 +71,9 @@ gint64 orr_router_loads_at(OrrRouterLoads *loads, guint replica, double now_s);
 guint orr_router_loads_least(OrrRouterLoads *loads, double now_s);
 
 #define ORR_ROUTER_STALENESS(type_, member_)                                                       \
-  {                                                                                                \
-    .name = "staleness", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_),               \
-    .sentence = "Time between two load reports of replicas; 0: loads are always current.",         \
-    .fallback = "0 s", .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                       \
-  }
+  ORR_FIELD_REAL(type_, "staleness", member_, ORR_UNIT_SECONDS, "0 s",                             \
+                 "Time between two load reports of replicas; 0: loads are always current.",        \
+                 .flags = ORR_FIELD_UNSIGNED)
 
 G_END_DECLS
 

@@ -14,12 +14,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "chunk",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, chunk),
-     .sentence = "Most tokens of a step, decodes included.",
-     .fallback = "512",
-     .flags = ORR_FIELD_POSITIVE},
+    ORR_FIELD_INT(Params, "chunk", chunk, "512", "Most tokens of a step, decodes included.",
+                  .flags = ORR_FIELD_POSITIVE),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "scheduler-sarathi", "Sarathi-Serve: decodes first, prompts fill the chunk.", Params, fields);

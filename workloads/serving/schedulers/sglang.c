@@ -33,24 +33,14 @@ typedef struct {
 #define RATIO_DECAY ((RATIO_INIT - RATIO_LEAST) / 600)
 
 static const OrrField fields[] = {
-    {.name = "chunked-prefill-size",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, chunk),
-     .sentence = "Most prompt tokens in a step.",
-     .fallback = "8192",
-     .flags = ORR_FIELD_POSITIVE},
-    {.name = "enable-mixed-chunk",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, mixed_chunk),
-     .sentence = "Let decodes join a step of prompts.",
-     .fallback = "false"},
-    {.name = "longest-prefix-first",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, longest_prefix),
-     .sentence =
-         "Order the waiting requests by the length of their cached prefix; else first come, first "
-         "served.",
-     .fallback = "true"},
+    ORR_FIELD_INT(Params, "chunked-prefill-size", chunk, "8192", "Most prompt tokens in a step.",
+                  .flags = ORR_FIELD_POSITIVE),
+    ORR_FIELD_BOOL(Params, "enable-mixed-chunk", mixed_chunk, "false",
+                   "Let decodes join a step of prompts."),
+    ORR_FIELD_BOOL(
+        Params, "longest-prefix-first", longest_prefix, "true",
+        "Order the waiting requests by the length of their cached prefix; else first come, first "
+        "served."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("scheduler-sglang",

@@ -16,12 +16,8 @@ typedef struct {
 static const char *const by_words[] = {"prompt", "total", NULL};
 
 static const OrrField fields[] = {
-    {.name = "by",
-     .kind = ORR_FIELD_WORD,
-     .offset = offsetof(Params, by),
-     .sentence = "What is short: the prompt, or prompt and output.",
-     .fallback = "prompt",
-     .words = by_words},
+    ORR_FIELD_WORD(Params, "by", by, by_words, "prompt",
+                   "What is short: the prompt, or prompt and output."),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("scheduler-shortest-job", "Shortest request first.", Params, fields);

@@ -34,26 +34,16 @@ typedef struct {
 } State;
 
 static const OrrField fields[] = {
-    {.name = "batch-wait-timeout-iters",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, wait_steps),
-     .sentence = "Steps for which prompts wait for others while decodes go on; 0: none.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED},
-    {.name = "batch-wait-max-tokens-ratio",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, wait_fraction),
-     .sentence = "Fraction of a step's tokens at which prompts stop waiting.",
-     .fallback = "0",
-     .min = 0,
-     .max = 1},
-    {.name = "balance-timeout-iters",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, balance_steps),
-     .sentence = "Steps for which prompts of attention data-parallel ranks wait until all of them "
-                 "have one; 0: none.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED},
+    ORR_FIELD_INT(Params, "batch-wait-timeout-iters", wait_steps, "0",
+                  "Steps for which prompts wait for others while decodes go on; 0: none.",
+                  .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(Params, "batch-wait-max-tokens-ratio", wait_fraction, ORR_UNIT_NONE, "0",
+                   "Fraction of a step's tokens at which prompts stop waiting.", .min = 0,
+                   .max = 1),
+    ORR_FIELD_INT(Params, "balance-timeout-iters", balance_steps, "0",
+                  "Steps for which prompts of attention data-parallel ranks wait until all of them "
+                  "have one; 0: none.",
+                  .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("scheduler-trtllm", "TensorRT-LLM: no request is preempted.", Params, fields);

@@ -19,17 +19,11 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "chunked-prefill",
-     .kind = ORR_FIELD_BOOL,
-     .offset = offsetof(Params, chunked_prefill),
-     .sentence = "Whether a prompt may be cut where the budget of a step ends.",
-     .fallback = "true"},
-    {.name = "long-prefill-token-threshold",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, longest_chunk),
-     .sentence = "Most prompt tokens of one request in a step; 0: the budget alone.",
-     .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED},
+    ORR_FIELD_BOOL(Params, "chunked-prefill", chunked_prefill, "true",
+                   "Whether a prompt may be cut where the budget of a step ends."),
+    ORR_FIELD_INT(Params, "long-prefill-token-threshold", longest_chunk, "0",
+                  "Most prompt tokens of one request in a step; 0: the budget alone.",
+                  .flags = ORR_FIELD_UNSIGNED),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE(
     "scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params, fields);

@@ -77,29 +77,19 @@ double orr_speculation_expected(const OrrSpeculation *speculation, gint64 tokens
 OrrModel orr_speculation_layers(const OrrModel *target, guint kind, gint64 layers);
 
 #define ORR_SPECULATION_FIELDS(type_, member_)                                                     \
-  {.name = "num-speculative-tokens",                                                               \
-   .kind = ORR_FIELD_INT,                                                                          \
-   .offset = offsetof(type_, member_.tokens),                                                      \
-   .sentence = "Tokens per draft: each decoding request computes this many more.",                 \
-   .min = 1,                                                                                       \
-   .max = ORR_MOST_DRAFTED},                                                                       \
-      {.name = "acceptance",                                                                       \
-       .kind = ORR_FIELD_REALS,                                                                    \
-       .offset = offsetof(type_, member_.acceptance),                                              \
-       .sentence =                                                                                 \
-           "Probability that a draft's token is accepted if those before it were: one per "        \
-           "position, the last one for all later positions. Give this or a trace.",                \
-       .unit = ORR_UNIT_FRACTION,                                                                  \
-       .min = 0,                                                                                   \
-       .max = 1,                                                                                   \
-       .flags = ORR_FIELD_OPTIONAL},                                                               \
-  {                                                                                                \
-    .name = "acceptance-trace", .kind = ORR_FIELD_TEXT, .offset = offsetof(type_, member_.trace),  \
-    .sentence =                                                                                    \
-        "A CSV with a column accepted: tokens that each check of an engine accepted; rows are "    \
-        "drawn uniformly.",                                                                        \
-    .flags = ORR_FIELD_OPTIONAL                                                                    \
-  }
+  ORR_FIELD_INT(type_, "num-speculative-tokens", member_.tokens, NULL,                             \
+                "Tokens per draft: each decoding request computes this many more.", .min = 1,      \
+                .max = ORR_MOST_DRAFTED),                                                          \
+      ORR_FIELD_REALS(                                                                             \
+          type_, "acceptance", member_.acceptance, ORR_UNIT_FRACTION, NULL,                        \
+          "Probability that a draft's token is accepted if those before it were: one per "         \
+          "position, the last one for all later positions. Give this or a trace.",                 \
+          .min = 0, .max = 1, .flags = ORR_FIELD_OPTIONAL),                                        \
+      ORR_FIELD_TEXT(                                                                              \
+          type_, "acceptance-trace", member_.trace, NULL,                                          \
+          "A CSV with a column accepted: tokens that each check of an engine accepted; rows are "  \
+          "drawn uniformly.",                                                                      \
+          .flags = ORR_FIELD_OPTIONAL)
 
 G_END_DECLS
 
